@@ -1,0 +1,20 @@
+# safelaunch_embed(TARGET FUNCTION HEADER FILE...): generates a source that defines
+#   std::span<const EmbeddedFile> FUNCTION()
+# (declared by the project in HEADER) with the bytes of every FILE, named by its path relative to
+# the present source directory. One copied executable then has all that it needs.
+set(SAFELAUNCH_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
+
+function(safelaunch_embed target function header)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.embedded.cc)
+  set(paths)
+  foreach(file IN LISTS ARGN)
+    list(APPEND paths ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  endforeach()
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFUNCTION=${function} -DHEADER=${header}
+            -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DFILES=${ARGN}" -P ${SAFELAUNCH_EMBED_SCRIPT}
+    DEPENDS ${paths} ${SAFELAUNCH_EMBED_SCRIPT}
+    VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()

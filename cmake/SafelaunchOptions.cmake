@@ -1,0 +1,35 @@
+# How everything of ours is compiled. Libraries of others come in as system headers.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(safelaunch_options INTERFACE)
+target_compile_options(safelaunch_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=unused-result
+  -ffunction-sections -fdata-sections)
+target_include_directories(safelaunch_options INTERFACE ${PROJECT_SOURCE_DIR}/include)
+
+option(SAFELAUNCH_WERROR "Treat warnings as errors" OFF)
+if(SAFELAUNCH_WERROR)
+  target_compile_options(safelaunch_options INTERFACE -Werror)
+endif()
+
+set(SAFELAUNCH_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=…: address,undefined or thread")
+if(SAFELAUNCH_SANITIZE)
+  target_compile_options(safelaunch_options INTERFACE -fsanitize=${SAFELAUNCH_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(safelaunch_options INTERFACE -fsanitize=${SAFELAUNCH_SANITIZE})
+endif()
+
+# One file that can be copied to a cluster's login node, and a quick start: of shared libraries only
+# the C library is left (it is needed for name resolution).
+target_link_options(safelaunch_options INTERFACE -Wl,--gc-sections)
+if(NOT SAFELAUNCH_SANITIZE)
+  target_link_options(safelaunch_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()

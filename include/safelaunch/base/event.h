@@ -1,0 +1,100 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "safelaunch/base/exit_status.h"
+#include "safelaunch/base/process_id.h"
+
+namespace safelaunch {
+
+/// The global number of one training process (torch's RANK).
+struct Rank {
+  int value = 0;
+  auto operator<=>(const Rank&) const = default;
+};
+
+/// How far a rank has come. A rank's stages are a set, not a line: with `device_id`, and always
+/// from torch 2.15 on, `communicator` comes before `group`. See docs/stages.md.
+enum class Stage { spawned, imported, rendezvous, group, communicator, collective };
+inline constexpr int kStageCount = 6;
+
+[[nodiscard]] const char* name(Stage stage);
+
+/// Where a piece of knowledge comes from; shown with it, since it says how sure we are.
+enum class Source {
+  hook,      ///< the Python hook said so
+  proc,      ///< read off /proc and the socket table
+  launch,    ///< we spawned it ourselves
+  nccl_log,  ///< NCCL's own log
+};
+
+/// What a rank does while others wait for it, over its whole process tree (docs/stages.md).
+enum class Activity {
+  dead,     ///< its process has ended
+  stopped,  ///< state T
+  quiet,    ///< blocked with nothing to wake it: no CPU, io or context switch, no timed sleep
+  idling,   ///< a timed sleep, a lock, a retry loop, D state: no real CPU or io
+  working,  ///< CPU, io, or compilers among its children
+  unseen,   ///< another user's, or no /proc
+};
+
+[[nodiscard]] const char* name(Activity activity);
+
+/// A process was found to be a rank. Sent again when more is known of it.
+struct RankStarted {
+  Rank rank;
+  ProcessId process;
+  std::optional<int> world_size;
+  Source source = Source::launch;
+};
+
+/// A rank has begun to wait for a stage (it called init_process_group, its first all_reduce, …).
+struct StageEntered {
+  Rank rank;
+  ProcessId process;
+  Stage stage = Stage::spawned;
+  std::string detail;  ///< the operation ("allreduce_"), the address of the store, …
+  std::optional<int> world_size;
+  Source source = Source::hook;
+};
+
+/// A rank has completed a stage.
+struct StageReached {
+  Rank rank;
+  ProcessId process;
+  Stage stage = Stage::spawned;
+  Source source = Source::hook;
+};
+
+/// A Python exception that nobody caught ended (or is ending) a rank, or a collective of it raised.
+struct RankRaised {
+  Rank rank;
+  ProcessId process;
+  std::string type;  ///< "torch.distributed.DistNetworkError"
+  std::string message;
+  std::string traceback;  ///< as Python prints it; may be cut
+};
+
+/// A rank's process is gone. The status is unknown where another process was its parent and the
+/// kernel does not tell (before Linux 6.15).
+struct RankExited {
+  Rank rank;
+  ProcessId process;
+  std::optional<ExitStatus> status;
+};
+
+/// One sample of what a rank does.
+struct RankActivity {
+  Rank rank;
+  ProcessId process;
+  Activity activity = Activity::unseen;
+  std::string doing;  ///< "sleeping in hrtimer_nanosleep", "c++ compiles in a child (pid 71)"
+};
+
+/// What happens to a job, as values. State machines take these and the present time, nothing else.
+using Event =
+    std::variant<RankStarted, StageEntered, StageReached, RankRaised, RankExited, RankActivity>;
+
+}  // namespace safelaunch

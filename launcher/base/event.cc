@@ -1,0 +1,29 @@
+#include "safelaunch/base/event.h"
+
+namespace safelaunch {
+
+const char* name(Stage stage) {
+  switch (stage) {
+    case Stage::spawned: return "spawned";
+    case Stage::imported: return "imported";
+    case Stage::rendezvous: return "rendezvous";
+    case Stage::group: return "group";
+    case Stage::communicator: return "communicator";
+    case Stage::collective: return "collective";
+  }
+  return "?";
+}
+
+const char* name(Activity activity) {
+  switch (activity) {
+    case Activity::dead: return "dead";
+    case Activity::stopped: return "stopped";
+    case Activity::quiet: return "quiet";
+    case Activity::idling: return "idling";
+    case Activity::working: return "working";
+    case Activity::unseen: return "unseen";
+  }
+  return "?";
+}
+
+}  // namespace safelaunch

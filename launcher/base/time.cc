@@ -1,0 +1,77 @@
+#include "safelaunch/base/time.h"
+
+#include <time.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace safelaunch {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double milliseconds;
+};
+constexpr std::array kUnits{Unit{"ms", 1},      Unit{"s", 1e3},  Unit{"sec", 1e3},
+                            Unit{"min", 60e3},  Unit{"m", 60e3}, Unit{"h", 3600e3},
+                            Unit{"d", 86400e3}, Unit{"", 1e3}};
+
+// A week is longer than any deadline that means something, and far from overflow.
+constexpr double kLongest = 7 * 86400e3;
+
+Error bad_duration(std::string_view text) {
+  return Error{Errc::usage, "'" + std::string(text) +
+                                "' is not a duration: write a number and ms, s, min, h or d, such "
+                                "as 90s or 30min (0 or off = no deadline)"};
+}
+
+}  // namespace
+
+Result<Duration> parse_duration(std::string_view text) {
+  if (text == "off") return Duration::zero();
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc{} || number < 0 || !std::isfinite(number)) return bad_duration(text);
+  const std::string_view suffix(parsed.ptr, static_cast<std::size_t>(end - parsed.ptr));
+  for (const Unit& unit : kUnits) {
+    if (suffix != unit.name) continue;
+    const double milliseconds = number * unit.milliseconds;
+    if (milliseconds > kLongest) return bad_duration(text);
+    return Duration(std::llround(milliseconds));
+  }
+  return bad_duration(text);
+}
+
+std::string format_duration(Duration duration) {
+  const auto total = duration.count();
+  if (total == 0) return "0s";
+  if (total < 1000) return std::to_string(total) + "ms";
+  if (total % 1000 != 0) {
+    std::string text = std::to_string(static_cast<double>(total) / 1e3);
+    while (text.back() == '0') text.pop_back();
+    return text + "s";
+  }
+  const auto seconds = total / 1000;
+  if (seconds % 60 != 0 || seconds < 600) return std::to_string(seconds) + "s";
+  const auto hours = seconds / 3600;
+  const auto minutes = seconds % 3600 / 60;
+  std::string text;
+  if (hours != 0) text += std::to_string(hours) + "h";
+  if (minutes != 0) text += std::to_string(minutes) + "min";
+  return text;
+}
+
+std::string wall_time_now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm parts{};
+  gmtime_r(&now.tv_sec, &parts);
+  std::array<char, 40> text{};
+  const std::size_t used = strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  const std::string milliseconds = std::to_string(1000 + now.tv_nsec / 1'000'000).substr(1);
+  return std::string(text.data(), used) + "." + milliseconds + "Z";
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,3 @@
+#pragma once
+
+#include <catch2/catch.hpp>  // the one place that knows Catch2's version
