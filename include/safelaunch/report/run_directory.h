@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/result.h"
+
+namespace safelaunch {
+
+/// Where the runs of this user are kept: $XDG_STATE_HOME/safelaunch/runs, else
+/// ~/.local/state/safelaunch/runs; empty where there is neither (no HOME).
+[[nodiscard]] std::filesystem::path runs_directory(const Environment& environment);
+
+/// A name for a run that sorts by time and is not used twice: "20261120-153012-a1b2c3".
+[[nodiscard]] std::string new_run_id();
+
+/// The folder in which everything about one job is kept (mode 0700). Where it cannot be written the
+/// job goes on: the folder moves to TMPDIR or /tmp, and where that fails too nothing is recorded.
+class RunDirectory {
+ public:
+  /// `wanted` is --run-dir; empty: a new folder below runs_directory(). Errors only for a `wanted`
+  /// that cannot be made, since the user named it.
+  static Result<RunDirectory> create(const std::filesystem::path& wanted, const std::string& run_id,
+                                     const Environment& environment);
+
+  /// Empty where nothing can be recorded; `trouble()` then says why.
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+  /// Makes `attempt-1-basic`; empty where nothing can be recorded.
+  [[nodiscard]] std::filesystem::path attempt(int number, std::string_view profile) const;
+
+ private:
+  std::filesystem::path path_;
+  std::string trouble_;
+};
+
+/// Writes a file as a whole or not at all (temporary file, fsync, rename); false where the disk
+/// refuses, which is never a reason to stop a job.
+[[nodiscard]] bool write_atomically(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace safelaunch

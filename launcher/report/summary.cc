@@ -1,0 +1,126 @@
+#include "safelaunch/report/summary.h"
+
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const AttemptSummary& attempt) {
+  Json json;
+  json["attempt"] = attempt.number;
+  json["profile"] = attempt.profile;
+  json["end"] = name(attempt.end);
+  json["seconds"] = std::chrono::duration<double>(attempt.took).count();
+  json["stages"] = attempt.stages;
+  if (!attempt.cause_id.empty()) {
+    json["cause"] = {{"id", attempt.cause_id},         {"title", attempt.cause},
+                     {"certainty", attempt.certainty}, {"explanation", attempt.explanation},
+                     {"lines", attempt.lines},         {"remedy", attempt.remedy}};
+  }
+  if (!attempt.next.empty()) json["next"] = attempt.next;
+  return json;
+}
+
+std::string in_words(const AttemptSummary& attempt) {
+  const std::string took = format_duration(attempt.took);
+  switch (attempt.end) {
+    case AttemptEnd::completed: return "completed in " + took;
+    case AttemptEnd::failed_user: return "failed after " + took;
+    case AttemptEnd::failed_comm: return "failed in communication after " + took;
+    case AttemptEnd::hung: return "hung, stopped after " + took;
+    case AttemptEnd::interrupted: return "interrupted after " + took;
+  }
+  return took;
+}
+
+class Screen {
+ public:
+  explicit Screen(Colour colour) : colour_(colour) {}
+
+  void attempt(const AttemptSummary& attempt) {
+    const bool good = attempt.end == AttemptEnd::completed;
+    line(fmt::format("  attempt {}  {:<14} {}{}", attempt.number, attempt.profile,
+                     paint(good ? "32" : "31", in_words(attempt)),
+                     attempt.stages.empty() ? "" : "  (" + attempt.stages + ")"));
+    if (!attempt.explanation.empty()) line("      " + attempt.explanation);
+    if (!attempt.cause_id.empty())
+      line(fmt::format("      cause: {} ({}, {})", attempt.cause, attempt.cause_id,
+                       attempt.certainty));
+    for (const std::string& shown : attempt.lines) line(paint("2", "      | " + shown));
+    if (!attempt.remedy.empty()) line("      remedy: " + attempt.remedy);
+  }
+
+  void closing(const RunSummary& summary) {
+    const bool healed = summary.attempts.back().end == AttemptEnd::completed;
+    if (healed)
+      line(paint("1;32", fmt::format("worked with {}", summary.attempts.back().profile)) +
+           (summary.cost.empty() ? "" : "; cost: " + summary.cost));
+    if (!summary.stopped_because.empty()) line("stopped: " + summary.stopped_because);
+    if (!healed) line(fmt::format("exit status {}", summary.exit_code));
+    if (!summary.directory.empty()) line("logs and evidence: " + summary.directory);
+  }
+
+  void line(const std::string& text) { text_ += "safelaunch: " + text + "\n"; }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  [[nodiscard]] std::string paint(const char* code, const std::string& text) const {
+    return colour_ == Colour::off ? text : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  }
+
+  Colour colour_;
+  std::string text_;
+};
+
+}  // namespace
+
+const char* name(AttemptEnd end) {
+  switch (end) {
+    case AttemptEnd::completed: return "completed";
+    case AttemptEnd::failed_user: return "failed";
+    case AttemptEnd::failed_comm: return "failed in communication";
+    case AttemptEnd::hung: return "hung";
+    case AttemptEnd::interrupted: return "interrupted";
+  }
+  return "?";
+}
+
+std::string outcome_json(const RunSummary& summary) {
+  Json json;
+  json["run"] = summary.run_id;
+  json["command"] = summary.command;
+  json["exit_status"] = summary.exit_code;
+  const bool worked =
+      !summary.attempts.empty() && summary.attempts.back().end == AttemptEnd::completed;
+  json["worked_with"] = worked ? Json(summary.attempts.back().profile) : Json(nullptr);
+  if (!summary.cost.empty()) json["cost"] = summary.cost;
+  if (!summary.stopped_because.empty()) json["stopped_because"] = summary.stopped_because;
+  json["attempts"] = Json::array();
+  for (const AttemptSummary& attempt : summary.attempts)
+    json["attempts"].push_back(to_json(attempt));
+  if (!summary.directory.empty()) json["directory"] = summary.directory;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool worth_telling(const RunSummary& summary) {
+  if (summary.attempts.empty()) return false;
+  if (summary.attempts.size() > 1) return true;
+  const AttemptSummary& only = summary.attempts.front();
+  return only.end != AttemptEnd::completed && only.end != AttemptEnd::interrupted &&
+         !(only.end == AttemptEnd::failed_user && only.cause_id.empty());
+}
+
+std::string closing_screen(const RunSummary& summary, Colour colour) {
+  if (summary.attempts.empty()) return {};
+  Screen screen(colour);
+  screen.line("what happened");
+  for (const AttemptSummary& attempt : summary.attempts) screen.attempt(attempt);
+  screen.closing(summary);
+  return screen.take();
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,99 @@
+#include "safelaunch/report/run_directory.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "catch.h"
+#include "safelaunch/report/event_log.h"
+
+using namespace safelaunch;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder of the test's own, gone at its end.
+struct Scratch {
+  Scratch() {
+    char pattern[] = "/tmp/safelaunch-test-XXXXXX";
+    path = mkdtemp(pattern);
+  }
+  ~Scratch() { fs::remove_all(path); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  fs::path path;
+};
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace
+
+TEST_CASE("a run has its own private folder below the state directory", "[run_directory]") {
+  const Scratch scratch;
+  const auto run = RunDirectory::create({}, "r1", {{"XDG_STATE_HOME", scratch.path}}).value();
+  CHECK(run.path() == scratch.path / "safelaunch/runs/r1");
+  struct stat facts {};
+  REQUIRE(stat(run.path().c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 0777) == 0700);
+  CHECK(run.attempt(2, "no-shm") == run.path() / "attempt-2-no-shm");
+}
+
+TEST_CASE("without a HOME the run is kept in the temporary directory", "[run_directory]") {
+  const Scratch scratch;
+  const auto run = RunDirectory::create({}, "r1", {{"TMPDIR", scratch.path}}).value();
+  CHECK(run.path().native().starts_with(scratch.path.native()));
+  CHECK(run.trouble().empty());
+}
+
+TEST_CASE("where nothing can be written the run goes on and says so", "[run_directory]") {
+  const auto run =
+      RunDirectory::create({}, "r1", {{"HOME", "/proc/none"}, {"TMPDIR", "/proc/none"}}).value();
+  CHECK(run.path().empty());
+  CHECK(run.trouble().starts_with("nothing is recorded"));
+  CHECK(run.attempt(1, "basic").empty());
+}
+
+TEST_CASE("a folder that the user named and that cannot be made is an error", "[run_directory]") {
+  const auto run = RunDirectory::create("/proc/none/x", "r1", {});
+  REQUIRE(run.has_error());
+  CHECK(run.error().message.find("/proc/none/x") != std::string::npos);
+}
+
+TEST_CASE("two runs of one second have different names", "[run_directory]") {
+  CHECK(new_run_id() != new_run_id());
+}
+
+TEST_CASE("an atomic write leaves the new text and no other file", "[run_directory]") {
+  const Scratch scratch;
+  REQUIRE(write_atomically(scratch.path / "outcome.json", "old"));
+  REQUIRE(write_atomically(scratch.path / "outcome.json", "new"));
+  CHECK(read(scratch.path / "outcome.json") == "new");
+  CHECK(std::distance(fs::directory_iterator(scratch.path), fs::directory_iterator()) == 1);
+  CHECK_FALSE(write_atomically("/proc/none/outcome.json", "x"));
+}
+
+TEST_CASE("the record is one JSON object a line", "[event_log]") {
+  const Scratch scratch;
+  EventLog log(scratch.path / "events.jsonl", Clock::now());
+  log.record("run", {{"command", std::vector<std::string>{"a", "b"}}});
+  log.set_attempt(1);
+  log.record("stage", {{"rank", std::int64_t{3}}, {"stage", std::string("group")}});
+  const std::string text = read(scratch.path / "events.jsonl");
+  CHECK(text.find(R"("e":"run","command":["a","b"]})"
+                  "\n") != std::string::npos);
+  CHECK(text.find(R"("e":"stage","attempt":1,"rank":3,"stage":"group"})"
+                  "\n") != std::string::npos);
+}
+
+TEST_CASE("a full disk ends the recording and nothing else", "[event_log]") {
+  EventLog log("/dev/full", Clock::now());
+  REQUIRE(log.ok());
+  log.record("run");
+  CHECK_FALSE(log.ok());
+  log.record("run");
+}

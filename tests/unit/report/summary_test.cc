@@ -1,0 +1,73 @@
+#include "safelaunch/report/summary.h"
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+
+namespace {
+
+AttemptSummary hung_attempt() {
+  AttemptSummary attempt;
+  attempt.profile = "basic";
+  attempt.end = AttemptEnd::hung;
+  attempt.took = 32s;
+  attempt.stages = "group 3/4";
+  attempt.cause_id = "rank-missing";
+  attempt.cause = "a rank never came";
+  attempt.certainty = "confirmed";
+  attempt.explanation = "ranks 0 1 3 waited for rank 2";
+  attempt.next = "gloo-fallback: next in the chain";
+  return attempt;
+}
+
+RunSummary healed_run() {
+  RunSummary summary;
+  summary.run_id = "20261120-153012-a1b2c3";
+  summary.command = {"torchrun", "train.py"};
+  summary.attempts = {hung_attempt(), {}};
+  summary.attempts[1].number = 2;
+  summary.attempts[1].profile = "gloo-fallback";
+  summary.attempts[1].took = 14s;
+  summary.cost = "large";
+  return summary;
+}
+
+}  // namespace
+
+TEST_CASE("the closing screen tells what hung, why, and what worked", "[summary]") {
+  const std::string screen = closing_screen(healed_run(), Colour::off);
+  CHECK(screen.find("attempt 1  basic          hung, stopped after 32s  (group 3/4)") !=
+        std::string::npos);
+  CHECK(screen.find("cause: a rank never came (rank-missing, confirmed)") != std::string::npos);
+  CHECK(screen.find("worked with gloo-fallback; cost: large") != std::string::npos);
+  CHECK(screen.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("outcome.json holds the same as values", "[summary]") {
+  const auto json = nlohmann::json::parse(outcome_json(healed_run()));
+  CHECK(json["worked_with"] == "gloo-fallback");
+  CHECK(json["exit_status"] == 0);
+  CHECK(json["attempts"][0]["end"] == "hung");
+  CHECK(json["attempts"][0]["cause"]["id"] == "rank-missing");
+  CHECK(json["attempts"][1]["seconds"] == 14.0);
+}
+
+TEST_CASE("broken UTF-8 of a job does not spoil the record", "[summary]") {
+  RunSummary summary = healed_run();
+  summary.attempts[0].lines = {"bad \xff\xfe bytes"};
+  CHECK_NOTHROW(nlohmann::json::parse(outcome_json(summary)));
+}
+
+TEST_CASE("a job that ran at once, or failed by itself, needs no word of ours", "[summary]") {
+  RunSummary summary;
+  summary.attempts = {{}};
+  CHECK_FALSE(worth_telling(summary));
+  summary.attempts[0].end = AttemptEnd::failed_user;
+  CHECK_FALSE(worth_telling(summary));
+  summary.attempts[0].cause_id = "host-oom";
+  CHECK(worth_telling(summary));
+  CHECK(worth_telling(healed_run()));
+}
