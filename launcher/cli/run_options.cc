@@ -1,0 +1,277 @@
+#include "safelaunch/cli/run_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/nearest.h"
+
+namespace safelaunch {
+namespace {
+
+// CLI11 reports a wrong value by its exception; this one carries our own words through it.
+struct BadValue : CLI::ValidationError {
+  explicit BadValue(const std::string& message) : CLI::ValidationError("value", message) {}
+};
+
+void add_duration(CLI::App& app, const char* names, std::optional<Duration>& target,
+                  const char* help) {
+  app.add_option_function<std::string>(
+         names,
+         [&target](const std::string& text) {
+           const Result<Duration> parsed = parse_duration(text);
+           if (!parsed) throw BadValue(parsed.error().message);
+           target = *parsed;
+         },
+         help)
+      ->type_name("TIME");
+}
+
+template <class T>
+void add_choice(CLI::App& app, const char* names, T& target,
+                const std::vector<std::pair<std::string, T>>& choices, const char* help) {
+  app.add_option(names, target, help)->transform(CLI::CheckedTransformer(choices));
+}
+
+void add_profiles(CLI::App& app, RunOptions& options) {
+  app.add_option("--profile,-p", options.profiles,
+                 "the chain: profile names or files, repeated or with commas")
+      ->delimiter(',')
+      ->type_name("NAME|FILE");
+  app.add_option("--cluster", options.cluster, "the cluster rule to use")->type_name("NAME");
+  app.add_option("--config", options.config, "the configuration file")->type_name("FILE");
+  app.add_option("--max-attempts", options.max_attempts, "attempts in all")
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--only", options.only, "the first profile alone: watch, diagnose, never fall back");
+  app.add_flag("--fail-on-slow", options.fail_on_slow, "never fall back to a slow profile");
+  app.add_flag("--forget", options.forget, "drop what is remembered of earlier runs");
+  app.add_flag("--interactive", options.interactive, "ask which profile to use");
+}
+
+void add_deadlines(CLI::App& app, RunOptions& options, std::optional<Duration>& grace) {
+  add_duration(app, "--init-timeout", options.init_timeout,
+               "how long ranks may wait for an idle rank before their first collective (0 = off)");
+  add_duration(app, "--collective-timeout", options.collective_timeout,
+               "the same for the first collective");
+  add_duration(app, "--quiet-timeout", options.quiet_timeout,
+               "the same for a rank that nothing will wake");
+  add_duration(app, "--work-timeout", options.work_timeout, "the same for a rank that works");
+  add_duration(app, "--stall-timeout", options.stall_timeout,
+               "report training that stands still for so long");
+  add_duration(app, "--grace", grace, "what TERM gives the ranks to save (30s)");
+}
+
+void add_host(CLI::App& app, RunOptions& options) {
+  add_choice<CleanPolicy>(
+      app, "--clean", options.clean,
+      {{"off", CleanPolicy::off}, {"ours", CleanPolicy::ours}, {"orphans", CleanPolicy::orphans}},
+      "which stale processes are ended before the launch");
+  app.add_option("--port", options.port, "the job's port")->type_name("keep|auto|N|A-B");
+  add_choice<ProbePolicy>(app, "--probe", options.probe,
+                          {{"auto", ProbePolicy::automatic},
+                           {"always", ProbePolicy::always},
+                           {"never", ProbePolicy::never}},
+                          "whether the GPUs are probed before an attempt");
+}
+
+void add_topology(CLI::App& app, RunOptions& options) {
+  const auto count = CLI::Range(0, 1'000'000);
+  app.add_option("--nproc-per-node,--nproc_per_node", options.nproc_per_node,
+                 "spawn the workers ourselves")
+      ->type_name("N|gpu|cpu|auto");
+  app.add_option("--devices", options.devices, "the GPUs to use, such as 0,1")->type_name("LIST");
+  app.add_option("--nnodes", options.nnodes, "nodes of the job")->check(CLI::Range(1, 100'000));
+  app.add_option("--node-rank,--node_rank", options.node_rank, "number of this node")->check(count);
+  app.add_option("--start-rank", options.start_rank, "the first rank of this node")->check(count);
+  app.add_option("--world-size", options.world_size, "ranks in all")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--master-addr,--master_addr", options.master_addr, "address of rank 0")
+      ->type_name("HOST");
+  app.add_option("--master-port,--master_port", options.master_port, "port of rank 0")
+      ->check(CLI::Range(1, 65535));
+  app.add_option("--binding", options.binding, "bind each worker to its share of the CPUs")
+      ->check(CLI::IsMember({"none", "numa", "cores"}));
+  app.add_option("--rendezvous", options.rendezvous, "how the agents of several nodes agree")
+      ->type_name("URL");
+}
+
+void add_environment(CLI::App& app, RunOptions& options) {
+  app.add_option("--set", options.set, "one variable, over every profile")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--unset", options.unset, "remove one variable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+}
+
+void add_output(CLI::App& app, RunOptions& options) {
+  app.add_option("--log-dir", options.log_dir, "where the ranks' output is kept")->type_name("DIR");
+  app.add_option("--run-dir", options.run_dir, "where everything about this run is kept")
+      ->type_name("DIR");
+  app.add_option("--ranks", options.ranks, "which ranks reach the terminal")->type_name("0,3|all");
+  app.add_flag("--prefix", options.prefix, "each line with its rank in front");
+  app.add_flag("!--no-hook", options.hook, "do not observe through Python");
+  app.add_flag("!--no-plugin", options.plugin, "do not observe through NCCL's profiler interface");
+  app.add_flag("!--no-preflight", options.preflight, "do not check the host");
+  app.add_flag("--dry-run", options.dry_run, "print the plan and do nothing");
+  app.add_flag("--json", options.json, "the plan or the closing report as JSON");
+  app.add_flag("!--no-color,!--no-colour", options.colour, "plain text");
+  app.add_flag_callback(
+      "-v,--verbose", [&] { options.verbosity = Verbosity::verbose; }, "say more");
+  app.add_flag_callback(
+      "-q,--quiet", [&] { options.verbosity = Verbosity::quiet; }, "say less");
+}
+
+// The options of `run`, bound to one RunOptions. The one list of them: parsing, environment names,
+// configuration keys and help all come from it.
+class Parser {
+ public:
+  Parser() : app_("", "safelaunch [run]") {
+    app_.set_help_flag();
+    app_.option_defaults()->take_last();
+    add_profiles(app_, options_);
+    add_deadlines(app_, options_, grace_);
+    add_host(app_, options_);
+    add_topology(app_, options_);
+    add_environment(app_, options_);
+    add_output(app_, options_);
+    for (const char* several : {"--profile", "--set", "--unset"})
+      app_.get_option(several)->take_all();
+  }
+
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  [[nodiscard]] std::string help() const { return app_.help(); }
+
+  [[nodiscard]] const CLI::Option* find(const std::string& name) const {
+    return app_.get_option_no_throw(name);
+  }
+
+  [[nodiscard]] std::vector<std::string_view> names() const {
+    std::vector<std::string_view> result;
+    for (const CLI::Option* option : app_.get_options())
+      for (const std::string& name : option->get_lnames()) result.push_back(name);
+    return result;
+  }
+
+  Result<RunOptions> parse(std::vector<std::string> words, const Environment& environment,
+                           const OptionDefaults& defaults);
+
+ private:
+  Result<void> complete(CLI::Option& option, const Environment& environment,
+                        const OptionDefaults& defaults);
+
+  RunOptions options_;
+  std::optional<Duration> grace_;
+  CLI::App app_;
+};
+
+std::string variable_of(const std::string& long_name) {
+  std::string result = "SAFELAUNCH_";
+  for (const char c : long_name)
+    result += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return result;
+}
+
+Error usage_error(const std::string& message) {
+  return Error{Errc::usage, message + " (safelaunch --help lists the options)"};
+}
+
+// An option that the command line leaves open takes its value from the environment, else from the
+// configuration file.
+Result<void> Parser::complete(CLI::Option& option, const Environment& environment,
+                              const OptionDefaults& defaults) {
+  if (option.count() != 0) return {};
+  const std::string& name = option.get_lnames().front();
+  std::string origin = variable_of(name);
+  std::optional<std::string> value;
+  if (const auto set = environment.find(origin); set != environment.end()) value = set->second;
+  if (!value) {
+    Result<std::optional<std::string>> configured = defaults(options_.config, name);
+    if (!configured) return configured.error();
+    value = *configured;
+    origin = "configuration key " + name;
+  }
+  if (!value) return {};
+  try {
+    option.add_result(*value);
+    option.run_callback();
+  } catch (const CLI::Error& error) {
+    return usage_error(fmt::format("{}={}: {}", origin, *value, error.what()));
+  }
+  return {};
+}
+
+Result<RunOptions> Parser::parse(std::vector<std::string> words, const Environment& environment,
+                                 const OptionDefaults& defaults) {
+  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  try {
+    app_.parse(std::move(words));
+  } catch (const CLI::Error& error) {
+    return usage_error(error.what());
+  }
+  for (CLI::Option* option : app_.get_options()) {
+    if (const Result<void> done = complete(*option, environment, defaults); !done)
+      return done.error();
+  }
+  if (grace_) options_.grace = *grace_;
+  return std::move(options_);
+}
+
+// Words consumed by the option that `word` names: 1 with no value or with `=value`, else 2.
+Result<std::size_t> option_width(const Parser& parser, const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  const CLI::Option* option = parser.find(name);
+  if (option == nullptr) {
+    const std::string bare = name.substr(std::min(name.size(), name.find_first_not_of('-')));
+    const std::vector<std::string_view> known = parser.names();
+    const std::string_view near = nearest(bare, known);
+    return usage_error(fmt::format("unknown option {}{}", name,
+                                   near.empty() ? "" : fmt::format("; did you mean --{}?", near)));
+  }
+  const bool takes_value = option->get_items_expected_max() > 0;
+  return std::size_t{takes_value && equals == std::string::npos ? 2U : 1U};
+}
+
+Result<std::size_t> begin_of_command(const Parser& parser, std::span<const std::string> words) {
+  for (std::size_t i = 0; i < words.size();) {
+    if (words[i] == "--") return i + 1;
+    if (!words[i].starts_with("-") || words[i] == "-") return i;
+    const Result<std::size_t> width = option_width(parser, words[i]);
+    if (!width) return width.error();
+    i += *width;
+  }
+  return words.size();
+}
+
+}  // namespace
+
+Result<std::size_t> command_begin(std::span<const std::string> words) {
+  return begin_of_command(Parser(), words);
+}
+
+Result<RunOptions> parse_run_options(std::span<const std::string> words,
+                                     const Environment& environment,
+                                     const OptionDefaults& defaults) {
+  Parser parser;
+  const Result<std::size_t> begin = begin_of_command(parser, words);
+  if (!begin) return begin.error();
+  const auto command = words.begin() + static_cast<std::ptrdiff_t>(std::min(*begin, words.size()));
+  std::vector<std::string> head(words.begin(), command);
+  if (!head.empty() && head.back() == "--") head.pop_back();
+  Result<RunOptions> options = parser.parse(std::move(head), environment, defaults);
+  if (!options) return options;
+  options->command.assign(command, words.end());
+  if (options->command.empty()) return usage_error("there is no command to run");
+  return options;
+}
+
+std::string run_help() {
+  return Parser().help();
+}
+
+}  // namespace safelaunch

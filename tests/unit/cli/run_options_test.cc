@@ -1,0 +1,110 @@
+#include "safelaunch/cli/run_options.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+using Words = std::vector<std::string>;
+
+namespace {
+
+Result<std::optional<std::string>> no_configuration(const std::string&, std::string_view) {
+  return std::optional<std::string>{};
+}
+
+Result<RunOptions> parse(const Words& words, const Environment& environment = {}) {
+  return parse_run_options(words, environment, no_configuration);
+}
+
+}  // namespace
+
+TEST_CASE("the command begins at the first word that is not ours", "[run_options]") {
+  const RunOptions options =
+      parse({"--max-attempts", "2", "torchrun", "--nproc_per_node=4", "train.py", "--", "-v"})
+          .value();
+  CHECK(options.max_attempts == 2);
+  CHECK(options.command == Words{"torchrun", "--nproc_per_node=4", "train.py", "--", "-v"});
+}
+
+TEST_CASE("behind two dashes everything is the command", "[run_options]") {
+  const RunOptions options = parse({"--nproc-per-node", "4", "--", "--odd", "x"}).value();
+  CHECK(options.nproc_per_node == "4");
+  CHECK(options.command == Words{"--odd", "x"});
+}
+
+TEST_CASE("profiles come by commas and by repetition", "[run_options]") {
+  const RunOptions options = parse({"--profile", "a,b", "--profile=c", "-p", "d", "true"}).value();
+  CHECK(options.profiles == Words{"a", "b", "c", "d"});
+}
+
+TEST_CASE("a variable with commas and equal signs is taken whole", "[run_options]") {
+  const RunOptions options =
+      parse({"--set", "A=1,2=3", "--set", "B=", "--unset", "C", "x"}).value();
+  CHECK(options.set == Words{"A=1,2=3", "B="});
+  CHECK(options.unset == Words{"C"});
+}
+
+TEST_CASE("deadlines are durations, and zero is off", "[run_options]") {
+  const RunOptions options =
+      parse({"--init-timeout=2min", "--stall-timeout", "0", "--grace", "5s", "x"}).value();
+  CHECK(options.init_timeout == 120s);
+  CHECK(options.stall_timeout == 0s);
+  CHECK(options.collective_timeout == std::nullopt);
+  CHECK(options.grace == 5s);
+}
+
+TEST_CASE("flags that switch off", "[run_options]") {
+  const RunOptions options = parse({"--no-hook", "--no-preflight", "--no-color", "x"}).value();
+  CHECK_FALSE(options.hook);
+  CHECK_FALSE(options.preflight);
+  CHECK_FALSE(options.colour);
+  CHECK(options.plugin);
+}
+
+TEST_CASE("an option beats the environment, which beats the configuration", "[run_options]") {
+  const OptionDefaults configured = [](const std::string&, std::string_view option) {
+    return Result<std::optional<std::string>>(option == "init-timeout" || option == "ranks"
+                                                  ? std::optional<std::string>("7")
+                                                  : std::nullopt);
+  };
+  const Environment environment{{"SAFELAUNCH_INIT_TIMEOUT", "8s"}, {"SAFELAUNCH_PREFIX", "1"}};
+  const RunOptions from_variable = parse_run_options(Words{"x"}, environment, configured).value();
+  CHECK(from_variable.init_timeout == 8s);
+  CHECK(from_variable.ranks == "7");
+  CHECK(from_variable.prefix);
+  const RunOptions from_option =
+      parse_run_options(Words{"--init-timeout", "9", "x"}, environment, configured).value();
+  CHECK(from_option.init_timeout == 9s);
+}
+
+TEST_CASE("an unknown option is answered with the nearest one", "[run_options]") {
+  const auto options = parse({"--init-timout", "3s", "x"});
+  REQUIRE(options.has_error());
+  CHECK(options.error().code == Errc::usage);
+  CHECK(
+      options.error().message.starts_with("unknown option --init-timout; did you mean "
+                                          "--init-timeout?"));
+}
+
+TEST_CASE("bad values are refused by name", "[run_options]") {
+  for (const Words& words :
+       {Words{"--init-timeout", "soon", "x"}, Words{"--max-attempts", "0", "x"},
+        Words{"--clean", "all", "x"}, Words{"--binding", "gpu", "x"},
+        Words{"--master-port", "70000", "x"}, Words{"--max-attempts", "x"}}) {
+    INFO(words[0] << ' ' << words[1]);
+    REQUIRE(parse(words).has_error());
+    CHECK(parse(words).error().code == Errc::usage);
+  }
+}
+
+TEST_CASE("a bad value in the environment names the variable", "[run_options]") {
+  const auto options = parse({"x"}, {{"SAFELAUNCH_INIT_TIMEOUT", "soon"}});
+  REQUIRE(options.has_error());
+  CHECK(options.error().message.starts_with("SAFELAUNCH_INIT_TIMEOUT=soon"));
+}
+
+TEST_CASE("no command is an error", "[run_options]") {
+  CHECK(parse({}).has_error());
+  CHECK(parse({"--only"}).has_error());
+  CHECK(parse({"--only", "--"}).has_error());
+}
