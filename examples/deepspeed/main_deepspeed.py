@@ -3,7 +3,7 @@
     safelaunch deepspeed --num_gpus 2 main_deepspeed.py --config config.yaml --task train
     safelaunch deepspeed --num_gpus 2 main_deepspeed.py --config config.yaml --task train --resume
     safelaunch deepspeed --num_gpus 1 main_deepspeed.py --config config.yaml --task test
-    python main_deepspeed.py --config config.yaml --task predict --input 1,-2,3,0.5
+    safelaunch deepspeed --num_gpus 1 main_deepspeed.py --config config.yaml --task predict --input 1,-2,3,0.5
 
 The model learns whether the numbers of a row add up to something positive. With `enabled: false` in the
 configuration the same program trains in one process without DeepSpeed.
@@ -100,7 +100,7 @@ class Plain:
         torch.save({"model": self.module.state_dict(), **client_state}, f"{directory}/{tag}/plain.pt")
         pathlib.Path(directory, "latest").write_text(tag)
 
-    def load_checkpoint(self, directory):
+    def load_checkpoint(self, directory, load_module_only=False):
         latest = pathlib.Path(directory, "latest")
         if not latest.exists():
             return None, {}
@@ -183,7 +183,7 @@ def main():
     engine = make_engine(config)
     if args.task == "train":
         train(engine, config, args)
-    elif engine.load_checkpoint(args.checkpoints)[0] is None:
+    elif engine.load_checkpoint(args.checkpoints, load_module_only=True)[0] is None:
         raise SystemExit(f"there is no checkpoint in {args.checkpoints}: run --task train first")
     if args.task == "predict":
         LOG.info("the sum of %s is %s", args.input, "positive" if predict(engine, config, args.input) else "not positive")
