@@ -23,7 +23,8 @@ endif()
 set(SAFELAUNCH_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=…: address,undefined or thread")
 if(SAFELAUNCH_SANITIZE)
   target_compile_options(safelaunch_options INTERFACE -fsanitize=${SAFELAUNCH_SANITIZE}
-                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all
+                         -Wno-maybe-uninitialized)  # GCC 12 sees ghosts in instrumented code
   target_link_options(safelaunch_options INTERFACE -fsanitize=${SAFELAUNCH_SANITIZE})
 endif()
 

@@ -78,18 +78,16 @@ void add_host(CLI::App& app, RunOptions& options) {
 
 void add_topology(CLI::App& app, RunOptions& options) {
   const auto count = CLI::Range(0, 1'000'000);
-  app.add_option("--nproc-per-node,--nproc_per_node", options.nproc_per_node,
-                 "spawn the workers ourselves")
+  app.add_option("--nproc-per-node", options.nproc_per_node, "spawn the workers ourselves")
       ->type_name("N|gpu|cpu|auto");
   app.add_option("--devices", options.devices, "the GPUs to use, such as 0,1")->type_name("LIST");
   app.add_option("--nnodes", options.nnodes, "nodes of the job")->check(CLI::Range(1, 100'000));
-  app.add_option("--node-rank,--node_rank", options.node_rank, "number of this node")->check(count);
+  app.add_option("--node-rank", options.node_rank, "number of this node")->check(count);
   app.add_option("--start-rank", options.start_rank, "the first rank of this node")->check(count);
   app.add_option("--world-size", options.world_size, "ranks in all")
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--master-addr,--master_addr", options.master_addr, "address of rank 0")
-      ->type_name("HOST");
-  app.add_option("--master-port,--master_port", options.master_port, "port of rank 0")
+  app.add_option("--master-addr", options.master_addr, "address of rank 0")->type_name("HOST");
+  app.add_option("--master-port", options.master_port, "port of rank 0")
       ->check(CLI::Range(1, 65535));
   app.add_option("--binding", options.binding, "bind each worker to its share of the CPUs")
       ->check(CLI::IsMember({"none", "numa", "cores"}));
@@ -117,15 +115,15 @@ void add_output(CLI::App& app, RunOptions& options) {
   app.add_flag("!--no-preflight", options.preflight, "do not check the host");
   app.add_flag("--dry-run", options.dry_run, "print the plan and do nothing");
   app.add_flag("--json", options.json, "the plan or the closing report as JSON");
-  app.add_flag("!--no-color,!--no-colour", options.colour, "plain text");
+  app.add_flag("!--no-color", options.colour, "plain text");
   app.add_flag_callback(
       "-v,--verbose", [&] { options.verbosity = Verbosity::verbose; }, "say more");
   app.add_flag_callback(
       "-q,--quiet", [&] { options.verbosity = Verbosity::quiet; }, "say less");
 }
 
-// The options of `run`, bound to one RunOptions. The one list of them: parsing, environment names,
-// configuration keys and help all come from it.
+// The options of `run`, bound to one RunOptions. Environment names and keys of files are those
+// of profile/options.h; a test holds the two lists together.
 class Parser {
  public:
   Parser() : app_("", "safelaunch [run]") {
@@ -157,65 +155,46 @@ class Parser {
     return result;
   }
 
-  Result<RunOptions> parse(std::vector<std::string> words, const Environment& environment,
-                           const OptionDefaults& defaults);
+  Result<RunOptions> parse(std::vector<std::string> words, const OptionDefaults& defaults);
 
  private:
-  Result<void> complete(CLI::Option& option, const Environment& environment,
-                        const OptionDefaults& defaults);
+  Result<void> complete(const std::string& name, const Setting& setting);
 
   RunOptions options_;
   std::optional<Duration> grace_;
   CLI::App app_;
 };
 
-std::string variable_of(const std::string& long_name) {
-  std::string result = "SAFELAUNCH_";
-  for (const char c : long_name)
-    result += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  return result;
-}
-
 Error usage_error(const std::string& message) {
   return Error{Errc::usage, message + " (safelaunch --help lists the options)"};
 }
 
-// An option that the command line leaves open takes its value from the environment, else from the
-// configuration file.
-Result<void> Parser::complete(CLI::Option& option, const Environment& environment,
-                              const OptionDefaults& defaults) {
-  if (option.count() != 0) return {};
-  const std::string& name = option.get_lnames().front();
-  std::string origin = variable_of(name);
-  std::optional<std::string> value;
-  if (const auto set = environment.find(origin); set != environment.end()) value = set->second;
-  if (!value) {
-    Result<std::optional<std::string>> configured = defaults(options_.config, name);
-    if (!configured) return configured.error();
-    value = *configured;
-    origin = "configuration key " + name;
-  }
-  if (!value) return {};
+// An option that the command line leaves open takes its value from a setting.
+Result<void> Parser::complete(const std::string& name, const Setting& setting) {
+  CLI::Option* option = app_.get_option_no_throw("--" + name);
+  if (option == nullptr || option->count() != 0) return {};
   try {
-    option.add_result(*value);
-    option.run_callback();
+    const bool is_flag = option->get_items_expected_max() == 0;
+    option->add_result(is_flag ? option->get_flag_value(name, setting.value) : setting.value);
+    option->run_callback();
   } catch (const CLI::Error& error) {
-    return usage_error(fmt::format("{}={}: {}", origin, *value, error.what()));
+    return usage_error(
+        fmt::format("{}: {}={}: {}", setting.origin, name, setting.value, error.what()));
   }
   return {};
 }
 
-Result<RunOptions> Parser::parse(std::vector<std::string> words, const Environment& environment,
-                                 const OptionDefaults& defaults) {
+Result<RunOptions> Parser::parse(std::vector<std::string> words, const OptionDefaults& defaults) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app_.parse(std::move(words));
   } catch (const CLI::Error& error) {
     return usage_error(error.what());
   }
-  for (CLI::Option* option : app_.get_options()) {
-    if (const Result<void> done = complete(*option, environment, defaults); !done)
-      return done.error();
+  const Result<Settings> settings = defaults(options_.config, options_.cluster);
+  if (!settings) return settings.error();
+  for (const auto& [name, setting] : *settings) {
+    if (const Result<void> done = complete(name, setting); !done) return done.error();
   }
   if (grace_) options_.grace = *grace_;
   return std::move(options_);
@@ -255,7 +234,6 @@ Result<std::size_t> command_begin(std::span<const std::string> words) {
 }
 
 Result<RunOptions> parse_run_options(std::span<const std::string> words,
-                                     const Environment& environment,
                                      const OptionDefaults& defaults) {
   Parser parser;
   const Result<std::size_t> begin = begin_of_command(parser, words);
@@ -263,11 +241,17 @@ Result<RunOptions> parse_run_options(std::span<const std::string> words,
   const auto command = words.begin() + static_cast<std::ptrdiff_t>(std::min(*begin, words.size()));
   std::vector<std::string> head(words.begin(), command);
   if (!head.empty() && head.back() == "--") head.pop_back();
-  Result<RunOptions> options = parser.parse(std::move(head), environment, defaults);
+  Result<RunOptions> options = parser.parse(std::move(head), defaults);
   if (!options) return options;
   options->command.assign(command, words.end());
   if (options->command.empty()) return usage_error("there is no command to run");
   return options;
+}
+
+std::vector<std::string> run_option_names() {
+  std::vector<std::string> result;
+  for (const std::string_view name : Parser().names()) result.emplace_back(name);
+  return result;
 }
 
 std::string run_help() {

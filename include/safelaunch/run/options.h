@@ -7,11 +7,9 @@
 
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/clean/stale.h"
 
 namespace safelaunch {
-
-/// What is cleaned before a launch (docs/safety.md).
-enum class CleanPolicy { off, ours, orphans };
 
 /// When the probe runs before an attempt.
 enum class ProbePolicy { automatic, always, never };

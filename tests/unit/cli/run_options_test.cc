@@ -1,5 +1,7 @@
 #include "safelaunch/cli/run_options.h"
 
+#include <algorithm>
+
 #include "catch.h"
 
 using namespace safelaunch;
@@ -8,12 +10,9 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-Result<std::optional<std::string>> no_configuration(const std::string&, std::string_view) {
-  return std::optional<std::string>{};
-}
-
-Result<RunOptions> parse(const Words& words, const Environment& environment = {}) {
-  return parse_run_options(words, environment, no_configuration);
+Result<RunOptions> parse(const Words& words, const Settings& settings = {}) {
+  return parse_run_options(
+      words, [&](const std::string&, const std::string&) { return Result<Settings>(settings); });
 }
 
 }  // namespace
@@ -61,20 +60,27 @@ TEST_CASE("flags that switch off", "[run_options]") {
   CHECK(options.plugin);
 }
 
-TEST_CASE("an option beats the environment, which beats the configuration", "[run_options]") {
-  const OptionDefaults configured = [](const std::string&, std::string_view option) {
-    return Result<std::optional<std::string>>(option == "init-timeout" || option == "ranks"
-                                                  ? std::optional<std::string>("7")
-                                                  : std::nullopt);
-  };
-  const Environment environment{{"SAFELAUNCH_INIT_TIMEOUT", "8s"}, {"SAFELAUNCH_PREFIX", "1"}};
-  const RunOptions from_variable = parse_run_options(Words{"x"}, environment, configured).value();
-  CHECK(from_variable.init_timeout == 8s);
-  CHECK(from_variable.ranks == "7");
-  CHECK(from_variable.prefix);
-  const RunOptions from_option =
-      parse_run_options(Words{"--init-timeout", "9", "x"}, environment, configured).value();
-  CHECK(from_option.init_timeout == 9s);
+TEST_CASE("an option beats the settings of environment and files", "[run_options]") {
+  const Settings settings{{"init-timeout", {"8s", "SAFELAUNCH_INIT_TIMEOUT"}},
+                          {"prefix", {"true", "safelaunch.yaml:3:9"}},
+                          {"no-hook", {"1", "SAFELAUNCH_NO_HOOK"}}};
+  const RunOptions from_settings = parse({"x"}, settings).value();
+  CHECK(from_settings.init_timeout == 8s);
+  CHECK(from_settings.prefix);
+  CHECK_FALSE(from_settings.hook);
+  CHECK(parse({"--init-timeout", "9", "x"}, settings).value().init_timeout == 9s);
+}
+
+TEST_CASE("every option can be set in the environment and in files", "[run_options]") {
+  for (const std::string& name : run_option_names()) {
+    INFO(name);
+    CHECK((name == "set" || name == "unset" || find_option(name) != nullptr));
+  }
+  const auto names = run_option_names();
+  for (const RunOption& option : run_options()) {
+    INFO(option.name);
+    CHECK(std::find(names.begin(), names.end(), option.name) != names.end());
+  }
 }
 
 TEST_CASE("an unknown option is answered with the nearest one", "[run_options]") {
@@ -97,10 +103,10 @@ TEST_CASE("bad values are refused by name", "[run_options]") {
   }
 }
 
-TEST_CASE("a bad value in the environment names the variable", "[run_options]") {
-  const auto options = parse({"x"}, {{"SAFELAUNCH_INIT_TIMEOUT", "soon"}});
+TEST_CASE("a bad value of a setting names who gave it", "[run_options]") {
+  const auto options = parse({"x"}, {{"init-timeout", {"soon", "SAFELAUNCH_INIT_TIMEOUT"}}});
   REQUIRE(options.has_error());
-  CHECK(options.error().message.starts_with("SAFELAUNCH_INIT_TIMEOUT=soon"));
+  CHECK(options.error().message.starts_with("SAFELAUNCH_INIT_TIMEOUT: init-timeout=soon"));
 }
 
 TEST_CASE("no command is an error", "[run_options]") {

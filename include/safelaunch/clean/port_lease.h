@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/base/unique_fd.h"
+
+/// A port for a job of one node: found free, and kept from everybody but the job until it ends.
+namespace safelaunch {
+
+/// Ports from `first` to `last`, both included. One port is a range of one.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+  bool operator==(const PortRange&) const = default;
+};
+
+/// "29500" or "20000-25000", as `--port` takes them.
+[[nodiscard]] Result<PortRange> parse_port_range(std::string_view text);
+
+/// Where `--port auto` looks: 20000 to 32767 without what the kernel gives to outgoing connections
+/// (ip_local_port_range, `ephemeral`). Where that covers nearly all, the part below 20000 is taken.
+[[nodiscard]] PortRange automatic_ports(PortRange ephemeral);
+
+/// The kernel's range for outgoing connections.
+[[nodiscard]] PortRange ephemeral_ports();
+
+/// One port, ours until this object goes or the process dies, by two means:
+/// - a name in the abstract Unix namespace, which no two safelaunch jobs of a host can have at
+/// once;
+/// - a TCP socket bound to the port, on IPv4 and IPv6, that does not listen. The kernel gives the
+/// port
+///   to no outgoing connection, and a server without SO_REUSEADDR cannot bind it; the job's own
+///   server sets SO_REUSEADDR and can. torch's TCPStore, torchrun, deepspeed, accelerate and JAX's
+///   coordinator were seen to start while the port is held.
+/// Both close on exec: nothing of it reaches the job.
+class PortLease {
+ public:
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+  /// Gives up the TCP socket and keeps the name: for a server that does not set SO_REUSEADDR. From
+  /// now on only other safelaunch jobs are kept off.
+  void release_for_exec();
+
+ private:
+  friend Result<PortLease> lease_port(PortRange range);
+  PortLease() = default;
+
+  std::uint16_t port_ = 0;
+  UniqueFd name_;
+  UniqueFd ipv4_;
+  UniqueFd ipv6_;
+};
+
+/// A free port of the range, another one in every call: it starts anywhere and visits each port
+/// once, so that jobs that start together do not race for the same. Where none is free:
+/// Errc::blocked, and for a range of one the message names who holds it. TIME_WAIT does not count
+/// as held.
+[[nodiscard]] Result<PortLease> lease_port(PortRange range);
+
+/// Whether a server that sets SO_REUSEADDR could bind the port now, by binding it.
+[[nodiscard]] bool is_free(std::uint16_t port);
+
+}  // namespace safelaunch

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/process_facts.h"
+
+/// Which processes are left over from an earlier run, and which of them we may end. The rules that
+/// protect everybody else stand in launcher/clean/stale.cc, in the order in which they are asked.
+namespace safelaunch {
+
+/// What may be ended (`--clean`).
+enum class CleanPolicy {
+  off,      ///< nothing
+  ours,     ///< what carries the mark of a safelaunch that is gone
+  orphans,  ///< also workers that lost their launcher and hold what this run needs
+};
+
+/// What we know about a process that stands in the way or is left over.
+enum class Claim {
+  ours,      ///< proven: our mark, and the safelaunch that answers for it is gone
+  orphan,    ///< not ours, but by every sign a worker without its launcher
+  unproven,  ///< listed and never touched
+};
+
+/// A process that may be stale, with all that the decision rests on.
+struct Candidate {
+  ProcessFacts process;
+  std::string command;
+  Environment environment;  ///< empty where we may not read it
+  std::optional<std::uint64_t> pid_namespace;
+  std::string cgroup;
+  std::string parent_name;   ///< comm of the parent
+  bool owner_runs = false;   ///< the process that its SAFELAUNCH_OWNER names is there
+  std::string protected_by;  ///< it, or what it runs below, is `is_protected`: that one's name
+  std::vector<std::string> holds;  ///< "port 29500", "/dev/nvidia0": of what this run needs
+};
+
+/// Who asks.
+struct Surroundings {
+  HostIdentity host;
+  int self = 0;
+  std::vector<int> ancestors;  ///< ours
+  std::string cgroup;          ///< ours
+  Environment environment;     ///< ours
+};
+
+/// One line of `safelaunch clean`.
+struct StaleProcess {
+  ProcessFacts process;
+  std::string command;
+  std::vector<std::string> holds;
+  Claim claim = Claim::unproven;
+  std::string why;  ///< what the claim rests on, or what is missing for one
+};
+
+/// What is to be said about a process; nullopt where it is none of our business.
+[[nodiscard]] std::optional<StaleProcess> classify_stale(const Candidate& candidate,
+                                                         const Surroundings& us);
+
+/// Whether a policy lets us end a process of this claim.
+[[nodiscard]] bool acts_on(CleanPolicy policy, Claim claim);
+
+/// The scheduler's job or the pod that a process belongs to ("slurm 123", "pod 1b2c"), empty for
+/// none: from its cgroup, which it cannot leave, else from its environment.
+[[nodiscard]] std::string scheduled_job_of(std::string_view cgroup, const Environment& environment);
+
+/// True for programs whose trees are never touched: tmux, mpirun, orted, slurmstepd, another
+/// safelaunch.
+[[nodiscard]] bool is_protected(std::string_view comm);
+
+/// "pid 71 (python train.py), user bob, 3h old, holds port 29500: …".
+[[nodiscard]] std::string describe(const StaleProcess& stale);
+
+}  // namespace safelaunch

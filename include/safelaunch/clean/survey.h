@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "safelaunch/clean/stale.h"
+
+namespace safelaunch {
+
+/// What the coming run needs for itself.
+struct Needs {
+  std::vector<std::uint16_t> ports;
+  bool gpus = false;  ///< any /dev/nvidiaN
+};
+
+/// Ourselves, as the decision needs it.
+[[nodiscard]] Surroundings read_surroundings();
+
+/// Looks through the processes of this host and says what is stale or in the way. Reads one file
+/// for each process of our user, and more only for those that carry a mark or a launcher's
+/// variables. Ends nothing.
+[[nodiscard]] std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us);
+
+}  // namespace safelaunch

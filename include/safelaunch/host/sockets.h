@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+
+namespace safelaunch {
+
+/// What a TCP socket does with its local port.
+enum class SocketState {
+  listening,
+  bound,      ///< bound and neither listening nor connected; seen from Linux 6.8 on
+  connected,  ///< in any state of a connection but TIME_WAIT
+  time_wait,  ///< nobody's any more; does not hinder a server that sets SO_REUSEADDR
+};
+
+[[nodiscard]] const char* name(SocketState state);
+
+/// One TCP socket (v4 or v6) of this network namespace.
+struct Socket {
+  SocketState state = SocketState::connected;
+  std::string local_address;   ///< "127.0.0.1", "::", without the port
+  std::string remote_address;  ///< empty unless connected
+  std::uint16_t local_port = 0;
+  std::uint16_t remote_port = 0;
+  std::uint64_t inode = 0;  ///< joins with /proc/PID/fd; 0: nobody holds it any more
+  unsigned uid = 0;
+};
+
+/// The TCP sockets of this host. The real one is `KernelSockets`.
+class SocketTable {
+ public:
+  virtual ~SocketTable() = default;
+
+  /// The sockets whose own port is `port`, in every state.
+  [[nodiscard]] virtual std::vector<Socket> on_port(std::uint16_t port) const = 0;
+
+  /// The connections to port `port` of whatever host, seen from the connecting side.
+  [[nodiscard]] virtual std::vector<Socket> to_port(std::uint16_t port) const = 0;
+
+  /// Everything that listens.
+  [[nodiscard]] virtual std::vector<Socket> listening() const = 0;
+};
+
+/// Asks the kernel by netlink (sock_diag), and reads /proc/net/tcp and tcp6 where it refuses.
+class KernelSockets final : public SocketTable {
+ public:
+  [[nodiscard]] std::vector<Socket> on_port(std::uint16_t port) const override;
+  [[nodiscard]] std::vector<Socket> to_port(std::uint16_t port) const override;
+  [[nodiscard]] std::vector<Socket> listening() const override;
+};
+
+/// Who holds each of the sockets: inode → pids. Looks through the descriptors of `pids` only, or of
+/// every process where none is named; those of other users cannot be read without rights.
+[[nodiscard]] std::map<std::uint64_t, std::vector<int>> owners(
+    std::span<const std::uint64_t> inodes, std::span<const int> pids = {});
+
+/// A process that keeps others off a port; the pid is 0 where it cannot be known (another user's
+/// process, another container).
+struct PortHolder {
+  std::uint16_t port = 0;
+  SocketState state = SocketState::listening;
+  int pid = 0;
+  unsigned uid = 0;
+  std::string user;     ///< the name, or the number where it has none
+  std::string command;  ///< the first words of its command line
+  Duration age{};       ///< of the process
+};
+
+/// Everybody who holds the port, listeners first, each process once. TIME_WAIT is nobody.
+[[nodiscard]] std::vector<PortHolder> holders_of(std::uint16_t port, const SocketTable& sockets);
+
+/// "pid 71 (python server.py) of user bob, listening for 3h".
+[[nodiscard]] std::string describe(const PortHolder& holder);
+
+}  // namespace safelaunch

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+
+namespace safelaunch {
+
+/// How a job is stopped.
+///
+///     polite   the launcher (or each worker that we spawned) is asked by the user's own signal,
+///     once,
+///              and has the whole grace: it passes the signal on, and scripts save their state
+///     sweep    every process gets TERM, and CONT where it is stopped; for a job that hangs, and
+///     for
+///              what a job has left running when its launcher ended
+///     now      every process is killed
+///
+/// Whatever lives at the end of the grace is killed.
+enum class StopMode { polite, sweep, now };
+
+/// To stop in this way. A further one while a stop is under way can only make it harder; a second
+/// INT or TERM of the user means `now`.
+struct StopWanted {
+  StopMode mode = StopMode::polite;
+  int signal = SIGTERM;  ///< what the user sent; polite only
+  Duration grace{};
+};
+/// The launcher, or the last of our workers, has ended; what it has started may still run.
+struct MainEnded {};
+/// Nothing that lives is below us any more.
+struct TreeEmpty {};
+/// Some time has passed; perhaps the deadline.
+struct TimePassed {};
+
+using StopEvent = std::variant<StopWanted, MainEnded, TreeEmpty, TimePassed>;
+
+/// Signal the launcher alone, or each worker that we spawned.
+struct AskMain {
+  int signal = 0;
+  bool operator==(const AskMain&) const = default;
+};
+/// Signal every process of the job.
+struct SignalTree {
+  int signal = 0;
+  bool operator==(const SignalTree&) const = default;
+};
+/// The stop is over. If something still lives, it was killed, and does not end.
+struct StopDone {
+  bool operator==(const StopDone&) const = default;
+};
+
+using StopAction = std::variant<AskMain, SignalTree, StopDone>;
+
+/// Decides how a job is stopped; `TreeStopper` does it.
+///
+///     idle ─ StopWanted polite ─→ asking ─ MainEnded ─→ sweeping
+///       └──── StopWanted sweep ───────────────────────────┘ │
+///     any ── deadline, StopWanted now, second INT or TERM ──→ killing (again and again)
+///     any ── TreeEmpty ──→ done ←── patience over ── killing
+class StopSequence {
+ public:
+  [[nodiscard]] std::vector<StopAction> on(const StopEvent& event, TimePoint now);
+
+  /// When TimePassed is to come; nullopt while there is nothing to wait for.
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+ private:
+  enum class Phase { idle, asking, sweeping, killing, done };
+
+  std::vector<StopAction> wanted(const StopWanted& stop, TimePoint now);
+  std::vector<StopAction> ask(const StopWanted& stop, TimePoint now);
+  std::vector<StopAction> sweep(TimePoint end);
+  std::vector<StopAction> kill(TimePoint now);
+  std::vector<StopAction> time_passed(TimePoint now);
+  std::vector<StopAction> done();
+
+  Phase phase_ = Phase::idle;
+  bool user_insisted_ = false;  ///< one INT or TERM was there already
+  TimePoint deadline_{};
+  TimePoint patience_ends_{};  ///< killing
+  Duration pause_{};           ///< killing: until the next walk through the tree
+};
+
+/// What a job leaves running when its launcher ends has this long to end by itself; the same for a
+/// hung job that makes room for the next attempt.
+inline constexpr Duration kSweepGrace{1'000};
+
+}  // namespace safelaunch

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/output/rank_selection.h"
+#include "safelaunch/output/recording.h"
+#include "safelaunch/output/std_streams.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace safelaunch {
+
+class TerminalWriter;
+
+/// What becomes of the output of one attempt.
+struct OutputPlan {
+  /// How it reaches the terminal.
+  enum class Mode {
+    bytes,  ///< as it comes: one launcher process, or a single worker
+    lines,  ///< the whole lines of many workers, never mixed
+  };
+  enum class Prefix { none, rank, coloured_rank };
+
+  std::filesystem::path directory;  ///< where it is recorded; empty: nowhere
+  Mode mode = Mode::bytes;
+  RankSelection shown;           ///< which ranks reach the terminal
+  Prefix prefix = Prefix::none;  ///< in front of each line, with Mode::lines
+};
+
+/// One stream of the launcher (no rank) or of a worker.
+struct StreamId {
+  std::optional<Rank> rank;
+  StdStream stream = StdStream::out;
+  bool operator==(const StreamId&) const = default;
+};
+
+/// Whom JobOutput tells what happens. Each may be empty.
+struct OutputObserver {
+  std::function<void(StreamId, std::string_view)> on_output;       ///< every chunk, as it was read
+  std::function<void(const RecordingLoss&)> on_recording_stopped;  ///< once a file
+  std::function<void()> on_drained;  ///< every stream has ended, and all of it was passed on
+};
+
+/// A child's descriptors 1 and 2. To be closed here once the child has them.
+struct ChildStreams {
+  UniqueFd out;
+  UniqueFd err;
+};
+
+/// The output of one attempt: reads what the processes write, records it byte for byte
+/// (`launcher.out`, `rank-3.err`), keeps the tail of each stream for the diagnosis and passes on to
+/// the terminal what is to be seen there.
+///
+/// In Mode::bytes a process whose output ends in one place on our side has one stream for both, and
+/// all of it is in `.out`. Memory is bounded: when the terminal takes no more, or a line waits for
+/// another rank's, reading stops and the writer has to wait, as it would without us. A rank that is
+/// not shown waits for nobody.
+///
+/// Wakes up only when there is something to read; a stream that never pauses is read every half
+/// millisecond. Destroying it closes our ends: processes that still write get SIGPIPE. Use it on
+/// the io_context's thread; the terminal must outlive it.
+class JobOutput {
+ public:
+  JobOutput(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan,
+            OutputObserver observer);
+  JobOutput(const JobOutput&) = delete;
+  JobOutput& operator=(const JobOutput&) = delete;
+  ~JobOutput();
+
+  /// Opens the streams of a process that is about to be spawned.
+  [[nodiscard]] Result<ChildStreams> open_launcher();
+  [[nodiscard]] Result<ChildStreams> open_rank(Rank rank);
+
+  /// The last 64 KiB of a stream; empty if there is none.
+  [[nodiscard]] std::string tail(StreamId id) const;
+
+  /// The terminal has another size (SIGWINCH): so have the children's. To be done before they are
+  /// told.
+  void window_changed();
+
+  /// All streams have ended and the terminal has taken what it was given: on_drained was called.
+  [[nodiscard]] bool drained() const;
+
+  /// Reads what there is, without waiting, and ends all streams: for when all processes that matter
+  /// are gone but some stranger still holds an end.
+  void finish();
+
+  /// The files that are not complete.
+  [[nodiscard]] std::vector<RecordingLoss> losses() const;
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace safelaunch

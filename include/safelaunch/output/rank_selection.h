@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/result.h"
+
+namespace safelaunch {
+
+/// Which ranks reach the terminal (`--ranks`). The files always hold all.
+class RankSelection {
+ public:
+  /// All ranks.
+  RankSelection() = default;
+
+  /// Reads "all", "0", "0,3" or "0-3,8". The error names the part that is wrong.
+  [[nodiscard]] static Result<RankSelection> parse(std::string_view text);
+
+  [[nodiscard]] bool contains(Rank rank) const;
+
+ private:
+  std::vector<std::pair<int, int>> ranges_;  // first and last; none at all means every rank
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "safelaunch/base/unique_fd.h"
+
+namespace safelaunch {
+
+/// What a log file lacks, and why.
+struct RecordingLoss {
+  std::filesystem::path path;
+  std::string reason;       ///< "No space left on device"
+  std::uint64_t bytes = 0;  ///< not recorded so far
+};
+
+/// The file that one stream is recorded in, byte for byte. The first failure (a full disk, a quota,
+/// an I/O error) ends the recording, not the job: from then on bytes are only counted. What was
+/// written stays; a file that is truncated or removed under us is no failure.
+class Recording {
+ public:
+  /// Creates the file, or goes on at its end. That this fails is seen by failed().
+  explicit Recording(std::filesystem::path path);
+
+  void append(std::string_view bytes);
+
+  [[nodiscard]] bool failed() const { return !loss_.reason.empty(); }
+  [[nodiscard]] const RecordingLoss& loss() const { return loss_; }
+
+ private:
+  void stop(int error);
+
+  UniqueFd file_;
+  RecordingLoss loss_;
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/profile/profile.h"
+
+namespace safelaunch {
+
+/// The chain where neither --profile nor a cluster rule gives one: from the fastest settings to the
+/// surest.
+[[nodiscard]] std::vector<std::string> default_chain();
+
+/// The chain that words name, which may each be several with commas between them. A profile that is
+/// named twice counts once, since nothing is tried twice. Error: an empty name.
+[[nodiscard]] Result<std::vector<std::string>> parse_chain(std::span<const std::string> words);
+
+/// Whether profiles of large cost may be chosen (--fail-on-slow: no).
+enum class SlowProfiles { allow, refuse };
+
+/// What is known when the next profile is to be chosen.
+struct ChainState {
+  std::span<const Profile> chain;
+  std::span<const Profile> known;  ///< all there are, for healers outside the chain; may be empty
+  std::span<const std::string> tried;  ///< names
+  std::string_view cause;              ///< a catalogue id; empty: no cause is known
+  int nodes = 1;
+  SlowProfiles slow = SlowProfiles::allow;
+};
+
+/// A profile that would have come before the chosen one, and why it was left out.
+struct StruckOut {
+  std::string name;
+  std::string why;
+  bool operator==(const StruckOut&) const = default;
+};
+
+/// What to try next; no profile where all have been tried or struck out.
+struct NextProfile {
+  const Profile* profile = nullptr;  ///< one of ChainState's
+  std::string why;                   ///< "heals shm-small", "next in the chain"
+  std::vector<StruckOut> struck_out;
+};
+
+/// Chooses: first what heals the cause (of the chain, then of the rest, cheapest first), then the
+/// chain in its order. Left out: what was tried, what worsens the cause, what cannot work on so
+/// many nodes, and slow ones where they are refused.
+[[nodiscard]] NextProfile next_profile(const ChainState& state);
+
+}  // namespace safelaunch

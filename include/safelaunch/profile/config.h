@@ -1,0 +1,86 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/profile/apply.h"
+#include "safelaunch/profile/options.h"
+
+namespace safelaunch {
+
+/// What a rule changes: the chain, variables and run options.
+struct Rules {
+  std::vector<std::string> chain;  ///< empty: says nothing about it
+  Place chain_place;
+  Overrides variables;
+  Settings options;
+};
+
+/// The conditions of a cluster rule; all that are given must hold. Patterns are regular expressions
+/// (pattern.h).
+struct ClusterMatch {
+  std::string hostname;  ///< matches the host's whole name, in full or up to its first dot
+  std::string gpu;       ///< occurs in the name of some GPU of the host
+  std::map<std::string, std::string, std::less<>> env;  ///< variable → matches its whole value
+  std::string network;  ///< "10.8.0.0/16": the host has an address in it
+
+  [[nodiscard]] bool empty() const;
+};
+
+struct ClusterRule {
+  std::string name;
+  Place place;
+  ClusterMatch match;  ///< empty: only --cluster NAME picks the rule
+  Rules rules;
+};
+
+/// safelaunch.yaml: what holds everywhere, and on which cluster something else.
+struct Config {
+  std::string origin;  ///< its path; empty: there is none
+  Rules everywhere;
+  std::vector<ClusterRule> clusters;
+};
+
+/// What is asked about the host to pick a rule.
+struct HostFacts {
+  std::string hostname;
+  std::vector<std::string> gpus;  ///< "NVIDIA H100 80GB HBM3"; see asks_for_gpus()
+  std::vector<std::string> addresses;
+  Environment environment;
+};
+
+/// Reads the text of a safelaunch.yaml. Errors: FILE:LINE:COLUMN, with the nearest right word.
+[[nodiscard]] Result<Config> read_config(std::string_view text, const std::string& file);
+
+/// A config and what was passed over on the way to it.
+struct FoundConfig {
+  Config config;
+  std::vector<std::string> warnings;
+};
+
+/// The config file: the one given (--config; then it must be there), else $SAFELAUNCH_CONFIG (the
+/// same), else the first of ./safelaunch.yaml, $XDG_CONFIG_HOME/safelaunch/safelaunch.yaml,
+/// /etc/safelaunch/safelaunch.yaml; an empty Config where there is none. One in the working
+/// directory that must not be trusted is passed over with a warning; anywhere else that is an
+/// error.
+[[nodiscard]] Result<FoundConfig> find_config(std::string_view given,
+                                              const Environment& environment);
+
+/// Whether a rule looks at GPU names, which cost a call into the driver to learn.
+[[nodiscard]] bool asks_for_gpus(const Config& config);
+
+[[nodiscard]] bool matches(const ClusterMatch& match, const HostFacts& host);
+
+/// The rule of that name, or, with an empty name, the first that matches; nullptr where none does.
+/// Error: there is no rule of that name.
+[[nodiscard]] Result<const ClusterRule*> choose_cluster(const Config& config, std::string_view name,
+                                                        const HostFacts& host);
+
+/// What holds everywhere with what the cluster rule (may be nullptr) says over it.
+[[nodiscard]] Rules rules_for(const Config& config, const ClusterRule* cluster);
+
+}  // namespace safelaunch

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/embedded.h"
+#include "safelaunch/base/environment.h"
+#include "safelaunch/profile/profile.h"
+
+namespace safelaunch {
+
+/// A folder in which profiles are looked for.
+struct SearchFolder {
+  std::string path;
+  /// What happens to a file there that must not be trusted. The working directory may be anybody's,
+  /// so there it is passed over with a warning; where the user or root pointed us, it is an error.
+  enum class Untrusted { refuse, pass_over } untrusted = Untrusted::refuse;
+};
+
+/// $SAFELAUNCH_PROFILE_PATH (folders with ':' between them), ./profiles,
+/// $XDG_CONFIG_HOME/safelaunch/profiles (else ~/.config/…), /etc/safelaunch/profiles.
+[[nodiscard]] std::vector<SearchFolder> profile_search_path(const Environment& environment);
+
+/// $XDG_CONFIG_HOME/safelaunch, else ~/.config/safelaunch; empty where neither is set.
+[[nodiscard]] std::string user_config_folder(const Environment& environment);
+
+/// All profiles that can be named here: those of the search path, in its order, and then the
+/// built-in ones. Reads a file only when its name is asked for. Not thread-safe.
+class ProfileLibrary {
+ public:
+  ProfileLibrary(std::vector<SearchFolder> folders, std::span<const EmbeddedFile> built_in);
+
+  /// The library that `safelaunch` uses: profile_search_path() and builtin_profiles().
+  static ProfileLibrary standard(const Environment& environment);
+
+  /// A profile by name, or by file where the word has a '/' or ends in ".yaml" or ".yml".
+  [[nodiscard]] Result<Profile> load(std::string_view name_or_file);
+
+  /// The profiles of a chain, in its order. `origin` says in errors who wrote the chain.
+  [[nodiscard]] Result<std::vector<Profile>> load_chain(std::span<const std::string> chain,
+                                                        std::string_view origin);
+
+  /// Every profile there is, by name. One that cannot be read is left out with a warning, since a
+  /// broken file that nobody asked for must not end a run.
+  [[nodiscard]] std::vector<Profile> load_all();
+
+  /// The names of all profiles, sorted; reads folders, no file.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+  /// What was passed over and why, since the last call.
+  [[nodiscard]] std::vector<std::string> take_warnings();
+
+ private:
+  [[nodiscard]] Result<ProfileText> find(std::string_view name);
+  [[nodiscard]] Result<std::optional<ProfileText>> find_in(const SearchFolder& folder,
+                                                           std::string_view name);
+  [[nodiscard]] Error unknown(std::string_view name) const;
+  void warn(std::string warning);
+
+  std::vector<SearchFolder> folders_;
+  std::span<const EmbeddedFile> built_in_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace safelaunch

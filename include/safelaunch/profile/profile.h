@@ -1,0 +1,106 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/profile/environment_keys.h"
+#include "safelaunch/profile/options.h"
+
+namespace safelaunch {
+
+/// What a profile costs in training speed, on a host where its setting matters. `large` is marked
+/// slow wherever it is shown, and --fail-on-slow refuses it.
+enum class Cost { none, small, medium, large };
+
+enum class Backend {
+  keep,  ///< what the script asks for
+  gloo,  ///< the hook turns nccl into gloo
+};
+
+/// How the first collective is seen: the job's own, or also one that the hook puts in before it.
+enum class Verify { observe, inject };
+
+/// What happens when training stalls for longer than timeouts.stall.
+enum class OnStall { report, kill };
+
+/// On how many nodes the profile can work.
+enum class Nodes { any, one };
+
+[[nodiscard]] std::string_view name(Cost cost);
+[[nodiscard]] std::string_view name(Backend backend);
+[[nodiscard]] std::string_view name(Verify verify);
+[[nodiscard]] std::string_view name(OnStall on_stall);
+[[nodiscard]] std::string_view name(Nodes nodes);
+
+/// The deadlines of an attempt (docs/stages.md); zero is off.
+struct Timeouts {
+  Duration init = std::chrono::seconds(180);
+  Duration collective = std::chrono::seconds(180);
+  Duration quiet = std::chrono::seconds(30);
+  Duration work = std::chrono::minutes(30);
+  Duration stall = Duration::zero();
+  bool operator==(const Timeouts&) const = default;
+};
+
+/// Changes to the training script's own arguments.
+struct ArgumentChanges {
+  std::vector<std::string> append;
+  /// Option → its new value; none takes the option away. Acts only where the option is there.
+  std::map<std::string, std::optional<std::string>, std::less<>> replace;
+  bool operator==(const ArgumentChanges&) const = default;
+};
+
+/// One set of settings to try a job with, completely resolved: what it inherits is in it. Written
+/// as a YAML file (docs/profiles.md). `heals` and `worsens` name rows of the failure catalogue.
+struct Profile {
+  std::string name;
+  std::string description;
+  std::string extends;
+  std::vector<std::string> heals;
+  std::vector<std::string> worsens;
+  Cost cost = Cost::none;
+  Nodes nodes = Nodes::any;
+  VariableSettings env;
+  std::vector<std::string> unset;
+  /// Variables for which the profile beats the user's environment; all of them where force_all.
+  std::vector<std::string> force;
+  bool force_all = false;
+  Backend backend = Backend::keep;
+  Verify verify = Verify::observe;
+  std::optional<Duration> process_group_timeout;  ///< none: the script's own
+  Timeouts timeouts;
+  OnStall on_stall = OnStall::report;
+  std::optional<int> processes;  ///< per node; none: as many as without the profile
+  ArgumentChanges args;
+  bool faulthandler = false;
+  Settings options;    ///< those run options that may differ between profiles
+  std::string origin;  ///< the file, or "built in"
+
+  [[nodiscard]] bool forces(std::string_view variable) const;
+};
+
+/// The text of a profile and where it came from, before it is understood.
+struct ProfileText {
+  std::string name;    ///< the file's name without .yaml: the profile's, unless it says another
+  std::string origin;  ///< the file, as errors show it
+  std::string text;
+};
+
+/// Finds the text of a profile by name, for `extends`.
+using ProfileSource = std::function<Result<ProfileText>(std::string_view name)>;
+
+/// Reads a profile and, through `find`, what it extends. A profile inherits everything from the one
+/// it extends but name, description and heals. Errors: FILE:LINE:COLUMN and the nearest right word;
+/// a profile that extends itself, straight or in a circle.
+[[nodiscard]] Result<Profile> read_profile(const ProfileText& text, const ProfileSource& find);
+
+/// Whether a word can be a profile's name: letters, digits, '-', '_' and '.', not a dot first.
+[[nodiscard]] bool is_profile_name(std::string_view word);
+
+}  // namespace safelaunch

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "safelaunch/profile/apply.h"
+#include "safelaunch/profile/profile.h"
+
+namespace safelaunch {
+
+/// `profiles list`: one line a profile, with its cost, what it heals and what it is.
+[[nodiscard]] std::string render_profile_list(std::span<const Profile> profiles);
+
+/// `profiles show`: the profile with all that it inherits, as YAML that reads back as the same.
+[[nodiscard]] std::string render_profile(const Profile& profile);
+
+/// `profiles check`: that the file is good, and the warnings for its variables.
+[[nodiscard]] std::string render_check(const Profile& profile);
+
+/// `profiles env`: what a shell evaluates to get the profile's variables. What only a run can do
+/// (backend, processes, arguments, timeouts) stands there as a comment.
+[[nodiscard]] std::string render_exports(const Profile& profile);
+
+/// `profiles list --json` and `profiles show --json`.
+[[nodiscard]] std::string profile_list_json(std::span<const Profile> profiles);
+[[nodiscard]] std::string profile_json(const Profile& profile);
+
+/// The differences of an attempt, for the screen and env.diff: '+' set, '-' taken away, '~'
+/// changed,
+/// '=' kept although somebody wanted another. Values of secrets are not shown.
+[[nodiscard]] std::string render_differences(std::span<const Difference> differences);
+
+/// A word that every POSIX shell reads as exactly this text.
+[[nodiscard]] std::string shell_quoted(std::string_view text);
+
+}  // namespace safelaunch

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "safelaunch/base/result.h"
+
+namespace safelaunch {
+
+/// What fstat(2) says about a file, as far as trust depends on it.
+struct FileFacts {
+  enum class Type { regular, directory, fifo, socket, device };
+  Type type = Type::regular;
+  unsigned owner = 0;  ///< uid
+  unsigned mode = 0;   ///< permission bits
+};
+
+/// Why a file must not decide what we run, and how to mend it: "writable by its group (mode 0664);
+/// run `chmod go-w FILE`". nullopt where it may: it is of the wanted type, belongs to `user` or to
+/// root, and nobody else can write to it.
+[[nodiscard]] std::optional<std::string> distrust(const FileFacts& facts, FileFacts::Type wanted,
+                                                  unsigned user, const std::string& path);
+
+/// The content of a file that decides what we run; nullopt where there is none at that path. The
+/// file is opened once and judged by its descriptor, so that nobody can swap it in between; it is
+/// never waited for (a FIFO would block) and never followed (a link can be turned by who owns its
+/// folder). Errors: distrust(), more than `most` bytes, what open and read report.
+[[nodiscard]] Result<std::optional<std::string>> read_trusted_file(const std::string& path,
+                                                                   std::size_t most = 1'000'000);
+
+/// Whether a folder may decide which of its files we read: distrust() of the folder itself.
+/// nullopt also where there is no such folder.
+[[nodiscard]] std::optional<std::string> distrust_folder(const std::string& path);
+
+}  // namespace safelaunch

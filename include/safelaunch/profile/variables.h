@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/profile/environment_keys.h"
+
+namespace safelaunch {
+
+/// What there is to say against setting a variable at all.
+enum class Standing {
+  read,        ///< its reader reads it
+  inert,       ///< nobody reads it, whatever pages on the web say
+  deprecated,  ///< an old name that still works
+  gone,        ///< read by old versions only
+};
+
+/// The truth about an environment variable, read out of the sources of who is said to read it.
+struct Variable {
+  std::string_view name;
+  std::string_view reader;  ///< "NCCL", "torch", …; "nobody"
+  std::string_view since;   ///< the reader's first version with it; empty: as far back as we looked
+  std::string_view until;   ///< the first version without it; empty: still there
+  Standing standing = Standing::read;
+  std::string_view truth;    ///< what it does, and what people expect of it in vain; may be empty
+  std::string_view instead;  ///< what to use in its place; may be empty
+};
+
+/// All that is known of a variable, or nullopt where we know none of that name.
+[[nodiscard]] std::optional<Variable> truth_about(std::string_view name);
+
+/// Those with a truth to tell, for documentation and tests.
+[[nodiscard]] std::span<const Variable> explained_variables();
+
+/// The known variable that a misspelt name most likely means, or an empty view. Only for families
+/// whose members we know (NCCL_, TORCH_NCCL_, GLOO_, and the few in the table).
+[[nodiscard]] std::string_view nearest_variable(std::string_view name);
+
+/// Why a person who sets this variable to this value will not get what they want, and what to do
+/// instead; nullopt where nothing speaks against it.
+[[nodiscard]] std::optional<std::string> warning_for(std::string_view name, std::string_view value);
+
+/// The warnings for the variables of a profile or a config file, with their places.
+[[nodiscard]] std::vector<std::string> warnings_for(const VariableSettings& env);
+
+/// A variable as text for a person: who reads it, since when, what it does, what to use instead. A
+/// name that we do not know gets the nearest known one.
+[[nodiscard]] std::string explain_variable(std::string_view name);
+
+}  // namespace safelaunch

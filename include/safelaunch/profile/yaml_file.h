@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/result.h"
+
+namespace safelaunch {
+
+/// Where something stands in a file; line and column count from 1, as editors do. A default Place
+/// is nowhere: it did not come from a file.
+struct Place {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+/// "profiles/basic.yaml:3:5", or the file alone where there is no line.
+[[nodiscard]] std::string to_string(const Place& place);
+
+/// An error of a file, in the form that compilers use and editors jump to: "FILE:LINE:COLUMN: …".
+[[nodiscard]] Error error_at(const Place& place, std::string_view message);
+
+struct YamlEntry;
+
+/// One value of a YAML file. A plain tree: every scalar is text as written, and what it means is
+/// for the reader to say (so `1`, `"1"` and `yes` never turn into something else by themselves).
+struct YamlNode {
+  enum class Kind { null, scalar, list, map };
+
+  Kind kind = Kind::null;
+  Place place;
+  std::string text;                ///< of a scalar
+  std::vector<YamlNode> items;     ///< of a list
+  std::vector<YamlEntry> entries;  ///< of a map, in the order of the file; no key occurs twice
+
+  /// The value of a key of this map, or nullptr.
+  [[nodiscard]] const YamlNode* find(std::string_view key) const;
+};
+
+struct YamlEntry {
+  std::string key;
+  Place place;  ///< of the key
+  YamlNode value;
+};
+
+/// What one file may cost us. Reading stops at the first excess, so that a hostile file takes
+/// milliseconds and little memory.
+struct YamlLimits {
+  std::size_t bytes = 64 * 1024;  ///< a byte takes yaml-cpp up to 0.4 µs: 25 ms in all
+  std::size_t nodes = 20'000;
+  std::size_t depth = 16;
+};
+
+/// Reads one YAML document; an empty one is a null node. Refused, with the place: what is too big
+/// or too deep, anchors, aliases, merge keys and tags (they make bombs and run code elsewhere), a
+/// key that occurs twice or is no plain word, a second document, control characters, text that is
+/// not UTF-8. `file` is the name that errors show.
+[[nodiscard]] Result<YamlNode> parse_yaml(std::string_view text, const std::string& file,
+                                          const YamlLimits& limits = {});
+
+}  // namespace safelaunch

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/job/command.h"
+#include "safelaunch/launch/signals.h"
+#include "safelaunch/launch/tree_stopper.h"
+#include "safelaunch/output/job_output.h"
+#include "safelaunch/run/rank_watch.h"
+#include "safelaunch/run/services.h"
+#include "safelaunch/run/workers.h"
+#include "safelaunch/watch/stages.h"
+
+namespace safelaunch {
+
+/// One start of the command, completely settled.
+struct AttemptSpec {
+  int number = 1;
+  std::string profile;
+  Launcher launcher = Launcher::opaque;
+  std::vector<WorkerSpec> workers;  ///< one launcher, or the workers of this node
+  StagesConfig stages;
+  Duration stall{};  ///< 0: off
+  bool kill_on_stall = false;
+  Duration grace{};
+  OutputPlan output;
+  std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded
+  std::optional<HookDoor> hook;     ///< none: watch from /proc alone
+};
+
+/// What happened to an attempt: what its diagnosis rests on.
+struct AttemptRecord {
+  Duration took{};
+  std::optional<Verdict> verdict;
+  bool training = false;  ///< every rank had its first collective behind it
+  bool stalled = false;
+  std::optional<ExitStatus> command;  ///< how the launcher (or the first failing worker) ended
+  std::optional<int> signal;          ///< that somebody sent us, and that stops a job
+  RanksSeen ranks;
+  std::string stages;               ///< "group 4/4 · collective 3/4"
+  std::vector<Survivor> survivors;  ///< killed, and yet not gone
+  struct Tail {
+    StreamId stream;
+    std::string text;
+  };
+  std::vector<Tail> tails;  ///< the last 64 KiB of each stream
+};
+
+/// One start of the command under one profile: starts it, watches its ranks, stops it whole where
+/// the watch or the user says so, and ends when no process of it lives and all its output is passed
+/// on.
+///
+///     running ── verdict ──→ asking for stacks ──→ stopping ──→ draining ──→ over
+///        └────── command ended, or the user's signal ────┘
+///
+/// Use it on the io_context's thread; it must outlive the call of `on_end`.
+class Attempt {
+ public:
+  using OnEnd = std::function<void(const AttemptRecord&)>;
+
+  Attempt(const Services& services, AttemptSpec spec, OnEnd on_end);
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+  ~Attempt();
+
+  /// An error means that nothing runs: the command does not exist, or no descriptor was free.
+  Result<void> start();
+
+  /// A signal that was sent to safelaunch while the attempt runs.
+  void signal(const ReceivedSignal& received);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+
+#include "safelaunch/diagnose/evidence.h"
+#include "safelaunch/job/command.h"
+#include "safelaunch/run/attempt.h"
+
+namespace safelaunch {
+
+/// What surrounds an attempt and bears on its diagnosis.
+struct AttemptContext {
+  Launcher launcher = Launcher::opaque;
+  bool autotuning = false;
+  std::optional<RendezvousPort> port;
+  std::vector<int> former_pids;
+  int retries_of_profile = 0;
+  std::optional<int> oom_kills;
+};
+
+/// Whether an attempt ended well: the command with status 0 and no verdict against it.
+[[nodiscard]] bool went_well(const AttemptRecord& record);
+
+/// Puts the record of a failed attempt into the words of the diagnosis.
+[[nodiscard]] Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context);
+
+}  // namespace safelaunch

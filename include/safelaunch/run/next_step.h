@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/profile/chain.h"
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch {
+
+/// What to do after a failed attempt. A plain value.
+struct NextStep {
+  const Profile* profile = nullptr;  ///< to try now; nullptr: no further attempt
+  Duration wait{};                   ///< first
+  bool other_port = false;           ///< the same profile on another port
+  std::string why;  ///< "heals shm-small", "the port was taken meanwhile"; or why not
+  std::vector<StruckOut> struck_out;
+};
+
+/// How far the run has come.
+struct RunProgress {
+  int attempts = 0;
+  const Profile* last = nullptr;
+  std::vector<std::string> tried;
+  std::span<const Profile> known;  ///< all profiles there are, for healers outside the chain
+};
+
+/// Chooses the next step from the diagnosis; pure.
+[[nodiscard]] NextStep next_step(const RunPlan& plan, const Diagnosis& diagnosis,
+                                 const RunProgress& progress);
+
+}  // namespace safelaunch

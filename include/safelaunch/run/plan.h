@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/job/command.h"
+#include "safelaunch/job/port.h"
+#include "safelaunch/job/topology.h"
+#include "safelaunch/profile/profile.h"
+#include "safelaunch/profile/remembered.h"
+#include "safelaunch/run/configuration.h"
+#include "safelaunch/run/options.h"
+
+namespace safelaunch {
+
+/// Everything about a run that is decided before anything is done: what `--dry-run` prints.
+struct RunPlan {
+  RunOptions options;
+  Environment environment;  ///< the user's
+  Configuration configuration;
+  Overrides overrides;  ///< --set and --unset
+  Command command;
+  std::optional<SpawnPlan> spawn;  ///< set: safelaunch spawns the workers itself
+  std::vector<Profile> chain;      ///< what is tried, in order
+  std::string chain_origin;        ///< who chose it: "--profile", "cluster rule hgx", "default"
+  int max_attempts = 1;
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] PortPolicy port_policy() const {
+    return spawn ? safelaunch::port_policy(*spawn) : safelaunch::port_policy(command);
+  }
+  [[nodiscard]] int nodes() const;
+};
+
+/// Puts together the options, the configuration, the command, the profiles and the host. Reads
+/// files and the host's identity; changes nothing.
+[[nodiscard]] Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
+                                        const Environment& environment);
+
+/// By what it is remembered here which profile worked.
+[[nodiscard]] HostKey host_key(const RunPlan& plan);
+
+/// The plan for a reader, or as JSON.
+[[nodiscard]] std::string render_plan(const RunPlan& plan);
+[[nodiscard]] std::string plan_json(const RunPlan& plan);
+
+}  // namespace safelaunch

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch {
+
+/// Ends what is left over from earlier runs and provably ours, as `--clean` says, and lists what
+/// stands in this run's way and is left alone. Blocks while processes end (seconds at most, and
+/// only if there are any). The lines are for the screen; none where there is nothing to say.
+[[nodiscard]] std::vector<std::string> clean_before_run(const RunPlan& plan);
+
+}  // namespace safelaunch

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/run/hook_door.h"
+#include "safelaunch/run/services.h"
+#include "safelaunch/watch/stages.h"
+
+namespace safelaunch {
+
+/// An exception that ended a rank, and whether the hook says that it came from communication.
+struct RaisedHere {
+  RankRaised what;
+  bool communication = false;
+};
+
+/// What an attempt's record takes from the watch.
+struct RanksSeen {
+  std::vector<RankExited> exits;      ///< of ranks, in order, until the attempt was stopped
+  std::vector<RaisedHere> raised;     ///< in order
+  std::map<Rank, std::string> where;  ///< Python function of ranks that answered
+};
+
+/// Whether safelaunch has spawned the ranks itself or must find them below a launcher.
+enum class RanksAre { spawned_by_us, below_a_launcher };
+
+struct RankWatchConfig {
+  StagesConfig stages;
+  Duration stall{};  ///< 0: off
+  std::optional<HookDoor> hook;
+  RanksAre ranks = RanksAre::below_a_launcher;
+};
+
+/// Sees how far the ranks of one attempt have come: listens to the hooks, looks at /proc while
+/// somebody waits, sees ranks end, and hands it all to `Stages`, which decides. After the first
+/// collective nothing here wakes up any more (unless a stall is to be reported).
+class RankWatch {
+ public:
+  struct Observer {
+    std::function<void(const Verdict&)> on_verdict;
+    std::function<void()> on_training;
+    std::function<void(const std::string&)> on_status;   ///< the status line; empty: none
+    std::function<void(const std::string&)> on_waiting;  ///< the same, now and then, after a while
+    std::function<void(const std::string&)> on_notice;   ///< worth a line of its own
+    std::function<void(const std::string&)> on_stall;
+  };
+
+  RankWatch(const Services& services, RankWatchConfig config, Observer observer);
+  RankWatch(const RankWatch&) = delete;
+  RankWatch& operator=(const RankWatch&) = delete;
+  ~RankWatch();
+
+  /// The job has been started.
+  void begin();
+  /// A worker of our own spawn was started, has ended.
+  void started(Rank rank, ProcessId process);
+  void ended(Rank rank, ProcessId process, const ExitStatus& status);
+  /// The job has written something.
+  void saw_output();
+  /// Nothing is judged any more: the attempt is being stopped.
+  void freeze();
+  [[nodiscard]] bool training() const;
+
+  /// Asks every rank for its Python stack, and reads off /proc what it does; writes both to
+  /// `directory`/evidence. Calls once, when all have answered or the time is over.
+  void ask_stacks(const std::filesystem::path& directory, Duration limit,
+                  std::function<void()> done);
+
+  /// What has been seen until now.
+  [[nodiscard]] const RanksSeen& seen() const;
+  /// "group 4/4 · collective 3/4".
+  [[nodiscard]] std::string stages_reached() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace safelaunch

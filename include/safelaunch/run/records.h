@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/profile/apply.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/report/summary.h"
+#include "safelaunch/run/attempt.h"
+#include "safelaunch/run/plan.h"
+
+/// What a run leaves behind: files of its run directory (docs/run-directory.md), and what it tells.
+namespace safelaunch {
+
+/// job.json: whose run this is, for `safelaunch status`.
+void write_job_file(const RunDirectory& directory, const RunPlan& plan, const std::string& run_id);
+
+/// env.diff: how the environment of an attempt differs from the user's, and who decided it.
+void write_env_diff(const std::filesystem::path& attempt,
+                    const std::vector<Difference>& differences);
+
+/// How a failed attempt ended, in the report's terms.
+[[nodiscard]] AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis);
+
+/// Puts cause, explanation and remedy into the summary of an attempt.
+void describe_in(AttemptSummary& attempt, const Diagnosis& diagnosis);
+
+/// "none", or "large: gloo over TCP instead of NCCL".
+[[nodiscard]] std::string cost_in_words(const Profile& profile);
+
+/// Remembers that the profile worked here, if others had failed before it; forgets if asked to.
+void remember_success(const RunPlan& plan, const Profile& profile, int attempts);
+
+}  // namespace safelaunch

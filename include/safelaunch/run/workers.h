@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/launch/child.h"
+#include "safelaunch/output/job_output.h"
+
+namespace safelaunch {
+
+/// One process to start: the launcher, or a worker of our own spawn.
+struct WorkerSpec {
+  std::optional<Rank> rank;  ///< none: a launcher, which has ranks below it
+  std::vector<std::string> argv;
+  Environment environment;
+  std::vector<int> cpus;  ///< to run on; empty: wherever we may
+};
+
+/// The processes that one attempt starts itself: one launcher, or the workers of this node. All
+/// live until the attempt is over; what they have started in turn is the TreeStopper's.
+class Workers {
+ public:
+  struct Observer {
+    std::function<void(Rank, ProcessId)> on_started;  ///< own spawn only
+    std::function<void(std::optional<Rank>, ProcessId, const ExitStatus&)> on_exit;
+    std::function<void()> on_all_ended;
+  };
+
+  Workers(Reaper& reaper, JobOutput& output, Observer observer)
+      : reaper_(reaper), output_(output), observer_(std::move(observer)) {}
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  /// Starts one more; to be called for all before the io_context goes on. An error leaves those
+  /// that were started before to the caller's stop.
+  Result<void> start(const WorkerSpec& spec);
+
+  /// Sends a signal to each that runs.
+  void send(int signal) const;
+  [[nodiscard]] bool running() const { return running_ > 0; }
+
+ private:
+  void ended(std::optional<Rank> rank, std::size_t index, const ExitStatus& status);
+
+  Reaper& reaper_;
+  JobOutput& output_;
+  Observer observer_;
+  std::vector<Child> children_;
+  std::size_t running_ = 0;
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/host/activity.h"
+
+namespace safelaunch {
+
+/// Tells what ranks do, from the difference between looks at their process trees. Keeps two looks a
+/// rank. Ask it for the ranks of `Stages::sample_these()`, before each tick.
+class ActivitySampler {
+ public:
+  explicit ActivitySampler(const ProcessTable& table) : table_(table) {}
+
+  /// What the rank has done since the last look; nullopt at the first one, unless it shows a
+  /// stopped process: for that one look is enough.
+  [[nodiscard]] std::optional<RankActivity> look(Rank rank, ProcessId process, TimePoint now);
+
+  /// Nobody waits any more: the looks are too old for a difference when somebody does again.
+  void forget() { looks_.clear(); }
+
+ private:
+  struct Looks {
+    std::optional<TreeSample> older;
+    std::optional<TreeSample> newer;
+  };
+  const ProcessTable& table_;
+  std::map<ProcessId, Looks> looks_;
+};
+
+/// As above, from the looks: which two are far enough apart to be compared.
+[[nodiscard]] std::optional<ActivitySeen> compare_looks(const std::optional<TreeSample>& older,
+                                                        const std::optional<TreeSample>& newer,
+                                                        const TreeSample& newest);
+
+}  // namespace safelaunch

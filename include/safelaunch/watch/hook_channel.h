@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/watch/hook_message.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace safelaunch {
+
+/// The socket to which the hooks of one attempt speak. It reads no more than one packet at a time,
+/// keeps none, and drops whoever does not know the token or belongs to another user, so its memory
+/// is bounded whatever the peers do. Destroying it closes every connection; the workers go on
+/// without a word. Use it on the thread of the io_context.
+class HookChannel {
+ public:
+  struct Listener {
+    std::function<void(ProcessId, const HookMessage&)> on_message;
+    /// The last connection of a process is closed: it has ended, has forked away or has closed it.
+    std::function<void(ProcessId)> on_closed;
+  };
+
+  /// `address` is a path, or `@name` for the abstract namespace, as in SAFELAUNCH_HOOK. Errc::os if
+  /// the socket cannot be made there.
+  static Result<std::unique_ptr<HookChannel>> open(boost::asio::io_context& io,
+                                                   const std::string& address, std::string token,
+                                                   Listener listener);
+  HookChannel(const HookChannel&) = delete;
+  HookChannel& operator=(const HookChannel&) = delete;
+  ~HookChannel();
+
+  /// Asks the hook of a process; the answer comes as a message with the same id, within a second if
+  /// it comes at all. False if there is no connection to it.
+  bool ask(ProcessId process, HookQuestion question, int id);
+
+  /// Hands over at once what has arrived from a process. To be called before its end is told to
+  /// anybody: the exception that ended it may still lie in the socket.
+  void drain(ProcessId process);
+
+ private:
+  struct State;
+  explicit HookChannel(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/watch/python_stack.h"
+
+/// The packets of docs/hook-protocol.md as values.
+namespace safelaunch {
+
+/// The first packet of a connection.
+struct HookHello {
+  std::string token;
+  int pid = 0;
+  int parent = 0;
+  std::string python;             ///< "3.11.7"
+  std::vector<std::string> argv;  ///< the first words
+};
+
+struct StackAnswer {
+  int id = 0;
+  std::vector<PythonThread> threads;
+};
+
+/// How many collectives a process group was given, and how many of them are finished.
+struct GroupCounters {
+  std::int64_t enqueued = 0;
+  std::int64_t completed = 0;
+};
+
+struct CountersAnswer {
+  int id = 0;
+  std::map<std::string, GroupCounters> groups;
+  std::map<std::string, std::int64_t>
+      waits;  ///< torch's wait counters: how many threads wait there
+};
+
+/// The hook refuses what the profile asks for, since it would corrupt the training.
+struct HookRefusal {
+  std::string what;
+  std::string why;
+};
+
+/// The hook itself failed and keeps out of the way from now on.
+struct HookFault {
+  std::string where;
+  std::string error;
+};
+
+/// An exception ends the process; the RankRaised is among the events.
+struct HookException {
+  bool communication = false;  ///< it came from torch.distributed, gloo, NCCL or JAX's runtime
+};
+
+/// What one packet says.
+struct HookMessage {
+  std::string name;          ///< "coll.enter"
+  std::optional<Rank> rank;  ///< none: the process is no rank, or does not know it yet
+  std::optional<int> world_size;
+  std::optional<int> local_rank;
+  int dropped = 0;            ///< events lost before this one
+  std::vector<Event> events;  ///< for Stages, none where the rank is unknown
+  std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, HookRefusal, HookFault,
+               HookException>
+      body;
+};
+
+/// The process at the other end of a connection, and what its earlier packets tell about the later.
+struct HookSpeaker {
+  ProcessId process;
+  bool uses_jax = false;  ///< it called jax.distributed.initialize
+};
+
+/// Ranks and worlds beyond this are taken for garbage; the state that a packet can make is bounded.
+inline constexpr int kMostRanks = 65'536;
+
+/// Reads one packet. What is no packet of the protocol is an error, whatever it is: the sender may
+/// be anybody's program. Unknown events are read, and say nothing.
+[[nodiscard]] Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& speaker);
+
+/// What safelaunch asks a hook.
+enum class HookQuestion { stack, counters };
+
+[[nodiscard]] std::string hook_request(HookQuestion question, int id);
+
+}  // namespace safelaunch

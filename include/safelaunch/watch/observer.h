@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/host/process_tree.h"
+#include "safelaunch/host/sockets.h"
+
+/// How far ranks have come, without their hook: read off /proc and the socket table.
+namespace safelaunch {
+
+/// One process below the job's root, as far as it matters here.
+struct SeenProcess {
+  ProcessId id;
+  int parent = 0;
+  std::optional<Rank> rank;       ///< RANK of its environment
+  std::optional<int> world_size;  ///< WORLD_SIZE of its environment
+  std::uint16_t store_port = 0;   ///< MASTER_PORT of its environment; 0: not set
+  bool spawned_child = false;     ///< multiprocessing started it (its command line says spawn_main)
+  bool has_torch = false;         ///< libtorch is mapped
+  bool hosts_store = false;       ///< it listens at its store_port
+  bool meets_store = false;       ///< it has a connection to its store_port
+  bool makes_group = false;       ///< a thread of gloo's transport, which init starts
+  bool has_group = false;         ///< the threads that a finished process group has
+};
+
+/// The job's processes at one moment, parents before their children.
+using Snapshot = std::vector<SeenProcess>;
+
+/// Turns snapshots into events with Source::proc: each rank and each stage once. Pure.
+///
+/// The rank's process is the topmost one with that RANK (its DataLoader workers inherit it); what
+/// any process below it shows, counts for it. Children of torch.multiprocessing.spawn set RANK
+/// inside themselves, where it cannot be seen: where nobody has one, two or more such siblings are
+/// taken for ranks in the order of their start. That number is a guess, unless hooks in some of the
+/// siblings contradict it: then there is none.
+class Observer {
+ public:
+  /// `hooked`: the ranks of processes whose hook has said it. They speak for themselves, and
+  /// nothing is told of them here.
+  [[nodiscard]] std::vector<Event> on(const Snapshot& snapshot,
+                                      const std::map<ProcessId, Rank>& hooked);
+
+ private:
+  struct Told {
+    ProcessId process;
+    std::set<Stage> entered;
+    std::set<Stage> reached;
+  };
+  std::map<Rank, Told> told_;
+};
+
+/// Takes snapshots of the processes below `root`. Reads the environment, the command line and the
+/// maps of each process until they have told all they can; threads and sockets each time.
+class ProcessObserver {
+ public:
+  ProcessObserver(const ProcessTable& table, const SocketTable& sockets)
+      : table_(table), sockets_(sockets) {}
+
+  [[nodiscard]] Snapshot look(ProcessId root);
+
+ private:
+  SeenProcess read(const ProcessFacts& facts) const;
+  void look_at_threads(SeenProcess& process) const;
+  void look_at_stores(Snapshot& snapshot) const;
+
+  const ProcessTable& table_;
+  const SocketTable& sockets_;
+  std::map<ProcessId, SeenProcess> known_;
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace safelaunch {
+
+/// One thread of a Python process, as the hook reports it.
+struct PythonThread {
+  std::string name;
+  std::vector<std::string> frames;  ///< "file:line function", the innermost last
+};
+
+/// Where a process is, in one line for the screen: the user's innermost frame and what it called
+/// last that is worth a word, as in "train.py:40 never_reaches_init → init_process_group". Empty
+/// where there is no frame at all.
+///
+/// The user's code is what lies outside site-packages, Python's own library and the hook. The main
+/// thread is asked; where it has no user's code (a launcher's loop), the first thread that has.
+[[nodiscard]] std::string summarize(const std::vector<PythonThread>& threads);
+
+}  // namespace safelaunch

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/time.h"
+
+namespace safelaunch {
+
+/// How strongly a process is known to be the training process of its rank. A wrapper (`sh run.sh`)
+/// yields to the Python it starts, and that yields to whoever really calls init_process_group.
+enum class RankEvidence {
+  none,     ///< nothing is known
+  process,  ///< started by us with that RANK, or found in /proc with it
+  hook,     ///< a hook in it has spoken
+  entered,  ///< it has begun to wait for the other ranks
+};
+
+/// What a process's claim to a rank comes to.
+enum class RankClaim {
+  held,       ///< it is the rank's process already
+  taken,      ///< it is from now on
+  ignored,    ///< a child or a wrapper of the rank's process
+  contested,  ///< two live processes wait as this rank
+};
+
+/// What is known of one rank: its process, the stages it has entered and reached, what it does.
+/// A value; every instant is handed in, in job time (watch/clock.h).
+class RankState {
+ public:
+  /// A process says that it is this rank. A process that replaces an ended one starts from nothing.
+  RankClaim claim(ProcessId process, RankEvidence evidence);
+
+  /// Entering implies what must lie behind: who waits for a group has imported torch, who is in a
+  /// collective has its group. So an event lost on the way does no harm.
+  void enter(Stage stage, TimePoint now);
+  void reach(Stage stage, TimePoint now);
+
+  /// An exception: the rank has left what it was waiting in. What becomes of it is not known yet;
+  /// `try: init("nccl") except: init("gloo")` is healthy.
+  void raise(const RankRaised& raised);
+
+  /// A process has ended: the rank itself, unless it was only what a wrapper had started, or a
+  /// former process, or a stranger.
+  void exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now);
+
+  /// One sample of what the rank does, good for the `period` before it.
+  void sample(Activity activity, std::string doing, TimePoint now, Duration period);
+
+  [[nodiscard]] const std::optional<ProcessId>& process() const { return process_; }
+  [[nodiscard]] bool known() const { return process_.has_value(); }
+  [[nodiscard]] bool ended() const { return ended_at_.has_value(); }
+  [[nodiscard]] bool alive() const { return known() && !ended(); }
+  /// Ended otherwise than with status 0, as far as is known.
+  [[nodiscard]] bool failed() const { return ended() && status_ && !succeeded(*status_); }
+  [[nodiscard]] const std::optional<ExitStatus>& status() const { return status_; }
+  /// No hook has spoken in it: what it does in a collective cannot be seen.
+  [[nodiscard]] bool blind() const { return evidence_ < RankEvidence::hook && !spoke_; }
+
+  [[nodiscard]] bool entered(Stage stage) const { return entered_[index(stage)].has_value(); }
+  [[nodiscard]] bool reached(Stage stage) const { return reached_[index(stage)]; }
+  /// Alive, has entered the stage and not come through.
+  [[nodiscard]] bool waits_in(Stage stage) const;
+  [[nodiscard]] std::optional<TimePoint> entered_at(Stage stage) const {
+    return entered_[index(stage)];
+  }
+  /// The last stage, in the order of `Stage`, that it has reached.
+  [[nodiscard]] Stage furthest() const;
+
+  /// What it does; `unseen` where the last sample is too old to tell.
+  [[nodiscard]] Activity activity(TimePoint now) const;
+  /// In words, to go with activity().
+  [[nodiscard]] std::string doing(TimePoint now) const;
+  /// Since when it has been no more active than `activity` (stopped, quiet or idling).
+  [[nodiscard]] std::optional<TimePoint> calm_since(Activity activity) const;
+
+  [[nodiscard]] const std::optional<RankRaised>& raised() const { return raised_; }
+
+  std::optional<int> claimed_world;    ///< WORLD_SIZE as it gave it to init_process_group
+  std::optional<int> announced_world;  ///< WORLD_SIZE as its environment had it
+  std::string store;                   ///< "host:port" of the store it meets the others at
+
+  /// Another live process that waits as this rank.
+  struct Twin {
+    ProcessId process;
+    std::string store;
+  };
+  std::optional<Twin> twin;
+
+ private:
+  static std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
+  void start_over(ProcessId process, RankEvidence evidence);
+
+  struct Wrapper {
+    ProcessId process;
+    RankEvidence evidence;
+  };
+  std::optional<ProcessId> process_;
+  RankEvidence evidence_ = RankEvidence::none;
+  bool spoke_ = false;  // a hook below a wrapper has spoken
+  std::vector<Wrapper> wrappers_;
+
+  std::array<std::optional<TimePoint>, kStageCount> entered_{};
+  std::array<bool, kStageCount> reached_{};
+  std::optional<TimePoint> ended_at_;
+  std::optional<ExitStatus> status_;
+  std::optional<RankRaised> raised_;
+
+  Activity activity_ = Activity::unseen;
+  std::string doing_;
+  TimePoint sampled_at_{};
+  std::array<std::optional<TimePoint>, 3> calm_since_{};  // stopped, quiet, idling
+};
+
+}  // namespace safelaunch

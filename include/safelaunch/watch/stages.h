@@ -1,0 +1,183 @@
+#pragma once
+
+/// How far every rank has come, and when to stop waiting. The heart of the watch.
+///
+///   spawned   imported   rendezvous   group   communicator   collective   (training)
+///
+/// Per rank and stage there are three states; the stages of a rank are a set, not a line:
+///
+///   state      begins with                     ends with
+///   ---------  ------------------------------  -----------------------------------------------
+///   away       the start of the process        StageEntered: it waits; StageReached: it is through
+///   waiting    StageEntered                    StageReached: it is through; RankRaised: it is away
+///                                              again; RankExited: it is dead
+///   through    StageReached, or a later stage  nothing: news that comes late or twice changes
+///              that implies this one           nothing
+///
+/// The clock of a stage runs while at least one rank waits in it, from the moment when the first of
+/// those that wait now began to. It starts neither at spawn nor because another stage is over. A
+/// script that imports, tokenises or compiles for an hour starts no clock; with a lazy NCCL nobody
+/// ever waits in `group`, so that clock never runs; and where rank 0 hosts the store and waits in
+/// `rendezvous` while the others wait in `group`, both clocks run side by side.
+///
+/// While a clock runs, every rank of the world that is not through is one of:
+///
+///   it is     it is waited for                    counted from
+///   --------  ---------------------------------- -------------------------------------------------
+///   dead      not at all                          -
+///   stopped   a second, also where it had         when it was stopped, or the clock's start
+///             entered the stage
+///   quiet     quiet-timeout                       when it became quiet, or the clock's start
+///   idling    the stage's timeout                 when it last worked, or the clock's start
+///   working   work-timeout                        the clock's start
+///   unseen    the stage's timeout                 the clock's start
+///   waiting   the stage's timeout, once           the last news of any rank: what a rank does
+///             everybody waits there               inside a collective (NCCL spins) is no progress
+///
+///   - A rank that is dead or stopped ends the attempt whatever the others do. Otherwise it ends
+///     when the last of the missing ranks has used up its time: one that sleeps may well sleep
+///     until another one, which works, is done.
+///   - Where all ranks are stopped somebody has suspended the job. Time stands still then, as it
+///   does
+///     while safelaunch itself is stopped (watch/clock.h).
+///   - Contradictions need no time: WORLD_SIZEs that differ at one store, two live processes that
+///     wait there as one rank.
+///   - A rank that ends with a failure before the job is training is a verdict of its own, unless
+///   the
+///     launcher restarts it. One that ends with status 0 is fault only of what it had not entered.
+///   - A world of one never gets a verdict, and neither does a job in which nobody waits.
+///   - Once every rank is through `collective` the job is training, and nothing here judges it any
+///     more: see watch/stall.h.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/watch/clock.h"
+#include "safelaunch/watch/patience.h"
+#include "safelaunch/watch/rank_state.h"
+#include "safelaunch/watch/verdict.h"
+
+namespace safelaunch {
+
+/// What the failure of a rank means to the launcher that started it.
+enum class DeadRank {
+  ends_the_job,      ///< torchrun without restarts, deepspeed, accelerate, our own spawn
+  hangs_the_others,  ///< an unknown script: it counts once another rank waits for it
+  is_restarted,      ///< torchrun --max-restarts: the launcher's business
+};
+
+struct StagesConfig {
+  std::optional<int> world_size{};    ///< where the command tells; what the ranks say comes first
+  std::vector<Rank> expected_here{};  ///< ranks that this node is to start
+  StageLimits limits{};
+  DeadRank dead_rank = DeadRank::ends_the_job;
+  Duration look_every = std::chrono::seconds(1);  ///< how often ranks are sampled while one waits
+};
+
+/// The state of all ranks of one attempt, as a pure machine: events and the present time in,
+/// actions out. Whoever drives it
+///   - hands in each event with on() and performs what comes back;
+///   - sleeps until next_deadline(), then, where wants_samples(), hands in a RankActivity for every
+///     rank of sample_these(), and calls tick().
+/// Events decide what is certain, ticks decide what has lasted too long.
+class Stages {
+ public:
+  explicit Stages(StagesConfig config);
+
+  [[nodiscard]] std::vector<StageAction> on(const Event& event, TimePoint now);
+  [[nodiscard]] std::vector<StageAction> tick(TimePoint now);
+
+  /// The job stood still for so long (Ctrl-Z and fg): no deadline counts that.
+  void stood_still(Duration duration) { clock_.skip(duration); }
+
+  /// When to call tick() next; nullopt while nothing can come but events: before anybody waits, in
+  /// training, and after the verdict.
+  [[nodiscard]] std::optional<TimePoint> next_deadline() const { return due_; }
+
+  /// True while what the ranks do matters, so that they are worth sampling.
+  [[nodiscard]] bool wants_samples() const { return due_.has_value(); }
+  [[nodiscard]] std::vector<Rank> sample_these() const;
+
+  [[nodiscard]] bool training() const { return training_; }
+  [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
+  /// The first rank that failed; those that followed it are not to blame.
+  [[nodiscard]] const std::optional<RankExited>& first_failure() const { return first_failure_; }
+
+  /// "group 4/4 · collective 2/4 · waiting for ranks 1 3 (working: c++ compiles) 12s/180s".
+  [[nodiscard]] std::string status_line(TimePoint now) const;
+
+  /// "group 4/4 · collective 3/4": how many ranks have reached what.
+  [[nodiscard]] std::string counts_text() const;
+  [[nodiscard]] const std::map<Rank, RankState>& ranks() const { return ranks_; }
+  /// How many ranks there are, as far as is known.
+  [[nodiscard]] int world_size() const { return world_size_; }
+
+ private:
+  /// How one stage stands while its clock runs.
+  struct Standing {
+    Stage stage = Stage::spawned;
+    TimePoint since{};
+    std::vector<Rank> waiting{};
+    std::vector<Rank> missing{};  ///< neither waiting nor through
+    bool some_through = false;
+  };
+  enum class Wording { brief, full };  ///< full: with what each rank does
+
+  // What an event changes. Instants are in job time here and below.
+  void apply(const RankStarted& event, TimePoint now);
+  void apply(const StageEntered& event, TimePoint now);
+  void apply(const StageReached& event, TimePoint now);
+  void apply(const RankRaised& event, TimePoint now);
+  void apply(const RankExited& event, TimePoint now);
+  void apply(const RankActivity& event, TimePoint now);
+  RankState* claim(Rank rank, ProcessId process, Source source, RankEvidence evidence);
+
+  // What follows from it.
+  void check_contradictions(Rank rank);
+  void check_twin(Rank rank);
+  void check_world_sizes(Rank rank);
+  void check_failure(const RankExited& event, TimePoint now);
+  void check_certain(TimePoint now);
+  void check_overdue(TimePoint now);
+  void check_training();
+  void decide(Verdict verdict);
+  [[nodiscard]] TimePoint job_time(TimePoint now);
+  [[nodiscard]] std::vector<StageAction> finish(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> earliest_deadline(TimePoint now) const;
+
+  // The clocks.
+  [[nodiscard]] const RankState& state_of(Rank rank) const;
+  void take_stock();
+  [[nodiscard]] int count_world() const;
+  [[nodiscard]] std::optional<Standing> standing(Stage stage) const;
+  [[nodiscard]] Patience patience(Rank rank, const Standing& standing, TimePoint now) const;
+  [[nodiscard]] std::optional<TimePoint> certain_at(const Standing& standing, TimePoint now) const;
+  [[nodiscard]] std::optional<TimePoint> overdue_at(const Standing& standing, TimePoint now) const;
+  [[nodiscard]] std::vector<Rank> suspects(const Standing& standing, TimePoint now) const;
+  [[nodiscard]] bool suspended(TimePoint now) const;
+
+  // The words.
+  [[nodiscard]] Suspect suspect(Rank rank, Stage stage, TimePoint since, TimePoint now) const;
+  [[nodiscard]] Verdict judge(const Standing& standing, TimePoint now) const;
+  [[nodiscard]] std::vector<Rank> all_waiting() const;
+  [[nodiscard]] std::string waiting_text(TimePoint now, Wording wording) const;
+  [[nodiscard]] std::string clock_text(TimePoint now) const;
+
+  StagesConfig config_;
+  JobClock clock_;
+  std::map<Rank, RankState> ranks_;
+  // What follows from ranks_ alone; take_stock() keeps them so.
+  int world_size_ = 0;
+  std::vector<Standing> standings_;  // in the order of Stage; those whose clock runs
+  TimePoint progress_{};             // the last news of any rank
+  bool training_ = false;
+  std::optional<Verdict> verdict_;
+  std::optional<RankExited> first_failure_;
+  std::optional<TimePoint> due_;      // monotonic
+  std::vector<StageAction> actions_;  // of the present call
+  std::string status_;                // as last told, in brief
+};
+
+}  // namespace safelaunch

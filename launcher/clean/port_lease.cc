@@ -1,0 +1,101 @@
+#include "safelaunch/clean/port_lease.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+
+#include "port_socket.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/sockets.h"
+
+namespace safelaunch {
+namespace {
+
+std::uint32_t random_number() {
+  std::uint32_t number = 0;
+  static_cast<void>(::getrandom(&number, sizeof number, GRND_NONBLOCK));
+  return number;
+}
+
+/// Visits every port of a range once, from a random one on and in wide steps: neighbours are often
+/// taken together, so the next port is rarely better than the last.
+class PortWalk {
+ public:
+  explicit PortWalk(PortRange range)
+      : first_(range.first), size_(static_cast<std::uint32_t>(range.last - range.first + 1)) {
+    constexpr std::uint32_t kStep = 7919;
+    step_ = std::gcd(kStep, size_) == 1 ? kStep : 1;  // else it would not come to every port
+    offset_ = random_number() % size_;
+  }
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  std::uint16_t next() {
+    offset_ = (offset_ + step_) % size_;
+    return static_cast<std::uint16_t>(first_ + offset_);
+  }
+
+ private:
+  std::uint32_t first_;
+  std::uint32_t size_;
+  std::uint32_t step_ = 1;
+  std::uint32_t offset_ = 0;
+};
+
+std::string holders_text(std::uint16_t port) {
+  if (const int pid = holder_of_port_name(port); pid > 0)
+    return fmt::format("another safelaunch job (pid {})", pid);
+  std::string text;
+  for (const auto& holder : holders_of(port, KernelSockets()))
+    text += (text.empty() ? "" : ", ") + describe(holder);
+  // Before 6.8 the kernel shows no socket that is bound and does not listen.
+  return text.empty() ? "a socket that the kernel does not show" : text;
+}
+
+Error why_not(PortRange range, int error) {
+  if (error == EACCES || error == EPERM)
+    return {Errc::os, fmt::format("port {} cannot be bound: {}; choose one above 1023", range.first,
+                                  std::strerror(error))};
+  if (range.first != range.last)
+    return {Errc::blocked,
+            fmt::format("no port from {} to {} is free; name another range with --port A-B",
+                        range.first, range.last)};
+  return {Errc::blocked,
+          fmt::format("port {} is held by {}; stop it, or let safelaunch choose with --port auto",
+                      range.first, holders_text(range.first))};
+}
+
+}  // namespace
+
+void PortLease::release_for_exec() {
+  ipv4_.reset();
+  ipv6_.reset();
+}
+
+Result<PortLease> lease_port(PortRange range) {
+  PortWalk walk(range);
+  int error = EADDRINUSE;
+  for (std::uint32_t tries = 0; tries < walk.size(); ++tries) {
+    PortLease lease;
+    lease.port_ = walk.next();
+    auto bound = bind_port(lease.port_);
+    error = bound.error;
+    if (error != 0) continue;
+    // Two jobs could both bind it, thanks to SO_REUSEADDR; only one of them gets the name.
+    lease.name_ = take_port_name(lease.port_);
+    if (!lease.name_) {
+      error = EADDRINUSE;
+      continue;
+    }
+    lease.ipv4_ = std::move(bound.ipv4);
+    lease.ipv6_ = std::move(bound.ipv6);
+    return lease;
+  }
+  return why_not(range, error);
+}
+
+bool is_free(std::uint16_t port) {
+  return bind_port(port).error == 0;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,151 @@
+#include "safelaunch/clean/stale.h"
+
+#include <algorithm>
+#include <span>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/words.h"
+
+namespace safelaunch {
+namespace {
+
+/// Programs that keep other jobs' processes below them, cut to the kernel's 15 bytes. A mark inside
+/// such a tree proves only that the tree was started from a job. safelaunch itself is among them: a
+/// job whose guardian was killed is still a running job.
+constexpr std::string_view kProtected[] = {
+    "safelaunch",  "tmux",          "screen",          "SCREEN",     "zellij", "sshd",
+    "mosh-server", "mpirun",        "mpiexec",         "prterun",    "prted",  "orterun",
+    "orted",       "mpiexec.hydra", "hydra_pmi_proxy", "slurmstepd", "srun",
+};
+
+/// Who adopts orphans besides PID 1.
+constexpr std::string_view kAdopters[] = {"systemd",   "init",        "tini",
+                                          "dumb-init", "docker-init", "catatonit"};
+
+/// Younger ones may be workers of a launcher that is just starting or ending.
+constexpr Duration kSettled = std::chrono::seconds(30);
+
+bool listed(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// What is known of a candidate: a claim and the reason for it.
+struct Judgement {
+  Claim claim = Claim::unproven;
+  std::string why;
+};
+
+/// True where its mark is from this boot and this namespace, so that its owner's pid means
+/// something.
+bool is_from_here(const OwnerMark& mark, const Surroundings& us) {
+  return mark.boot_id == us.host.boot_id && mark.pid_namespace == us.host.pid_namespace;
+}
+
+/// Of a process that carries our variables.
+Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::string_view text) {
+  const auto run_id = value_or(candidate.environment, kRunIdVariable);
+  const auto mark = parse_owner_mark(text);
+  if (!mark || run_id.empty()) return {Claim::unproven, "its safelaunch mark is not whole"};
+  if (!is_from_here(*mark, us))
+    return {Claim::unproven, "its safelaunch mark is from another boot or container"};
+  if (candidate.owner_runs)
+    return {Claim::unproven, fmt::format("belongs to the running safelaunch job {}", run_id)};
+  return {Claim::ours, fmt::format("of safelaunch run {}, whose safelaunch (pid {}) is gone",
+                                   run_id, mark->owner.pid)};
+}
+
+/// Only launchers set these together; torchrun, deepspeed and accelerate all do.
+bool has_launcher_variables(const Environment& environment) {
+  return std::ranges::all_of(
+      std::initializer_list<std::string_view>{"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT"},
+      [&](std::string_view name) { return environment.contains(name); });
+}
+
+bool was_adopted(const Candidate& candidate) {
+  return candidate.process.parent == 1 || listed(kAdopters, candidate.parent_name);
+}
+
+/// Every sign must be there; the first that is missing is the reason to leave it alone.
+Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
+  const auto job = scheduled_job_of(candidate.cgroup, candidate.environment);
+  const char* missing = nullptr;
+  if (!has_launcher_variables(candidate.environment))
+    missing = "no launcher started it, as far as its environment tells";
+  else if (!was_adopted(candidate))
+    missing = "its parent is still there";
+  else if (candidate.process.terminal != 0)
+    missing = "it has a terminal";
+  else if (candidate.process.age < kSettled)
+    missing = "it is younger than 30s";
+  else if (!job.empty() && job != scheduled_job_of(us.cgroup, us.environment))
+    missing = "it belongs to another job of the scheduler";
+  else if (candidate.holds.empty())
+    missing = "it holds nothing that this run needs";
+  if (missing != nullptr)
+    return {Claim::unproven, fmt::format("not started by safelaunch; {}", missing)};
+  return {Claim::orphan, "not started by safelaunch; a worker whose launcher is gone"};
+}
+
+bool is_us_or_above(const Candidate& candidate, const Surroundings& us) {
+  const int pid = candidate.process.id.pid;
+  return pid == us.self || pid == 1 || std::ranges::find(us.ancestors, pid) != us.ancestors.end();
+}
+
+Judgement judge(const Candidate& candidate, const Surroundings& us) {
+  if (candidate.process.uid != us.host.uid) return {Claim::unproven, "belongs to another user"};
+  if (candidate.pid_namespace != us.host.pid_namespace)
+    return {Claim::unproven, "belongs to another container"};
+  if (is_us_or_above(candidate, us)) return {Claim::unproven, "this safelaunch runs below it"};
+  if (!candidate.protected_by.empty())
+    return {Claim::unproven, fmt::format("it is or runs below '{}'", candidate.protected_by)};
+  const auto mark = candidate.environment.find(kOwnerVariable);
+  return mark != candidate.environment.end() ? judge_marked(candidate, us, mark->second)
+                                             : judge_unmarked(candidate, us);
+}
+
+}  // namespace
+
+bool is_protected(std::string_view comm) {
+  // tmux calls its server "tmux: server".
+  return listed(kProtected, comm.substr(0, comm.find(':')));
+}
+
+std::string scheduled_job_of(std::string_view cgroup, const Environment& environment) {
+  // /slurm/uid_1000/job_123/step_0; /kubepods/pod1b2c/…; …/kubepods-burstable-pod1b2c.slice/…
+  constexpr std::pair<std::string_view, std::string_view> kMarkers[] = {
+      {"/job_", "slurm"}, {"/pod", "pod"}, {"-pod", "pod"}};
+  for (const auto& [marker, scheduler] : kMarkers)
+    if (const auto found = cgroup.find(marker); found != std::string_view::npos) {
+      const auto rest = cgroup.substr(found + marker.size());
+      return fmt::format("{} {}", scheduler, rest.substr(0, rest.find_first_of("/.\n")));
+    }
+  const auto job = value_or(environment, "SLURM_JOB_ID");
+  return job.empty() ? std::string() : fmt::format("slurm {}", job);
+}
+
+std::optional<StaleProcess> classify_stale(const Candidate& candidate, const Surroundings& us) {
+  auto [claim, why] = judge(candidate, us);
+  // What is neither provably left over nor in our way is nobody's business but its owner's.
+  if (claim == Claim::unproven && candidate.holds.empty()) return std::nullopt;
+  return StaleProcess{candidate.process, candidate.command, candidate.holds, claim, std::move(why)};
+}
+
+bool acts_on(CleanPolicy policy, Claim claim) {
+  switch (policy) {
+    case CleanPolicy::off: return false;
+    case CleanPolicy::ours: return claim == Claim::ours;
+    case CleanPolicy::orphans: return claim == Claim::ours || claim == Claim::orphan;
+  }
+  return false;
+}
+
+std::string describe(const StaleProcess& stale) {
+  const auto& process = stale.process;
+  std::string text = fmt::format("pid {} ({}), user {}, {} old", process.id.pid, stale.command,
+                                 user_name(process.uid), rough_age(process.age));
+  for (const auto& held : stale.holds) text += ", holds " + held;
+  return text + ": " + stale.why;
+}
+
+}  // namespace safelaunch

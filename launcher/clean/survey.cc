@@ -1,0 +1,115 @@
+#include "safelaunch/clean/survey.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/process_tree.h"
+#include "safelaunch/host/sockets.h"
+#include "safelaunch/host/words.h"
+
+namespace safelaunch {
+namespace {
+
+/// What of the needed things each pid holds.
+using Holdings = std::map<int, std::vector<std::string>>;
+
+Holdings holders_of_ports(const std::vector<std::uint16_t>& ports) {
+  Holdings holdings;
+  for (const auto port : ports)
+    for (const auto& holder : holders_of(port, KernelSockets()))
+      if (holder.pid > 0) holdings[holder.pid].push_back(fmt::format("port {}", port));
+  return holdings;
+}
+
+/// True for /dev/nvidia0 and its like, not for the control devices (nvidiactl, nvidia-uvm).
+bool is_gpu(std::string_view path) {
+  constexpr std::string_view kPrefix = "/dev/nvidia";
+  return path.starts_with(kPrefix) && path.size() > kPrefix.size() &&
+         path.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
+}
+
+std::vector<std::string> gpus_held_by(int pid) {
+  std::vector<std::string> gpus;
+  std::error_code error;
+  const auto folder = fmt::format("/proc/{}/fd", pid);
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto target = std::filesystem::read_symlink(entry.path(), error).string();
+    if (is_gpu(target) && std::ranges::find(gpus, target) == gpus.end()) gpus.push_back(target);
+  }
+  return gpus;
+}
+
+/// The name of the nearest protected process from `process` up to whoever adopts orphans.
+std::string protector_of(const ProcessFacts& process) {
+  constexpr int kDeepest = 64;  // a pid that is reused while we climb could make a circle
+  std::optional<ProcessFacts> above = process;
+  for (int depth = 0; above && above->id.pid > 1 && depth < kDeepest; ++depth) {
+    if (is_protected(above->comm)) return above->comm;
+    above = facts_of(above->parent);
+  }
+  return {};
+}
+
+bool owner_runs(const Environment& environment) {
+  const auto mark = parse_owner_mark(value_or(environment, kOwnerVariable));
+  return mark && is_running(mark->owner);
+}
+
+/// Marked by us, or started by some launcher: found by one read of its environment.
+bool is_of_interest(int pid, unsigned uid) {
+  const auto environment = raw_environment_of(pid, uid);
+  return environment &&
+         (variable_in(*environment, kOwnerVariable) || variable_in(*environment, "LOCAL_RANK"));
+}
+
+/// The facts come first: should the pid pass to another process while we read, what is signalled
+/// later is the process of the facts, or nobody.
+std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds) {
+  const auto facts = facts_of(pid);
+  if (!facts || facts->state == 'Z') return std::nullopt;
+  Candidate candidate;
+  candidate.process = *facts;
+  candidate.command = short_command_of(pid, facts->comm);
+  candidate.environment = environment_of(pid).value_or(Environment{});
+  candidate.pid_namespace = pid_namespace_of(pid);
+  candidate.cgroup = cgroup_of(pid);
+  if (const auto parent = facts_of(facts->parent)) candidate.parent_name = parent->comm;
+  candidate.owner_runs = owner_runs(candidate.environment);
+  candidate.protected_by = protector_of(*facts);
+  candidate.holds = std::move(holds);
+  return candidate;
+}
+
+}  // namespace
+
+Surroundings read_surroundings() {
+  Surroundings us;
+  us.host = read_identity();
+  us.self = static_cast<int>(::getpid());
+  us.ancestors = ancestors_of(us.self);
+  us.cgroup = cgroup_of(us.self);
+  us.environment = current_environment();
+  return us;
+}
+
+std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
+  auto holdings = holders_of_ports(needs.ports);
+  for (const int pid : pids_of(std::nullopt))
+    if (is_of_interest(pid, us.host.uid)) holdings.try_emplace(pid);
+
+  std::vector<StaleProcess> stale;
+  for (auto& [pid, holds] : holdings) {
+    if (needs.gpus) std::ranges::move(gpus_held_by(pid), std::back_inserter(holds));
+    const auto candidate = read_candidate(pid, std::move(holds));
+    if (!candidate) continue;
+    if (auto found = classify_stale(*candidate, us)) stale.push_back(std::move(*found));
+  }
+  return stale;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/clean/kill.h"
+#include "safelaunch/clean/survey.h"
+#include "safelaunch/cli/verbs.h"
+
+namespace safelaunch {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+struct CleanWords {
+  CleanPolicy policy = CleanPolicy::ours;
+  bool dry_run = false;
+  bool json = false;
+};
+
+std::optional<CleanPolicy> policy_of(std::string_view word) {
+  if (word == "off") return CleanPolicy::off;
+  if (word == "ours") return CleanPolicy::ours;
+  if (word == "orphans") return CleanPolicy::orphans;
+  return std::nullopt;
+}
+
+Result<CleanWords> parse(std::span<const std::string> words) {
+  CleanWords result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string word = words[i];
+    if (word == "--policy" && i + 1 < words.size()) word += "=" + words[++i];
+    if (word == "--dry-run") {
+      result.dry_run = true;
+    } else if (word == "--json") {
+      result.json = true;
+    } else if (const auto policy =
+                   word.starts_with("--policy=") ? policy_of(word.substr(9)) : std::nullopt) {
+      result.policy = *policy;
+    } else {
+      constexpr std::array kKnown{"--dry-run"sv, "--json"sv, "--policy"sv};
+      return Error{Errc::usage, "clean does not take '" + word + "'" + did_you_mean(word, kKnown) +
+                                    " (--policy off|ours|orphans, --dry-run, --json)"};
+    }
+  }
+  return result;
+}
+
+struct Line {
+  StaleProcess process;
+  std::string done;  ///< what was, or would be, done with it
+};
+
+std::vector<Line> clean(const CleanWords& words) {
+  std::vector<Line> lines;
+  std::vector<ProcessId> to_end;
+  std::vector<std::size_t> places;
+  for (StaleProcess& stale : survey({}, read_surroundings())) {
+    const bool act = acts_on(words.policy, stale.claim);
+    if (act) {
+      to_end.push_back(stale.process.id);
+      places.push_back(lines.size());
+    }
+    lines.push_back({std::move(stale), act ? "would be ended" : "left alone"});
+  }
+  if (words.dry_run) return lines;
+  const std::vector<EndedProcess> ended = end_processes(to_end);
+  for (std::size_t i = 0; i < ended.size(); ++i) lines[places[i]].done = name(ended[i].result);
+  return lines;
+}
+
+void print(const std::vector<Line>& lines) {
+  for (const Line& line : lines)
+    std::printf("%s: %s\n", line.done.c_str(), describe(line.process).c_str());
+  if (lines.empty()) std::puts("nothing is stale");
+}
+
+void print_json(const std::vector<Line>& lines) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Line& line : lines)
+    json.push_back({{"pid", line.process.process.id.pid},
+                    {"command", line.process.command},
+                    {"why", line.process.why},
+                    {"holds", line.process.holds},
+                    {"done", line.done}});
+  std::puts(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+}
+
+}  // namespace
+
+int verb_clean(std::span<const std::string> words) {
+  const Result<CleanWords> parsed = parse(words);
+  if (!parsed) {
+    std::fprintf(stderr, "safelaunch: %s\n", parsed.error().message.c_str());
+    return exit_code_of(parsed.error().code);
+  }
+  const std::vector<Line> lines = clean(*parsed);
+  parsed->json ? print_json(lines) : print(lines);
+  return 0;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,39 @@
+#include <cstdio>
+
+#include "safelaunch/base/log.h"
+#include "safelaunch/cli/run_options.h"
+#include "safelaunch/cli/verbs.h"
+#include "safelaunch/run/run_job.h"
+
+namespace safelaunch {
+namespace {
+
+int refuse(const Error& error) {
+  std::fprintf(stderr, "safelaunch: %s\n", error.message.c_str());
+  return exit_code_of(error.code);
+}
+
+}  // namespace
+
+int verb_run(std::span<const std::string> words) {
+  const Environment environment = current_environment();
+  Configuration configuration;
+  const auto read_defaults = [&](const std::string& file,
+                                 const std::string& cluster) -> Result<Settings> {
+    Result<Configuration> read = read_configuration(file, cluster, environment);
+    if (!read) return read.error();
+    configuration = std::move(*read);
+    return configuration.settings;
+  };
+  Result<RunOptions> options = parse_run_options(words, read_defaults);
+  if (!options) return refuse(options.error());
+  set_verbosity(options->verbosity);
+  Result<RunPlan> plan = make_plan(std::move(*options), std::move(configuration), environment);
+  if (!plan) return refuse(plan.error());
+  if (!plan->options.dry_run) return run_job(std::move(*plan));
+  const std::string text = plan->options.json ? plan_json(*plan) : render_plan(*plan);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace safelaunch

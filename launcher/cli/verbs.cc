@@ -1,0 +1,55 @@
+#include "safelaunch/cli/verbs.h"
+
+#include <algorithm>
+#include <array>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/cli/run_options.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::array kVerbs{
+    Verb{"run", verb_run, StartsJob::yes, "run COMMAND (also without the word run)"},
+    Verb{"profiles", verb_profiles, StartsJob::no, "list | show NAME | check FILE | env NAME"},
+    Verb{"status", verb_status, StartsJob::no, "your running jobs, and how far each rank has come"},
+    Verb{"explain", verb_explain, StartsJob::no, "a CAUSE, a VARIABLE, or - for a log on stdin"},
+    Verb{"clean", verb_clean, StartsJob::no, "stale processes of earlier runs"},
+    Verb{"version", verb_version, StartsJob::no, "the version"},
+};
+
+// Other spellings that everybody tries.
+constexpr Verb kHelp{"help", verb_help, StartsJob::no, ""};
+constexpr std::array kHelpWords{std::string_view("--help"), std::string_view("-h"),
+                                std::string_view("help")};
+
+const Verb* lookup(std::string_view word) {
+  if (std::find(kHelpWords.begin(), kHelpWords.end(), word) != kHelpWords.end()) return &kHelp;
+  if (word == "--version") return lookup("version");
+  const auto found = std::find_if(kVerbs.begin(), kVerbs.end(),
+                                  [&](const Verb& verb) { return verb.name == word; });
+  return found == kVerbs.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool is_verb(std::string_view word) {
+  return lookup(word) != nullptr;
+}
+
+const Verb& find_verb(std::string_view word) {
+  const Verb* found = lookup(word);
+  return found != nullptr ? *found : kVerbs.front();
+}
+
+std::string general_help() {
+  std::string text =
+      "Usage: safelaunch [OPTIONS] [--] COMMAND [ARG...]\n"
+      "       safelaunch VERB ...\n\n"
+      "Gets a distributed training command past its first all_reduce, or names the cause.\n\n"
+      "Verbs:\n";
+  for (const Verb& verb : kVerbs) text += fmt::format("  {:<10} {}\n", verb.name, verb.help);
+  return text + "\n" + run_help();
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,39 @@
+#include "case.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace safelaunch {
+namespace {
+
+bool possible_in(const Cause& cause, std::optional<Stage> stage) {
+  return !stage || cause.stages.empty() ||
+         std::ranges::find(cause.stages, *stage) != cause.stages.end();
+}
+
+/// Whether a line must not count in this case, although it stands there.
+bool misleads(const Sighting& one, const Evidence& evidence) {
+  if (!possible_in(*one.cause, evidence.stage)) return true;
+  // A job that hangs has caught and logged the exceptions that its output shows.
+  if (hung(evidence) && one.cause->id == "user-exception" && one.source != "exception") return true;
+  return one.cause->id == "host-oom" && evidence.oom_kills == 0;
+}
+
+}  // namespace
+
+Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
+  std::vector<Sighting> all;
+  for (const Exception& exception : evidence.exceptions)
+    std::ranges::move(sightings(exception, catalogue), std::back_inserter(all));
+  const FailedFirst first = failed_first(evidence, all);
+  for (const Output& output : evidence.output)
+    std::ranges::move(sightings(output, catalogue), std::back_inserter(all));
+  if (first.status)
+    std::ranges::move(sightings(*first.status, first.rank, catalogue), std::back_inserter(all));
+  std::erase_if(all, [&](const Sighting& one) { return misleads(one, evidence); });
+  std::ranges::stable_partition(all, [&](const Sighting& one) { return one.rank == first.rank; });
+  sort_by_weight(all);
+  return {evidence, catalogue, std::move(all), first};
+}
+
+}  // namespace safelaunch

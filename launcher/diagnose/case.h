@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "failed_first.h"
+#include "safelaunch/diagnose/catalogue.h"
+#include "safelaunch/diagnose/evidence.h"
+#include "safelaunch/diagnose/sighting.h"
+
+namespace safelaunch {
+
+/// What is derived from the evidence before a cause is chosen. Refers to evidence and catalogue.
+struct Case {
+  const Evidence& evidence;
+  const Catalogue& catalogue;
+  std::vector<Sighting> sightings;  ///< the weightiest first; without those that mislead
+  FailedFirst first;
+};
+
+[[nodiscard]] Case open_case(const Evidence& evidence, const Catalogue& catalogue);
+
+[[nodiscard]] inline bool hung(const Evidence& evidence) {
+  return evidence.outcome == Outcome::hung;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,173 @@
+// The catalogue's YAML → causes. The only source here that knows yaml-cpp.
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include "pattern_set.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/nearest.h"
+#include "safelaunch/diagnose/catalogue.h"
+
+namespace safelaunch {
+namespace {
+
+/// Something in the file is wrong. Thrown and caught within this source.
+struct Wrong : std::runtime_error {
+  Wrong(const YAML::Mark& at, const std::string& what) : std::runtime_error(what), mark(at) {}
+  YAML::Mark mark;
+};
+
+template <class Value, std::size_t N>
+using Words = std::array<std::pair<std::string_view, Value>, N>;
+
+constexpr Words<Kind, 4> kKinds = {{{"cause", Kind::cause},
+                                    {"symptom", Kind::symptom},
+                                    {"victim", Kind::victim},
+                                    {"harmless", Kind::harmless}}};
+constexpr Words<Scope, 3> kScopes = {
+    {{"any", Scope::any}, {"nccl-warn", Scope::nccl_warn}, {"python", Scope::python}}};
+constexpr Words<Retry, 3> kRetries = {{{"never", Retry::never},
+                                       {"fallback", Retry::fallback},
+                                       {"passes-by-itself", Retry::passes_by_itself}}};
+
+std::string text(const YAML::Node& node) {
+  if (!node.IsScalar()) throw Wrong(node.Mark(), "a text is expected here");
+  return node.Scalar();
+}
+
+std::vector<std::string> texts(const YAML::Node& node) {
+  if (!node.IsSequence()) throw Wrong(node.Mark(), "a list is expected here");
+  std::vector<std::string> all;
+  for (const YAML::Node& item : node) all.push_back(text(item));
+  return all;
+}
+
+template <class Value, std::size_t N>
+Value one_of(const YAML::Node& node, const Words<Value, N>& words) {
+  const std::string word = text(node);
+  std::array<std::string_view, N> known;
+  std::ranges::transform(words, known.begin(), [](const auto& entry) { return entry.first; });
+  const auto found = std::ranges::find(known, word);
+  if (found == known.end())
+    throw Wrong(node.Mark(),
+                fmt::format("'{}' is not known here{}", word, did_you_mean(word, known)));
+  return words[static_cast<std::size_t>(found - known.begin())].second;
+}
+
+std::vector<Stage> stages(const YAML::Node& node) {
+  Words<Stage, kStageCount> words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto stage = static_cast<Stage>(i);
+    words[i] = {name(stage), stage};
+  }
+  std::vector<Stage> all;
+  for (const YAML::Node& item : node) all.push_back(one_of(item, words));
+  return all;
+}
+
+Duration duration(const YAML::Node& node) {
+  const Result<Duration> value = parse_duration(text(node));
+  if (value.has_error()) throw Wrong(node.Mark(), value.error().message);
+  return *value;
+}
+
+struct Field {
+  std::string_view name;
+  void (*read)(const YAML::Node&, Cause&);
+};
+
+constexpr std::array<Field, 15> kFields = {{
+    {"id", [](const YAML::Node& node, Cause& cause) { cause.id = text(node); }},
+    {"ref", [](const YAML::Node& node, Cause& cause) { cause.ref = text(node); }},
+    {"title", [](const YAML::Node& node, Cause& cause) { cause.title = text(node); }},
+    {"kind", [](const YAML::Node& node, Cause& cause) { cause.kind = one_of(node, kKinds); }},
+    {"scope", [](const YAML::Node& node, Cause& cause) { cause.scope = one_of(node, kScopes); }},
+    {"patterns", [](const YAML::Node& node, Cause& cause) { cause.patterns = texts(node); }},
+    {"hints", [](const YAML::Node& node, Cause& cause) { cause.hints = texts(node); }},
+    {"absence", [](const YAML::Node& node, Cause& cause) { cause.absence = texts(node); }},
+    {"stages", [](const YAML::Node& node, Cause& cause) { cause.stages = stages(node); }},
+    {"retry", [](const YAML::Node& node, Cause& cause) { cause.retry = one_of(node, kRetries); }},
+    {"backoff", [](const YAML::Node& node, Cause& cause) { cause.backoff = duration(node); }},
+    {"beats", [](const YAML::Node& node, Cause& cause) { cause.beats = texts(node); }},
+    {"remedy", [](const YAML::Node& node, Cause& cause) { cause.remedy = text(node); }},
+    {"next", [](const YAML::Node& node, Cause& cause) { cause.commands = texts(node); }},
+    {"links", [](const YAML::Node& node, Cause& cause) { cause.links = texts(node); }},
+}};
+
+void read_field(const YAML::Node& key, const YAML::Node& value, Cause& cause) {
+  const std::string word = text(key);
+  const auto field = std::ranges::find(kFields, word, &Field::name);
+  if (field != kFields.end()) return field->read(value, cause);
+  std::array<std::string_view, kFields.size()> names;
+  std::ranges::transform(kFields, names.begin(), &Field::name);
+  throw Wrong(key.Mark(), fmt::format("unknown field '{}'{}", word, did_you_mean(word, names)));
+}
+
+Cause read_cause(const YAML::Node& row) {
+  if (!row.IsMap()) throw Wrong(row.Mark(), "a row of fields is expected here");
+  Cause cause;
+  for (const auto& entry : row) read_field(entry.first, entry.second, cause);
+  for (const char* needed : {"id", "title", "retry", "remedy"})
+    if (!row[needed]) throw Wrong(row.Mark(), fmt::format("this row has no '{}'", needed));
+  return cause;
+}
+
+/// Numbers the patterns of one cause, telling which is wrong.
+void add_patterns(const YAML::Node& row, std::size_t cause, PatternSet& set,
+                  std::vector<std::pair<std::size_t, Strength>>& owners) {
+  constexpr std::array<std::pair<const char*, Strength>, 3> kLists = {
+      {{"patterns", Strength::proof}, {"hints", Strength::hint}, {"absence", Strength::absence}}};
+  for (const auto& [list, strength] : kLists)
+    for (const YAML::Node& node : row[list]) {
+      const std::string error = set.add(text(node));
+      if (!error.empty())
+        throw Wrong(node.Mark(), fmt::format("'{}' is no RE2 pattern: {}", text(node), error));
+      owners.emplace_back(cause, strength);
+    }
+}
+
+/// Ids are unique, and who is beaten exists.
+void check_names(const YAML::Node& rows, const std::vector<Cause>& causes) {
+  std::vector<std::string_view> ids;
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    if (std::ranges::find(ids, causes[i].id) != ids.end())
+      throw Wrong(rows[i].Mark(), fmt::format("the id '{}' is given twice", causes[i].id));
+    ids.push_back(causes[i].id);
+  }
+  for (std::size_t i = 0; i < causes.size(); ++i)
+    for (const std::string& beaten : causes[i].beats)
+      if (std::ranges::find(ids, beaten) == ids.end())
+        throw Wrong(rows[i]["beats"].Mark(),
+                    fmt::format("no cause has the id '{}'{}", beaten, did_you_mean(beaten, ids)));
+}
+
+Error error_at(std::string_view file, const YAML::Mark& mark, std::string_view message) {
+  return {Errc::bad_config, fmt::format("{}:{}: {}", file, mark.line + 1, message)};
+}
+
+}  // namespace
+
+Result<Catalogue> Catalogue::parse(std::string_view yaml, std::string_view file) try {
+  const YAML::Node rows = YAML::Load(std::string(yaml));
+  if (!rows.IsSequence()) throw Wrong(rows.Mark(), "a list of causes is expected here");
+  std::vector<Cause> causes;
+  auto patterns = std::make_unique<PatternSet>();
+  std::vector<std::pair<std::size_t, Strength>> owners;
+  for (const YAML::Node& row : rows) {
+    causes.push_back(read_cause(row));
+    add_patterns(row, causes.size() - 1, *patterns, owners);
+  }
+  check_names(rows, causes);
+  patterns->compile();
+  return Catalogue(std::move(causes), std::move(patterns), std::move(owners));
+} catch (const Wrong& wrong) {
+  return error_at(file, wrong.mark, wrong.what());
+} catch (const YAML::Exception& wrong) {
+  return error_at(file, wrong.mark, wrong.msg);
+}
+
+}  // namespace safelaunch

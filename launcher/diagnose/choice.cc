@@ -1,0 +1,165 @@
+#include "choice.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+Choice the(const Case& now, std::string_view id, Certainty certainty) {
+  return {&now.catalogue.at(id), certainty};
+}
+
+const Sighting* best(const Case& now, Kind kind, Strength strength = Strength::proof) {
+  const auto found = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
+    return one.strength == strength && one.cause->kind == kind;
+  });
+  return found == now.sightings.end() ? nullptr : &*found;
+}
+
+Certainty certainty_of(const Sighting& one) {
+  return only_fits(one) ? Certainty::guess : Certainty::matched;
+}
+
+bool was_killed(const FailedFirst& first) {
+  return first.status == ExitStatus(Signaled{SIGKILL}) ||
+         first.status == ExitStatus(Exited{128 + SIGKILL});
+}
+
+/// A rank that ended with 1 or SIGABRT met an exception, of Python or of C++, and its text tells
+/// which. With any other status it ended by itself, and what other ranks say is no reason.
+bool ended_by_itself(const Case& now) {
+  if (!now.first.status || succeeded(*now.first.status)) return false;
+  const bool raised = std::ranges::any_of(
+      now.evidence.exceptions, [&](const Exception& one) { return one.rank == now.first.rank; });
+  const ExitStatus& status = *now.first.status;
+  return !raised && status != ExitStatus(Exited{1}) && status != ExitStatus(Signaled{SIGABRT}) &&
+         status != ExitStatus(Exited{128 + SIGABRT});
+}
+
+bool is_of_another(const Sighting& one, const FailedFirst& first) {
+  return one.rank && first.rank && one.rank != first.rank;
+}
+
+/// A rank that lost its peer, where it is not known that just another failed first. A launcher's
+/// own words about the end of its ranks are no reason.
+const Sighting* best_victim(const Case& now) {
+  const auto found = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
+    return one.cause->kind == Kind::victim && one.cause->retry == Retry::fallback &&
+           !is_of_another(one, now.first);
+  });
+  return found == now.sightings.end() ? nullptr : &*found;
+}
+
+/// Whether the line is among the last that its output has: its writer stands there now.
+bool is_last_word(const Sighting& one, const Evidence& evidence) {
+  constexpr std::ptrdiff_t kLines = 3;
+  return std::ranges::any_of(evidence.output, [&](const Output& output) {
+    const std::size_t at = output.text.rfind(one.line);
+    if (output.source != one.source || at == std::string::npos) return false;
+    const auto rest = output.text.begin() + static_cast<std::ptrdiff_t>(at);
+    return std::count(rest, output.text.end(), '\n') <= kLines;
+  });
+}
+
+/// Why the missing ranks have not come, where their Python function or last words tell.
+Choice of_absence(const Case& now) {
+  for (const MissingRank& missing : now.evidence.missing)
+    for (const Match& match : now.catalogue.match(missing.where + ' ' + missing.doing))
+      if (match.strength == Strength::absence) return {match.cause, Certainty::matched};
+  const auto told = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
+    const bool by_missing = std::ranges::any_of(
+        now.evidence.missing, [&](const MissingRank& missing) { return one.rank == missing.rank; });
+    return one.strength == Strength::absence && (!one.rank || by_missing) &&
+           is_last_word(one, now.evidence);
+  });
+  if (told != now.sightings.end()) return {told->cause, Certainty::guess};
+  const bool seen = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
+    return missing.activity != Activity::unseen;
+  });
+  return the(now, "rank-missing", seen ? Certainty::confirmed : Certainty::guess);
+}
+
+/// Why all ranks wait although all came.
+Choice of_waiting(const Case& now) {
+  if (const Sighting* symptom = best(now, Kind::symptom))
+    return {symptom->cause, certainty_of(*symptom)};
+  for (const Strength strength : {Strength::warning, Strength::hint})
+    if (const Sighting* hint = best(now, Kind::cause, strength))
+      return {hint->cause, Certainty::guess};
+  switch (now.evidence.stage.value_or(Stage::spawned)) {
+    case Stage::spawned:
+    case Stage::imported: return the(now, "start-stuck", Certainty::guess);
+    case Stage::rendezvous: return the(now, "store-silent", Certainty::guess);
+    case Stage::group:
+    case Stage::communicator: return the(now, "init-stuck", Certainty::guess);
+    case Stage::collective: break;
+  }
+  return the(now, "collective-stuck", Certainty::confirmed);
+}
+
+bool has_stopped(const Evidence& evidence) {
+  return hung(evidence) && std::ranges::find(evidence.missing, Activity::stopped,
+                                             &MissingRank::activity) != evidence.missing.end();
+}
+
+/// What the state of the system proves, whatever the texts say.
+Choice by_state(const Case& now) {
+  const Evidence& evidence = now.evidence;
+  if (evidence.outcome == Outcome::mismatch)
+    return the(now, "world-size-mismatch", Certainty::confirmed);
+  if (evidence.outcome == Outcome::duplicate)
+    return the(now, "duplicate-rank", Certainty::confirmed);
+  if (evidence.oom_kills.value_or(0) > 0 && was_killed(now.first))
+    return the(now, "host-oom", Certainty::confirmed);
+  if (has_stopped(evidence)) return the(now, "rank-stopped", Certainty::confirmed);
+  return {};
+}
+
+Choice by_texts(const Case& now) {
+  const Sighting* cause = best(now, Kind::cause);
+  const bool by_itself = !hung(now.evidence) && ended_by_itself(now);
+  if (cause != nullptr && !(by_itself && is_of_another(*cause, now.first)))
+    return {cause->cause, certainty_of(*cause)};
+  if (hung(now.evidence)) return now.evidence.missing.empty() ? of_waiting(now) : of_absence(now);
+  if (by_itself) return the(now, "rank-died", Certainty::confirmed);
+  if (const Sighting* symptom = best(now, Kind::symptom))
+    return {symptom->cause, certainty_of(*symptom)};
+  if (const Sighting* warning = best(now, Kind::cause, Strength::warning))
+    return {warning->cause, Certainty::guess};
+  if (const Sighting* victim = best_victim(now)) return {victim->cause, Certainty::guess};
+  return the(now, "rank-died", now.first.status ? Certainty::confirmed : Certainty::guess);
+}
+
+/// "… Process 4711 has 70.1 GiB memory in use …" names a process of an earlier attempt.
+bool names_former(const Sighting& one, const Evidence& evidence) {
+  return std::ranges::any_of(evidence.former_pids, [&](int pid) {
+    return one.line.find(fmt::format("Process {} has ", pid)) != std::string::npos;
+  });
+}
+
+/// The host's facts make a cause certain, or put a more specific one in its place.
+Choice refined(Choice choice, const Case& now) {
+  std::vector<Confirmation> facts = now.evidence.confirmations;
+  for (const Sighting& one : now.sightings)
+    if (names_former(one, now.evidence)) facts.push_back({"gpu-memory-draining", one.line});
+  for (const Confirmation& fact : facts) {
+    const Cause* known = now.catalogue.find(fact.cause);
+    if (known == nullptr) continue;
+    if (known == choice.cause || beats(*known, *choice.cause))
+      choice = {known, Certainty::confirmed};
+  }
+  return choice;
+}
+
+}  // namespace
+
+Choice choose(const Case& now) {
+  Choice choice = by_state(now);
+  if (choice.cause == nullptr) choice = by_texts(now);
+  return refined(choice, now);
+}
+
+}  // namespace safelaunch

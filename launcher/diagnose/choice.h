@@ -1,0 +1,18 @@
+#pragma once
+
+#include "case.h"
+#include "safelaunch/diagnose/diagnosis.h"
+
+namespace safelaunch {
+
+/// The cause that is named, and how sure it is.
+struct Choice {
+  const Cause* cause = nullptr;
+  Certainty certainty = Certainty::guess;
+};
+
+/// What the state of the system proves; else what the texts of the first failing rank show; else
+/// what fits the stage. The host's facts then confirm or refine it.
+[[nodiscard]] Choice choose(const Case& now);
+
+}  // namespace safelaunch

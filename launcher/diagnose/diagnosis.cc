@@ -1,0 +1,134 @@
+#include "safelaunch/diagnose/diagnosis.h"
+
+#include <algorithm>
+
+#include "choice.h"
+#include "explanation.h"
+#include "number_after.h"
+
+namespace safelaunch {
+namespace {
+
+/// The port in the words of torch ("port: 29500", "[::]:29500 (errno") and accelerate ("port
+/// `29500`").
+std::optional<int> port_named(std::string_view line) {
+  for (const std::string_view words : {"port: ", "port `", "[::]:", "0.0.0.0:"})
+    if (const auto number = number_after(line, words)) return number;
+  return std::nullopt;
+}
+
+bool is_port(const Cause& cause) {
+  return cause.id == "port-taken" || cause.id == "jax-port-taken";
+}
+
+/// Whether safelaunch may choose another port, and the lines name no port but that one: a script
+/// may have set one of its own.
+bool port_is_ours(const Case& now) {
+  const auto& port = now.evidence.port;
+  if (!port || port->choice != RendezvousPort::Choice::ours) return false;
+  return std::ranges::none_of(now.sightings, [&](const Sighting& one) {
+    const std::optional<int> named = is_port(*one.cause) ? port_named(one.line) : std::nullopt;
+    return named && *named != port->number;
+  });
+}
+
+Decision decide(const Case& now, const Cause& cause) {
+  const Evidence& evidence = now.evidence;
+  if (evidence.signal) return Stop{StopReason::signalled};
+  if (evidence.training == Training::begun) return Stop{StopReason::training_begun};
+  if (evidence.autotuning) return Stop{StopReason::autotuning};
+  if (cause.retry == Retry::fallback) return FallBack{};
+  if (cause.retry == Retry::never) {
+    const bool own = cause.id == "user-exception" || cause.id == "rank-died";
+    return Stop{own ? StopReason::users_own : StopReason::hopeless};
+  }
+  if (is_port(cause) && !port_is_ours(now)) return Stop{StopReason::port_of_user};
+  if (evidence.retries_of_profile >= kRetriesOfProfile) return Stop{StopReason::retries_used_up};
+  using With = RetrySame::With;
+  return RetrySame{cause.backoff, is_port(cause) ? With::another_port : With::nothing_new};
+}
+
+/// Ranks that raised or printed a victim's line, or ended after the first.
+std::vector<Rank> victims_of(const Case& now, std::optional<Rank> first) {
+  std::vector<Rank> victims;
+  for (const Sighting& one : now.sightings)
+    if (one.rank && one.rank != first && one.cause->kind == Kind::victim)
+      victims.push_back(*one.rank);
+  for (const Ended& ended : now.evidence.ended)
+    if (ended.rank && ended.rank != first) victims.push_back(*ended.rank);
+  std::ranges::sort(victims);
+  victims.erase(std::unique(victims.begin(), victims.end()), victims.end());
+  return victims;
+}
+
+/// The lines of the chosen cause first, then what else was seen.
+std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
+  std::ranges::stable_partition(all, [&](const Sighting& one) { return one.cause == &cause; });
+  std::erase_if(all, [&](const Sighting& one) {
+    return one.strength > Strength::warning && one.cause != &cause;
+  });
+  return all;
+}
+
+}  // namespace
+
+const char* name(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::guess: return "guess";
+    case Certainty::matched: return "matched";
+    case Certainty::confirmed: return "confirmed";
+  }
+  return "";
+}
+
+const char* describe(StopReason reason) {
+  switch (reason) {
+    case StopReason::users_own: return "the failure is the script's own";
+    case StopReason::hopeless: return "every profile would fail alike";
+    case StopReason::training_begun:
+      return "training had begun, and only you know what may run twice";
+    case StopReason::signalled: return "safelaunch was told to end";
+    case StopReason::autotuning: return "DeepSpeed's autotuner starts its runs by itself";
+    case StopReason::port_of_user: return "the port was named by you";
+    case StopReason::retries_used_up: return "it did not pass by itself";
+  }
+  return "";
+}
+
+Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue) {
+  const Case now = open_case(evidence, catalogue);
+  const Choice choice = choose(now);
+  const Cause& cause = *choice.cause;
+  Diagnosis diagnosis{.cause = cause.id,
+                      .title = cause.title,
+                      .certainty = choice.certainty,
+                      .shown_by = shown_by(now.sightings, cause),
+                      .first_failed = now.first.rank,
+                      .victims = {},
+                      .explanation = {},
+                      .remedy = cause.remedy,
+                      .commands = cause.commands,
+                      .decision = decide(now, cause)};
+  const auto by_rank = std::ranges::find_if(diagnosis.shown_by, [&](const Sighting& one) {
+    return one.cause == &cause && one.rank && cause.kind == Kind::cause;
+  });
+  if (by_rank != diagnosis.shown_by.end()) diagnosis.first_failed = by_rank->rank;
+  diagnosis.victims = victims_of(now, diagnosis.first_failed);
+  diagnosis.explanation = explanation(evidence, diagnosis);
+  return diagnosis;
+}
+
+int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
+  constexpr int kHung = 124;  // as timeout(1)
+  if (evidence.signal)
+    return evidence.command ? shell_code(*evidence.command) : 128 + *evidence.signal;
+  const bool never_failed = evidence.outcome == Outcome::hung ||
+                            evidence.outcome == Outcome::mismatch ||
+                            evidence.outcome == Outcome::duplicate;
+  if (never_failed && evidence.exceptions.empty()) return kHung;
+  const auto status = status_of(evidence, diagnosis.first_failed);
+  const int code = status ? shell_code(*status) : 1;
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace safelaunch

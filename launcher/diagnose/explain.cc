@@ -1,0 +1,100 @@
+#include "safelaunch/diagnose/explain.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "nccl_silence.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/first_failure.h"
+
+namespace safelaunch {
+namespace {
+
+std::string_view policy(const Cause& cause) {
+  switch (cause.retry) {
+    case Retry::never: return "Nothing is started again: every profile would fail alike.";
+    case Retry::fallback: return "Before the first collective, the next profile is tried.";
+    case Retry::passes_by_itself:
+      return "Before the first collective, the same profile is tried again.";
+  }
+  return {};
+}
+
+std::string_view meaning(const Cause& cause) {
+  switch (cause.kind) {
+    case Kind::cause: return {};
+    case Kind::symptom: return "This shows that something failed; a cause may stand elsewhere.";
+    case Kind::victim: return "This reports that another rank has failed.";
+    case Kind::harmless: return "This is harmless.";
+  }
+  return {};
+}
+
+void add_list(std::string& text, std::string_view title, const std::vector<std::string>& items) {
+  if (items.empty()) return;
+  text += fmt::format("\n{}\n", title);
+  for (const std::string& item : items) text += fmt::format("  {}\n", item);
+}
+
+/// "NVIDIA/nccl#290" → its page.
+std::vector<std::string> pages(const std::vector<std::string>& links) {
+  std::vector<std::string> all;
+  for (const std::string& link : links) {
+    const std::size_t hash = std::min(link.find('#'), link.size());
+    const std::string_view number = std::string_view(link).substr(std::min(hash + 1, link.size()));
+    all.push_back(fmt::format("https://github.com/{}/issues/{}",
+                              std::string_view(link).substr(0, hash), number));
+  }
+  return all;
+}
+
+std::string headline(const Sighting& one) {
+  const bool victim = one.cause->kind == Kind::victim;
+  const std::string_view doubt = victim ? "victim: " : only_fits(one) ? "perhaps: " : "";
+  const std::string rank = one.rank ? fmt::format(", rank {}", one.rank->value) : "";
+  return fmt::format("{}{} ({}{})\n  {}\n", doubt, one.cause->title, one.cause->id, rank, one.line);
+}
+
+}  // namespace
+
+std::string explain(const Cause& cause) {
+  std::string text = fmt::format("{}{}{}\n{}\n\n", cause.id, cause.ref.empty() ? "" : "  ",
+                                 cause.ref, cause.title);
+  if (!meaning(cause).empty()) text += fmt::format("{}\n", meaning(cause));
+  text += fmt::format("{}\n", cause.remedy);
+  if (cause.kind != Kind::harmless) text += fmt::format("{}\n", policy(cause));
+  add_list(text, "Look, or mend:", cause.commands);
+  add_list(text, "Shown by a line with:", cause.patterns);
+  add_list(text, "Likely in a hang after:", cause.hints);
+  add_list(text, "Likely for a rank that did not come, after:", cause.absence);
+  add_list(text, "Met by others:", pages(cause.links));
+  return text;
+}
+
+std::vector<Sighting> read_log(std::string_view log, const Catalogue& catalogue) {
+  std::vector<Sighting> all =
+      sightings(Output{.source = "log", .rank = std::nullopt, .text = std::string(log)}, catalogue);
+  std::erase_if(all, [](const Sighting& one) { return one.strength > Strength::warning; });
+  if (const auto told = reported_exit(log))
+    std::ranges::move(sightings(told->status, told->rank, catalogue), std::back_inserter(all));
+  sort_by_weight(all);
+  if (!all.empty()) return all;
+  if (const auto silence = nccl_silence(log))
+    all.push_back({&catalogue.at("rank-missing"), Strength::hint, *silence, std::nullopt, "log"});
+  return all;
+}
+
+std::string explain_log(std::string_view log, const Catalogue& catalogue) {
+  const std::vector<Sighting> all = read_log(log, catalogue);
+  if (all.empty()) return "No known cause shows in this log.\n";
+  std::string text;
+  for (const Sighting& one : all) {
+    text += headline(one);
+    if (&one == &all.front()) text += fmt::format("  {}\n", one.cause->remedy);
+  }
+  if (!tracebacks(log).empty())
+    text += fmt::format("\nThe first rank that failed said:\n{}", first_failure(log, catalogue));
+  return text;
+}
+
+}  // namespace safelaunch

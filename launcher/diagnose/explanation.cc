@@ -1,0 +1,111 @@
+#include "explanation.h"
+
+#include <algorithm>
+
+#include "failed_first.h"
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+/// "0-2", "4": runs of three and more are drawn together.
+std::vector<std::string> runs_of(const std::vector<Rank>& ranks) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end].value == ranks[end - 1].value + 1) ++end;
+    if (end - i >= 3) {
+      words.push_back(fmt::format("{}-{}", ranks[i].value, ranks[end - 1].value));
+      i = end;
+    } else {
+      words.push_back(std::to_string(ranks[i++].value));
+    }
+  }
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::string capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  return text;
+}
+
+/// "rank 2 was missing: idling, sleeping in hrtimer_nanosleep, in load_data (train.py:12)"
+std::string absence_of(const MissingRank& missing) {
+  std::string text = fmt::format("rank {} was missing", missing.rank.value);
+  if (missing.activity == Activity::unseen && missing.doing.empty() && missing.where.empty())
+    return text + ", and nothing is known of it";
+  text += fmt::format(": {}", name(missing.activity));
+  if (!missing.doing.empty()) text += fmt::format(", {}", missing.doing);
+  if (!missing.where.empty()) text += fmt::format(", in {}", missing.where);
+  return text;
+}
+
+/// Many ranks with the same absence need no list of sentences.
+constexpr std::size_t kToldOneByOne = 3;
+
+std::string absences(const std::vector<MissingRank>& missing) {
+  if (missing.size() > kToldOneByOne) {
+    std::vector<Rank> ranks;
+    for (const MissingRank& one : missing) ranks.push_back(one.rank);
+    return list_of(ranks) + " were missing; " + absence_of(missing.front());
+  }
+  std::vector<std::string> words;
+  for (const MissingRank& one : missing) words.push_back(absence_of(one));
+  return joined(words);
+}
+
+std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
+  const std::string stage =
+      evidence.stage ? fmt::format(" in stage {}", name(*evidence.stage)) : "";
+  const std::string who = evidence.waiting.empty() ? "The job" : capital(list_of(evidence.waiting));
+  std::string text = fmt::format("{} waited {}{}", who, format_duration(evidence.waited), stage);
+  if (evidence.missing.empty()) return text + "; nobody was missing.";
+  text += "; " + absences(evidence.missing) + ".";
+  if (diagnosis.cause == "rank-missing")
+    text += " Its own code keeps it away, which a profile can hardly change.";
+  if (diagnosis.cause == "rank-stopped")
+    text += " Somebody stopped it, which a profile can hardly change.";
+  return text;
+}
+
+std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
+  std::string text = diagnosis.first_failed
+                         ? fmt::format("Rank {} failed first", diagnosis.first_failed->value)
+                         : "The command failed";
+  if (const auto status = status_of(evidence, diagnosis.first_failed))
+    text += fmt::format(" ({})", describe(*status));
+  if (evidence.stage) text += fmt::format(" in stage {}", name(*evidence.stage));
+  if (!diagnosis.victims.empty())
+    text += fmt::format("; {} only followed", list_of(diagnosis.victims));
+  return text + ".";
+}
+
+}  // namespace
+
+std::string list_of(std::vector<Rank> ranks) {
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return (ranks.size() == 1 ? "rank " : "ranks ") + joined(runs_of(ranks));
+}
+
+std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
+  switch (evidence.outcome) {
+    case Outcome::hung: return of_hang(evidence, diagnosis);
+    case Outcome::rank_died:
+    case Outcome::ended: return of_failure(evidence, diagnosis);
+    case Outcome::mismatch:
+    case Outcome::duplicate: return "It would hang until torch's timeout: " + diagnosis.title + ".";
+  }
+  return {};
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,63 @@
+#include "safelaunch/diagnose/first_failure.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+
+#include "safelaunch/diagnose/log_line.h"
+
+namespace safelaunch {
+namespace {
+
+/// Enough to see what a program said last; the files hold all of it.
+constexpr std::size_t kLastLines = 20;
+
+bool is_victim(const Traceback& one, const Catalogue& catalogue) {
+  const std::string error = one.type + ": " + one.message.substr(0, one.message.find('\n'));
+  const std::vector<Match> matches = catalogue.match(error);
+  return std::ranges::any_of(matches,
+                             [](const Match& match) { return match.cause->kind == Kind::victim; });
+}
+
+/// Where the launcher begins to sum up: what follows is not the ranks' own.
+bool is_launchers_summary(std::string_view line) {
+  constexpr std::array<std::string_view, 6> kSigns = {
+      "Sending process ",    "failed (exitcode: ",          "sigkill_handler",
+      "Terminating process", "Traceback (most recent call", "torch/distributed/run.py"};
+  return std::ranges::any_of(
+      kSigns, [&](std::string_view sign) { return line.find(sign) != std::string_view::npos; });
+}
+
+std::string last_lines(std::string_view text) {
+  std::deque<std::string_view> last;
+  bool in_summary = false;
+  for_each_line(text, [&](const LogLine& line) {
+    if (line.text.find("torch/distributed/run.py") != std::string_view::npos) return;
+    in_summary = in_summary || is_launchers_summary(line.text);
+    if (in_summary) return;
+    last.push_back(line.text);
+    if (last.size() > kLastLines) last.pop_front();
+  });
+  std::string joined;
+  for (const std::string_view line : last) (joined += line) += '\n';
+  return joined;
+}
+
+}  // namespace
+
+std::string first_failure(std::string_view text, const Catalogue& catalogue,
+                          std::optional<Rank> rank) {
+  const std::vector<Traceback> all = tracebacks(text);
+  if (all.empty()) return last_lines(text);
+  if (!rank)
+    if (const auto reported = reported_exit(text)) rank = reported->rank;
+  const auto of_rank = [&](const Traceback& one) { return rank && one.rank == rank; };
+  const auto not_victim = [&](const Traceback& one) { return !is_victim(one, catalogue); };
+  const auto first_culprit = std::ranges::find_if(
+      all, [&](const Traceback& one) { return of_rank(one) && not_victim(one); });
+  if (first_culprit != all.end()) return first_culprit->text;
+  const auto first = std::ranges::find_if(all, not_victim);
+  return first != all.end() ? first->text : all.front().text;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,103 @@
+#include "safelaunch/diagnose/log_line.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace safelaunch {
+namespace {
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// Takes "[rank3]:" or "[default3]:" and a blank off the front, keeping the rank of the first form:
+/// torchrun's tee shows the *local* rank in the second.
+bool strip_tag(std::string_view& line, std::optional<Rank>& rank) {
+  if (!line.starts_with('[')) return false;
+  const std::size_t end = line.find("]:");
+  if (end == std::string_view::npos || end > 32) return false;
+  const std::string_view word = line.substr(1, end - 1);
+  const std::size_t digits = word.find_first_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return false;
+  int number = 0;
+  const char* last = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data() + digits, last, number);
+  if (error != std::errc() || stop != last) return false;
+  if (word.substr(0, digits) == "rank") rank = Rank{number};
+  line.remove_prefix(end + 2);
+  if (line.starts_with(' ')) line.remove_prefix(1);
+  return true;
+}
+
+/// "[W1121 11:51:20.3 socket.cpp:469]", older "[W socket.cpp:464]", glog's "W1121 11:51:05 …", and
+/// Python's "a.py:7: UserWarning: …".
+bool is_warning(std::string_view line) {
+  const std::string_view head = line.substr(line.starts_with('[') ? 1 : 0);
+  const bool torch = line.starts_with("[W") || has_glog_head(line);
+  const bool by_level = torch && head.starts_with('W') && head.size() > 1 &&
+                        (head[1] == ' ' || (head[1] >= '0' && head[1] <= '9'));
+  return by_level || line.find("Warning: ") != std::string_view::npos;
+}
+
+LineKind kind_of(std::string_view line) {
+  const std::size_t nccl = line.find(" NCCL ");
+  if (nccl != std::string_view::npos) {
+    const std::string_view level = line.substr(nccl + 6);
+    if (level.starts_with("INFO ")) return LineKind::nccl_info;
+    if (level.starts_with("WARN ") || level.starts_with("ATTN ")) return LineKind::nccl_warn;
+  }
+  if (is_warning(line)) return LineKind::warning;
+  return split_error(line).type.empty() ? LineKind::plain : LineKind::python_error;
+}
+
+std::string_view tail(std::string_view text) {
+  if (text.size() <= kLongestText) return text;
+  text.remove_prefix(text.size() - kLongestText);
+  return text.substr(std::min(text.find('\n'), text.size()));
+}
+
+}  // namespace
+
+ErrorLine split_error(std::string_view line) {
+  std::size_t end = 0;
+  while (end < line.size() && (is_word(line[end]) || line[end] == '.')) ++end;
+  const std::string_view type = line.substr(0, end);
+  if (end < line.size() && line[end] != ':') return {};
+  constexpr std::array<std::string_view, 5> kEndings = {"Error", "Exception", "Interrupt", "Exit",
+                                                        "Warning"};
+  const bool named = std::ranges::any_of(
+      kEndings, [&](std::string_view ending) { return type.ends_with(ending); });
+  if (!named) return {};
+  const std::string_view rest = line.substr(std::min(end + 1, line.size()));
+  return {type, rest.starts_with(' ') ? rest.substr(1) : rest};
+}
+
+bool has_glog_head(std::string_view line) {
+  constexpr std::string_view kShape = "W0000 00:00:00";
+  const auto fits = [](char want, char is) {
+    return want == '0' ? is >= '0' && is <= '9' : want == is;
+  };
+  return line.size() > kShape.size() &&
+         std::string_view("IWEF").find(line.front()) != std::string_view::npos &&
+         std::ranges::equal(kShape.substr(1), line.substr(1, kShape.size() - 1), fits);
+}
+
+void for_each_line(std::string_view text, const std::function<void(const LogLine&)>& visit) {
+  text = tail(text);
+  bool reason_follows = false;
+  for (std::size_t number = 0; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    LogLine line{text.substr(0, end), std::nullopt, LineKind::plain, number};
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line.text = line.text.substr(0, kLongestLine);
+    if (line.text.ends_with('\r')) line.text.remove_suffix(1);
+    while (strip_tag(line.text, line.rank)) continue;
+    if (line.text.empty()) continue;
+    line.kind = reason_follows ? LineKind::nccl_warn : kind_of(line.text);
+    reason_follows = line.text == "Last error:";
+    visit(line);
+  }
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,166 @@
+#include "safelaunch/diagnose/sighting.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/log_line.h"
+
+namespace safelaunch {
+namespace {
+
+bool in_scope(const Match& match, LineKind kind) {
+  if (match.strength != Strength::proof) return true;  // hints mostly stand on INFO lines
+  switch (match.cause->scope) {
+    case Scope::any: return kind != LineKind::nccl_info;
+    case Scope::nccl_warn: return kind == LineKind::nccl_warn || kind == LineKind::python_error;
+    case Scope::python: return kind == LineKind::python_error;
+  }
+  return false;
+}
+
+/// What a line shows, without what a more specific cause on the same line explains.
+std::vector<Match> matches_of(const LogLine& line, const Catalogue& catalogue) {
+  std::vector<Match> found = catalogue.match(line.text);
+  std::erase_if(found, [&](const Match& match) { return !in_scope(match, line.kind); });
+  const std::vector<Match> all = found;
+  const auto outdone = [&](const Match& match) {
+    return std::ranges::any_of(all, [&](const Match& other) {
+      return beats(*other.cause, *match.cause) ||
+             (other.cause->kind == Kind::harmless && other.cause != match.cause);
+    });
+  };
+  std::erase_if(found, outdone);
+  std::erase_if(found, [](const Match& match) { return match.cause->kind == Kind::harmless; });
+  if (line.kind == LineKind::warning)
+    for (Match& match : found)
+      if (match.strength == Strength::proof) match.strength = Strength::warning;
+  return found;
+}
+
+/// Ranks of which the same cause is kept: enough for one node, and a bound whatever a log holds.
+constexpr std::size_t kRanksPerCause = 64;
+
+constexpr std::string_view kFromStatus = "exit status";
+
+/// Collects sightings, each cause once a rank, so that a flood of the same line stays small.
+class Collector {
+ public:
+  Collector(const Catalogue& catalogue, std::string source, std::optional<Rank> rank)
+      : catalogue_(catalogue), source_(std::move(source)), rank_(rank) {}
+
+  void read(const LogLine& line) {
+    for (const Match& match : matches_of(line, catalogue_))
+      add(*match.cause, match.strength, line.text, line.rank);
+  }
+
+  void add(const Cause& cause, Strength strength, std::string_view line, std::optional<Rank> rank) {
+    if (rank_) rank = rank_;
+    auto& known = known_[&cause];
+    if (known.size() < kRanksPerCause && known.emplace(strength, rank).second)
+      found_.push_back({&cause, strength, std::string(line), rank, source_});
+  }
+
+  [[nodiscard]] std::vector<Sighting> take() { return std::move(found_); }
+
+ private:
+  const Catalogue& catalogue_;
+  std::string source_;
+  std::optional<Rank> rank_;
+  std::map<const Cause*, std::set<std::pair<Strength, std::optional<Rank>>>> known_;
+  std::vector<Sighting> found_;
+};
+
+bool is_indented(std::string_view line) {
+  return line.starts_with(' ') || line.starts_with('\t');
+}
+
+/// Whether an exception, or one that it arose from, shows a cause; source lines of its frames,
+/// which may quote anything, do not count.
+bool shows_cause(std::string_view traceback, const Catalogue& catalogue) {
+  bool shows = false;
+  for_each_line(traceback, [&](const LogLine& line) {
+    if (!is_indented(line.text))
+      for (const Match& match : matches_of(line, catalogue))
+        shows = shows || match.strength == Strength::proof;
+  });
+  return shows;
+}
+
+/// Exceptions of Python itself that mean a fault of code wherever they are raised.
+bool means_faulty_code(std::string_view type) {
+  constexpr std::array<std::string_view, 12> kTypes = {
+      "ValueError",  "TypeError",      "KeyError",          "IndexError",
+      "NameError",   "AttributeError", "AssertionError",    "ImportError",
+      "SyntaxError", "LookupError",    "ZeroDivisionError", "ModuleNotFoundError"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
+std::string headline(std::string_view type, std::string_view message) {
+  const std::string_view first = message.substr(0, message.find('\n'));
+  return std::string(type) + (first.empty() ? "" : ": ") + std::string(first);
+}
+
+}  // namespace
+
+std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue) {
+  std::vector<Traceback> own = tracebacks(output.text);
+  std::erase_if(own, [&](const Traceback& one) { return shows_cause(one.text, catalogue); });
+  const Cause& users = catalogue.at("user-exception");
+  Collector collector(catalogue, output.source, output.rank);
+  auto next = own.begin();
+  const auto flush = [&](std::size_t line) {
+    for (; next != own.end() && next->line <= line; ++next)
+      collector.add(users, Strength::proof, headline(next->type, next->message), next->rank);
+  };
+  for_each_line(output.text, [&](const LogLine& line) {
+    flush(line.number);
+    if (!is_indented(line.text)) collector.read(line);
+  });
+  return collector.take();
+}
+
+std::vector<Sighting> sightings(const Exception& exception, const Catalogue& catalogue) {
+  Collector collector(catalogue, "exception", exception.rank);
+  const std::string own = exception.type + ": " + exception.message;
+  for (const std::string_view text : {std::string_view(own), std::string_view(exception.traceback)})
+    for_each_line(text, [&](const LogLine& line) {
+      if (!is_indented(line.text)) collector.read(line);
+    });
+  std::vector<Sighting> found = collector.take();
+  const auto proves = [](const Sighting& one) { return one.strength == Strength::proof; };
+  if (std::ranges::any_of(found, proves)) return found;
+  const bool communication = exception.communication && !means_faulty_code(exception.type);
+  const Cause& cause = catalogue.at(communication ? "comm-error" : "user-exception");
+  return {{&cause, Strength::proof, headline(exception.type, exception.message), exception.rank,
+           "exception"}};
+}
+
+std::vector<Sighting> sightings(const ExitStatus& status, std::optional<Rank> rank,
+                                const Catalogue& catalogue) {
+  Collector collector(catalogue, std::string(kFromStatus), rank);
+  const std::string line = describe(status);
+  collector.read({line, std::nullopt, LineKind::plain, 0});
+  return collector.take();
+}
+
+bool only_fits(const Sighting& one) {
+  return one.strength != Strength::proof || one.source == kFromStatus;
+}
+
+void sort_by_weight(std::vector<Sighting>& all) {
+  std::set<const Cause*> causes;
+  for (const Sighting& one : all) causes.insert(one.cause);
+  const auto weight = [&](const Sighting& one) {
+    const bool beaten =
+        std::ranges::any_of(causes, [&](const Cause* other) { return beats(*other, *one.cause); });
+    return std::tuple(one.strength, one.cause->kind, beaten);
+  };
+  std::ranges::stable_sort(all, {}, weight);
+}
+
+}  // namespace safelaunch

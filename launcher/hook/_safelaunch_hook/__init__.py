@@ -1,0 +1,113 @@
+"""safelaunch's hook: tells safelaunch how far this process has come on its way to the first collective.
+
+Two doors lead here, and either may be the only one open: sitecustomize calls start() when the
+interpreter starts, torch calls torch_is_imported() when it is completely imported. docs/hook.md has
+the design, docs/hook-protocol.md the events. Three rules hold everywhere:
+
+* Nothing of ours raises into the program. What fails is reported once, as `hook_error`.
+* Nothing of ours waits for safelaunch. If it is gone, training goes on without a word.
+* The program's own exceptions and results pass unchanged.
+
+Every module of the package says one thing; what costs time is imported where it is needed, because
+each Python process of the job pays for what stands at the top.
+"""
+import os
+import sys
+
+_done = set()
+
+
+def _once(name):
+    """True the first time: both doors open onto the same steps."""
+    first = name not in _done
+    _done.add(name)
+    return first
+
+
+def _is_asked_for():
+    """By a safelaunch, and of a Python that we can serve."""
+    return sys.version_info >= (3, 6) and any(name.startswith("SAFELAUNCH_") for name in os.environ)
+
+
+def _may_be_a_rank(arguments):
+    """A process that has a rank, or a multiprocessing child, which learns its rank later (mp.spawn)."""
+    return "RANK" in os.environ or "--multiprocessing-fork" in arguments
+
+
+def _quietly(where, step):
+    """Not even a hook that cannot be imported may stop an interpreter, or break `import torch`."""
+    try:
+        step()
+    except Exception as error:
+        try:
+            from . import channel
+
+            channel.fault(where, error)
+        except Exception:
+            pass
+
+
+def start():
+    """The interpreter has started. No part of the program has run yet."""
+    if _is_asked_for() and _once("start"):
+        _quietly("start", _start)
+
+
+def torch_is_imported():
+    """torch and torch.distributed are complete; no user code has taken a function from them yet."""
+    if _is_asked_for() and _once("torch"):
+        _quietly("torch", _watch_torch)
+
+
+def _start():
+    from . import channel, imports
+
+    if os.environ.get("SAFELAUNCH_FAULTHANDLER") == "1":
+        import faulthandler
+
+        faulthandler.enable()
+    if os.environ.get("SAFELAUNCH_BACKEND") == "gloo":  # JAX reads it early; on GPUs it has only NCCL
+        os.environ.setdefault("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo")
+    _watch_end()
+    imports.when_imported("torch", torch_is_imported)
+    imports.when_imported("jax._src.distributed", _watch_jax)
+    imports.when_imported("jax._src.xla_bridge", _watch_jax_backends)
+    imports.when_imported("jax", _jax_is_imported)
+    channel.emit("start")
+    if _may_be_a_rank(channel.arguments()):
+        # So that a rank which never comes as far as torch can still say where it is.
+        from . import answers
+
+        answers.listen()
+
+
+def _watch_end():
+    if _once("end"):
+        from . import ending
+
+        ending.watch()
+
+
+def _watch_torch():
+    from . import torch_stages
+
+    _watch_end()  # where a foreign sitecustomize has hidden ours
+    torch_stages.watch(sys.modules["torch"])
+
+
+def _watch_jax():
+    from . import jax_stages
+
+    jax_stages.watch(sys.modules["jax._src.distributed"])
+
+
+def _watch_jax_backends():
+    from . import jax_stages
+
+    jax_stages.watch_backends(sys.modules["jax._src.xla_bridge"])
+
+
+def _jax_is_imported():
+    from . import channel
+
+    channel.emit("imported", lib="jax", version=str(getattr(sys.modules["jax"], "__version__", "")))

@@ -1,0 +1,47 @@
+"""Makes room for the sitecustomize that ours stands in front of, so that nobody misses theirs.
+
+Python 2 comes here too, where a command starts one.
+"""
+import os
+import sys
+
+
+def run_next(ours):
+    """Runs the next sitecustomize under its own name. What it raises is its own affair, and goes to
+    Python, as if we were not there."""
+    path = _without_hooks(ours)
+    if sys.version_info < (3, 6):
+        _run_by_imp(path)
+    else:
+        _run(path)
+
+
+def _without_hooks(ours):
+    """sys.path without the hook's directories: ours, and those of a safelaunch around us. Every one
+    is remembered, since two of them that each looked for "the other one" would never end."""
+    seen = sys.__dict__.setdefault("_safelaunch_directories", set())
+    seen.add(os.path.dirname(os.path.abspath(ours)))
+    return [entry for entry in sys.path if os.path.abspath(entry) not in seen]
+
+
+def _run(path):
+    # Python's own names for importlib, which are loaded already; importlib.util would cost 8 ms.
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder
+
+    spec = PathFinder.find_spec("sitecustomize", path)
+    if spec is None or spec.loader is None:
+        return
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _run_by_imp(path):
+    import imp
+
+    try:
+        found = imp.find_module("sitecustomize", path)
+    except ImportError:
+        return
+    imp.load_module("sitecustomize", *found)

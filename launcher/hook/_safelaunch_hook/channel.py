@@ -1,0 +1,221 @@
+"""The connection to safelaunch: packets out, requests in. One for the process; docs/hook-protocol.md.
+
+emit() never waits. What the kernel does not take at once stays in a short queue for the next time;
+once safelaunch is gone everything is dropped without a word.
+"""
+import _thread
+import errno
+import os
+import sys
+import time
+
+from .json_writer import encode
+
+_QUEUE = 64  # packets that wait for a safelaunch which is slow to read
+_SEND_FLAGS = 0x40 | 0x4000  # MSG_DONTWAIT, and MSG_NOSIGNAL because programs reset SIGPIPE
+_RANK_VARIABLES = (("rank", "RANK"), ("world", "WORLD_SIZE"), ("local_rank", "LOCAL_RANK"))
+
+
+class _Connection:
+    """What belongs to one process, and is made anew in a forked child."""
+
+    def __init__(self):
+        self.pid = os.getpid()
+        self.lock = _thread.RLock()  # re-entrant, because a signal handler may emit while we do
+        self.socket = None
+        self.inode = 0
+        self.waiting = []
+        self.dropped = 0
+        self.gone = not os.environ.get("SAFELAUNCH_HOOK")
+        self.rank = {}  # what the program said of its rank; until then the environment counts
+
+
+_connection = _Connection()
+_failed = set()
+
+
+def emit(event, **fields):
+    """Sends an event, with the time and with what is known of the rank."""
+    connection = _of_this_process()
+    if connection.gone:
+        return
+    try:
+        packet = {"e": event, "t": _now()}
+        packet.update(_rank(connection))
+        packet.update(fields)
+        with connection.lock:
+            connection.waiting.append(packet)
+            if len(connection.waiting) > _QUEUE:
+                del connection.waiting[0]
+                connection.dropped += 1
+            _flush(connection)
+    except Exception:
+        connection.gone = True
+
+
+def fault(where, error):
+    """The hook itself failed at some place. Said once for each place."""
+    if where not in _failed:
+        _failed.add(where)
+        emit("hook_error", where=where, err="%s: %s" % (type(error).__name__, error))
+
+
+def know_rank(**fields):
+    """What the program itself says of its rank is better than the environment (mp.spawn has none)."""
+    _of_this_process().rank.update({key: value for key, value in fields.items() if value is not None})
+
+
+def is_open():
+    return not _of_this_process().gone
+
+
+def is_connected():
+    """Tries to connect where that has not been possible yet (safelaunch's backlog was full)."""
+    connection = _of_this_process()
+    with connection.lock:
+        _flush(connection)
+        return connection.socket is not None
+
+
+def receive():
+    """Waits for a request; empty when there will be none any more."""
+    opened = _connection.socket
+    try:
+        return opened.recv(4096) if opened else b""
+    except OSError:
+        return b""
+
+
+def stop_receiving():
+    """Ends receive() in whichever thread waits there. A request then fails with EPIPE."""
+    opened = _connection.socket
+    if opened and _connection.pid == os.getpid():  # the end of a parent is not ours to close
+        try:
+            opened.shutdown(0)  # SHUT_RD
+        except OSError:
+            pass
+
+
+def end():
+    """The last event is sent. The descriptor stays open, so that its end is the end of the process;
+    only Python's object lets go of it, or the interpreter would warn of an unclosed socket."""
+    stop_receiving()
+    connection = _of_this_process()
+    connection.gone = True
+    if connection.socket is not None:
+        connection.socket.detach()
+
+
+def arguments():
+    """The command line, also in sitecustomize, where sys.argv is not set yet."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            return os.fsdecode(file.read(8192)).split("\0")[:-1]
+    except OSError:
+        return list(getattr(sys, "argv", []))
+
+
+def _now():
+    return time.monotonic_ns() if hasattr(time, "monotonic_ns") else int(time.monotonic() * 1e9)
+
+
+def _rank(connection):
+    known = {}
+    for field, variable in _RANK_VARIABLES:
+        value = connection.rank.get(field)
+        text = os.environ.get(variable, "")
+        if value is None and text.isdigit():
+            value = int(text)
+        if value is not None:
+            known[field] = value
+    return known
+
+
+def _of_this_process():
+    if _connection.pid != os.getpid():  # Python 3.6 has no register_at_fork
+        _forget()
+    return _connection
+
+
+def _forget():
+    """In a forked child: the parent's connection must not stay open here, or its end would say
+    nothing about the parent's."""
+    global _connection
+    opened, inode = _connection.socket, _connection.inode
+    _connection = _Connection()
+    _close(opened, inode)
+
+
+def _connect(connection):
+    import _socket
+
+    name = os.environ["SAFELAUNCH_HOOK"]
+    opened = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    try:
+        opened.setblocking(False)  # a full backlog would make connect() wait
+        opened.connect("\0" + name[1:] if name.startswith("@") else name)
+        opened.setblocking(True)  # for the thread that listens; sending has its own flag
+        opened.send(_hello(), _SEND_FLAGS)
+    except BlockingIOError:
+        opened.close()
+        return
+    except OSError:
+        opened.close()
+        connection.gone = True
+        return
+    connection.socket = opened
+    connection.inode = os.fstat(opened.fileno()).st_ino
+
+
+def _hello():
+    return encode({
+        "e": "hello", "t": _now(), "token": os.environ.get("SAFELAUNCH_HOOK_TOKEN", ""),
+        "pid": os.getpid(), "ppid": os.getppid(), "python": "%d.%d.%d" % sys.version_info[:3],
+        "argv": arguments()[:3],
+    })
+
+
+def _flush(connection):
+    if connection.socket is None and not connection.gone:
+        _connect(connection)
+    while connection.waiting and connection.socket is not None:
+        packet = connection.waiting.pop(0)
+        try:
+            _send(connection, packet)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.ENOBUFS):
+                connection.waiting.insert(0, packet)
+                return
+            _close(connection.socket, connection.inode)
+            connection.socket, connection.gone, connection.waiting = None, True, []
+
+
+def _send(connection, packet):
+    if not _is_ours(connection.socket, connection.inode):
+        raise OSError(errno.EBADF, "the program has closed our socket")
+    dropped = connection.dropped
+    if dropped:
+        packet = dict(packet, dropped=dropped)
+    connection.socket.send(encode(packet), _SEND_FLAGS)
+    connection.dropped -= dropped
+
+
+def _is_ours(opened, inode):
+    """A program may close every descriptor (daemons do) and open its own under our number."""
+    try:
+        return os.fstat(opened.fileno()).st_ino == inode
+    except OSError:
+        return False
+
+
+def _close(opened, inode):
+    if opened is None:
+        return
+    if _is_ours(opened, inode):
+        opened.close()
+    else:
+        opened.detach()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,186 @@
+"""The first collective: seen when it is called, and when it is finished on the device.
+
+A kernel on the dispatch key BackendSelect stands in front of every c10d operation, so that Python's
+calls and C++'s (DDP, FSDP, DTensor) are seen alike. The first call removes it from inside: later
+collectives cost nothing. A torch whose Library.impl knows no keyset has Python wrappers instead, which
+do not see what C++ calls.
+"""
+import _thread
+import functools
+import inspect
+import sys
+import time
+
+from . import answers, channel, ending
+from .patching import quietly, replace
+
+_SHORTEST_WAIT = 0.0005  # seconds between two looks at the first collective
+_LONGEST_WAIT = 0.1
+# Not isend and irecv: P2POp compares them by identity.
+_PYTHON_COLLECTIVES = (
+    "all_reduce", "all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single", "barrier",
+    "broadcast", "gather", "monitored_barrier", "recv", "reduce", "reduce_scatter",
+    "reduce_scatter_tensor", "scatter", "send", "_all_gather_base", "_reduce_scatter_base",
+)
+
+_pending = [True]  # popped by the first collective; a list, because pop() is atomic
+_armed = []
+
+
+def watch(torch):
+    """Before the first process group is made."""
+    if _armed:
+        return
+    _armed.append(True)
+    if "with_keyset" in inspect.signature(torch.library.Library.impl).parameters:
+        _watch_dispatcher(torch)
+    else:
+        _watch_functions(sys.modules["torch.distributed.distributed_c10d"])
+
+
+def _is_first():
+    try:
+        return _pending.pop()
+    except IndexError:
+        return False
+
+
+def _watch_dispatcher(torch):
+    key = torch._C.DispatchKey.BackendSelect
+    library = torch.library.Library("c10d", "IMPL")
+    for full_name in torch._C._dispatch_get_all_op_names():
+        namespace, _, name = full_name.partition("::")
+        if namespace != "c10d" or name == "check_for_nan":
+            continue
+        packet, _, overload = name.partition(".")
+        operation = getattr(getattr(torch.ops.c10d, packet), overload or "default")
+        kernel = _kernel(operation, packet, key, library)
+        library.impl(name, kernel, "BackendSelect", with_keyset=True)
+
+
+def _kernel(operation, name, key, library):
+    def first_collective(keys, *args, **kwargs):
+        rest = keys.remove(key)
+        if not _is_first():
+            return operation.redispatch(rest, *args, **kwargs)
+        began = _enter(name)
+        try:
+            result = operation.redispatch(rest, *args, **kwargs)
+        except BaseException as error:
+            quietly("coll.failed", _failed, name, error)
+            raise
+        finally:
+            quietly("removing the kernel", library._destroy)
+        quietly(name, _returned, name, began, result)
+        return result
+
+    return first_collective
+
+
+def _watch_functions(c10d):
+    """For an older torch: finished is what has returned."""
+    originals = [getattr(c10d, name) for name in _PYTHON_COLLECTIVES if hasattr(c10d, name)]
+    wrappers = []
+
+    def put_back():
+        for original, wrapper in zip(originals, wrappers):
+            replace(wrapper, original)
+
+    for original in originals:
+        wrappers.append(_wrapper(original, put_back))
+        replace(original, wrappers[-1])
+
+
+def _wrapper(original, put_back):
+    name = original.__name__
+
+    @functools.wraps(original)
+    def first_collective(*args, **kwargs):
+        if not _is_first():
+            return original(*args, **kwargs)
+        quietly("removing the wrappers", put_back)
+        began = _enter(name)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            quietly("coll.failed", _failed, name, error)
+            raise
+        quietly(name, _returned, name, began, result)
+        return result
+
+    return first_collective
+
+
+def _enter(name):
+    channel.emit("coll.enter", op=name)
+    return time.monotonic()
+
+
+def _failed(name, error):
+    channel.emit("coll.failed", op=name, err=str(error))
+
+
+def _returned(name, began, result):
+    """The call is back; with an asynchronous backend nothing is finished yet."""
+    work = _work(result)
+    if work is None or work.is_completed():
+        _completed(name, began, work)
+    else:
+        _Completion(name, began, work).wait_in_a_thread()
+
+
+def _work(result):
+    """An operation of c10d gives (tensors, Work), Work or nothing, and the Work may be boxed."""
+    library = sys.modules["torch._C._distributed_c10d"]
+    last = result[-1] if isinstance(result, tuple) else result
+    if last is None or isinstance(last, library.Work):
+        return last
+    return library.Work.unbox(last)
+
+
+def _completed(name, began, work):
+    """is_completed() is true for a failed work too; the value of its future tells. (Its own
+    exception() and is_success() print a deprecation warning on the program's stderr.)"""
+    try:
+        if work is not None:
+            work.get_future().value()
+    except Exception as error:
+        if "not implemented" not in str(error):  # send and recv have no future
+            channel.emit("coll.failed", op=name, err=str(error))
+            return
+    channel.emit("coll.done", op=name, ms=round((time.monotonic() - began) * 1000, 3))
+    answers.stop()
+
+
+class _Completion:
+    """Polls one work from a thread of its own. To wait for it would be quieter, but a thread that the
+    end of the interpreter surprises inside torch makes the process abort: so this one is ended first."""
+
+    def __init__(self, name, began, work):
+        self._call = (name, began, work)
+        self._stop = _thread.allocate_lock()
+        self._stop.acquire()
+        self._ended = _thread.allocate_lock()
+        self._ended.acquire()
+
+    def wait_in_a_thread(self):
+        ending.before_exit(self._end)
+        _thread.start_new_thread(self._poll, ())
+
+    def _poll(self):
+        try:
+            answers.name_thread()
+            work, wait = self._call[2], _SHORTEST_WAIT
+            while not work.is_completed() and not self._stop.acquire(True, wait):
+                wait = min(wait * 1.5, _LONGEST_WAIT)
+            if work.is_completed():
+                _completed(*self._call)
+        except Exception as error:
+            channel.fault("completion", error)
+        finally:
+            self._call = work = None  # the work, and with it the group, may go
+            self._ended.release()
+
+    def _end(self):
+        self._stop.release()
+        self._ended.acquire(True, 0.5)

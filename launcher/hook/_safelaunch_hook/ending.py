@@ -1,0 +1,76 @@
+"""How this process ends: the exception that nobody caught, and the orderly exit."""
+import atexit
+import os
+import sys
+
+from . import channel
+
+_reported = []
+_before_exit = []
+_ended = set()  # pids: a forked child inherits the note, but has its own end
+
+
+def watch():
+    """Wraps sys.excepthook and registers what is to be done at the end."""
+    sys.excepthook = _reporting(sys.excepthook)
+    atexit.register(_at_exit)
+
+
+def before_exit(action):
+    """action() is called when the interpreter ends in order, before the last event."""
+    _before_exit.append(action)
+
+
+def report(error):
+    """Sends an exception that ends this process, once."""
+    if any(error is known for known in _reported) or hasattr(sys, "ps1"):
+        return  # at an interactive prompt an exception ends nothing
+    _reported.append(error)
+    try:
+        from . import exceptions
+
+        channel.emit(
+            "exception", type=exceptions.type_name(error), err=str(error),
+            traceback=exceptions.text(error), comm=exceptions.is_communication(error),
+        )
+    except Exception as fault:
+        channel.fault("exception", fault)
+
+
+def failed():
+    """True if an exception ends this process."""
+    return bool(_reported)
+
+
+def _reporting(original):
+    def excepthook(kind, error, traceback):
+        report(error)
+        original(kind, error, traceback)
+
+    return excepthook
+
+
+def _at_exit():
+    if os.getpid() in _ended:
+        return
+    _ended.add(os.getpid())
+    # A program that has put its own hook in ours' place (rich, IPython) is seen here, later.
+    error = getattr(sys, "last_value", None)
+    if isinstance(error, BaseException):
+        report(error)
+    for action in _before_exit:
+        try:
+            action()
+        except Exception as fault:
+            channel.fault("exit", fault)
+    del _before_exit[:]
+    channel.emit("exit")
+    channel.end()
+
+
+def watch_child():
+    """In a multiprocessing child: a forked one ends with os._exit and so without atexit."""
+    process = sys.modules.get("multiprocessing.process")
+    util = sys.modules.get("multiprocessing.util")
+    if process and util and getattr(process.current_process(), "_parent_pid", None) is not None:
+        util.Finalize(None, _at_exit, exitpriority=-100)

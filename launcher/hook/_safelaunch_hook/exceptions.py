@@ -1,0 +1,46 @@
+"""What an exception says: its name, its text, and whether it comes from communication."""
+import re
+import traceback
+
+# What torch's store and groups, gloo, NCCL and JAX's distributed runtime say when they fail. Texts of
+# real failures are in tests/hook/test_exceptions.py.
+_TEXT = re.compile(
+    r"gloo|nccl|TCPStore|c10d|process group|socket has (timed out|failed)|clients joined"
+    r"|Connection (reset|refused|closed) by peer|torch\.distributed|rendezvous"
+    r"|coordination (service|agent)|DEADLINE_EXCEEDED|GetKeyValue\(\) timed out|jax\.distributed",
+    re.IGNORECASE,
+)
+_TYPES = ("torch.distributed.Dist", "torch._C._DistError")
+_FILES = (
+    "torch/distributed/distributed_c10d.py",
+    "torch/distributed/rendezvous.py",
+    "jax/_src/distributed.py",
+)
+
+
+def type_name(error):
+    kind = type(error)
+    return kind.__name__ if kind.__module__ == "builtins" else "%s.%s" % (kind.__module__, kind.__qualname__)
+
+
+def text(error):
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+
+
+def is_communication(error):
+    """True for an error of the runtime (RuntimeError and its kin) that communication raised, and for
+    what was raised because of one."""
+    while error is not None:
+        if type_name(error).startswith(_TYPES):
+            return True
+        if isinstance(error, (RuntimeError, OSError)):
+            if _TEXT.search(str(error)) or _raised_in(error).endswith(_FILES):
+                return True
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return False
+
+
+def _raised_in(error):
+    """The file of the innermost frame."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return frames[-1].filename if frames else ""

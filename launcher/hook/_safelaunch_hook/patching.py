@@ -1,0 +1,55 @@
+"""Putting a wrapper in a function's place, and taking a failure apart for an event."""
+import inspect
+import sys
+
+from . import channel, exceptions
+
+
+def replace(original, wrapper):
+    """Everywhere in torch where the function is already known by its name."""
+    name = original.__name__
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("torch.") and getattr(module, "__dict__", {}).get(name) is original:
+            setattr(module, name, wrapper)
+
+
+class Call:
+    """A call's arguments by name, to look at and to change. One that does not fit the function's
+    signature is left as it is, so that the program gets its own TypeError."""
+
+    def __init__(self, function, args, kwargs):
+        self.args, self.kwargs, self.arguments = args, kwargs, {}
+        self._name, self._bound = function.__name__, None
+        try:
+            self._bound = inspect.signature(function).bind_partial(*args, **kwargs)
+            self.arguments = dict(self._bound.arguments)
+        except TypeError:
+            pass
+
+    def change(self, step):
+        """step(arguments) changes them; if it fails, the call stays as the program made it."""
+        if self._bound is None:
+            return
+        try:
+            step(self._bound.arguments)
+            self.args, self.kwargs = self._bound.args, self._bound.kwargs
+            self.arguments = dict(self._bound.arguments)
+        except Exception as error:
+            channel.fault(self._name, error)
+
+
+def quietly(where, step, *args, **kwargs):
+    """Does a step of ours; its failure is not the program's."""
+    try:
+        step(*args, **kwargs)
+    except Exception as error:
+        channel.fault(where, error)
+
+
+def send_failure(event, error, **fields):
+    """Sends an event about an exception that is on its way to the program."""
+    quietly(event, _send_failure, event, error, fields)
+
+
+def _send_failure(event, error, fields):
+    channel.emit(event, type=exceptions.type_name(error), err=str(error), **fields)

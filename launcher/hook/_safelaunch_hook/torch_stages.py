@@ -1,0 +1,141 @@
+"""The stages of torch on the way to a process group: what is wrapped, and what is sent.
+
+The wrappers stay for the life of the process; they cost microseconds, and groups are made seldom.
+"""
+import functools
+import sys
+
+from . import answers, channel, collective, counters, ending, gloo, timeouts, verify
+from .patching import Call, quietly, replace, send_failure
+
+
+def watch(torch):
+    """torch is imported: puts the wrappers in place."""
+    channel.emit("imported", lib="torch", version=str(torch.__version__))
+    c10d = sys.modules.get("torch.distributed.distributed_c10d")
+    if c10d is None:
+        return  # a build without torch.distributed
+    replace(c10d.init_process_group, _init_process_group(torch, c10d))
+    replace(c10d._new_process_group_helper, _new_group(c10d._new_process_group_helper))
+    c10d_library = sys.modules["torch._C._distributed_c10d"]
+    c10d_library.TCPStore.__init__ = _store(c10d_library.TCPStore.__init__)
+    _watch_children()
+
+
+def _init_process_group(torch, c10d):
+    original = c10d.init_process_group
+
+    def entered(asked, used):
+        rank, world = used.get("rank", -1), used.get("world_size", -1)
+        channel.know_rank(rank=rank if rank >= 0 else None, world=world if world > 0 else None)
+        channel.emit(
+            "init.enter", backend=_text(asked), backend_used=_text(used.get("backend")),
+            init_method=used.get("init_method"), timeout_s=_seconds(used.get("timeout")),
+        )
+        answers.listen()
+        counters.start()
+        ending.watch_child()
+        collective.watch(torch)
+
+    def returned():
+        channel.know_rank(rank=c10d.get_rank(), world=c10d.get_world_size())
+        channel.emit("group", backend=str(c10d.get_backend()))
+        verify.all_reduce_if_asked(torch, c10d)
+
+    @functools.wraps(original)
+    def init_process_group(*args, **kwargs):
+        call = Call(original, args, kwargs)
+        asked = call.arguments.get("backend")
+        quietly("gloo", gloo.take_over, torch, c10d)
+        call.change(gloo.rewrite)
+        call.change(timeouts.rewrite)
+        quietly("init.enter", entered, asked, call.arguments)
+        try:
+            result = original(*call.args, **call.kwargs)
+        except BaseException as error:
+            send_failure("init.failed", error)
+            raise
+        quietly("group", returned)
+        return result
+
+    return init_process_group
+
+
+def _new_group(original):
+    @functools.wraps(original)
+    def _new_process_group_helper(*args, **kwargs):
+        call = Call(original, args, kwargs)
+        call.change(gloo.rewrite)
+        call.change(timeouts.rewrite)
+        group = str(call.arguments.get("group_name", ""))
+        channel.emit("pg.enter", group=group)
+        try:
+            made = original(*call.args, **call.kwargs)
+        except BaseException as error:
+            send_failure("pg.failed", error, group=group)
+            raise
+        channel.emit("pg.exit", group=group)
+        return made
+
+    return _new_process_group_helper
+
+
+def _store(original):
+    """pybind's constructor has no signature to ask; the order of its arguments has never changed."""
+
+    def signature(host_name, port, world_size=None, is_master=False, timeout=None, *rest, **more):
+        pass
+
+    def __init__(self, *args, **kwargs):
+        call = Call(signature, args, kwargs)
+        call.change(timeouts.rewrite)
+        where = {
+            "host": _text(call.arguments.get("host_name")), "port": call.arguments.get("port"),
+            "master": bool(call.arguments.get("is_master")),
+        }
+        channel.emit("store.enter", **where)
+        try:
+            original(self, *call.args, **call.kwargs)
+        except BaseException as error:
+            send_failure("store.failed", error, **where)
+            raise
+        channel.emit("store.exit", **where)
+
+    return __init__
+
+
+def _watch_children():
+    """multiprocessing catches what a child raises: torch's spawn hands it to the parent, the plain
+    one prints it. Either would keep it from sys.excepthook."""
+    spawn = sys.modules.get("torch.multiprocessing.spawn")
+    if spawn is not None:
+        wrap = spawn._wrap
+
+        @functools.wraps(wrap)
+        def _wrap(fn, *args):
+            wrap(_reporting(fn), *args)
+
+        replace(wrap, _wrap)
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None:
+        process.BaseProcess.run = _reporting(process.BaseProcess.run)
+
+
+def _reporting(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            ending.report(error)
+            raise
+
+    return call
+
+
+def _text(value):
+    return None if value is None else str(value)
+
+
+def _seconds(timeout):
+    return None if timeout is None else timeout.total_seconds()

@@ -1,0 +1,17 @@
+"""Door one of safelaunch's hook: Python imports this module when it starts.
+
+Short, because it is the one file that Python compiles anew wherever compiled files are forbidden.
+"""
+import sys
+
+_forbidden, sys.dont_write_bytecode = sys.dont_write_bytecode, False  # in our own directory they are not
+try:
+    import _safelaunch_hook
+    from _safelaunch_hook import chain
+
+    _safelaunch_hook.start()
+except Exception:  # a worker without a hook is a normal state; a broken interpreter is not
+    pass
+sys.dont_write_bytecode = _forbidden
+if "chain" in globals():
+    chain.run_next(__file__)

@@ -1,0 +1,170 @@
+#include "safelaunch/host/activity.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+/// Below this share of one core a process that polls or sleeps is not thought to work.
+constexpr double kWorkingCores = 0.05;
+/// A log line now and then is no work; a slow network disk still gives more than this.
+constexpr double kWorkingBytesPerSecond = 256 * 1024;
+
+/// What both samples know of a thing, side by side.
+template <class Sample>
+struct Pair {
+  const Sample* before = nullptr;  ///< null: it is new
+  const Sample* after = nullptr;
+};
+
+using ProcessPair = Pair<ProcessSample>;
+
+std::vector<ProcessPair> pair_up(const TreeSample& before, const TreeSample& after) {
+  std::vector<ProcessPair> pairs;
+  for (const auto& now : after.processes) {
+    const auto then = std::ranges::find(before.processes, now.facts.id,
+                                        [](const ProcessSample& p) { return p.facts.id; });
+    pairs.push_back({then == before.processes.end() ? nullptr : &*then, &now});
+  }
+  return pairs;
+}
+
+const ThreadSample* find_thread(const ProcessSample* process, int tid) {
+  if (process == nullptr) return nullptr;
+  const auto thread = std::ranges::find(process->threads, tid, &ThreadSample::tid);
+  return thread == process->threads.end() ? nullptr : &*thread;
+}
+
+/// The state as a new sentence would name it: which process it is about.
+std::string place_of(const ProcessSample& process, const TreeSample& tree) {
+  if (&process == &tree.processes.front()) return "";
+  return fmt::format(" in a child ({}, pid {})", process.facts.comm, process.facts.id.pid);
+}
+
+/// A main thread names its process, and says something; others may be housekeeping.
+bool tells(const ProcessSample& process, const ThreadSample& thread) {
+  return thread.tid == process.facts.id.pid || !is_housekeeping(thread.comm);
+}
+
+using Answer = std::optional<ActivitySeen>;
+
+Answer when_stopped(const TreeSample& after) {
+  const auto& root = after.processes.front();
+  const char state = root.facts.state;
+  if (state == 'T') return ActivitySeen{Activity::stopped, "stopped by a signal (state T)"};
+  if (state == 't') return ActivitySeen{Activity::stopped, "stopped by a debugger (state t)"};
+  if (!root.threads.empty() && root.threads.front().waits_in == "do_freezer_trap")
+    return ActivitySeen{Activity::stopped, "frozen by its cgroup"};
+  return std::nullopt;
+}
+
+Answer when_children_work(std::span<const ProcessPair> children) {
+  for (const auto& [before, after] : children) {
+    const auto& comm = after->facts.comm;
+    const bool progresses =
+        before == nullptr || after->facts.cpu > before->facts.cpu || after->facts.state == 'R';
+    if (is_compiler(comm) && progresses && after->facts.state != 'Z')
+      return ActivitySeen{Activity::working, fmt::format("{} compiles in a child (pid {})", comm,
+                                                         after->facts.id.pid)};
+    // A shell's retry loop starts a new sleep every time: that is no work.
+    if (before == nullptr && comm != "sleep")
+      return ActivitySeen{Activity::working,
+                          fmt::format("starts children ({}, pid {})", comm, after->facts.id.pid)};
+  }
+  return std::nullopt;
+}
+
+/// A waited-for child's CPU and io are its parent's in the kernel's account, so the sum over the
+/// tree grows by exactly what was done, whoever has ended meanwhile.
+template <class Amount>
+double growth(const TreeSample& before, const TreeSample& after, Amount amount) {
+  double sum = 0;
+  for (const auto& process : after.processes) sum += amount(process);
+  for (const auto& process : before.processes) sum -= amount(process);
+  const std::chrono::duration<double> seconds = after.at - before.at;
+  return seconds.count() > 0 ? sum / seconds.count() : 0;
+}
+
+Answer when_it_uses_resources(const TreeSample& before, const TreeSample& after) {
+  const double cores = growth(before, after, [](const ProcessSample& process) {
+    return std::chrono::duration<double>(process.facts.cpu).count();
+  });
+  if (cores >= kWorkingCores)
+    return ActivitySeen{Activity::working, fmt::format("uses {:.0f} % of a CPU", cores * 100)};
+  const double bytes = growth(before, after, [](const ProcessSample& process) {
+    return static_cast<double>(process.io_bytes);
+  });
+  if (bytes >= kWorkingBytesPerSecond)
+    return ActivitySeen{Activity::working,
+                        fmt::format("reads and writes {:.1f} MB/s", bytes / 1e6)};
+  return std::nullopt;
+}
+
+/// Ready in both samples, and yet hardly any CPU: the host or its cgroup gives it none.
+Answer when_starved(const std::vector<ProcessPair>& pairs, const TreeSample& tree) {
+  for (const auto& [before, after] : pairs)
+    for (const auto& thread : after->threads) {
+      const auto* then = find_thread(before, thread.tid);
+      if (then != nullptr && then->state == 'R' && thread.state == 'R' && tells(*after, thread))
+        return ActivitySeen{Activity::working, "ready, but gets no CPU" + place_of(*after, tree)};
+    }
+  return std::nullopt;
+}
+
+Answer idling_thread(const ThreadSample* before, const ThreadSample& now,
+                     const std::string& where) {
+  const auto idling = [&](const char* pattern) {
+    const auto& function = now.waits_in.empty() ? "the kernel" : now.waits_in;
+    return ActivitySeen{Activity::idling, fmt::format(fmt::runtime(pattern), function) + where};
+  };
+  if (now.state == 'D') return idling("in uninterruptible sleep (state D) in {}");
+  if (now.wait == WaitKind::lock) return idling("waiting for a file lock in {}");
+  if (now.wait == WaitKind::timed) return idling("sleeping in {}");
+  if (now.state == 'S' && now.wait == WaitKind::unknown)
+    return idling("asleep in {}; for how long cannot be seen");
+  if (before == nullptr || now.runs != before->runs) return idling("waking now and then in {}");
+  return std::nullopt;
+}
+
+/// Main threads first: what they do is what a person wants to read.
+Answer when_idling(const std::vector<ProcessPair>& pairs, const TreeSample& tree) {
+  Answer later;
+  for (const auto& [before, after] : pairs)
+    for (const auto& thread : after->threads) {
+      if (!tells(*after, thread) || thread.state == 'Z') continue;
+      auto answer = idling_thread(find_thread(before, thread.tid), thread, place_of(*after, tree));
+      if (!answer) continue;
+      if (thread.tid == after->facts.id.pid) return answer;
+      if (!later) later = std::move(answer);
+    }
+  return later;
+}
+
+ActivitySeen quiet(const TreeSample& after) {
+  const auto& threads = after.processes.front().threads;
+  const auto where = threads.empty() ? std::string() : threads.front().waits_in;
+  return {Activity::quiet, where.empty()
+                               ? "blocked, with nothing to wake it"
+                               : fmt::format("blocked in {}, with nothing to wake it", where)};
+}
+
+}  // namespace
+
+ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
+  if (after.processes.empty() || after.processes.front().facts.state == 'Z')
+    return {Activity::dead, "its process has ended"};
+  if (auto answer = when_stopped(after)) return *answer;
+  if (after.processes.front().threads.empty()) return {Activity::unseen, "may not be looked at"};
+  const auto pairs = pair_up(before, after);
+  if (auto answer = when_children_work(std::span(pairs).subspan(1))) return *answer;
+  if (auto answer = when_it_uses_resources(before, after)) return *answer;
+  if (auto answer = when_starved(pairs, after)) return *answer;
+  if (auto answer = when_idling(pairs, after)) return *answer;
+  return quiet(after);
+}
+
+}  // namespace safelaunch

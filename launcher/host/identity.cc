@@ -1,0 +1,103 @@
+#include "safelaunch/host/identity.h"
+
+#include <dirent.h>
+#include <pwd.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "proc_file.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/process_facts.h"
+
+namespace safelaunch {
+namespace {
+
+std::vector<int> allowed_cpus() {
+  // Sized for 8192 CPUs: the plain cpu_set_t ends at 1024, and the call fails on a larger host.
+  std::array<cpu_set_t, 8> set{};
+  std::vector<int> cpus;
+  if (::sched_getaffinity(0, sizeof set, set.data()) != 0) return cpus;
+  for (int cpu = 0; cpu < static_cast<int>(sizeof set * 8); ++cpu)
+    if (CPU_ISSET_S(static_cast<unsigned>(cpu), sizeof set, set.data())) cpus.push_back(cpu);
+  return cpus;
+}
+
+std::size_t entries_in(const char* path, bool (*counts)(std::string_view)) {
+  std::size_t count = 0;
+  DIR* folder = ::opendir(path);
+  if (folder == nullptr) return 0;
+  while (const dirent* entry = ::readdir(folder)) count += counts(entry->d_name) ? 1 : 0;
+  ::closedir(folder);
+  return count;
+}
+
+/// /dev shows what a container was given, /proc/driver all that the host has: the first decides.
+int count_gpus() {
+  const auto is_device = [](std::string_view name) {
+    constexpr std::string_view kPrefix = "nvidia";
+    return name.starts_with(kPrefix) && name.size() > kPrefix.size() &&
+           std::ranges::all_of(name.substr(kPrefix.size()),
+                               [](char c) { return c >= '0' && c <= '9'; });
+  };
+  const auto is_card = [](std::string_view name) { return !name.starts_with('.'); };
+  const auto devices = entries_in("/dev", is_device);
+  return static_cast<int>(devices > 0 ? devices : entries_in("/proc/driver/nvidia/gpus", is_card));
+}
+
+std::vector<NumaNode> read_numa_nodes() {
+  std::vector<NumaNode> nodes;
+  for (const int number : parse_number_list(SmallFile("/sys/devices/system/node/online").text())) {
+    const auto path = fmt::format("/sys/devices/system/node/node{}/cpulist", number);
+    nodes.push_back({number, parse_number_list(SmallFile(path.c_str()).text())});
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<int> parse_number_list(std::string_view text) {
+  std::vector<int> numbers;
+  while (!text.empty()) {
+    auto range = take_word(text, ',');
+    if (range.empty() || range.front() < '0' || range.front() > '9') break;
+    const int first = number_in<int>(take_word(range, '-'));
+    const int last = range.empty() ? first : number_in<int>(range);
+    for (int number = first; number <= last; ++number) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::string read_boot_id() {
+  return std::string(SmallFile("/proc/sys/kernel/random/boot_id").text());
+}
+
+std::string user_name(unsigned uid) {
+  std::array<char, 1024> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
+  return found != nullptr ? found->pw_name : fmt::format("{}", uid);
+}
+
+std::string read_hostname() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+HostIdentity read_identity() {
+  HostIdentity host;
+  host.hostname = read_hostname();
+  host.boot_id = read_boot_id();
+  host.pid_namespace = pid_namespace_of(static_cast<int>(::getpid())).value_or(0);
+  host.uid = ::geteuid();
+  host.cpus = allowed_cpus();
+  host.gpus = count_gpus();
+  host.numa_nodes = read_numa_nodes();
+  return host;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,156 @@
+#include "safelaunch/host/process_facts.h"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proc_file.h"
+
+namespace safelaunch {
+namespace {
+
+Duration from_ticks(std::uint64_t ticks) {
+  static const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return Duration(ticks * 1000 / per_second);
+}
+
+Duration uptime_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return Duration(now.tv_sec * 1000 + now.tv_nsec / 1'000'000);
+}
+
+}  // namespace
+
+std::optional<ProcessFacts> parse_stat(std::string_view stat, Duration uptime) {
+  // The name stands in parentheses and may itself contain any of them: it ends at the last one.
+  const auto open = stat.find('(');
+  const auto close = stat.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
+      stat.size() < close + 3)
+    return std::nullopt;
+
+  ProcessFacts facts;
+  facts.id.pid = number_in<int>(stat);
+  facts.comm = stat.substr(open + 1, close - open - 1);
+  auto rest = stat.substr(close + 2);
+  const auto next = [&] { return take_word(rest); };
+  const auto skip = [&](int fields) {
+    while (fields-- > 0) static_cast<void>(next());
+  };
+  facts.state = next().front();
+  facts.parent = number_in<int>(next());
+  facts.group = number_in<int>(next());
+  facts.session = number_in<int>(next());
+  facts.terminal = number_in<int>(next());
+  skip(6);  // tpgid flags minflt cminflt majflt cmajflt
+  std::uint64_t ticks = 0;
+  for (int i = 0; i < 4; ++i) ticks += number_in(next());  // utime stime cutime cstime
+  facts.cpu = from_ticks(ticks);
+  skip(4);  // priority nice num_threads itrealvalue
+  if (rest.empty()) return std::nullopt;
+  facts.id.start_ticks = number_in(next());
+  facts.age = std::max(Duration{}, uptime - from_ticks(facts.id.start_ticks));
+  return facts;
+}
+
+std::optional<ProcessFacts> facts_of(int pid) {
+  struct stat folder {};
+  if (::stat(ProcPath(pid, "").c_str(), &folder) != 0) return std::nullopt;
+  auto facts = parse_stat(SmallFile(ProcPath(pid, "stat")).text(), uptime_now());
+  if (facts) facts->uid = folder.st_uid;
+  return facts;
+}
+
+std::optional<ProcessFacts> facts_of(ProcessId id) {
+  auto facts = facts_of(id.pid);
+  if (facts && facts->id != id) facts.reset();
+  return facts;
+}
+
+ProcessId self() {
+  const auto facts = facts_of(static_cast<int>(::getpid()));
+  return facts ? facts->id : ProcessId{static_cast<int>(::getpid()), 0};
+}
+
+bool is_running(ProcessId id) {
+  const auto facts = facts_of(id);
+  return facts && facts->state != 'Z' && facts->state != 'X';
+}
+
+std::vector<std::string> command_line_of(int pid) {
+  std::vector<std::string> words;
+  const auto text = read_whole(ProcPath(pid, "cmdline").c_str());
+  for (std::string_view rest = text ? std::string_view(*text) : std::string_view(); !rest.empty();)
+    words.emplace_back(take_word(rest, '\0'));
+  return words;
+}
+
+std::optional<std::string> raw_environment_of(int pid, std::optional<unsigned> uid) {
+  return read_whole(ProcPath(pid, "environ").c_str(), uid);
+}
+
+std::optional<Environment> environment_of(int pid) {
+  const auto text = raw_environment_of(pid, std::nullopt);
+  if (!text) return std::nullopt;
+  Environment environment;
+  for (std::string_view rest = *text; !rest.empty();) {
+    auto value = take_word(rest, '\0');
+    const auto name = take_word(value, '=');
+    environment.emplace(name, value);
+  }
+  return environment;
+}
+
+std::optional<std::string_view> variable_in(std::string_view rest, std::string_view wanted) {
+  while (!rest.empty()) {
+    auto value = take_word(rest, '\0');
+    if (take_word(value, '=') == wanted) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> io_bytes_of(int pid) {
+  const SmallFile file{ProcPath(pid, "io")};
+  if (file.text().empty()) return std::nullopt;
+  std::uint64_t bytes = 0;
+  for (auto rest = file.text(); !rest.empty();) {
+    auto line = take_word(rest, '\n');
+    const auto key = take_word(line);
+    // read_bytes too: a mapped file that is paged in goes through no read call.
+    if (key == "rchar:" || key == "wchar:" || key == "read_bytes:" || key == "write_bytes:")
+      bytes += number_in(line);
+  }
+  return bytes;
+}
+
+bool maps_contain(int pid, std::string_view part) {
+  const auto maps = read_whole(ProcPath(pid, "maps").c_str());
+  return maps && maps->find(part) != std::string::npos;
+}
+
+std::vector<std::string> thread_names_of(int pid) {
+  std::vector<std::string> names;
+  for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str()))
+    names.emplace_back(SmallFile(ProcPath(pid, tid, "comm")).text());
+  return names;
+}
+
+std::string cgroup_of(int pid) {
+  return read_whole(ProcPath(pid, "cgroup").c_str()).value_or("");
+}
+
+std::optional<std::uint64_t> pid_namespace_of(int pid) {
+  struct stat link {};
+  if (::stat(ProcPath(pid, "ns/pid").c_str(), &link) != 0) return std::nullopt;
+  return link.st_ino;
+}
+
+std::vector<int> ancestors_of(int pid) {
+  std::vector<int> ancestors;
+  for (auto facts = facts_of(pid); facts && facts->parent > 0; facts = facts_of(facts->parent))
+    ancestors.push_back(facts->parent);
+  return ancestors;
+}
+
+}  // namespace safelaunch

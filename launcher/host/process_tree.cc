@@ -1,0 +1,84 @@
+#include "safelaunch/host/process_tree.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+
+#include "proc_file.h"
+
+namespace safelaunch {
+namespace {
+
+bool belongs_to(int pid, unsigned uid) {
+  struct stat folder {};
+  return ::stat(ProcPath(pid, "").c_str(), &folder) == 0 && folder.st_uid == uid;
+}
+
+/// True where the kernel lists children (CONFIG_PROC_CHILDREN).
+bool kernel_lists_children() {
+  return read_whole("/proc/thread-self/children").has_value();
+}
+
+std::vector<int> listed_children(int pid) {
+  std::vector<int> children;
+  for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str())) {
+    const auto text = read_whole(ProcPath(pid, tid, "children").c_str());
+    for (std::string_view rest = text ? std::string_view(*text) : ""; !rest.empty();)
+      children.push_back(number_in<int>(take_word(rest)));
+  }
+  return children;
+}
+
+}  // namespace
+
+std::vector<int> pids_of(std::optional<unsigned> uid) {
+  auto pids = numbers_in_folder("/proc");
+  // The owner first: on a shared host most processes are others', and stat(2) is the cheapest look.
+  if (uid) std::erase_if(pids, [&](int pid) { return !belongs_to(pid, *uid); });
+  return pids;
+}
+
+std::optional<ProcessFacts> Procfs::facts(int pid) const {
+  return facts_of(pid);
+}
+
+std::vector<int> Procfs::children(int pid) const {
+  static const bool listed = kernel_lists_children();
+  if (listed) return listed_children(pid);
+  std::vector<int> children;
+  for (const auto& process : all(std::nullopt))
+    if (process.parent == pid) children.push_back(process.id.pid);
+  return children;
+}
+
+std::vector<ProcessFacts> Procfs::all(std::optional<unsigned> uid) const {
+  std::vector<ProcessFacts> processes;
+  for (const int pid : pids_of(uid))
+    if (auto facts = facts_of(pid)) processes.push_back(std::move(*facts));
+  return processes;
+}
+
+std::vector<ProcessFacts> tree_of(ProcessId root, const ProcessTable& table) {
+  std::vector<ProcessFacts> tree;
+  if (auto facts = table.facts(root.pid); facts && facts->id == root) tree.push_back(*facts);
+  for (std::size_t parent = 0; parent < tree.size(); ++parent)
+    for (const int pid : table.children(tree[parent].id.pid))
+      if (auto facts = table.facts(pid)) tree.push_back(std::move(*facts));
+  return tree;
+}
+
+std::vector<ProcessFacts> below(int root, const std::vector<ProcessFacts>& processes) {
+  std::multimap<int, const ProcessFacts*> by_parent;
+  for (const auto& process : processes) by_parent.emplace(process.parent, &process);
+  std::vector<ProcessFacts> tree;
+  const auto add_children_of = [&](int pid) {
+    const auto [first, last] = by_parent.equal_range(pid);
+    for (auto child = first; child != last; ++child) tree.push_back(*child->second);
+  };
+  add_children_of(root);
+  for (std::size_t parent = 0; parent < tree.size(); ++parent) add_children_of(tree[parent].id.pid);
+  return tree;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,120 @@
+#include "sock_diag.h"
+
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "safelaunch/base/unique_fd.h"
+
+namespace safelaunch {
+namespace {
+
+/// From Linux 6.8 a dump that asks for this bit holds sockets that are bound and nothing more;
+/// older kernels ignore it. The header of Debian 12 has no name for it.
+constexpr unsigned kBoundInactive = 13;
+
+constexpr std::uint32_t states(bool listening_only) {
+  constexpr std::uint32_t kAll = ~std::uint32_t{0};
+  return listening_only ? 1U << TCP_LISTEN : kAll;
+}
+
+struct Request {
+  nlmsghdr header;
+  inet_diag_req_v2 body;
+};
+
+bool send_request(int netlink, int family, const SocketQuery& query) {
+  Request request{};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  request.body.sdiag_family = static_cast<std::uint8_t>(family);
+  request.body.sdiag_protocol = IPPROTO_TCP;
+  request.body.idiag_states = states(query.listening_only);
+  request.body.id.idiag_sport = htons(query.local_port);
+  request.body.id.idiag_dport = htons(query.remote_port);
+  return ::send(netlink, &request, sizeof request, 0) == static_cast<ssize_t>(sizeof request);
+}
+
+std::string address_text(int family, const void* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  ::inet_ntop(family, address, text.data(), text.size());
+  return text.data();
+}
+
+Socket to_socket(const inet_diag_msg& message) {
+  Socket socket;
+  socket.state = state_of_tcp(message.idiag_state);
+  socket.local_port = ntohs(message.id.idiag_sport);
+  socket.local_address = address_text(message.idiag_family, message.id.idiag_src);
+  if (socket.state == SocketState::connected || socket.state == SocketState::time_wait) {
+    socket.remote_port = ntohs(message.id.idiag_dport);
+    socket.remote_address = address_text(message.idiag_family, message.id.idiag_dst);
+  }
+  socket.inode = message.idiag_inode;
+  socket.uid = message.idiag_uid;
+  return socket;
+}
+
+enum class Part { more, last, refused };
+
+/// Takes the messages of one datagram apart.
+Part read_part(const nlmsghdr* header, unsigned size, const SocketQuery& query,
+               std::vector<Socket>& sockets) {
+  for (; NLMSG_OK(header, size); header = NLMSG_NEXT(header, size)) {
+    if (header->nlmsg_type == NLMSG_DONE) return Part::last;
+    if (header->nlmsg_type == NLMSG_ERROR) return Part::refused;
+    auto socket = to_socket(*static_cast<const inet_diag_msg*>(NLMSG_DATA(header)));
+    // Linux 6.18 filters connections by port, and gives us every socket that is only bound.
+    if (matches(socket, query)) sockets.push_back(std::move(socket));
+  }
+  return Part::more;
+}
+
+bool dump_family(int netlink, int family, const SocketQuery& query, std::vector<Socket>& sockets) {
+  if (!send_request(netlink, family, query)) return false;
+  alignas(nlmsghdr) std::array<char, 32768> buffer;
+  for (;;) {
+    const auto size = ::recv(netlink, buffer.data(), buffer.size(), 0);
+    if (size <= 0) return false;
+    const auto* header = reinterpret_cast<const nlmsghdr*>(buffer.data());
+    const auto part = read_part(header, static_cast<unsigned>(size), query, sockets);
+    if (part != Part::more) return part == Part::last;
+  }
+}
+
+}  // namespace
+
+SocketState state_of_tcp(unsigned kernel_state) {
+  switch (kernel_state) {
+    case TCP_LISTEN: return SocketState::listening;
+    case TCP_TIME_WAIT: return SocketState::time_wait;
+    case kBoundInactive:
+    case TCP_CLOSE: return SocketState::bound;
+    default: return SocketState::connected;
+  }
+}
+
+bool matches(const Socket& socket, const SocketQuery& query) {
+  return (query.local_port == 0 || query.local_port == socket.local_port) &&
+         (query.remote_port == 0 || query.remote_port == socket.remote_port) &&
+         (!query.listening_only || socket.state == SocketState::listening);
+}
+
+std::optional<std::vector<Socket>> ask_sock_diag(const SocketQuery& query) {
+  const UniqueFd netlink(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (!netlink) return std::nullopt;
+  std::vector<Socket> sockets;
+  if (!dump_family(netlink.get(), AF_INET, query, sockets)) return std::nullopt;
+  // A kernel without IPv6 refuses this half, and there is nothing to find in it.
+  static_cast<void>(dump_family(netlink.get(), AF_INET6, query, sockets));
+  return sockets;
+}
+
+}  // namespace safelaunch

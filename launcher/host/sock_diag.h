@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "safelaunch/host/sockets.h"
+
+namespace safelaunch {
+
+/// Which TCP sockets a dump is to hold; 0 in a port means any.
+struct SocketQuery {
+  std::uint16_t local_port = 0;
+  std::uint16_t remote_port = 0;
+  bool listening_only = false;
+};
+
+[[nodiscard]] bool matches(const Socket& socket, const SocketQuery& query);
+
+/// One dump of the kernel's TCP sockets, both families, filtered in the kernel; nullopt where
+/// netlink is refused (a seccomp filter, gVisor).
+[[nodiscard]] std::optional<std::vector<Socket>> ask_sock_diag(const SocketQuery& query);
+
+/// The same from the text of /proc/net/tcp or tcp6. It shows no socket that is only bound.
+[[nodiscard]] std::vector<Socket> parse_proc_net_tcp(std::string_view text,
+                                                     const SocketQuery& query);
+
+/// What a state number of the kernel (TCP_ESTABLISHED, …) means for the port.
+[[nodiscard]] SocketState state_of_tcp(unsigned kernel_state);
+
+}  // namespace safelaunch

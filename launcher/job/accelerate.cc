@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <array>
+
+#include "accelerate_config.h"
+#include "accelerate_options.h"
+#include "command_line.h"
+#include "safelaunch/base/format.h"
+#include "text.h"
+
+namespace safelaunch {
+namespace {
+
+/// How accelerate starts the processes; see `launch_command` in its source.
+enum class Mode {
+  torchrun,   ///< in its own process
+  deepspeed,  ///< torchrun on one node; deepspeed's launcher on several
+  simple,     ///< one `python script`
+  mpirun,
+  tpu,     ///< its own spawn
+  remote,  ///< TPU pods, SageMaker
+};
+
+constexpr std::array kTorchrunTypes = {"MULTI_GPU", "MULTI_NPU",  "MULTI_MLU", "MULTI_SDAA",
+                                       "MULTI_XPU", "MULTI_MUSA", "MULTI_HPU", "MULTI_NEURON",
+                                       "FSDP",      "MEGATRON_LM"};
+
+class Reader {
+ public:
+  Reader(const CommandLine& line, Command& command)
+      : line_(line),
+        command_(command),
+        walk_(walk_options(line.argv, command.launcher_word + 1, kAccelerateTable)) {}
+
+  void read() {
+    find_script(line_, walk_, script_kind(), command_);
+    load_config();
+    mode_ = find_mode();
+    read_topology();
+    read_port();
+    command_.max_restarts = number("max_restarts").value_or(0);
+  }
+
+ private:
+  std::string text(std::string_view name) const {
+    const auto setting = line_.setting(walk_, name);
+    return setting ? setting->value : std::string();
+  }
+
+  std::optional<int> number(std::string_view name) const { return to_int(text(name)); }
+
+  ScriptKind script_kind() const {
+    if (walk_.has("no_python")) return ScriptKind::program;
+    return walk_.has("module") ? ScriptKind::module : ScriptKind::file;
+  }
+
+  /// `--config_file`, else the file that `accelerate config` leaves, which --cpu ignores.
+  void load_config() {
+    const std::string named = text("config_file");
+    if (named.empty() && walk_.has("cpu")) return;
+    config_path_ = named.empty() ? default_config_path() : named;
+    const auto content = line_.read_file(config_path_);
+    if (!content && named.empty()) return;
+    if (content) config_ = parse_accelerate_config(*content);
+    if (!config_)
+      command_.warnings.push_back(
+          {Warning::unreadable_config, fmt::format("accelerate's configuration {} {}", config_path_,
+                                                   content ? "is no YAML map" : "cannot be read")});
+  }
+
+  std::string variable(std::string_view name) const {
+    const auto setting = line_.variables.find(name);
+    return setting ? setting->value : std::string();
+  }
+
+  std::string default_config_path() const {
+    std::string base = variable("HF_HOME");
+    if (base.empty()) {
+      base = variable("XDG_CACHE_HOME");
+      base = (base.empty() ? "~/.cache" : base) + "/huggingface";
+    }
+    if (base.starts_with("~/")) base.replace(0, 1, variable("HOME"));
+    return base + "/accelerate/default_config.yaml";
+  }
+
+  Mode find_mode() const {
+    const bool mpirun = walk_.has("mpirun_hostfile") || (config_ && config_->mpirun);
+    const Mode simple = mpirun ? Mode::mpirun : Mode::simple;
+    if (walk_.has("cpu")) return simple;
+    if (walk_.has("use_deepspeed")) return Mode::deepspeed;
+    if (walk_.has("use_fsdp") || walk_.has("use_megatron_lm") || walk_.has("multi_gpu"))
+      return Mode::torchrun;
+    if (walk_.has("tpu")) return walk_.has("tpu_cluster") ? Mode::remote : Mode::tpu;
+    if (config_) return mode_of(*config_, simple);
+    // Without any word of it, accelerate looks whether there are several GPUs.
+    return mpirun ? Mode::mpirun : Mode::torchrun;
+  }
+
+  static Mode mode_of(const AccelerateConfig& config, Mode simple) {
+    if (config.sagemaker) return Mode::remote;
+    if (config.distributed_type == "DEEPSPEED") return Mode::deepspeed;
+    if (config.distributed_type == "XLA") return config.tpu_cluster ? Mode::remote : Mode::tpu;
+    const bool torchrun =
+        std::ranges::find(kTorchrunTypes, config.distributed_type) != kTorchrunTypes.end();
+    return torchrun ? Mode::torchrun : simple;
+  }
+
+  void read_topology() {
+    const auto machines = number("num_machines");
+    const auto written = config_ ? config_->num_machines : std::nullopt;
+    const int nodes = std::max(1, machines.value_or(written.value_or(1)));
+    command_.nodes = NodeRange{nodes, nodes};
+    command_.processes_per_node = processes_per_node(nodes);
+    command_.descendants = descendants(nodes);
+  }
+
+  /// accelerate counts the processes of all nodes together.
+  std::optional<ProcessCount> processes_per_node(int nodes) {
+    auto processes = number("num_processes");
+    if (!processes && config_) processes = config_->num_processes;
+    if (mode_ == Mode::simple) {
+      if (processes.value_or(1) > 1) warn_one_process(*processes);
+      return 1;
+    }
+    if (!processes) return config_ ? std::nullopt : std::optional(ProcessCount{CountWord::gpu});
+    if (*processes < 1) return std::nullopt;
+    if (*processes % nodes != 0) warn_uneven(*processes, nodes);
+    return std::max(1, *processes / nodes);
+  }
+
+  void warn_one_process(int processes) {
+    command_.warnings.push_back(
+        {Warning::one_process_on_cpu,
+         fmt::format("accelerate starts one process here, not the {} of num_processes: on CPU run "
+                     "ACCELERATE_USE_CPU=true accelerate launch --multi_gpu --num_processes {}",
+                     processes, processes)});
+  }
+
+  void warn_uneven(int processes, int nodes) {
+    command_.warnings.push_back(
+        {Warning::uneven_processes,
+         fmt::format("{} processes do not divide into {} machines: accelerate starts {} on each, "
+                     "{} in all",
+                     processes, nodes, processes / nodes, processes / nodes * nodes)});
+  }
+
+  Descendants descendants(int nodes) const {
+    if (mode_ == Mode::remote) return Descendants::none;
+    if (mode_ == Mode::mpirun || nodes == 1)
+      return nodes == 1 ? Descendants::all : Descendants::some;
+    const std::string named = text("deepspeed_multinode_launcher");
+    const std::string launcher = !named.empty() ? named
+                                 : config_      ? config_->deepspeed_launcher
+                                                : std::string();
+    const bool on_each_node = launcher == "standard" || launcher == "nossh";
+    return mode_ == Mode::deepspeed && !on_each_node ? Descendants::none : Descendants::some;
+  }
+
+  void read_port() {
+    if (const auto port = line_.setting(walk_, "main_process_port"))
+      command_.port = port_in(*port);
+    else if (config_ && config_->main_process_port)
+      command_.port = {InFile{config_path_}, config_->main_process_port, {}};
+    command_.port.option = {"--main_process_port", {}};
+    command_.rendezvous = text("rdzv_backend");
+    if (command_.rendezvous.empty() && config_) command_.rendezvous = config_->rendezvous;
+    if (command_.rendezvous.empty()) command_.rendezvous = "static";
+  }
+
+  const CommandLine& line_;
+  Command& command_;
+  OptionWalk walk_;
+  std::string config_path_;
+  std::optional<AccelerateConfig> config_;
+  Mode mode_ = Mode::torchrun;
+};
+
+}  // namespace
+
+void read_accelerate(const CommandLine& line, Command& command) {
+  Reader(line, command).read();
+}
+
+}  // namespace safelaunch

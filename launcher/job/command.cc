@@ -1,0 +1,208 @@
+#include "safelaunch/job/command.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "command_line.h"
+#include "interpreter.h"
+#include "text.h"
+#include "wrappers.h"
+
+namespace safelaunch {
+namespace {
+
+/// A name under which a launcher is called.
+struct LauncherName {
+  std::string_view name;
+  Launcher launcher;
+  bool with_subcommand = false;  ///< it launches only as `NAME launch`
+};
+
+constexpr std::array kProgramNames = {
+    LauncherName{"torchrun", Launcher::torchrun},
+    LauncherName{"deepspeed", Launcher::deepspeed},
+    LauncherName{"deepspeed.pt", Launcher::deepspeed},
+    LauncherName{"ds", Launcher::deepspeed},
+    LauncherName{"accelerate-launch", Launcher::accelerate},
+    LauncherName{"accelerate", Launcher::accelerate, true},
+};
+
+constexpr std::array kModuleNames = {
+    LauncherName{"torch.distributed.run", Launcher::torchrun},
+    LauncherName{"torch.distributed.launch", Launcher::torchrun},
+    LauncherName{"deepspeed.launcher.runner", Launcher::deepspeed},
+    LauncherName{"accelerate.commands.launch", Launcher::accelerate},
+    LauncherName{"accelerate.commands.accelerate_cli", Launcher::accelerate, true},
+};
+
+/// `python …/site-packages/torch/distributed/run.py`: the launcher's module, called as a file.
+constexpr std::array kFileNames = {
+    LauncherName{"/torch/distributed/run.py", Launcher::torchrun},
+    LauncherName{"/torch/distributed/launch.py", Launcher::torchrun},
+    LauncherName{"/deepspeed/launcher/runner.py", Launcher::deepspeed},
+    LauncherName{"/accelerate/commands/launch.py", Launcher::accelerate},
+};
+
+/// Programs that start the ranks somewhere else, or start some here and some elsewhere.
+struct Spreader {
+  std::string_view name;
+  Descendants descendants;
+};
+
+constexpr std::array kSpreaders = {
+    Spreader{"srun", Descendants::none},       Spreader{"sbatch", Descendants::none},
+    Spreader{"ssh", Descendants::none},        Spreader{"pdsh", Descendants::none},
+    Spreader{"docker", Descendants::none},     Spreader{"podman", Descendants::none},
+    Spreader{"kubectl", Descendants::none},    Spreader{"mpirun", Descendants::some},
+    Spreader{"mpiexec", Descendants::some},    Spreader{"mpiexec.hydra", Descendants::some},
+    Spreader{"orterun", Descendants::some},    Spreader{"prun", Descendants::some},
+    Spreader{"horovodrun", Descendants::some},
+};
+
+// Python's own options: only those after which a value stands (see Grammar::getopt).
+constexpr std::array kPythonOptions = {
+    OptionSpec{"-m", Takes::rest, 'm'}, OptionSpec{"-c", Takes::rest, 'c'},
+    OptionSpec{"-W", Takes::value, 'W'}, OptionSpec{"-X", Takes::value, 'X'},
+    OptionSpec{"check-hash-based-pycs"}};
+constexpr OptionTable kPythonTable = {kPythonOptions, Grammar::getopt, Spelling::exact,
+                                      Abbreviations::none};
+
+class Recogniser {
+ public:
+  Recogniser(std::vector<std::string> argv, const Environment& environment,
+             const FileReader& read_file)
+      : variables_(environment), read_file_(read_file) {
+    command_.argv = std::move(argv);
+  }
+
+  Command recognise() && {
+    const Unwrapped unwrapped = unwrap(command_.argv, variables_);
+    other_python_ = unwrapped.other_python;
+    const std::size_t program = unwrapped.program;
+    if (program >= words().size()) return std::move(command_);
+    command_.launcher_word = program;
+    if (unwrapped.runs_module)
+      module(program);
+    else if (is_python(words()[program]))
+      python(program);
+    else if (other_python_ && words()[program].ends_with(".py"))  // uv runs a script by itself
+      file(program);
+    else if (!launcher(kProgramNames, base_name(words()[program]), program))
+      opaque(program);
+    find_mistakes(command_);
+    return std::move(command_);
+  }
+
+ private:
+  std::span<const std::string> words() const { return command_.argv; }
+  CommandLine line() const { return {words(), variables_, read_file_}; }
+
+  /// Reads the command as that of the launcher which `name` calls; false where it calls none.
+  bool launcher(std::span<const LauncherName> names, std::string_view name, std::size_t word) {
+    const auto it = std::ranges::find(names, name, &LauncherName::name);
+    if (it == names.end()) return false;
+    const bool launches = word + 1 < words().size() && words()[word + 1] == "launch";
+    if (it->with_subcommand && !launches) return false;
+    command_.launcher = it->launcher;
+    command_.launcher_word = it->with_subcommand ? word + 1 : word;
+    if (!command_.python) find_interpreter(word);
+    read_options();
+    return true;
+  }
+
+  void read_options() {
+    switch (command_.launcher) {
+      case Launcher::torchrun: return read_torchrun(line(), command_);
+      case Launcher::deepspeed: return read_deepspeed(line(), command_);
+      case Launcher::accelerate: return read_accelerate(line(), command_);
+      case Launcher::python:
+      case Launcher::opaque: return;
+    }
+  }
+
+  void find_interpreter(std::size_t word) {
+    const std::string& program = words()[word];
+    if (other_python_ && program.find('/') == std::string::npos) return;
+    command_.python = interpreter_of(program, variables_, read_file_);
+  }
+
+  void python(std::size_t program) {
+    const OptionWalk walk = walk_options(words(), program + 1, kPythonTable);
+    const std::string& interpreter = words()[program];
+    if (!other_python_ || interpreter.find('/') != std::string::npos) command_.python = interpreter;
+    if (const FoundOption* option = walk.last("-m"))
+      module(option->value->word);
+    else if (const FoundOption* code = walk.last("-c"))
+      script({code->value->word, ScriptKind::code});
+    else if (walk.end < words().size())
+      file(walk.end);
+    else
+      opaque(program);  // an interactive interpreter
+  }
+
+  void module(std::size_t word) {
+    // `-mtorch.distributed.run` may be one word.
+    const std::string_view whole = words()[word];
+    const std::size_t letter = whole.starts_with('-') ? whole.find('m') + 1 : 0;
+    if (!launcher(kModuleNames, whole.substr(letter), word)) script({word, ScriptKind::module});
+  }
+
+  void file(std::size_t word) {
+    const std::string_view path = words()[word];
+    const auto it = std::ranges::find_if(
+        kFileNames, [&](const LauncherName& known) { return path.ends_with(known.name); });
+    const bool known = it != kFileNames.end() ? launcher(kFileNames, it->name, word)
+                                              : launcher(kProgramNames, base_name(path), word);
+    if (!known) script({word, ScriptKind::file});
+  }
+
+  void script(Script script) {
+    command_.launcher = Launcher::python;
+    command_.script = script;
+    read_environment();
+  }
+
+  void opaque(std::size_t program) {
+    const auto it = std::ranges::find(kSpreaders, base_name(words()[program]), &Spreader::name);
+    read_environment();
+    if (it != kSpreaders.end()) command_.descendants = it->descendants;
+  }
+
+  /// A command without a launcher takes its port, and its place in a larger job, from variables.
+  void read_environment() {
+    const auto port = variables_.find("MASTER_PORT");
+    if (port && !port->value.empty()) command_.port = port_in(*port);
+    const bool ranked =
+        variables_.number("RANK") && variables_.number("WORLD_SIZE").value_or(1) > 1;
+    const bool mpi = variables_.number("OMPI_COMM_WORLD_SIZE").value_or(1) > 1 ||
+                     variables_.number("PMI_SIZE").value_or(1) > 1;
+    const bool slurm = variables_.number("SLURM_STEP_NUM_TASKS").value_or(1) > 1;
+    if (ranked || mpi || slurm) command_.descendants = Descendants::some;
+  }
+
+  Variables variables_;
+  const FileReader& read_file_;
+  Command command_;
+  bool other_python_ = false;
+};
+
+}  // namespace
+
+const char* name(Launcher launcher) {
+  switch (launcher) {
+    case Launcher::torchrun: return "torchrun";
+    case Launcher::deepspeed: return "deepspeed";
+    case Launcher::accelerate: return "accelerate";
+    case Launcher::python: return "python";
+    case Launcher::opaque: return "command";
+  }
+  return "command";
+}
+
+Command recognise(std::vector<std::string> argv, const Environment& environment,
+                  const FileReader& read_file) {
+  return Recogniser(std::move(argv), environment, read_file).recognise();
+}
+
+}  // namespace safelaunch

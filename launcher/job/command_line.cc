@@ -1,0 +1,79 @@
+#include "command_line.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "text.h"
+
+namespace safelaunch {
+namespace {
+
+/// The same place, narrowed to a piece of the value that stands there.
+PortPlace narrowed(PortPlace place, std::size_t offset, std::size_t length) {
+  if (auto* word = std::get_if<InWord>(&place)) {
+    word->offset += offset;
+    word->length = length;
+  } else if (auto* variable = std::get_if<InVariable>(&place)) {
+    variable->offset += offset;
+    variable->length = length;
+  }
+  return place;
+}
+
+bool plain_in_shell(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
+}
+
+std::string quoted(const std::string& word) {
+  if (!word.empty() && std::ranges::all_of(word, plain_in_shell)) return word;
+  std::string result = "'";
+  for (const char c : word) c == '\'' ? result += "'\\''" : result += c;
+  return result + "'";
+}
+
+}  // namespace
+
+std::optional<Setting> CommandLine::setting(const OptionWalk& walk, std::string_view name) const {
+  const FoundOption* option = walk.last(name);
+  if (option == nullptr || !option->value) return std::nullopt;
+  return Setting{std::string(text_at(argv, *option->value)), *option->value};
+}
+
+void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kind,
+                 Command& command) {
+  if (walk.unclear) {
+    command.warnings.push_back(
+        {Warning::unknown_option, std::string(name(command.launcher)) + " option " +
+                                      line.argv[*walk.unclear] +
+                                      " is not known here, so the begin of the script is not "
+                                      "either; write it as --option=value"});
+  } else if (walk.end < line.argv.size()) {
+    command.script = Script{walk.end, kind};
+  }
+}
+
+CommandPort port_in(const Setting& number) {
+  return {number.place, to_int(number.value), {}};
+}
+
+CommandPort port_in_endpoint(const Setting& endpoint) {
+  const std::size_t size = endpoint.value.size();
+  const std::size_t colon = endpoint.value.rfind(':');
+  const auto port = colon == std::string::npos
+                        ? std::nullopt
+                        : to_int(std::string_view(endpoint.value).substr(colon + 1));
+  if (!port) return {narrowed(endpoint.place, size, 0), std::nullopt, {}};
+  return {narrowed(endpoint.place, colon + 1, size - colon - 1), port, {}};
+}
+
+std::string shell_line(std::span<const std::string> words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += quoted(word);
+  }
+  return line;
+}
+
+}  // namespace safelaunch

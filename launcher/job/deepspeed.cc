@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "command_line.h"
+#include "deepspeed_options.h"
+#include "hostfile.h"
+#include "text.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::string_view kDefaultHostfile = "/job/hostfile";
+
+class Reader {
+ public:
+  Reader(const CommandLine& line, Command& command)
+      : line_(line),
+        command_(command),
+        walk_(walk_options(line.argv, command.launcher_word + 1, kDeepspeedTable)) {}
+
+  void read() {
+    const bool program = walk_.has("no_python");
+    const bool module = walk_.has("module");
+    find_script(line_, walk_,
+                program  ? ScriptKind::program
+                : module ? ScriptKind::module
+                         : ScriptKind::file,
+                command_);
+    if (const auto port = line_.setting(walk_, "master_port")) command_.port = port_in(*port);
+    command_.port.option = {"--master_port", {}};
+    command_.autotuning = !text("autotuning").empty();
+    if (const auto pool = resource_pool())
+      read_hosts(*pool);
+    else
+      read_local();
+  }
+
+ private:
+  std::string text(std::string_view name) const {
+    const auto setting = line_.setting(walk_, name);
+    return setting ? setting->value : std::string();
+  }
+
+  std::optional<int> number(std::string_view name) const { return to_int(text(name)); }
+
+  /// The hosts of the hostfile; nullopt where there is none and the job is local.
+  std::optional<std::vector<HostSlots>> resource_pool() {
+    const std::string named = text("hostfile");
+    const std::string path = named.empty() ? std::string(kDefaultHostfile) : named;
+    const auto content = line_.read_file(path);
+    if (!content) return std::nullopt;
+    auto pool = parse_hostfile(*content);
+    if (!pool)
+      command_.warnings.push_back(
+          {Warning::unreadable_config, "deepspeed will refuse its hostfile " + path +
+                                           ": each line must read HOST slots=N, each host once"});
+    return pool;
+  }
+
+  /// The hosts that are left after deepspeed's own filters, which it applies in this order.
+  std::vector<HostSlots> active(std::vector<HostSlots> pool) const {
+    if (const std::string filter = text("include"); !filter.empty())
+      pool = include_hosts(std::move(pool), filter);
+    if (const std::string filter = text("exclude"); !filter.empty())
+      pool = exclude_hosts(std::move(pool), filter);
+    if (const auto nodes = number("num_nodes"); nodes && *nodes > 0)
+      pool.resize(std::min(pool.size(), static_cast<std::size_t>(*nodes)));
+    return pool;
+  }
+
+  void read_hosts(const std::vector<HostSlots>& pool) {
+    const std::vector<HostSlots> hosts = active(pool);
+    const int nodes = std::max(1, static_cast<int>(hosts.size()));
+    command_.nodes = NodeRange{nodes, nodes};
+    const bool even = std::ranges::all_of(
+        hosts, [&](const HostSlots& host) { return host.slots.size() == hosts[0].slots.size(); });
+    const auto gpus = number("num_gpus");
+    if (gpus && *gpus > 0)
+      command_.processes_per_node = *gpus;
+    else if (!hosts.empty() && even)
+      command_.processes_per_node = static_cast<int>(hosts[0].slots.size());
+    const bool remote = (walk_.has("force_multi") || nodes > 1) && !walk_.has("no_ssh");
+    command_.descendants = remote      ? Descendants::none
+                           : nodes > 1 ? Descendants::some
+                                       : Descendants::all;
+  }
+
+  void read_local() {
+    command_.nodes = NodeRange{};
+    command_.processes_per_node = local_processes();
+    if (walk_.has("force_multi")) command_.descendants = Descendants::none;
+  }
+
+  ProcessCount local_processes() const {
+    if (const auto gpus = number("num_gpus"); gpus && *gpus > 0) return *gpus;
+    std::string filter = text("include");
+    if (filter.empty() && text("exclude").empty())
+      if (const auto visible = line_.variables.find("CUDA_VISIBLE_DEVICES"))
+        filter = visible->value.empty() ? "" : "localhost:" + visible->value;
+    const auto hosts = parse_host_filter(filter);
+    if (hosts.size() == 1 && !hosts[0].slots.empty())
+      return static_cast<int>(hosts[0].slots.size());
+    return CountWord::automatic;
+  }
+
+  const CommandLine& line_;
+  Command& command_;
+  OptionWalk walk_;
+};
+
+}  // namespace
+
+void read_deepspeed(const CommandLine& line, Command& command) {
+  Reader(line, command).read();
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,80 @@
+#include "safelaunch/job/port.h"
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+// What most examples and images set without meaning it.
+constexpr int kDefaultPort = 29500;
+
+bool is_written(const Command& command) {
+  return !std::holds_alternative<NotWritten>(command.port.place);
+}
+
+/// Does somebody other than a fixed default or the user decide?
+bool picked_by_launcher(const Command& command) {
+  switch (command.launcher) {
+    case Launcher::torchrun:
+      // Without any port a torchrun of 2026 takes a free one. An older one takes 29500 and says so
+      // where that is in use, which with_port can heal then. A c10d rendezvous without an endpoint
+      // always meets on 29400, and port 0 means "free" to c10d alone. Other backends, etcd say,
+      // have a server of their own.
+      if (command.standalone || command.port.option.option.empty()) return true;
+      if (command.rendezvous == "static") return !is_written(command);
+      return command.port.value == 0;
+    case Launcher::accelerate:
+      // One process meets nobody; with c10d accelerate ignores its own port on a single node.
+      return command.processes_per_node == ProcessCount{1} || command.rendezvous == "c10d";
+    case Launcher::python:
+    case Launcher::opaque: return !is_written(command);
+    case Launcher::deepspeed: return false;
+  }
+  return false;
+}
+
+/// Puts the port into a piece of text: in place of the old one, or as an endpoint's missing one.
+void put_port(std::string& text, std::size_t offset, std::size_t length, int port) {
+  text.replace(offset, length, fmt::format("{}{}", length == 0 ? ":" : "", port));
+}
+
+void insert_option(Command& command, int port) {
+  const auto after_launcher =
+      command.argv.begin() + static_cast<std::ptrdiff_t>(command.launcher_word + 1);
+  const PortOption& option = command.port.option;
+  command.argv.insert(after_launcher,
+                      {std::string(option.option), fmt::format("{}{}", option.before_value, port)});
+  if (command.script) command.script->word += 2;
+  command.port.place =
+      InWord{command.launcher_word + 2, option.before_value.size(), std::to_string(port).size()};
+}
+
+}  // namespace
+
+PortPolicy port_policy(const Command& command) {
+  if (command.descendants != Descendants::all) return PortPolicy::multi_node;
+  if (picked_by_launcher(command)) return PortPolicy::nothing;
+  const bool plain = command.launcher == Launcher::python || command.launcher == Launcher::opaque;
+  const int named = command.port.value.value_or(0);
+  return named == 0 || (plain && named == kDefaultPort) ? PortPolicy::choose : PortPolicy::user;
+}
+
+PortedCommand with_port(Command command, int port) {
+  Environment environment;
+  if (auto* word = std::get_if<InWord>(&command.port.place)) {
+    put_port(command.argv[word->word], word->offset, word->length, port);
+    if (word->length == 0) ++word->offset;
+    word->length = std::to_string(port).size();
+  } else if (auto* variable = std::get_if<InVariable>(&command.port.place)) {
+    put_port(variable->value, variable->offset, variable->length, port);
+    if (variable->length == 0) ++variable->offset;
+    variable->length = std::to_string(port).size();
+    environment[variable->variable] = variable->value;
+  } else if (!command.port.option.option.empty()) {
+    insert_option(command, port);
+  }
+  if (is_written(command)) command.port.value = port;
+  return {std::move(command), std::move(environment)};
+}
+
+}  // namespace safelaunch

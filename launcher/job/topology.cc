@@ -1,0 +1,165 @@
+#include "safelaunch/job/topology.h"
+
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+#include "text.h"
+
+namespace safelaunch {
+namespace {
+
+using Devices = std::vector<std::string>;
+
+bool is_number(std::string_view device) {
+  return !device.empty() && device.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_device(std::string_view word) {
+  return is_number(word) || word.starts_with("GPU-") || word.starts_with("MIG-");
+}
+
+/// What a process on this host sees without --devices.
+Devices visible_devices(const Environment& environment, int gpus) {
+  if (const auto it = environment.find("CUDA_VISIBLE_DEVICES"); it != environment.end())
+    return parse_devices(it->second);
+  Devices devices;
+  for (int gpu = 0; gpu < gpus; ++gpu) devices.push_back(std::to_string(gpu));
+  return devices;
+}
+
+/// The visible device that a word of --devices means: itself, the only one with this begin of a
+/// UUID, or the one at this position where the visible ones have no numbers.
+std::optional<std::string> pick_device(const std::string& wanted, const Devices& visible) {
+  if (std::ranges::find(visible, wanted) != visible.end()) return wanted;
+  if (is_number(wanted)) {
+    const bool numbered = std::ranges::any_of(visible, is_number);
+    const auto position = to_int(wanted);
+    const bool in_range = position && static_cast<std::size_t>(*position) < visible.size();
+    return !numbered && in_range ? std::optional(visible[static_cast<std::size_t>(*position)])
+                                 : std::nullopt;
+  }
+  const auto begins = [&](const std::string& device) { return device.starts_with(wanted); };
+  if (std::ranges::count_if(visible, begins) == 1) return *std::ranges::find_if(visible, begins);
+  // A host knows its GPUs by number only: a UUID is for CUDA to judge.
+  const bool unrestricted = std::ranges::all_of(visible, is_number);
+  return unrestricted && is_device(wanted) ? std::optional(wanted) : std::nullopt;
+}
+
+Result<Devices> select_devices(const Devices& wanted, const Devices& visible) {
+  if (wanted.empty()) return visible;
+  Devices selected;
+  for (const std::string& word : wanted) {
+    const auto device = pick_device(word, visible);
+    if (!device)
+      return Error{Errc::usage,
+                   fmt::format("--devices {}: '{}' is not among the GPUs that this process may use "
+                               "({})",
+                               joined(wanted), word, visible.empty() ? "none" : joined(visible))};
+    if (std::ranges::find(selected, *device) != selected.end())
+      return Error{Errc::usage,
+                   fmt::format("--devices {} names GPU {} twice", joined(wanted), *device)};
+    selected.push_back(*device);
+  }
+  return selected;
+}
+
+Result<int> count_workers(const std::optional<ProcessCount>& wanted, int devices, int cpus) {
+  if (!wanted) return std::max(1, devices);
+  if (const int* number = std::get_if<int>(&*wanted)) return *number;
+  switch (std::get<CountWord>(*wanted)) {
+    case CountWord::cpu: return cpus;
+    case CountWord::automatic: return devices > 0 ? devices : cpus;
+    case CountWord::xpu:
+      return Error{Errc::usage,
+                   "--nproc-per-node xpu: Intel's devices are not counted here; give the number"};
+    case CountWord::gpu: break;
+  }
+  if (devices > 0) return devices;
+  return Error{Errc::usage,
+               "--nproc-per-node gpu: no GPU is visible here (see CUDA_VISIBLE_DEVICES and "
+               "nvidia-smi); give a number, or cpu"};
+}
+
+Error contradiction(std::string text) {
+  return Error{Errc::usage, std::move(text)};
+}
+
+/// Fills in nodes, ranks and world size, as far as they follow from each other.
+Result<> settle_ranks(const SpawnOptions& options, SpawnPlan& plan) {
+  plan.nodes = options.nodes.value_or(1);
+  plan.node_rank = options.node_rank.value_or(0);
+  if (plan.nodes < 1) return contradiction(fmt::format("--nnodes {} is below 1", plan.nodes));
+  if (plan.node_rank < 0 || plan.node_rank >= plan.nodes)
+    return contradiction(fmt::format("--node-rank {} does not fit --nnodes {}: it counts from 0",
+                                     plan.node_rank, plan.nodes));
+  plan.start_rank = options.start_rank.value_or(plan.node_rank * plan.workers);
+  plan.world_size = options.world_size.value_or(plan.nodes * plan.workers);
+  if (plan.start_rank < 0 || plan.start_rank > plan.world_size - plan.workers)
+    return contradiction(
+        fmt::format("ranks {} to {} of this node do not fit a world of {}: with different numbers "
+                    "of GPUs on the nodes give --start-rank and --world-size",
+                    plan.start_rank, plan.start_rank + plan.workers - 1, plan.world_size));
+  if (plan.nodes == 1 && plan.world_size != plan.workers)
+    return contradiction(fmt::format(
+        "a world of {} needs more than the {} workers of this node: give --nnodes and --node-rank",
+        plan.world_size, plan.workers));
+  return {};
+}
+
+Result<> settle_master(const SpawnOptions& options, const Environment& environment,
+                       SpawnPlan& plan) {
+  const std::string_view inherited = value_or(environment, "MASTER_ADDR");
+  if (options.master_addr || !inherited.empty())
+    plan.master_addr = options.master_addr.value_or(std::string(inherited));
+  else if (plan.nodes > 1)
+    return contradiction("several nodes need --master-addr: the address of node 0");
+  plan.master_port = options.master_port;
+  if (!plan.master_port) plan.master_port = to_int(value_or(environment, "MASTER_PORT"));
+  if (plan.master_port == 0) plan.master_port = std::nullopt;
+  if (plan.master_port && (*plan.master_port < 0 || *plan.master_port > 65535))
+    return contradiction(fmt::format("port {} does not exist", *plan.master_port));
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> parse_devices(std::string_view text) {
+  Devices devices;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    std::string_view word = text.substr(0, end);
+    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    word = word.substr(0, word.find_last_not_of(' ') + 1);
+    if (!is_device(word)) break;
+    devices.emplace_back(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return devices;
+}
+
+Result<SpawnPlan> plan_spawn(const SpawnOptions& options, const Environment& environment,
+                             const HostCounts& host) {
+  SpawnPlan plan;
+  auto devices = select_devices(options.devices, visible_devices(environment, host.gpus));
+  if (!devices) return devices.error();
+  plan.devices = *std::move(devices);
+  plan.devices_selected = !options.devices.empty();
+
+  const int gpus = static_cast<int>(plan.devices.size());
+  const auto workers = count_workers(options.processes_per_node, gpus, host.cpus);
+  if (!workers) return workers.error();
+  plan.workers = *workers;
+  if (plan.workers < 1) return contradiction("--nproc-per-node must be 1 or more");
+
+  if (const auto settled = settle_ranks(options, plan); !settled) return settled.error();
+  if (const auto settled = settle_master(options, environment, plan); !settled)
+    return settled.error();
+  return plan;
+}
+
+PortPolicy port_policy(const SpawnPlan& plan) {
+  if (plan.nodes > 1) return PortPolicy::multi_node;
+  return plan.master_port ? PortPolicy::user : PortPolicy::choose;
+}
+
+}  // namespace safelaunch

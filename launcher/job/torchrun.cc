@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <cctype>
+
+#include "command_line.h"
+#include "text.h"
+#include "torchrun_options.h"
+
+namespace safelaunch {
+namespace {
+
+/// torchrun's settings: an option in argv, else the variable PET_<OPTION>.
+class Settings {
+ public:
+  Settings(const CommandLine& line, const OptionWalk& walk) : line_(line), walk_(walk) {}
+
+  std::optional<Setting> find(std::string_view name) const {
+    if (auto in_argv = line_.setting(walk_, name)) return in_argv;
+    return line_.variables.find(variable_of(name));
+  }
+
+  std::string text(std::string_view name, std::string_view otherwise) const {
+    const auto setting = find(name);
+    return setting ? setting->value : std::string(otherwise);
+  }
+
+  bool flag(std::string_view name) const {
+    return walk_.has(name) || line_.variables.number(variable_of(name)).value_or(0) != 0;
+  }
+
+ private:
+  static std::string variable_of(std::string_view name) {
+    std::string variable = "PET_" + std::string(name);
+    std::ranges::transform(variable, variable.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return variable;
+  }
+
+  const CommandLine& line_;
+  const OptionWalk& walk_;
+};
+
+std::optional<NodeRange> node_range(std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto min = to_int(text.substr(0, colon));
+  const auto max = colon == text.size() ? min : to_int(text.substr(colon + 1));
+  if (!min || !max || *min < 1 || *max < *min) return std::nullopt;
+  return NodeRange{*min, *max};
+}
+
+ScriptKind script_kind(const Settings& settings) {
+  if (settings.flag("no_python")) return ScriptKind::program;
+  return settings.flag("module") ? ScriptKind::module : ScriptKind::file;
+}
+
+/// Which setting holds the port depends on the rendezvous. An etcd server's port is not ours.
+CommandPort find_port(const Settings& settings, const std::string& rendezvous) {
+  const auto endpoint = settings.find("rdzv_endpoint");
+  const bool has_endpoint = endpoint && !endpoint->value.empty();
+  const auto master_port = settings.find("master_port");
+  if (rendezvous == "static") {
+    CommandPort port = has_endpoint  ? port_in_endpoint(*endpoint)
+                       : master_port ? port_in(*master_port)
+                                     : CommandPort{};
+    port.option = {"--master_port", {}};  // underscores: torch 1.13 knows no dashes
+    return port;
+  }
+  if (rendezvous != "c10d") return {};
+  CommandPort port = has_endpoint ? port_in_endpoint(*endpoint) : CommandPort{};
+  port.option = {"--rdzv_endpoint", "localhost:"};
+  return port;
+}
+
+}  // namespace
+
+void read_torchrun(const CommandLine& line, Command& command) {
+  const OptionWalk walk = walk_options(line.argv, command.launcher_word + 1, kTorchrunTable);
+  const Settings settings(line, walk);
+  find_script(line, walk, script_kind(settings), command);
+
+  command.nodes = node_range(settings.text("nnodes", "1"));
+  const auto count = parse_process_count(settings.text("nproc_per_node", "1"));
+  if (count) command.processes_per_node = *count;
+  const bool one_node = command.nodes && command.nodes->max == 1;
+  command.descendants = one_node ? Descendants::all : Descendants::some;
+
+  command.rendezvous = settings.text("rdzv_backend", "static");
+  command.standalone = settings.flag("standalone");
+  if (!command.standalone) command.port = find_port(settings, command.rendezvous);
+  command.max_restarts = to_int(settings.text("max_restarts", "0")).value_or(0);
+  if (const auto python = line.variables.find("PYTHON_EXEC")) command.python = python->value;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,103 @@
+#include "safelaunch/launch/exit_watch.h"
+
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <cstdint>
+#include <utility>
+
+#include "pidfd.h"
+#include "proc_files.h"
+
+namespace safelaunch {
+namespace {
+
+/// As in include/uapi/linux/pidfd.h of Linux 6.15, which is newer than the headers of the systems
+/// that we are built on: struct pidfd_info, its request and its flag.
+struct PidfdInfo {
+  std::uint64_t mask;
+  std::uint64_t cgroup_id;
+  std::uint32_t ids[11];  // pid, tgid, ppid, then uids and gids
+  std::int32_t exit_code;
+};
+static_assert(sizeof(PidfdInfo) == 64);  // PIDFD_INFO_SIZE_VER0
+constexpr unsigned long kPidfdGetInfo = _IOWR(0xff, 11, PidfdInfo);
+constexpr std::uint64_t kPidfdInfoExit = 1U << 3;
+
+/// Of a process that was reaped.
+std::optional<ExitStatus> status_by_pidfd(int pidfd) {
+  PidfdInfo info{};
+  info.mask = kPidfdInfoExit;
+  if (::ioctl(pidfd, kPidfdGetInfo, &info) != 0) return std::nullopt;
+  if ((info.mask & kPidfdInfoExit) == 0) return std::nullopt;
+  return exit_status_from_wait(info.exit_code);
+}
+
+/// The kernel shows 0 for the status of a zombie that we may not look into.
+bool may_look_into(int pid) {
+  struct stat info {};
+  if (::stat(proc::Path("/proc/{}", pid).c_str(), &info) != 0) return false;
+  return ::geteuid() == 0 || ::geteuid() == info.st_uid;
+}
+
+/// Of a process that waits to be reaped.
+std::optional<ExitStatus> status_by_zombie(ProcessId process) {
+  const bool allowed = may_look_into(process.pid);
+  const auto stat = proc::stat_of(process.pid);
+  if (!allowed || !stat || stat->state != 'Z' || stat->start_ticks != process.start_ticks)
+    return std::nullopt;
+  return exit_status_from_wait(stat->wait_status);
+}
+
+}  // namespace
+
+struct ExitWatch::Watch {
+  Watch(boost::asio::io_context& io, ProcessId watched, OnExit callback)
+      : pidfd(io), process(watched), on_exit(std::move(callback)) {}
+
+  boost::asio::posix::stream_descriptor pidfd;
+  ProcessId process;
+  OnExit on_exit;
+
+  /// False where it is gone, or a stranger has its pid.
+  bool open() {
+    const int fd = pidfd::open(process.pid);
+    if (fd < 0) return false;
+    pidfd.assign(fd);
+    const auto stat = proc::stat_of(process.pid);
+    return stat && stat->start_ticks == process.start_ticks;
+  }
+
+  void tell() {
+    // In this order: what is no zombie any more was reaped before, so the second can answer.
+    auto status = status_by_zombie(process);
+    if (!status) status = status_by_pidfd(pidfd.native_handle());
+    std::exchange(on_exit, nullptr)(status);
+  }
+};
+
+ExitWatch::ExitWatch(boost::asio::io_context& io, ProcessId process, OnExit on_exit)
+    : watch_(std::make_shared<Watch>(io, process, std::move(on_exit))) {
+  std::weak_ptr<Watch> weak = watch_;
+  if (!watch_->open()) {
+    boost::asio::post(io, [weak] {
+      if (const auto watch = weak.lock()) std::exchange(watch->on_exit, nullptr)(std::nullopt);
+    });
+    return;
+  }
+  watch_->pidfd.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                           [weak](const boost::system::error_code& error) {
+                             const auto watch = weak.lock();
+                             if (watch && !error) watch->tell();
+                           });
+}
+
+ExitWatch::ExitWatch(ExitWatch&&) noexcept = default;
+ExitWatch& ExitWatch::operator=(ExitWatch&&) noexcept = default;
+ExitWatch::~ExitWatch() = default;
+
+}  // namespace safelaunch

@@ -1,0 +1,60 @@
+#include "safelaunch/launch/job_control.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <vector>
+
+#include "proc_files.h"
+#include "safelaunch/launch/guardian.h"
+#include "safelaunch/launch/process_tree.h"
+
+namespace safelaunch {
+namespace {
+
+/// A process that runs and is now to be stopped.
+struct Frozen {
+  Descendant where;
+  std::uint64_t start_ticks = 0;
+};
+
+/// SIGSTOP, since the kernel ignores the softer ones in a process group whose session has no shell.
+std::vector<Frozen> freeze_descendants() {
+  std::vector<Frozen> frozen;
+  ProcChildren children;
+  WalkRoom room;
+  const int self = ::getpid();
+  for_each_descendant(children, self, room, [&](const Descendant& found) {
+    const auto stat = proc::stat_of(found.pid);
+    if (!stat || stat->state == 'T' || stat->state == 't' || stat->state == 'Z') return;
+    if (signal_descendant(found, self, SIGSTOP) == Delivery::sent)
+      frozen.push_back({found, stat->start_ticks});
+  });
+  return frozen;
+}
+
+void thaw(const std::vector<Frozen>& frozen) {
+  const int self = ::getpid();
+  for (const Frozen& process : frozen) {
+    const auto stat = proc::stat_of(process.where.pid);
+    if (stat && stat->start_ticks == process.start_ticks)
+      signal_descendant(process.where, self, SIGCONT);
+  }
+}
+
+}  // namespace
+
+Duration suspend_job() {
+  const TimePoint before = Clock::now();
+  const auto frozen = freeze_descendants();
+  ::raise(SIGSTOP);  // the guardian sees it and does to itself what the shell expects
+  thaw(frozen);
+  return std::chrono::duration_cast<Duration>(Clock::now() - before);
+}
+
+bool in_foreground() {
+  const auto stat = proc::stat_of(guardian_pid() != 0 ? guardian_pid() : ::getpid());
+  return stat && stat->terminal_group == stat->group;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,59 @@
+#include "proc_files.h"
+
+namespace safelaunch::proc {
+namespace {
+
+/// The fields behind the name, which may itself hold spaces and brackets; numbered as in proc(5).
+class Fields {
+ public:
+  explicit Fields(std::string_view behind_name) : rest_(behind_name) {}
+
+  /// The field `number`; ask in ascending order.
+  std::string_view field(int number) {
+    std::string_view word;
+    for (; next_ <= number; ++next_) {
+      const std::size_t space = rest_.find(' ');
+      word = rest_.substr(0, space);
+      rest_.remove_prefix(space == std::string_view::npos ? rest_.size() : space + 1);
+    }
+    return word;
+  }
+
+  template <class Number>
+  Number number(int field_number) {
+    const std::string_view word = field(field_number);
+    Number value = 0;
+    std::from_chars(word.data(), word.data() + word.size(), value);
+    return value;
+  }
+
+ private:
+  std::string_view rest_;
+  int next_ = 3;
+};
+
+}  // namespace
+
+std::optional<Stat> parse_stat_line(std::string_view line) {
+  const std::size_t name_end = line.rfind(") ");
+  if (name_end == std::string_view::npos) return std::nullopt;
+  Fields fields(line.substr(name_end + 2));
+  Stat stat;
+  stat.state = fields.field(3).front();
+  stat.parent = fields.number<int>(4);
+  stat.group = fields.number<int>(5);
+  stat.terminal_group = fields.number<int>(8);
+  stat.start_ticks = fields.number<std::uint64_t>(22);
+  stat.wait_status = fields.number<int>(52);
+  return stat;
+}
+
+std::optional<Stat> stat_of(int pid) {
+  const UniqueFd fd(::open(Path("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  char line[2048];  // 52 numbers of at most 20 digits and a name
+  const ssize_t size = ::read(fd.get(), line, sizeof(line));
+  if (size <= 0) return std::nullopt;
+  return parse_stat_line({line, static_cast<std::size_t>(size)});
+}
+
+}  // namespace safelaunch::proc

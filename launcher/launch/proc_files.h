@@ -1,0 +1,67 @@
+#pragma once
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
+
+/// What of /proc the guardian needs, read without the heap: it must work, and stay tiny, in a
+/// process that was forked before anything else happened.
+namespace safelaunch::proc {
+
+/// A path below /proc, made in place.
+class Path {
+ public:
+  template <class... Args>
+  explicit Path(fmt::format_string<Args...> format, Args&&... args) {
+    const auto end = fmt::format_to_n(text_, sizeof(text_) - 1, format, args...).out;
+    *end = '\0';
+  }
+  [[nodiscard]] const char* c_str() const { return text_; }
+
+ private:
+  char text_[64];
+};
+
+/// Calls take(number) for each entry of a directory whose name is a number (pids, threads, fds).
+template <class Take>
+void for_each_number(const char* directory, Take take) {
+  const UniqueFd fd(::open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  alignas(dirent64) char buffer[4096];
+  for (ssize_t size = 0; (size = ::getdents64(fd.get(), buffer, sizeof(buffer))) > 0;) {
+    for (ssize_t at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      at += entry->d_reclen;
+      const std::string_view name(entry->d_name);
+      int number = 0;
+      const auto parsed = std::from_chars(name.begin(), name.end(), number);
+      if (parsed.ec == std::errc() && parsed.ptr == name.end()) take(number);
+    }
+  }
+}
+
+/// What /proc/PID/stat says, as far as one who ends processes needs it.
+struct Stat {
+  char state = '?';  ///< as in ps; Z: ended, not reaped
+  int parent = 0;
+  int terminal_group = 0;  ///< the foreground process group of its terminal; -1: no terminal
+  int group = 0;
+  std::uint64_t start_ticks = 0;
+  int wait_status = 0;  ///< of a zombie, where we may see it; else 0
+};
+
+/// nullopt where the process is gone.
+[[nodiscard]] std::optional<Stat> stat_of(int pid);
+
+/// The same, of a line that was read.
+[[nodiscard]] std::optional<Stat> parse_stat_line(std::string_view line);
+
+}  // namespace safelaunch::proc

@@ -1,0 +1,154 @@
+#include "safelaunch/launch/process_tree.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "pidfd.h"
+#include "proc_files.h"
+
+namespace safelaunch {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Takes the pids, separated by spaces, out of a text that comes in pieces.
+class PidReader {
+ public:
+  PidReader(int parent, std::span<Descendant> out) : parent_(parent), out_(out) {}
+
+  void take(std::string_view piece) {
+    for (const char c : piece) {
+      if (c >= '0' && c <= '9')
+        pid_ = pid_ * 10 + (c - '0');
+      else
+        finish_pid();
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  void finish_pid() {
+    if (pid_ != 0 && count_ < out_.size()) out_[count_++] = {pid_, parent_};
+    pid_ = 0;
+  }
+
+  int parent_;
+  int pid_ = 0;
+  std::size_t count_ = 0;
+  std::span<Descendant> out_;
+};
+
+std::size_t children_of_thread(int pid, int thread, std::span<Descendant> out) {
+  const proc::Path path("/proc/{}/task/{}/children", pid, thread);
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  PidReader reader(pid, out);
+  char piece[4096];  // one read gives a page at most, whatever the buffer's size
+  for (ssize_t size = 0; (size = ::read(fd.get(), piece, sizeof(piece))) > 0;)
+    reader.take({piece, static_cast<std::size_t>(size)});
+  return reader.count();
+}
+
+std::size_t children_by_scan(int pid, std::span<Descendant> out) {
+  std::size_t count = 0;
+  proc::for_each_number("/proc", [&](int candidate) {
+    if (count == out.size()) return;
+    const auto stat = proc::stat_of(candidate);
+    if (stat && stat->parent == pid) out[count++] = {candidate, pid};
+  });
+  return count;
+}
+
+bool kernel_lists_children() {
+  static const bool lists = ::access("/proc/thread-self/children", R_OK) == 0;
+  return lists;
+}
+
+enum class Reaped { all, some };
+
+/// Reaps what has ended: `all` if nothing is below us any more, since a subreaper without a child
+/// has no descendant either.
+Reaped reap_ended() {
+  pid_t pid = 0;
+  do pid = ::waitpid(-1, nullptr, WNOHANG);
+  while (pid > 0);
+  return pid < 0 && errno == ECHILD ? Reaped::all : Reaped::some;
+}
+
+/// Reaps for a while, waking up only when something ends.
+Reaped reap_until(TimePoint end) {
+  sigset_t child_ended;
+  sigemptyset(&child_ended);
+  sigaddset(&child_ended, SIGCHLD);
+  while (reap_ended() == Reaped::some) {
+    const auto left = end - Clock::now();
+    if (left <= Duration::zero()) return Reaped::some;
+    const timespec timeout{0, std::chrono::nanoseconds(left).count()};
+    ::sigtimedwait(&child_ended, nullptr, &timeout);
+  }
+  return Reaped::all;
+}
+
+template <class Visit>
+void for_each_of_ours(Visit visit) {
+  ProcChildren children;
+  WalkRoom room;
+  for_each_descendant(children, ::getpid(), room, visit);
+}
+
+}  // namespace
+
+std::size_t ProcChildren::children_of(int pid, std::span<Descendant> out) {
+  if (!kernel_lists_children()) return children_by_scan(pid, out);
+  std::size_t count = 0;
+  proc::for_each_number(proc::Path("/proc/{}/task", pid).c_str(), [&](int thread) {
+    count += children_of_thread(pid, thread, out.subspan(count));
+  });
+  return count;
+}
+
+Delivery signal_descendant(const Descendant& descendant, int root, int signal) {
+  const UniqueFd process(pidfd::open(descendant.pid));
+  if (!process) return Delivery::gone;
+  const auto stat = proc::stat_of(descendant.pid);
+  if (!stat || stat->state == 'Z') return Delivery::gone;
+  if (stat->parent != descendant.parent && stat->parent != root) return Delivery::gone;
+  if (pidfd::send_signal(process.get(), signal)) return Delivery::sent;
+  return errno == EPERM ? Delivery::refused : Delivery::gone;
+}
+
+std::size_t signal_descendants(int signal) {
+  std::size_t alive = 0;
+  const int self = ::getpid();
+  for_each_of_ours([&](const Descendant& found) {
+    if (signal_descendant(found, self, signal) != Delivery::gone) ++alive;
+  });
+  return alive;
+}
+
+std::size_t kill_descendants(Duration patience) {
+  const TimePoint deadline = Clock::now() + patience;
+  int met_nobody = 0;  // there may be zombies that only a debugger can reap: then no ECHILD comes
+  // A walk is not free, and most of what it killed needs some time to end: so ever fewer walks.
+  for (milliseconds pause{2};; pause = std::min(pause * 2, milliseconds(64))) {
+    const std::size_t alive = signal_descendants(SIGKILL);
+    met_nobody = alive == 0 ? met_nobody + 1 : 0;
+    if (reap_until(Clock::now() + pause) == Reaped::all || met_nobody == kWalksThatProve) return 0;
+    if (Clock::now() >= deadline) return alive;
+  }
+}
+
+std::size_t living_descendants(std::span<Descendant> out) {
+  std::size_t count = 0;
+  for_each_of_ours([&](const Descendant& found) {
+    const auto stat = proc::stat_of(found.pid);
+    if (stat && stat->state != 'Z' && count < out.size()) out[count++] = found;
+  });
+  return count;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,93 @@
+#include "safelaunch/launch/stop.h"
+
+#include <algorithm>
+
+#include "safelaunch/launch/process_tree.h"
+
+namespace safelaunch {
+namespace {
+
+/// A walk through a big tree takes milliseconds, and those it killed need some to end.
+constexpr Duration kFirstPause{10};
+constexpr Duration kLongestPause{100};
+
+bool is_insisting(int signal) {
+  return signal == SIGINT || signal == SIGTERM;
+}
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+
+}  // namespace
+
+std::vector<StopAction> StopSequence::on(const StopEvent& event, TimePoint now) {
+  if (phase_ == Phase::done) return {};
+  return std::visit(
+      Overloaded{[&](const StopWanted& stop) { return wanted(stop, now); },
+                 [&](MainEnded) {
+                   return phase_ == Phase::asking ? sweep(std::min(deadline_, now + kSweepGrace))
+                                                  : std::vector<StopAction>{};
+                 },
+                 [&](TreeEmpty) { return done(); }, [&](TimePassed) { return time_passed(now); }},
+      event);
+}
+
+std::optional<TimePoint> StopSequence::deadline() const {
+  if (phase_ == Phase::idle || phase_ == Phase::done) return std::nullopt;
+  return deadline_;
+}
+
+std::vector<StopAction> StopSequence::wanted(const StopWanted& stop, TimePoint now) {
+  if (phase_ == Phase::killing) return {};
+  switch (stop.mode) {
+    case StopMode::polite: return ask(stop, now);
+    case StopMode::sweep:
+      return phase_ == Phase::sweeping ? std::vector<StopAction>{} : sweep(now + stop.grace);
+    case StopMode::now: return kill(now);
+  }
+  return {};
+}
+
+std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now) {
+  const bool insisting = is_insisting(stop.signal);
+  if (insisting && user_insisted_) return kill(now);
+  user_insisted_ = user_insisted_ || insisting;
+  if (phase_ == Phase::sweeping) return {};
+  if (phase_ == Phase::asking && !insisting) return {};
+  if (phase_ == Phase::idle) deadline_ = now + stop.grace;
+  phase_ = Phase::asking;
+  return {AskMain{stop.signal}};
+}
+
+std::vector<StopAction> StopSequence::sweep(TimePoint end) {
+  phase_ = Phase::sweeping;
+  deadline_ = end;
+  return {SignalTree{SIGTERM}, SignalTree{SIGCONT}};
+}
+
+std::vector<StopAction> StopSequence::kill(TimePoint now) {
+  phase_ = Phase::killing;
+  patience_ends_ = now + kKillPatience;
+  pause_ = kFirstPause;
+  deadline_ = now + pause_;
+  return {SignalTree{SIGKILL}};
+}
+
+std::vector<StopAction> StopSequence::time_passed(TimePoint now) {
+  if (phase_ == Phase::idle || now < deadline_) return {};
+  if (phase_ != Phase::killing) return kill(now);
+  if (now >= patience_ends_) return done();
+  pause_ = std::min(pause_ * 2, kLongestPause);
+  deadline_ = now + pause_;
+  return {SignalTree{SIGKILL}};
+}
+
+std::vector<StopAction> StopSequence::done() {
+  if (phase_ == Phase::idle) return {};
+  phase_ = Phase::done;
+  return {StopDone{}};
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,357 @@
+#include "safelaunch/output/job_output.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+
+#include "job_stream.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/output/stream_pair.h"
+#include "safelaunch/output/terminal_writer.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::size_t kChunk = 64 * 1024;
+
+// All that one read of a pseudo-terminal returns, however much it has.
+constexpr ssize_t kPtyRead = 4095;
+
+// More than a pipe holds: what finish() reads of a stream whose writer lives on.
+constexpr int kLastChunks = 16;
+
+// How long a stream that is written all the time is left alone, so that a read takes many lines and
+// not one. Nobody sees this delay; reading each line by itself would cost ten times the CPU.
+constexpr auto kRest = std::chrono::microseconds(500);
+
+std::string prefix_of(Rank rank, OutputPlan::Prefix prefix) {
+  constexpr std::array kColours{36, 33, 32, 35, 34, 96};
+  switch (prefix) {
+    case OutputPlan::Prefix::none: return {};
+    case OutputPlan::Prefix::rank: return fmt::format("[rank {}] ", rank.value);
+    case OutputPlan::Prefix::coloured_rank:
+      return fmt::format("\x1b[{}m[rank {}]\x1b[0m ",
+                         kColours[static_cast<std::size_t>(rank.value) % kColours.size()],
+                         rank.value);
+  }
+  return {};
+}
+
+const char* suffix_of(StdStream stream) {
+  return stream == StdStream::out ? "out" : "err";
+}
+
+std::string file_name_of(StreamId id) {
+  if (!id.rank) return fmt::format("launcher.{}", suffix_of(id.stream));
+  return fmt::format("rank-{}.{}", id.rank->value, suffix_of(id.stream));
+}
+
+}  // namespace
+
+/// What JobOutput is. Handlers that are still pending hold no more than a weak pointer to it.
+class JobOutput::State : public std::enable_shared_from_this<State> {
+ public:
+  State(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan,
+        OutputObserver observer)
+      : io_(io),
+        terminal_(terminal),
+        plan_(std::move(plan)),
+        observer_(std::move(observer)),
+        chunk_(std::make_unique<char[]>(kChunk)),
+        rest_(io) {}
+
+  void start();
+  Result<ChildStreams> open(std::optional<Rank> rank);
+  void finish();
+  void window_changed();
+  [[nodiscard]] bool drained() const { return drained_; }
+  [[nodiscard]] const JobStream* find(StreamId id) const;
+  [[nodiscard]] std::vector<RecordingLoss> losses() const;
+  void flush_lanes();
+
+ private:
+  enum class Got { whole_chunk, part_of_chunk, nothing, end };
+
+  void add(StreamId id, UniqueFd read_end);
+  void wait(JobStream& stream);
+  void read(JobStream& stream);
+  Got read_chunk(JobStream& stream);
+  void take(JobStream& stream, std::string_view bytes);
+  void record(JobStream& stream, std::string_view bytes);
+  void tell_stopped(const JobStream& stream);
+  void read_again(JobStream& stream);
+  void close(JobStream& stream);
+  void rest(JobStream& stream);
+  void unpark();
+  [[nodiscard]] bool is_taken(const JobStream& stream) const;
+  void check_drained();
+  [[nodiscard]] bool any_open() const;
+  [[nodiscard]] int columns_taken() const;
+
+  boost::asio::io_context& io_;
+  TerminalWriter& terminal_;
+  OutputPlan plan_;
+  OutputObserver observer_;
+  std::vector<std::unique_ptr<JobStream>> streams_;
+  std::shared_ptr<Lane> out_lane_;  // with Mode::lines
+  std::shared_ptr<Lane> err_lane_;  // the same where our streams are joined
+  std::unique_ptr<char[]> chunk_;
+  boost::asio::steady_timer rest_;
+  std::vector<JobStream*> resting_;
+  bool drained_ = false;
+};
+
+void JobOutput::State::start() {
+  std::error_code ignored;  // the recordings will say what is wrong
+  if (!plan_.directory.empty()) std::filesystem::create_directories(plan_.directory, ignored);
+  const auto progress = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->unpark();
+  };
+  if (plan_.mode == OutputPlan::Mode::lines) {
+    out_lane_ = std::make_shared<Lane>(io_, terminal_, StdStream::out, progress);
+    err_lane_ = terminal_.streams().joined()
+                    ? out_lane_
+                    : std::make_shared<Lane>(io_, terminal_, StdStream::err, progress);
+  }
+  terminal_.on_flushed([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    for (const auto& lane : {self->out_lane_, self->err_lane_})
+      if (lane) lane->terminal_flushed();
+    self->unpark();
+    self->check_drained();
+  });
+}
+
+Result<ChildStreams> JobOutput::State::open(std::optional<Rank> rank) {
+  const Joining joining = plan_.mode == OutputPlan::Mode::bytes ? Joining::as_ours : Joining::never;
+  auto pair = open_stream_pair(terminal_.streams(), joining, columns_taken());
+  if (!pair) return pair.error();
+  add({rank, StdStream::out}, std::move(pair->read_out));
+  if (pair->read_err) add({rank, StdStream::err}, std::move(pair->read_err));
+  return ChildStreams{std::move(pair->child_out), std::move(pair->child_err)};
+}
+
+void JobOutput::State::add(StreamId id, UniqueFd read_end) {
+  auto stream = std::make_unique<JobStream>(id, io_, std::move(read_end));
+  if (!plan_.directory.empty()) {
+    stream->recording.emplace(plan_.directory / file_name_of(id));
+    if (stream->recording->failed()) tell_stopped(*stream);
+  }
+  stream->shown = !id.rank || plan_.shown.contains(*id.rank);
+  stream->lane = id.stream == StdStream::out ? out_lane_ : err_lane_;
+  if (stream->lane && id.rank)
+    stream->lane_source = stream->lane->add_source(prefix_of(*id.rank, plan_.prefix));
+  streams_.push_back(std::move(stream));
+  drained_ = false;
+  wait(*streams_.back());
+}
+
+void JobOutput::State::wait(JobStream& stream) {
+  const bool watched = stream.read_end.wait(
+      [weak = weak_from_this(), &stream](const boost::system::error_code& aborted) {
+        const auto self = weak.lock();
+        if (self && !aborted) self->read(stream);
+      });
+  if (!watched) rest(stream);  // out of kernel memory: dear, but nothing is lost
+}
+
+void JobOutput::State::read(JobStream& stream) {
+  if (!stream.read_end.is_open()) return;
+  if (!is_taken(stream)) {
+    stream.parked = true;
+    stream.read_end.ignore();
+    return;
+  }
+  const TimePoint before = std::exchange(stream.last_read, Clock::now());
+  switch (read_chunk(stream)) {
+    case Got::whole_chunk: read_again(stream); break;
+    case Got::part_of_chunk: stream.last_read - before < kRest ? rest(stream) : wait(stream); break;
+    case Got::nothing: wait(stream); break;
+    case Got::end: close(stream); break;
+  }
+  unpark();
+}
+
+JobOutput::State::Got JobOutput::State::read_chunk(JobStream& stream) {
+  std::size_t size = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(stream.read_end.fd(), chunk_.get() + size, kChunk - size);
+    if (got > 0) size += static_cast<std::size_t>(got);
+  } while (got >= kPtyRead && size < kChunk);
+  // EIO is how a pseudo-terminal says that nobody has it open any more.
+  if (size == 0) return got < 0 && (errno == EAGAIN || errno == EINTR) ? Got::nothing : Got::end;
+  take(stream, {chunk_.get(), size});
+  return size == kChunk ? Got::whole_chunk : Got::part_of_chunk;
+}
+
+void JobOutput::State::take(JobStream& stream, std::string_view bytes) {
+  if (stream.recording) record(stream, bytes);
+  stream.tail.append(bytes);
+  if (observer_.on_output) observer_.on_output(stream.id, bytes);
+  if (!stream.shown) return;
+  if (stream.lane) {
+    stream.lane->feed(stream.lane_source, bytes);
+  } else {
+    terminal_.write_job(stream.id.stream, bytes);
+  }
+}
+
+void JobOutput::State::record(JobStream& stream, std::string_view bytes) {
+  const bool had_failed = stream.recording->failed();
+  stream.recording->append(bytes);
+  if (stream.recording->failed() && !had_failed) tell_stopped(stream);
+}
+
+void JobOutput::State::tell_stopped(const JobStream& stream) {
+  if (observer_.on_recording_stopped) observer_.on_recording_stopped(stream.recording->loss());
+}
+
+// There is more: the others have their turn, then we read on without asking the kernel when.
+void JobOutput::State::read_again(JobStream& stream) {
+  boost::asio::post(io_, [weak = weak_from_this(), &stream] {
+    if (const auto self = weak.lock()) self->read(stream);
+  });
+}
+
+void JobOutput::State::rest(JobStream& stream) {
+  stream.read_end.ignore();
+  resting_.push_back(&stream);
+  if (resting_.size() > 1) return;
+  rest_.expires_after(kRest);
+  rest_.async_wait([weak = weak_from_this()](const boost::system::error_code& aborted) {
+    const auto self = weak.lock();
+    if (!self || aborted) return;
+    for (JobStream* rested : std::exchange(self->resting_, {})) self->read(*rested);
+  });
+}
+
+void JobOutput::State::close(JobStream& stream) {
+  stream.read_end.close();
+  if (stream.shown && stream.lane) stream.lane->close(stream.lane_source);
+  check_drained();
+}
+
+// Whether what the stream writes has somewhere to go now.
+bool JobOutput::State::is_taken(const JobStream& stream) const {
+  if (!stream.shown) return true;
+  return terminal_.has_room(stream.id.stream) &&
+         (!stream.lane || stream.lane->accepts(stream.lane_source));
+}
+
+void JobOutput::State::unpark() {
+  for (const auto& stream : streams_) {
+    if (!stream->parked || !is_taken(*stream)) continue;
+    stream->parked = false;
+    read_again(*stream);
+  }
+}
+
+void JobOutput::State::finish() {
+  for (const auto& stream : streams_) {
+    if (!stream->read_end.is_open()) continue;
+    for (int i = 0; i < kLastChunks; ++i) {
+      const Got got = read_chunk(*stream);
+      if (got == Got::nothing || got == Got::end) break;
+    }
+    close(*stream);
+  }
+}
+
+void JobOutput::State::window_changed() {
+  for (const auto& stream : streams_) {
+    if (!stream->read_end.is_open()) continue;
+    copy_window_size(terminal_.streams()[stream->id.stream].fd, stream->read_end.fd(),
+                     columns_taken());
+  }
+}
+
+// The prefix of the greatest rank is not known yet; two digits are what one node has.
+int JobOutput::State::columns_taken() const {
+  const bool prefixed = out_lane_ && plan_.prefix != OutputPlan::Prefix::none;
+  return prefixed ? static_cast<int>(prefix_of(Rank{10}, OutputPlan::Prefix::rank).size()) : 0;
+}
+
+// Told from the io_context and not from within: the observer may destroy us then.
+void JobOutput::State::check_drained() {
+  boost::asio::post(io_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || self->drained_) return;
+    self->flush_lanes();
+    if (!self->terminal_.flushed() || self->any_open()) return;
+    self->drained_ = true;
+    if (self->observer_.on_drained) self->observer_.on_drained();
+  });
+}
+
+bool JobOutput::State::any_open() const {
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [](const auto& stream) { return stream->read_end.is_open(); });
+}
+
+void JobOutput::State::flush_lanes() {
+  for (const auto& lane : {out_lane_, err_lane_})
+    if (lane) lane->flush();
+}
+
+const JobStream* JobOutput::State::find(StreamId id) const {
+  const auto found = std::find_if(streams_.begin(), streams_.end(),
+                                  [&](const auto& stream) { return stream->id == id; });
+  return found == streams_.end() ? nullptr : found->get();
+}
+
+std::vector<RecordingLoss> JobOutput::State::losses() const {
+  std::vector<RecordingLoss> losses;
+  for (const auto& stream : streams_) {
+    if (stream->recording && stream->recording->failed())
+      losses.push_back(stream->recording->loss());
+  }
+  return losses;
+}
+
+JobOutput::JobOutput(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan,
+                     OutputObserver observer)
+    : state_(std::make_shared<State>(io, terminal, std::move(plan), std::move(observer))) {
+  state_->start();
+}
+
+JobOutput::~JobOutput() {
+  state_->flush_lanes();
+}
+
+Result<ChildStreams> JobOutput::open_launcher() {
+  return state_->open(std::nullopt);
+}
+
+Result<ChildStreams> JobOutput::open_rank(Rank rank) {
+  return state_->open(rank);
+}
+
+std::string JobOutput::tail(StreamId id) const {
+  const JobStream* stream = state_->find(id);
+  return stream == nullptr ? std::string() : stream->tail.text();
+}
+
+void JobOutput::window_changed() {
+  state_->window_changed();
+}
+
+bool JobOutput::drained() const {
+  return state_->drained();
+}
+
+void JobOutput::finish() {
+  state_->finish();
+}
+
+std::vector<RecordingLoss> JobOutput::losses() const {
+  return state_->losses();
+}
+
+}  // namespace safelaunch

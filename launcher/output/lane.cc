@@ -1,0 +1,80 @@
+#include "lane.h"
+
+#include <boost/asio/post.hpp>
+
+namespace safelaunch {
+namespace {
+
+// Lines of one byte grow with their prefix; what is gathered in one turn stays below this.
+constexpr std::size_t kGatherAtMost = 256 * 1024;
+
+LineMux::Target target_of(const StreamTarget& stream) {
+  return stream.kind == StreamTarget::Kind::terminal ? LineMux::Target::terminal
+                                                     : LineMux::Target::file;
+}
+
+}  // namespace
+
+Lane::Lane(boost::asio::io_context& io, TerminalWriter& terminal, StdStream stream,
+           std::function<void()> on_progress)
+    : io_(io),
+      terminal_(terminal),
+      stream_(stream),
+      on_progress_(std::move(on_progress)),
+      mux_(target_of(terminal.streams()[stream])),
+      timer_(io) {}
+
+void Lane::feed(std::size_t source, std::string_view bytes) {
+  mux_.feed(source, bytes, Clock::now(), lines_);
+  gathered();
+}
+
+void Lane::close(std::size_t source) {
+  mux_.close(source, Clock::now(), lines_);
+  gathered();
+}
+
+void Lane::gathered() {
+  if (lines_.size() >= kGatherAtMost) return flush();
+  if (flush_posted_) return;
+  flush_posted_ = true;
+  boost::asio::post(io_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->flush();
+  });
+}
+
+void Lane::flush() {
+  flush_posted_ = false;
+  if (!lines_.empty()) terminal_.write_job(stream_, lines_);
+  lines_.clear();
+  terminal_.set_preview(stream_, mux_.preview());
+  arm();
+}
+
+// While the terminal takes nothing no clock runs: whom that keeps waiting has not been kept by a
+// fellow. A timer that fires too early finds nothing to do and is cheaper than one moved each time.
+void Lane::arm() {
+  const auto next = mux_.next_tick();
+  if (!next || *next >= armed_ || !terminal_.has_room(stream_)) return;
+  armed_ = *next;
+  timer_.expires_at(armed_);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& aborted) {
+    const auto self = weak.lock();
+    if (self && !aborted) self->tick();
+  });
+}
+
+void Lane::tick() {
+  armed_ = TimePoint::max();
+  if (!terminal_.has_room(stream_)) return;
+  mux_.tick(Clock::now(), lines_);
+  flush();
+  on_progress_();
+}
+
+void Lane::terminal_flushed() {
+  mux_.resume(Clock::now());
+  arm();
+}
+
+}  // namespace safelaunch

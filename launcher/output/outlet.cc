@@ -1,0 +1,163 @@
+#include "outlet.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "safelaunch/output/stream_pair.h"
+
+namespace safelaunch {
+namespace {
+
+// Four chunks: enough to keep a reader busy, little enough to count as no memory at all.
+constexpr std::size_t kRoom = 256 * 1024;
+
+// A line that has not gone on for so long is taken for one that stays as it is: a prompt.
+constexpr Duration kIdleLine{100};
+
+Screen::Kind kind_of(const StreamTarget& target) {
+  return target.kind == StreamTarget::Kind::terminal ? Screen::Kind::terminal : Screen::Kind::file;
+}
+
+}  // namespace
+
+Outlet::Outlet(boost::asio::io_context& io, const StreamTarget& target,
+               std::function<void()> on_flushed)
+    : io_(io),
+      target_(target),
+      on_flushed_(std::move(on_flushed)),
+      sink_(target.fd),
+      screen_(kind_of(target)),
+      idle_(io) {
+  window_changed();
+}
+
+Outlet::~Outlet() {
+  if (reader_) reader_->release();  // the descriptor is the sink's
+}
+
+void Outlet::write_job(std::string_view bytes) {
+  ++job_writes_;
+  if (screen_.is_plain()) {
+    screen_.note_job(bytes);
+    write(bytes);
+    return;
+  }
+  std::string composed;
+  screen_.job(bytes, composed);
+  write(composed);
+}
+
+void Outlet::write_message(std::string_view text) {
+  std::string composed;
+  screen_.message(text, composed);
+  write(composed);
+  if (screen_.message_waits()) wait_for_idle_line();
+}
+
+void Outlet::set_preview(std::string_view line) {
+  std::string composed;
+  screen_.set_preview(line, composed);
+  write(composed);
+}
+
+void Outlet::set_status(std::string_view line) {
+  std::string composed;
+  screen_.set_status(line, composed);
+  write(composed);
+}
+
+void Outlet::window_changed() {
+  if (target_.kind != StreamTarget::Kind::terminal) return;
+  std::string composed;
+  screen_.set_columns(terminal_columns(target_.fd), composed);
+  write(composed);
+}
+
+bool Outlet::has_room() const {
+  return pending_.size() - taken_ < kRoom;
+}
+
+void Outlet::write(std::string_view bytes) {
+  if (pending_.empty()) bytes.remove_prefix(sink_.write(bytes));
+  if (bytes.empty()) return;
+  if (taken_ > pending_.size() / 2) pending_.erase(0, std::exchange(taken_, 0));
+  pending_ += bytes;
+  wait_for_reader();
+}
+
+void Outlet::write_pending() {
+  taken_ += sink_.write(std::string_view(pending_).substr(taken_));
+  if (taken_ < pending_.size()) return;
+  pending_.clear();
+  taken_ = 0;
+}
+
+// Registered only while there is something to wait for: a terminal would wake us at each key.
+void Outlet::wait_for_reader() {
+  if (reader_) return;
+  boost::system::error_code failure;
+  reader_.emplace(io_);
+  reader_->assign(sink_.fd(), failure);
+  if (failure) {
+    reader_.reset();
+    sink_.abandon();
+    write_pending();
+    return;
+  }
+  reader_->async_wait(boost::asio::posix::stream_descriptor::wait_write,
+                      [weak = weak_from_this()](const boost::system::error_code& aborted) {
+                        const auto self = weak.lock();
+                        if (self && !aborted) self->reader_is_ready();
+                      });
+}
+
+void Outlet::reader_is_ready() {
+  reader_->release();
+  reader_.reset();
+  write_pending();
+  if (pending_.empty()) {
+    on_flushed_();
+  } else {
+    wait_for_reader();
+  }
+}
+
+// Breaks the job's line once no more of it has come for a while; until then asks again.
+void Outlet::wait_for_idle_line() {
+  if (idle_armed_) return;
+  idle_armed_ = true;
+  idle_.expires_after(kIdleLine);
+  idle_.async_wait(
+      [weak = weak_from_this(), before = job_writes_](const boost::system::error_code& aborted) {
+        const auto self = weak.lock();
+        if (!self || aborted) return;
+        self->idle_armed_ = false;
+        if (!self->screen_.message_waits()) return;
+        if (self->job_writes_ == before) {
+          self->break_line();
+        } else {
+          self->wait_for_idle_line();
+        }
+      });
+}
+
+void Outlet::break_line() {
+  std::string composed;
+  screen_.break_line(composed);
+  write(composed);
+}
+
+bool Outlet::flush(TimePoint deadline) {
+  if (screen_.message_waits()) break_line();
+  while (!pending_.empty()) {
+    const auto left = std::chrono::duration_cast<Duration>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd waiter{sink_.fd(), POLLOUT, 0};
+    ::poll(&waiter, 1, static_cast<int>(std::min<Duration::rep>(left, 1000)));
+    write_pending();
+  }
+  return true;
+}
+
+}  // namespace safelaunch

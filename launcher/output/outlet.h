@@ -1,0 +1,62 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "safelaunch/base/time.h"
+#include "safelaunch/output/screen.h"
+#include "safelaunch/output/sink.h"
+#include "safelaunch/output/std_streams.h"
+
+namespace safelaunch {
+
+/// One output of ours with what is on its screen: the Screen composes, the Sink writes, and this
+/// waits, for a slow reader and for an idle line. Owned by TerminalWriter; shared only with its own
+/// pending handlers, which do nothing once it is gone.
+class Outlet : public std::enable_shared_from_this<Outlet> {
+ public:
+  Outlet(boost::asio::io_context& io, const StreamTarget& target, std::function<void()> on_flushed);
+  ~Outlet();
+
+  void write_job(std::string_view bytes);
+  void write_message(std::string_view text);
+  void set_preview(std::string_view line);
+  void set_status(std::string_view line);
+  void window_changed();
+
+  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool flushed() const { return pending_.empty(); }
+  [[nodiscard]] std::uint64_t lost() const { return sink_.lost(); }
+
+  /// Blocks until all is written or the deadline has come.
+  bool flush(TimePoint deadline);
+
+ private:
+  void write(std::string_view bytes);
+  void write_pending();
+  void wait_for_reader();
+  void reader_is_ready();
+  void wait_for_idle_line();
+  void break_line();
+
+  boost::asio::io_context& io_;
+  StreamTarget target_;
+  std::function<void()> on_flushed_;
+  Sink sink_;
+  Screen screen_;
+  std::string pending_;    // composed but not yet taken
+  std::size_t taken_ = 0;  // how much of the front of it has been taken
+  std::optional<boost::asio::posix::stream_descriptor> reader_;  // while we wait for it
+  boost::asio::steady_timer idle_;
+  bool idle_armed_ = false;
+  std::uint64_t job_writes_ = 0;
+};
+
+}  // namespace safelaunch

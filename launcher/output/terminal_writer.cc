@@ -1,0 +1,79 @@
+#include "safelaunch/output/terminal_writer.h"
+
+#include "outlet.h"
+
+namespace safelaunch {
+
+struct TerminalWriter::State {
+  StandardStreams streams;
+  std::function<void()> on_flushed;
+  std::shared_ptr<Outlet> out;
+  std::shared_ptr<Outlet> err;  // the same as `out` where both lead to one place
+
+  [[nodiscard]] Outlet& operator[](StdStream stream) const {
+    return stream == StdStream::out ? *out : *err;
+  }
+};
+
+TerminalWriter::TerminalWriter(boost::asio::io_context& io, const StandardStreams& streams)
+    : state_(std::make_unique<State>()) {
+  const auto flushed = [state = state_.get()] {
+    if (state->on_flushed) state->on_flushed();
+  };
+  state_->streams = streams;
+  state_->out = std::make_shared<Outlet>(io, streams.out, flushed);
+  state_->err = streams.joined() ? state_->out : std::make_shared<Outlet>(io, streams.err, flushed);
+}
+
+TerminalWriter::~TerminalWriter() {
+  set_status({});
+}
+
+void TerminalWriter::write_job(StdStream stream, std::string_view bytes) {
+  (*state_)[stream].write_job(bytes);
+}
+
+void TerminalWriter::set_preview(StdStream stream, std::string_view line) {
+  (*state_)[stream].set_preview(line);
+}
+
+void TerminalWriter::set_status(std::string_view line) {
+  state_->err->set_status(line);
+}
+
+void TerminalWriter::write_message(std::string_view text) {
+  state_->err->write_message(text);
+}
+
+void TerminalWriter::window_changed() {
+  state_->out->window_changed();
+  if (state_->err != state_->out) state_->err->window_changed();
+}
+
+bool TerminalWriter::has_room(StdStream stream) const {
+  return (*state_)[stream].has_room();
+}
+
+bool TerminalWriter::flushed() const {
+  return state_->out->flushed() && state_->err->flushed();
+}
+
+void TerminalWriter::on_flushed(std::function<void()> listener) {
+  state_->on_flushed = std::move(listener);
+}
+
+bool TerminalWriter::flush(Duration limit) {
+  const TimePoint deadline = Clock::now() + limit;
+  const bool out = state_->out->flush(deadline);
+  return state_->err->flush(deadline) && out;
+}
+
+std::uint64_t TerminalWriter::lost() const {
+  return state_->out->lost() + (state_->err == state_->out ? 0 : state_->err->lost());
+}
+
+const StandardStreams& TerminalWriter::streams() const {
+  return state_->streams;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,137 @@
+#include "safelaunch/profile/apply.h"
+
+#include <algorithm>
+#include <set>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/redact.h"
+
+namespace safelaunch {
+namespace {
+
+using Value = std::optional<std::string>;  // none: not set
+
+// What one layer wants of a variable. No wish is another thing than the wish to have it unset.
+struct Wish {
+  Value value;
+  std::string origin;
+};
+
+std::string origin_of(const Place& place, const std::string& layer) {
+  return place.line == 0 ? layer : fmt::format("{} ({})", layer, to_string(place));
+}
+
+std::optional<Wish> wish_of(const VariableSettings& env, const std::vector<std::string>& unset,
+                            const std::string& name, const std::string& layer) {
+  if (const auto found = env.find(name); found != env.end())
+    return Wish{found->second.value, origin_of(found->second.place, layer)};
+  if (std::find(unset.begin(), unset.end(), name) != unset.end()) return Wish{{}, layer};
+  return std::nullopt;
+}
+
+std::string shown(const std::string& name, const Value& value) {
+  if (!value) return "takes it away";
+  return fmt::format("sets {}", is_secret_name(name) ? kRedacted : std::string_view(*value));
+}
+
+// The user's value stays; tells whom it beats, if there is anybody who wants another.
+std::string what_user_beats(const std::string& name, const Value& mine,
+                            const std::optional<Wish>& config, const std::optional<Wish>& profile) {
+  for (const std::optional<Wish>& wish : {config, profile})
+    if (wish && wish->value != mine)
+      return fmt::format("your value stays; {} {}", wish->origin, shown(name, wish->value));
+  return {};
+}
+
+struct Layers {
+  const Profile& profile;
+  const Environment& user;
+  const Overrides& config;
+  const Overrides& options;
+};
+
+Difference decide(const Layers& layers, const std::string& name) {
+  const auto mine = layers.user.find(name);
+  const Value before = mine == layers.user.end() ? Value() : Value(mine->second);
+  const auto option = wish_of(layers.options.env, layers.options.unset, name, "--set");
+  const auto config = wish_of(layers.config.env, layers.config.unset, name, "safelaunch.yaml");
+  const auto profile = wish_of(layers.profile.env, layers.profile.unset, name,
+                               fmt::format("profile {}", layers.profile.name));
+  if (option)
+    return {name, before, option->value, Winner::option, option->value ? "--set" : "--unset"};
+  if (profile && layers.profile.forces(name))
+    return {name, before, profile->value, Winner::profile, profile->origin + " forces it"};
+  if (before)
+    return {name, before, before, Winner::user, what_user_beats(name, before, config, profile)};
+  if (config) return {name, before, config->value, Winner::config, config->origin};
+  return {name, before, profile->value, Winner::profile, profile->origin};
+}
+
+void add_names(const VariableSettings& env, const std::vector<std::string>& unset,
+               std::set<std::string>& names) {
+  for (const auto& [name, setting] : env) names.insert(name);
+  names.insert(unset.begin(), unset.end());
+}
+
+std::set<std::string> names_in_question(const Layers& layers) {
+  std::set<std::string> names;
+  add_names(layers.profile.env, layers.profile.unset, names);
+  add_names(layers.config.env, layers.config.unset, names);
+  add_names(layers.options.env, layers.options.unset, names);
+  return names;
+}
+
+}  // namespace
+
+Result<Overrides> parse_overrides(std::span<const std::string> set,
+                                  std::span<const std::string> unset) {
+  Overrides result;
+  for (const std::string& word : set) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      return Error{Errc::usage, fmt::format("--set {}: write NAME=VALUE", word)};
+    const std::string name = word.substr(0, equals);
+    if (const auto why = refuse_variable(name))
+      return Error{Errc::usage, fmt::format("--set: {}", *why)};
+    result.env[name] = {word.substr(equals + 1), {}};
+  }
+  for (const std::string& name : unset) {
+    if (const auto why = refuse_variable(name))
+      return Error{Errc::usage, fmt::format("--unset: {}", *why)};
+    if (result.env.contains(name))
+      return Error{Errc::usage, fmt::format("{} is given to --set and to --unset", name)};
+    result.unset.push_back(name);
+  }
+  return result;
+}
+
+AppliedEnvironment apply_profile(const Profile& profile, const Environment& user,
+                                 const Overrides& config, const Overrides& options) {
+  AppliedEnvironment result{user, {}};
+  const Layers layers{profile, user, config, options};
+  for (const std::string& name : names_in_question(layers)) {
+    Difference difference = decide(layers, name);
+    if (difference.after)
+      result.environment[name] = *difference.after;
+    else
+      result.environment.erase(name);
+    const bool beaten = difference.winner == Winner::user && !difference.why.empty();
+    if (difference.before != difference.after || beaten)
+      result.differences.push_back(std::move(difference));
+  }
+  return result;
+}
+
+Environment hook_variables(const Profile& profile) {
+  Environment result;
+  if (profile.backend == Backend::gloo) result["SAFELAUNCH_BACKEND"] = "gloo";
+  if (profile.process_group_timeout)
+    result["SAFELAUNCH_PG_TIMEOUT"] =
+        fmt::format("{}", std::chrono::duration<double>(*profile.process_group_timeout).count());
+  if (profile.verify == Verify::inject) result["SAFELAUNCH_VERIFY"] = "inject";
+  if (profile.timeouts.stall != Duration::zero()) result["SAFELAUNCH_STALL"] = "1";
+  if (profile.faulthandler) result["SAFELAUNCH_FAULTHANDLER"] = "1";
+  return result;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,98 @@
+#include "safelaunch/profile/chain.h"
+
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+bool holds(std::span<const std::string> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool heals(const Profile& profile, std::string_view cause) {
+  return !cause.empty() && holds(profile.heals, cause);
+}
+
+bool is_among(std::span<const Profile> profiles, std::string_view name) {
+  return std::any_of(profiles.begin(), profiles.end(),
+                     [&](const Profile& profile) { return profile.name == name; });
+}
+
+struct Candidate {
+  const Profile* profile;
+  std::string why;
+};
+
+// All that could be next, the best first. A healer of the chain comes twice; that does no harm,
+// since what struck it out once is not told again.
+std::vector<Candidate> candidates(const ChainState& state) {
+  std::vector<Candidate> result;
+  const std::string healing = fmt::format("heals {}", state.cause);
+  for (const Profile& profile : state.chain)
+    if (heals(profile, state.cause)) result.push_back({&profile, healing});
+  const auto first_outside = static_cast<std::ptrdiff_t>(result.size());
+  for (const Profile& profile : state.known)
+    if (heals(profile, state.cause) && !is_among(state.chain, profile.name))
+      result.push_back({&profile, healing});
+  std::stable_sort(
+      result.begin() + first_outside, result.end(),
+      [](const Candidate& a, const Candidate& b) { return a.profile->cost < b.profile->cost; });
+  for (const Profile& profile : state.chain) result.push_back({&profile, "next in the chain"});
+  return result;
+}
+
+// Why a profile must not be chosen, or nothing.
+std::string objection(const ChainState& state, const Profile& profile) {
+  if (!state.cause.empty() && holds(profile.worsens, state.cause))
+    return fmt::format("worsens {}", state.cause);
+  if (profile.nodes == Nodes::one && state.nodes > 1)
+    return fmt::format("works on one node only, the job has {}", state.nodes);
+  if (state.slow == SlowProfiles::refuse && profile.cost == Cost::large)
+    return "slow, and --fail-on-slow is given";
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> default_chain() {
+  return {"basic", "conservative", "no-shm", "gloo-fallback"};
+}
+
+Result<std::vector<std::string>> parse_chain(std::span<const std::string> words) {
+  std::vector<std::string> chain;
+  for (const std::string& word : words) {
+    for (std::size_t at = 0; at <= word.size();) {
+      const std::size_t comma = std::min(word.find(',', at), word.size());
+      const std::string name = word.substr(at, comma - at);
+      if (name.empty())
+        return Error{
+            Errc::usage,
+            fmt::format("'{}' is not a list of profiles: a name between the commas is empty",
+                        word)};
+      if (!holds(chain, name)) chain.push_back(name);
+      at = comma + 1;
+    }
+  }
+  return chain;
+}
+
+NextProfile next_profile(const ChainState& state) {
+  NextProfile next;
+  for (Candidate& candidate : candidates(state)) {
+    const std::string& name = candidate.profile->name;
+    if (holds(state.tried, name)) continue;
+    StruckOut struck{name, objection(state, *candidate.profile)};
+    if (struck.why.empty()) {
+      next.profile = candidate.profile;
+      next.why = std::move(candidate.why);
+      break;
+    }
+    if (std::find(next.struck_out.begin(), next.struck_out.end(), struck) == next.struck_out.end())
+      next.struck_out.push_back(std::move(struck));
+  }
+  return next;
+}
+
+}  // namespace safelaunch

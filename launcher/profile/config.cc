@@ -1,0 +1,182 @@
+#include "safelaunch/profile/config.h"
+
+#include <array>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/profile/chain.h"
+#include "safelaunch/profile/library.h"
+#include "safelaunch/profile/network.h"
+#include "safelaunch/profile/pattern.h"
+#include "safelaunch/profile/trust.h"
+#include "safelaunch/profile/yaml_reader.h"
+
+namespace safelaunch {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::array kFileKeys{"chain"sv, "env"sv, "unset"sv, "options"sv, "clusters"sv};
+constexpr std::array kClusterKeys{"name"sv, "match"sv, "chain"sv, "env"sv, "unset"sv, "options"sv};
+constexpr std::array kMatchKeys{"hostname"sv, "gpu"sv, "env"sv, "network"sv};
+
+using Refusal = std::optional<std::string> (*)(std::string_view);
+
+// Reads a word that `refuse` must accept.
+void read_checked(YamlReader& reader, std::string_view key, Refusal refuse, std::string& word) {
+  reader.read_with(key, [&](const YamlNode& node) -> std::optional<Error> {
+    const auto why = node.kind == YamlNode::Kind::scalar ? refuse(node.text)
+                                                         : std::optional<std::string>("not a word");
+    if (why) return error_at(node.place, fmt::format("{}: {}", key, *why));
+    word = node.text;
+    return std::nullopt;
+  });
+}
+
+std::optional<Error> read_env_match(const YamlNode& node, ClusterMatch& match) {
+  if (node.kind != YamlNode::Kind::map)
+    return error_at(node.place, "env must be a map of variables to patterns");
+  for (const YamlEntry& entry : node.entries) {
+    if (!is_variable_name(entry.key))
+      return error_at(entry.place, fmt::format("'{}' is not a variable name", entry.key));
+    if (const auto why = refuse_pattern(entry.value.text))
+      return error_at(entry.value.place, fmt::format("{}: {}", entry.key, *why));
+    match.env[entry.key] = entry.value.text;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> read_match(const YamlNode& node, ClusterMatch& match) {
+  YamlReader reader(node, "match", kMatchKeys);
+  read_checked(reader, "hostname", refuse_pattern, match.hostname);
+  read_checked(reader, "gpu", refuse_pattern, match.gpu);
+  read_checked(reader, "network", refuse_network, match.network);
+  reader.read_with("env", [&](const YamlNode& value) { return read_env_match(value, match); });
+  if (!reader.error() && match.empty())
+    reader.fail(node.place,
+                "match has no condition; what holds everywhere stands at the top level");
+  return reader.error();
+}
+
+std::optional<Error> read_chain(const YamlNode& node, Rules& rules) {
+  YamlNode one;
+  one.items = {node};
+  const YamlNode& list = node.kind == YamlNode::Kind::list ? node : one;
+  std::vector<std::string> words;
+  for (const YamlNode& item : list.items) {
+    if (item.kind != YamlNode::Kind::scalar)
+      return error_at(item.place, "chain must be a list of profiles");
+    words.push_back(item.text);
+  }
+  const Result<std::vector<std::string>> chain = parse_chain(words);
+  if (chain.has_error() || chain->empty())
+    return error_at(node.place, "chain must name at least one profile, and none without a name");
+  rules.chain = *chain;
+  rules.chain_place = node.place;
+  return std::nullopt;
+}
+
+std::optional<Error> read_options(const YamlNode& node, Settings& options) {
+  const Result<Settings> settings = read_settings(node, OptionScope::config);
+  if (settings.has_error()) return settings.error();
+  options = *settings;
+  return std::nullopt;
+}
+
+void read_rules(YamlReader& reader, Rules& rules) {
+  Overrides& variables = rules.variables;
+  reader.read_with("chain", [&](const YamlNode& node) { return read_chain(node, rules); });
+  reader.read_with(
+      "env", [&](const YamlNode& node) { return read_env(node, variables.env, variables.unset); });
+  reader.read_with("unset", [&](const YamlNode& node) {
+    return read_unset(node, variables.env, variables.unset);
+  });
+  reader.read_with("options",
+                   [&](const YamlNode& node) { return read_options(node, rules.options); });
+}
+
+std::optional<Error> read_cluster(const YamlNode& node, std::vector<ClusterRule>& clusters) {
+  ClusterRule rule;
+  rule.place = node.place;
+  YamlReader reader(node, "a cluster rule", kClusterKeys);
+  reader.read("name", rule.name);
+  if (rule.name.empty()) reader.fail(node.place, "a cluster rule needs a name");
+  for (const ClusterRule& other : clusters)
+    if (other.name == rule.name)
+      reader.fail(node.place, fmt::format("there is a cluster rule '{}' already, in line {}",
+                                          rule.name, other.place.line));
+  reader.read_with("match", [&](const YamlNode& value) { return read_match(value, rule.match); });
+  read_rules(reader, rule.rules);
+  if (reader.error()) return reader.error();
+  clusters.push_back(std::move(rule));
+  return std::nullopt;
+}
+
+std::optional<Error> read_clusters(const YamlNode& node, std::vector<ClusterRule>& clusters) {
+  if (node.kind != YamlNode::Kind::list)
+    return error_at(node.place, "clusters must be a list of rules, each with '- name: …'");
+  for (const YamlNode& item : node.items)
+    if (auto error = read_cluster(item, clusters)) return error;
+  return std::nullopt;
+}
+
+// The config at a path; none where there is no file.
+Result<std::optional<Config>> read_if_there(const std::string& path) {
+  const Result<std::optional<std::string>> text = read_trusted_file(path);
+  if (text.has_error()) return text.error();
+  if (!*text) return std::optional<Config>();
+  Result<Config> config = read_config(**text, path);
+  if (config.has_error()) return config.error();
+  return std::optional(std::move(*config));
+}
+
+Result<FoundConfig> read_given(std::string_view path, std::string_view given_by) {
+  Result<std::optional<Config>> config = read_if_there(std::string(path));
+  if (config.has_error()) return config.error();
+  if (*config) return FoundConfig{std::move(**config), {}};
+  return Error{Errc::bad_config, fmt::format("{}: there is no such file ({})", path, given_by)};
+}
+
+constexpr const char* kFileName = "safelaunch.yaml";
+
+}  // namespace
+
+Result<Config> read_config(std::string_view text, const std::string& file) {
+  const Result<YamlNode> root = parse_yaml(text, file);
+  if (root.has_error()) return root.error();
+  Config config;
+  config.origin = file;
+  if (root->kind == YamlNode::Kind::null) return config;
+  YamlReader reader(*root, "a config file", kFileKeys);
+  read_rules(reader, config.everywhere);
+  reader.read_with("clusters",
+                   [&](const YamlNode& node) { return read_clusters(node, config.clusters); });
+  if (reader.error()) return *reader.error();
+  return config;
+}
+
+Result<FoundConfig> find_config(std::string_view given, const Environment& environment) {
+  if (!given.empty()) return read_given(given, "--config");
+  const std::string_view named = value_or(environment, "SAFELAUNCH_CONFIG");
+  if (!named.empty()) return read_given(named, "SAFELAUNCH_CONFIG");
+
+  FoundConfig found;
+  std::vector<std::string> places;
+  if (const auto here = read_trusted_file(kFileName); here.has_error())
+    found.warnings.push_back(here.error().message + "; passed over");
+  else
+    places.emplace_back(kFileName);
+  if (const std::string user = user_config_folder(environment); !user.empty())
+    places.push_back(fmt::format("{}/{}", user, kFileName));
+  places.push_back(fmt::format("/etc/safelaunch/{}", kFileName));
+
+  for (const std::string& place : places) {
+    Result<std::optional<Config>> config = read_if_there(place);
+    if (config.has_error()) return config.error();
+    if (!*config) continue;
+    found.config = std::move(**config);
+    break;
+  }
+  return found;
+}
+
+}  // namespace safelaunch

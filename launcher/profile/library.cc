@@ -1,0 +1,174 @@
+#include "safelaunch/profile/library.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/nearest.h"
+#include "safelaunch/profile/builtin.h"
+#include "safelaunch/profile/trust.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::string_view kSuffix = ".yaml";
+
+bool is_file_word(std::string_view word) {
+  return word.find('/') != std::string_view::npos || word.ends_with(kSuffix) ||
+         word.ends_with(".yml");
+}
+
+std::string name_of_file(std::string_view path) {
+  return std::filesystem::path(path).stem().string();
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> result;
+  std::error_code ignored;  // a folder that is not there or not readable holds no profiles
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (entry.path().extension() == kSuffix) result.push_back(entry.path().stem().string());
+  return result;
+}
+
+Result<ProfileText> read_file(const std::string& path) {
+  Result<std::optional<std::string>> text = read_trusted_file(path);
+  if (text.has_error()) return text.error();
+  if (!*text)
+    return Error{Errc::bad_config, fmt::format("{}: there is no such profile file", path)};
+  return ProfileText{name_of_file(path), path, std::move(**text)};
+}
+
+}  // namespace
+
+std::string user_config_folder(const Environment& environment) {
+  const std::string_view xdg = value_or(environment, "XDG_CONFIG_HOME");
+  if (!xdg.empty()) return fmt::format("{}/safelaunch", xdg);
+  const std::string_view home = value_or(environment, "HOME");
+  return home.empty() ? std::string() : fmt::format("{}/.config/safelaunch", home);
+}
+
+std::vector<SearchFolder> profile_search_path(const Environment& environment) {
+  std::vector<SearchFolder> result;
+  std::string_view given = value_or(environment, "SAFELAUNCH_PROFILE_PATH");
+  while (!given.empty()) {
+    const std::size_t colon = std::min(given.find(':'), given.size());
+    if (colon != 0) result.push_back({std::string(given.substr(0, colon))});
+    given.remove_prefix(std::min(colon + 1, given.size()));
+  }
+  result.push_back({"profiles", SearchFolder::Untrusted::pass_over});
+  const std::string user = user_config_folder(environment);
+  if (!user.empty()) result.push_back({user + "/profiles"});
+  result.push_back({"/etc/safelaunch/profiles"});
+  return result;
+}
+
+ProfileLibrary::ProfileLibrary(std::vector<SearchFolder> folders,
+                               std::span<const EmbeddedFile> built_in)
+    : folders_(std::move(folders)), built_in_(built_in) {}
+
+ProfileLibrary ProfileLibrary::standard(const Environment& environment) {
+  return {profile_search_path(environment), builtin_profiles()};
+}
+
+Result<std::optional<ProfileText>> ProfileLibrary::find_in(const SearchFolder& folder,
+                                                           std::string_view name) {
+  const std::string path = fmt::format("{}/{}{}", folder.path, name, kSuffix);
+  const bool pass_over = folder.untrusted == SearchFolder::Untrusted::pass_over;
+  Result<std::optional<std::string>> text = read_trusted_file(path);
+  if (text.has_error() && !pass_over) return text.error();
+  if (text.has_error()) {
+    warn(text.error().message + "; passed over");
+    return std::optional<ProfileText>();
+  }
+  if (!*text) return std::optional<ProfileText>();
+  const auto why = pass_over ? distrust_folder(folder.path) : std::nullopt;
+  if (why) {
+    warn(fmt::format("{}: refused, since of its folder: {}; passed over", path, *why));
+    return std::optional<ProfileText>();
+  }
+  return std::optional(ProfileText{std::string(name), path, std::move(**text)});
+}
+
+Result<ProfileText> ProfileLibrary::find(std::string_view name) {
+  if (is_file_word(name)) return read_file(std::string(name));
+  if (!is_profile_name(name)) return unknown(name);
+  for (const SearchFolder& folder : folders_) {
+    Result<std::optional<ProfileText>> text = find_in(folder, name);
+    if (text.has_error()) return text.error();
+    if (*text) return std::move(**text);
+  }
+  for (const EmbeddedFile& file : built_in_)
+    if (name_of_file(file.path) == name)
+      return ProfileText{std::string(name), fmt::format("{} (built in)", file.path),
+                         std::string(file.text)};
+  return unknown(name);
+}
+
+Error ProfileLibrary::unknown(std::string_view name) const {
+  const std::vector<std::string> known = names();
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const std::string hint = did_you_mean(name, words);
+  return Error{
+      Errc::bad_config,
+      fmt::format("there is no profile '{}'{}", name,
+                  hint.empty() ? "; `safelaunch profiles list` shows those there are" : hint)};
+}
+
+void ProfileLibrary::warn(std::string warning) {
+  if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end())
+    warnings_.push_back(std::move(warning));
+}
+
+Result<Profile> ProfileLibrary::load(std::string_view name_or_file) {
+  const Result<ProfileText> text = find(name_or_file);
+  if (text.has_error()) return text.error();
+  Result<Profile> profile =
+      read_profile(*text, [this](std::string_view parent) { return find(parent); });
+  if (profile.has_error() || is_file_word(name_or_file) || profile->name == text->name)
+    return profile;
+  return Error{Errc::bad_config,
+               fmt::format("{}: the profile calls itself '{}'; rename the file or the profile",
+                           text->origin, profile->name)};
+}
+
+Result<std::vector<Profile>> ProfileLibrary::load_chain(std::span<const std::string> chain,
+                                                        std::string_view origin) {
+  std::vector<Profile> result;
+  for (const std::string& word : chain) {
+    Result<Profile> profile = load(word);
+    if (profile.has_error() && !origin.empty())
+      return Error{profile.error().code, fmt::format("{}: {}", origin, profile.error().message)};
+    if (profile.has_error()) return profile.error();
+    result.push_back(std::move(*profile));
+  }
+  return result;
+}
+
+std::vector<Profile> ProfileLibrary::load_all() {
+  std::vector<Profile> result;
+  for (const std::string& name : names()) {
+    Result<Profile> profile = load(name);
+    if (profile.has_error())
+      warn(profile.error().message + "; passed over");
+    else
+      result.push_back(std::move(*profile));
+  }
+  return result;
+}
+
+std::vector<std::string> ProfileLibrary::names() const {
+  std::set<std::string> result;
+  for (const SearchFolder& folder : folders_)
+    for (std::string& name : names_in(folder.path))
+      if (is_profile_name(name)) result.insert(std::move(name));
+  for (const EmbeddedFile& file : built_in_) result.insert(name_of_file(file.path));
+  return {result.begin(), result.end()};
+}
+
+std::vector<std::string> ProfileLibrary::take_warnings() {
+  return std::exchange(warnings_, {});
+}
+
+}  // namespace safelaunch

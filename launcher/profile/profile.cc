@@ -1,0 +1,294 @@
+#include "safelaunch/profile/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/profile/yaml_reader.h"
+
+namespace safelaunch {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::array kKeys{"name"sv,
+                           "description"sv,
+                           "extends"sv,
+                           "heals"sv,
+                           "worsens"sv,
+                           "cost"sv,
+                           "nodes"sv,
+                           "env"sv,
+                           "unset"sv,
+                           "force"sv,
+                           "backend"sv,
+                           "verify"sv,
+                           "args"sv,
+                           "timeouts"sv,
+                           "on_stall"sv,
+                           "processes"sv,
+                           "python"sv,
+                           "options"sv,
+                           "process_group_timeout"sv};
+constexpr std::array kTimeoutKeys{"init"sv, "collective"sv, "quiet"sv, "work"sv, "stall"sv};
+constexpr std::array kArgumentKeys{"append"sv, "replace"sv};
+constexpr std::array kPythonKeys{"faulthandler"sv};
+
+constexpr std::array kCosts{Choice<Cost>{"none", Cost::none}, Choice<Cost>{"small", Cost::small},
+                            Choice<Cost>{"medium", Cost::medium},
+                            Choice<Cost>{"large", Cost::large}};
+constexpr std::array kBackends{Choice<Backend>{"keep", Backend::keep},
+                               Choice<Backend>{"gloo", Backend::gloo}};
+constexpr std::array kVerifies{Choice<Verify>{"observe", Verify::observe},
+                               Choice<Verify>{"inject", Verify::inject}};
+constexpr std::array kOnStalls{Choice<OnStall>{"report", OnStall::report},
+                               Choice<OnStall>{"kill", OnStall::kill}};
+constexpr std::array kNodes{Choice<Nodes>{"any", Nodes::any}, Choice<Nodes>{"one", Nodes::one}};
+
+template <class T, std::size_t N>
+std::string_view word_for(const std::array<Choice<T>, N>& choices, T value) {
+  for (const Choice<T>& choice : choices)
+    if (choice.value == value) return choice.word;
+  return {};
+}
+
+bool is_kebab(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
+
+void read_causes(YamlReader& reader, const YamlNode& root, std::string_view key,
+                 std::vector<std::string>& causes) {
+  reader.read(key, causes);
+  for (const std::string& cause : causes)
+    if (!is_kebab(cause) && root.find(key) != nullptr)
+      reader.fail(
+          root.find(key)->place,
+          fmt::format("{}: '{}' is not a cause's id (small letters, digits and -)", key, cause));
+}
+
+std::optional<Error> read_timeouts(const YamlNode& node, Timeouts& timeouts) {
+  YamlReader reader(node, "timeouts", kTimeoutKeys);
+  reader.read("init", timeouts.init);
+  reader.read("collective", timeouts.collective);
+  reader.read("quiet", timeouts.quiet);
+  reader.read("work", timeouts.work);
+  reader.read("stall", timeouts.stall);
+  return reader.error();
+}
+
+std::optional<Error> read_replacements(const YamlNode& node, ArgumentChanges& args) {
+  if (node.kind != YamlNode::Kind::map)
+    return error_at(node.place, "replace must be a map of options to their new values");
+  for (const YamlEntry& entry : node.entries) {
+    if (entry.key.front() != '-')
+      return error_at(
+          entry.place,
+          fmt::format("'{}' is not an option of a script: it begins with no '-'", entry.key));
+    if (entry.value.kind == YamlNode::Kind::null)
+      args.replace[entry.key] = std::nullopt;
+    else if (entry.value.kind == YamlNode::Kind::scalar)
+      args.replace[entry.key] = entry.value.text;
+    else
+      return error_at(entry.value.place, fmt::format("{} must be one value", entry.key));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> read_args(const YamlNode& node, ArgumentChanges& args) {
+  YamlReader reader(node, "args", kArgumentKeys);
+  reader.read("append", args.append);
+  reader.read_with("replace",
+                   [&](const YamlNode& value) { return read_replacements(value, args); });
+  return reader.error();
+}
+
+std::optional<Error> read_python(const YamlNode& node, bool& faulthandler) {
+  YamlReader reader(node, "python", kPythonKeys);
+  reader.read("faulthandler", faulthandler);
+  return reader.error();
+}
+
+std::optional<Error> read_group_timeout(const YamlNode& node, std::optional<Duration>& timeout) {
+  timeout.reset();
+  if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return std::nullopt;
+  const Result<Duration> parsed = parse_duration(node.text);
+  if (node.kind != YamlNode::Kind::scalar || parsed.has_error() || *parsed == Duration::zero())
+    return error_at(
+        node.place,
+        fmt::format("process_group_timeout: '{}' is neither keep nor a duration such as 30min",
+                    node.text));
+  timeout = *parsed;
+  return std::nullopt;
+}
+
+std::optional<Error> read_processes(const YamlNode& node, std::optional<int>& processes) {
+  constexpr int kMost = 4096;
+  processes.reset();
+  if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return std::nullopt;
+  int number = 0;
+  const char* end = node.text.data() + node.text.size();
+  const auto read = std::from_chars(node.text.data(), end, number);
+  if (read.ec != std::errc{} || read.ptr != end || number < 1 || number > kMost)
+    return error_at(
+        node.place,
+        fmt::format("processes: '{}' is neither keep nor a number from 1 to {}", node.text, kMost));
+  processes = number;
+  return std::nullopt;
+}
+
+std::optional<Error> read_options(const YamlNode& node, Settings& options) {
+  const Result<Settings> settings = read_settings(node, OptionScope::profile);
+  if (settings.has_error()) return settings.error();
+  options = overlay(std::move(options), *settings);
+  return std::nullopt;
+}
+
+std::optional<Error> read_force(const YamlNode& node, Profile& profile) {
+  profile.force.clear();
+  profile.force_all = node.kind == YamlNode::Kind::scalar && node.text == "true";
+  if (profile.force_all || (node.kind == YamlNode::Kind::scalar && node.text == "false"))
+    return std::nullopt;
+  if (node.kind != YamlNode::Kind::list)
+    return error_at(node.place, "force must be true, false or a list of variables");
+  for (const YamlNode& item : node.items) {
+    const auto& unset = profile.unset;
+    const bool known = profile.env.contains(item.text) ||
+                       std::find(unset.begin(), unset.end(), item.text) != unset.end();
+    if (!known)
+      return error_at(item.place,
+                      fmt::format("force: the profile neither sets nor unsets '{}'", item.text));
+    profile.force.push_back(item.text);
+  }
+  return std::nullopt;
+}
+
+void read_identity(YamlReader& reader, const YamlNode& root, Profile& profile) {
+  reader.read("name", profile.name);
+  if (!is_profile_name(profile.name) && root.find("name") != nullptr)
+    reader.fail(
+        root.find("name")->place,
+        fmt::format("'{}' cannot be a profile's name (letters, digits, - and _)", profile.name));
+  reader.read("description", profile.description);
+  read_causes(reader, root, "heals", profile.heals);
+  read_causes(reader, root, "worsens", profile.worsens);
+  reader.read<Cost>("cost", profile.cost, kCosts);
+  reader.read<Nodes>("nodes", profile.nodes, kNodes);
+}
+
+void read_variables(YamlReader& reader, Profile& profile) {
+  reader.read_with(
+      "env", [&](const YamlNode& node) { return read_env(node, profile.env, profile.unset); });
+  reader.read_with(
+      "unset", [&](const YamlNode& node) { return read_unset(node, profile.env, profile.unset); });
+  reader.read_with("force", [&](const YamlNode& node) { return read_force(node, profile); });
+}
+
+void read_behaviour(YamlReader& reader, Profile& profile) {
+  reader.read<Backend>("backend", profile.backend, kBackends);
+  reader.read<Verify>("verify", profile.verify, kVerifies);
+  reader.read<OnStall>("on_stall", profile.on_stall, kOnStalls);
+  reader.read_with("process_group_timeout", [&](const YamlNode& node) {
+    return read_group_timeout(node, profile.process_group_timeout);
+  });
+  reader.read_with("timeouts",
+                   [&](const YamlNode& node) { return read_timeouts(node, profile.timeouts); });
+  reader.read_with("processes",
+                   [&](const YamlNode& node) { return read_processes(node, profile.processes); });
+  reader.read_with("args", [&](const YamlNode& node) { return read_args(node, profile.args); });
+  reader.read_with("python",
+                   [&](const YamlNode& node) { return read_python(node, profile.faulthandler); });
+  reader.read_with("options",
+                   [&](const YamlNode& node) { return read_options(node, profile.options); });
+}
+
+// A profile over what it inherits.
+Result<Profile> read_over(Profile profile, const YamlNode& root) {
+  YamlReader reader(root, "a profile", kKeys);
+  read_identity(reader, root, profile);
+  read_variables(reader, profile);
+  read_behaviour(reader, profile);
+  if (reader.error()) return *reader.error();
+  return profile;
+}
+
+Error in_a_circle(const Place& place, const std::vector<std::string>& names,
+                  const std::string& name) {
+  std::string circle;
+  for (const std::string& each : names) circle += each + " → ";
+  return error_at(place, fmt::format("extends goes in a circle: {}{}", circle, name));
+}
+
+Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& find,
+                                  std::vector<std::string> children);
+
+// What a profile begins with: the defaults, or the profile that it extends.
+Result<Profile> inherited(const YamlNode& root, const ProfileSource& find,
+                          const std::vector<std::string>& children) {
+  const YamlNode* extends = root.find("extends");
+  if (extends == nullptr) return Profile{};
+  if (extends->kind != YamlNode::Kind::scalar)
+    return error_at(extends->place, "extends must be the name of one profile");
+  if (std::find(children.begin(), children.end(), extends->text) != children.end())
+    return in_a_circle(extends->place, children, extends->text);
+  const Result<ProfileText> parent = find(extends->text);
+  if (parent.has_error()) return error_at(extends->place, "extends: " + parent.error().message);
+  Result<Profile> profile = read_with_parents(*parent, find, children);
+  if (profile.has_error()) return profile.error();
+  profile->extends = extends->text;
+  profile->heals.clear();
+  return profile;
+}
+
+Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& find,
+                                  std::vector<std::string> children) {
+  const Result<YamlNode> root = parse_yaml(text.text, text.origin);
+  if (root.has_error()) return root.error();
+  children.push_back(text.name);
+  Result<Profile> profile = inherited(*root, find, children);
+  if (profile.has_error()) return profile.error();
+  profile->name = text.name;
+  profile->description.clear();
+  profile->origin = text.origin;
+  return read_over(std::move(*profile), *root);
+}
+
+}  // namespace
+
+std::string_view name(Cost cost) {
+  return word_for(kCosts, cost);
+}
+std::string_view name(Backend backend) {
+  return word_for(kBackends, backend);
+}
+std::string_view name(Verify verify) {
+  return word_for(kVerifies, verify);
+}
+std::string_view name(OnStall on_stall) {
+  return word_for(kOnStalls, on_stall);
+}
+std::string_view name(Nodes nodes) {
+  return word_for(kNodes, nodes);
+}
+
+bool Profile::forces(std::string_view variable) const {
+  return force_all || std::find(force.begin(), force.end(), variable) != force.end();
+}
+
+bool is_profile_name(std::string_view word) {
+  return !word.empty() && word.front() != '.' && word.front() != '-' &&
+         std::all_of(word.begin(), word.end(), is_name_character);
+}
+
+Result<Profile> read_profile(const ProfileText& text, const ProfileSource& find) {
+  return read_with_parents(text, find, {});
+}
+
+}  // namespace safelaunch

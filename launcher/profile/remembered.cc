@@ -1,0 +1,112 @@
+#include "safelaunch/profile/remembered.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace safelaunch {
+namespace {
+
+using nlohmann::json;
+
+// More hosts than one home directory sees in a week; the oldest go first.
+constexpr std::size_t kMostSuccesses = 256;
+
+json to_json(const Success& success) {
+  const HostKey& key = success.key;
+  return {{"host", key.hostname},
+          {"gpus", key.gpus},
+          {"driver", key.driver},
+          {"nccl", key.nccl},
+          {"python", key.python},
+          {"profile", success.profile},
+          {"time", success.when.time_since_epoch().count()}};
+}
+
+std::optional<std::string> text_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+std::optional<std::vector<std::string>> texts_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return std::nullopt;
+  std::vector<std::string> result;
+  for (const json& item : *found) {
+    if (!item.is_string()) return std::nullopt;
+    result.push_back(item.get<std::string>());
+  }
+  return result;
+}
+
+std::optional<WallTime> time_of(const json& object) {
+  const auto found = object.find("time");
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return WallTime(std::chrono::seconds(found->get<std::int64_t>()));
+}
+
+std::optional<Success> success_of(const json& object) {
+  if (!object.is_object()) return std::nullopt;
+  const auto host = text_of(object, "host");
+  const auto gpus = texts_of(object, "gpus");
+  const auto driver = text_of(object, "driver");
+  const auto nccl = text_of(object, "nccl");
+  const auto python = text_of(object, "python");
+  const auto profile = text_of(object, "profile");
+  const auto when = time_of(object);
+  if (!host || !gpus || !driver || !nccl || !python || !profile || !when) return std::nullopt;
+  return Success{{*host, *gpus, *driver, *nccl, *python}, *profile, *when};
+}
+
+// A time in the future is a clock that was wrong, so it proves nothing.
+bool is_fresh(WallTime when, WallTime now) {
+  return when <= now && when > now - kMemoryLasts;
+}
+
+}  // namespace
+
+std::optional<std::string> recall(const Memory& memory, const HostKey& key, WallTime now) {
+  const auto found = std::find_if(memory.rbegin(), memory.rend(), [&](const Success& success) {
+    return success.key == key && is_fresh(success.when, now);
+  });
+  if (found == memory.rend()) return std::nullopt;
+  return found->profile;
+}
+
+Memory forget(Memory memory, const HostKey& key) {
+  std::erase_if(memory, [&](const Success& success) { return success.key == key; });
+  return memory;
+}
+
+Memory remember(Memory memory, Success success) {
+  std::erase_if(memory, [&](const Success& old) {
+    return old.key == success.key || !is_fresh(old.when, success.when);
+  });
+  memory.push_back(std::move(success));
+  if (memory.size() > kMostSuccesses) memory.erase(memory.begin());
+  return memory;
+}
+
+std::string format_memory(const Memory& memory) {
+  json worked = json::array();
+  for (const Success& success : memory) worked.push_back(to_json(success));
+  const json file = {{"version", 1}, {"worked", std::move(worked)}};
+  // A host name that is no UTF-8 must not end a run that has just succeeded.
+  return file.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::optional<Memory> parse_memory(std::string_view text) {
+  const json file = json::parse(text, nullptr, false);
+  if (!file.is_object() || file.value("version", json()) != 1) return std::nullopt;
+  const auto worked = file.find("worked");
+  if (worked == file.end() || !worked->is_array()) return std::nullopt;
+  Memory memory;
+  for (const json& item : *worked) {
+    std::optional<Success> success = success_of(item);
+    if (!success) return std::nullopt;
+    memory.push_back(std::move(*success));
+  }
+  return memory;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,177 @@
+#include "safelaunch/profile/render.h"
+
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/redact.h"
+#include "safelaunch/profile/variables.h"
+
+namespace safelaunch {
+namespace {
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string result;
+  for (const std::string& word : words) {
+    if (!result.empty()) result += between;
+    result += word;
+  }
+  return result;
+}
+
+// YAML's double quotes mean what JSON's do, for every text that parse_yaml lets through.
+std::string yaml_quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"': result += "\\\""; break;
+      case '\\': result += "\\\\"; break;
+      case '\n': result += "\\n"; break;
+      case '\r': result += "\\r"; break;
+      case '\t': result += "\\t"; break;
+      default: result += c;
+    }
+  }
+  return result + '"';
+}
+
+std::string yaml_list(const std::vector<std::string>& words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(yaml_quoted(word));
+  return "[" + joined(quoted, ", ") + "]";
+}
+
+std::string show_identity(const Profile& profile) {
+  std::string text =
+      fmt::format("# {}{}\n", profile.origin,
+                  profile.extends.empty() ? "" : ", with what it inherits from " + profile.extends);
+  text += fmt::format("name: {}\n", profile.name);
+  text += fmt::format("description: {}\n", yaml_quoted(profile.description));
+  text += fmt::format("heals: {}\n", yaml_list(profile.heals));
+  text += fmt::format("worsens: {}\n", yaml_list(profile.worsens));
+  text += fmt::format("cost: {}\n", name(profile.cost));
+  text += fmt::format("nodes: {}\n", name(profile.nodes));
+  return text;
+}
+
+std::string show_variables(const Profile& profile) {
+  std::string text = profile.env.empty() ? "env: {}\n" : "env:\n";
+  for (const auto& [variable, setting] : profile.env)
+    text += fmt::format("  {}: {}\n", variable, yaml_quoted(setting.value));
+  text += fmt::format("unset: {}\n", yaml_list(profile.unset));
+  text += fmt::format("force: {}\n", profile.force_all ? "true" : yaml_list(profile.force));
+  return text;
+}
+
+std::string show_timeouts(const Profile& profile) {
+  const Timeouts& t = profile.timeouts;
+  return fmt::format(
+      "process_group_timeout: {}\n"
+      "timeouts: {{init: {}, collective: {}, quiet: {}, work: {}, stall: {}}}\n"
+      "on_stall: {}\n",
+      profile.process_group_timeout ? format_duration(*profile.process_group_timeout) : "keep",
+      format_duration(t.init), format_duration(t.collective), format_duration(t.quiet),
+      format_duration(t.work), format_duration(t.stall), name(profile.on_stall));
+}
+
+std::string show_arguments(const ArgumentChanges& args) {
+  std::string text = fmt::format("args:\n  append: {}\n", yaml_list(args.append));
+  text += args.replace.empty() ? "  replace: {}\n" : "  replace:\n";
+  for (const auto& [option, value] : args.replace)
+    text += fmt::format("    {}: {}\n", yaml_quoted(option), value ? yaml_quoted(*value) : "~");
+  return text;
+}
+
+std::string show_options(const Settings& options) {
+  std::string text = options.empty() ? "options: {}\n" : "options:\n";
+  for (const auto& [option, setting] : options)
+    text += fmt::format("  {}: {}\n", option, yaml_quoted(setting.value));
+  return text;
+}
+
+std::string shown(const std::string& name, const std::string& value) {
+  return is_secret_name(name) ? std::string(kRedacted) : redact_text(value);
+}
+
+std::string change(const Difference& difference) {
+  const auto& [name, before, after, winner, why] = difference;
+  if (before == after)
+    return before ? fmt::format("= {}={}", name, shown(name, *before)) : fmt::format("= {}", name);
+  if (!after) return fmt::format("- {}={}", name, shown(name, *before));
+  if (!before) return fmt::format("+ {}={}", name, shown(name, *after));
+  return fmt::format("~ {}={} (was {})", name, shown(name, *after), shown(name, *before));
+}
+
+// What `profiles env` cannot put into a shell.
+std::string only_by_a_run(const Profile& profile) {
+  std::vector<std::string> parts;
+  if (profile.backend == Backend::gloo) parts.emplace_back("backend: gloo");
+  if (profile.processes) parts.push_back(fmt::format("processes: {}", *profile.processes));
+  if (profile.process_group_timeout) parts.emplace_back("process_group_timeout");
+  if (profile.verify == Verify::inject) parts.emplace_back("verify: inject");
+  if (profile.args != ArgumentChanges{}) parts.emplace_back("args");
+  if (parts.empty()) return {};
+  return fmt::format("# only a run can do this ({}): safelaunch --profile {} COMMAND\n",
+                     joined(parts, ", "), profile.name);
+}
+
+}  // namespace
+
+std::string render_profile_list(std::span<const Profile> profiles) {
+  std::size_t width = 0;
+  for (const Profile& profile : profiles) width = std::max(width, profile.name.size());
+  std::string text;
+  for (const Profile& profile : profiles) {
+    const bool slow = profile.cost == Cost::large;
+    text += fmt::format("{:<{}}  {:<13} {}\n", profile.name, width,
+                        slow ? "large (slow)" : name(profile.cost), profile.description);
+    if (!profile.heals.empty())
+      text += fmt::format("{:<{}}  {:<13} heals {}\n", "", width, "", joined(profile.heals, ", "));
+  }
+  return text;
+}
+
+std::string render_profile(const Profile& profile) {
+  std::string text = show_identity(profile) + show_variables(profile);
+  text += fmt::format("backend: {}\nverify: {}\n", name(profile.backend), name(profile.verify));
+  text += show_timeouts(profile);
+  text += fmt::format("processes: {}\n",
+                      profile.processes ? fmt::format("{}", *profile.processes) : "keep");
+  text += show_arguments(profile.args);
+  text += fmt::format("python: {{faulthandler: {}}}\n", profile.faulthandler);
+  return text + show_options(profile.options);
+}
+
+std::string render_check(const Profile& profile) {
+  std::string text = fmt::format("{}: the profile '{}' is good\n", profile.origin, profile.name);
+  for (const std::string& warning : warnings_for(profile.env))
+    text += fmt::format("warning: {}\n", warning);
+  return text;
+}
+
+std::string render_exports(const Profile& profile) {
+  std::string text = only_by_a_run(profile);
+  for (const auto& [name, setting] : profile.env)
+    text += fmt::format("export {}={}\n", name, shell_quoted(setting.value));
+  for (const std::string& name : profile.unset) text += fmt::format("unset {}\n", name);
+  return text;
+}
+
+std::string render_differences(std::span<const Difference> differences) {
+  std::string text;
+  for (const Difference& difference : differences)
+    text += fmt::format("{}  # {}\n", change(difference), difference.why);
+  return text;
+}
+
+std::string shell_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      result += "'\\''";
+    else
+      result += c;
+  }
+  return result + '\'';
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,103 @@
+#include "safelaunch/profile/trust.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr unsigned kGroupWrites = 0020;
+constexpr unsigned kOthersWrite = 0002;
+
+const char* name(FileFacts::Type type) {
+  switch (type) {
+    case FileFacts::Type::regular: return "a regular file";
+    case FileFacts::Type::directory: return "a directory";
+    case FileFacts::Type::fifo: return "a FIFO";
+    case FileFacts::Type::socket: return "a socket";
+    case FileFacts::Type::device: return "a device";
+  }
+  return "unknown";
+}
+
+FileFacts::Type type_of(mode_t mode) {
+  if (S_ISREG(mode)) return FileFacts::Type::regular;
+  if (S_ISDIR(mode)) return FileFacts::Type::directory;
+  if (S_ISFIFO(mode)) return FileFacts::Type::fifo;
+  if (S_ISSOCK(mode)) return FileFacts::Type::socket;
+  return FileFacts::Type::device;
+}
+
+FileFacts facts_of(const struct stat& status) {
+  return {type_of(status.st_mode), status.st_uid, status.st_mode & 07777U};
+}
+
+Error cannot_read(const std::string& path, int error) {
+  if (error == ELOOP)
+    return Error{Errc::bad_config,
+                 fmt::format("{}: refused: it is a symbolic link; name the file that it points to "
+                             "(`readlink -f {}`), or put a copy there",
+                             path, path)};
+  return Error{Errc::bad_config, fmt::format("{}: cannot be read: {}", path, strerror(error))};
+}
+
+Error refused(const std::string& path, const std::string& why) {
+  return Error{Errc::bad_config, fmt::format("{}: refused: {}", path, why)};
+}
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t most) {
+  std::string text;
+  while (text.size() <= most) {
+    char block[16384];
+    const ssize_t got = ::read(fd, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return cannot_read(path, errno);
+    if (got == 0) return text;
+    text.append(block, static_cast<std::size_t>(got));
+  }
+  return refused(path, fmt::format("it has more than {} bytes", most));
+}
+
+}  // namespace
+
+std::optional<std::string> distrust(const FileFacts& facts, FileFacts::Type wanted, unsigned user,
+                                    const std::string& path) {
+  if (facts.type != wanted) return fmt::format("it is {}, not {}", name(facts.type), name(wanted));
+  if (facts.owner != user && facts.owner != 0)
+    return fmt::format(
+        "it belongs to uid {}, who could change what the job runs; make a copy of your own",
+        facts.owner);
+  if ((facts.mode & (kGroupWrites | kOthersWrite)) == 0) return std::nullopt;
+  return fmt::format(
+      "{} can write to it (mode {:04o}) and so change what the job runs; run `chmod go-w {}`",
+      (facts.mode & kOthersWrite) != 0 ? "everybody" : "its group", facts.mode, path);
+}
+
+Result<std::optional<std::string>> read_trusted_file(const std::string& path, std::size_t most) {
+  const UniqueFd file(
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();
+  if (!file) return cannot_read(path, errno);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return cannot_read(path, errno);
+  const auto why = distrust(facts_of(status), FileFacts::Type::regular, ::geteuid(), path);
+  if (why) return refused(path, *why);
+  Result<std::string> text = read_all(file.get(), path, most);
+  if (text.has_error()) return text.error();
+  return std::optional<std::string>(std::move(*text));
+}
+
+std::optional<std::string> distrust_folder(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return distrust(facts_of(status), FileFacts::Type::directory, ::geteuid(), path);
+}
+
+}  // namespace safelaunch

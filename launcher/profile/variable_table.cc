@@ -1,0 +1,206 @@
+// The truth about environment variables. Each row was read in the sources of its reader: NCCL 2.3
+// to 2.32, PyTorch 2.2 to 2.15, DeepSpeed 0.19, accelerate 1.15, JAX 0.11.
+#include "safelaunch/profile/variables.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr auto kRead = Standing::read;
+constexpr auto kInert = Standing::inert;
+constexpr auto kDeprecated = Standing::deprecated;
+constexpr auto kGone = Standing::gone;
+
+constexpr Variable kVariables[] = {
+    // What nobody reads, though many scripts set it.
+    {"NCCL_TIMEOUT", "nobody", "", "", kInert,
+     "no NCCL, torch, DeepSpeed, accelerate or JAX has a read of it; the timeout of a process "
+     "group can only be given in code",
+     "process_group_timeout in a profile; DEEPSPEED_TIMEOUT for DeepSpeed, --ddp_timeout for HF "
+     "Trainer"},
+    {"ACCELERATE_USE_GLOO", "nobody", "", "", kInert,
+     "accelerate takes nccl wherever it finds CUDA", "the profile gloo-fallback (backend: gloo)"},
+    {"TORCH_DISTRIBUTED_BACKEND", "nobody", "", "", kInert,
+     "the backend is an argument of init_process_group",
+     "the profile gloo-fallback (backend: gloo)"},
+    {"NCCL_SOCKET_TIMEOUT", "nobody", "", "", kInert, "NCCL's sockets have no timeout",
+     "NCCL_SOCKET_RETRY_CNT and NCCL_SOCKET_RETRY_SLEEP_MSEC (NCCL 2.24) for connecting"},
+    {"NCCL_NET_RETRY_COUNT", "nobody", "", "", kInert, "no NCCL has a read of it",
+     "NCCL_SOCKET_RETRY_CNT for sockets, NCCL_IB_RETRY_CNT for InfiniBand"},
+
+    // torch's, with an old name or an effect of their own.
+    {"NCCL_BLOCKING_WAIT", "torch", "", "", kDeprecated, "torch reads it, not NCCL, and warns",
+     "TORCH_NCCL_BLOCKING_WAIT (torch 2.2)"},
+    {"NCCL_ASYNC_ERROR_HANDLING", "torch", "", "", kDeprecated,
+     "torch reads it, not NCCL, and warns", "TORCH_NCCL_ASYNC_ERROR_HANDLING (torch 2.2)"},
+    {"NCCL_DESYNC_DEBUG", "torch", "", "", kDeprecated, "torch reads it, not NCCL, and warns",
+     "TORCH_NCCL_DESYNC_DEBUG (torch 2.2)"},
+    {"NCCL_ENABLE_TIMING", "torch", "", "", kDeprecated, "torch reads it, not NCCL, and warns",
+     "TORCH_NCCL_ENABLE_TIMING (torch 2.2 to 2.14)"},
+    {"TORCH_NCCL_TRACE_BUFFER_SIZE", "torch", "", "", kDeprecated,
+     "the flight recorder's size; newer torch warns", "TORCH_FR_BUFFER_SIZE"},
+    {"TORCH_NCCL_BLOCKING_WAIT", "torch", "2.2", "", kRead,
+     "wait() raises in the main thread; there is no watchdog then, so no heartbeat, no dump on "
+     "timeout and no dump pipe",
+     ""},
+    {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "torch", "2.2", "", kRead,
+     "0 none, 1 abort and tear down, 2 clean up, 3 tear down (default); torchrun sets 1 in workers",
+     ""},
+    {"TORCH_NCCL_DESYNC_DEBUG", "torch", "2.2", "", kRead,
+     "reports at a timeout which rank was behind", ""},
+    {"TORCH_NCCL_USE_COMM_NONBLOCKING", "torch", "2.2", "", kRead,
+     "with TORCH_NCCL_NONBLOCKING_TIMEOUT the only bound on making a communicator; on by itself "
+     "with device_id in torch 2.5 to 2.7.0, and hung there with NCCL 2.26",
+     ""},
+    {"TORCH_NCCL_NONBLOCKING_TIMEOUT", "torch", "2.2", "", kRead,
+     "seconds (1800), together with TORCH_NCCL_USE_COMM_NONBLOCKING=1 only", ""},
+    {"TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "torch", "2.2", "", kRead,
+     "ends the process when the watchdog thread is stuck (480 s); no timeout of a collective", ""},
+    {"TORCH_NCCL_ENABLE_MONITORING", "torch", "2.2", "", kRead,
+     "the monitor of the watchdog thread (on); no timeout of a collective", ""},
+    {"TORCH_NCCL_ENABLE_TIMING", "torch", "2.2", "2.15", kRead, "durations in the flight recorder",
+     ""},
+    {"TORCH_NCCL_AVOID_RECORD_STREAMS", "torch", "2.2", "2.15", kRead,
+     "memory use of async collectives", ""},
+    {"TORCH_NCCL_DUMP_ON_TIMEOUT", "torch", "2.2", "", kRead,
+     "writes the flight recorder after a watchdog timeout and asks the peers to", ""},
+    {"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "torch", "2.2", "", kRead,
+     "where the flight recorder is written, without the rank; newer torch: TORCH_FR_DUMP_TEMP_FILE",
+     ""},
+    {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "torch", "2.3", "", kRead,
+     "makes a FIFO <value><rank>.pipe; a byte written to it has the flight recorder written", ""},
+    {"TORCH_FR_BUFFER_SIZE", "torch", "", "", kRead,
+     "entries of the flight recorder; 2000 in torch 2.13", ""},
+    {"TORCH_DIST_USE_NCCL2", "torch", "2.14", "", kRead,
+     "1 takes the new NCCL backend (torch 2.14), 0 the old one (torch 2.15, where the new one is "
+     "the default and makes the communicator inside init_process_group)",
+     ""},
+    {"TORCH_DIST_INIT_BARRIER", "torch", "", "", kRead,
+     "a barrier over the store at the end of init_process_group; its error counts the ranks", ""},
+    {"TORCH_DISTRIBUTED_USE_TORCHCOMMS", "torch", "2.13", "", kRead,
+     "sends everything through torchcomms, where nobody can watch the NCCL group", ""},
+    {"TORCH_DISTRIBUTED_DEBUG", "torch", "", "", kRead,
+     "OFF, INFO (logs of DDP) or DETAIL (a gloo barrier before every collective: slow, and changes "
+     "what the job does)",
+     ""},
+    {"TORCH_GLOO_LAZY_INIT", "torch", "", "", kRead, "gloo connects in the first collective", ""},
+    {"GLOO_SOCKET_IFNAME", "torch's gloo", "", "", kRead,
+     "exact interface names with commas; without it the address of the host's name counts, which a "
+     "wrong /etc/hosts spoils",
+     ""},
+    {"TP_SOCKET_IFNAME", "torch's RPC", "", "", kRead, "tensorpipe only; nothing for DDP",
+     "GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME"},
+
+    // NCCL's, as far as there is something to know.
+    {"NCCL_DEBUG", "NCCL", "", "", kRead,
+     "WARN, INFO or TRACE; to stdout, unless NCCL_DEBUG_FILE names a file that can be opened", ""},
+    {"NCCL_DEBUG_FILE", "NCCL", "", "", kRead,
+     "%h is the host, %p the pid; where it cannot be opened, everything goes to stdout", ""},
+    {"NCCL_DEBUG_SUBSYS", "NCCL", "", "", kRead,
+     "replaces the default INIT,BOOTSTRAP,ENV; '^' takes away; COLL is a line for each call", ""},
+    {"NCCL_DEBUG_TIMESTAMP_FORMAT", "NCCL", "2.26", "", kRead,
+     "strftime's, with %6f for microseconds", ""},
+    {"NCCL_DEBUG_TIMESTAMP_LEVELS", "NCCL", "2.26", "", kRead,
+     "which levels have the time; ALL for INFO too", ""},
+    {"NCCL_IB_DISABLE", "NCCL", "", "", kRead,
+     "switches off the InfiniBand that is built into NCCL only; a network plugin stays",
+     "the profile no-ib, which also sets NCCL_NET=Socket and NCCL_NET_PLUGIN=none"},
+    {"NCCL_NET", "NCCL", "2.10", "", kRead,
+     "a network's exact name; init fails where there is none of it", ""},
+    {"NCCL_NET_PLUGIN", "NCCL", "2.11", "", kRead,
+     "a network plugin; none is a word of its own from 2.28 and a plugin not found before", ""},
+    {"NCCL_P2P_DISABLE", "NCCL", "", "", kRead,
+     "no direct copies between GPUs: shared memory, then the network; much slower with NVLink",
+     "NCCL_P2P_LEVEL=NVL where only PCIe is at fault"},
+    {"NCCL_P2P_LEVEL", "NCCL", "", "", kRead,
+     "LOC, NVL, PIX, PXB, PHB or SYS: how far apart GPUs may be", ""},
+    {"NCCL_SHM_DISABLE", "NCCL", "", "", kRead,
+     "the transport only: the network's proxies then need 34 MB of /dev/shm each, so it is no cure "
+     "for a small one",
+     "NCCL_CUMEM_HOST_ENABLE=1 (the profile cumem-host) for a small /dev/shm"},
+    {"NCCL_CUMEM_HOST_ENABLE", "NCCL", "2.23", "", kRead,
+     "host buffers without files in /dev/shm; needs cuMem, so not with NCCL_CUMEM_ENABLE=0; by "
+     "itself from 2.24 with driver 12.6",
+     ""},
+    {"NCCL_CUMEM_ENABLE", "NCCL", "2.18", "", kRead,
+     "0 goes back to cudaIpc and takes NVLS, MNNVL and cuMem host buffers away, so it needs "
+     "/dev/shm",
+     ""},
+    {"NCCL_NVLS_ENABLE", "NCCL", "2.17", "", kRead,
+     "NVLink SHARP: 0 off, 2 (default) where it works", ""},
+    {"NCCL_MNNVL_ENABLE", "NCCL", "2.21", "", kRead,
+     "NVLink between nodes: 0 off, 2 (default) where it works", ""},
+    {"NCCL_IB_HCA", "NCCL", "", "", kRead, "'=' exact, '^' all but, else by prefix", ""},
+    {"NCCL_IB_GID_INDEX", "NCCL", "", "", kRead,
+     "chosen by NCCL from 2.21 on (-1); the old advice 3 can break what works", ""},
+    {"NCCL_IB_TIMEOUT", "NCCL", "", "", kRead,
+     "an exponent: 4.096 µs × 2^t for each retry; 20 by default (18 up to 2.22)", ""},
+    {"NCCL_IB_RETRY_CNT", "NCCL", "", "", kRead, "retries, 7 at most and by default", ""},
+    {"NCCL_SOCKET_IFNAME", "NCCL", "", "", kRead,
+     "by prefix; '=' exact; '^' before the whole list is all but these; lo is right on one node "
+     "and fatal on several",
+     ""},
+    {"NCCL_SOCKET_FAMILY", "NCCL", "", "", kRead, "AF_INET or AF_INET6", ""},
+    {"NCCL_SOCKET_RETRY_CNT", "NCCL", "2.24", "", kRead, "34 by default, about a minute in all",
+     ""},
+    {"NCCL_SOCKET_RETRY_SLEEP_MSEC", "NCCL", "2.24", "", kRead,
+     "100 by default, longer with each try", ""},
+    {"NCCL_SOCKET_MAGIC", "NCCL", "2.30", "", kRead,
+     "the same on all ranks: refuses data connections of strangers and late processes", ""},
+    {"NCCL_COMM_BLOCKING", "NCCL", "2.14", "", kRead,
+     "overrides what torch asked for; with 0 torch (to 2.14) uses communicators that are not ready",
+     ""},
+    {"NCCL_RUNTIME_CONNECT", "NCCL", "2.22", "", kRead,
+     "1 (default) connects in the first collective, 0 in init", ""},
+    {"NCCL_IPC_USE_ABSTRACT_SOCKET", "NCCL", "2.29", "", kRead,
+     "0 where containers share /dev/shm but not the network namespace", ""},
+    {"NCCL_COMM_ID", "NCCL", "", "", kRead,
+     "one fixed root for every communicator; torch makes several, and they collide", ""},
+    {"NCCL_HOSTID", "NCCL", "2.5", "", kRead, "in place of host name and boot id; not documented",
+     ""},
+    {"NCCL_RAS_ENABLE", "NCCL", "2.24", "", kRead,
+     "on by default; has crashed jobs on 2.26, 2.27 and 2.29", ""},
+    {"NCCL_RAS_ADDR", "NCCL", "2.24", "", kRead,
+     "localhost:28028; two jobs of a user share it unless told", ""},
+    {"NCCL_RAS_TIMEOUT_FACTOR", "NCCL", "2.24", "", kRead, "a whole number up to 2.30", ""},
+    {"NCCL_RUN_DIAGNOSTICS", "NCCL", "2.31", "", kRead,
+     "tests each pair of GPUs in init; prints on rank 0's stdout; blind to a missing rank", ""},
+    {"NCCL_RUN_RAS_DIAGNOSTICS", "NCCL", "2.31", "", kRead,
+     "drivers, ECC, Xid, NVLink and NCCL_* over the ranks, on rank 0's stdout", ""},
+    {"NCCL_PROGRESS_COUNTERS", "NCCL", "2.32", "", kRead, "needs RAS; a stale collective in INFO",
+     ""},
+    {"NCCL_REPORT_CONNECT_PROGRESS", "NCCL", "2.19", "", kRead,
+     "rank 0 prints how far connecting is", ""},
+    {"NCCL_PROXY_DUMP_SIGNAL", "NCCL", "2.14", "", kRead, "a signal that writes the proxy's state",
+     ""},
+    {"NCCL_PROFILER_PLUGIN", "NCCL", "2.23", "", kRead, "only one can be loaded", ""},
+    {"NCCL_ENV_PLUGIN", "NCCL", "2.28", "", kRead, "its values beat the environment's", ""},
+    {"NCCL_CONF_FILE", "NCCL", "2.23", "", kRead, "the environment beats it", ""},
+    {"NCCL_MULTI_RANK_GPU_ENABLE", "NCCL", "2.30", "", kRead,
+     "two ranks on a GPU; set NCCL_NVLS_ENABLE=0 too", ""},
+    {"NCCL_MAX_CTAS", "NCCL", "2.17", "", kRead, "blocks that a communicator may use", ""},
+    {"NCCL_OOB_NET_ENABLE", "NCCL", "2.23", "", kRead, "bootstrap over the network plugin; off",
+     ""},
+    {"NCCL_PARAM_DUMP_ALL", "NCCL", "2.30", "", kRead, "lists about a dozen parameters", ""},
+    {"NCCL_TREE_THRESHOLD", "NCCL", "2.4", "2.5", kGone, "", "NCCL_ALGO"},
+    {"NCCL_LL_THRESHOLD", "NCCL", "", "2.5", kGone, "", "NCCL_PROTO"},
+    {"NCCL_RINGS", "NCCL", "", "2.5", kGone, "", "NCCL_GRAPH_FILE"},
+
+    // Others'.
+    {"CUDA_LAUNCH_BLOCKING", "the CUDA driver and NCCL", "", "", kRead,
+     "runs kernels one by one; can itself deadlock collectives that overlap",
+     "it for a diagnosis only"},
+    {"DEEPSPEED_TIMEOUT", "DeepSpeed", "", "", kRead,
+     "minutes (10); the default argument of init_distributed", ""},
+    {"OMP_NUM_THREADS", "OpenMP", "", "", kRead,
+     "torchrun sets 1 where several workers are started", ""},
+    {"JAX_CPU_COLLECTIVES_IMPLEMENTATION", "JAX", "", "", kRead, "gloo or mpi; for the CPU only",
+     ""},
+};
+
+}  // namespace
+
+std::span<const Variable> explained_variables() {
+  return kVariables;
+}
+
+}  // namespace safelaunch

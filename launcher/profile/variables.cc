@@ -1,0 +1,229 @@
+#include "safelaunch/profile/variables.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/nearest.h"
+#include "safelaunch/profile/nccl_variables.h"
+
+namespace safelaunch {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+// torch's that need no explaining here (its ProcessGroupNCCL.hpp and gloo).
+constexpr std::array kTorchNames{"TORCH_NCCL_BCAST_UNIQUEID"sv,
+                                 "TORCH_NCCL_COORD_CHECK_MILSEC"sv,
+                                 "TORCH_NCCL_CUDA_EVENT_CACHE"sv,
+                                 "TORCH_NCCL_EXTRA_DUMP_ON_EXEC"sv,
+                                 "TORCH_NCCL_HIGH_PRIORITY"sv,
+                                 "TORCH_NCCL_LOG_CPP_STACK_ON_UNCLEAN_SHUTDOWN"sv,
+                                 "TORCH_NCCL_NAN_CHECK"sv,
+                                 "TORCH_NCCL_PROPAGATE_ERROR"sv,
+                                 "TORCH_NCCL_RANKS_PER_ROOT"sv,
+                                 "TORCH_NCCL_RETHROW_CUDA_ERRORS"sv,
+                                 "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING"sv,
+                                 "TORCH_NCCL_TRACE_CPP_STACK"sv,
+                                 "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK"sv,
+                                 "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC"sv,
+                                 "TORCH_FR_CPP_STACK"sv,
+                                 "TORCH_FR_DUMP_TEMP_FILE"sv,
+                                 "TORCH_FR_DUMP_DYNAMIC_FILE_NAME"sv,
+                                 "GLOO_DEVICE_TRANSPORT"sv,
+                                 "GLOO_DISABLE_CONNECTION_RETRIES"sv,
+                                 "GLOO_LOG_LEVEL"sv};
+
+// Names and beginnings of names that are no settings of NCCL itself: builds and images set them, or
+// plugins and tools read them, and new ones come with every release.
+constexpr std::array kOthersNames{"NCCL_VERSION"sv,     "NCCL_HOME"sv,         "NCCL_ROOT"sv,
+                                  "NCCL_ROOT_DIR"sv,    "NCCL_DIR"sv,          "NCCL_LIB_DIR"sv,
+                                  "NCCL_INCLUDE_DIR"sv, "NCCL_INCLUDE_PATH"sv, "NCCL_LIBRARY"sv,
+                                  "NCCL_LIB"sv,         "NCCL_PATH"sv,         "NCCL_SRC_DIR"sv,
+                                  "NCCL_HDR_PATH"sv,    "NCCL_INSTALL_PATH"sv};
+constexpr std::array kOthersPrefixes{
+    "NCCL_INSPECTOR_"sv, "NCCL_DIAGNOSTICS_"sv, "NCCL_PROGRESS_"sv,
+    "NCCL_FASTRAK_"sv,   "NCCL_TUNER_"sv,       "NCCL_GPUVIZ_"sv,
+    "NCCL_TESTS_"sv,     "NCCL_SHIMNET_"sv,     "NCCL_TELEMETRY_"sv};
+constexpr std::array kFamilies{"NCCL_"sv, "TORCH_NCCL_"sv, "TORCH_FR_"sv, "GLOO_"sv};
+
+template <class Range>
+bool holds(const Range& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+template <class Range>
+bool begins_with_one_of(std::string_view word, const Range& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](std::string_view prefix) { return word.starts_with(prefix); });
+}
+
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> names(kTorchNames.begin(), kTorchNames.end());
+  for (const Variable& variable : explained_variables()) names.push_back(variable.name);
+  for (const NcclVariable& variable : nccl_variables()) names.push_back(variable.name);
+  return names;
+}
+
+// Values that do nothing, or something else than they look like.
+bool is_one_character(std::string_view value) {
+  return value.size() == 1;
+}
+bool is_number_above(std::string_view value, long limit) {
+  long number = 0;
+  const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
+  return read.ec == std::errc{} && number > limit;
+}
+bool is_no_ib_exponent(std::string_view value) {
+  return is_number_above(value, 31);  // five bits in InfiniBand's own format
+}
+bool is_more_than_seven(std::string_view value) {
+  return is_number_above(value, 7);
+}
+bool is_more_than_a_day_in_minutes(std::string_view value) {
+  return is_number_above(value, 1440);
+}
+bool is_no_family(std::string_view value) {
+  return value != "AF_INET" && value != "AF_INET6";
+}
+bool is_no_torch_debug(std::string_view value) {
+  return !holds(std::array{"OFF"sv, "INFO"sv, "DETAIL"sv}, value);
+}
+bool is_detail(std::string_view value) {
+  return value == "DETAIL";
+}
+bool is_no_nccl_debug(std::string_view value) {
+  std::string upper(value);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return !holds(std::array{"VERSION"sv, "WARN"sv, "INFO"sv, "ABORT"sv, "TRACE"sv, "ATTN"sv}, upper);
+}
+bool is_off(std::string_view value) {
+  return value == "0";
+}
+bool is_on(std::string_view value) {
+  return value != "0";
+}
+bool is_any(std::string_view) {
+  return true;
+}
+
+struct ValueRule {
+  std::string_view name;
+  bool (*applies)(std::string_view value);
+  std::string_view why;
+};
+constexpr std::array kValueRules{
+    ValueRule{"NCCL_SOCKET_IFNAME", is_one_character, "NCCL ignores a name of one character"},
+    ValueRule{"NCCL_IB_TIMEOUT", is_no_ib_exponent,
+              "it is an exponent (4.096 µs × 2^t, 20 by default, 31 at most), not seconds"},
+    ValueRule{"NCCL_IB_RETRY_CNT", is_more_than_seven, "InfiniBand knows 7 retries at most"},
+    ValueRule{"NCCL_SOCKET_FAMILY", is_no_family, "NCCL knows AF_INET and AF_INET6 only"},
+    ValueRule{"NCCL_DEBUG", is_no_nccl_debug,
+              "NCCL knows VERSION, WARN, INFO, ABORT and TRACE only"},
+    ValueRule{"TORCH_DISTRIBUTED_DEBUG", is_no_torch_debug,
+              "torch raises unless it is OFF, INFO or DETAIL"},
+    ValueRule{
+        "TORCH_DISTRIBUTED_DEBUG", is_detail,
+        "it puts a gloo barrier before every collective: slow, and changes what the job does"},
+    ValueRule{"DEEPSPEED_TIMEOUT", is_more_than_a_day_in_minutes, "it is minutes, not seconds"},
+    ValueRule{"NCCL_COMM_BLOCKING", is_off,
+              "torch (to 2.14) then uses communicators that are not ready"},
+    ValueRule{"TORCH_NCCL_BLOCKING_WAIT", is_on,
+              "torch then has no watchdog, so no dump and no heartbeat when a collective hangs"},
+    ValueRule{"CUDA_LAUNCH_BLOCKING", is_on,
+              "it serialises all kernels and can itself deadlock overlapping collectives"},
+    ValueRule{"NCCL_COMM_ID", is_any,
+              "every communicator then has the same root, and they collide"},
+};
+
+std::string with_remedy(std::string text, std::string_view instead) {
+  if (!instead.empty()) text += fmt::format("; use {}", instead);
+  return text;
+}
+
+// What to say against a variable whatever its value is.
+std::optional<std::string> standing_warning(const Variable& variable) {
+  switch (variable.standing) {
+    case Standing::read: return std::nullopt;
+    case Standing::inert:
+      return with_remedy(fmt::format("nobody reads {}: {}", variable.name, variable.truth),
+                         variable.instead);
+    case Standing::deprecated:
+      return with_remedy(fmt::format("{} is an old name: {}", variable.name, variable.truth),
+                         variable.instead);
+    case Standing::gone:
+      return with_remedy(fmt::format("{} has not read {} since {}", variable.reader, variable.name,
+                                     variable.until),
+                         variable.instead);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> unknown_warning(std::string_view name) {
+  const std::string_view near = nearest_variable(name);
+  if (near.empty()) return std::nullopt;
+  return fmt::format("{} is read by no NCCL or torch that we know; did you mean '{}'?", name, near);
+}
+
+std::string versions(const Variable& variable) {
+  std::string result;
+  if (!variable.since.empty()) result += fmt::format(", from {} on", variable.since);
+  if (!variable.until.empty()) result += fmt::format(", no longer in {}", variable.until);
+  return result;
+}
+
+}  // namespace
+
+std::optional<Variable> truth_about(std::string_view name) {
+  for (const Variable& variable : explained_variables())
+    if (variable.name == name) return variable;
+  for (const NcclVariable& plain : nccl_variables())
+    if (plain.name == name)
+      return Variable{plain.name, "NCCL", plain.since, plain.until, Standing::read, {}, {}};
+  const auto* torch = std::find(kTorchNames.begin(), kTorchNames.end(), name);
+  if (torch == kTorchNames.end()) return std::nullopt;
+  return Variable{*torch, "torch", {}, {}, Standing::read, {}, {}};
+}
+
+std::string_view nearest_variable(std::string_view name) {
+  if (truth_about(name) || holds(kOthersNames, name)) return {};
+  if (begins_with_one_of(name, kOthersPrefixes) || !begins_with_one_of(name, kFamilies)) return {};
+  return nearest(name, all_names());
+}
+
+std::optional<std::string> warning_for(std::string_view name, std::string_view value) {
+  const std::optional<Variable> variable = truth_about(name);
+  if (!variable) return unknown_warning(name);
+  if (auto warning = standing_warning(*variable)) return warning;
+  for (const ValueRule& rule : kValueRules)
+    if (rule.name == name && rule.applies(value))
+      return fmt::format("{}={}: {}", name, value, rule.why);
+  return std::nullopt;
+}
+
+std::vector<std::string> warnings_for(const VariableSettings& env) {
+  std::vector<std::string> result;
+  for (const auto& [name, setting] : env)
+    if (const auto warning = warning_for(name, setting.value))
+      result.push_back(fmt::format("{}: {}", to_string(setting.place), *warning));
+  return result;
+}
+
+std::string explain_variable(std::string_view name) {
+  const std::optional<Variable> variable = truth_about(name);
+  if (!variable) {
+    const std::string_view near = nearest_variable(name);
+    return fmt::format("{}: we know no reader of it{}\n", name,
+                       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+  }
+  std::string text =
+      fmt::format("{}\n  read by: {}{}\n", name, variable->reader, versions(*variable));
+  if (!variable->truth.empty()) text += fmt::format("  what it does: {}\n", variable->truth);
+  if (!variable->instead.empty()) text += fmt::format("  use instead: {}\n", variable->instead);
+  return text;
+}
+
+}  // namespace safelaunch

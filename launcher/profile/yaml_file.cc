@@ -1,0 +1,219 @@
+#include "safelaunch/profile/yaml_file.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <istream>
+#include <optional>
+#include <streambuf>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/profile/text_check.h"
+
+namespace safelaunch {
+namespace {
+
+// Thrown inside this file only, to leave yaml-cpp's parser at the first excess.
+struct Refused {
+  Error error;
+};
+
+// Lets yaml-cpp read from memory that is ours, without a copy.
+class ViewBuffer : public std::streambuf {
+ public:
+  explicit ViewBuffer(std::string_view text) {
+    char* begin = const_cast<char*>(text.data());  // the get area is never written to
+    setg(begin, begin, begin + text.size());
+  }
+};
+
+// Builds the tree from yaml-cpp's events. A node that is not complete yet stands on the stack by
+// value and moves into its parent when it ends, so no pointer can dangle.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  TreeBuilder(const std::string& file, const YamlLimits& limits) : file_(file), limits_(limits) {
+    root_.place = {file, 1, 1};
+  }
+
+  [[nodiscard]] YamlNode take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    check(mark, {}, anchor);
+    add(node(YamlNode::Kind::null, mark));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    refuse(mark, "an alias (*name) is not allowed; write the value again");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    check(mark, tag, anchor);
+    if (find_unprintable(value)) refuse(mark, "the text has a control character in it");
+    YamlNode scalar = node(YamlNode::Kind::scalar, mark);
+    scalar.text = value;
+    add(std::move(scalar));
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(YamlNode::Kind::list, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(YamlNode::Kind::map, mark, tag, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Unfinished {
+    YamlNode node;
+    std::optional<YamlEntry> entry;  // of a map: its key is read, its value is not
+  };
+
+  [[nodiscard]] Place place(const YAML::Mark& mark) const {
+    return {file_, mark.line + 1, mark.column + 1};
+  }
+  [[noreturn]] void refuse(const YAML::Mark& mark, std::string_view message) const {
+    throw Refused{error_at(place(mark), message)};
+  }
+  [[nodiscard]] YamlNode node(YamlNode::Kind kind, const YAML::Mark& mark) const {
+    YamlNode result;
+    result.kind = kind;
+    result.place = place(mark);
+    return result;
+  }
+
+  void check(const YAML::Mark& mark, std::string_view tag, YAML::anchor_t anchor) {
+    if (anchor != YAML::NullAnchor)
+      refuse(mark, "an anchor (&name) is not allowed; write the value where it is needed");
+    // yaml-cpp says "?" for a plain value and "!" for a quoted one.
+    if (!tag.empty() && tag != "?" && tag != "!")
+      refuse(mark, fmt::format("the tag '{}' is not allowed; write the value alone", tag));
+    if (++nodes_ > limits_.nodes)
+      refuse(mark, fmt::format("the file has more than {} values", limits_.nodes));
+  }
+
+  void open(YamlNode::Kind kind, const YAML::Mark& mark, std::string_view tag,
+            YAML::anchor_t anchor) {
+    check(mark, tag, anchor);
+    if (stack_.size() >= limits_.depth)
+      refuse(mark, fmt::format("lists and maps are nested deeper than {}", limits_.depth));
+    stack_.push_back({node(kind, mark), std::nullopt});
+  }
+
+  void close() {
+    YamlNode finished = std::move(stack_.back().node);
+    stack_.pop_back();
+    add(std::move(finished));
+  }
+
+  void add(YamlNode value) {
+    if (stack_.empty()) {
+      root_ = std::move(value);
+      return;
+    }
+    Unfinished& parent = stack_.back();
+    if (parent.node.kind == YamlNode::Kind::list) {
+      parent.node.items.push_back(std::move(value));
+    } else if (!parent.entry) {
+      parent.entry = key_of(parent.node, value);
+    } else {
+      parent.entry->value = std::move(value);
+      parent.node.entries.push_back(std::move(*parent.entry));
+      parent.entry.reset();
+    }
+  }
+
+  // A map's entries are few: the whole file has at most limits_.nodes of them, and a long map is
+  // refused before a search in it could take long.
+  [[nodiscard]] YamlEntry key_of(const YamlNode& map, const YamlNode& key) const {
+    constexpr std::size_t kLongestMap = 500;
+    if (key.kind != YamlNode::Kind::scalar || key.text.empty())
+      throw Refused{error_at(key.place, "a key must be a word")};
+    if (key.text == "<<")
+      throw Refused{error_at(key.place, "a merge key (<<) is not allowed; use extends")};
+    if (map.entries.size() >= kLongestMap)
+      throw Refused{error_at(key.place, fmt::format("the map has more than {} keys", kLongestMap))};
+    for (const YamlEntry& entry : map.entries) {
+      if (entry.key != key.text) continue;
+      throw Refused{
+          error_at(key.place, fmt::format("the key '{}' occurs twice; the first is in line {}",
+                                          key.text, entry.place.line))};
+    }
+    return {key.text, key.place, {}};
+  }
+
+  const std::string& file_;
+  const YamlLimits& limits_;
+  std::size_t nodes_ = 0;
+  std::vector<Unfinished> stack_;
+  YamlNode root_;
+};
+
+// yaml-cpp never sees what is no text: it takes a 0x04 byte for the end of the file, for one.
+std::optional<Error> refuse_raw(std::string_view text, const std::string& file,
+                                const YamlLimits& limits) {
+  if (text.size() > limits.bytes)
+    return error_at({file}, fmt::format("the file has {} bytes; at most {} are read", text.size(),
+                                        limits.bytes));
+  const std::optional<std::size_t> bad = find_unprintable(text);
+  if (!bad) return std::nullopt;
+  const std::string_view before = text.substr(0, *bad);
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0, the first line
+  return error_at({file, static_cast<int>(lines) + 1, static_cast<int>(*bad - line_start) + 1},
+                  fmt::format("the byte 0x{:02x} is no text (UTF-8 without control characters)",
+                              static_cast<unsigned char>(text[*bad])));
+}
+
+Result<YamlNode> build_tree(std::string_view text, const std::string& file,
+                            const YamlLimits& limits) {
+  ViewBuffer buffer(text);
+  std::istream input(&buffer);
+  YAML::Parser parser(input);
+  TreeBuilder builder(file, limits);
+  if (!parser.HandleNextDocument(builder)) return builder.take();
+  YamlNode root = builder.take();
+  TreeBuilder second(file, limits);
+  if (parser.HandleNextDocument(second))
+    return error_at({file, second.take().place.line, 1}, "only one document is allowed in a file");
+  return root;
+}
+
+}  // namespace
+
+std::string to_string(const Place& place) {
+  if (place.line == 0) return place.file;
+  return fmt::format("{}:{}:{}", place.file, place.line, place.column);
+}
+
+Error error_at(const Place& place, std::string_view message) {
+  return Error{Errc::bad_config, fmt::format("{}: {}", to_string(place), message)};
+}
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  for (const YamlEntry& entry : entries)
+    if (entry.key == key) return &entry.value;
+  return nullptr;
+}
+
+Result<YamlNode> parse_yaml(std::string_view text, const std::string& file,
+                            const YamlLimits& limits) {
+  if (const std::optional<Error> error = refuse_raw(text, file, limits)) return *error;
+  try {
+    return build_tree(text, file, limits);
+  } catch (const Refused& refused) {
+    return refused.error;
+  } catch (const YAML::Exception& exception) {
+    return error_at({file, exception.mark.line + 1, exception.mark.column + 1}, exception.msg);
+  } catch (const std::exception& exception) {
+    return error_at({file}, exception.what());
+  }
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,119 @@
+#include "safelaunch/report/status.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Json parse(std::string_view text) {
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+Json read_json(const fs::path& file) {
+  std::ifstream stream(file);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  return parse(text);
+}
+
+std::string text_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+int number_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_integer() ? found->get<int>() : -1;
+}
+
+void apply(const Json& event, RunStatus& status) {
+  const std::string what = text_of(event, "e");
+  if (what == "attempt") {
+    status.attempt = number_of(event, "attempt");
+    status.profile = text_of(event, "profile");
+    status.stages.clear();
+    status.waiting.clear();
+    status.training = false;
+  } else if (what == "stage") {
+    status.stages[number_of(event, "rank")] = text_of(event, "stage");
+  } else if (what == "status") {
+    status.waiting = text_of(event, "text");
+  } else if (what == "training") {
+    status.training = true;
+  } else if (what == "end") {
+    status.ended = true;
+  }
+}
+
+bool read_run(const fs::path& directory, RunStatus& status) {
+  const Json job = read_json(directory / "job.json");
+  if (!job.is_object() || !job.contains("command") || !job["command"].is_array()) return false;
+  status.run = text_of(job, "run");
+  status.process.pid = number_of(job, "pid");
+  if (job.contains("start_ticks") && job["start_ticks"].is_number_unsigned())
+    status.process.start_ticks = job["start_ticks"].get<std::uint64_t>();
+  status.boot_id = text_of(job, "boot_id");
+  status.started = text_of(job, "started");
+  for (const Json& word : job["command"])
+    if (word.is_string()) status.command.push_back(word.get<std::string>());
+  std::ifstream events(directory / "events.jsonl");
+  for (std::string line; std::getline(events, line);)
+    if (const Json event = parse(line); event.is_object()) apply(event, status);
+  return true;
+}
+
+// "group: ranks 0 1 2", furthest first.
+std::string stages_in_words(const RunStatus& status) {
+  std::map<std::string, std::string> ranks;
+  for (const auto& [rank, stage] : status.stages) ranks[stage] += fmt::format(" {}", rank);
+  std::string text;
+  for (const auto& [stage, list] : ranks) text += fmt::format("    {}: ranks{}\n", stage, list);
+  return text;
+}
+
+}  // namespace
+
+std::vector<RunStatus> read_runs(const fs::path& runs) {
+  std::vector<RunStatus> result;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(runs, none)) {
+    RunStatus status;
+    if (read_run(entry.path(), status)) result.push_back(std::move(status));
+  }
+  std::sort(result.begin(), result.end(),
+            [](const RunStatus& a, const RunStatus& b) { return a.run < b.run; });
+  return result;
+}
+
+std::string render(const RunStatus& status) {
+  std::string command;
+  for (const std::string& word : status.command) command += " " + word;
+  std::string text =
+      fmt::format("{}  pid {}  attempt {} {}{}\n   {}\n", status.run, status.process.pid,
+                  status.attempt, status.profile, status.training ? ", training" : "", command);
+  text += stages_in_words(status);
+  if (!status.training && !status.waiting.empty()) text += "    " + status.waiting + "\n";
+  return text;
+}
+
+std::string status_json(const std::vector<RunStatus>& runs) {
+  Json json = Json::array();
+  for (const RunStatus& run : runs) {
+    Json entry{{"run", run.run},          {"pid", run.process.pid}, {"started", run.started},
+               {"command", run.command},  {"attempt", run.attempt}, {"profile", run.profile},
+               {"training", run.training}};
+    entry["stages"] = Json::object();
+    for (const auto& [rank, stage] : run.stages) entry["stages"][std::to_string(rank)] = stage;
+    if (!run.waiting.empty()) entry["waiting"] = run.waiting;
+    json.push_back(std::move(entry));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,277 @@
+#include "safelaunch/run/attempt.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <csignal>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/launch/job_control.h"
+#include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/report/event_log.h"
+
+namespace safelaunch {
+namespace {
+
+// torchrun looks at its workers ten times a second, deepspeed once: whoever sees the failure of a
+// rank by itself has this long to say so in its own words before the attempt is stopped.
+constexpr Duration kLauncherReacts{2'500};
+
+// After the verdict the ranks are asked what they are doing; one that holds the GIL does not
+// answer.
+constexpr Duration kStacksWithin{1'000};
+
+bool ends_a_job(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+bool stops_for_the_shell(int signal) {
+  return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+// A launcher whose rank has failed ends the others by itself, and its words are the user's. One
+// that ended with 0 it takes for a success.
+bool launcher_will_end_it(const Verdict& verdict, Launcher launcher) {
+  if (verdict.kind != Verdict::Kind::rank_died && verdict.kind != Verdict::Kind::raised)
+    return false;
+  if (launcher == Launcher::opaque) return false;
+  for (const Suspect& suspect : verdict.suspects)
+    if (suspect.status && succeeded(*suspect.status)) return false;
+  return true;
+}
+
+}  // namespace
+
+struct Attempt::State {
+  enum class Phase { running, asking, stopping, draining, over };
+
+  State(const Services& given, AttemptSpec settled, OnEnd call)
+      : services(given),
+        spec(std::move(settled)),
+        on_end(std::move(call)),
+        began(Clock::now()),
+        timer(given.io),
+        output(given.io, given.terminal, spec.output, output_observer()),
+        workers(given.reaper, output, workers_observer()),
+        watch(given, watch_config(), watch_observer()),
+        stopper(
+            given.io, given.reaper, [this](int signal) { workers.send(signal); },
+            [this](const std::vector<Survivor>& survivors) { on_tree_gone(survivors); }) {}
+
+  [[nodiscard]] bool own_spawn() const { return spec.workers.front().rank.has_value(); }
+  [[nodiscard]] RankWatchConfig watch_config() const {
+    return {spec.stages, spec.stall, spec.hook,
+            own_spawn() ? RanksAre::spawned_by_us : RanksAre::below_a_launcher};
+  }
+
+  [[nodiscard]] std::string titled(const std::string& line) const {
+    return fmt::format("attempt {} {} · {}", spec.number, spec.profile, line);
+  }
+  void tell(const std::string& line) const {
+    services.terminal.write_message("safelaunch: " + titled(line));
+  }
+
+  OutputObserver output_observer();
+  Workers::Observer workers_observer();
+  RankWatch::Observer watch_observer();
+
+  Result<void> start();
+  void on_worker_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status);
+  void on_all_ended();
+  void on_verdict(const Verdict& verdict);
+  void on_training();
+  void on_stall(const std::string& words);
+  void on_recording_stopped(const RecordingLoss& loss);
+  void ask_then_stop();
+  void stop_hung();
+  void stop(const StopWanted& wanted);
+  void on_tree_gone(const std::vector<Survivor>& survivors);
+  void on_drained();
+  void finish_record();
+  void signal(const ReceivedSignal& received);
+
+  Services services;
+  AttemptSpec spec;
+  OnEnd on_end;
+  TimePoint began;
+  Phase phase = Phase::running;
+  AttemptRecord record;
+  boost::asio::steady_timer timer;
+  JobOutput output;
+  Workers workers;
+  RankWatch watch;
+  TreeStopper stopper;
+};
+
+OutputObserver Attempt::State::output_observer() {
+  OutputObserver observer;
+  observer.on_output = [this](StreamId, std::string_view) { watch.saw_output(); };
+  observer.on_recording_stopped = [this](const RecordingLoss& loss) { on_recording_stopped(loss); };
+  observer.on_drained = [this] { on_drained(); };
+  return observer;
+}
+
+Workers::Observer Attempt::State::workers_observer() {
+  Workers::Observer observer;
+  observer.on_started = [this](Rank rank, ProcessId process) { watch.started(rank, process); };
+  observer.on_exit = [this](std::optional<Rank> rank, ProcessId process, const ExitStatus& status) {
+    on_worker_exit(rank, process, status);
+  };
+  observer.on_all_ended = [this] { on_all_ended(); };
+  return observer;
+}
+
+RankWatch::Observer Attempt::State::watch_observer() {
+  RankWatch::Observer observer;
+  observer.on_verdict = [this](const Verdict& verdict) { on_verdict(verdict); };
+  observer.on_training = [this] { on_training(); };
+  observer.on_status = [this](const std::string& line) {
+    services.terminal.set_status(line.empty() ? line : titled(line));
+  };
+  observer.on_waiting = [this](const std::string& line) {
+    const bool seen = services.terminal.streams().err.kind == StreamTarget::Kind::terminal;
+    if (!seen) tell(line);  // nobody watches a status line there
+  };
+  observer.on_notice = [this](const std::string& text) { tell(text); };
+  observer.on_stall = [this](const std::string& words) { on_stall(words); };
+  return observer;
+}
+
+Result<void> Attempt::State::start() {
+  services.log.set_attempt(spec.number);
+  services.log.record("attempt",
+                      {{"profile", spec.profile}, {"command", spec.workers.front().argv}});
+  for (const WorkerSpec& worker : spec.workers) {
+    const Result<void> started = workers.start(worker);
+    if (!started) {
+      stop({StopMode::now, SIGKILL, {}});
+      return started.error();
+    }
+  }
+  watch.begin();
+  return {};
+}
+
+void Attempt::State::on_worker_exit(std::optional<Rank> rank, ProcessId process,
+                                    const ExitStatus& status) {
+  services.log.record("exit", {{"rank", std::int64_t{rank ? rank->value : -1}},
+                               {"pid", std::int64_t{process.pid}},
+                               {"status", describe(status)}});
+  if (rank) watch.ended(*rank, process, status);
+  if (phase != Phase::running) return;
+  const bool first_failure = !record.command || succeeded(*record.command);
+  if (first_failure) record.command = status;
+  if (rank && !succeeded(status) && workers.running()) {
+    // As torchrun does: a world that lacks a rank is over. In training the others may save first.
+    stop(watch.training() ? StopWanted{StopMode::polite, SIGTERM, spec.grace}
+                          : StopWanted{StopMode::sweep, SIGTERM, kSweepGrace});
+  }
+}
+
+void Attempt::State::on_all_ended() {
+  stopper.main_ended();
+  if (phase == Phase::running) stop({StopMode::sweep, SIGTERM, kSweepGrace});
+}
+
+void Attempt::State::on_verdict(const Verdict& verdict) {
+  record.verdict = verdict;
+  services.log.record("verdict", {{"kind", std::string(name(verdict.kind))},
+                                  {"stage", std::string(name(verdict.stage))},
+                                  {"text", describe(verdict)}});
+  if (phase != Phase::running) return;
+  if (own_spawn() || !launcher_will_end_it(verdict, spec.launcher)) return ask_then_stop();
+  timer.expires_after(kLauncherReacts);
+  timer.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled && phase == Phase::running) stop_hung();
+  });
+}
+
+void Attempt::State::ask_then_stop() {
+  phase = Phase::asking;
+  watch.ask_stacks(spec.directory, kStacksWithin, [this] {
+    if (phase == Phase::asking) stop_hung();
+  });
+}
+
+void Attempt::State::stop_hung() {
+  stop({StopMode::sweep, SIGTERM, kSweepGrace});
+}
+
+void Attempt::State::on_training() {
+  record.training = true;
+  services.log.record("training");
+}
+
+void Attempt::State::on_stall(const std::string& words) {
+  record.stalled = true;
+  services.log.record("stall", {{"text", words}});
+  services.terminal.write_message("safelaunch: " + words);
+  if (spec.kill_on_stall && phase == Phase::running) stop({StopMode::polite, SIGTERM, spec.grace});
+}
+
+void Attempt::State::on_recording_stopped(const RecordingLoss& loss) {
+  services.terminal.write_message(
+      fmt::format("safelaunch: warning: {} is not complete: {}; the job goes on without it",
+                  loss.path.native(), loss.reason));
+}
+
+void Attempt::State::stop(const StopWanted& wanted) {
+  if (phase == Phase::running || phase == Phase::asking) {
+    phase = Phase::stopping;
+    watch.freeze();
+    services.terminal.set_status({});
+  }
+  timer.cancel();
+  stopper.stop(wanted);
+}
+
+void Attempt::State::on_tree_gone(const std::vector<Survivor>& survivors) {
+  record.survivors = survivors;
+  phase = Phase::draining;
+  if (output.drained()) return on_drained();
+  output.finish();
+}
+
+void Attempt::State::on_drained() {
+  if (phase != Phase::draining) return;
+  phase = Phase::over;
+  finish_record();
+  boost::asio::post(services.io, [this] { on_end(record); });
+}
+
+void Attempt::State::finish_record() {
+  record.ranks = watch.seen();
+  record.stages = watch.stages_reached();
+  record.took = std::chrono::duration_cast<Duration>(Clock::now() - began);
+  for (const WorkerSpec& worker : spec.workers)
+    for (const StdStream stream : {StdStream::out, StdStream::err})
+      record.tails.push_back({{worker.rank, stream}, output.tail({worker.rank, stream})});
+}
+
+void Attempt::State::signal(const ReceivedSignal& received) {
+  if (received.signal == SIGWINCH) {
+    output.window_changed();
+    services.terminal.window_changed();
+  }
+  if (!ends_a_job(received.signal)) return workers.send(received.signal);
+  services.log.record("signal", {{"signal", signal_name(received.signal)},
+                                 {"sender", std::int64_t{received.sender}}});
+  if (!record.signal && phase == Phase::running) record.signal = received.signal;
+  stop({StopMode::polite, received.signal, spec.grace});
+}
+
+Attempt::Attempt(const Services& services, AttemptSpec spec, OnEnd on_end)
+    : state_(std::make_unique<State>(services, std::move(spec), std::move(on_end))) {}
+
+Attempt::~Attempt() = default;
+
+Result<void> Attempt::start() {
+  return state_->start();
+}
+
+void Attempt::signal(const ReceivedSignal& received) {
+  if (!stops_for_the_shell(received.signal)) return state_->signal(received);
+  (void)suspend_job();  // the watch's clock sees by itself that nobody could look meanwhile
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,187 @@
+#include "safelaunch/run/attempt_spec.h"
+
+#include <numeric>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/hook/install.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/job/binding.h"
+#include "safelaunch/job/processes.h"
+#include "safelaunch/job/worker_environment.h"
+#include "safelaunch/launch/guardian.h"
+
+namespace safelaunch {
+namespace {
+
+StageLimits limits_of(const RunOptions& options, const Timeouts& profile) {
+  StageLimits limits;
+  limits.init = options.init_timeout.value_or(profile.init);
+  limits.collective = options.collective_timeout.value_or(profile.collective);
+  limits.quiet = options.quiet_timeout.value_or(profile.quiet);
+  limits.work = options.work_timeout.value_or(profile.work);
+  return limits;
+}
+
+std::optional<int> world_size_of(const Command& command) {
+  if (!command.processes_per_node || !command.nodes) return std::nullopt;
+  const int* processes = std::get_if<int>(&*command.processes_per_node);
+  if (processes == nullptr || command.nodes->min != command.nodes->max) return std::nullopt;
+  return *processes * command.nodes->max;
+}
+
+DeadRank meaning_of_dead_rank(const RunPlan& plan) {
+  if (plan.spawn) return DeadRank::ends_the_job;
+  switch (plan.command.launcher) {
+    case Launcher::torchrun:
+    case Launcher::accelerate:
+      return plan.command.max_restarts > 0 ? DeadRank::is_restarted : DeadRank::ends_the_job;
+    case Launcher::deepspeed: return DeadRank::ends_the_job;
+    case Launcher::python:
+    case Launcher::opaque: return DeadRank::hangs_the_others;
+  }
+  return DeadRank::hangs_the_others;
+}
+
+StagesConfig stages_of(const RunPlan& plan, const Profile& profile) {
+  StagesConfig config;
+  config.limits = limits_of(plan.options, profile.timeouts);
+  config.dead_rank = meaning_of_dead_rank(plan);
+  config.world_size = plan.spawn ? plan.spawn->world_size : world_size_of(plan.command);
+  if (plan.spawn)
+    for (int local = 0; local < plan.spawn->workers; ++local)
+      config.expected_here.push_back(Rank{plan.spawn->start_rank + local});
+  return config;
+}
+
+// What every process of the job carries: the proof of whose it is, and the way to us.
+void add_marks(const AttemptInputs& inputs, Environment& environment) {
+  const int guardian = guardian_pid();
+  const auto facts = guardian != 0 ? facts_of(guardian) : facts_of(self().pid);
+  environment["SAFELAUNCH_RUN_ID"] = inputs.run_id;
+  environment["SAFELAUNCH_ATTEMPT"] = std::to_string(inputs.number);
+  environment["SAFELAUNCH_OWNER"] = owner_mark(facts ? facts->id : self());
+  for (const auto& [name, value] : hook_variables(inputs.profile)) environment[name] = value;
+  if (inputs.plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall) > Duration::zero())
+    environment["SAFELAUNCH_STALL"] = "1";
+  if (inputs.hook)
+    add_hook_to(environment, inputs.hook->directory, inputs.hook->socket, inputs.hook->token);
+}
+
+// torchrun cuts the time that scripts have to save at 30 s, whatever we were told.
+void pass_grace_on(Duration grace, Environment& environment) {
+  constexpr Duration kOfTorchrun{30'000};
+  if (grace == kOfTorchrun) return;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(grace);
+  environment.try_emplace("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", std::to_string(seconds.count()));
+}
+
+Result<Command> with_profile_arguments(Command command, const ArgumentChanges& changes,
+                                       std::string_view profile) {
+  if (changes.append.empty() && changes.replace.empty()) return command;
+  if (!command.script)
+    return Error{
+        Errc::usage,
+        fmt::format("profile {} changes the script's arguments, and it cannot be told where "
+                    "in this command the script begins",
+                    profile)};
+  const auto script = command.argv.begin() + static_cast<std::ptrdiff_t>(command.script->word) + 1;
+  const std::vector<std::string> arguments(script, command.argv.end());
+  command.argv.erase(script, command.argv.end());
+  for (std::string& word : changed_arguments(changes, arguments)) command.argv.push_back(std::move(word));
+  return command;
+}
+
+Result<void> add_launcher(const AttemptInputs& inputs, Environment environment, AttemptSpec& spec) {
+  Result<Command> command =
+      with_profile_arguments(inputs.plan.command, inputs.profile.args, inputs.profile.name);
+  if (!command) return command.error();
+  if (inputs.profile.processes) {
+    command = with_processes(std::move(*command), *inputs.profile.processes);
+    if (!command) return command.error();
+  }
+  if (inputs.port) {
+    PortedCommand ported = with_port(std::move(*command), *inputs.port);
+    command = std::move(ported.command);
+    for (auto& [name, value] : ported.environment) environment[name] = value;
+  }
+  spec.workers.push_back({std::nullopt, std::move(command->argv), std::move(environment), {}});
+  return {};
+}
+
+std::vector<std::vector<int>> cpus_of_workers(const std::string& binding, int workers) {
+  if (binding == "none") return bind_workers(Binding::none, {}, workers);
+  return bind_workers(binding == "numa" ? Binding::numa : Binding::cores,
+                      read_identity().numa_nodes, workers);
+}
+
+Result<void> add_workers(const AttemptInputs& inputs, const Environment& environment,
+                         AttemptSpec& spec) {
+  SpawnPlan spawn = *inputs.plan.spawn;
+  if (inputs.port) spawn.master_port = inputs.port;
+  if (inputs.profile.processes) {
+    spawn.workers = *inputs.profile.processes;
+    spawn.world_size = spawn.workers * spawn.nodes;
+    spec.stages.world_size = spawn.world_size;
+    spec.stages.expected_here.resize(static_cast<std::size_t>(spawn.workers));
+  }
+  const Result<Command> command =
+      with_profile_arguments(inputs.plan.command, inputs.profile.args, inputs.profile.name);
+  if (!command) return command.error();
+  const auto cpus = cpus_of_workers(inputs.plan.options.binding, spawn.workers);
+  for (int local = 0; local < spawn.workers; ++local) {
+    Environment own = environment;
+    const RunIdentity run{inputs.run_id, inputs.directory.native()};
+    for (auto& [name, value] : worker_environment(spawn, local, run, environment))
+      own[name] = value;
+    spec.workers.push_back({Rank{spawn.start_rank + local}, command->argv, std::move(own),
+                            cpus[static_cast<std::size_t>(local)]});
+  }
+  return {};
+}
+
+Result<OutputPlan> output_of(const AttemptInputs& inputs) {
+  const RunOptions& options = inputs.plan.options;
+  OutputPlan output;
+  output.directory = options.log_dir.empty() ? inputs.directory : options.log_dir;
+  const Result<RankSelection> shown = RankSelection::parse(options.ranks);
+  if (!shown) return shown.error();
+  output.shown = *shown;
+  if (inputs.plan.spawn && inputs.plan.spawn->workers > 1) output.mode = OutputPlan::Mode::lines;
+  const bool coloured = options.colour && inputs.streams.out.kind == StreamTarget::Kind::terminal;
+  if (options.prefix)
+    output.prefix = coloured ? OutputPlan::Prefix::coloured_rank : OutputPlan::Prefix::rank;
+  return output;
+}
+
+}  // namespace
+
+Result<SettledAttempt> settle(const AttemptInputs& inputs) {
+  const RunPlan& plan = inputs.plan;
+  SettledAttempt result;
+  AttemptSpec& spec = result.spec;
+  spec.number = inputs.number;
+  spec.profile = inputs.profile.name;
+  spec.launcher = plan.command.launcher;
+  spec.stages = stages_of(plan, inputs.profile);
+  spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
+  spec.kill_on_stall = inputs.profile.on_stall == OnStall::kill;
+  spec.grace = plan.options.grace;
+  spec.directory = inputs.directory;
+  spec.hook = inputs.hook;
+  Result<OutputPlan> output = output_of(inputs);
+  if (!output) return output.error();
+  spec.output = std::move(*output);
+  AppliedEnvironment applied =
+      apply_profile(inputs.profile, plan.environment, plan.configuration.rules.variables, plan.overrides);
+  result.differences = std::move(applied.differences);
+  add_marks(inputs, applied.environment);
+  pass_grace_on(spec.grace, applied.environment);
+  const Result<void> added = plan.spawn
+                                 ? add_workers(inputs, applied.environment, spec)
+                                 : add_launcher(inputs, std::move(applied.environment), spec);
+  if (!added) return added.error();
+  return result;
+}
+
+}  // namespace safelaunch

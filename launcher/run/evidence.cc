@@ -1,0 +1,85 @@
+#include "safelaunch/run/evidence.h"
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/job/launcher_report.h"
+
+namespace safelaunch {
+namespace {
+
+Outcome outcome_of(const std::optional<Verdict>& verdict) {
+  if (!verdict) return Outcome::ended;
+  switch (verdict->kind) {
+    case Verdict::Kind::hung: return Outcome::hung;
+    case Verdict::Kind::rank_died: return Outcome::rank_died;
+    case Verdict::Kind::raised: return Outcome::rank_died;
+    case Verdict::Kind::world_size_mismatch: return Outcome::mismatch;
+    case Verdict::Kind::duplicate_rank: return Outcome::duplicate;
+  }
+  return Outcome::ended;
+}
+
+void take_verdict(const Verdict& verdict, const AttemptRecord& record, Evidence& evidence) {
+  evidence.stage = verdict.stage;
+  evidence.waiting = verdict.waiting;
+  for (const Suspect& suspect : verdict.suspects) {
+    const auto where = record.ranks.where.find(suspect.rank);
+    evidence.missing.push_back({suspect.rank, suspect.activity, suspect.doing,
+                                where == record.ranks.where.end() ? "" : where->second});
+    evidence.waited = std::max(evidence.waited, suspect.waited_for);
+  }
+}
+
+void take_outputs(const AttemptRecord& record, Evidence& evidence) {
+  for (const AttemptRecord::Tail& tail : record.tails) {
+    if (tail.text.empty()) continue;
+    const char* stream = tail.stream.stream == StdStream::out ? "out" : "err";
+    const std::string source = tail.stream.rank
+                                   ? fmt::format("rank-{}.{}", tail.stream.rank->value, stream)
+                                   : fmt::format("launcher.{}", stream);
+    evidence.output.push_back({source, tail.stream.rank, tail.text});
+  }
+}
+
+// What the launcher says of its first failure, where nobody else saw it.
+void take_launcher_words(Launcher launcher, Evidence& evidence) {
+  if (!evidence.command) return;
+  std::optional<LauncherFailure> failure;
+  for (const Output& output : evidence.output)
+    if (!failure) failure = read_launcher_failure(launcher, output.text);
+  const ExitStatus told = unhide(launcher, *evidence.command, failure);
+  const bool seen = !evidence.ended.empty() && evidence.ended.front().status.has_value();
+  if (!seen && failure && failure->rank)
+    evidence.ended.insert(evidence.ended.begin(), {failure->rank, told});
+  evidence.command = told;
+}
+
+}  // namespace
+
+bool went_well(const AttemptRecord& record) {
+  return !record.verdict && !record.signal && record.command && succeeded(*record.command);
+}
+
+Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context) {
+  Evidence evidence;
+  evidence.outcome = outcome_of(record.verdict);
+  evidence.training = record.training ? Training::begun : Training::not_begun;
+  if (record.verdict) take_verdict(*record.verdict, record, evidence);
+  for (const RaisedHere& raised : record.ranks.raised)
+    evidence.exceptions.push_back({raised.what.rank, raised.what.type, raised.what.message,
+                                   raised.what.traceback, raised.communication});
+  for (const RankExited& exited : record.ranks.exits)
+    if (!exited.status || !succeeded(*exited.status) || record.verdict)
+      evidence.ended.push_back({exited.rank, exited.status});
+  evidence.command = record.command;
+  take_outputs(record, evidence);
+  take_launcher_words(context.launcher, evidence);
+  evidence.signal = record.signal;
+  evidence.oom_kills = context.oom_kills;
+  evidence.port = context.port;
+  evidence.former_pids = context.former_pids;
+  evidence.retries_of_profile = context.retries_of_profile;
+  evidence.autotuning = context.autotuning;
+  return evidence;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,153 @@
+#include "safelaunch/run/plan.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/network.h"
+#include "safelaunch/profile/chain.h"
+#include "safelaunch/profile/library.h"
+#include "safelaunch/profile/variables.h"
+
+namespace safelaunch {
+namespace {
+
+std::optional<std::string> read_small_file(const std::string& path) {
+  constexpr std::size_t kLargest = 1 << 20;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string text(kLargest, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+bool spawns_by_itself(Launcher launcher) {
+  return launcher == Launcher::torchrun || launcher == Launcher::deepspeed ||
+         launcher == Launcher::accelerate;
+}
+
+Result<SpawnOptions> spawn_options(const RunOptions& options) {
+  SpawnOptions result;
+  const Result<ProcessCount> count = parse_process_count(options.nproc_per_node);
+  if (!count) return count.error();
+  result.processes_per_node = *count;
+  if (!options.devices.empty()) result.devices = parse_devices(options.devices);
+  result.nodes = options.nnodes;
+  result.node_rank = options.node_rank;
+  result.start_rank = options.start_rank;
+  result.world_size = options.world_size;
+  if (!options.master_addr.empty()) result.master_addr = options.master_addr;
+  result.master_port = options.master_port;
+  return result;
+}
+
+Result<void> plan_own_spawn(RunPlan& plan) {
+  if (plan.options.nproc_per_node.empty()) return {};
+  if (spawns_by_itself(plan.command.launcher))
+    return Error{
+        Errc::usage,
+        fmt::format("--nproc-per-node {} makes safelaunch spawn the workers, and {} spawns "
+                    "its own; give the option to one of the two",
+                    plan.options.nproc_per_node, name(plan.command.launcher))};
+  const Result<SpawnOptions> wanted = spawn_options(plan.options);
+  if (!wanted) return wanted.error();
+  const HostIdentity host = read_identity();
+  Result<SpawnPlan> spawn = plan_spawn(
+      *wanted, plan.environment, {host.gpus, std::max(1, static_cast<int>(host.cpus.size()))});
+  if (!spawn) return spawn.error();
+  plan.spawn = std::move(*spawn);
+  return {};
+}
+
+// The chain of the default or of a cluster rule begins with what worked here before.
+void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
+  if (plan.options.forget) return;
+  const std::string file = memory_file(plan.environment);
+  if (file.empty()) return;
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto worked = recall(load_memory(file), host_key(plan), now);
+  const auto found = worked ? std::find(chain.begin(), chain.end(), *worked) : chain.end();
+  if (found == chain.end() || found == chain.begin()) return;
+  std::rotate(chain.begin(), found, found + 1);
+  plan.warnings.push_back(
+      fmt::format("begins with {}, which worked here lately; --forget begins with {} again",
+                  chain[0], chain[1]));
+}
+
+Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
+  if (!plan.options.profiles.empty()) {
+    plan.chain_origin = "--profile";
+    return parse_chain(plan.options.profiles);
+  }
+  std::vector<std::string> chain = plan.configuration.rules.chain;
+  plan.chain_origin = plan.configuration.cluster.empty()
+                          ? "safelaunch.yaml"
+                          : "cluster rule " + plan.configuration.cluster;
+  if (chain.empty()) {
+    chain = default_chain();
+    plan.chain_origin = "the default";
+  }
+  put_first_what_worked(plan, chain);
+  return chain;
+}
+
+Result<void> load_chain(RunPlan& plan) {
+  const Result<std::vector<std::string>> names = choose_chain(plan);
+  if (!names) return names.error();
+  ProfileLibrary library = ProfileLibrary::standard(plan.environment);
+  Result<std::vector<Profile>> chain = library.load_chain(*names, plan.chain_origin);
+  if (!chain) return chain.error();
+  plan.chain = std::move(*chain);
+  for (std::string& warning : library.take_warnings()) plan.warnings.push_back(std::move(warning));
+  for (const Profile& profile : plan.chain)
+    for (std::string& warning : warnings_for(profile.env))
+      plan.warnings.push_back(std::move(warning));
+  const int length = static_cast<int>(plan.chain.size());
+  plan.max_attempts = plan.options.only ? 1 : plan.options.max_attempts.value_or(length);
+  return {};
+}
+
+void warn_of_variables(RunPlan& plan) {
+  for (const auto& [name, setting] : plan.overrides.env)
+    if (auto warning = warning_for(name, setting.value))
+      plan.warnings.push_back("--set: " + *warning);
+  for (const CommandWarning& warning : plan.command.warnings) plan.warnings.push_back(warning.text);
+}
+
+}  // namespace
+
+int RunPlan::nodes() const {
+  if (spawn) return spawn->nodes;
+  return command.nodes ? command.nodes->max : 1;
+}
+
+HostKey host_key(const RunPlan& plan) {
+  HostKey key;
+  key.hostname = read_hostname();
+  key.gpus = gpu_models();
+  key.driver = read_small_file("/proc/driver/nvidia/version").value_or("");
+  key.python = plan.command.python.value_or("");
+  return key;
+}
+
+Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
+                          const Environment& environment) {
+  RunPlan plan;
+  plan.environment = environment;
+  plan.command = recognise(options.command, environment, read_small_file);
+  plan.options = std::move(options);
+  plan.configuration = std::move(configuration);
+  plan.warnings = plan.configuration.warnings;
+  Result<Overrides> overrides = parse_overrides(plan.options.set, plan.options.unset);
+  if (!overrides) return overrides.error();
+  plan.overrides = std::move(*overrides);
+  if (const Result<void> spawn = plan_own_spawn(plan); !spawn) return spawn.error();
+  if (const Result<void> chain = load_chain(plan); !chain) return chain.error();
+  warn_of_variables(plan);
+  return plan;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,95 @@
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/redact.h"
+#include "safelaunch/profile/apply.h"
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string result;
+  for (const std::string& word : words) result += (result.empty() ? "" : " ") + word;
+  return result;
+}
+
+const char* in_words(PortPolicy policy) {
+  switch (policy) {
+    case PortPolicy::nothing: return "the launcher's own business";
+    case PortPolicy::choose: return "a free one is chosen and held";
+    case PortPolicy::user: return "yours if it is free";
+    case PortPolicy::multi_node: return "never changed: other nodes must know it";
+  }
+  return "";
+}
+
+std::string value_of(const Difference& difference, const std::optional<std::string>& value) {
+  if (!value) return "(not set)";
+  return is_secret_name(difference.name) ? std::string(kRedacted) : *value;
+}
+
+AppliedEnvironment applied(const RunPlan& plan, const Profile& profile) {
+  return apply_profile(profile, plan.environment, plan.configuration.rules.variables, plan.overrides);
+}
+
+std::string ranks_in_words(const RunPlan& plan) {
+  if (plan.spawn)
+    return fmt::format("{} of {}, spawned by safelaunch", plan.spawn->workers,
+                       plan.spawn->world_size);
+  if (plan.command.processes_per_node)
+    return fmt::format("{} on each node, by {}", to_string(*plan.command.processes_per_node),
+                       name(plan.command.launcher));
+  return "not known before they start";
+}
+
+}  // namespace
+
+std::string render_plan(const RunPlan& plan) {
+  std::string text = fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
+                                 joined(redact(plan.options.command)), name(plan.command.launcher),
+                                 ranks_in_words(plan), in_words(plan.port_policy()));
+  text +=
+      fmt::format("chain     from {}, at most {} attempts\n", plan.chain_origin, plan.max_attempts);
+  for (const Profile& profile : plan.chain) {
+    text += fmt::format("  {:<16} cost {}: {}\n", profile.name, name(profile.cost),
+                        profile.description);
+    for (const Difference& difference : applied(plan, profile).differences)
+      text += fmt::format("    {}: {} → {}  ({})\n", difference.name,
+                          value_of(difference, difference.before),
+                          value_of(difference, difference.after), difference.why);
+  }
+  for (const std::string& warning : plan.warnings) text += "warning   " + warning + "\n";
+  return text;
+}
+
+std::string plan_json(const RunPlan& plan) {
+  Json json;
+  json["command"] = redact(plan.options.command);
+  json["launcher"] = name(plan.command.launcher);
+  if (plan.command.script) json["script_word"] = plan.command.script->word;
+  json["nodes"] = plan.nodes();
+  if (plan.spawn) json["workers"] = plan.spawn->workers;
+  if (!plan.spawn && plan.command.processes_per_node)
+    json["processes_per_node"] = to_string(*plan.command.processes_per_node);
+  if (plan.command.port.value) json["port"] = *plan.command.port.value;
+  json["port_policy"] = in_words(plan.port_policy());
+  json["chain_from"] = plan.chain_origin;
+  json["max_attempts"] = plan.max_attempts;
+  json["chain"] = Json::array();
+  for (const Profile& profile : plan.chain) {
+    Json entry{{"profile", profile.name},
+               {"cost", name(profile.cost)},
+               {"backend", name(profile.backend)}};
+    entry["environment"] = Json::object();
+    for (const Difference& difference : applied(plan, profile).differences)
+      entry["environment"][difference.name] = value_of(difference, difference.after);
+    json["chain"].push_back(std::move(entry));
+  }
+  json["warnings"] = plan.warnings;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace safelaunch

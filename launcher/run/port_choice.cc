@@ -1,0 +1,61 @@
+#include "safelaunch/run/port_choice.h"
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+std::optional<std::uint16_t> users_port(const RunPlan& plan) {
+  const std::optional<int> port = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
+  if (!port || *port <= 0 || *port > 65535) return std::nullopt;
+  return static_cast<std::uint16_t>(*port);
+}
+
+Result<PortChoice> lease(PortRange range) {
+  Result<PortLease> leased = lease_port(range);
+  if (!leased) return leased.error();
+  PortChoice choice;
+  choice.lease = std::move(*leased);
+  return choice;
+}
+
+Result<PortChoice> lease_automatic() {
+  return lease(automatic_ports(ephemeral_ports()));
+}
+
+Result<PortChoice> lease_or_rotate(std::uint16_t port) {
+  Result<PortLease> leased = lease_port({port, port});
+  PortChoice choice;
+  if (leased) {
+    choice.lease = std::move(*leased);
+    return choice;
+  }
+  Result<PortChoice> other = lease_automatic();
+  if (!other) return other;
+  other->notice = fmt::format("{}; the job uses port {} (--port keep insists)",
+                              leased.error().message, other->lease->port());
+  return other;
+}
+
+}  // namespace
+
+Result<PortChoice> choose_port(const RunPlan& plan, FormerPort former) {
+  const PortPolicy policy = plan.port_policy();
+  const std::string& wanted = plan.options.port;
+  if (policy == PortPolicy::multi_node) return PortChoice{};
+  if (wanted == "keep") {
+    const auto port = users_port(plan);
+    return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
+  }
+  if (wanted != "auto") {
+    const Result<PortRange> range = parse_port_range(wanted);
+    return range ? lease(*range) : Result<PortChoice>(range.error());
+  }
+  if (policy == PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
+  const auto port = users_port(plan);
+  if (policy == PortPolicy::user && port && former == FormerPort::none)
+    return lease_or_rotate(*port);
+  return lease_automatic();
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,38 @@
+#include "safelaunch/run/preflight.h"
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/clean/kill.h"
+#include "safelaunch/clean/survey.h"
+
+namespace safelaunch {
+namespace {
+
+Needs needs_of(const RunPlan& plan) {
+  Needs needs;
+  const std::optional<int> port = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
+  if (port && *port > 0 && *port <= 65535) needs.ports.push_back(static_cast<std::uint16_t>(*port));
+  needs.gpus = true;
+  return needs;
+}
+
+}  // namespace
+
+std::vector<std::string> clean_before_run(const RunPlan& plan) {
+  std::vector<std::string> lines;
+  if (plan.options.clean == CleanPolicy::off) return lines;
+  std::vector<StaleProcess> ended;
+  for (StaleProcess& stale : survey(needs_of(plan), read_surroundings())) {
+    if (acts_on(plan.options.clean, stale.claim))
+      ended.push_back(std::move(stale));
+    else if (!stale.holds.empty())
+      lines.push_back("left alone: " + describe(stale));
+  }
+  std::vector<ProcessId> processes;
+  for (const StaleProcess& stale : ended) processes.push_back(stale.process.id);
+  const std::vector<EndedProcess> results = end_processes(processes);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    lines.push_back(fmt::format("stale, {}: {}", name(results[i].result), describe(ended[i])));
+  return lines;
+}
+
+}  // namespace safelaunch

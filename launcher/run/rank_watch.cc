@@ -1,0 +1,291 @@
+#include "safelaunch/run/rank_watch.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <set>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/launch/exit_watch.h"
+#include "safelaunch/run/stack_collection.h"
+#include "safelaunch/run/stall_watch.h"
+#include "safelaunch/watch/activity_sampler.h"
+#include "safelaunch/watch/hook_channel.h"
+#include "safelaunch/watch/observer.h"
+
+namespace safelaunch {
+namespace {
+
+// Ranks that no hook speaks for are looked for in /proc; a job that has shown none for a minute is
+// hardly a distributed one.
+constexpr Duration kLookEvery{1'000};
+constexpr Duration kLookSeldom{10'000};
+constexpr Duration kLooksOften{60'000};
+
+// Where there is no status line to watch, somebody who waits gets a line now and then.
+constexpr Duration kNoticeAfter{10'000};
+constexpr Duration kNoticeEvery{60'000};
+
+}  // namespace
+
+struct RankWatch::State {
+  State(const Services& given, RankWatchConfig settled, Observer call)
+      : services(given),
+        config(std::move(settled)),
+        observer(std::move(call)),
+        stages(config.stages),
+        looker(table, sockets),
+        sampler(table),
+        timer(given.io),
+        stacks(given.io),
+        stall(given.io, config.stall, observer.on_stall) {}
+
+  void open_channel();
+  void feed(const Event& event);
+  void act_on(const std::vector<StageAction>& actions);
+  void perform(const Verdict& verdict);
+  void perform(const StatusChanged& status);
+  void perform(const JobTraining& training);
+  void hear(ProcessId process, const HookMessage& message);
+  void hear_body(ProcessId process, const HookMessage& message);
+  void watch_exit(Rank rank, ProcessId process);
+  void on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status);
+  void look_for_ranks(TimePoint now);
+  void sample(TimePoint now);
+  void tick();
+  void rearm();
+  [[nodiscard]] bool every_rank_has_a_hook() const;
+  [[nodiscard]] bool judging() const { return !frozen && !stages.verdict() && !stages.training(); }
+  void show_waiting(TimePoint now);
+
+  Services services;
+  RankWatchConfig config;
+  Observer observer;
+  Stages stages;
+  Procfs table;
+  KernelSockets sockets;
+  safelaunch::Observer ranks_in_proc;
+  ProcessObserver looker;
+  ActivitySampler sampler;
+  boost::asio::steady_timer timer;
+  StackCollection stacks;
+  StallWatch stall;
+  std::unique_ptr<HookChannel> channel;
+  std::map<ProcessId, Rank> hooked;
+  std::map<ProcessId, ExitWatch> exits;
+  RanksSeen seen;
+  bool frozen = false;
+  TimePoint begun{};
+  std::optional<TimePoint> next_look;
+  std::optional<TimePoint> waiting_since;
+  TimePoint noticed_at{};
+};
+
+void RankWatch::State::open_channel() {
+  if (!config.hook) return;
+  HookChannel::Listener listener;
+  listener.on_message = [this](ProcessId process, const HookMessage& message) {
+    hear(process, message);
+  };
+  listener.on_closed = [](ProcessId) {};  // an end is seen by its pidfd
+  auto opened =
+      HookChannel::open(services.io, config.hook->socket, config.hook->token, std::move(listener));
+  // Without it the ranks are watched from /proc alone, as with --no-hook.
+  if (!opened) return log_warning(opened.error().message);
+  channel = std::move(*opened);
+}
+
+void RankWatch::State::feed(const Event& event) {
+  act_on(stages.on(event, Clock::now()));
+}
+
+void RankWatch::State::act_on(const std::vector<StageAction>& actions) {
+  for (const StageAction& action : actions)
+    std::visit([this](const auto& held) { perform(held); }, action);
+  rearm();
+}
+
+void RankWatch::State::perform(const Verdict& verdict) {
+  if (!frozen) observer.on_verdict(verdict);
+}
+
+void RankWatch::State::perform(const StatusChanged& status) {
+  services.log.record("status", {{"text", status.text}});
+}
+
+void RankWatch::State::perform(const JobTraining&) {
+  sampler.forget();
+  observer.on_status({});
+  observer.on_training();
+  stall.begin([this](int id) {
+    for (const auto& [process, rank] : hooked) channel->ask(process, HookQuestion::counters, id);
+  });
+}
+
+void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
+  if (frozen) return;
+  if (message.rank) hooked[process] = *message.rank;
+  for (const Event& event : message.events) {
+    if (const auto* reached = std::get_if<StageReached>(&event))
+      services.log.record("stage", {{"rank", std::int64_t{reached->rank.value}},
+                                    {"stage", std::string(name(reached->stage))},
+                                    {"pid", std::int64_t{process.pid}}});
+    if (const auto* raised = std::get_if<RankRaised>(&event)) {
+      const auto* ending = std::get_if<HookException>(&message.body);
+      seen.raised.push_back({*raised, ending != nullptr && ending->communication});
+    }
+    if (const auto* started = std::get_if<RankStarted>(&event)) watch_exit(started->rank, process);
+    if (const auto* entered = std::get_if<StageEntered>(&event)) watch_exit(entered->rank, process);
+    feed(event);
+  }
+  hear_body(process, message);
+}
+
+void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) {
+  if (const auto* answer = std::get_if<StackAnswer>(&message.body)) {
+    stacks.answered(process, *answer);
+  } else if (const auto* counters = std::get_if<CountersAnswer>(&message.body)) {
+    if (message.rank) stall.answered(*message.rank, *counters);
+  } else if (const auto* refusal = std::get_if<HookRefusal>(&message.body)) {
+    observer.on_notice(fmt::format("{} is refused: {}", refusal->what, refusal->why));
+  } else if (const auto* fault = std::get_if<HookFault>(&message.body)) {
+    services.log.record("hook_error", {{"where", fault->where}, {"error", fault->error}});
+  }
+}
+
+// A rank of our own spawn is our child, whose end we are told of; others are watched by a pidfd.
+void RankWatch::State::watch_exit(Rank rank, ProcessId process) {
+  if (config.ranks == RanksAre::spawned_by_us || exits.contains(process)) return;
+  exits.emplace(process, ExitWatch(services.io, process,
+                                   [this, rank, process](std::optional<ExitStatus> status) {
+                                     on_exit(rank, process, status);
+                                   }));
+}
+
+void RankWatch::State::on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status) {
+  if (frozen) return;
+  if (channel) channel->drain(process);  // its last words come before its end
+  const auto known = stages.ranks().find(rank);
+  if (known != stages.ranks().end() && known->second.process() == process)
+    seen.exits.push_back({rank, process, status});
+  feed(RankExited{rank, process, status});
+}
+
+bool RankWatch::State::every_rank_has_a_hook() const {
+  std::set<Rank> ranks;
+  for (const auto& [process, rank] : hooked) ranks.insert(rank);
+  return stages.world_size() > 0 && static_cast<int>(ranks.size()) >= stages.world_size();
+}
+
+void RankWatch::State::look_for_ranks(TimePoint now) {
+  if (!next_look || now < *next_look) return;
+  next_look =
+      now + (now - begun < kLooksOften || stages.wants_samples() ? kLookEvery : kLookSeldom);
+  if (every_rank_has_a_hook()) return next_look.reset();
+  for (const Event& event : ranks_in_proc.on(looker.look(self()), hooked)) {
+    if (const auto* started = std::get_if<RankStarted>(&event))
+      watch_exit(started->rank, started->process);
+    feed(event);
+  }
+}
+
+void RankWatch::State::sample(TimePoint now) {
+  if (!stages.wants_samples()) return;
+  for (const Rank rank : stages.sample_these()) {
+    const auto known = stages.ranks().find(rank);
+    if (known == stages.ranks().end() || !known->second.process()) continue;
+    if (const auto activity = sampler.look(rank, *known->second.process(), now)) feed(*activity);
+  }
+}
+
+void RankWatch::State::tick() {
+  const TimePoint now = Clock::now();
+  look_for_ranks(now);
+  if (judging()) sample(now);
+  if (judging()) act_on(stages.tick(now));
+  if (judging()) show_waiting(now);
+  rearm();
+}
+
+void RankWatch::State::show_waiting(TimePoint now) {
+  if (!stages.wants_samples()) {
+    waiting_since.reset();
+    return observer.on_status({});
+  }
+  if (!waiting_since) waiting_since = now;
+  const std::string line = stages.status_line(now);
+  observer.on_status(line);
+  if (now - *waiting_since < kNoticeAfter || now - noticed_at < kNoticeEvery) return;
+  noticed_at = now;
+  observer.on_waiting(line);
+}
+
+void RankWatch::State::rearm() {
+  if (!judging()) return void(timer.cancel());
+  std::optional<TimePoint> next = stages.next_deadline();
+  if (next_look && (!next || *next_look < *next)) next = next_look;
+  if (!next) return void(timer.cancel());
+  if (timer.expiry() == *next) return;
+  timer.expires_at(*next);
+  timer.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) tick();
+  });
+}
+
+RankWatch::RankWatch(const Services& services, RankWatchConfig config, Observer observer)
+    : state_(std::make_unique<State>(services, std::move(config), std::move(observer))) {
+  state_->open_channel();
+}
+
+RankWatch::~RankWatch() = default;
+
+void RankWatch::begin() {
+  state_->begun = Clock::now();
+  state_->next_look = state_->begun + kLookEvery;
+  state_->rearm();
+}
+
+void RankWatch::started(Rank rank, ProcessId process) {
+  state_->feed(RankStarted{rank, process, state_->config.stages.world_size, Source::launch});
+}
+
+void RankWatch::ended(Rank rank, ProcessId process, const ExitStatus& status) {
+  state_->on_exit(rank, process, status);
+}
+
+void RankWatch::saw_output() {
+  state_->stall.saw_output();
+}
+
+void RankWatch::freeze() {
+  state_->frozen = true;
+  state_->timer.cancel();
+  state_->stall.end();
+}
+
+bool RankWatch::training() const {
+  return state_->stages.training();
+}
+
+void RankWatch::ask_stacks(const std::filesystem::path& directory, Duration limit,
+                           std::function<void()> done) {
+  state_->stacks.begin(
+      state_->stages.ranks(), directory, limit,
+      [this](ProcessId process, int id) {
+        return state_->channel && state_->channel->ask(process, HookQuestion::stack, id);
+      },
+      [this, call = std::move(done)](std::map<Rank, std::string> where) {
+        state_->seen.where = std::move(where);
+        call();
+      });
+}
+
+const RanksSeen& RankWatch::seen() const {
+  return state_->seen;
+}
+
+std::string RankWatch::stages_reached() const {
+  return state_->stages.counts_text();
+}
+
+}  // namespace safelaunch

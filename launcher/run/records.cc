@@ -1,0 +1,81 @@
+#include "safelaunch/run/records.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/base/redact.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/launch/guardian.h"
+#include "safelaunch/profile/render.h"
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+void write_job_file(const RunDirectory& directory, const RunPlan& plan, const std::string& run_id) {
+  const int guardian = guardian_pid();
+  const auto facts = facts_of(guardian != 0 ? guardian : getpid());
+  Json json;
+  json["run"] = run_id;
+  json["pid"] = facts ? facts->id.pid : 0;
+  json["start_ticks"] = facts ? facts->id.start_ticks : 0;
+  json["boot_id"] = read_boot_id();
+  json["started"] = wall_time_now();
+  json["command"] = redact(plan.options.command);
+  json["directory"] = std::filesystem::current_path().native();
+  std::vector<std::string> names;
+  for (const Profile& profile : plan.chain) names.push_back(profile.name);
+  json["chain"] = names;
+  (void)write_atomically(directory.path() / "job.json",
+                         json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void write_env_diff(const std::filesystem::path& attempt,
+                    const std::vector<Difference>& differences) {
+  if (attempt.empty()) return;
+  (void)write_atomically(attempt / "env.diff", render_differences(differences));
+}
+
+AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
+  if (record.signal) return AttemptEnd::interrupted;
+  if (record.verdict && record.verdict->kind == Verdict::Kind::hung) return AttemptEnd::hung;
+  return std::holds_alternative<Stop>(diagnosis.decision) ? AttemptEnd::failed_user
+                                                          : AttemptEnd::failed_comm;
+}
+
+void describe_in(AttemptSummary& attempt, const Diagnosis& diagnosis) {
+  constexpr std::size_t kLinesShown = 3;
+  attempt.cause_id = diagnosis.cause;
+  attempt.cause = diagnosis.title;
+  attempt.certainty = name(diagnosis.certainty);
+  attempt.explanation = diagnosis.explanation;
+  attempt.remedy = diagnosis.remedy;
+  for (const Sighting& sighting : diagnosis.shown_by) {
+    if (attempt.lines.size() == kLinesShown) break;
+    attempt.lines.push_back(sighting.line);
+  }
+}
+
+std::string cost_in_words(const Profile& profile) {
+  const std::string cost(name(profile.cost));
+  return profile.description.empty() ? cost : cost + " (" + profile.description + ")";
+}
+
+void remember_success(const RunPlan& plan, const Profile& profile, int attempts) {
+  if (attempts < 2 && !plan.options.forget) return;
+  const std::string file = memory_file(plan.environment);
+  if (file.empty()) return;
+  const HostKey key = host_key(plan);
+  Memory memory = forget(load_memory(file), key);
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (attempts >= 2) memory = remember(std::move(memory), {key, profile.name, now});
+  if (const auto saved = save_memory(file, memory); !saved) log_debug(saved.error().message);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,306 @@
+#include "safelaunch/run/run_job.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <csignal>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/redact.h"
+#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/launch/guardian.h"
+#include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/profile/library.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/report/summary.h"
+#include "safelaunch/run/attempt_spec.h"
+#include "safelaunch/run/evidence.h"
+#include "safelaunch/run/next_step.h"
+#include "safelaunch/run/port_choice.h"
+#include "safelaunch/run/preflight.h"
+#include "safelaunch/run/records.h"
+
+namespace safelaunch {
+namespace {
+
+// The job's own words and ours have this long to reach a slow reader after the job has ended.
+constexpr Duration kLastWords{5'000};
+
+// Everything of one run. Its handlers follow each other in the order in which they stand here.
+class Run {
+ public:
+  explicit Run(RunPlan plan)
+      : plan_(std::move(plan)),
+        streams_(inspect_streams()),
+        run_id_(new_run_id()),
+        began_(Clock::now()),
+        reaper_(io_, [](int, const ExitStatus&) {}),
+        guardian_(io_),
+        signals_(io_, [this](const ReceivedSignal& received) { on_signal(received); }),
+        terminal_(io_, streams_),
+        pause_(io_) {}
+
+  int run() {
+    if (const Result<void> opened = open_record(); !opened) return refuse(opened.error());
+    for (const std::string& warning : plan_.warnings) say("warning: " + warning);
+    if (const Result<void> checked = check_host(); !checked) return refuse(checked.error());
+    start_attempt(plan_.chain.front());
+    io_.run();
+    terminal_.flush(kLastWords);
+    return exit_code_;
+  }
+
+ private:
+  Result<void> open_record();
+  Result<void> check_host();
+  void start_attempt(const Profile& profile);
+  Result<void> try_to_start(const Profile& profile);
+  [[nodiscard]] std::optional<HookDoor> hook_door();
+  void on_attempt_end(const AttemptRecord& record);
+  void on_failure(const AttemptRecord& record);
+  [[nodiscard]] Evidence evidence_of(const AttemptRecord& record) const;
+  void go_on(const NextStep& step);
+  void close(std::string stopped_because);
+  void give_up(const Error& error);
+  void on_signal(const ReceivedSignal& received);
+  void tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step);
+  void tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis);
+  void remember_what_worked();
+  [[nodiscard]] std::span<const Profile> known_profiles();
+  int refuse(const Error& error);
+  void say(std::string_view text);
+
+  RunPlan plan_;
+  StandardStreams streams_;
+  std::string run_id_;
+  TimePoint began_;
+  boost::asio::io_context io_{1};
+  Reaper reaper_;
+  GuardianWatch guardian_;
+  SignalIntake signals_;
+  TerminalWriter terminal_;
+  boost::asio::steady_timer pause_;
+  RunDirectory directory_;
+  EventLog log_;
+  RunSummary summary_;
+
+  std::unique_ptr<Attempt> attempt_;
+  const Profile* profile_ = nullptr;
+  std::optional<PortLease> port_;
+  FormerPort former_port_ = FormerPort::none;
+  int retries_of_profile_ = 0;
+  std::vector<std::string> tried_;
+  std::vector<Profile> known_;
+  std::optional<int> interrupted_;
+  int exit_code_ = 125;
+};
+
+void Run::say(std::string_view text) {
+  if (plan_.options.verbosity != Verbosity::quiet)
+    terminal_.write_message(fmt::format("safelaunch: {}", text));
+}
+
+int Run::refuse(const Error& error) {
+  terminal_.write_message("safelaunch: " + error.message);
+  terminal_.flush(kLastWords);
+  return exit_code_of(error.code);
+}
+
+Result<void> Run::open_record() {
+  Result<RunDirectory> made =
+      RunDirectory::create(plan_.options.run_dir, run_id_, plan_.environment);
+  if (!made) return made.error();
+  directory_ = std::move(*made);
+  if (!directory_.trouble().empty()) say("warning: " + directory_.trouble());
+  summary_.run_id = run_id_;
+  summary_.command = redact(plan_.options.command);
+  if (directory_.path().empty()) return {};
+  summary_.directory = directory_.path().native();
+  log_ = EventLog(directory_.path() / "events.jsonl", began_);
+  log_.record("run", {{"run", run_id_}, {"command", summary_.command}});
+  write_job_file(directory_, plan_, run_id_);
+  return {};
+}
+
+Result<void> Run::check_host() {
+  if (!plan_.options.preflight) return {};
+  for (const std::string& line : clean_before_run(plan_)) say(line);
+  return {};
+}
+
+void Run::start_attempt(const Profile& profile) {
+  profile_ = &profile;
+  if (tried_.empty() || tried_.back() != profile.name) {
+    tried_.push_back(profile.name);
+    retries_of_profile_ = 0;
+  }
+  if (const Result<void> started = try_to_start(profile); !started) give_up(started.error());
+}
+
+Result<void> Run::try_to_start(const Profile& profile) {
+  port_.reset();
+  Result<PortChoice> port = choose_port(plan_, former_port_);
+  if (!port) return port.error();
+  if (!port->notice.empty()) say(port->notice);
+  port_ = std::move(port->lease);
+
+  const int number = static_cast<int>(summary_.attempts.size()) + 1;
+  AttemptInputs inputs{plan_, profile, number,  run_id_, directory_.attempt(number, profile.name),
+                       {},    {},      streams_};
+  if (port_) inputs.port = port_->port();
+  if (plan_.options.hook) inputs.hook = hook_door();
+  Result<SettledAttempt> settled = settle(inputs);
+  if (!settled) return settled.error();
+  write_env_diff(inputs.directory, settled->differences);
+  attempt_ =
+      std::make_unique<Attempt>(Services{io_, reaper_, terminal_, log_}, std::move(settled->spec),
+                                [this](const AttemptRecord& record) { on_attempt_end(record); });
+  return attempt_->start();
+}
+
+// A hook that cannot be installed is no reason to run nothing: /proc shows the ranks too.
+std::optional<HookDoor> Run::hook_door() {
+  Result<HookDoor> door = open_hook_door(plan_.environment, directory_.path());
+  if (door) return std::move(*door);
+  say("warning: " + door.error().message);
+  return std::nullopt;
+}
+
+void Run::on_signal(const ReceivedSignal& received) {
+  if (attempt_) return attempt_->signal(received);
+  // Between two attempts there is nothing to be stopped but our own waiting.
+  interrupted_ = received.signal;
+  exit_code_ = 128 + received.signal;
+  close("interrupted by " + signal_name(received.signal));
+}
+
+void Run::on_attempt_end(const AttemptRecord& record) {
+  AttemptSummary attempt;
+  attempt.number = static_cast<int>(summary_.attempts.size()) + 1;
+  attempt.profile = profile_->name;
+  attempt.took = record.took;
+  attempt.stages = record.stages;
+  summary_.attempts.push_back(attempt);
+  for (const Survivor& survivor : record.survivors)
+    say(fmt::format("warning: pid {} was killed and does not end (state {})", survivor.pid,
+                    survivor.state));
+  if (!went_well(record)) return on_failure(record);
+  exit_code_ = 0;
+  summary_.cost = profile_->cost == Cost::none ? "" : cost_in_words(*profile_);
+  remember_what_worked();
+  close({});
+}
+
+Evidence Run::evidence_of(const AttemptRecord& record) const {
+  AttemptContext context;
+  context.launcher = plan_.command.launcher;
+  context.autotuning = plan_.command.autotuning;
+  context.retries_of_profile = retries_of_profile_;
+  if (port_)
+    context.port =
+        RendezvousPort{port_->port(), plan_.options.port == "keep" ? RendezvousPort::Choice::users
+                                                                   : RendezvousPort::Choice::ours};
+  return make_evidence(record, context);
+}
+
+void Run::on_failure(const AttemptRecord& record) {
+  const Evidence evidence = evidence_of(record);
+  const Diagnosis diagnosis = diagnose(evidence, Catalogue::builtin());
+  exit_code_ = exit_status_of(evidence, diagnosis);
+  AttemptSummary& attempt = summary_.attempts.back();
+  attempt.end = end_of(record, diagnosis);
+  describe_in(attempt, diagnosis);
+  log_.record("cause", {{"id", diagnosis.cause},
+                        {"certainty", std::string(name(diagnosis.certainty))},
+                        {"text", diagnosis.explanation}});
+  const RunProgress progress{static_cast<int>(summary_.attempts.size()), profile_, tried_,
+                             std::holds_alternative<FallBack>(diagnosis.decision)
+                                 ? known_profiles()
+                                 : std::span<const Profile>{}};
+  const NextStep step = next_step(plan_, diagnosis, progress);
+  if (step.profile == nullptr) {
+    tell_of_first_failure(record, diagnosis);
+    return close(step.why);
+  }
+  attempt.next = step.profile->name + ": " + step.why;
+  tell_of_fallback(diagnosis, step);
+  go_on(step);
+}
+
+void Run::go_on(const NextStep& step) {
+  attempt_.reset();
+  former_port_ = step.other_port ? FormerPort::was_taken : former_port_;
+  if (step.profile == profile_) ++retries_of_profile_;
+  if (step.wait == Duration::zero()) return start_attempt(*step.profile);
+  pause_.expires_after(step.wait);
+  pause_.async_wait([this, profile = step.profile](const boost::system::error_code& cancelled) {
+    if (!cancelled && !interrupted_) start_attempt(*profile);
+  });
+}
+
+void Run::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step) {
+  const AttemptSummary& attempt = summary_.attempts.back();
+  say(fmt::format("attempt {} ({}) {} after {}: {}", attempt.number, attempt.profile,
+                  name(attempt.end), format_duration(attempt.took), diagnosis.explanation));
+  say(fmt::format("cause: {} ({}, {})", diagnosis.title, diagnosis.cause,
+                  name(diagnosis.certainty)));
+  for (const StruckOut& struck : step.struck_out)
+    say(fmt::format("not {}: {}", struck.name, struck.why));
+  say(fmt::format("now attempt {} with {} ({}); cost: {}", attempt.number + 1, step.profile->name,
+                  step.why, cost_in_words(*step.profile)));
+}
+
+// The user's own failure, last on the screen: launchers bury it under their own words.
+void Run::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis) {
+  const bool speaks_for_itself = plan_.command.launcher == Launcher::python && !plan_.spawn;
+  if (record.signal || (speaks_for_itself && !diagnosis.first_failed)) return;
+  std::string text;
+  for (const AttemptRecord::Tail& tail : record.tails)
+    if (!tail.stream.rank || !diagnosis.first_failed || tail.stream.rank == diagnosis.first_failed)
+      text += tail.text;
+  const std::string shown = first_failure(text, Catalogue::builtin(), diagnosis.first_failed);
+  if (shown.empty()) return;
+  say(diagnosis.first_failed
+          ? fmt::format("rank {} failed first; its last words:", diagnosis.first_failed->value)
+          : "what failed first:");
+  terminal_.write_message(std::string_view(shown).substr(0, shown.size() - 1));
+}
+
+void Run::remember_what_worked() {
+  remember_success(plan_, *profile_, static_cast<int>(summary_.attempts.size()));
+}
+
+std::span<const Profile> Run::known_profiles() {
+  // Read only when something has to be healed: a healthy run needs its own chain alone.
+  if (known_.empty()) known_ = ProfileLibrary::standard(plan_.environment).load_all();
+  return known_;
+}
+
+void Run::give_up(const Error& error) {
+  exit_code_ = exit_code_of(error.code);
+  terminal_.write_message("safelaunch: " + error.message);
+  close(error.message);
+}
+
+void Run::close(std::string stopped_because) {
+  summary_.exit_code = exit_code_;
+  summary_.stopped_because = std::move(stopped_because);
+  log_.record("end", {{"exit_status", std::int64_t{exit_code_}}});
+  if (!directory_.path().empty())
+    (void)write_atomically(directory_.path() / "outcome.json", outcome_json(summary_));
+  if (plan_.options.json)
+    terminal_.write_message(outcome_json(summary_));
+  else if (worth_telling(summary_) && plan_.options.verbosity != Verbosity::quiet)
+    terminal_.write_message(closing_screen(
+        summary_, plan_.options.colour && streams_.err.kind == StreamTarget::Kind::terminal
+                      ? Colour::on
+                      : Colour::off));
+  io_.stop();
+}
+
+}  // namespace
+
+int run_job(RunPlan plan) {
+  return Run(std::move(plan)).run();
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,49 @@
+#include "safelaunch/run/stall_watch.h"
+
+namespace safelaunch {
+
+void StallWatch::begin(AskAll ask_all) {
+  if (timeout_ == Duration::zero()) return;
+  ask_all_ = std::move(ask_all);
+  stall_.emplace(timeout_, Clock::now());
+  rearm();
+}
+
+void StallWatch::end() {
+  stall_.reset();
+  timer_.cancel();
+}
+
+void StallWatch::saw_output() {
+  if (stall_) stall_->on_output(Clock::now());  // the timer that runs comes early, and is set anew
+}
+
+void StallWatch::answered(Rank rank, const CountersAnswer& answer) {
+  if (!stall_) return;
+  std::int64_t completed = 0;
+  for (const auto& [group, counters] : answer.groups) completed += counters.completed;
+  stall_->on_counters(rank, completed, Clock::now());
+  rearm();
+}
+
+void StallWatch::rearm() {
+  const auto next = stall_ ? stall_->next_deadline() : std::nullopt;
+  if (!next) return void(timer_.cancel());
+  timer_.expires_at(*next);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) tick();
+  });
+}
+
+void StallWatch::tick() {
+  if (!stall_) return;
+  if (const auto action = stall_->tick(Clock::now())) {
+    if (const auto* report = std::get_if<StallReport>(&*action))
+      on_stall_(describe(*report));
+    else
+      ask_all_(++questions_);
+  }
+  rearm();
+}
+
+}  // namespace safelaunch

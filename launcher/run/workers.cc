@@ -1,0 +1,58 @@
+#include "safelaunch/run/workers.h"
+
+#include <unistd.h>
+
+#include "safelaunch/launch/job_control.h"
+
+namespace safelaunch {
+namespace {
+
+// A job in the background that read the shell's terminal would steal what is typed there: without
+// us the kernel would stop it, but it sits in a session of its own.
+std::optional<int> standard_input() {
+  if (isatty(STDIN_FILENO) != 0 && !in_foreground()) return std::nullopt;
+  return STDIN_FILENO;
+}
+
+LaunchSpec launch_spec(const WorkerSpec& worker, const ChildStreams& streams) {
+  LaunchSpec spec;
+  spec.argv = worker.argv;
+  spec.environment = worker.environment;
+  spec.cpus = worker.cpus;
+  spec.in = standard_input();
+  spec.out = streams.out.get();
+  spec.err = streams.err.get();
+  // The pseudo-terminal becomes the launcher's own, so that it hears of a changed window size.
+  if (isatty(streams.out.get()) != 0) spec.terminal = streams.out.get();
+  return spec;
+}
+
+}  // namespace
+
+Result<void> Workers::start(const WorkerSpec& worker) {
+  Result<ChildStreams> streams =
+      worker.rank ? output_.open_rank(*worker.rank) : output_.open_launcher();
+  if (!streams) return streams.error();
+  const std::size_t index = children_.size();
+  Result<Child> child = spawn(
+      reaper_, launch_spec(worker, *streams),
+      [this, rank = worker.rank, index](const ExitStatus& status) { ended(rank, index, status); });
+  if (!child) return child.error();
+  ++running_;
+  children_.push_back(std::move(*child));
+  if (worker.rank && observer_.on_started)
+    observer_.on_started(*worker.rank, children_[index].id());
+  return {};
+}
+
+void Workers::send(int signal) const {
+  for (const Child& child : children_) child.send(signal);
+}
+
+void Workers::ended(std::optional<Rank> rank, std::size_t index, const ExitStatus& status) {
+  --running_;
+  observer_.on_exit(rank, children_[index].id(), status);
+  if (running_ == 0) observer_.on_all_ended();
+}
+
+}  // namespace safelaunch

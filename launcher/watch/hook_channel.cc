@@ -1,0 +1,269 @@
+#include "safelaunch/watch/hook_channel.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/host/process_facts.h"
+
+namespace safelaunch {
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+
+// A packet has at most 60 000 bytes; what is longer is not of our hook.
+constexpr std::size_t kPacketLimit = 64 * 1024;
+
+// So many packets of one connection at a time: a peer that floods must not keep the others waiting.
+constexpr int kPacketsInTurn = 32;
+
+// Who has connected and said nothing: more of them than this are not workers.
+constexpr std::size_t kMostStrangers = 256;
+constexpr std::size_t kMostConnections = 16'384;
+
+struct Address {
+  sockaddr_un value{};
+  socklen_t size = 0;
+};
+
+std::optional<Address> make_address(const std::string& name) {
+  Address address;
+  if (name.size() < 2 || name.size() >= sizeof address.value.sun_path) return std::nullopt;
+  address.value.sun_family = AF_UNIX;
+  std::memcpy(address.value.sun_path, name.data(), name.size());
+  const bool abstract = name.front() == '@';
+  if (abstract) address.value.sun_path[0] = '\0';
+  // A path ends with a NUL that counts; an abstract name is all the bytes there are.
+  address.size =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() + (abstract ? 0U : 1U));
+  return address;
+}
+
+Error cannot_open(const std::string& name, const char* why) {
+  return Error{Errc::os, fmt::format("cannot make the hook's socket {}: {}", name, why)};
+}
+
+Result<UniqueFd> listen_at(const std::string& name) {
+  const auto address = make_address(name);
+  if (!address) return cannot_open(name, "the name is empty or longer than 107 bytes");
+  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return cannot_open(name, std::strerror(errno));
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address->value);
+  if (::bind(fd.get(), generic, address->size) != 0 || ::listen(fd.get(), SOMAXCONN) != 0)
+    return cannot_open(name, std::strerror(errno));
+  return fd;
+}
+
+std::optional<ucred> peer_of(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer;
+}
+
+// The pid of a peer in another pid namespace is 0; its own word is taken for it then.
+ProcessId identify(int peer_pid, int said_pid) {
+  if (peer_pid <= 0) return {said_pid, 0};
+  const auto facts = facts_of(peer_pid);
+  return facts ? facts->id : ProcessId{peer_pid, 0};
+}
+
+}  // namespace
+
+struct HookChannel::State : std::enable_shared_from_this<State> {
+  struct Connection {
+    explicit Connection(boost::asio::io_context& io, UniqueFd fd) : socket(io, fd.release()) {}
+    stream_descriptor socket;
+    int peer_pid = 0;
+    HookSpeaker speaker{};
+    bool introduced = false;
+  };
+  using Number = std::uint64_t;
+
+  State(boost::asio::io_context& context, UniqueFd fd, std::string name, std::string secret,
+        Listener callbacks)
+      : io(context),
+        acceptor(context, fd.release()),
+        address(std::move(name)),
+        token(std::move(secret)),
+        listener(std::move(callbacks)),
+        spare(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+
+  void close() {
+    open = false;
+    boost::system::error_code ignored;
+    acceptor.close(ignored);
+    connections.clear();
+    if (address.front() != '@') ::unlink(address.c_str());
+  }
+
+  void accept_next() {
+    acceptor.async_wait(stream_descriptor::wait_read,
+                        [self = shared_from_this()](const boost::system::error_code& error) {
+                          if (error || !self->open) return;
+                          self->accept_one();
+                          self->accept_next();
+                        });
+  }
+
+  void accept_one() {
+    UniqueFd fd(
+        ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd) return errno == EMFILE || errno == ENFILE ? turn_away() : void();
+    const auto peer = peer_of(fd.get());
+    if (!peer || peer->uid != ::geteuid() || connections.size() >= kMostConnections) return;
+    const Number number = ++last_number;
+    auto connection = std::make_unique<Connection>(io, std::move(fd));
+    connection->peer_pid = peer->pid;
+    connections.emplace(number, std::move(connection));
+    limit_strangers();
+    read_next(number);
+  }
+
+  // Out of descriptors: the spare one lets us take the connection and close it; left alone in the
+  // backlog it would wake us for ever.
+  void turn_away() {
+    spare.reset();
+    UniqueFd(::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
+    spare.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+
+  void limit_strangers() {
+    const auto is_stranger = [](const auto& one) { return !one.second->introduced; };
+    const auto strangers = std::count_if(connections.begin(), connections.end(), is_stranger);
+    if (static_cast<std::size_t>(strangers) <= kMostStrangers) return;
+    connections.erase(std::find_if(connections.begin(), connections.end(), is_stranger));
+  }
+
+  void read_next(Number number) {
+    const auto found = connections.find(number);
+    if (found == connections.end()) return;
+    found->second->socket.async_wait(
+        stream_descriptor::wait_read,
+        [self = shared_from_this(), number](const boost::system::error_code& error) {
+          if (error || !self->open) return;
+          self->read_turn(number);
+          self->read_next(number);
+        });
+  }
+
+  void read_turn(Number number) {
+    for (int i = 0; i < kPacketsInTurn; ++i)
+      if (!read_one(number)) return;
+  }
+
+  /// True if there was a packet and there may be more.
+  bool read_one(Number number) {
+    const auto found = connections.find(number);
+    if (!open || found == connections.end()) return false;
+    // MSG_TRUNC makes the kernel tell the real length of what did not fit.
+    const ssize_t got = ::recv(found->second->socket.native_handle(), buffer.data(), buffer.size(),
+                               MSG_DONTWAIT | MSG_TRUNC);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    const bool whole = got > 0 && static_cast<std::size_t>(got) <= buffer.size();
+    if (whole && take(*found->second, {buffer.data(), static_cast<std::size_t>(got)})) return true;
+    drop(number);
+    return false;
+  }
+
+  /// False if the connection is to be closed.
+  bool take(Connection& connection, std::string_view packet) {
+    const auto message = read_hook_message(packet, connection.speaker);
+    if (!message) {
+      log_debug(message.error().message);
+      return false;
+    }
+    if (!connection.introduced) return introduce(connection, *message);
+    if (message->name == "hello") return false;
+    const ProcessId process = connection.speaker.process;
+    listener.on_message(process, *message);
+    return true;
+  }
+
+  bool introduce(Connection& connection, const HookMessage& message) {
+    const auto* hello = std::get_if<HookHello>(&message.body);
+    if (hello == nullptr || hello->token != token) return false;
+    connection.introduced = true;
+    connection.speaker.process = identify(connection.peer_pid, hello->pid);
+    listener.on_message(connection.speaker.process, message);
+    return true;
+  }
+
+  void drop(Number number) {
+    const auto found = connections.find(number);
+    // A listener may have closed the channel.
+    if (found == connections.end()) return;
+    const bool known = found->second->introduced;
+    const ProcessId process = found->second->speaker.process;
+    connections.erase(found);
+    if (known && find(process) == nullptr) listener.on_closed(process);
+  }
+
+  Connection* find(ProcessId process) {
+    for (auto one = connections.rbegin(); one != connections.rend(); ++one)
+      if (one->second->introduced && one->second->speaker.process == process)
+        return one->second.get();
+    return nullptr;
+  }
+
+  boost::asio::io_context& io;
+  stream_descriptor acceptor;
+  std::string address;
+  std::string token;
+  Listener listener;
+  UniqueFd spare;
+  bool open = true;
+  Number last_number = 0;
+  std::map<Number, std::unique_ptr<Connection>> connections;  // in the order of their coming
+  std::array<char, kPacketLimit> buffer{};
+};
+
+Result<std::unique_ptr<HookChannel>> HookChannel::open(boost::asio::io_context& io,
+                                                       const std::string& address,
+                                                       std::string token, Listener listener) {
+  auto fd = listen_at(address);
+  if (!fd) return fd.error();
+  auto state =
+      std::make_shared<State>(io, std::move(*fd), address, std::move(token), std::move(listener));
+  state->accept_next();
+  return std::unique_ptr<HookChannel>(new HookChannel(std::move(state)));
+}
+
+HookChannel::HookChannel(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+HookChannel::~HookChannel() {
+  state_->close();
+}
+
+bool HookChannel::ask(ProcessId process, HookQuestion question, int id) {
+  State::Connection* connection = state_->find(process);
+  if (connection == nullptr) return false;
+  const std::string request = hook_request(question, id);
+  return ::send(connection->socket.native_handle(), request.data(), request.size(),
+                MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(request.size());
+}
+
+void HookChannel::drain(ProcessId process) {
+  const auto state = state_;  // a listener may destroy us
+  std::vector<State::Number> numbers;
+  for (const auto& [number, connection] : state->connections)
+    if (connection->introduced ? connection->speaker.process == process
+                               : connection->peer_pid == process.pid)
+      numbers.push_back(number);
+  for (const State::Number number : numbers) state->read_turn(number);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,213 @@
+#include "safelaunch/watch/hook_message.h"
+
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::json;
+
+// Texts are cut, since one of each kind is kept for every rank.
+constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kLongestTraceback = 16'384;
+constexpr std::size_t kMostThreads = 64;
+constexpr std::size_t kMostFrames = 256;
+
+// At most `limit` bytes, and no half character at the end.
+std::string cut(std::string text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
+  text.resize(limit);
+  return text;
+}
+
+const Json* find(const Json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+std::string text_of(const Json& object, const char* key, std::size_t limit = kLongestText) {
+  const Json* value = find(object, key);
+  return value != nullptr && value->is_string() ? cut(value->get<std::string>(), limit)
+                                                : std::string();
+}
+
+std::optional<std::int64_t> integer_of(const Json& object, const char* key) {
+  const Json* value = find(object, key);
+  if (value == nullptr || !value->is_number_integer()) return std::nullopt;
+  // get<int64> of an unsigned beyond its range would wrap.
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() > kMost) return std::nullopt;
+  return value->get<std::int64_t>();
+}
+
+std::optional<int> int_of(const Json& object, const char* key, std::int64_t low,
+                          std::int64_t high) {
+  const auto value = integer_of(object, key);
+  if (!value || *value < low || *value > high) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+int id_of(const Json& packet) {
+  return int_of(packet, "id", 0, std::numeric_limits<int>::max()).value_or(-1);
+}
+
+std::vector<std::string> texts_of(const Json& object, const char* key, std::size_t most) {
+  std::vector<std::string> texts;
+  const Json* list = find(object, key);
+  if (list == nullptr || !list->is_array()) return texts;
+  for (const Json& one : *list)
+    if (one.is_string() && texts.size() < most)
+      texts.push_back(cut(one.get<std::string>(), kLongestText));
+  return texts;
+}
+
+HookHello hello_of(const Json& packet) {
+  constexpr int kLargestPid = 1 << 22;
+  return {.token = text_of(packet, "token"),
+          .pid = int_of(packet, "pid", 0, kLargestPid).value_or(0),
+          .parent = int_of(packet, "ppid", 0, kLargestPid).value_or(0),
+          .python = text_of(packet, "python"),
+          .argv = texts_of(packet, "argv", 3)};
+}
+
+StackAnswer stack_of(const Json& packet) {
+  StackAnswer answer{.id = id_of(packet), .threads = {}};
+  const Json* threads = find(packet, "threads");
+  if (threads == nullptr || !threads->is_array()) return answer;
+  for (const Json& thread : *threads)
+    if (answer.threads.size() < kMostThreads)
+      answer.threads.push_back({text_of(thread, "name"), texts_of(thread, "frames", kMostFrames)});
+  return answer;
+}
+
+CountersAnswer counters_of(const Json& packet) {
+  CountersAnswer answer{.id = id_of(packet), .groups = {}, .waits = {}};
+  const Json* groups = find(packet, "groups");
+  if (groups != nullptr && groups->is_object())
+    for (const auto& [name, counts] : groups->items())
+      answer.groups[name] = {integer_of(counts, "enqueued").value_or(0),
+                             integer_of(counts, "completed").value_or(0)};
+  const Json* waits = find(packet, "waits");
+  if (waits != nullptr && waits->is_object())
+    for (const auto& [name, count] : waits->items())
+      answer.waits[name] = integer_of(*waits, name.c_str()).value_or(0);
+  return answer;
+}
+
+bool is_true(const Json& packet, const char* key) {
+  const Json* value = find(packet, key);
+  return value != nullptr && value->is_boolean() && value->get<bool>();
+}
+
+std::string store_address(const Json& packet) {
+  const auto port = int_of(packet, "port", 0, 65'535);
+  return port ? fmt::format("{}:{}", text_of(packet, "host"), *port) : text_of(packet, "host");
+}
+
+// The events that one packet of a rank stands for.
+class Translation {
+ public:
+  Translation(HookMessage& message, const Json& packet, HookSpeaker& speaker)
+      : message_(message), packet_(packet), speaker_(speaker) {}
+
+  void run() {
+    const std::string& name = message_.name;
+    if (name == "start") return start();
+    if (name == "imported") return start(), reached(Stage::imported);
+    if (name == "init.enter") return init();
+    if (name == "store.enter") return entered(Stage::rendezvous, store_address(packet_));
+    if (name == "store.exit") return reached(Stage::rendezvous);
+    if (name == "group") return reached(Stage::group);
+    if (name == "coll.enter") return entered(Stage::collective, text_of(packet_, "op"));
+    if (name == "coll.done") return reached(Stage::collective);
+    if (name == "exception" || name.ends_with(".failed")) return raised();
+    if (speaker_.uses_jax) jax_devices();
+  }
+
+ private:
+  void start() {
+    message_.events.push_back(
+        RankStarted{*message_.rank, speaker_.process, message_.world_size, Source::hook});
+  }
+
+  void init() {
+    if (text_of(packet_, "backend") == "jax") speaker_.uses_jax = true;
+    entered(Stage::group, text_of(packet_, "backend"));
+  }
+
+  // The collectives of JAX are inside compiled programs, where nobody sees them. What can be seen
+  // of its ranks meeting is their exchange of devices; whoever has it behind him trains.
+  void jax_devices() {
+    if (message_.name == "pg.enter") entered(Stage::communicator, text_of(packet_, "group"));
+    if (message_.name == "pg.exit") reached(Stage::collective);
+  }
+
+  void entered(Stage stage, std::string detail) {
+    message_.events.push_back(StageEntered{*message_.rank, speaker_.process, stage,
+                                           std::move(detail), message_.world_size, Source::hook});
+  }
+
+  void reached(Stage stage) {
+    message_.events.push_back(StageReached{*message_.rank, speaker_.process, stage, Source::hook});
+  }
+
+  void raised() {
+    message_.events.push_back(RankRaised{*message_.rank, speaker_.process, text_of(packet_, "type"),
+                                         text_of(packet_, "err"),
+                                         text_of(packet_, "traceback", kLongestTraceback)});
+  }
+
+  HookMessage& message_;
+  const Json& packet_;
+  HookSpeaker& speaker_;
+};
+
+void read_body(HookMessage& message, const Json& packet) {
+  const std::string& name = message.name;
+  if (name == "hello") message.body = hello_of(packet);
+  if (name == "stack") message.body = stack_of(packet);
+  if (name == "counters") message.body = counters_of(packet);
+  if (name == "refused")
+    message.body = HookRefusal{text_of(packet, "what"), text_of(packet, "why")};
+  if (name == "hook_error")
+    message.body = HookFault{text_of(packet, "where"), text_of(packet, "err")};
+  if (name == "exception") message.body = HookException{is_true(packet, "comm")};
+}
+
+Error not_of_the_protocol(const char* why) {
+  return Error{Errc::os, fmt::format("a packet of the hook cannot be read: {}", why)};
+}
+
+}  // namespace
+
+Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& speaker) {
+  const Json json = Json::parse(packet.begin(), packet.end(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return not_of_the_protocol("it is no JSON object");
+  HookMessage message;
+  message.name = text_of(json, "e");
+  if (message.name.empty()) return not_of_the_protocol("it has no name \"e\"");
+  if (find(json, "rank") != nullptr) {
+    const auto rank = int_of(json, "rank", 0, kMostRanks - 1);
+    if (!rank) return not_of_the_protocol("its rank is no rank");
+    message.rank = Rank{*rank};
+  }
+  message.world_size = int_of(json, "world", 1, kMostRanks);
+  message.local_rank = int_of(json, "local_rank", 0, kMostRanks - 1);
+  message.dropped = int_of(json, "dropped", 0, std::numeric_limits<int>::max()).value_or(0);
+  read_body(message, json);
+  if (message.rank) Translation(message, json, speaker).run();
+  return message;
+}
+
+std::string hook_request(HookQuestion question, int id) {
+  return fmt::format(R"({{"q":"{}","id":{}}})",
+                     question == HookQuestion::stack ? "stack" : "counters", id);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,62 @@
+#include "safelaunch/watch/patience.h"
+
+#include <algorithm>
+
+namespace safelaunch {
+namespace {
+
+std::optional<TimePoint> after(TimePoint since, Duration limit) {
+  if (limit == Duration::zero()) return std::nullopt;
+  return since + limit;
+}
+
+std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// Nothing tells what a rank without a hook does in these stages: it may stand in the collective
+// like the others.
+bool out_of_sight(const RankState& rank, Stage stage) {
+  return rank.blind() && stage >= Stage::communicator;
+}
+
+Patience patience_with_dead(const RankState& rank, Stage stage, TimePoint since,
+                            const StageLimits& limits) {
+  if (rank.failed()) return {since, true};
+  // It ended in order and may have done its part where nobody could see it.
+  if (rank.blind()) return {after(since, limits.quiet), true};
+  // It went in, and how it ended is not known: perhaps well, with the others' news still under way.
+  if (rank.entered(stage)) return {after(since, limits.stopped), true};
+  return {since, true};
+}
+
+}  // namespace
+
+Duration limit_of(Stage stage, const StageLimits& limits) {
+  return stage == Stage::collective ? limits.collective : limits.init;
+}
+
+Patience patience_with(const RankState& rank, Stage stage, TimePoint since, TimePoint now,
+                       const StageLimits& limits) {
+  const Duration limit = limit_of(stage, limits);
+  const auto calm = [&](Activity activity) {
+    return std::max(since, rank.calm_since(activity).value_or(since));
+  };
+  switch (rank.activity(now)) {
+    case Activity::dead: return patience_with_dead(rank, stage, since, limits);
+    case Activity::stopped: return {after(calm(Activity::stopped), limits.stopped), true};
+    case Activity::quiet:
+      if (out_of_sight(rank, stage)) return {after(calm(Activity::idling), limit), false};
+      // Who is quiet is idle as well, perhaps for longer.
+      return {
+          earlier(after(calm(Activity::quiet), limits.quiet), after(calm(Activity::idling), limit)),
+          false};
+    case Activity::idling: return {after(calm(Activity::idling), limit), false};
+    case Activity::working: return {after(since, limits.work), false};
+    case Activity::unseen: return {after(since, limit), false};
+  }
+  return {};
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <charconv>
+
+#include "safelaunch/watch/hook_message.h"  // kMostRanks
+#include "safelaunch/watch/observer.h"
+
+namespace safelaunch {
+namespace {
+
+std::optional<int> number_in(const Environment& environment, const char* name, int most) {
+  const std::string_view text = value_or(environment, name);
+  int number = -1;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (text.empty() || read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  return number >= 0 && number <= most ? std::optional(number) : std::nullopt;
+}
+
+bool any_starts_with(const std::vector<std::string>& names, std::string_view prefix) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return name.starts_with(prefix); });
+}
+
+bool is_spawned_child(int pid) {
+  const std::vector<std::string> words = command_line_of(pid);
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.find("multiprocessing.spawn import spawn_main") != std::string::npos;
+  });
+}
+
+}  // namespace
+
+Snapshot ProcessObserver::look(ProcessId root) {
+  Snapshot snapshot;
+  std::map<ProcessId, SeenProcess> still_there;
+  for (const ProcessFacts& facts : tree_of(root, table_)) {
+    if (facts.id == root) continue;
+    const auto known = known_.find(facts.id);
+    // A process that has not called exec yet shows what its parent was. With torch it is what it
+    // is.
+    const bool settled = known != known_.end() && known->second.has_torch;
+    SeenProcess process = settled ? known->second : read(facts);
+    process.parent = facts.parent;
+    look_at_threads(process);
+    still_there.emplace(facts.id, process);
+    snapshot.push_back(process);
+  }
+  known_ = std::move(still_there);
+  look_at_stores(snapshot);
+  return snapshot;
+}
+
+SeenProcess ProcessObserver::read(const ProcessFacts& facts) const {
+  SeenProcess process{.id = facts.id, .rank = {}, .world_size = {}};
+  process.spawned_child = is_spawned_child(facts.id.pid);
+  const Environment environment = environment_of(facts.id.pid).value_or(Environment{});
+  if (const auto rank = number_in(environment, "RANK", kMostRanks - 1)) process.rank = Rank{*rank};
+  process.world_size = number_in(environment, "WORLD_SIZE", kMostRanks);
+  constexpr int kLastPort = 65'535;
+  const auto port = number_in(environment, "MASTER_PORT", kLastPort);
+  process.store_port = static_cast<std::uint16_t>(port.value_or(0));
+  process.has_torch = maps_contain(facts.id.pid, "libtorch_cpu.so");
+  return process;
+}
+
+void ProcessObserver::look_at_threads(SeenProcess& process) const {
+  if (!process.has_torch || process.has_group) return;
+  const std::vector<std::string> threads = thread_names_of(process.id.pid);
+  process.makes_group |= any_starts_with(threads, "gloo_tcp_loop");
+  process.has_group |=
+      any_starts_with(threads, "pt_gloo_runloop") || any_starts_with(threads, "pt_nccl_watchd");
+}
+
+void ProcessObserver::look_at_stores(Snapshot& snapshot) const {
+  std::map<std::uint16_t, std::vector<SeenProcess*>> by_port;
+  for (SeenProcess& process : snapshot)
+    if (process.store_port != 0 && process.has_torch && !process.has_group)
+      by_port[process.store_port].push_back(&process);
+  for (const auto& [port, processes] : by_port) {
+    std::vector<std::uint64_t> listening;
+    std::vector<std::uint64_t> connected;
+    std::vector<int> pids;
+    for (const SeenProcess* process : processes) pids.push_back(process->id.pid);
+    for (const Socket& socket : sockets_.on_port(port))
+      if (socket.state == SocketState::listening) listening.push_back(socket.inode);
+    for (const Socket& socket : sockets_.to_port(port)) connected.push_back(socket.inode);
+    const auto holds = [](const auto& held, int pid) {
+      return std::any_of(held.begin(), held.end(), [pid](const auto& one) {
+        return std::find(one.second.begin(), one.second.end(), pid) != one.second.end();
+      });
+    };
+    const auto hosts = owners(listening, pids);
+    const auto clients = owners(connected, pids);
+    for (SeenProcess* process : processes) {
+      process->hosts_store = holds(hosts, process->id.pid);
+      process->meets_store = holds(clients, process->id.pid);
+    }
+  }
+}
+
+}  // namespace safelaunch

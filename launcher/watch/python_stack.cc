@@ -1,0 +1,100 @@
+#include "safelaunch/watch/python_stack.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace safelaunch {
+namespace {
+
+struct Frame {
+  std::string_view path;
+  std::string_view line;
+  std::string_view function;
+};
+
+std::string_view after_last(std::string_view text, char separator) {
+  const std::size_t at = text.rfind(separator);
+  return at == std::string_view::npos ? text : text.substr(at + 1);
+}
+
+// "file:line function"; a path may hold blanks and colons, a function's name none.
+Frame parse(std::string_view text) {
+  Frame frame;
+  const std::size_t blank = text.rfind(' ');
+  if (blank != std::string_view::npos) frame.function = text.substr(blank + 1);
+  const std::string_view place = text.substr(0, std::min(blank, text.size()));
+  frame.line = after_last(place, ':');
+  frame.path = place.substr(0, place.size() - std::min(place.size(), frame.line.size() + 1));
+  return frame;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool is_hook(const Frame& frame) {
+  return contains(frame.path, "/_safelaunch_hook/");
+}
+
+// Python's own library lies under lib/python3.11 or lib64/python3.11, packages below that.
+bool is_library(const Frame& frame) {
+  constexpr std::array<std::string_view, 5> kMarks{"/site-packages/", "/dist-packages/",
+                                                   "/lib/python3", "/lib64/python3", "<frozen "};
+  return std::any_of(kMarks.begin(), kMarks.end(),
+                     [&](std::string_view mark) { return contains(frame.path, mark); });
+}
+
+// A wrapper of a library's own function says nothing: the function does.
+bool is_wrapper(const Frame& frame) {
+  constexpr std::array<std::string_view, 4> kNames{"wrapper", "__call__", "inner",
+                                                   "decorate_context"};
+  return std::find(kNames.begin(), kNames.end(), frame.function) != kNames.end();
+}
+
+std::string shown(const Frame& frame) {
+  std::string text(after_last(frame.path, '/'));
+  text += ':';
+  text += frame.line;
+  text += ' ';
+  text += frame.function;
+  return text;
+}
+
+std::optional<std::size_t> innermost_of_user(std::span<const Frame> frames) {
+  for (std::size_t i = frames.size(); i-- > 0;)
+    if (!is_library(frames[i]) && !is_hook(frames[i])) return i;
+  return std::nullopt;
+}
+
+// The user called this; of torch's frames the outermost is the one that people know by name.
+std::string_view called(std::span<const Frame> deeper) {
+  for (const Frame& frame : deeper)
+    if (!is_hook(frame) && !is_wrapper(frame)) return frame.function;
+  return {};
+}
+
+std::vector<Frame> frames_of(const PythonThread& thread) {
+  std::vector<Frame> frames;
+  for (const std::string& text : thread.frames) frames.push_back(parse(text));
+  return frames;
+}
+
+}  // namespace
+
+std::string summarize(const std::vector<PythonThread>& threads) {
+  for (const PythonThread& thread : threads) {
+    const std::vector<Frame> frames = frames_of(thread);
+    const auto user = innermost_of_user(frames);
+    if (!user) continue;
+    const std::string_view next = called(std::span(frames).subspan(*user + 1));
+    return next.empty() ? shown(frames[*user]) : shown(frames[*user]) + " → " + std::string(next);
+  }
+  for (const PythonThread& thread : threads)
+    if (!thread.frames.empty()) return shown(parse(thread.frames.back()));
+  return {};
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,139 @@
+#include "safelaunch/watch/rank_state.h"
+
+#include <algorithm>
+
+namespace safelaunch {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Samples come once a second while somebody waits. One that has not been renewed for three says
+// nothing about now: the process is gone, or /proc is closed to us.
+constexpr auto kSampleIsFresh = 3s;
+
+// A wrapper that starts more than a few Pythons of the same rank, one inside the other, is nobody's
+// launcher; the list must not grow with a hostile job.
+constexpr std::size_t kMostWrappers = 8;
+
+std::size_t calm_index(Activity activity) {
+  return static_cast<std::size_t>(activity) - static_cast<std::size_t>(Activity::stopped);
+}
+
+}  // namespace
+
+RankClaim RankState::claim(ProcessId process, RankEvidence evidence) {
+  if (process_ == process) {
+    evidence_ = std::max(evidence_, evidence);
+    return RankClaim::held;
+  }
+  if (alive() && evidence <= evidence_)
+    return evidence == RankEvidence::entered ? RankClaim::contested : RankClaim::ignored;
+  if (alive() && wrappers_.size() < kMostWrappers) wrappers_.push_back({*process_, evidence_});
+  start_over(process, evidence);
+  return RankClaim::taken;
+}
+
+void RankState::start_over(ProcessId process, RankEvidence evidence) {
+  RankState fresh;
+  fresh.process_ = process;
+  fresh.evidence_ = evidence;
+  fresh.spoke_ = evidence >= RankEvidence::hook || spoke_;
+  fresh.wrappers_ = std::move(wrappers_);
+  fresh.reached_[index(Stage::spawned)] = true;
+  *this = std::move(fresh);
+}
+
+void RankState::enter(Stage stage, TimePoint now) {
+  if (stage >= Stage::rendezvous) reach(Stage::imported, now);
+  if (stage == Stage::collective) reach(Stage::group, now);
+  if (!entered_[index(stage)]) entered_[index(stage)] = now;
+}
+
+void RankState::reach(Stage stage, TimePoint now) {
+  if (reached(stage)) return;
+  reached_[index(stage)] = true;
+  if (!entered_[index(stage)]) entered_[index(stage)] = now;
+  switch (stage) {
+    case Stage::spawned: break;
+    case Stage::imported: return reach(Stage::spawned, now);
+    case Stage::rendezvous:
+    case Stage::communicator: return reach(Stage::imported, now);
+    case Stage::group: return reach(Stage::rendezvous, now);
+    case Stage::collective: reach(Stage::group, now); return reach(Stage::communicator, now);
+  }
+}
+
+void RankState::raise(const RankRaised& raised) {
+  // The first exception is the cause; the same one comes again with its traceback when it ends the
+  // interpreter.
+  if (!raised_ || raised_->traceback.empty()) raised_ = raised;
+  for (std::size_t i = 0; i < entered_.size(); ++i)
+    if (!reached_[i]) entered_[i].reset();
+}
+
+void RankState::exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now) {
+  if (twin && twin->process == process) twin.reset();
+  if (process_ != process || ended()) {
+    std::erase_if(wrappers_, [&](const Wrapper& wrapper) { return wrapper.process == process; });
+    return;
+  }
+  if (!wrappers_.empty()) {
+    // What a wrapper started has ended; the wrapper decides what that means for the rank.
+    const Wrapper wrapper = wrappers_.back();
+    wrappers_.pop_back();
+    const std::optional<RankRaised> raised = raised_;
+    start_over(wrapper.process, wrapper.evidence);
+    raised_ = raised;
+    return;
+  }
+  ended_at_ = now;
+  status_ = status;
+  if (status && succeeded(*status))
+    // Nobody ends in order inside a blocking call: it came through, and the news of it was lost
+    // (os._exit right after the collective).
+    for (std::size_t i = 0; i < entered_.size(); ++i)
+      if (entered_[i]) reach(static_cast<Stage>(i), now);
+}
+
+void RankState::sample(Activity activity, std::string doing, TimePoint now, Duration period) {
+  activity_ = activity;
+  doing_ = std::move(doing);
+  sampled_at_ = now;
+  for (const Activity calm : {Activity::stopped, Activity::quiet, Activity::idling}) {
+    auto& since = calm_since_[calm_index(calm)];
+    // Quiet and idling are seen as the difference of two looks, so they held from the first look
+    // on.
+    const TimePoint seen = calm == Activity::stopped ? now : now - period;
+    if (activity > calm)
+      since.reset();
+    else if (!since)
+      since = seen;
+  }
+}
+
+bool RankState::waits_in(Stage stage) const {
+  return alive() && entered(stage) && !reached(stage);
+}
+
+Stage RankState::furthest() const {
+  for (int i = kStageCount - 1; i > 0; --i)
+    if (reached_[static_cast<std::size_t>(i)]) return static_cast<Stage>(i);
+  return Stage::spawned;
+}
+
+Activity RankState::activity(TimePoint now) const {
+  if (ended()) return Activity::dead;
+  return now - sampled_at_ > kSampleIsFresh ? Activity::unseen : activity_;
+}
+
+std::string RankState::doing(TimePoint now) const {
+  if (ended()) return status_ ? describe(*status_) : "its process has ended";
+  if (!known()) return "never seen";
+  return now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
+}
+
+std::optional<TimePoint> RankState::calm_since(Activity activity) const {
+  return calm_since_[calm_index(activity)];
+}
+
+}  // namespace safelaunch

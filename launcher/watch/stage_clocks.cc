@@ -1,0 +1,133 @@
+// Stages: who waits in which stage, for whom, and until when.
+#include <algorithm>
+
+#include "safelaunch/watch/stages.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::array kClockedStages{Stage::rendezvous, Stage::group, Stage::communicator,
+                                    Stage::collective};
+
+void keep_earlier(std::optional<TimePoint>& earliest, std::optional<TimePoint> candidate) {
+  if (candidate && (!earliest || *candidate < *earliest)) earliest = candidate;
+}
+
+}  // namespace
+
+const RankState& Stages::state_of(Rank rank) const {
+  static const RankState unknown;
+  const auto found = ranks_.find(rank);
+  return found == ranks_.end() ? unknown : found->second;
+}
+
+int Stages::count_world() const {
+  // What a rank gave to init_process_group counts more than its environment: scripts change it.
+  int claimed = 0;
+  int announced = 0;
+  for (const auto& [rank, state] : ranks_) {
+    claimed = std::max(claimed, state.claimed_world.value_or(0));
+    announced = std::max(announced, state.announced_world.value_or(0));
+  }
+  if (claimed > 0) return claimed;
+  if (config_.world_size) return *config_.world_size;
+  return announced > 0 ? announced : static_cast<int>(ranks_.size());
+}
+
+std::optional<Stages::Standing> Stages::standing(Stage stage) const {
+  Standing result{.stage = stage, .since = TimePoint::max()};
+  for (const auto& [rank, state] : ranks_) {
+    if (!state.waits_in(stage)) continue;
+    result.waiting.push_back(rank);
+    result.since = std::min(result.since, *state.entered_at(stage));
+  }
+  if (result.waiting.empty()) return std::nullopt;
+  for (int i = 0; i < world_size_; ++i) {
+    const RankState& state = state_of(Rank{i});
+    if (state.reached(stage))
+      result.some_through = true;
+    else if (!state.waits_in(stage))
+      result.missing.push_back(Rank{i});
+  }
+  return result;
+}
+
+void Stages::take_stock() {
+  world_size_ = count_world();
+  standings_.clear();
+  if (world_size_ < 2) return;
+  for (const Stage stage : kClockedStages)
+    if (auto one = standing(stage)) standings_.push_back(std::move(*one));
+}
+
+Patience Stages::patience(Rank rank, const Standing& standing, TimePoint now) const {
+  const RankState& state = state_of(rank);
+  const bool ended_well = state.status() && succeeded(*state.status());
+  if (config_.dead_rank == DeadRank::is_restarted && state.ended() && !ended_well)
+    return {standing.since + limit_of(standing.stage, config_.limits), false};
+  return patience_with(state, standing.stage, standing.since, now, config_.limits);
+}
+
+std::optional<TimePoint> Stages::certain_at(const Standing& standing, TimePoint now) const {
+  std::optional<TimePoint> earliest;
+  for (const auto* ranks : {&standing.waiting, &standing.missing})
+    for (const Rank rank : *ranks)
+      if (const Patience one = patience(rank, standing, now); one.certain)
+        keep_earlier(earliest, one.until);
+  return earliest;
+}
+
+std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint now) const {
+  if (standing.missing.empty()) {
+    const Duration limit = limit_of(standing.stage, config_.limits);
+    if (limit == Duration::zero()) return std::nullopt;
+    return std::max(standing.since, progress_) + limit;
+  }
+  TimePoint last = standing.since;
+  for (const Rank rank : standing.missing) {
+    const Patience one = patience(rank, standing, now);
+    if (!one.until) return std::nullopt;
+    last = std::max(last, *one.until);
+  }
+  return last;
+}
+
+std::vector<Rank> Stages::suspects(const Standing& standing, TimePoint now) const {
+  std::vector<Rank> certain;
+  for (const auto* ranks : {&standing.waiting, &standing.missing})
+    for (const Rank rank : *ranks)
+      if (patience(rank, standing, now).certain) certain.push_back(rank);
+  std::sort(certain.begin(), certain.end());
+  if (!certain.empty()) return certain;
+  if (!standing.missing.empty()) return standing.missing;
+  // All have arrived. Where some came through, those that did not are the ones to look at.
+  return standing.some_through ? standing.waiting : std::vector<Rank>();
+}
+
+std::vector<Rank> Stages::all_waiting() const {
+  std::vector<Rank> result;
+  for (const auto& [rank, state] : ranks_)
+    if (std::any_of(kClockedStages.begin(), kClockedStages.end(),
+                    [&](Stage stage) { return state.waits_in(stage); }))
+      result.push_back(rank);
+  return result;
+}
+
+bool Stages::suspended(TimePoint now) const {
+  bool any = false;
+  for (const auto& [rank, state] : ranks_) {
+    if (!state.alive()) continue;
+    if (state.activity(now) != Activity::stopped) return false;
+    any = true;
+  }
+  return any;
+}
+
+std::vector<Rank> Stages::sample_these() const {
+  std::vector<Rank> result;
+  for (const auto& [rank, state] : ranks_)
+    if (state.alive()) result.push_back(rank);
+  return result;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,117 @@
+// Stages: verdicts and the status line.
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/watch/rank_list.h"
+#include "safelaunch/watch/stages.h"
+
+namespace safelaunch {
+namespace {
+
+// What goes on a status line about ranks that are waited for; more kinds of doing would not fit.
+constexpr std::size_t kMostDoings = 3;
+
+struct Doing {
+  std::string words;
+  std::vector<Rank> ranks;
+};
+
+std::string in_seconds(Clock::duration duration) {
+  return format_duration(std::chrono::duration_cast<std::chrono::seconds>(duration));
+}
+
+std::string headline(const RankRaised& raised) {
+  if (raised.type.empty() || raised.message.empty()) return raised.type + raised.message;
+  return raised.type + ": " + raised.message;
+}
+
+}  // namespace
+
+Suspect Stages::suspect(Rank rank, Stage stage, TimePoint since, TimePoint now) const {
+  const RankState& state = state_of(rank);
+  return {.rank = rank,
+          .process = state.process(),
+          .furthest = state.furthest(),
+          .inside = state.entered(stage),
+          .activity = state.activity(now),
+          .doing = state.doing(now),
+          .waited_for = std::chrono::duration_cast<Duration>(now - since),
+          .status = state.status()};
+}
+
+Verdict Stages::judge(const Standing& standing, TimePoint now) const {
+  Verdict verdict{.stage = standing.stage, .waiting = all_waiting()};
+  for (const Rank rank : suspects(standing, now)) {
+    const RankState& state = state_of(rank);
+    std::erase(verdict.waiting, rank);
+    verdict.suspects.push_back(suspect(rank, standing.stage, standing.since, now));
+    if (patience(rank, standing, now).certain) verdict.certainty = Verdict::Certainty::certain;
+    if (state.blind()) verdict.source = Source::proc;
+    const bool ended_well = state.status() && succeeded(*state.status());
+    if (state.ended() && !ended_well && verdict.kind == Verdict::Kind::hung)
+      verdict.kind = state.raised() ? Verdict::Kind::raised : Verdict::Kind::rank_died;
+    if (!state.raised()) continue;
+    verdict.texts.push_back(headline(*state.raised()));
+    if (!state.raised()->traceback.empty()) verdict.texts.push_back(state.raised()->traceback);
+  }
+  return verdict;
+}
+
+std::string Stages::counts_text() const {
+  std::string text;
+  for (int i = kStageCount - 1; i >= 0; --i) {
+    const Stage stage = static_cast<Stage>(i);
+    const auto through = std::count_if(ranks_.begin(), ranks_.end(),
+                                       [&](const auto& one) { return one.second.reached(stage); });
+    const bool begun = std::any_of(ranks_.begin(), ranks_.end(),
+                                   [&](const auto& one) { return one.second.entered(stage); });
+    if (through == 0 && !begun) continue;
+    const std::string piece = fmt::format("{} {}/{}", name(stage), through, world_size_);
+    text = text.empty() ? piece : fmt::format("{} · {}", piece, text);
+    // What lies before a stage that all have behind them is history.
+    if (through >= world_size_) break;
+  }
+  return text;
+}
+
+std::string Stages::waiting_text(TimePoint now, Wording wording) const {
+  if (training_ || standings_.empty()) return {};
+  const Standing& latest = standings_.back();
+  const std::vector<Rank> awaited = suspects(latest, now);
+  if (awaited.empty()) return " · all wait";
+  std::vector<Doing> doings;
+  for (const Rank rank : awaited) {
+    const RankState& state = state_of(rank);
+    std::string words = name(state.activity(now));
+    if (const std::string doing = state.doing(now); wording == Wording::full && !doing.empty())
+      words += ": " + doing;
+    const auto same = std::find_if(doings.begin(), doings.end(),
+                                   [&](const Doing& one) { return one.words == words; });
+    if (same != doings.end())
+      same->ranks.push_back(rank);
+    else
+      doings.push_back({std::move(words), {rank}});
+  }
+  std::string text = " · waiting for";
+  const std::size_t shown = std::min(doings.size(), kMostDoings);
+  for (std::size_t i = 0; i < shown; ++i)
+    text +=
+        fmt::format("{}{} ({})", i == 0 ? " " : ", ", rank_list(doings[i].ranks), doings[i].words);
+  if (shown < doings.size()) text += fmt::format(" and {} more", doings.size() - shown);
+  return text;
+}
+
+std::string Stages::clock_text(TimePoint now) const {
+  if (training_ || standings_.empty()) return {};
+  const Standing& latest = standings_.back();
+  std::string text = " " + in_seconds(now - latest.since);
+  if (const auto until = overdue_at(latest, now)) text += "/" + in_seconds(*until - latest.since);
+  return text;
+}
+
+std::string Stages::status_line(TimePoint monotonic) const {
+  const TimePoint now = clock_.at(monotonic);
+  return counts_text() + waiting_text(now, Wording::full) + clock_text(now);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,154 @@
+"""A small safelaunch for the hook's tests: listens, keeps what comes, asks questions."""
+import json
+import os
+import socket
+import tempfile
+import threading
+import time
+
+TOKEN = "a token"
+
+
+class Worker:
+    """One connection: a process that has the hook."""
+
+    def __init__(self, connection, news):
+        self.connection, self.news, self.events = connection, news, []
+        self.closed = False
+
+    @property
+    def pid(self):
+        return self.events[0]["pid"]
+
+    def names(self, *but):
+        return [event["e"] for event in self.events if event["e"] not in ("hello",) + but]
+
+    def first(self, name):
+        return next((event for event in self.events if event["e"] == name), None)
+
+    def all(self, name):
+        return [event for event in self.events if event["e"] == name]
+
+    def ask(self, question, number=1, timeout=30):
+        """Sends a request and returns the answer."""
+        self.connection.send(json.dumps({"q": question, "id": number}).encode())
+        return self.wait_for(question, timeout, lambda event: event["id"] == number)
+
+    def wait_for(self, name, timeout=60, condition=lambda event: True):
+        def found():
+            return next((event for event in self.events if event["e"] == name and condition(event)), None)
+
+        return self.news.wait_for(found, timeout, "event %s, have %s" % (name, self.names()))
+
+
+class News:
+    """A condition that every event notifies."""
+
+    def __init__(self):
+        self._condition = threading.Condition()
+
+    def notify(self, change):
+        with self._condition:
+            change()
+            self._condition.notify_all()
+
+    def wait_for(self, found, timeout, what):
+        with self._condition:
+            if not self._condition.wait_for(found, timeout):
+                raise AssertionError("waited %s s for %s" % (timeout, what))
+            return found()
+
+
+class Collector:
+    def __init__(self, abstract=False, reads=True):
+        self._folder = tempfile.TemporaryDirectory(prefix="hook-test-")
+        self.name = "@hook-test-%d-%d" % (os.getpid(), time.monotonic_ns()) if abstract else self._folder.name + "/socket"
+        self.news = News()
+        self.workers = []
+        self._connections = []
+        self._reads = reads
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.bind("\0" + self.name[1:] if abstract else self.name)
+        self._socket.listen(64)
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+        self._folder.cleanup()
+
+    def close(self):
+        """Goes away, as a killed safelaunch does."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._socket.close()
+        for connection in self._connections:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def ranks(self):
+        """The workers that called init, by rank: what safelaunch takes for a rank."""
+        return {
+            worker.events[-1]["rank"]: worker
+            for worker in sorted(self.workers, key=lambda worker: -len(worker.events))
+            if worker.first("init.enter") and "rank" in worker.events[-1]
+        }
+
+    def wait_for_worker(self, event, timeout=60, **fields):
+        def found():
+            for worker in self.workers:
+                for one in worker.all(event):
+                    if all(one.get(key) == value for key, value in fields.items()):
+                        return worker
+            return None
+
+        return self.news.wait_for(found, timeout, "a worker that sends %s %s" % (event, fields))
+
+    def drained(self, timeout=20):
+        """Waits until every connection is closed: all events are in."""
+        self.news.wait_for(lambda: all(worker.closed for worker in self.workers), timeout, "the workers' ends")
+        return self
+
+    def _accept(self):
+        while True:
+            try:
+                connection = self._socket.accept()[0]
+            except OSError:
+                return
+            self._connections.append(connection)
+            if self._reads:
+                self._start_reading(connection)
+
+    def read_all(self):
+        """Begins to read, after all."""
+        self._reads = True
+        for connection in list(self._connections):
+            self._start_reading(connection)
+
+    def _start_reading(self, connection):
+        threading.Thread(target=self._read, args=(Worker(connection, self.news),), daemon=True).start()
+
+    def _read(self, worker):
+        while True:
+            try:
+                packet = worker.connection.recv(65536)
+            except OSError:
+                packet = b""
+            if not packet:
+                worker.connection.close()
+                self.news.notify(lambda: setattr(worker, "closed", True))
+                return
+            self.news.notify(lambda: self._keep(worker, json.loads(packet.decode())))
+
+    def _keep(self, worker, event):
+        if not worker.events:
+            assert event["e"] == "hello" and event["token"] == TOKEN, event
+            self.workers.append(worker)
+        worker.events.append(event)

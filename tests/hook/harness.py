@@ -1,0 +1,123 @@
+"""Runs Python programs under the hook, as safelaunch would: plain, by torchrun, by mp.spawn."""
+import atexit
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+from collector import TOKEN, Collector
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.join(HERE, "..", "..", "launcher", "hook")
+SKIPPED = 77  # ctest's SKIP_RETURN_CODE
+
+_folder = tempfile.mkdtemp(prefix="hook-test-")
+atexit.register(shutil.rmtree, _folder, True)
+HOOK = os.path.join(_folder, "hook")
+shutil.copytree(SOURCE, HOOK, ignore=shutil.ignore_patterns("__pycache__", "*.cc", "CMakeLists.txt"))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(collector=None, **variables):
+    """What safelaunch gives to a command. A variable that is None is taken away."""
+    result = {name: value for name, value in os.environ.items() if not name.startswith("SAFELAUNCH_")}
+    result["PYTHONPATH"] = HOOK
+    result["OMP_NUM_THREADS"] = "1"
+    if collector is not None:
+        result.update(SAFELAUNCH_HOOK=collector.name, SAFELAUNCH_HOOK_TOKEN=TOKEN)
+    for name, value in variables.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = str(value)
+    return result
+
+
+def script(text, name="train.py"):
+    """Writes a program and returns its path."""
+    path = os.path.join(tempfile.mkdtemp(dir=_folder), name)
+    with open(path, "w") as file:
+        file.write(textwrap.dedent(text))
+    return path
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return "exit %s\n--- stdout\n%s\n--- stderr\n%s" % (self.code, self.out, self.err[-6000:])
+
+
+def start(command, env):
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process, timeout=240):
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError("still running after %s s: %r" % (timeout, Result("killed", out, err)))
+    return Result(process.returncode, out, err)
+
+
+def run(command, env, timeout=240):
+    return finish(start(command, env), timeout)
+
+
+def python(path, env, *arguments):
+    return run([sys.executable, path] + list(arguments), env)
+
+
+def torchrun(path, env, ranks=2):
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=%d" % ranks, path]
+    return run(command, env)
+
+
+def start_ranks(path, env, ranks=2, only=None, **variables):
+    """Plain python, once for each rank, with the environment that a launcher would set."""
+    port = free_port()
+    processes = []
+    for rank in range(ranks) if only is None else only:
+        one = dict(env, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks),
+                   MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), **variables)
+        processes.append(start([sys.executable, path], one))
+    return processes
+
+
+def run_ranks(path, env, ranks=2, timeout=240, **variables):
+    processes = start_ranks(path, env, ranks, **variables)
+    return [finish(process, timeout) for process in processes]
+
+
+class HookTest(unittest.TestCase):
+    longMessage = True
+
+    def assert_ended_well(self, *results):
+        for result in results:
+            self.assertEqual(result.code, 0, result)
+
+    def assert_no_fault(self, collector):
+        faults = [event for worker in collector.workers for event in worker.all("hook_error")]
+        self.assertEqual(faults, [])
+
+
+def main(*needed):
+    """Runs the calling file's tests; it is skipped where a module they need is missing."""
+    for name in needed:
+        if importlib.util.find_spec(name) is None:
+            print("skipped: %s has no %s" % (sys.executable, name))
+            sys.exit(SKIPPED)
+    unittest.main()

@@ -1,0 +1,205 @@
+"""Questions that safelaunch asks a worker: its stack, its counters."""
+import threading
+
+import harness
+from collector import Collector
+
+SLEEPS_BEFORE_TORCH = """
+    import os, time
+    def never_reaches_init():
+        time.sleep(600)
+    if os.environ["RANK"] == "1":
+        never_reaches_init()
+    import torch.distributed as dist
+    dist.init_process_group("gloo")
+"""
+SLEEPS_AFTER_TORCH = """
+    import os, time
+    import torch.distributed as dist
+    def never_reaches_init():
+        time.sleep(600)
+    if os.environ["RANK"] == "1":
+        never_reaches_init()
+    dist.init_process_group("gloo")
+"""
+SLEEPS_IN_SPAWN = """
+    import sys, time
+    import torch.distributed as dist, torch.multiprocessing as mp
+    def never_reaches_init(rank, port):
+        time.sleep(600)
+    if __name__ == "__main__":
+        mp.spawn(never_reaches_init, (0,), nprocs=1)
+"""
+TRAINS = """
+    import sys, torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    dist.all_reduce(torch.ones(1))
+    def trains():
+        print("ready", flush=True)
+        sys.stdin.readline()
+    trains()
+    dist.destroy_process_group()
+"""
+
+
+def frames(answer):
+    return answer["threads"][0]["frames"]
+
+
+class Answers(harness.HookTest):
+    def stop(self, processes):
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+    def stack_of_a_sleeper(self, text):
+        with Collector() as collector:
+            processes = harness.start_ranks(harness.script(text), harness.environment(collector))
+            try:
+                collector.wait_for_worker("store.enter", rank=0)
+                worker = collector.wait_for_worker("start", rank=1)
+                return self.ask_until(worker, "never_reaches_init")
+            finally:
+                self.stop(processes)
+
+    def ask_until(self, worker, function):
+        for number in range(1, 1000):
+            answer = worker.ask("stack", number)
+            if frames(answer)[-1].endswith(function):
+                return answer
+        self.fail(answer)
+
+    def test_a_rank_that_sleeps_before_it_imports_torch_says_where(self):
+        answer = self.stack_of_a_sleeper(SLEEPS_BEFORE_TORCH)
+        self.assertEqual(answer["threads"][0]["name"], "MainThread")
+        self.assertRegex(frames(answer)[-1], r"train\.py:4 never_reaches_init$")
+        self.assertRegex(frames(answer)[0], r"train\.py:6 <module>$")
+
+    def test_a_rank_that_sleeps_after_it_has_imported_torch_says_where(self):
+        answer = self.stack_of_a_sleeper(SLEEPS_AFTER_TORCH)
+        self.assertRegex(frames(answer)[-1], r"train\.py:5 never_reaches_init$")
+
+    def test_a_spawned_rank_that_sleeps_before_init_says_where(self):
+        with Collector() as collector:
+            process = harness.start([harness.sys.executable, harness.script(SLEEPS_IN_SPAWN)],
+                                    harness.environment(collector))
+            try:
+                parent = collector.wait_for_worker("imported")
+                child = collector.news.wait_for(
+                    lambda: next((worker for worker in collector.workers
+                                  if worker is not parent and worker.first("imported")), None), 60, "a child")
+                self.ask_until(child, "never_reaches_init")
+                child_pid = child.pid
+            finally:
+                harness.os.kill(child_pid, 9)
+                self.stop([process])
+
+    def test_a_rank_that_waits_in_the_store_shows_the_users_line_and_torchs(self):
+        with Collector() as collector:
+            processes = harness.start_ranks(harness.script(SLEEPS_AFTER_TORCH), harness.environment(collector), only=[0])
+            try:
+                worker = collector.wait_for_worker("store.enter")
+                lines = frames(worker.ask("stack"))
+                self.assertRegex(lines[0], r"train\.py:8 <module>$")
+                self.assertTrue(any("rendezvous.py" in line for line in lines), lines)
+            finally:
+                self.stop(processes)
+
+    def test_the_counters_name_the_wait(self):
+        with Collector() as collector:
+            processes = harness.start_ranks(harness.script(SLEEPS_AFTER_TORCH), harness.environment(collector), only=[0])
+            try:
+                worker = collector.wait_for_worker("store.enter")
+                answer = worker.ask("counters")
+                for number in range(2, 1000):
+                    if answer["waits"].get("TCPStore__waitForWorkers") == 1:
+                        break
+                    answer = worker.ask("counters", number)
+                self.assertEqual(answer["waits"]["TCPStore__waitForWorkers"], 1)
+                self.assertEqual(answer["groups"], {})
+            finally:
+                self.stop(processes)
+
+    def test_counters_without_torch_are_empty(self):
+        with Collector() as collector:
+            processes = harness.start_ranks(harness.script("import time; time.sleep(600)"),
+                                            harness.environment(collector), only=[0])
+            try:
+                answer = collector.wait_for_worker("start").ask("counters")
+                self.assertEqual((answer["groups"], answer["waits"]), ({}, {}))
+            finally:
+                self.stop(processes)
+
+    def train_until_ready(self, collector, **variables):
+        env = harness.environment(collector, WORLD_SIZE=1, RANK=0, MASTER_ADDR="127.0.0.1",
+                                  MASTER_PORT=harness.free_port(), **variables)
+        process = harness.subprocess.Popen([harness.sys.executable, harness.script(TRAINS)], env=env, text=True,
+                                           stdin=harness.subprocess.PIPE, stdout=harness.subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def test_after_the_first_collective_nobody_answers_and_no_thread_is_left(self):
+        with Collector() as collector:
+            process = self.train_until_ready(collector)
+            try:
+                worker = collector.wait_for_worker("coll.done")
+                with self.assertRaises(BrokenPipeError):
+                    while True:  # until the thread that sent coll.done has closed its ear
+                        worker.ask("counters")
+                names = self.thread_names(process.pid)
+            finally:
+                process.communicate("\n")
+            self.assertEqual(process.returncode, 0)
+            self.assertNotIn("safelaunch", names)
+
+    def test_with_stall_watching_a_training_rank_answers(self):
+        with Collector() as collector:
+            process = self.train_until_ready(collector, SAFELAUNCH_STALL=1)
+            try:
+                worker = collector.wait_for_worker("coll.done")
+                self.assertTrue(any("trains" in line for line in frames(worker.ask("stack", 1))))
+                self.assertEqual(worker.ask("counters", 2)["groups"], {"0": {"enqueued": 1, "completed": 1}})
+                self.assertIn("safelaunch", self.thread_names(process.pid))
+            finally:
+                process.communicate("\n")
+            self.assertEqual(process.returncode, 0)
+            self.assertEqual(collector.drained().workers[0].names()[-1], "exit")
+
+    def thread_names(self, pid):
+        folder = "/proc/%d/task" % pid
+        names = []
+        for task in harness.os.listdir(folder):
+            try:
+                with open("%s/%s/comm" % (folder, task)) as file:
+                    names.append(file.read().strip())
+            except OSError:
+                pass  # it has just ended
+        return names
+
+    def test_the_waiting_thread_has_its_name_and_does_not_wake(self):
+        with Collector() as collector:
+            processes = harness.start_ranks(harness.script("import time; time.sleep(600)"),
+                                            harness.environment(collector), only=[0])
+            try:
+                worker = collector.wait_for_worker("start")
+                worker.ask("stack", 1)
+                pid = processes[0].pid
+                self.assertIn("safelaunch", self.thread_names(pid))
+                before = self.switches(pid)
+                threading.Event().wait(1)  # the subject: a second in which nothing is asked
+                self.assertEqual(self.switches(pid), before)
+            finally:
+                self.stop(processes)
+
+    def switches(self, pid):
+        folder = "/proc/%d/task" % pid
+        for task in harness.os.listdir(folder):
+            with open("%s/%s/status" % (folder, task)) as file:
+                text = file.read()
+            if text.startswith("Name:\tsafelaunch"):
+                return [line for line in text.splitlines() if "voluntary_ctxt" in line]
+        self.fail("no thread named safelaunch")
+
+
+if __name__ == "__main__":
+    harness.main("torch")

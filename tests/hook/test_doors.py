@@ -1,0 +1,136 @@
+"""How the hook comes into an interpreter, and who else is let in beside it."""
+import os
+import subprocess
+import sys
+import unittest
+
+import harness
+from collector import Collector
+
+ALONE = dict(RANK=0, LOCAL_RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1")
+TRAIN = """
+    import torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    dist.barrier()
+    dist.destroy_process_group()
+"""
+
+
+def folder_with(**files):
+    """A directory with the given modules."""
+    folder = harness.tempfile.mkdtemp(dir=harness._folder)
+    for name, text in files.items():
+        with open("%s/%s.py" % (folder, name), "w") as file:
+            file.write(text)
+    return folder
+
+
+class Doors(harness.HookTest):
+    def names(self, text, options=(), **variables):
+        with Collector() as collector:
+            env = harness.environment(collector, MASTER_PORT=harness.free_port(), **dict(ALONE, **variables))
+            result = harness.run([sys.executable] + list(options) + [harness.script(text)], env)
+            self.assert_ended_well(result)
+            self.assert_no_fault(collector.drained())
+            self.result = result
+            return [worker.names() for worker in collector.workers]
+
+    def test_a_foreign_sitecustomize_behind_ours_runs_under_its_own_name(self):
+        foreign = folder_with(sitecustomize="print('foreign'); import sys; sys.foreign = __name__")
+        names = self.names("import sys, sitecustomize; print(sys.foreign, sitecustomize.__file__)",
+                           PYTHONPATH=harness.HOOK + ":" + foreign)
+        self.assertEqual(self.result.out, "foreign\nsitecustomize %s/sitecustomize.py\n" % foreign)
+        self.assertEqual(names, [["start", "exit"]])
+
+    def test_a_foreign_sitecustomize_before_ours_leaves_torchs_door_open(self):
+        foreign = folder_with(sitecustomize="print('foreign')")
+        names, = self.names(TRAIN, PYTHONPATH=foreign + ":" + harness.HOOK)
+        self.assertEqual(self.result.out, "foreign\n")
+        self.assertEqual((names[0], names[-2], names[-1]), ("imported", "coll.done", "exit"))
+
+    def test_without_torchs_door_the_import_is_watched(self):
+        names, = self.names(TRAIN, TORCH_DEVICE_BACKEND_AUTOLOAD=0)
+        self.assertEqual((names[:2], names[-2:]), (["start", "imported"], ["coll.done", "exit"]))
+
+    def test_several_hook_directories_end_with_the_foreign_one(self):
+        copy = harness._folder + "/copy"
+        if not os.path.exists(copy):
+            harness.shutil.copytree(harness.HOOK, copy)
+            os.symlink(harness.HOOK, harness._folder + "/link")
+        foreign = folder_with(sitecustomize="print('foreign')")
+        path = ":".join([harness.HOOK, copy, harness._folder + "/link", foreign])
+        self.assertEqual(self.names("pass", PYTHONPATH=path), [["start", "exit"]])
+        self.assertEqual(self.result.out, "foreign\n")
+
+    def test_a_foreign_sitecustomize_that_fails_says_so_as_it_does_alone(self):
+        foreign = folder_with(sitecustomize="raise ValueError('its own')")
+        names = self.names("print('runs')", PYTHONPATH=harness.HOOK + ":" + foreign)
+        self.assertIn("ValueError: its own", self.result.err)
+        self.assertEqual((self.result.out, names), ("runs\n", [["start", "exit"]]))
+
+    def test_an_isolated_interpreter_has_no_hook_and_runs(self):
+        for option in ("-I", "-E"):
+            self.assertEqual(self.names("print('runs')", [option]), [])
+            self.assertEqual(self.result.out, "runs\n")
+
+    def test_a_safe_path_keeps_the_hook(self):
+        for option in ("-s", "-P" if sys.version_info >= (3, 11) else "-B"):
+            self.assertEqual(self.names("pass", [option]), [["start", "exit"]])
+
+    def test_without_safelaunch_in_the_environment_the_hook_does_nothing(self):
+        text = "import sys; print([name for name in sys.modules if name.startswith('_safelaunch_hook.')])"
+        result = harness.python(harness.script(text), harness.environment())
+        self.assertEqual((result.code, result.out), (0, "['_safelaunch_hook.chain']\n"))
+
+    def test_a_broken_script_is_as_broken_as_without_us(self):
+        path = harness.script("def f(:\n")
+        with Collector() as collector:
+            watched = harness.python(path, harness.environment(collector))
+        alone = harness.python(path, harness.environment(PYTHONPATH=None))
+        self.assertEqual((watched.code, watched.err), (alone.code, alone.err))
+
+    def test_the_start_imports_nothing_that_costs(self):
+        names = self.names("import sys; print([name for name in ('json', 'socket', 're', 'threading', 'inspect', "
+                           "'traceback', 'datetime') if name in sys.modules])")
+        alone = harness.python(harness.script("import sys; print([name for name in ('json', 'socket', 're', "
+                                              "'threading', 'inspect', 'traceback', 'datetime') if name in sys.modules])"),
+                               harness.environment(PYTHONPATH=None))
+        self.assertEqual(self.result.out, alone.out)
+        self.assertEqual(names, [["start", "exit"]])
+
+    def test_the_programs_wish_for_no_compiled_files_is_kept(self):
+        folder = folder_with(own="")
+        self.names("import sys, own; print(sys.dont_write_bytecode)", PYTHONDONTWRITEBYTECODE=1,
+                   PYTHONPATH=harness.HOOK + ":" + folder)
+        self.assertEqual(self.result.out, "True\n")
+        self.assertEqual(os.listdir(folder), ["own.py"])
+
+    def test_faulthandler(self):
+        self.names("import faulthandler; print(faulthandler.is_enabled())", SAFELAUNCH_FAULTHANDLER=1)
+        self.assertEqual(self.result.out, "True\n")
+
+    def test_fetching_the_loader_of_a_watched_module_gives_the_loader_as_it_was(self):
+        self.names("import torch; print(vars(torch.__spec__.loader).keys())")
+        self.assertEqual(self.result.out, "dict_keys(['name', 'path'])\n")
+
+
+class OtherPythons(harness.HookTest):
+    """Every Python that a command might start; named in SAFELAUNCH_TEST_PYTHONS, with colons between."""
+
+    def test_each_starts_reports_and_chains(self):
+        pythons = [python for python in os.environ.get("SAFELAUNCH_TEST_PYTHONS", "").split(":") if python]
+        foreign = folder_with(sitecustomize="import sys; sys.stdout.write('foreign\\n')")
+        for python in pythons or [sys.executable]:
+            with self.subTest(python), Collector() as collector:
+                env = harness.environment(collector, RANK=0, PYTHONPATH=harness.HOOK + ":" + foreign)
+                version = subprocess.run([python, "-c", "import sys; print(sys.version_info[0:2] >= (3, 6))"],
+                                         stdout=subprocess.PIPE, env=env, universal_newlines=True).stdout
+                result = harness.run([python, "-c", "print('runs')"], env)
+                self.assertEqual((result.code, result.out, result.err), (0, "foreign\nruns\n", ""))
+                if version.endswith("True\n"):
+                    collector.drained()
+                    self.assertEqual(collector.workers[-1].names(), ["start", "exit"])
+
+
+if __name__ == "__main__":
+    harness.main("torch")

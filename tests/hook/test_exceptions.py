@@ -1,0 +1,176 @@
+"""Exceptions that end a rank: what is said of them, and that the program sees none of us."""
+import os
+import sys
+
+import harness
+from collector import Collector
+
+sys.path.insert(0, harness.HOOK)
+from _safelaunch_hook import exceptions  # noqa: E402
+
+INIT = """
+    import torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+"""
+
+
+class Uncaught(harness.HookTest):
+    def run_one(self, text, **variables):
+        with Collector() as collector:
+            env = harness.environment(collector, RANK=0, LOCAL_RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1",
+                                      MASTER_PORT=harness.free_port(), **variables)
+            result = harness.python(harness.script(text), env)
+            collector.drained()
+            return result, collector.workers[0]
+
+    def test_the_users_own_exception_is_not_of_communication(self):
+        result, worker = self.run_one(INIT + """
+    def train():
+        raise ValueError("a bad \\N{SNOWMAN} batch")
+    train()
+""")
+        self.assertEqual(result.code, 1)
+        event = worker.first("exception")
+        self.assertEqual((event["type"], event["err"], event["comm"]), ("ValueError", "a bad \u2603 batch", False))
+        self.assertIn("in train", event["traceback"])
+        self.assertEqual(worker.names()[-2:], ["exception", "exit"])
+        self.assertIn("[rank0]: ValueError: a bad", result.err)
+        self.assertNotIn("_safelaunch_hook", result.err)
+
+    def test_stderr_is_what_it_is_without_the_hook(self):
+        path = harness.script("def f(): 1/0\nf()")
+        with Collector() as collector:
+            watched = harness.python(path, harness.environment(collector))
+        alone = harness.python(path, harness.environment(PYTHONPATH=None))
+        self.assertEqual((watched.code, watched.out, watched.err), (alone.code, alone.out, alone.err))
+
+    def test_an_exit_status_is_no_exception_and_stays(self):
+        result, worker = self.run_one("import sys; sys.exit(7)")
+        self.assertEqual(result.code, 7)
+        self.assertEqual(worker.names(), ["start", "exit"])
+
+    def test_a_missing_backend_is_of_communication(self):
+        _, worker = self.run_one("""
+            import torch.distributed as dist
+            dist.init_process_group("nccl")
+        """)
+        event = worker.first("exception")
+        self.assertIn("Distributed package doesn't have NCCL built in", event["err"])
+        self.assertIs(event["comm"], True)
+        self.assertIsNotNone(worker.first("pg.failed"))
+        self.assertIsNotNone(worker.first("init.failed"))
+
+    def test_a_peer_that_died_is_of_communication(self):
+        path = harness.script(INIT + """
+    import os
+    if dist.get_rank() == 1:
+        os._exit(3)
+    dist.all_reduce(torch.ones(1))
+""")
+        with Collector() as collector:
+            results = harness.run_ranks(path, harness.environment(collector))
+            self.assertEqual([result.code for result in results], [1, 3])
+            worker = collector.drained().ranks()[0]
+            self.assertIs(worker.first("exception")["comm"], True)
+            self.assertIsNotNone(worker.first("coll.failed"))
+            self.assertIsNone(worker.first("coll.done"))
+
+    def test_an_exception_raised_because_of_communication_counts_as_such(self):
+        _, worker = self.run_one("""
+            try:
+                raise RuntimeError("[gloo/transport/tcp/pair.cc:537] Read error")
+            except RuntimeError as error:
+                raise ValueError("training failed") from error
+        """)
+        self.assertIs(worker.first("exception")["comm"], True)
+
+    def test_a_spawned_rank_reports_although_spawn_catches(self):
+        path = harness.script("""
+            import torch.multiprocessing as mp
+            def work(rank):
+                raise ValueError("from the child")
+            if __name__ == "__main__":
+                mp.spawn(work, nprocs=1)
+        """)
+        with Collector() as collector:
+            result = harness.python(path, harness.environment(collector))
+            self.assertEqual(result.code, 1)
+            errors = [event["err"] for worker in collector.drained().workers for event in worker.all("exception")]
+            self.assertIn("from the child", errors)
+            self.assertIn("ValueError: from the child", result.err)
+
+    def test_a_plain_child_process_reports(self):
+        path = harness.script("""
+            import torch, multiprocessing
+            def work():
+                raise ValueError("from the child")
+            if __name__ == "__main__":
+                child = multiprocessing.get_context("fork").Process(target=work)
+                child.start()
+                child.join()
+                assert child.exitcode == 1
+        """)
+        with Collector() as collector:
+            result = harness.python(path, harness.environment(collector))
+            self.assert_ended_well(result)
+            self.assertIn("ValueError: from the child", result.err)
+            errors = [event["err"] for worker in collector.drained().workers for event in worker.all("exception")]
+            self.assertEqual(errors, ["from the child"])
+
+    def test_a_programs_own_excepthook_runs_and_the_exception_is_reported(self):
+        result, worker = self.run_one("""
+            import sys
+            sys.excepthook = lambda *args: print("my own", args[1], file=sys.stderr)
+            raise ValueError("seen by both")
+        """)
+        self.assertEqual(result.err, "my own seen by both\n")
+        self.assertEqual([event["err"] for event in worker.all("exception")], ["seen by both"])
+
+    def test_a_wrapped_excepthook_reports_once(self):
+        _, worker = self.run_one(INIT + """
+    import sys
+    inner = sys.excepthook
+    sys.excepthook = lambda *args: inner(*args)
+    raise ValueError("once")
+""")
+        self.assertEqual(len(worker.all("exception")), 1)
+
+    def test_a_huge_exception_is_cut_and_keeps_its_last_line(self):
+        _, worker = self.run_one('raise ValueError("\\N{SNOWMAN}" * 100000 + " the end")')
+        self.assertTrue(worker.first("exception")["err"].endswith(" the end"))
+
+    def test_wrong_arguments_give_torchs_own_error(self):
+        result, _ = self.run_one("""
+            import torch.distributed as dist
+            dist.init_process_group("gloo", no_such_argument=1)
+        """)
+        self.assertIn("TypeError", result.err)
+        self.assertIn("no_such_argument", result.err)
+
+
+class Communication(harness.HookTest):
+    def test_texts_of_real_failures(self):
+        for text in (
+            "[../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 5000ms for recv",
+            "NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, unhandled system error",
+            "Timed out after 6 seconds waiting for clients. 1/2 clients joined.",
+            "The client socket has timed out after 5000ms while trying to connect to (127.0.0.1, 42899).",
+            "Unable to initialize backend 'cpu': INTERNAL: Getting local topologies failed: Error 1: "
+            "GetKeyValue() timed out with key: cpu:local_topology/cpu/1 and duration: 2m",
+            "UNAVAILABLE: The following tasks are unhealthy; from the coordination service",
+        ):
+            self.assertTrue(exceptions.is_communication(RuntimeError(text)), text)
+
+    def test_texts_of_other_failures(self):
+        for error in (
+            RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB"),
+            RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
+            FileNotFoundError("no such file: train.jsonl"),
+            ValueError("trying to initialize the default process group twice!"),
+            KeyboardInterrupt(),
+        ):
+            self.assertFalse(exceptions.is_communication(error), error)
+
+
+if __name__ == "__main__":
+    harness.main("torch")

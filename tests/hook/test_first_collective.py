@@ -1,0 +1,154 @@
+"""The first collective: whoever calls it, from Python or from C++, and what is left afterwards."""
+import harness
+from collector import Collector
+
+INIT = """
+    import os, torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+"""
+END = """
+    dist.destroy_process_group()
+"""
+OLD_TORCH = """
+    import torch.library
+    def impl(self, op_name, fn, dispatch_key=""):
+        raise AssertionError("not called")
+    torch.library.Library.impl = impl
+"""
+
+
+class FirstCollective(harness.HookTest):
+    def first(self, text, before=""):
+        """Runs the text on two ranks; their first collective's operation."""
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(before + INIT + text + END),
+                                                      harness.environment(collector)))
+            ranks = collector.drained().ranks()
+            self.assert_no_fault(collector)
+            for worker in ranks.values():
+                for name in ("coll.enter", "coll.done"):
+                    self.assertEqual(len(worker.all(name)), 1, (name, worker.names()))
+            return [ranks[rank].first("coll.done")["op"] for rank in (0, 1)]
+
+    def test_of_python(self):
+        self.assertEqual(self.first("""
+    dist.broadcast(torch.ones(1), 0)
+    dist.all_reduce(torch.ones(1))
+"""), ["broadcast_", "broadcast_"])
+
+    def test_asynchronous(self):
+        self.assertEqual(self.first("""
+    work = dist.all_reduce(torch.ones(1), async_op=True)
+    work.wait()
+"""), ["allreduce_"] * 2)
+
+    def test_a_barrier(self):
+        self.assertEqual(self.first("    dist.barrier()"), ["barrier"] * 2)
+
+    def test_a_monitored_barrier_which_returns_nothing(self):
+        self.assertEqual(self.first("    dist.monitored_barrier()"), ["monitored_barrier_"] * 2)
+
+    def test_objects(self):
+        self.assertEqual(self.first("""
+    out = [None, None]
+    dist.all_gather_object(out, {"rank": rank})
+    assert [each["rank"] for each in out] == [0, 1]
+"""), ["allgather_"] * 2)
+
+    def test_send_and_receive(self):
+        self.assertEqual(self.first("""
+    number = torch.full((1,), float(rank))
+    dist.send(number, 1) if rank == 0 else dist.recv(number, 0)
+    assert number.item() == 0
+"""), ["send", "recv_"])
+
+    def test_of_ddp_in_cpp(self):
+        self.assertEqual(self.first("""
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    model(torch.ones(1, 2)).sum().backward()
+"""), ["allgather_"] * 2)
+
+    def test_of_ddps_backward_alone(self):
+        self.assertEqual(self.first("""
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2), init_sync=False)
+    model(torch.ones(1, 2)).sum().backward()
+"""), ["allreduce_"] * 2)
+
+    def test_of_fsdp(self):
+        self.assertEqual(self.first("""
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.device_mesh import init_device_mesh
+    model = torch.nn.Linear(2, 2)
+    fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    model(torch.ones(1, 2)).sum().backward()
+"""), ["_allgather_base_"] * 2)
+
+    def test_functional(self):
+        self.assertEqual(self.first("""
+    import torch.distributed._functional_collectives as functional
+    out = functional.all_reduce(torch.ones(1), "sum", dist.group.WORLD)
+    assert out.item() == 2
+"""), ["allreduce_"] * 2)
+
+    def test_results_are_right_from_the_first_on(self):
+        self.first("""
+    for _ in range(3):
+        parts = [torch.zeros(2) for _ in range(2)]
+        dist.all_gather(parts, torch.full((2,), float(rank)))
+        assert [part[0].item() for part in parts] == [0, 1]
+""")
+
+    def test_nothing_is_left_on_the_dispatcher(self):
+        self.first("""
+    has = lambda: torch._C._dispatch_has_kernel_for_dispatch_key("c10d::allreduce_", "BackendSelect")
+    assert has()
+    dist.barrier()
+    assert not has()
+""")
+
+    def test_one_that_fails_raises_the_programs_exception(self):
+        with Collector() as collector:
+            results = harness.run_ranks(harness.script(INIT + """
+    try:
+        dist.all_reduce(torch.ones(1, dtype=torch.int16))
+    except RuntimeError as error:
+        assert "Invalid scalar type" in str(error), error
+    else:
+        assert False
+    dist.all_reduce(torch.ones(1))
+""" + END), harness.environment(collector))
+            self.assert_ended_well(*results)
+            for worker in collector.drained().ranks().values():
+                self.assertIn("Invalid scalar type", worker.first("coll.failed")["err"])
+
+    def test_one_that_never_ends_does_not_delay_the_exit(self):
+        path = harness.script("""
+            from _safelaunch_hook import collective
+            class Work:
+                def is_completed(self):
+                    print("asked", flush=True)
+                    return False
+            collective._Completion("allreduce_", 0, Work()).wait_in_a_thread()
+        """)
+        with Collector() as collector:
+            result = harness.python(path, harness.environment(collector))
+            self.assert_ended_well(result)
+            self.assertIn("asked", result.out)
+            self.assertEqual(collector.drained().workers[0].names(), ["start", "exit"])
+
+    def test_an_older_torch_has_wrappers_that_are_put_back(self):
+        self.assertEqual(self.first("""
+    assert hasattr(dist.all_reduce, "__wrapped__")
+    ours = dist.all_reduce
+    number = torch.ones(1)
+    dist.all_reduce(number)
+    assert dist.all_reduce is not ours
+    ours(number)
+    assert number.item() == 4
+    dist.barrier()
+""", OLD_TORCH), ["all_reduce"] * 2)
+
+
+if __name__ == "__main__":
+    harness.main("torch")

@@ -1,0 +1,133 @@
+"""The stages of torch, under every way to start its ranks."""
+import harness
+from collector import Collector
+
+TRAIN = """
+    import torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    number = torch.ones(1)
+    dist.all_reduce(number)
+    assert number.item() == dist.get_world_size()
+    dist.all_reduce(number)
+    dist.destroy_process_group()
+"""
+STAGES = [
+    "start", "imported", "init.enter", "store.enter", "store.exit", "pg.enter", "pg.exit", "group",
+    "coll.enter", "coll.done", "exit",
+]
+SPAWN = """
+    import os, sys
+    import torch, torch.distributed as dist, torch.multiprocessing as mp
+    def work(rank, port):
+        dist.init_process_group("gloo", init_method="tcp://127.0.0.1:%d" % port, rank=rank, world_size=2)
+        dist.barrier()
+        dist.destroy_process_group()
+    if __name__ == "__main__":
+        mp.spawn(work, (int(sys.argv[1]),), nprocs=2)
+"""
+
+
+class Stages(harness.HookTest):
+    def test_plain_ranks_send_every_stage_in_order(self):
+        with Collector() as collector:
+            results = harness.run_ranks(harness.script(TRAIN), harness.environment(collector))
+            self.assert_ended_well(*results)
+            ranks = collector.drained().ranks()
+            self.assertEqual(sorted(ranks), [0, 1])
+            for worker in ranks.values():
+                self.assertEqual(worker.names(), STAGES)
+            self.assertEqual([result.err for result in results], ["", ""])
+
+    def test_every_event_has_time_and_rank(self):
+        with Collector(abstract=True) as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(TRAIN), harness.environment(collector)))
+            for rank, worker in collector.drained().ranks().items():
+                times = [event["t"] for event in worker.events[1:]]
+                self.assertEqual(times, sorted(times))
+                for event in worker.events[1:]:
+                    self.assertEqual((event["rank"], event["world"], event["local_rank"]), (rank, 2, rank))
+
+    def test_what_the_events_say(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(TRAIN), harness.environment(collector)))
+            worker = collector.drained().ranks()[0]
+            hello = worker.events[0]
+            self.assertEqual(hello["argv"][1][-8:], "train.py")
+            self.assertGreater(hello["ppid"], 0)
+            entered = worker.first("init.enter")
+            self.assertEqual((entered["backend"], entered["backend_used"]), ("gloo", "gloo"))
+            self.assertEqual(worker.first("store.enter")["host"], "127.0.0.1")
+            self.assertIs(worker.first("store.enter")["master"], True)
+            self.assertEqual(worker.first("pg.enter")["group"], "0")
+            self.assertEqual(worker.first("group")["backend"], "gloo")
+            self.assertEqual(worker.first("coll.enter")["op"], "allreduce_")
+            self.assertGreaterEqual(worker.first("coll.done")["ms"], 0)
+
+    def test_torchrun(self):
+        with Collector() as collector:
+            self.assert_ended_well(harness.torchrun(harness.script(TRAIN), harness.environment(collector)))
+            ranks = collector.drained().ranks()
+            self.assertEqual([ranks[rank].names() for rank in (0, 1)], [STAGES, STAGES])
+            agents = [worker for worker in collector.workers if not worker.first("init.enter")]
+            self.assertTrue(any(worker.first("store.enter") for worker in agents))
+            self.assert_no_fault(collector)
+
+    def test_spawned_ranks_are_known_by_what_they_tell_init(self):
+        with Collector() as collector:
+            env = harness.environment(collector)
+            self.assert_ended_well(harness.python(harness.script(SPAWN), env, str(harness.free_port())))
+            ranks = collector.drained().ranks()
+            self.assertEqual([ranks[rank].names() for rank in (0, 1)], [STAGES, STAGES])
+            self.assert_no_fault(collector)
+
+    def test_a_forked_rank_has_its_own_connection(self):
+        path = harness.script("""
+            import multiprocessing, sys
+            import torch, torch.distributed as dist
+            def work(rank, port):
+                dist.init_process_group("gloo", init_method="tcp://127.0.0.1:%d" % port, rank=rank, world_size=2)
+                dist.barrier()
+                dist.destroy_process_group()
+            context = multiprocessing.get_context("fork")
+            ranks = [context.Process(target=work, args=(rank, int(sys.argv[1]))) for rank in (0, 1)]
+            [rank.start() for rank in ranks]
+            [rank.join() for rank in ranks]
+            assert [rank.exitcode for rank in ranks] == [0, 0]
+        """)
+        with Collector() as collector:
+            self.assert_ended_well(harness.python(path, harness.environment(collector), str(harness.free_port())))
+            ranks = collector.drained().ranks()
+            self.assertEqual([ranks[rank].names() for rank in (0, 1)], [STAGES[2:], STAGES[2:]])
+            self.assertEqual(len({worker.pid for worker in collector.workers}), len(collector.workers))
+
+    def test_groups_of_a_device_mesh_are_seen(self):
+        path = harness.script("""
+            import torch, torch.distributed as dist
+            from torch.distributed.device_mesh import init_device_mesh
+            init_device_mesh("cpu", (2, 1))
+            dist.destroy_process_group()
+        """)
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(path, harness.environment(collector)))
+            worker = collector.drained().ranks()[0]
+            self.assertIsNotNone(worker.first("group"))
+            self.assertGreater(len(worker.all("pg.exit")), 1)
+
+    def test_a_store_that_cannot_be_reached_is_named(self):
+        path = harness.script("""
+            import torch.distributed as dist
+            from datetime import timedelta
+            dist.init_process_group("gloo", timeout=timedelta(seconds=1))
+        """)
+        with Collector() as collector:
+            rank, = harness.start_ranks(path, harness.environment(collector), only=[1])
+            self.assertEqual(harness.finish(rank).code, 1)
+            worker = collector.drained().ranks()[1]
+            self.assertEqual(worker.first("store.failed")["type"], "torch.distributed.DistNetworkError")
+            self.assertEqual(worker.first("init.failed")["type"], "torch.distributed.DistNetworkError")
+            self.assertIn("timed out", worker.first("init.failed")["err"])
+            self.assertIs(worker.first("exception")["comm"], True)
+
+
+if __name__ == "__main__":
+    harness.main("torch")

@@ -1,0 +1,217 @@
+#include "safelaunch/clean/stale.h"
+
+#include "catch.h"
+#include "safelaunch/host/owner_mark.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+
+namespace {
+
+Surroundings us() {
+  Surroundings us;
+  us.host.boot_id = "boot-1";
+  us.host.pid_namespace = 4026531836;
+  us.host.uid = 1000;
+  us.self = 500;
+  us.ancestors = {400, 1};
+  us.cgroup = "0::/user.slice/session-7.scope\n";
+  return us;
+}
+
+Environment mark(const OwnerMark& owner) {
+  return {{"SAFELAUNCH_RUN_ID", "20261120-a1b2"}, {"SAFELAUNCH_OWNER", to_string(owner)}};
+}
+
+/// A worker that carries our mark, of a safelaunch that is gone.
+Candidate marked() {
+  Candidate candidate;
+  candidate.process.id = {71, 4711};
+  candidate.process.parent = 1;
+  candidate.process.uid = 1000;
+  candidate.process.age = 1h;
+  candidate.command = "python train.py";
+  candidate.environment = mark({"boot-1", 4026531836, {60, 4000}});
+  candidate.pid_namespace = 4026531836;
+  candidate.parent_name = "init";
+  return candidate;
+}
+
+/// A worker that torchrun started by hand left behind, on the port that we need.
+Candidate orphan() {
+  auto candidate = marked();
+  candidate.environment = {
+      {"RANK", "0"}, {"LOCAL_RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "29500"}};
+  candidate.holds = {"port 29500"};
+  return candidate;
+}
+
+Claim claim_of(const Candidate& candidate) {
+  const auto found = classify_stale(candidate, us());
+  return found ? found->claim : Claim::unproven;
+}
+
+/// It is listed, since it is in the way, and the reason tells why it is left alone.
+void check_untouched(Candidate candidate, const std::string& why) {
+  candidate.holds = {"port 29500"};
+  const auto found = classify_stale(candidate, us());
+  REQUIRE(found);
+  CHECK(found->claim == Claim::unproven);
+  CHECK_THAT(found->why, Contains(why));
+}
+
+}  // namespace
+
+TEST_CASE("a marked process whose safelaunch is gone is ours") {
+  const auto found = classify_stale(marked(), us());
+
+  REQUIRE(found);
+  CHECK(found->claim == Claim::ours);
+  CHECK(found->why == "of safelaunch run 20261120-a1b2, whose safelaunch (pid 60) is gone");
+}
+
+TEST_CASE("decoys are left alone") {
+  auto decoy = marked();
+  SECTION("the same under another user") {
+    decoy.process.uid = 65534;
+    check_untouched(decoy, "another user");
+  }
+  SECTION("the same in another pid namespace") {
+    decoy.pid_namespace = 4026532000;
+    check_untouched(decoy, "another container");
+  }
+  SECTION("a namespace that we may not read") {
+    decoy.pid_namespace.reset();
+    check_untouched(decoy, "another container");
+  }
+  SECTION("a mark from before the boot") {
+    decoy.environment = mark({"boot-0", 4026531836, {60, 4000}});
+    check_untouched(decoy, "another boot");
+  }
+  SECTION("a mark from another container") {
+    decoy.environment = mark({"boot-1", 4026532000, {60, 4000}});
+    check_untouched(decoy, "another boot or container");
+  }
+  SECTION("a job whose safelaunch runs") {
+    decoy.owner_runs = true;
+    check_untouched(decoy, "running safelaunch job");
+  }
+  SECTION("a mark that is not whole") {
+    decoy.environment["SAFELAUNCH_OWNER"] = "boot-1:1:2";
+    check_untouched(decoy, "not whole");
+  }
+  SECTION("a mark without a run") {
+    decoy.environment.erase("SAFELAUNCH_RUN_ID");
+    check_untouched(decoy, "not whole");
+  }
+  SECTION("ourselves") {
+    decoy.process.id.pid = 500;
+    check_untouched(decoy, "runs below it");
+  }
+  SECTION("our ancestor") {
+    decoy.process.id.pid = 400;
+    check_untouched(decoy, "runs below it");
+  }
+  SECTION("a tmux server that the job started, and what runs in it") {
+    decoy.protected_by = "tmux: server";
+    check_untouched(decoy, "tmux: server");
+  }
+  CHECK(claim_of(decoy) == Claim::unproven);
+}
+
+TEST_CASE("a worker that lost its launcher and holds our port is an orphan") {
+  const auto found = classify_stale(orphan(), us());
+
+  REQUIRE(found);
+  CHECK(found->claim == Claim::orphan);
+}
+
+TEST_CASE("what lacks one sign of an orphan is none") {
+  auto worker = orphan();
+  std::string missing;
+  SECTION("a launcher's variables") {
+    worker.environment.erase("LOCAL_RANK");
+    missing = "no launcher started it";
+  }
+  SECTION("the loss of its parent") {
+    worker.process.parent = 70;
+    worker.parent_name = "pt_elastic";
+    missing = "its parent is still there";
+  }
+  SECTION("the absence of a terminal") {
+    worker.process.terminal = 34816;
+    missing = "it has a terminal";
+  }
+  SECTION("age") {
+    worker.process.age = 29s;
+    missing = "younger than 30s";
+  }
+  SECTION("our scheduler's job") {
+    worker.cgroup = "0::/slurm/uid_1000/job_123/step_0\n";
+    missing = "another job of the scheduler";
+  }
+  const auto found = classify_stale(worker, us());
+  REQUIRE(found);
+  CHECK(found->claim == Claim::unproven);
+  CHECK_THAT(found->why, EndsWith(missing) || Contains(missing));
+}
+
+TEST_CASE("an orphan that a user's systemd adopted is one too") {
+  auto worker = orphan();
+  worker.process.parent = 900;
+  worker.parent_name = "systemd";
+  CHECK(claim_of(worker) == Claim::orphan);
+}
+
+TEST_CASE("a worker of our own Slurm job is no stranger's") {
+  auto worker = orphan();
+  worker.environment["SLURM_JOB_ID"] = "123";
+  auto here = us();
+  CHECK(classify_stale(worker, here)->claim == Claim::unproven);
+
+  here.environment["SLURM_JOB_ID"] = "123";
+  CHECK(classify_stale(worker, here)->claim == Claim::orphan);
+}
+
+TEST_CASE("what neither is ours nor stands in the way is not even listed") {
+  auto worker = orphan();
+  worker.holds.clear();
+  CHECK_FALSE(classify_stale(worker, us()));
+}
+
+TEST_CASE("each policy acts on what it names and on nothing more") {
+  CHECK_FALSE(acts_on(CleanPolicy::off, Claim::ours));
+  CHECK(acts_on(CleanPolicy::ours, Claim::ours));
+  CHECK_FALSE(acts_on(CleanPolicy::ours, Claim::orphan));
+  CHECK(acts_on(CleanPolicy::orphans, Claim::ours));
+  CHECK(acts_on(CleanPolicy::orphans, Claim::orphan));
+  for (const auto policy : {CleanPolicy::off, CleanPolicy::ours, CleanPolicy::orphans})
+    CHECK_FALSE(acts_on(policy, Claim::unproven));
+}
+
+TEST_CASE("the scheduler's job is read from the cgroup before the environment") {
+  CHECK(scheduled_job_of("0::/slurm/uid_1000/job_123/step_0/task_1\n", {}) == "slurm 123");
+  CHECK(scheduled_job_of("0::/slurm/uid_1000/job_123\n", {{"SLURM_JOB_ID", "9"}}) == "slurm 123");
+  CHECK(scheduled_job_of("0::/kubepods/burstable/pod1b2c-3d/abc\n", {}) == "pod 1b2c-3d");
+  CHECK(scheduled_job_of("0::/kubepods.slice/kubepods-pod1b2c.slice/x\n", {}) == "pod 1b2c");
+  CHECK(scheduled_job_of("0::/user.slice\n", {{"SLURM_JOB_ID", "9"}}) == "slurm 9");
+  CHECK(scheduled_job_of("0::/user.slice\n", {}).empty());
+}
+
+TEST_CASE("programs that keep others' processes are protected") {
+  for (const auto* comm : {"tmux: server", "screen", "mpirun", "orted", "prted", "slurmstepd",
+                           "hydra_pmi_proxy", "safelaunch"})
+    CHECK(is_protected(comm));
+  CHECK_FALSE(is_protected("python"));
+  CHECK_FALSE(is_protected("systemd"));  // it adopts orphans, and they are stale all the same
+}
+
+TEST_CASE("a line of the list says who, since when, what it holds and why") {
+  auto found = *classify_stale(orphan(), us());
+  found.process.uid = 3'999'999'999U;
+  CHECK(describe(found) ==
+        "pid 71 (python train.py), user 3999999999, 1h old, holds port 29500: not started by "
+        "safelaunch; a worker whose launcher is gone");
+}

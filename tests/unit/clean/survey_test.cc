@@ -1,0 +1,141 @@
+#include "safelaunch/clean/survey.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "catch.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/clean/kill.h"
+#include "safelaunch/clean/port_lease.h"
+#include "safelaunch/host/owner_mark.h"
+#include "unit/host/child.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+using safelaunch::testing::Child;
+using safelaunch::testing::eventually;
+
+namespace {
+
+/// A process with these variables, since exec: what is set later, others cannot see.
+std::unique_ptr<Child> sleeper(const Environment& environment) {
+  auto child = std::make_unique<Child>([&] {
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    ::execl("/bin/sleep", "sleep", "1000", nullptr);
+  });
+  const bool started = eventually([&] { return facts_of(child->pid())->comm == "sleep"; });
+  return started ? std::move(child) : nullptr;
+}
+
+/// The mark of an owner that has died, of this boot and namespace.
+std::string mark_of_dead_owner() {
+  Child owner([] { ::pause(); });
+  return owner_mark(owner.id());
+}
+
+const StaleProcess* find(const std::vector<StaleProcess>& list, ProcessId id) {
+  const auto found =
+      std::ranges::find(list, id, [](const StaleProcess& stale) { return stale.process.id; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+/// We are an ancestor of everything that this test starts: look as a process from elsewhere would.
+Surroundings elsewhere() {
+  auto us = read_surroundings();
+  us.self = 0;
+  return us;
+}
+
+}  // namespace
+
+TEST_CASE("a leftover of a dead safelaunch is found, its unmarked and its living likes are not") {
+  const auto stale =
+      sleeper({{"SAFELAUNCH_RUN_ID", "r1"}, {"SAFELAUNCH_OWNER", mark_of_dead_owner()}});
+  const auto unmarked = sleeper({{"RANK", "0"}});
+  const auto living =
+      sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", owner_mark(self())}});
+
+  const auto list = survey({}, elsewhere());
+
+  REQUIRE(find(list, stale->id()));
+  CHECK(find(list, stale->id())->claim == Claim::ours);
+  CHECK(find(list, stale->id())->command == "sleep 1000");
+  CHECK_FALSE(find(list, unmarked->id()));
+  CHECK_FALSE(find(list, living->id()));
+}
+
+TEST_CASE("a leftover below a terminal multiplexer is left alone") {
+  const Environment environment{{"SAFELAUNCH_RUN_ID", "r1"},
+                                {"SAFELAUNCH_OWNER", mark_of_dead_owner()}};
+  std::array<int, 2> tell{};
+  REQUIRE(::pipe(tell.data()) == 0);
+  Child multiplexer([&] {
+    ::prctl(PR_SET_NAME, "tmux: server");
+    const auto inner = sleeper(environment);
+    const ProcessId id = inner->id();
+    static_cast<void>(::write(tell[1], &id, sizeof id));
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::pause();
+  });
+  ProcessId inner;
+  REQUIRE(::read(tell[0], &inner, sizeof inner) == sizeof inner);
+
+  CHECK_FALSE(find(survey({}, elsewhere()), inner));
+
+  ::kill(inner.pid, SIGKILL);
+  ::close(tell[0]);
+  ::close(tell[1]);
+}
+
+TEST_CASE("a stranger on our port is listed with what he holds, and not claimed") {
+  const auto lease = lease_port(automatic_ports(ephemeral_ports())).value();
+  Child stranger([&] {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    const int on = 1;
+    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(lease.port());
+    ::bind(fd, reinterpret_cast<sockaddr*>(&name), sizeof name);
+    ::listen(fd, 1);
+    ::pause();
+  });
+
+  REQUIRE(eventually([&] {
+    return find(survey({.ports = {lease.port()}}, elsewhere()), stranger.id()) != nullptr;
+  }));
+  const auto list = survey({.ports = {lease.port()}}, elsewhere());
+  const auto* found = find(list, stranger.id());
+  CHECK(found->claim == Claim::unproven);
+  CHECK(found->holds == std::vector{fmt::format("port {}", lease.port())});
+}
+
+TEST_CASE("we ourselves are never claimed, whatever marks we carry") {
+  for (const auto& stale : survey({}, read_surroundings())) {
+    CHECK(stale.process.id.pid != ::getpid());
+    CHECK(stale.process.id.pid != ::getppid());
+  }
+}
+
+TEST_CASE("what the survey proves is what ends, and a decoy beside it lives on") {
+  const auto stale =
+      sleeper({{"SAFELAUNCH_RUN_ID", "r1"}, {"SAFELAUNCH_OWNER", mark_of_dead_owner()}});
+  const auto decoy =
+      sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", owner_mark(self())}});
+
+  std::vector<ProcessId> proven;
+  for (const auto& found : survey({}, elsewhere()))
+    if (acts_on(CleanPolicy::ours, found.claim) && found.process.parent == ::getpid())
+      proven.push_back(found.process.id);
+  REQUIRE(proven == std::vector{stale->id()});
+
+  CHECK(end_processes(proven, {1000ms, 1000ms}).front().result == EndResult::ended);
+  CHECK_FALSE(is_running(stale->id()));
+  CHECK(is_running(decoy->id()));
+}

@@ -1,0 +1,193 @@
+#include "safelaunch/host/activity.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+constexpr int kRoot = 100;
+
+ThreadSample thread(int tid, WaitKind wait = WaitKind::open, std::string comm = "python") {
+  ThreadSample sample;
+  sample.tid = tid;
+  sample.state = 'S';
+  sample.comm = std::move(comm);
+  sample.runs = 7;
+  sample.waits_in = wait == WaitKind::timed ? "hrtimer_nanosleep" : "futex_do_wait";
+  sample.wait = wait;
+  return sample;
+}
+
+ProcessSample process(int pid, std::string comm = "python") {
+  ProcessSample sample;
+  sample.facts.id = {pid, 1};
+  sample.facts.state = 'S';
+  sample.facts.comm = comm;
+  sample.threads.push_back(thread(pid, WaitKind::open, std::move(comm)));
+  return sample;
+}
+
+/// A rank that is blocked, and what changes it between two samples that are a second apart.
+struct Scene {
+  TreeSample before{TimePoint{}, {process(kRoot)}};
+  TreeSample after{TimePoint{} + 1s, {process(kRoot)}};
+
+  ProcessSample& root_before() { return before.processes.front(); }
+  ProcessSample& root() { return after.processes.front(); }
+  ThreadSample& main_thread() { return root().threads.front(); }
+  void add(ProcessSample sample) {
+    before.processes.push_back(sample);
+    after.processes.push_back(std::move(sample));
+  }
+  void add(ThreadSample sample) {
+    root_before().threads.push_back(sample);
+    root().threads.push_back(std::move(sample));
+  }
+  [[nodiscard]] ActivitySeen seen() const { return classify(before, after); }
+};
+
+}  // namespace
+
+TEST_CASE("a process that waits on a futex without a timeout is quiet") {
+  Scene scene;
+  CHECK(scene.seen().activity == Activity::quiet);
+  CHECK(scene.seen().doing == "blocked in futex_do_wait, with nothing to wake it");
+}
+
+TEST_CASE("an ended process is dead, whether it is reaped or not") {
+  Scene zombie;
+  zombie.root().facts.state = 'Z';
+  CHECK(zombie.seen().activity == Activity::dead);
+
+  Scene reaped;
+  reaped.after.processes.clear();
+  CHECK(reaped.seen().activity == Activity::dead);
+}
+
+TEST_CASE("a stopped process is stopped, whatever it did before") {
+  Scene scene;
+  scene.root().facts.state = 'T';
+  scene.root().facts.cpu = 900ms;
+  CHECK(scene.seen().activity == Activity::stopped);
+}
+
+TEST_CASE("a process that its cgroup froze is stopped") {
+  Scene scene;
+  scene.main_thread().waits_in = "do_freezer_trap";
+  CHECK(scene.seen().activity == Activity::stopped);
+}
+
+TEST_CASE("CPU of any process of the tree is work") {
+  Scene scene;
+  scene.add(process(101, "pt_data_worker"));
+  scene.after.processes[1].facts.cpu = 60ms;
+  CHECK(scene.seen().activity == Activity::working);
+  CHECK(scene.seen().doing == "uses 6 % of a CPU");
+}
+
+TEST_CASE("a waited-for child's CPU is counted once") {
+  Scene scene;
+  scene.before.processes.push_back(process(101, "sh"));
+  scene.before.processes[1].facts.cpu = 3000ms;
+  scene.root().facts.cpu = 3000ms;  // the kernel has added the child's account to its parent's
+  CHECK(scene.seen().activity == Activity::quiet);
+}
+
+TEST_CASE("a log line now and then is no work, reading a data set is") {
+  Scene scene;
+  scene.root().io_bytes = 2000;
+  CHECK(scene.seen().activity == Activity::quiet);
+  scene.root().io_bytes = 300'000;
+  CHECK(scene.seen().activity == Activity::working);
+}
+
+TEST_CASE("a compiler below the rank that gets on is work, and named") {
+  Scene scene;
+  scene.add(process(101, "cc1plus"));
+  CHECK(scene.seen().activity == Activity::quiet);
+
+  scene.after.processes[1].facts.cpu = 10ms;
+  CHECK(scene.seen().activity == Activity::working);
+  CHECK(scene.seen().doing == "cc1plus compiles in a child (pid 101)");
+}
+
+TEST_CASE("children that keep coming are work, but a shell's retry loop is not") {
+  Scene scene;
+  scene.after.processes.push_back(process(101, "tar"));
+  CHECK(scene.seen().activity == Activity::working);
+
+  Scene loop;
+  loop.after.processes.push_back(process(101, "sleep"));
+  loop.after.processes[1].threads[0].wait = WaitKind::timed;
+  CHECK(loop.seen().activity == Activity::idling);
+}
+
+TEST_CASE("a process that is ready and gets no CPU is not thought to hang") {
+  Scene scene;
+  scene.root_before().threads[0].state = scene.main_thread().state = 'R';
+  CHECK(scene.seen().activity == Activity::working);
+  CHECK_THAT(scene.seen().doing, StartsWith("ready, but gets no CPU"));
+}
+
+TEST_CASE("a timed sleep, a file lock, state D and a retry loop are idling") {
+  Scene scene;
+  SECTION("a timed sleep") {
+    scene.main_thread() = thread(kRoot, WaitKind::timed);
+    CHECK(scene.seen().doing == "sleeping in hrtimer_nanosleep");
+  }
+  SECTION("a file lock") {
+    scene.main_thread().wait = WaitKind::lock;
+  }
+  SECTION("state D") {
+    scene.main_thread().state = 'D';
+  }
+  SECTION("a retry loop") {
+    scene.main_thread().runs += 10;
+  }
+  SECTION("a sleep in a second thread") {
+    scene.add(thread(101, WaitKind::timed));
+  }
+  SECTION("a sleep in a child") {
+    scene.add(process(101, "sleep"));
+    scene.after.processes[1].threads[0] = thread(101, WaitKind::timed, "sleep");
+    CHECK_THAT(scene.seen().doing, Contains("in a child (sleep, pid 101)"));
+  }
+  SECTION("a wait that cannot be read") {
+    scene.main_thread().wait = WaitKind::unknown;
+  }
+  CHECK(scene.seen().activity == Activity::idling);
+}
+
+TEST_CASE("threads that tick by themselves do not make a hung process look alive") {
+  const auto* comm = GENERATE("safelaunch", "gloo_tcp_loop", "pt_tcpstore_uv", "pt_nccl_watchdg",
+                              "pt_gloo_runloop", "NCCL Progress 0", "cuda-EvtHandlr");
+  CAPTURE(comm);
+  Scene scene;
+  scene.add(thread(101, WaitKind::timed, comm));
+  scene.root().threads[1].runs += 100;
+  CHECK(scene.seen().activity == Activity::quiet);
+}
+
+TEST_CASE("a main thread says something even under a name that torch gives to its threads") {
+  Scene scene;
+  scene.main_thread() = thread(kRoot, WaitKind::timed, "safelaunch");
+  CHECK(scene.seen().activity == Activity::idling);
+}
+
+TEST_CASE("a process of which no thread may be read is unseen") {
+  Scene scene;
+  scene.root().threads.clear();
+  CHECK(scene.seen().activity == Activity::unseen);
+}
+
+TEST_CASE("compilers are known with a version behind their name") {
+  CHECK(is_compiler("cc1plus"));
+  CHECK(is_compiler("gcc-12"));
+  CHECK(is_compiler("cudafe++"));
+  CHECK_FALSE(is_compiler("python"));
+  CHECK_FALSE(is_compiler("assemble"));
+}

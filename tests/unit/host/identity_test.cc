@@ -1,0 +1,54 @@
+#include "safelaunch/host/identity.h"
+
+#include <unistd.h>
+
+#include "catch.h"
+#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/process_facts.h"
+
+using namespace safelaunch;
+
+TEST_CASE("the host knows who it is") {
+  const auto host = read_identity();
+
+  CHECK(host.boot_id.size() == 36);
+  CHECK(host.pid_namespace == pid_namespace_of(::getpid()));
+  CHECK(host.uid == ::geteuid());
+  CHECK_FALSE(host.hostname.empty());
+  CHECK_FALSE(host.cpus.empty());
+}
+
+TEST_CASE("a kernel list is read up to the first thing that is no number") {
+  CHECK(parse_number_list("0-3,8") == std::vector{0, 1, 2, 3, 8});
+  CHECK(parse_number_list("5") == std::vector{5});
+  CHECK(parse_number_list("").empty());
+  CHECK(parse_number_list("none").empty());
+}
+
+TEST_CASE("a user without a name is his number") {
+  CHECK(user_name(0) == "root");
+  CHECK(user_name(3'999'999'999U) == "3999999999");
+}
+
+TEST_CASE("an owner's mark is read back as it was written") {
+  const OwnerMark mark{"fba06507-94c2-4389-a3a6-682f40b741e2", 4026531836, {71, 4711}};
+  CHECK(to_string(mark) == "fba06507-94c2-4389-a3a6-682f40b741e2:4026531836:71:4711");
+  CHECK(parse_owner_mark(to_string(mark)) == mark);
+}
+
+TEST_CASE("a mark that is not whole proves nothing") {
+  const auto* text =
+      GENERATE("", ":", "boot", "boot:1:2", "boot:1:2:", "boot:1:2:3x", "boot:1:2:-3", ":1:2:3",
+               "boot:0:2:3", "boot:1:0:3", "boot:1:2:3:4", "boot:1:99999999999999999999:3");
+  CAPTURE(text);
+  CHECK_FALSE(parse_owner_mark(text));
+}
+
+TEST_CASE("our own mark names this boot, this namespace and us") {
+  const auto mark = parse_owner_mark(owner_mark(self()));
+
+  REQUIRE(mark);
+  CHECK(mark->owner == self());
+  CHECK(mark->boot_id == read_identity().boot_id);
+  CHECK(mark->pid_namespace == pid_namespace_of(::getpid()));
+}

@@ -1,0 +1,132 @@
+#include "safelaunch/host/process_facts.h"
+
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include "catch.h"
+#include "child.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+using safelaunch::testing::Child;
+using safelaunch::testing::eventually;
+
+TEST_CASE("a name with blanks and parentheses does not shift the fields of stat") {
+  const auto facts = parse_stat(
+      "71 (a) S (b) S 12 71 70 34816 71 4194560 1 2 3 4 150 50 20 30 20 0 1 0 4711 9 9", 100s);
+
+  REQUIRE(facts);
+  CHECK(facts->id == ProcessId{71, 4711});
+  CHECK(facts->comm == "a) S (b");
+  CHECK(facts->state == 'S');
+  CHECK(facts->parent == 12);
+  CHECK(facts->group == 71);
+  CHECK(facts->session == 70);
+  CHECK(facts->terminal == 34816);
+  CHECK(facts->cpu == 2500ms);
+  CHECK(facts->age == 100s - 47110ms);
+}
+
+TEST_CASE("a stat line that is cut or empty is no process") {
+  CHECK_FALSE(parse_stat("", 1s));
+  CHECK_FALSE(parse_stat("71 (python", 1s));
+  CHECK_FALSE(parse_stat("71 (python) ", 1s));
+  CHECK_FALSE(parse_stat("71 (python) S 12 71", 1s));
+}
+
+TEST_CASE("we know ourselves") {
+  const auto facts = facts_of(self());
+
+  REQUIRE(facts);
+  CHECK(facts->id.pid == ::getpid());
+  CHECK(facts->parent == ::getppid());
+  CHECK(facts->uid == ::geteuid());
+  CHECK(facts->state == 'R');
+  CHECK(is_running(self()));
+}
+
+TEST_CASE("a process with the same pid and another start time is another process") {
+  auto reused = self();
+  reused.start_ticks -= 1;
+
+  CHECK_FALSE(facts_of(reused));
+  CHECK_FALSE(is_running(reused));
+}
+
+TEST_CASE("a zombie does not run") {
+  Child child([] {});
+
+  CHECK(eventually([&] { return facts_of(child.pid())->state == 'Z'; }));
+  CHECK_FALSE(is_running(child.id()));
+}
+
+TEST_CASE("of a process that has vanished nothing is known") {
+  Child child([] { ::pause(); });
+  const int pid = child.pid();
+  child.end();
+
+  CHECK_FALSE(facts_of(pid));
+  CHECK_FALSE(environment_of(pid));
+  CHECK_FALSE(raw_environment_of(pid, std::nullopt));
+  CHECK_FALSE(io_bytes_of(pid));
+  CHECK_FALSE(pid_namespace_of(pid));
+  CHECK(command_line_of(pid).empty());
+  CHECK(thread_names_of(pid).empty());
+  CHECK(ancestors_of(pid).empty());
+}
+
+TEST_CASE("words and variables are read as they were given to exec") {
+  // The shell, not sleep, is read: it waits for its child because of the second command.
+  Child child([] {
+    ::setenv("SAFELAUNCH_TEST", "one=two three", 1);
+    ::execl("/bin/sh", "sh", "-c", "sleep 1000; true", "a b", "", nullptr);
+  });
+
+  CHECK(eventually([&] { return command_line_of(child.pid()).front() == "sh"; }));
+  CHECK(command_line_of(child.pid()) ==
+        std::vector<std::string>{"sh", "-c", "sleep 1000; true", "a b", ""});
+  CHECK(environment_of(child.pid())->at("SAFELAUNCH_TEST") == "one=two three");
+  const auto raw = raw_environment_of(child.pid(), ::geteuid());
+  REQUIRE(raw);
+  CHECK(variable_in(*raw, "SAFELAUNCH_TEST") == "one=two three");
+  CHECK_FALSE(variable_in(*raw, "SAFELAUNCH_TES"));
+  CHECK_FALSE(raw_environment_of(child.pid(), ::geteuid() + 1));
+}
+
+TEST_CASE("what is read and written is counted") {
+  const auto before = io_bytes_of(::getpid());
+  REQUIRE(before);
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const std::string data(50'000, 'x');
+  REQUIRE(::write(pipe[1], data.data(), data.size()) == 50'000);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+
+  CHECK(*io_bytes_of(::getpid()) >= *before + 50'000);
+}
+
+TEST_CASE("mapped libraries and names of threads are seen") {
+  CHECK(maps_contain(::getpid(), "libc.so"));
+  CHECK_FALSE(maps_contain(::getpid(), "libtorch_python.so"));
+
+  Child child([] {
+    ::prctl(PR_SET_NAME, "pt_elastic");
+    ::pause();
+  });
+  CHECK(eventually(
+      [&] { return thread_names_of(child.pid()) == std::vector<std::string>{"pt_elastic"}; }));
+}
+
+TEST_CASE("a child is in our namespace and cgroup, and below us") {
+  Child child([] { ::pause(); });
+
+  CHECK(pid_namespace_of(child.pid()) == pid_namespace_of(::getpid()));
+  CHECK(cgroup_of(child.pid()) == cgroup_of(::getpid()));
+  const auto ancestors = ancestors_of(child.pid());
+  REQUIRE_FALSE(ancestors.empty());
+  CHECK(ancestors.front() == ::getpid());
+  CHECK(std::ranges::find(ancestors, child.pid()) == ancestors.end());
+}

@@ -1,0 +1,34 @@
+#include "safelaunch/host/words.h"
+
+#include <unistd.h>
+
+#include "catch.h"
+#include "child.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+using safelaunch::testing::Child;
+using safelaunch::testing::eventually;
+
+TEST_CASE("an age is said in its largest unit") {
+  CHECK(rough_age(900ms) == "0s");
+  CHECK(rough_age(59s) == "59s");
+  CHECK(rough_age(12min + 59s) == "12min");
+  CHECK(rough_age(47h) == "47h");
+  CHECK(rough_age(50h) == "2 days");
+}
+
+TEST_CASE("a command line cannot write to the terminal, and is cut behind a whole character") {
+  const std::string umlauts = "\x1b[31mäöüäöüäöüäöüäöüäöüäöüäöüäöüäöü";
+  Child child(
+      [&] { ::execl("/bin/sh", "sh", "-c", "sleep 1000; true", umlauts.c_str(), nullptr); });
+  const auto command = [&] { return short_command_of(child.pid(), "sh"); };
+
+  REQUIRE(eventually([&] { return command().starts_with("sh -c"); }));
+  CHECK(command() == "sh -c sleep 1000; true ?[31mäöüäöüäöüäöüäöüä…");
+}
+
+TEST_CASE("a process without a command line goes by another name") {
+  Child zombie([] {});
+  CHECK(eventually([&] { return short_command_of(zombie.pid(), "python") == "python"; }));
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "safelaunch/job/command.h"
+
+namespace safelaunch::testing {
+
+/// The words of a line; there is no quoting.
+inline std::vector<std::string> words(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> result;
+  for (std::string word; stream >> word;) result.push_back(word);
+  return result;
+}
+
+inline std::string line(const std::vector<std::string>& words) {
+  std::string result;
+  for (const std::string& word : words) result += (result.empty() ? "" : " ") + word;
+  return result;
+}
+
+/// Path → text: the files that a command may read.
+using Files = std::map<std::string, std::string>;
+
+inline Command command(const std::string& text, const Environment& environment = {},
+                       const Files& files = {}) {
+  const FileReader read = [&](const std::string& path) -> std::optional<std::string> {
+    const auto it = files.find(path);
+    return it == files.end() ? std::nullopt : std::optional(it->second);
+  };
+  return recognise(words(text), environment, read);
+}
+
+/// The script's own word, or "" where its place is not known.
+inline std::string script_of(const Command& command) {
+  return command.script ? command.argv[command.script->word] : "";
+}
+
+inline bool has_warning(const Command& command, Warning id) {
+  for (const CommandWarning& warning : command.warnings)
+    if (warning.id == id) return true;
+  return false;
+}
+
+}  // namespace safelaunch::testing

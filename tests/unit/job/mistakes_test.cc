@@ -1,0 +1,55 @@
+#include "catch.h"
+#include "commands.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+
+namespace {
+
+std::string warning_text(const Command& command, Warning id) {
+  for (const CommandWarning& warning : command.warnings)
+    if (warning.id == id) return warning.text;
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a port after the script is shown where it belongs", "[mistakes]") {
+  const auto text = [](const char* line) {
+    return warning_text(command(line), Warning::port_after_script);
+  };
+  CHECK(text("deepspeed --num_gpus 2 t.py --lr 1 --master_port 29501 --x") ==
+        "--master_port 29501 stands after the script, so t.py gets it and deepspeed does not; "
+        "write: deepspeed --master_port 29501 --num_gpus 2 t.py --lr 1 --x");
+  CHECK(text("torchrun t.py --master-port=5").ends_with("write: torchrun --master-port=5 t.py"));
+  CHECK(text("accelerate launch t.py --main_process_port 5")
+            .ends_with("write: accelerate launch --main_process_port 5 t.py"));
+  CHECK(text("env A=1 torchrun t.py --master_port")
+            .ends_with("write: env A=1 torchrun --master_port t.py"));
+}
+
+TEST_CASE("a script may have a port option of its own", "[mistakes]") {
+  CHECK(command("torchrun --master_port 5 t.py --master_port 6").warnings.empty());
+  CHECK(command("python t.py --master_port 6").warnings.empty());
+  CHECK(command("torchrun t.py --port 6").warnings.empty());
+}
+
+TEST_CASE("port 0 is warned of where ranks would get it as it stands", "[mistakes]") {
+  const auto warned = [](const char* line) {
+    return has_warning(command(line), Warning::port_zero);
+  };
+  CHECK(warned("deepspeed --master_port 0 --num_gpus 2 t.py"));
+  CHECK(warned("accelerate launch --num_processes 2 --main_process_port 0 t.py"));
+  CHECK(warned("torchrun --nproc_per_node 2 --master_port 0 t.py"));
+  CHECK_FALSE(warned("deepspeed --master_port 0 --num_gpus 1 t.py"));
+  CHECK_FALSE(warned("torchrun --nproc_per_node 2 --rdzv_backend c10d --rdzv_endpoint h:0 t.py"));
+  CHECK_FALSE(warned("deepspeed --master_port 1 --num_gpus 2 t.py"));
+}
+
+TEST_CASE("a corrected line can be pasted into a shell", "[mistakes]") {
+  const FileReader none = [](const std::string&) { return std::nullopt; };
+  const Command seen =
+      recognise({"torchrun", "t.py", "it's", "a b", "", "--master_port", "5"}, {}, none);
+  CHECK(warning_text(seen, Warning::port_after_script)
+            .ends_with("write: torchrun --master_port 5 t.py 'it'\\''s' 'a b' ''"));
+}

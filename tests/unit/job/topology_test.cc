@@ -1,0 +1,159 @@
+#include "safelaunch/job/topology.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+namespace {
+
+constexpr HostCounts kHost{8, 64};
+constexpr HostCounts kNoGpu{0, 64};
+
+using Devices = std::vector<std::string>;
+
+SpawnOptions with_devices(Devices devices) {
+  SpawnOptions options;
+  options.devices = std::move(devices);
+  return options;
+}
+
+SpawnOptions with_count(ProcessCount count) {
+  SpawnOptions options;
+  options.processes_per_node = count;
+  return options;
+}
+
+std::string error_of(const SpawnOptions& options, const Environment& environment = {},
+                     const HostCounts& host = kHost) {
+  const auto plan = plan_spawn(options, environment, host);
+  return plan ? std::string() : plan.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a number of processes is read as torchrun reads it", "[topology]") {
+  CHECK(parse_process_count("4").value() == ProcessCount{4});
+  CHECK(parse_process_count("auto").value() == ProcessCount{CountWord::automatic});
+  for (const char* word : {"gpu", "xpu", "cpu", "auto", "12"})
+    CHECK(to_string(parse_process_count(word).value()) == word);
+  for (const char* word : {"", "0", "-1", "4x", "gpus"})
+    CHECK(parse_process_count(word).has_error());
+  CHECK(parse_process_count("gpus").error().message.find("'gpu'") != std::string::npos);
+}
+
+TEST_CASE("without options there is one worker for each GPU, and one without GPUs", "[topology]") {
+  CHECK(plan_spawn({}, {}, kHost).value().workers == 8);
+  CHECK(plan_spawn({}, {}, kNoGpu).value().workers == 1);
+}
+
+TEST_CASE("words for the number of workers are resolved on this host", "[topology]") {
+  CHECK(plan_spawn(with_count(3), {}, kHost).value().workers == 3);
+  CHECK(plan_spawn(with_count(CountWord::gpu), {}, kHost).value().workers == 8);
+  CHECK(plan_spawn(with_count(CountWord::automatic), {}, kHost).value().workers == 8);
+  CHECK(plan_spawn(with_count(CountWord::automatic), {}, kNoGpu).value().workers == 64);
+  CHECK(plan_spawn(with_count(CountWord::cpu), {}, kHost).value().workers == 64);
+  CHECK(error_of(with_count(CountWord::gpu), {}, kNoGpu).find("no GPU") != std::string::npos);
+  CHECK_FALSE(error_of(with_count(CountWord::xpu)).empty());
+}
+
+TEST_CASE("CUDA_VISIBLE_DEVICES limits what is counted, as CUDA reads it", "[topology]") {
+  const auto workers = [](const char* visible) {
+    return plan_spawn(with_count(CountWord::automatic), {{"CUDA_VISIBLE_DEVICES", visible}}, kHost)
+        .value()
+        .workers;
+  };
+  CHECK(workers("4,5") == 2);
+  CHECK(workers("4, 5,-1,6") == 2);
+  CHECK(workers("GPU-8932f937,MIG-1a2b") == 2);
+  CHECK(workers("") == 64);
+  CHECK(workers("NoDevFiles") == 64);
+}
+
+TEST_CASE("--devices picks among the visible GPUs", "[topology]") {
+  const auto devices = [](Devices wanted, const Environment& environment) {
+    return plan_spawn(with_devices(std::move(wanted)), environment, kHost).value().devices;
+  };
+  CHECK(devices({"0", "2"}, {}) == Devices{"0", "2"});
+  CHECK(devices({"5"}, {{"CUDA_VISIBLE_DEVICES", "4,5"}}) == Devices{"5"});
+  CHECK(devices({"GPU-8932"}, {}) == Devices{"GPU-8932"});
+  const Environment uuids = {{"CUDA_VISIBLE_DEVICES", "GPU-8932f937,GPU-11112222"}};
+  CHECK(devices({"1"}, uuids) == Devices{"GPU-11112222"});
+  CHECK(devices({"GPU-89"}, uuids) == Devices{"GPU-8932f937"});
+}
+
+TEST_CASE("--devices that are not ours are refused by name", "[topology]") {
+  const Environment two = {{"CUDA_VISIBLE_DEVICES", "4,5"}};
+  CHECK(error_of(with_devices({"0"}), two).find("'0' is not among") != std::string::npos);
+  CHECK(error_of(with_devices({"0"}), two).find("4,5") != std::string::npos);
+  CHECK_FALSE(error_of(with_devices({"8"})).empty());
+  CHECK_FALSE(error_of(with_devices({"0"}), {}, kNoGpu).empty());
+  CHECK(error_of(with_devices({"1", "1"})).find("twice") != std::string::npos);
+  const Environment uuid = {{"CUDA_VISIBLE_DEVICES", "GPU-8932f937"}};
+  CHECK_FALSE(error_of(with_devices({"GPU-1"}), uuid).empty());
+}
+
+TEST_CASE("several nodes get their ranks from the node rank, or as told", "[topology]") {
+  SpawnOptions options = with_count(4);
+  options.nodes = 2;
+  options.node_rank = 1;
+  options.master_addr = "10.0.0.1";
+  const SpawnPlan even = plan_spawn(options, {}, kHost).value();
+  CHECK(even.start_rank == 4);
+  CHECK(even.world_size == 8);
+
+  options.start_rank = 8;
+  options.world_size = 12;
+  const SpawnPlan uneven = plan_spawn(options, {}, kHost).value();
+  CHECK(uneven.start_rank == 8);
+  CHECK(uneven.world_size == 12);
+}
+
+TEST_CASE("numbers that contradict each other are refused", "[topology]") {
+  SpawnOptions two_nodes = with_count(4);
+  two_nodes.nodes = 2;
+  CHECK(error_of(two_nodes).find("--master-addr") != std::string::npos);
+  CHECK(error_of(two_nodes, {{"MASTER_ADDR", "10.0.0.1"}}).empty());
+
+  SpawnOptions rank = two_nodes;
+  rank.node_rank = 2;
+  CHECK(error_of(rank).find("counts from 0") != std::string::npos);
+
+  SpawnOptions start = with_count(4);
+  start.start_rank = 1;
+  CHECK_FALSE(error_of(start).empty());
+
+  SpawnOptions world = with_count(4);
+  world.world_size = 8;
+  CHECK(error_of(world).find("--nnodes") != std::string::npos);
+
+  SpawnOptions none = with_count(4);
+  none.nodes = 0;
+  CHECK_FALSE(error_of(none).empty());
+  SpawnOptions port = with_count(4);
+  port.master_port = 70000;
+  CHECK_FALSE(error_of(port).empty());
+}
+
+TEST_CASE("the meeting point comes from options, then the environment, then this host",
+          "[topology]") {
+  const Environment environment = {{"MASTER_ADDR", "host"}, {"MASTER_PORT", "29501"}};
+  SpawnOptions options = with_count(2);
+  CHECK(plan_spawn(options, {}, kHost).value().master_addr == "127.0.0.1");
+  CHECK_FALSE(plan_spawn(options, {}, kHost).value().master_port);
+  CHECK(plan_spawn(options, environment, kHost).value().master_addr == "host");
+  CHECK(plan_spawn(options, environment, kHost).value().master_port == 29501);
+  options.master_port = 5;
+  CHECK(plan_spawn(options, environment, kHost).value().master_port == 5);
+}
+
+TEST_CASE("the port of our own workers is chosen unless somebody named it", "[topology]") {
+  SpawnOptions options = with_count(2);
+  CHECK(port_policy(plan_spawn(options, {}, kHost).value()) == PortPolicy::choose);
+  CHECK(port_policy(plan_spawn(options, {{"MASTER_PORT", "0"}}, kHost).value()) ==
+        PortPolicy::choose);
+  options.master_port = 29501;
+  CHECK(port_policy(plan_spawn(options, {}, kHost).value()) == PortPolicy::user);
+  options.nodes = 2;
+  options.master_addr = "10.0.0.1";
+  CHECK(port_policy(plan_spawn(options, {}, kHost).value()) == PortPolicy::multi_node);
+}

@@ -1,0 +1,93 @@
+#include "safelaunch/launch/process_tree.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <vector>
+
+#include "catch.h"
+#include "program.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+
+namespace {
+
+class FakeChildren final : public ChildLister {
+ public:
+  explicit FakeChildren(std::map<int, std::vector<int>> children)
+      : children_(std::move(children)) {}
+
+  std::size_t children_of(int pid, std::span<Descendant> out) override {
+    std::size_t count = 0;
+    for (const int child : children_[pid])
+      if (count < out.size()) out[count++] = {child, pid};
+    return count;
+  }
+
+  void kill(const Descendant& victim, int root) {
+    auto& adopted = children_[root];
+    for (const int orphan : std::exchange(children_[victim.pid], {})) adopted.push_back(orphan);
+    std::erase(children_[victim.parent], victim.pid);
+  }
+
+ private:
+  std::map<int, std::vector<int>> children_;
+};
+
+std::vector<int> walk(ChildLister& lister, std::span<Descendant> room) {
+  std::vector<int> seen;
+  for_each_descendant(lister, 1, room, [&](const Descendant& found) { seen.push_back(found.pid); });
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("a walk visits everything below the root, parents before their children") {
+  FakeChildren tree({{1, {2, 3}}, {2, {4}}, {4, {5}}, {9, {10}}});
+  std::vector<Descendant> room(16);
+  CHECK(walk(tree, room) == std::vector{3, 2, 4, 5});
+}
+
+TEST_CASE("what does not fit into a walk's room is met by the next walk") {
+  FakeChildren tree({{1, {2, 3, 4}}, {2, {5, 6, 7}}, {5, {8, 9}}});
+  std::vector<Descendant> room(2);
+  int killed = 0;
+  for (int walks = 0; walks < 5; ++walks)
+    for_each_descendant(tree, 1, room, [&](const Descendant& found) {
+      tree.kill(found, 1);
+      ++killed;
+    });
+  CHECK(killed == 8);
+  CHECK(walk(tree, room).empty());
+}
+
+TEST_CASE("the kernel's list of children names each child with its parent") {
+  Program program({"/bin/sh", "-c", victim("go_silent") + " & exec " + victim("go_silent")});
+  const int one = program.number_after("ready");
+  const int other = program.number_after("ready");
+  const int grandchild = one == program.pid() ? other : one;
+  ProcChildren children;
+  std::vector<Descendant> found(8);
+  REQUIRE(children.children_of(program.pid(), found) == 1);
+  CHECK(found[0] == Descendant{grandchild, program.pid()});
+  ::kill(grandchild, SIGKILL);
+}
+
+TEST_CASE("a stranger who has got the pid of a descendant is not signalled") {
+  Program stranger({victim("go_silent")});
+  const int pid = stranger.number_after("ready");
+  const int nobody = 1 << 22;  // above every pid
+  CHECK(signal_descendant({pid, nobody}, nobody, SIGKILL) == Delivery::gone);
+  CHECK(state_of(pid) != 'Z');
+  CHECK(signal_descendant({pid, ::getpid()}, nobody, SIGKILL) == Delivery::sent);
+  CHECK(stranger.wait() == ExitStatus{Signaled{SIGKILL, false}});
+}
+
+TEST_CASE("a zombie has nothing left to signal") {
+  Program program({victim("exit_with"), "0"});
+  REQUIRE(becomes(program.pid(), "Z"));
+  CHECK(signal_descendant({program.pid(), ::getpid()}, ::getpid(), SIGTERM) == Delivery::gone);
+}

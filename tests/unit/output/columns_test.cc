@@ -1,0 +1,25 @@
+#include "safelaunch/output/columns.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+TEST_CASE("a line is cut at the terminal's width", "[columns]") {
+  CHECK(fit_to_columns("waiting for rank 3", 80) == "waiting for rank 3");
+  CHECK(fit_to_columns("waiting for rank 3", 7) == "waiting");
+  CHECK(fit_to_columns("waiting", 0).empty());
+}
+
+TEST_CASE("characters count by the columns they fill", "[columns]") {
+  CHECK(fit_to_columns("50%|███  |", 6) == "50%|██");
+  CHECK(fit_to_columns("日本語", 5) == "日本");
+  CHECK(fit_to_columns("🚀go", 3) == "🚀g");
+}
+
+TEST_CASE("colours take no column and end with the line", "[columns]") {
+  CHECK(fit_to_columns("\x1b[31mred alert\x1b[0m", 3) == "\x1b[31mred\x1b[0m");
+}
+
+TEST_CASE("nothing that moves the cursor or means anything else is left", "[columns]") {
+  CHECK(fit_to_columns("a\x1b[Kb\x1b[3Gc\td\re\xff\x1b", 80) == "abcde");
+}

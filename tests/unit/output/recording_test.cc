@@ -1,0 +1,57 @@
+#include "safelaunch/output/recording.h"
+
+#include "catch.h"
+#include "plumbing.h"
+
+using namespace safelaunch;
+using namespace std::string_literals;
+using testing::contents;
+
+TEST_CASE("what is appended is in the file byte for byte, and at once", "[recording]") {
+  const testing::TemporaryDirectory directory;
+  Recording recording(directory.path() / "rank-0.out");
+  recording.append("a\0\xff\r\n"s);
+  recording.append("b");
+  CHECK(contents(directory.path() / "rank-0.out") == "a\0\xff\r\nb"s);
+  CHECK_FALSE(recording.failed());
+}
+
+TEST_CASE("a recording that exists is gone on with", "[recording]") {
+  const testing::TemporaryDirectory directory;
+  Recording(directory.path() / "log").append("one ");
+  Recording(directory.path() / "log").append("two");
+  CHECK(contents(directory.path() / "log") == "one two");
+}
+
+TEST_CASE("a full disk ends the recording and is counted from then on", "[recording]") {
+  Recording recording("/dev/full");
+  CHECK_FALSE(recording.failed());
+  recording.append("12345");
+  recording.append("678");
+  REQUIRE(recording.failed());
+  CHECK(recording.loss().reason == "No space left on device");
+  CHECK(recording.loss().bytes == 8);
+}
+
+TEST_CASE("a file that cannot be created is a recording that has failed", "[recording]") {
+  Recording recording("/dev/null/rank-0.out");
+  REQUIRE(recording.failed());
+  CHECK(recording.loss().path == "/dev/null/rank-0.out");
+  CHECK(recording.loss().reason == "Not a directory");
+}
+
+TEST_CASE("a log that is truncated under us goes on at its beginning", "[recording]") {
+  const testing::TemporaryDirectory directory;
+  Recording recording(directory.path() / "log");
+  recording.append("before");
+  std::filesystem::resize_file(directory.path() / "log", 0);
+  recording.append("after");
+  CHECK(contents(directory.path() / "log") == "after");
+}
+
+TEST_CASE("a log is not written through a link that somebody has put there", "[recording]") {
+  const testing::TemporaryDirectory directory;
+  std::filesystem::create_symlink(directory.path() / "target", directory.path() / "log");
+  CHECK(Recording(directory.path() / "log").failed());
+  CHECK_FALSE(std::filesystem::exists(directory.path() / "target"));
+}

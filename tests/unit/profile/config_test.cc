@@ -1,0 +1,267 @@
+#include "safelaunch/profile/config.h"
+
+#include <unistd.h>
+
+#include "catch.h"
+#include "safelaunch/profile/network.h"
+#include "safelaunch/profile/pattern.h"
+#include "temporary_folder.h"
+
+using namespace safelaunch;
+using safelaunch::testing::TemporaryFolder;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* kExample = R"(chain: [basic, no-shm]
+env: {A: everywhere, B: everywhere}
+options: {init-timeout: 60s, port: auto}
+clusters:
+  - name: hgx
+    match: {hostname: "gpu-[0-9]+", gpu: "H[12]00", env: {SLURM_CLUSTER_NAME: prod}}
+    chain: basic,no-nvls
+    env: {NCCL_SOCKET_IFNAME: "=bond0", B: hgx}
+    unset: [A]
+    options: {port: keep}
+  - name: lab
+    match: {network: 10.8.0.0/16}
+    env: {C: lab}
+  - name: by-hand
+    env: {D: hand}
+)";
+
+Config example() {
+  return read_config(kExample, "s.yaml").value();
+}
+
+HostFacts hgx() {
+  return {"gpu-12.example.org",
+          {"NVIDIA A100", "NVIDIA H100 80GB HBM3"},
+          {"127.0.0.1", "192.168.0.3"},
+          {{"SLURM_CLUSTER_NAME", "prod"}}};
+}
+
+std::string chosen(const HostFacts& host) {
+  const Config config = example();
+  const ClusterRule* rule = choose_cluster(config, {}, host).value();
+  return rule == nullptr ? "none" : rule->name;
+}
+
+std::string refusal(std::string_view text) {
+  const Result<Config> config = read_config(text, "s.yaml");
+  return config.has_error() ? config.error().message : "accepted";
+}
+
+// Tests of ./safelaunch.yaml need a working directory of their own.
+class InFolder {
+ public:
+  explicit InFolder(const std::string& path) : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(path);
+  }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+  ~InFolder() { std::filesystem::current_path(before_); }
+
+ private:
+  std::filesystem::path before_;
+};
+
+}  // namespace
+
+TEST_CASE("a cluster rule is chosen when all its conditions hold", "[config]") {
+  CHECK(chosen(hgx()) == "hgx");
+
+  HostFacts host = hgx();
+  host.hostname = "gpu-12";
+  CHECK(chosen(host) == "hgx");
+  host.hostname = "my-gpu-12";
+  CHECK(chosen(host) == "none");
+
+  host = hgx();
+  host.gpus = {"NVIDIA A100"};
+  CHECK(chosen(host) == "none");
+  host.gpus = {};
+  CHECK(chosen(host) == "none");
+
+  host = hgx();
+  host.environment["SLURM_CLUSTER_NAME"] = "preprod";
+  CHECK(chosen(host) == "none");
+  host.environment.clear();
+  CHECK(chosen(host) == "none");
+}
+
+TEST_CASE("the first rule that matches is chosen, or the one that is named", "[config]") {
+  const Config config = example();
+  HostFacts host = hgx();
+  host.addresses.emplace_back("10.8.3.4");
+  CHECK(choose_cluster(config, {}, host).value()->name == "hgx");
+  host.hostname = "x";
+  CHECK(choose_cluster(config, {}, host).value()->name == "lab");
+
+  CHECK(choose_cluster(config, "by-hand", host).value()->name == "by-hand");
+  CHECK(choose_cluster(config, "hgx", {}).value()->name == "hgx");
+  CHECK(choose_cluster(config, "hgy", host).error().message ==
+        "--cluster hgy: s.yaml has no such rule; did you mean 'hgx'?");
+  CHECK(choose_cluster({}, {}, host).value() == nullptr);
+}
+
+TEST_CASE("a cluster rule stands over what holds everywhere", "[config]") {
+  const Config config = example();
+
+  const Rules everywhere = rules_for(config, nullptr);
+  CHECK(everywhere.chain == Words{"basic", "no-shm"});
+  CHECK(everywhere.variables.env.at("A").value == "everywhere");
+  CHECK(everywhere.options.at("init-timeout") == Setting{"60s", "s.yaml:3:25"});
+
+  const Rules rules = rules_for(config, &config.clusters.at(0));
+  CHECK(rules.chain == Words{"basic", "no-nvls"});
+  CHECK(to_string(rules.chain_place) == "s.yaml:7:12");
+  CHECK(rules.variables.env.at("B").value == "hgx");
+  CHECK(rules.variables.env.count("A") == 0);
+  CHECK(rules.variables.unset == Words{"A"});
+  CHECK(rules.options.at("port").value == "keep");
+  CHECK(rules.options.at("init-timeout").value == "60s");
+}
+
+TEST_CASE("GPU names are asked for only where a rule looks at them", "[config]") {
+  CHECK(asks_for_gpus(example()));
+  CHECK_FALSE(
+      asks_for_gpus(read_config("clusters: [{name: a, match: {hostname: x}}]", "f").value()));
+  CHECK_FALSE(asks_for_gpus({}));
+}
+
+TEST_CASE("a bad config file is refused at the exact place", "[config]") {
+  struct Bad {
+    const char* text;
+    const char* refusal;
+  };
+  const Bad bad[] = {
+      {"- a", "s.yaml:1:1: a config file must be a map of keys to values, not a list"},
+      {"cluster: []", "s.yaml:1:1: a config file has no key 'cluster'; did you mean 'clusters'?"},
+      {"clusters: {a: b}", "s.yaml:1:11: clusters must be a list of rules, each with '- name: …'"},
+      {"clusters: [a]",
+       "s.yaml:1:12: a cluster rule must be a map of keys to values, not one value"},
+      {"clusters:\n  - chain: [basic]", "s.yaml:2:5: a cluster rule needs a name"},
+      {"clusters:\n  - name: a\n  - name: a",
+       "s.yaml:3:5: there is a cluster rule 'a' already, in line 2"},
+      {"clusters: [{name: a, mach: {}}]",
+       "s.yaml:1:22: a cluster rule has no key 'mach'; did you mean 'match'?"},
+      {"clusters: [{name: a, match: {}}]",
+       "s.yaml:1:29: match has no condition; what holds everywhere stands at the top level"},
+      {"clusters: [{name: a, match: {host: x}}]",
+       "s.yaml:1:30: match has no key 'host'; there are hostname, gpu, env, network"},
+      {"clusters: [{name: a, match: {hostnam: x}}]",
+       "s.yaml:1:30: match has no key 'hostnam'; did you mean 'hostname'?"},
+      {"clusters: [{name: a, match: {hostname: [x]}}]", "s.yaml:1:40: hostname: not a word"},
+      {"clusters: [{name: a, match: {gpu: \"\"}}]", "s.yaml:1:35: gpu: the pattern is empty"},
+      {"clusters: [{name: a, match: {network: 10.0.0.0}}]",
+       "s.yaml:1:39: network: '10.0.0.0' is not a network such as 10.8.0.0/16 or fd00::/8"},
+      {"clusters: [{name: a, match: {env: [A]}}]",
+       "s.yaml:1:35: env must be a map of variables to patterns"},
+      {"clusters: [{name: a, match: {env: {A-B: x}}}]",
+       "s.yaml:1:36: 'A-B' is not a variable name"},
+      {"clusters: [{name: a, match: {env: {A: }}}]", "s.yaml:1:39: A: the pattern is empty"},
+      {"chain: []", "s.yaml:1:8: chain must name at least one profile, and none without a name"},
+      {"chain: [basic, {a: b}]", "s.yaml:1:16: chain must be a list of profiles"},
+      {"chain: \"a,,b\"",
+       "s.yaml:1:8: chain must name at least one profile, and none without a name"},
+      {"options: {init-timeout: soon}",
+       "s.yaml:1:25: init-timeout: 'soon' is not a duration: write a number and ms, s, min, h or "
+       "d, such as 90s or 30min (0 or off = no deadline)"},
+      {"options: {inti-timeout: 5s}",
+       "s.yaml:1:11: there is no option 'inti-timeout'; did you mean 'init-timeout'?"},
+      {"options: {cluster: a}",
+       "s.yaml:1:11: 'cluster' is not read from files; give --cluster or set SAFELAUNCH_CLUSTER"},
+      {"options: {max-attempts: many}", "s.yaml:1:25: max-attempts: 'many' is not a whole number"},
+      {"options: {only: maybe}", "s.yaml:1:17: only: 'maybe' is not true or false"},
+      {"env: {MASTER_PORT: 1}",
+       "s.yaml:1:7: MASTER_PORT is given to each rank by safelaunch or the launcher; it cannot be "
+       "set here"},
+  };
+  for (const Bad& each : bad) {
+    INFO(each.text);
+    CHECK(refusal(each.text) == each.refusal);
+  }
+  CHECK(refusal("clusters: [{name: a, match: {hostname: \"gpu-[\"}}]")
+            .starts_with("s.yaml:1:40: hostname: 'gpu-[' is not a regular expression: "));
+}
+
+TEST_CASE("an empty config file changes nothing", "[config]") {
+  const Config config = read_config("# nothing\n", "s.yaml").value();
+
+  CHECK(config.origin == "s.yaml");
+  CHECK(config.clusters.empty());
+  CHECK(config.everywhere.chain.empty());
+}
+
+TEST_CASE("the config file is found in the documented order", "[config]") {
+  const TemporaryFolder folder;
+  folder.write("here/x", "");
+  const std::string given = folder.write("given.yaml", "chain: [a]");
+  const std::string named = folder.write("named.yaml", "chain: [b]");
+  const std::string xdg = folder.write("xdg/safelaunch/safelaunch.yaml", "chain: [c]");
+  const InFolder here(folder / "here");
+  const Environment environment{{"SAFELAUNCH_CONFIG", named}, {"XDG_CONFIG_HOME", folder / "xdg"}};
+  const Environment without{{"XDG_CONFIG_HOME", folder / "xdg"}};
+
+  CHECK(find_config(given, environment)->config.origin == given);
+  CHECK(find_config({}, environment)->config.origin == named);
+  CHECK(find_config({}, without)->config.origin == xdg);
+  folder.write("here/safelaunch.yaml", "chain: [d]");
+  CHECK(find_config({}, without)->config.origin == "safelaunch.yaml");
+}
+
+TEST_CASE("a config file that is named must be there", "[config]") {
+  CHECK(find_config("/none/such.yaml", {}).error().message ==
+        "/none/such.yaml: there is no such file (--config)");
+  CHECK(find_config({}, {{"SAFELAUNCH_CONFIG", "/none/such.yaml"}}).error().message ==
+        "/none/such.yaml: there is no such file (SAFELAUNCH_CONFIG)");
+}
+
+TEST_CASE("an unsafe config file is passed over here, and refused elsewhere", "[config]") {
+  const TemporaryFolder folder;
+  folder.write("here/safelaunch.yaml", "chain: [evil]", 0666);
+  const InFolder here(folder / "here");
+  const Environment environment{{"XDG_CONFIG_HOME", folder / "xdg"}};
+
+  const FoundConfig found = find_config({}, environment).value();
+  CHECK(found.config.everywhere.chain.empty());
+  REQUIRE(found.warnings.size() == 1);
+  CHECK(found.warnings[0].starts_with("safelaunch.yaml: refused: everybody can write to it"));
+
+  folder.write("xdg/safelaunch/safelaunch.yaml", "chain: [evil]", 0620);
+  CHECK(find_config({}, environment).error().message.find("its group can write") !=
+        std::string::npos);
+}
+
+TEST_CASE("a pattern that would take for ever is refused or takes no time", "[config]") {
+  const std::string text(300, 'a');
+
+  CHECK_FALSE(matches_whole("(a+)+b", text));
+  CHECK_FALSE(matches_whole("(a|aa)+b", text));
+  CHECK_FALSE(occurs_in("(.*)(.*)(.*)(.*)(.*)x", text));
+  CHECK(matches_whole("(a*)*", text));
+  CHECK(refuse_pattern("((x{99}){99}){99}"));
+  CHECK(refuse_pattern("x{9999999}"));
+  CHECK(refuse_pattern(std::string(201, 'a')));
+  CHECK(refuse_pattern("(a)\\1"));
+  for (const char* pattern : {"", "(", "[", "a{", "*"}) {
+    INFO(pattern);
+    CHECK(refuse_pattern(pattern));
+  }
+  CHECK_FALSE(refuse_pattern("gpu-\\d{3}"));
+}
+
+TEST_CASE("an address is in a network by its first bits", "[config]") {
+  CHECK(is_in_network("10.8.255.1", "10.8.0.0/16"));
+  CHECK_FALSE(is_in_network("10.9.0.1", "10.8.0.0/16"));
+  CHECK(is_in_network("10.8.0.129", "10.8.0.128/25"));
+  CHECK_FALSE(is_in_network("10.8.0.127", "10.8.0.128/25"));
+  CHECK(is_in_network("1.2.3.4", "0.0.0.0/0"));
+  CHECK(is_in_network("fd12::1", "fd00::/8"));
+  CHECK_FALSE(is_in_network("10.8.0.1", "fd00::/8"));
+  CHECK_FALSE(is_in_network("no address", "0.0.0.0/0"));
+  for (const char* word : {"", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0/8", "x/8", "::/129"})
+    CHECK(refuse_network(word));
+}

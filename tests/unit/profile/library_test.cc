@@ -1,0 +1,147 @@
+#include "safelaunch/profile/library.h"
+
+#include <sys/stat.h>
+
+#include <array>
+
+#include "catch.h"
+#include "temporary_folder.h"
+
+using namespace safelaunch;
+using safelaunch::testing::TemporaryFolder;
+
+namespace {
+
+using Untrusted = SearchFolder::Untrusted;
+
+constexpr std::array kBuiltIn{EmbeddedFile{"profiles/basic.yaml", "description: built in"},
+                              EmbeddedFile{"profiles/no-shm.yaml", "extends: basic"}};
+
+std::vector<std::string> paths(const std::vector<SearchFolder>& folders) {
+  std::vector<std::string> result;
+  for (const SearchFolder& folder : folders) result.push_back(folder.path);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("profiles are looked for in the documented order", "[library]") {
+  CHECK(paths(profile_search_path(
+            {{"SAFELAUNCH_PROFILE_PATH", "/a::/b:"}, {"XDG_CONFIG_HOME", "/x"}, {"HOME", "/h"}})) ==
+        std::vector<std::string>{"/a", "/b", "profiles", "/x/safelaunch/profiles",
+                                 "/etc/safelaunch/profiles"});
+  CHECK(paths(profile_search_path({{"HOME", "/h"}})) ==
+        std::vector<std::string>{"profiles", "/h/.config/safelaunch/profiles",
+                                 "/etc/safelaunch/profiles"});
+  CHECK(paths(profile_search_path({})) ==
+        std::vector<std::string>{"profiles", "/etc/safelaunch/profiles"});
+}
+
+TEST_CASE("the first folder that has a name wins, then the built-in ones", "[library]") {
+  const TemporaryFolder folder;
+  folder.write("one/mine.yaml", "description: of one");
+  folder.write("two/mine.yaml", "description: of two");
+  folder.write("two/basic.yaml", "description: of two");
+  ProfileLibrary library({{folder / "one"}, {folder / "two"}}, kBuiltIn);
+
+  CHECK(library.load("mine")->description == "of one");
+  CHECK(library.load("basic")->description == "of two");
+  CHECK(library.load("no-shm")->origin == "profiles/no-shm.yaml (built in)");
+  CHECK(library.load("no-shm")->extends == "basic");
+  CHECK(library.names() == std::vector<std::string>{"basic", "mine", "no-shm"});
+}
+
+TEST_CASE("a profile can be given as a file, and extend one by name", "[library]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("x/mine.yaml", "extends: basic\nname: other");
+  ProfileLibrary library({}, kBuiltIn);
+
+  const Profile profile = library.load(path).value();
+  CHECK(profile.name == "other");
+  CHECK(profile.extends == "basic");
+  CHECK(library.load(folder / "none.yaml").error().message ==
+        folder / "none.yaml" + ": there is no such profile file");
+}
+
+TEST_CASE("an unknown name is told with the nearest one", "[library]") {
+  ProfileLibrary library({}, kBuiltIn);
+
+  CHECK(library.load("no-smh").error().message ==
+        "there is no profile 'no-smh'; did you mean 'no-shm'?");
+  CHECK(library.load("zzzzzzzz").error().message ==
+        "there is no profile 'zzzzzzzz'; `safelaunch profiles list` shows those there are");
+  CHECK(library.load("..").has_error());
+  CHECK(library.load("").has_error());
+  const std::vector<std::string> chain{"basic", "nope"};
+  CHECK(library.load_chain(chain, "safelaunch.yaml:3:4")
+            .error()
+            .message.starts_with("safelaunch.yaml:3:4: there is no profile 'nope'"));
+}
+
+TEST_CASE("a file that calls itself otherwise is refused by name", "[library]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("mine.yaml", "name: yours");
+  ProfileLibrary library({{folder / "."}}, {});
+
+  CHECK(library.load("mine").error().message.ends_with(
+      "the profile calls itself 'yours'; rename the file or the profile"));
+  CHECK(library.load(path)->name == "yours");
+}
+
+TEST_CASE("only the files that are named are read", "[library]") {
+  const TemporaryFolder folder;
+  folder.write("broken.yaml", "cost: [");
+  folder.write("mine.yaml", "{}");
+  ProfileLibrary library({{folder / "."}}, kBuiltIn);
+
+  CHECK(library.load("mine").has_value());
+  CHECK(library.load("basic").has_value());
+  CHECK(library.take_warnings().empty());
+}
+
+TEST_CASE("a broken file that nobody asked for is left out with a warning", "[library]") {
+  const TemporaryFolder folder;
+  folder.write("broken.yaml", "cots: none");
+  ProfileLibrary library({{folder / "."}}, kBuiltIn);
+
+  CHECK(library.load_all().size() == 2);
+  const std::vector<std::string> warnings = library.take_warnings();
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].ends_with("a profile has no key 'cots'; did you mean 'cost'?; passed over"));
+  CHECK(library.take_warnings().empty());
+}
+
+TEST_CASE("an unsafe file is an error where the user pointed us", "[library]") {
+  const TemporaryFolder folder;
+  folder.write("basic.yaml", "description: evil", 0666);
+  ProfileLibrary library({{folder / "."}}, kBuiltIn);
+
+  CHECK(library.load("basic").error().message.find("everybody can write to it") !=
+        std::string::npos);
+}
+
+TEST_CASE("an unsafe file in the working directory is passed over when its name is asked for",
+          "[library]") {
+  const TemporaryFolder folder;
+  folder.write("basic.yaml", "description: evil", 0666);
+  ProfileLibrary library({{folder / ".", Untrusted::pass_over}}, kBuiltIn);
+
+  CHECK(library.take_warnings().empty());
+  CHECK(library.load("basic")->description == "built in");
+  CHECK(library.load("basic")->description == "built in");
+  const std::vector<std::string> warnings = library.take_warnings();
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("everybody can write to it") != std::string::npos);
+  CHECK(warnings[0].ends_with("; passed over"));
+}
+
+TEST_CASE("a good file in a working directory that others can write to is passed over",
+          "[library]") {
+  const TemporaryFolder folder;
+  folder.write("p/basic.yaml", "description: swapped");
+  REQUIRE(chmod((folder / "p").c_str(), 0777) == 0);
+  ProfileLibrary library({{folder / "p", Untrusted::pass_over}}, kBuiltIn);
+
+  CHECK(library.load("basic")->description == "built in");
+  CHECK(library.take_warnings().size() == 1);
+}

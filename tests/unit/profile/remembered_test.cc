@@ -1,0 +1,154 @@
+#include "safelaunch/profile/remembered.h"
+
+#include <sys/stat.h>
+
+#include "catch.h"
+#include "temporary_folder.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+using safelaunch::testing::TemporaryFolder;
+
+namespace {
+
+constexpr WallTime kNow{std::chrono::seconds(1'800'000'000)};
+
+HostKey key(const char* host = "h") {
+  return {host, {"H100", "H100"}, "560.1", "2.29.7", "/usr/bin/python3"};
+}
+
+Memory one(const char* profile = "no-shm", WallTime when = kNow) {
+  return {{key(), profile, when}};
+}
+
+}  // namespace
+
+TEST_CASE("what worked last is recalled for a week", "[remembered]") {
+  CHECK(recall(one(), key(), kNow) == "no-shm");
+  CHECK(recall(one(), key(), kNow + 167h) == "no-shm");
+  CHECK(recall(one(), key(), kNow + 168h) == std::nullopt);
+  CHECK(recall({}, key(), kNow) == std::nullopt);
+}
+
+TEST_CASE("a success in the future proves nothing", "[remembered]") {
+  CHECK(recall(one("no-shm", kNow + 1h), key(), kNow) == std::nullopt);
+}
+
+TEST_CASE("another host, GPU, driver, NCCL or Python is another key", "[remembered]") {
+  HostKey other = key();
+  SECTION("host") {
+    other.hostname = "x";
+  }
+  SECTION("GPUs") {
+    other.gpus.pop_back();
+  }
+  SECTION("driver") {
+    other.driver = "570";
+  }
+  SECTION("NCCL") {
+    other.nccl = "2.30";
+  }
+  SECTION("Python") {
+    other.python = "/venv/bin/python";
+  }
+  CHECK(recall(one(), other, kNow) == std::nullopt);
+}
+
+TEST_CASE("a new success takes the place of the old one and drops what is stale", "[remembered]") {
+  Memory memory{{key(), "basic", kNow - 1h},
+                {key("stale"), "basic", kNow - 200h},
+                {key("other"), "debug", kNow - 2h}};
+
+  memory = remember(std::move(memory), {key(), "no-shm", kNow});
+
+  CHECK(memory == Memory{{key("other"), "debug", kNow - 2h}, {key(), "no-shm", kNow}});
+}
+
+TEST_CASE("what is forgotten is not recalled, and the rest is", "[remembered]") {
+  const Memory memory = forget({{key(), "basic", kNow}, {key("b"), "debug", kNow}}, key());
+
+  CHECK(recall(memory, key(), kNow) == std::nullopt);
+  CHECK(recall(memory, key("b"), kNow) == "debug");
+}
+
+TEST_CASE("the memory does not grow without end", "[remembered]") {
+  Memory memory;
+  for (int i = 0; i < 1000; ++i)
+    memory = remember(std::move(memory), {key(std::to_string(i).c_str()), "basic", kNow});
+
+  CHECK(memory.size() == 256);
+  CHECK(recall(memory, key("999"), kNow) == "basic");
+}
+
+TEST_CASE("a memory that is written reads back as the same", "[remembered]") {
+  const Memory memory{{key(), "no-shm", kNow}, {{"ü \"x\"\n", {}, "", "", ""}, "p", kNow - 1s}};
+
+  CHECK(parse_memory(format_memory(memory)) == memory);
+  CHECK(parse_memory(format_memory({})) == Memory{});
+}
+
+TEST_CASE("what is no memory of ours is refused and never throws", "[remembered]") {
+  const std::string good = format_memory(one());
+  for (std::size_t cut = 0; cut + 2 < good.size(); ++cut) {
+    INFO(cut);
+    CHECK(parse_memory(good.substr(0, cut)) == std::nullopt);
+  }
+  for (const char* text :
+       {"", "null", "[]", "{}", "{\"version\":2,\"worked\":[]}", "{\"version\":1}",
+        "{\"version\":1,\"worked\":{}}", "{\"version\":1,\"worked\":[1]}",
+        "{\"version\":1,\"worked\":[{\"host\":1}]}", "{\"version\":\"1\",\"worked\":[]}",
+        "\xff\xfe"}) {
+    INFO(text);
+    CHECK(parse_memory(text) == std::nullopt);
+  }
+  CHECK(parse_memory(std::string(90'000, '[')) == std::nullopt);
+}
+
+TEST_CASE("the memory's file is where XDG wants it", "[remembered]") {
+  CHECK(memory_file({{"XDG_STATE_HOME", "/s"}, {"HOME", "/h"}}) == "/s/safelaunch/worked.json");
+  CHECK(memory_file({{"HOME", "/h"}}) == "/h/.local/state/safelaunch/worked.json");
+  CHECK(memory_file({}).empty());
+}
+
+TEST_CASE("a memory is saved for us alone and loaded again", "[remembered]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "state/safelaunch/worked.json";
+
+  REQUIRE(save_memory(path, one()).has_value());
+  CHECK(load_memory(path) == one());
+  REQUIRE(save_memory(path, one("debug")).has_value());
+  CHECK(load_memory(path) == one("debug"));
+
+  struct stat status {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+  REQUIRE(stat((folder / "state/safelaunch").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0700);
+  const std::filesystem::directory_iterator files(folder / "state/safelaunch");
+  CHECK(std::distance(begin(files), end(files)) == 1);
+}
+
+TEST_CASE("a damaged memory counts as empty and is moved aside", "[remembered]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("worked.json", "{\"version\":1,\"wor");
+
+  CHECK(load_memory(path).empty());
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(std::filesystem::exists(path + ".bad"));
+  CHECK(load_memory(path).empty());
+}
+
+TEST_CASE("a memory that others can write to counts as empty", "[remembered]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("worked.json", format_memory(one()), 0666);
+
+  CHECK(load_memory(path).empty());
+}
+
+TEST_CASE("a memory that cannot be saved is an error and leaves nothing behind", "[remembered]") {
+  const TemporaryFolder folder;
+  folder.write("state", "a file where a folder should be");
+
+  CHECK(save_memory(folder / "state/worked.json", one()).has_error());
+  CHECK(save_memory({}, one()).has_value());
+}

@@ -1,0 +1,118 @@
+#include "safelaunch/profile/variables.h"
+
+#include <algorithm>
+#include <set>
+
+#include "catch.h"
+#include "safelaunch/profile/nccl_variables.h"
+
+using namespace safelaunch;
+
+namespace {
+
+std::string warning(std::string_view name, std::string_view value = "1") {
+  return warning_for(name, value).value_or("none");
+}
+
+}  // namespace
+
+TEST_CASE("variables that nobody reads are told, with what to use", "[variables]") {
+  CHECK(warning("NCCL_TIMEOUT", "1800") ==
+        "nobody reads NCCL_TIMEOUT: no NCCL, torch, DeepSpeed, accelerate or JAX has a read of it; "
+        "the timeout of a process group can only be given in code; use process_group_timeout in a "
+        "profile; DEEPSPEED_TIMEOUT for DeepSpeed, --ddp_timeout for HF Trainer");
+  for (const char* name : {"ACCELERATE_USE_GLOO", "TORCH_DISTRIBUTED_BACKEND",
+                           "NCCL_SOCKET_TIMEOUT", "NCCL_NET_RETRY_COUNT"}) {
+    INFO(name);
+    CHECK(warning(name).starts_with(std::string("nobody reads ") + name));
+  }
+}
+
+TEST_CASE("old names are told with the new ones", "[variables]") {
+  for (const char* name : {"NCCL_BLOCKING_WAIT", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_DESYNC_DEBUG"})
+    CHECK(warning(name) == std::string(name) +
+                               " is an old name: torch reads it, not NCCL, and warns; use TORCH_" +
+                               name + " (torch 2.2)");
+  CHECK(warning("NCCL_TREE_THRESHOLD") ==
+        "NCCL has not read NCCL_TREE_THRESHOLD since 2.5; use NCCL_ALGO");
+}
+
+TEST_CASE("values that do nothing, or something else, are told", "[variables]") {
+  CHECK(warning("NCCL_SOCKET_IFNAME", "e") ==
+        "NCCL_SOCKET_IFNAME=e: NCCL ignores a name of one character");
+  CHECK(warning("NCCL_SOCKET_IFNAME", "lo") == "none");
+  CHECK(warning("NCCL_IB_TIMEOUT", "1800").find("not seconds") != std::string::npos);
+  CHECK(warning("NCCL_IB_TIMEOUT", "22") == "none");
+  CHECK(warning("NCCL_SOCKET_FAMILY", "ipv4").find("AF_INET") != std::string::npos);
+  CHECK(warning("NCCL_SOCKET_FAMILY", "AF_INET6") == "none");
+  CHECK(warning("NCCL_DEBUG", "DEBUG").find("VERSION, WARN") != std::string::npos);
+  CHECK(warning("NCCL_DEBUG", "info") == "none");
+  CHECK(warning("TORCH_DISTRIBUTED_DEBUG", "1").find("raises") != std::string::npos);
+  CHECK(warning("TORCH_DISTRIBUTED_DEBUG", "DETAIL").find("slow") != std::string::npos);
+  CHECK(warning("TORCH_DISTRIBUTED_DEBUG", "INFO") == "none");
+  CHECK(warning("DEEPSPEED_TIMEOUT", "7200").find("minutes") != std::string::npos);
+  CHECK(warning("DEEPSPEED_TIMEOUT", "30") == "none");
+  CHECK(warning("NCCL_COMM_BLOCKING", "0") != "none");
+  CHECK(warning("NCCL_COMM_BLOCKING", "1") == "none");
+  CHECK(warning("CUDA_LAUNCH_BLOCKING", "1") != "none");
+  CHECK(warning("CUDA_LAUNCH_BLOCKING", "0") == "none");
+  CHECK(warning("NCCL_COMM_ID", "1.2.3.4:5") != "none");
+}
+
+TEST_CASE("a misspelt name is told with the right one", "[variables]") {
+  CHECK(warning("NCCL_SOCKET_IFNAM", "eth0") ==
+        "NCCL_SOCKET_IFNAM is read by no NCCL or torch that we know; did you mean "
+        "'NCCL_SOCKET_IFNAME'?");
+  CHECK(nearest_variable("NCCL_IB_DISABEL") == "NCCL_IB_DISABLE");
+  CHECK(nearest_variable("TORCH_NCCL_BLOCKING_WAITS") == "TORCH_NCCL_BLOCKING_WAIT");
+  CHECK(nearest_variable("GLOO_SOCKET_IFNAMES") == "GLOO_SOCKET_IFNAME");
+}
+
+TEST_CASE("right names, and names of others, are left alone", "[variables]") {
+  for (const char* name :
+       {"NCCL_IB_SL", "NCCL_ALGO", "NCCL_PROTO", "NCCL_VERSION", "NCCL_HOME", "NCCL_TUNER_CONFIG",
+        "NCCL_INSPECTOR_ENABLE", "TORCH_NCCL_NAN_CHECK", "PATH", "HOME", "MY_NCCL", "NCCLX",
+        "NCCL_PROGRESS_COUNTERS_POLL_MS", "OMP_NUM_THREADS", "XLA_FLAGS"}) {
+    INFO(name);
+    CHECK(warning(name, "2") == "none");
+  }
+}
+
+TEST_CASE("no variable stands twice in the tables, and each has its truth", "[variables]") {
+  std::set<std::string_view> names;
+  for (const Variable& variable : explained_variables()) {
+    INFO(variable.name);
+    CHECK(names.insert(variable.name).second);
+    CHECK((!variable.truth.empty() || variable.standing == Standing::gone));
+    CHECK((variable.standing == Standing::gone) ==
+          (!variable.until.empty() && variable.truth.empty()));
+    if (variable.standing != Standing::read) CHECK_FALSE(variable.instead.empty());
+  }
+  for (const NcclVariable& variable : nccl_variables()) {
+    INFO(variable.name);
+    CHECK(names.insert(variable.name).second);
+    CHECK(variable.name.starts_with("NCCL_"));
+  }
+}
+
+TEST_CASE("a variable is explained", "[variables]") {
+  CHECK(explain_variable("NCCL_CUMEM_HOST_ENABLE")
+            .starts_with("NCCL_CUMEM_HOST_ENABLE\n  read by: NCCL, from 2.23 on\n  what it does: "
+                         "host buffers"));
+  CHECK(explain_variable("NCCL_TIMEOUT").find("  use instead: process_group_timeout") !=
+        std::string::npos);
+  CHECK(explain_variable("NCCL_PAT_ENABLE") ==
+        "NCCL_PAT_ENABLE\n  read by: NCCL, from 2.23 on, no longer in 2.31\n");
+  CHECK(explain_variable("NCCL_DEBUGS") ==
+        "NCCL_DEBUGS: we know no reader of it; did you mean 'NCCL_DEBUG'?\n");
+  CHECK(explain_variable("FOO") == "FOO: we know no reader of it\n");
+}
+
+TEST_CASE("the warnings for a file's variables have their places", "[variables]") {
+  const VariableSettings env{{"NCCL_ALGO", {"Ring", {"f.yaml", 1, 2}}},
+                             {"NCCL_SOCKET_IFNAME", {"e", {"f.yaml", 3, 4}}}};
+
+  CHECK(warnings_for(env) ==
+        std::vector<std::string>{
+            "f.yaml:3:4: NCCL_SOCKET_IFNAME=e: NCCL ignores a name of one character"});
+}

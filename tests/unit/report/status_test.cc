@@ -1,0 +1,73 @@
+#include "safelaunch/report/status.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+
+using namespace safelaunch;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Runs {
+  Runs() {
+    char pattern[] = "/tmp/safelaunch-test-XXXXXX";
+    path = mkdtemp(pattern);
+  }
+  ~Runs() { fs::remove_all(path); }
+  Runs(const Runs&) = delete;
+  Runs& operator=(const Runs&) = delete;
+  void add(const std::string& name, const std::string& job, const std::string& events) const {
+    fs::create_directory(path / name);
+    std::ofstream(path / name / "job.json") << job;
+    std::ofstream(path / name / "events.jsonl") << events;
+  }
+  fs::path path;
+};
+
+constexpr const char* kJob =
+    R"({"run":"r1","pid":71,"start_ticks":5,"boot_id":"b","started":"now","command":["torchrun"]})";
+
+}  // namespace
+
+TEST_CASE("the stage of each rank is read off the record", "[status]") {
+  const Runs runs;
+  runs.add("r1", kJob,
+           R"({"e":"attempt","attempt":1,"profile":"basic"})"
+           "\n"
+           R"({"e":"stage","attempt":1,"rank":0,"stage":"group"})"
+           "\n"
+           R"({"e":"attempt","attempt":2,"profile":"no-shm"})"
+           "\n"
+           R"({"e":"stage","attempt":2,"rank":0,"stage":"imported"})"
+           "\n"
+           R"({"e":"status","attempt":2,"text":"waiting for rank 1"})"
+           "\n");
+  const auto all = read_runs(runs.path);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].process == ProcessId{71, 5});
+  CHECK(all[0].attempt == 2);
+  CHECK(all[0].stages.at(0) == "imported");
+  CHECK(render(all[0]).find("waiting for rank 1") != std::string::npos);
+  CHECK(nlohmann::json::parse(status_json(all))[0]["profile"] == "no-shm");
+}
+
+TEST_CASE("a record that was cut in the middle of a line is read up to there", "[status]") {
+  const Runs runs;
+  runs.add("r1", kJob,
+           R"({"e":"attempt","attempt":1,"profile":"basic"})"
+           "\n"
+           R"({"e":"sta)");
+  CHECK(read_runs(runs.path).at(0).attempt == 1);
+}
+
+TEST_CASE("folders that hold no run are passed over", "[status]") {
+  const Runs runs;
+  runs.add("broken", "{", "");
+  runs.add("list", "[1,2]", "");
+  runs.add("empty", "", "");
+  CHECK(read_runs(runs.path).empty());
+  CHECK(read_runs(runs.path / "none").empty());
+}

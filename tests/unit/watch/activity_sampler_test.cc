@@ -1,0 +1,44 @@
+#include "safelaunch/watch/activity_sampler.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr TimePoint t0{std::chrono::hours(1)};
+
+TreeSample sample(TimePoint at, char state, Duration cpu = {}) {
+  ProcessSample process;
+  process.facts.id = {71, 9};
+  process.facts.state = state;
+  process.facts.cpu = cpu;
+  process.threads = {{.tid = 71, .state = state, .comm = "python", .waits_in = "futex_do_wait"}};
+  return {at, {process}};
+}
+
+}  // namespace
+
+TEST_CASE("one look is enough for a stopped process, and for nothing else", "[activity_sampler]") {
+  CHECK(compare_looks({}, {}, sample(t0, 'T'))->activity == Activity::stopped);
+  CHECK_FALSE(compare_looks({}, {}, sample(t0, 'S')));
+}
+
+TEST_CASE("a process that a debugger holds is not given up", "[activity_sampler]") {
+  const auto seen = compare_looks({}, sample(t0, 't'), sample(t0 + 1s, 't'));
+  CHECK(seen->activity == Activity::idling);
+}
+
+TEST_CASE("looks that are too close are compared with the one before", "[activity_sampler]") {
+  const TreeSample older = sample(t0, 'S', 0ms);
+  const TreeSample newer = sample(t0 + 1s, 'S', 800ms);
+  const TreeSample newest = sample(t0 + 1100ms, 'S', 800ms);
+  CHECK(compare_looks(older, newer, newest)->activity == Activity::working);
+  CHECK(compare_looks(newer, newest, sample(t0 + 2200ms, 'S', 800ms))->activity !=
+        Activity::working);
+}
+
+TEST_CASE("a process that is gone is not seen", "[activity_sampler]") {
+  CHECK_FALSE(compare_looks({}, sample(t0, 'S'), TreeSample{t0 + 1s, {}}));
+}

@@ -1,0 +1,158 @@
+#include "safelaunch/watch/hook_message.h"
+
+#include <random>
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+namespace {
+
+constexpr ProcessId kProcess{71, 9};
+
+HookMessage read(std::string_view packet) {
+  HookSpeaker speaker{.process = kProcess};
+  auto message = read_hook_message(packet, speaker);
+  REQUIRE(message.has_value());
+  return *message;
+}
+
+template <class T>
+T only_event(const HookMessage& message) {
+  REQUIRE(message.events.size() == 1);
+  REQUIRE(std::holds_alternative<T>(message.events.front()));
+  return std::get<T>(message.events.front());
+}
+
+}  // namespace
+
+TEST_CASE("a start of a rank is read with its world", "[hook_message]") {
+  const auto started =
+      only_event<RankStarted>(read(R"({"e":"start","t":1,"rank":2,"world":4,"local_rank":0})"));
+  CHECK(started.rank == Rank{2});
+  CHECK(started.process == kProcess);
+  CHECK(started.world_size == 4);
+  CHECK(started.source == Source::hook);
+}
+
+TEST_CASE("each event of the protocol stands for its stage", "[hook_message]") {
+  const auto [name, stage, entered] =
+      GENERATE(table<std::string, Stage, bool>({{"init.enter", Stage::group, true},
+                                                {"store.enter", Stage::rendezvous, true},
+                                                {"store.exit", Stage::rendezvous, false},
+                                                {"group", Stage::group, false},
+                                                {"coll.enter", Stage::collective, true},
+                                                {"coll.done", Stage::collective, false}}));
+  const HookMessage message = read(R"({"e":")" + name + R"(","t":1,"rank":0})");
+  CHECK((entered ? only_event<StageEntered>(message).stage
+                 : only_event<StageReached>(message).stage) == stage);
+}
+
+TEST_CASE("the address of the store is kept to tell jobs apart", "[hook_message]") {
+  CHECK(only_event<StageEntered>(
+            read(R"({"e":"store.enter","rank":0,"host":"node1","port":29500,"master":true})"))
+            .detail == "node1:29500");
+}
+
+TEST_CASE("an exception is read with what says whether it came from communication",
+          "[hook_message]") {
+  const HookMessage message = read(
+      R"({"e":"exception","rank":1,"type":"ValueError","err":"no","traceback":"tb","comm":true})");
+  const auto raised = only_event<RankRaised>(message);
+  CHECK(raised.type == "ValueError");
+  CHECK(raised.message == "no");
+  CHECK(raised.traceback == "tb");
+  CHECK(std::get<HookException>(message.body).communication);
+}
+
+TEST_CASE("a process that is no rank brings no events", "[hook_message]") {
+  CHECK(read(R"({"e":"start","t":1})").events.empty());
+  CHECK(read(R"({"e":"coll.enter","t":1})").events.empty());
+}
+
+TEST_CASE("a rank of JAX is through once it has exchanged its devices", "[hook_message]") {
+  HookSpeaker speaker{.process = kProcess};
+  const auto events_of = [&](const char* packet) {
+    return read_hook_message(packet, speaker).value().events;
+  };
+  CHECK(events_of(R"({"e":"pg.exit","rank":0,"group":"cpu"})").empty());
+  (void)events_of(R"({"e":"init.enter","rank":0,"backend":"jax"})");
+  const auto events = events_of(R"({"e":"pg.exit","rank":0,"group":"cpu"})");
+  REQUIRE(events.size() == 1);
+  CHECK(std::get<StageReached>(events.front()).stage == Stage::collective);
+}
+
+TEST_CASE("answers are read", "[hook_message]") {
+  const auto stack = std::get<StackAnswer>(
+      read(R"({"e":"stack","id":7,"threads":[{"name":"MainThread","frames":["a.py:1 f"]}]})").body);
+  CHECK(stack.id == 7);
+  REQUIRE(stack.threads.size() == 1);
+  CHECK(stack.threads.front().frames == std::vector<std::string>{"a.py:1 f"});
+
+  const auto counters = std::get<CountersAnswer>(
+      read(R"({"e":"counters","id":8,"groups":{"0":{"enqueued":5,"completed":4}},"waits":{"w":1}})")
+          .body);
+  CHECK(counters.groups.at("0").completed == 4);
+  CHECK(counters.waits.at("w") == 1);
+}
+
+TEST_CASE("a request is what the protocol says", "[hook_message]") {
+  CHECK(hook_request(HookQuestion::stack, 7) == R"({"q":"stack","id":7})");
+  CHECK(hook_request(HookQuestion::counters, 8) == R"({"q":"counters","id":8})");
+}
+
+TEST_CASE("what is no packet is refused", "[hook_message]") {
+  HookSpeaker speaker{.process = kProcess};
+  for (const char* packet :
+       {"", "x", "null", "[]", "{}", "{\"e\":7}", "{\"e\":\"\"}", "{\"e\":\"start\"",
+        "{\"e\":\"start\",\"rank\":-1}", "{\"e\":\"start\",\"rank\":65536}",
+        "{\"e\":\"start\",\"rank\":18446744073709551615}", "{\"e\":\"start\",\"rank\":1.5}",
+        "{\"e\":\"start\",\"rank\":\"1\"}", "{\"e\":\"\xff\"}"}) {
+    INFO(packet);
+    CHECK(read_hook_message(packet, speaker).has_error());
+  }
+}
+
+TEST_CASE("fields of a wrong kind are as if they were not there", "[hook_message]") {
+  const HookMessage message = read(
+      R"({"e":"stack","id":"x","rank":0,"world":-4,"local_rank":[],"threads":[1,{"frames":7}]})");
+  CHECK_FALSE(message.world_size);
+  CHECK(std::get<StackAnswer>(message.body).threads.size() == 2);
+  CHECK(std::get<StackAnswer>(message.body).id == -1);
+}
+
+TEST_CASE("a long text is cut, and not within a character", "[hook_message]") {
+  std::string text = "x";
+  for (int i = 0; i < 20'000; ++i) text += "é";
+  const auto raised =
+      only_event<RankRaised>(read(R"({"e":"exception","rank":0,"err":")" + text + R"("})"));
+  CHECK(raised.message.size() == 4095);
+}
+
+TEST_CASE("a packet of nothing but brackets is refused", "[hook_message]") {
+  HookSpeaker speaker{.process = kProcess};
+  CHECK(read_hook_message(std::string(60'000, '['), speaker).has_error());
+  const std::string nested =
+      R"({"e":"stack","threads":)" + std::string(20'000, '[') + std::string(20'000, ']') + "}";
+  CHECK(std::get<StackAnswer>(read(nested).body).threads.size() == 1);
+}
+
+TEST_CASE("damaged packets are read or refused, and never throw", "[hook_message]") {
+  const std::string whole =
+      R"({"e":"counters","t":123456789,"rank":3,"world":8,"local_rank":3,"id":8,"dropped":2,)"
+      R"("groups":{"0":{"enqueued":5,"completed":4}},"waits":{"TCPStore__init":1},)"
+      R"("threads":[{"name":"MainThread","frames":["/a b/c.py:7 f","x"]}],"err":"\u00e9"})";
+  std::mt19937 random(7);
+  const auto pick = [&](std::size_t most) {
+    return std::uniform_int_distribution<std::size_t>(0, most)(random);
+  };
+  HookSpeaker speaker{.process = kProcess};
+  for (int i = 0; i < 20'000; ++i) {
+    std::string damaged = whole;
+    for (std::size_t hits = 1 + pick(3); hits > 0; --hits)
+      damaged[pick(damaged.size() - 1)] = static_cast<char>(pick(255));
+    if (pick(3) == 0) damaged.resize(pick(damaged.size()));
+    INFO(damaged);
+    REQUIRE_NOTHROW((void)read_hook_message(damaged, speaker));
+  }
+}

@@ -1,0 +1,48 @@
+#include "safelaunch/watch/python_stack.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+TEST_CASE("the user's function is shown, with what of torch it called", "[python_stack]") {
+  CHECK(summarize({{"MainThread",
+                    {"/home/u/train.py:60 <module>", "/home/u/train.py:40 main",
+                     "/v/lib/python3.11/site-packages/torch/distributed/c10d_logger.py:83 wrapper",
+                     "/cache/_safelaunch_hook/torch_stages.py:60 init_process_group",
+                     "/v/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py:1764 "
+                     "init_process_group",
+                     "/v/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py:2169 "
+                     "_new_process_group_helper"}}}) == "train.py:40 main → init_process_group");
+}
+
+TEST_CASE("a rank that sleeps in C shows where the user called", "[python_stack]") {
+  CHECK(summarize({{"MainThread",
+                    {"/home/u/train.py:60 <module>", "/home/u/train.py:40 never_reaches_init"}}}) ==
+        "train.py:40 never_reaches_init");
+}
+
+TEST_CASE("a path with blanks and colons is taken apart at its end", "[python_stack]") {
+  CHECK(summarize({{"MainThread", {"/mnt/my data: new/a b.py:7 <lambda>"}}}) ==
+        "a b.py:7 <lambda>");
+}
+
+TEST_CASE("where the main thread is in libraries alone another thread is asked", "[python_stack]") {
+  CHECK(summarize(
+            {{"MainThread", {"/usr/lib/python3.11/threading.py:1112 join"}},
+             {"worker", {"/usr/lib/python3.11/threading.py:995 run", "/home/u/w.py:3 loop"}}}) ==
+        "w.py:3 loop");
+}
+
+TEST_CASE("without any code of the user the innermost frame is shown", "[python_stack]") {
+  CHECK(summarize({{"MainThread", {"/usr/lib/python3.11/selectors.py:468 select"}}}) ==
+        "selectors.py:468 select");
+  CHECK(summarize({}).empty());
+  CHECK(summarize({{"MainThread", {}}}).empty());
+}
+
+TEST_CASE("frames that are no frames do no harm", "[python_stack]") {
+  for (const char* frame : {"", " ", ":", ": ", "x", "a:b", " f", "::::", "a.py:3 "}) {
+    INFO(frame);
+    CHECK_NOTHROW(summarize({{"MainThread", {frame, frame}}}));
+  }
+}

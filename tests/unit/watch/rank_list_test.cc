@@ -1,0 +1,20 @@
+#include "safelaunch/watch/rank_list.h"
+
+#include <vector>
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+TEST_CASE("ranks are listed for a person", "[rank_list]") {
+  CHECK(rank_list(std::vector<Rank>{{3}}) == "rank 3");
+  CHECK(rank_list(std::vector<Rank>{{3}, {7}}) == "ranks 3 7");
+  CHECK(rank_list(std::vector<Rank>{{0}, {1}, {3}}) == "ranks 0 1 3");
+  CHECK(rank_list(std::vector<Rank>{{0}, {1}, {2}, {9}}) == "ranks 0-2 9");
+}
+
+TEST_CASE("a long list of ranks ends with their number", "[rank_list]") {
+  std::vector<Rank> even;
+  for (int i = 0; i < 100; i += 2) even.push_back({i});
+  CHECK(rank_list(even) == "ranks 0 2 4 6 8 10 12 14 16 18 20 22 and 38 more");
+}

@@ -1,0 +1,69 @@
+#include "safelaunch/watch/stall.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr TimePoint t0{std::chrono::hours(1)};
+
+// Ticks whenever the machine asks to, up to `end`; the ranks answer with `counters`.
+std::optional<StallReport> run(Stall& stall, TimePoint end,
+                               const std::map<Rank, std::int64_t>& counters = {}) {
+  while (const auto due = stall.next_deadline()) {
+    if (*due > end) break;
+    const auto action = stall.tick(*due);
+    if (!action) continue;
+    if (const auto* report = std::get_if<StallReport>(&*action)) return *report;
+    for (const auto& [rank, completed] : counters) stall.on_counters(rank, completed, *due);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("scene k: a standstill is reported once, with the ranks that are behind", "[stall]") {
+  Stall stall(10min, t0);
+
+  const auto report = run(stall, t0 + 1h, {{Rank{0}, 42}, {Rank{1}, 42}, {Rank{3}, 41}});
+
+  REQUIRE(report);
+  CHECK(report->lagging == std::vector<Rank>{{3}});
+  CHECK(describe(*report) ==
+        "no output and no collective finished for 601s; rank 3 is behind (41 of 42 collectives)");
+  CHECK_FALSE(stall.next_deadline());
+}
+
+TEST_CASE("a job that writes now and then does not stand still", "[stall]") {
+  Stall stall(10min, t0);
+  for (int i = 1; i <= 20; ++i) {
+    CHECK_FALSE(run(stall, t0 + i * 9min));
+    stall.on_output(t0 + i * 9min);
+  }
+}
+
+TEST_CASE("a silent job that finishes collectives does not stand still", "[stall]") {
+  Stall stall(10min, t0);
+  for (int i = 1; i <= 20; ++i) CHECK_FALSE(run(stall, t0 + i * 5min, {{Rank{0}, i}}));
+}
+
+TEST_CASE("without a hook a standstill is reported by the output alone", "[stall]") {
+  Stall stall(10min, t0);
+  const auto report = run(stall, t0 + 1h);
+  REQUIRE(report);
+  CHECK(report->lagging.empty());
+}
+
+TEST_CASE("after it has moved again a job can stand still once more", "[stall]") {
+  Stall stall(10min, t0);
+  REQUIRE(run(stall, t0 + 1h));
+  stall.on_output(t0 + 2h);
+  CHECK(run(stall, t0 + 3h));
+}
+
+TEST_CASE("a stall timeout of 0 reports nothing", "[stall]") {
+  Stall stall(0s, t0);
+  CHECK_FALSE(stall.next_deadline());
+}

@@ -1,0 +1,96 @@
+// guarded [--forward] [--alike] PROGRAM [ARG...]: the smallest supervisor behind a guardian, made
+// of the room `launch` alone. Says "supervisor PID" first. Passes INT, TERM and HUP on politely
+// (half a second of grace), stops for Ctrl-Z, leaves nothing running, ends with the program's
+// status. With
+// --forward every signal goes to the program and none stops it; with --alike a signal that ended
+// the program ends it too, instead of 128 + N.
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "safelaunch/launch/child.h"
+#include "safelaunch/launch/guardian.h"
+#include "safelaunch/launch/job_control.h"
+#include "safelaunch/launch/signals.h"
+#include "safelaunch/launch/tree_stopper.h"
+
+namespace {
+
+using namespace safelaunch;
+
+struct Options {
+  bool forward = false;
+  bool alike = false;
+  LaunchSpec launch;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  options.launch.environment = current_environment();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (options.launch.argv.empty() && word == "--forward")
+      options.forward = true;
+    else if (options.launch.argv.empty() && word == "--alike")
+      options.alike = true;
+    else
+      options.launch.argv.push_back(word);
+  }
+  return options;
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(const Options& options) : options_(options) {}
+
+  ExitStatus run() {
+    auto child =
+        spawn(reaper_, options_.launch, [this](const ExitStatus& status) { ended(status); });
+    if (!child) return Exited{exit_code_of(child.error().code)};
+    child_.emplace(std::move(*child));
+    io_.run();
+    return status_;
+  }
+
+ private:
+  void ended(const ExitStatus& status) {
+    status_ = status;
+    stopper_.stop({StopMode::sweep, 0, Duration{200}});
+  }
+
+  void on_signal(const ReceivedSignal& received) {
+    switch (options_.forward ? 0 : received.signal) {
+      case SIGINT:
+      case SIGTERM:
+      case SIGHUP: return stopper_.stop({StopMode::polite, received.signal, Duration{500}});
+      case SIGTSTP: return void(suspend_job());
+      default: return child_->send(received.signal);
+    }
+  }
+
+  const Options& options_;
+  ExitStatus status_;
+  boost::asio::io_context io_;
+  GuardianWatch guardian_{io_};
+  Reaper reaper_{io_, [](int, const ExitStatus&) {}};
+  SignalIntake signals_{io_, [this](const ReceivedSignal& signal) { on_signal(signal); }};
+  TreeStopper stopper_{io_, reaper_, [this](int signal) { child_->send(signal); },
+                       [this](const std::vector<Survivor>&) { io_.stop(); }};
+  std::optional<Child> child_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  split_guardian();
+  std::printf("supervisor %d\n", ::getpid());
+  std::fflush(stdout);
+  const Options options = parse(argc, argv);
+  const ExitStatus status = Supervisor(options).run();
+  if (options.alike) end_like(status);
+  return shell_code(status);
+}
