@@ -8,7 +8,7 @@
 namespace safelaunch {
 namespace {
 
-Choice the(const Case& now, std::string_view id, Certainty certainty) {
+CauseChoice the(const Case& now, std::string_view id, Certainty certainty) {
   return {&now.catalogue.at(id), certainty};
 }
 
@@ -65,7 +65,7 @@ bool is_last_word(const Sighting& one, const Evidence& evidence) {
 }
 
 /// Why the missing ranks have not come, where their Python function or last words tell.
-Choice of_absence(const Case& now) {
+CauseChoice of_absence(const Case& now) {
   for (const MissingRank& missing : now.evidence.missing)
     for (const Match& match : now.catalogue.match(missing.where + ' ' + missing.doing))
       if (match.strength == Strength::absence) return {match.cause, Certainty::matched};
@@ -83,7 +83,7 @@ Choice of_absence(const Case& now) {
 }
 
 /// Why all ranks wait although all came.
-Choice of_waiting(const Case& now) {
+CauseChoice of_waiting(const Case& now) {
   if (const Sighting* symptom = best(now, Kind::symptom))
     return {symptom->cause, certainty_of(*symptom)};
   for (const Strength strength : {Strength::warning, Strength::hint})
@@ -106,7 +106,7 @@ bool has_stopped(const Evidence& evidence) {
 }
 
 /// What the state of the system proves, whatever the texts say.
-Choice by_state(const Case& now) {
+CauseChoice by_state(const Case& now) {
   const Evidence& evidence = now.evidence;
   if (evidence.outcome == Outcome::mismatch)
     return the(now, "world-size-mismatch", Certainty::confirmed);
@@ -118,7 +118,7 @@ Choice by_state(const Case& now) {
   return {};
 }
 
-Choice by_texts(const Case& now) {
+CauseChoice by_texts(const Case& now) {
   const Sighting* cause = best(now, Kind::cause);
   const bool by_itself = !hung(now.evidence) && ended_by_itself(now);
   if (cause != nullptr && !(by_itself && is_of_another(*cause, now.first)))
@@ -141,7 +141,7 @@ bool names_former(const Sighting& one, const Evidence& evidence) {
 }
 
 /// The host's facts make a cause certain, or put a more specific one in its place.
-Choice refined(Choice choice, const Case& now) {
+CauseChoice refined(CauseChoice choice, const Case& now) {
   std::vector<Confirmation> facts = now.evidence.confirmations;
   for (const Sighting& one : now.sightings)
     if (names_former(one, now.evidence)) facts.push_back({"gpu-memory-draining", one.line});
@@ -156,8 +156,8 @@ Choice refined(Choice choice, const Case& now) {
 
 }  // namespace
 
-Choice choose(const Case& now) {
-  Choice choice = by_state(now);
+CauseChoice choose(const Case& now) {
+  CauseChoice choice = by_state(now);
   if (choice.cause == nullptr) choice = by_texts(now);
   return refined(choice, now);
 }

@@ -6,13 +6,13 @@
 namespace safelaunch {
 
 /// The cause that is named, and how sure it is.
-struct Choice {
+struct CauseChoice {
   const Cause* cause = nullptr;
   Certainty certainty = Certainty::guess;
 };
 
 /// What the state of the system proves; else what the texts of the first failing rank show; else
 /// what fits the stage. The host's facts then confirm or refine it.
-[[nodiscard]] Choice choose(const Case& now);
+[[nodiscard]] CauseChoice choose(const Case& now);
 
 }  // namespace safelaunch

@@ -97,7 +97,7 @@ const char* describe(StopReason reason) {
 
 Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue) {
   const Case now = open_case(evidence, catalogue);
-  const Choice choice = choose(now);
+  const CauseChoice choice = choose(now);
   const Cause& cause = *choice.cause;
   Diagnosis diagnosis{.cause = cause.id,
                       .title = cause.title,

@@ -34,10 +34,10 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::optional<Setting> CommandLine::setting(const OptionWalk& walk, std::string_view name) const {
+std::optional<LauncherVariable> CommandLine::setting(const OptionWalk& walk, std::string_view name) const {
   const FoundOption* option = walk.last(name);
   if (option == nullptr || !option->value) return std::nullopt;
-  return Setting{std::string(text_at(argv, *option->value)), *option->value};
+  return LauncherVariable{std::string(text_at(argv, *option->value)), *option->value};
 }
 
 void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kind,
@@ -53,11 +53,11 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
   }
 }
 
-CommandPort port_in(const Setting& number) {
+CommandPort port_in(const LauncherVariable& number) {
   return {number.place, to_int(number.value), {}};
 }
 
-CommandPort port_in_endpoint(const Setting& endpoint) {
+CommandPort port_in_endpoint(const LauncherVariable& endpoint) {
   const std::size_t size = endpoint.value.size();
   const std::size_t colon = endpoint.value.rfind(':');
   const auto port = colon == std::string::npos

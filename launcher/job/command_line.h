@@ -18,7 +18,7 @@ struct CommandLine {
   const FileReader& read_file;
 
   /// The setting that an option gives in argv, or nullopt.
-  [[nodiscard]] std::optional<Setting> setting(const OptionWalk& walk, std::string_view name) const;
+  [[nodiscard]] std::optional<LauncherVariable> setting(const OptionWalk& walk, std::string_view name) const;
 };
 
 // Each fills in what follows from the words behind `command.launcher_word`.
@@ -31,8 +31,8 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
                  Command& command);
 
 /// The port as a number written at a place ("29501"), or in an endpoint ("host:29501").
-[[nodiscard]] CommandPort port_in(const Setting& number);
-[[nodiscard]] CommandPort port_in_endpoint(const Setting& endpoint);
+[[nodiscard]] CommandPort port_in(const LauncherVariable& number);
+[[nodiscard]] CommandPort port_in_endpoint(const LauncherVariable& endpoint);
 
 /// Adds the warnings that need the whole command to be known.
 void find_mistakes(Command& command);

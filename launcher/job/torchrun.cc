@@ -13,7 +13,7 @@ class Settings {
  public:
   Settings(const CommandLine& line, const OptionWalk& walk) : line_(line), walk_(walk) {}
 
-  std::optional<Setting> find(std::string_view name) const {
+  std::optional<LauncherVariable> find(std::string_view name) const {
     if (auto in_argv = line_.setting(walk_, name)) return in_argv;
     return line_.variables.find(variable_of(name));
   }

@@ -6,10 +6,10 @@ namespace safelaunch {
 
 Variables::Variables(const Environment& outer) {
   for (const auto& [name, value] : outer)
-    settings_.emplace(name, Setting{value, InVariable{name, value, 0, value.size()}});
+    settings_.emplace(name, LauncherVariable{value, InVariable{name, value, 0, value.size()}});
 }
 
-std::optional<Setting> Variables::find(std::string_view name) const {
+std::optional<LauncherVariable> Variables::find(std::string_view name) const {
   const auto it = settings_.find(name);
   return it == settings_.end() ? std::nullopt : std::optional(it->second);
 }
@@ -22,7 +22,7 @@ std::optional<int> Variables::number(std::string_view name) const {
 void Variables::assign(std::size_t word, std::string_view assignment) {
   const std::size_t value = assignment.find('=') + 1;
   settings_.insert_or_assign(std::string(assignment.substr(0, value - 1)),
-                             Setting{std::string(assignment.substr(value)),
+                             LauncherVariable{std::string(assignment.substr(value)),
                                      InWord{word, value, assignment.size() - value}});
 }
 

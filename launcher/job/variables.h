@@ -13,7 +13,7 @@
 namespace safelaunch {
 
 /// A value and where it is written.
-struct Setting {
+struct LauncherVariable {
   std::string value;
   PortPlace place;
 };
@@ -24,7 +24,7 @@ class Variables {
  public:
   explicit Variables(const Environment& outer);
 
-  [[nodiscard]] std::optional<Setting> find(std::string_view name) const;
+  [[nodiscard]] std::optional<LauncherVariable> find(std::string_view name) const;
   /// The value as a number, nullopt where it is unset or no number.
   [[nodiscard]] std::optional<int> number(std::string_view name) const;
 
@@ -33,7 +33,7 @@ class Variables {
   void clear() { settings_.clear(); }
 
  private:
-  std::map<std::string, Setting, std::less<>> settings_;
+  std::map<std::string, LauncherVariable, std::less<>> settings_;
 };
 
 }  // namespace safelaunch

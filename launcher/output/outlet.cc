@@ -56,21 +56,26 @@ void Outlet::write_message(std::string_view text) {
 }
 
 void Outlet::set_preview(std::string_view line) {
-  std::string composed;
-  screen_.set_preview(line, composed);
-  write(composed);
+  screen_.set_preview(line);
+  refresh();
 }
 
 void Outlet::set_status(std::string_view line) {
-  std::string composed;
-  screen_.set_status(line, composed);
-  write(composed);
+  screen_.set_status(line);
+  refresh();
 }
 
 void Outlet::window_changed() {
   if (target_.kind != StreamTarget::Kind::terminal) return;
+  screen_.set_columns(terminal_columns(target_.fd));
+  refresh();
+}
+
+// A terminal that takes nothing is not sent each state of a clock: only the last, once it does.
+void Outlet::refresh() {
+  if (!pending_.empty()) return;
   std::string composed;
-  screen_.set_columns(terminal_columns(target_.fd), composed);
+  screen_.refresh(composed);
   write(composed);
 }
 
@@ -116,6 +121,7 @@ void Outlet::reader_is_ready() {
   reader_->release();
   reader_.reset();
   write_pending();
+  refresh();
   if (pending_.empty()) {
     on_flushed_();
   } else {

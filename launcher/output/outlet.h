@@ -39,6 +39,7 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
   bool flush(TimePoint deadline);
 
  private:
+  void refresh();
   void write(std::string_view bytes);
   void write_pending();
   void wait_for_reader();

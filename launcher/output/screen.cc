@@ -55,24 +55,14 @@ void Screen::break_line(std::string& out) {
   refresh(out);
 }
 
-void Screen::set_status(std::string_view line, std::string& out) {
-  if (kind_ != Kind::terminal) return;
-  status_ = line;
-  refresh(out);
+void Screen::set_status(std::string_view line) {
+  if (kind_ == Kind::terminal) status_ = line;
 }
 
-void Screen::set_preview(std::string_view line, std::string& out) {
-  if (kind_ != Kind::terminal) return;
-  preview_ = line;
-  refresh(out);
+void Screen::set_preview(std::string_view line) {
+  if (kind_ == Kind::terminal) preview_ = line;
 }
 
-void Screen::set_columns(int columns, std::string& out) {
-  columns_ = columns;
-  refresh(out);
-}
-
-// Brings the screen's last line to what it should be; nothing if it is that already.
 void Screen::refresh(std::string& out) {
   if (mid_line_) return;
   std::string wanted = transient();

@@ -53,16 +53,12 @@ struct Attempt::State {
         timer(given.io),
         output(given.io, given.terminal, spec.output, output_observer()),
         workers(given.reaper, output, workers_observer()),
-        watch(given, watch_config(), watch_observer()),
+        watch(given, {spec.stages, spec.stall, spec.hook}, watch_observer()),
         stopper(
             given.io, given.reaper, [this](int signal) { workers.send(signal); },
             [this](const std::vector<Survivor>& survivors) { on_tree_gone(survivors); }) {}
 
   [[nodiscard]] bool own_spawn() const { return spec.workers.front().rank.has_value(); }
-  [[nodiscard]] RankWatchConfig watch_config() const {
-    return {spec.stages, spec.stall, spec.hook,
-            own_spawn() ? RanksAre::spawned_by_us : RanksAre::below_a_launcher};
-  }
 
   [[nodiscard]] std::string titled(const std::string& line) const {
     return fmt::format("attempt {} {} · {}", spec.number, spec.profile, line);

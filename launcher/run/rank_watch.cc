@@ -72,6 +72,7 @@ struct RankWatch::State {
   StallWatch stall;
   std::unique_ptr<HookChannel> channel;
   std::map<ProcessId, Rank> hooked;
+  std::set<ProcessId> spawned;
   std::map<ProcessId, ExitWatch> exits;
   RanksSeen seen;
   bool frozen = false;
@@ -153,9 +154,9 @@ void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) 
   }
 }
 
-// A rank of our own spawn is our child, whose end we are told of; others are watched by a pidfd.
+// Of a process that we spawned we are told the end; others are watched by a pidfd.
 void RankWatch::State::watch_exit(Rank rank, ProcessId process) {
-  if (config.ranks == RanksAre::spawned_by_us || exits.contains(process)) return;
+  if (spawned.contains(process) || exits.contains(process)) return;
   exits.emplace(process, ExitWatch(services.io, process,
                                    [this, rank, process](std::optional<ExitStatus> status) {
                                      on_exit(rank, process, status);
@@ -246,6 +247,7 @@ void RankWatch::begin() {
 }
 
 void RankWatch::started(Rank rank, ProcessId process) {
+  state_->spawned.insert(process);
   state_->feed(RankStarted{rank, process, state_->config.stages.world_size, Source::launch});
 }
 

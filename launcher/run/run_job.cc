@@ -218,8 +218,8 @@ void Run::on_failure(const AttemptRecord& record) {
                                  : std::span<const Profile>{}};
   const NextStep step = next_step(plan_, diagnosis, progress);
   if (step.profile == nullptr) {
-    tell_of_first_failure(record, diagnosis);
-    return close(step.why);
+    close(step.why);
+    return tell_of_first_failure(record, diagnosis);
   }
   attempt.next = step.profile->name + ": " + step.why;
   tell_of_fallback(diagnosis, step);

@@ -32,14 +32,16 @@ class Screen {
   /// The job's unfinished line seems to stay: ends it, for the sake of the messages that wait.
   void break_line(std::string& out);
 
-  /// Both are shown at once where possible; an empty line takes it away. No effect but on a
-  /// terminal.
-  void set_status(std::string_view line, std::string& out);
-  void set_preview(std::string_view line, std::string& out);
-  void set_columns(int columns, std::string& out);
+  /// What the transient line is to say; refresh() shows it. An empty line takes it away. No effect
+  /// but on a terminal.
+  void set_status(std::string_view line);
+  void set_preview(std::string_view line);
+  void set_columns(int columns) { columns_ = columns; }
+
+  /// Brings the transient line up to date, where that is possible; nothing if it is already.
+  void refresh(std::string& out);
 
  private:
-  void refresh(std::string& out);
   void erase(std::string& out);
   void put_messages(std::string& out);
   [[nodiscard]] std::string transient() const;

@@ -14,9 +14,9 @@ class io_context;
 
 namespace safelaunch {
 
-/// The one way to our own stdout and stderr, for the job's output as for ours. It never blocks (but in flush()) and
-/// never fails: what a slow reader does not take is kept (has_room() says when to stop), what a
-/// closed one cannot take is dropped and counted.
+/// The one way to our own stdout and stderr, for the job's output as for ours. It never blocks (but
+/// in flush()) and never fails: what a slow reader does not take is kept (has_room() says when to
+/// stop), what a closed one cannot take is dropped and counted.
 ///
 /// The job's bytes pass unchanged. Our status line and messages go to stderr and keep out of the
 /// job's lines (see Screen). One for a whole run; must not outlive the io_context; use it on the

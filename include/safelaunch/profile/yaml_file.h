@@ -50,7 +50,7 @@ struct YamlEntry {
 /// milliseconds and little memory.
 struct YamlLimits {
   std::size_t bytes = 64 * 1024;  ///< a byte takes yaml-cpp up to 0.4 µs: 25 ms in all
-  std::size_t nodes = 20'000;
+  std::size_t nodes = 10'000;
   std::size_t depth = 16;
 };
 

@@ -28,14 +28,10 @@ struct RanksSeen {
   std::map<Rank, std::string> where;  ///< Python function of ranks that answered
 };
 
-/// Whether safelaunch has spawned the ranks itself or must find them below a launcher.
-enum class RanksAre { spawned_by_us, below_a_launcher };
-
 struct RankWatchConfig {
   StagesConfig stages;
   Duration stall{};  ///< 0: off
   std::optional<HookDoor> hook;
-  RanksAre ranks = RanksAre::below_a_launcher;
 };
 
 /// Sees how far the ranks of one attempt have come: listens to the hooks, looks at /proc while

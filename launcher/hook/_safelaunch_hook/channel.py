@@ -49,8 +49,8 @@ def emit(event, **fields):
                 del connection.waiting[0]
                 connection.dropped += 1
             _flush(connection)
-    except Exception:
-        connection.gone = True
+    except Exception:  # a text that cannot be written, say: this event is lost, the next one is not
+        pass
 
 
 def fault(where, error):

@@ -10,16 +10,28 @@ from .patching import Call, quietly, replace, send_failure
 
 
 def watch(torch):
-    """torch is imported: puts the wrappers in place."""
+    """torch is imported: puts the wrappers in place. Each for itself: an unknown torch may lack one."""
     channel.emit("imported", lib="torch", version=str(torch.__version__))
     c10d = sys.modules.get("torch.distributed.distributed_c10d")
     if c10d is None:
         return  # a build without torch.distributed
+    quietly("init_process_group", _watch_init, torch, c10d)
+    quietly("_new_process_group_helper", _watch_groups, c10d)
+    quietly("TCPStore", _watch_stores)
+    quietly("multiprocessing", _watch_children)
+
+
+def _watch_init(torch, c10d):
     replace(c10d.init_process_group, _init_process_group(torch, c10d))
+
+
+def _watch_groups(c10d):
     replace(c10d._new_process_group_helper, _new_group(c10d._new_process_group_helper))
-    c10d_library = sys.modules["torch._C._distributed_c10d"]
-    c10d_library.TCPStore.__init__ = _store(c10d_library.TCPStore.__init__)
-    _watch_children()
+
+
+def _watch_stores():
+    store = sys.modules["torch._C._distributed_c10d"].TCPStore
+    store.__init__ = _store(store.__init__)
 
 
 def _init_process_group(torch, c10d):
@@ -32,10 +44,12 @@ def _init_process_group(torch, c10d):
             "init.enter", backend=_text(asked), backend_used=_text(used.get("backend")),
             init_method=used.get("init_method"), timeout_s=_seconds(used.get("timeout")),
         )
-        answers.listen()
-        counters.start()
-        ending.watch_child()
-        collective.watch(torch)
+
+    def watch_closely():
+        quietly("first collective", collective.watch, torch)
+        quietly("answers", answers.listen)
+        quietly("counters", counters.start)
+        quietly("end of a child", ending.watch_child)
 
     def returned():
         channel.know_rank(rank=c10d.get_rank(), world=c10d.get_world_size())
@@ -50,6 +64,7 @@ def _init_process_group(torch, c10d):
         call.change(gloo.rewrite)
         call.change(timeouts.rewrite)
         quietly("init.enter", entered, asked, call.arguments)
+        watch_closely()
         try:
             result = original(*call.args, **call.kwargs)
         except BaseException as error:

@@ -100,7 +100,7 @@ Root Cause (first observed failure):
 )out";
 
 inline constexpr const char* kDeepspeedKilled =
-    R"out([2026-11-21 11:57:15,037] [INFO] [launch.py:174:main] Setting CUDA_VISIBLE_DEVICES=0,1
+    R"out([2026-11-21 11:57:15,037] [INFO] [launch.py:174:main] LauncherVariable CUDA_VISIBLE_DEVICES=0,1
 [2026-11-21 11:57:15,038] [INFO] [launch.py:245:main] process 8785 spawned with command: ['/opt/env/bin/python3', '-u', 'fail.py', '--local_rank=0']
 [2026-11-21 11:57:15,043] [INFO] [launch.py:245:main] process 8786 spawned with command: ['/opt/env/bin/python3', '-u', 'fail.py', '--local_rank=1']
 [2026-11-21 11:57:16,043] [INFO] [launch.py:253:sigkill_handler] Killing subprocess 8785

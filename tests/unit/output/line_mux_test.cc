@@ -164,6 +164,9 @@ TEST_CASE("a prompt that nobody answers keeps the others waiting for a moment on
   CHECK_FALSE(out.mux.next_tick());
   out.feed(1, "again\n", t0 + 8s);
   CHECK(out.take() == "1:again\n");
+  out.feed(0, "\nAge? ", t0 + 9s);
+  CHECK(out.take() == "0:...\n");
+  CHECK(out.mux.next_tick() == t0 + 9s + LineMux::kIdle);  // another line, another chance
 }
 
 TEST_CASE("on a terminal an idle line is a preview that gives way to whole lines", "[line_mux]") {

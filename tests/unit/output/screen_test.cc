@@ -13,8 +13,14 @@ struct Session {
   explicit Session(Screen::Kind kind) : screen(kind) {}
   void job(std::string_view bytes) { screen.job(bytes, written); }
   void message(std::string_view text) { screen.message(text, written); }
-  void status(std::string_view line) { screen.set_status(line, written); }
-  void preview(std::string_view line) { screen.set_preview(line, written); }
+  void status(std::string_view line) {
+    screen.set_status(line);
+    screen.refresh(written);
+  }
+  void preview(std::string_view line) {
+    screen.set_preview(line);
+    screen.refresh(written);
+  }
   std::string take() { return std::exchange(written, {}); }
 
   Screen screen;
@@ -66,7 +72,7 @@ TEST_CASE("a status line that says the same again costs nothing", "[screen]") {
 
 TEST_CASE("a status line is cut so that it cannot wrap", "[screen]") {
   Session terminal(Screen::Kind::terminal);
-  terminal.screen.set_columns(10, terminal.written);
+  terminal.screen.set_columns(10);
   terminal.status("0123456789abc");
   CHECK(terminal.take() == "012345678");
 }

@@ -113,6 +113,16 @@ TEST_CASE("the status line is on a terminal only, and is gone with its writer",
   CHECK(file.plumbing.read().empty());
 }
 
+TEST_CASE("a terminal that was stopped sees the last status only, once it goes on",
+          "[terminal_writer]") {
+  Written written(make_terminal());
+  written.terminal.write_job(StdStream::out, kMuch + "\n");
+  for (int second = 0; second < 100; ++second)
+    written.terminal.set_status("waiting " + std::to_string(second) + "s");
+  const std::string seen = written.read_until("99s");
+  CHECK(seen.find("98s") == seen.npos);
+}
+
 TEST_CASE("the status line follows the size of the window", "[terminal_writer]") {
   Written written(make_terminal());
   written.terminal.set_status("0123456789");
