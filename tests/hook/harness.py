@@ -10,7 +10,7 @@ import tempfile
 import textwrap
 import unittest
 
-from collector import TOKEN, Collector
+from collector import TOKEN
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..", "launcher", "hook")

@@ -1,5 +1,4 @@
 """Exceptions that end a rank: what is said of them, and that the program sees none of us."""
-import os
 import sys
 
 import harness

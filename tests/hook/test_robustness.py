@@ -4,7 +4,6 @@ import signal
 import socket
 import subprocess
 import sys
-import unittest
 
 import harness
 from collector import Collector

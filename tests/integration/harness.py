@@ -1,0 +1,141 @@
+"""What the integration tests share: running the real safelaunch on real launchers, and looking at what it left.
+
+SAFELAUNCH_BIN names the executable; the Python that runs the tests is the one whose torch is used.
+"""
+
+import glob
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SAFELAUNCH = os.environ.get("SAFELAUNCH_BIN", str(ROOT / "build/release/launcher/cli/safelaunch"))
+DDP = str(ROOT / "examples/ddp/train.py")
+BIN = pathlib.Path(sys.executable).parent
+SOAK = os.environ.get("SAFELAUNCH_SOAK") == "1"
+SKIPPED = 77  # what ctest takes for "skipped"
+
+
+def torchrun(*words):
+    return [sys.executable, "-m", "torch.distributed.run", *words]
+
+
+def processes_with(mark):
+    """Pids of live processes (zombies are dead) whose environment carries the mark of one test."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            environment = pathlib.Path(path).read_bytes()
+            state = pathlib.Path(path).with_name("stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if mark.encode() in environment and state not in "ZX":
+            found.append(int(path.split("/")[2]))
+    return found
+
+
+def wait_until(condition, seconds=60, what="the condition"):
+    """Polls until the condition holds; fails loudly instead of hanging."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not come true within {seconds} s")
+        time.sleep(0.02)
+
+
+class Run:
+    """One finished run: status, output, and the record in its run directory."""
+
+    def __init__(self, status, out, err, directory, seconds):
+        self.status, self.out, self.err, self.directory, self.seconds = status, out, err, directory, seconds
+
+    @property
+    def outcome(self):
+        return json.loads((self.directory / "outcome.json").read_text())
+
+    @property
+    def attempts(self):
+        return self.outcome["attempts"]
+
+    @property
+    def events(self):
+        return [json.loads(line) for line in (self.directory / "events.jsonl").read_text().splitlines()]
+
+    def __str__(self):
+        return f"status {self.status} after {self.seconds:.1f} s\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class SafelaunchTest(unittest.TestCase):
+    """A folder of its own, state kept there, and the promise that no process outlives a test."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="safelaunch-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.mark = f"SAFELAUNCH_TEST_MARK={uuid.uuid4().hex}"
+        self.runs = 0
+
+    def tearDown(self):
+        left = processes_with(self.mark)
+        for pid in left:  # ours, by the mark: the machine must not fill up when a test fails
+            os.kill(pid, 9)
+        self.assertEqual(left, [], "processes outlived the test")
+
+    def environment(self, **more):
+        name, value = self.mark.split("=")
+        keep = {k: v for k, v in os.environ.items() if not k.startswith(("SAFELAUNCH_", "PET_", "NCCL_", "MASTER_"))}
+        return {**keep, "PATH": f"{BIN}:{keep.get('PATH', '')}", "XDG_STATE_HOME": str(self.folder / "state"),
+                "OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu", name: value, **more}
+
+    def start(self, *words, env=None, **options):
+        """Starts safelaunch in the background; the caller waits with `finish`."""
+        self.runs += 1
+        directory = self.folder / f"run-{self.runs}"
+        began = time.monotonic()
+        process = subprocess.Popen(
+            [SAFELAUNCH, "--run-dir", str(directory), *map(str, words)], env=env or self.environment(),
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": self.folder, **options})
+        process.run_directory, process.began = directory, began
+        return process
+
+    def finish(self, process, timeout=180):
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            self.fail(f"no end within {timeout} s\n{out}\n{err}")
+        return Run(process.returncode, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"),
+                   process.run_directory, time.monotonic() - process.began)
+
+    def run_safelaunch(self, *words, timeout=180, **options):
+        return self.finish(self.start(*words, **options), timeout)
+
+    def script(self, text, name="job.py"):
+        """A script in the test's folder."""
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return str(path)
+
+    def assert_status(self, run, status):
+        self.assertEqual(run.status, status, str(run))
+
+
+def main(needs=("torch",)):
+    """Runs the tests of a file; skips where a module is missing."""
+    import importlib.util
+
+    missing = [name for name in needs if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"skipped: this Python has no {', '.join(missing)}")
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=2)
