@@ -12,6 +12,7 @@ endif()
 add_library(safelaunch_options INTERFACE)
 target_compile_options(safelaunch_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=unused-result
+  -Wno-maybe-uninitialized  # GCC 12 sees ghosts in std::variant, optimised or instrumented
   -ffunction-sections -fdata-sections)
 target_include_directories(safelaunch_options INTERFACE ${PROJECT_SOURCE_DIR}/include)
 
@@ -23,8 +24,7 @@ endif()
 set(SAFELAUNCH_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=…: address,undefined or thread")
 if(SAFELAUNCH_SANITIZE)
   target_compile_options(safelaunch_options INTERFACE -fsanitize=${SAFELAUNCH_SANITIZE}
-                         -fno-omit-frame-pointer -fno-sanitize-recover=all
-                         -Wno-maybe-uninitialized)  # GCC 12 sees ghosts in instrumented code
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(safelaunch_options INTERFACE -fsanitize=${SAFELAUNCH_SANITIZE})
 endif()
 

@@ -90,8 +90,7 @@ bool write_atomically(const fs::path& file, std::string_view text) {
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return false;
   const bool written =
-      write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      fdatasync(fd.get()) == 0;
+      write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (written && rename(temporary.c_str(), file.c_str()) == 0) return true;
   unlink(temporary.c_str());
   return false;

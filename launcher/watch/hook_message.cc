@@ -132,7 +132,7 @@ class Translation {
 
  private:
   void start() {
-    message_.events.push_back(
+    message_.events.emplace_back(
         RankStarted{*message_.rank, speaker_.process, message_.world_size, Source::hook});
   }
 
@@ -149,18 +149,20 @@ class Translation {
   }
 
   void entered(Stage stage, std::string detail) {
-    message_.events.push_back(StageEntered{*message_.rank, speaker_.process, stage,
-                                           std::move(detail), message_.world_size, Source::hook});
+    message_.events.emplace_back(StageEntered{*message_.rank, speaker_.process, stage,
+                                              std::move(detail), message_.world_size,
+                                              Source::hook});
   }
 
   void reached(Stage stage) {
-    message_.events.push_back(StageReached{*message_.rank, speaker_.process, stage, Source::hook});
+    message_.events.emplace_back(
+        StageReached{*message_.rank, speaker_.process, stage, Source::hook});
   }
 
   void raised() {
-    message_.events.push_back(RankRaised{*message_.rank, speaker_.process, text_of(packet_, "type"),
-                                         text_of(packet_, "err"),
-                                         text_of(packet_, "traceback", kLongestTraceback)});
+    message_.events.emplace_back(RankRaised{*message_.rank, speaker_.process,
+                                            text_of(packet_, "type"), text_of(packet_, "err"),
+                                            text_of(packet_, "traceback", kLongestTraceback)});
   }
 
   HookMessage& message_;
