@@ -1,18 +1,40 @@
 #include "safelaunch/base/log.h"
 
-#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+
+#include <cstdio>
 
 namespace safelaunch {
 namespace {
 
 Verbosity chosen = Verbosity::normal;
 
+LogWriter& writer() {
+  static LogWriter instance = [](std::string_view line) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  };
+  return instance;
+}
+
+// Hands each finished line to whoever owns the terminal at the time.
+class WriterSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    writer()(std::string_view(line.data(), line.size()));
+  }
+  void flush_() override {}
+};
+
 // Made on the first message: a run that has nothing to say does not pay for it.
 spdlog::logger& logger() {
   static spdlog::logger instance = [] {
-    spdlog::logger made("safelaunch", std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>());
-    made.set_pattern("safelaunch: %^%l%$: %v");
+    auto sink = std::make_shared<WriterSink>();
+    // No line end: the writer adds it.
+    sink->set_formatter(std::make_unique<spdlog::pattern_formatter>(
+        "safelaunch: %l: %v", spdlog::pattern_time_type::local, ""));
+    spdlog::logger made("safelaunch", std::move(sink));
     made.set_level(spdlog::level::debug);
     return made;
   }();
@@ -21,9 +43,9 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void set_verbosity(Verbosity verbosity) {
-  chosen = verbosity;
-}
+void set_verbosity(Verbosity verbosity) { chosen = verbosity; }
+
+void set_log_writer(LogWriter to) { writer() = std::move(to); }
 
 void log_debug(std::string_view message) {
   if (chosen == Verbosity::verbose) logger().debug("{}", message);
@@ -33,8 +55,6 @@ void log_warning(std::string_view message) {
   if (chosen != Verbosity::quiet) logger().warn("{}", message);
 }
 
-void log_error(std::string_view message) {
-  logger().error("{}", message);
-}
+void log_error(std::string_view message) { logger().error("{}", message); }
 
 }  // namespace safelaunch

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/diagnose/first_failure.h"
 #include "safelaunch/launch/guardian.h"
@@ -40,6 +41,8 @@ class Run {
         pause_(io_) {}
 
   int run() {
+    ignore_output_signals();
+    set_log_writer([this](std::string_view line) { terminal_.write_message(line); });
     if (const Result<void> opened = open_record(); !opened) return refuse(opened.error());
     for (const std::string& warning : plan_.warnings) say("warning: " + warning);
     if (const Result<void> checked = check_host(); !checked) return refuse(checked.error());

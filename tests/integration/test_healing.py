@@ -1,10 +1,57 @@
 """Scene a: a job that fails in communication is healed by the next profile, without a change of its code."""
 
+import os
 import sys
+import tempfile
 
-from harness import DDP, SafelaunchTest, main, torchrun
+from harness import BIN, DDP, SafelaunchTest, main, torchrun
 
 NCCL_JOB = ["--backend", "nccl", "--steps", "5"]
+
+# Trains a fixed model on fixed data for five steps, over however many ranks there are, and prints the sum of
+# all parameters: it must not depend on the number of ranks.
+FSDP2_JOB = """
+import os, torch, torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+
+rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4))
+rows, targets = torch.randn(16, 8), torch.randn(16, 4)
+if world > 1:
+    dist.init_process_group("nccl")
+    mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (world,))
+    fully_shard(model, mesh=mesh)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+mine = slice(rank * 16 // world, (rank + 1) * 16 // world)
+for step in range(5):
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(rows[mine]), targets[mine]).backward()
+    optimizer.step()
+total = sum((p.full_tensor() if hasattr(p, "full_tensor") else p).double().sum() for p in model.parameters())
+if rank == 0:
+    print(f"sum of parameters {total.item():.9f}")
+if world > 1:
+    dist.destroy_process_group()
+"""
+
+ZERO2_JOB = """
+import argparse, torch, deepspeed
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int)
+parser.parse_args()
+deepspeed.init_distributed(dist_backend="nccl")
+model = torch.nn.Linear(8, 8)
+config = {"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2},
+          "optimizer": {"type": "AdamW", "params": {"lr": 0.01, "torch_adam": True}}}
+engine, _, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
+for step in range(3):
+    loss = engine(torch.ones(4, 8)).square().mean()
+    engine.backward(loss)
+    engine.step()
+if torch.distributed.get_rank() == 0:
+    print("ZeRO-2 trained with", torch.distributed.get_backend())
+"""
 
 
 class Healing(SafelaunchTest):
@@ -14,15 +61,38 @@ class Healing(SafelaunchTest):
         self.assertEqual(run.attempts[0]["end"], "failed in communication", str(run))
         self.assertEqual(run.attempts[0]["cause"]["id"], "nccl-not-built", str(run))
         self.assertEqual(len(run.attempts), 2, str(run))
-        self.assertIn("with gloo: loss", run.out)
 
     def test_nccl_without_a_gpu_is_healed_under_torchrun(self):
-        self.assert_healed_by_gloo(self.run_safelaunch(*torchrun("--nproc_per_node=2", DDP, *NCCL_JOB)))
+        run = self.run_safelaunch(*torchrun("--nproc_per_node=2", DDP, *NCCL_JOB))
+        self.assert_healed_by_gloo(run)
+        self.assertIn("with gloo: loss", run.out)
 
     def test_nccl_without_a_gpu_is_healed_under_own_spawn(self):
-        self.assert_healed_by_gloo(
-            self.run_safelaunch("--nproc-per-node", "2", "--", sys.executable, DDP, *NCCL_JOB))
+        run = self.run_safelaunch("--nproc-per-node", "2", "--", sys.executable, DDP, *NCCL_JOB)
+        self.assert_healed_by_gloo(run)
+        self.assertIn("with gloo: loss", run.out)
+
+    def test_nccl_without_a_gpu_is_healed_under_accelerate(self):
+        run = self.run_safelaunch(BIN / "accelerate", "launch", "--multi_gpu", "--num_processes", "2", DDP, *NCCL_JOB,
+                                  env=self.environment(ACCELERATE_USE_CPU="true"))
+        self.assert_healed_by_gloo(run)
+
+    def test_fsdp2_healed_by_gloo_trains_as_one_process_does(self):
+        script = self.script(FSDP2_JOB)
+        alone = self.run_safelaunch("--only", "--", sys.executable, script)
+        healed = self.run_safelaunch(*torchrun("--nproc_per_node=2", script))
+        self.assert_healed_by_gloo(healed)
+        single, sharded = (float(run.out.split("sum of parameters")[1]) for run in (alone, healed))
+        self.assertAlmostEqual(single, sharded, places=5)
+
+    def test_zero_2_under_deepspeed_is_healed(self):
+        # DeepSpeed compiles an operation once; the folder is kept between runs of the tests.
+        extensions = os.path.join(tempfile.gettempdir(), f"safelaunch-test-extensions-{os.getuid()}")
+        run = self.run_safelaunch(BIN / "deepspeed", "--num_gpus", "2", self.script(ZERO2_JOB), timeout=400,
+                                  env=self.environment(TORCH_EXTENSIONS_DIR=extensions))
+        self.assert_healed_by_gloo(run)
+        self.assertIn("ZeRO-2 trained with gloo", run.out)
 
 
 if __name__ == "__main__":
-    main()
+    main(needs=("torch", "deepspeed", "accelerate"))

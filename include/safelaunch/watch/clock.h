@@ -29,9 +29,6 @@ class JobClock {
     return now - lost_;
   }
 
-  /// So much time that lies behind does not count, for a reason that the caller knows.
-  void skip(Clock::duration duration) { lost_ += duration; }
-
   /// Job time at `now`, without having looked.
   [[nodiscard]] TimePoint at(TimePoint now) const { return now - lost_; }
 

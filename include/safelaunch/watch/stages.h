@@ -89,9 +89,6 @@ class Stages {
   [[nodiscard]] std::vector<StageAction> on(const Event& event, TimePoint now);
   [[nodiscard]] std::vector<StageAction> tick(TimePoint now);
 
-  /// The job stood still for so long (Ctrl-Z and fg): no deadline counts that.
-  void stood_still(Duration duration) { clock_.skip(duration); }
-
   /// When to call tick() next; nullopt while nothing can come but events: before anybody waits, in
   /// training, and after the verdict.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const { return due_; }

@@ -1,0 +1,168 @@
+"""Scenes b and c: a job that hangs before its first collective is seen, its rank is named, all of it is stopped, and the next profile is tried."""
+
+import os
+import sys
+
+from harness import DDP, SafelaunchTest, main, torchrun
+
+BAD_IN_EVERY_ATTEMPT = ["--steps", "5", "--hang", "never-init", "--bad-rank", "2"]
+
+# As torch.multiprocessing.spawn starts ranks: RANK is in nobody's environment.
+SPAWNS_BY_ITSELF = '''
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def never_reaches_init():
+    while True:
+        time.sleep(3600)
+
+
+def worker(rank, world_size):
+    if rank == 2 and os.environ["SAFELAUNCH_ATTEMPT"] in sys.argv[1:]:
+        never_reaches_init()
+    dist.init_process_group("gloo", init_method="env://", rank=rank, world_size=world_size)
+    dist.all_reduce(torch.ones(1))
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    mp.spawn(worker, args=(3,), nprocs=3)
+'''
+
+# Rank 1 is stopped when it has long been inside its first all_reduce: the others enter it, and
+# tell when they do, once they have seen it stopped.
+STOPPED_INSIDE = '''
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+import torch
+import torch.distributed as dist
+
+FOLDER = pathlib.Path(sys.argv[1], os.environ["SAFELAUNCH_ATTEMPT"])
+
+
+def stop_once_inside():
+    main = pathlib.Path(f"/proc/self/task/{os.getpid()}/stat")
+    state = lambda: main.read_text().rpartition(")")[2].split()[0]
+    while not (FOLDER / "entering").exists() or state() != "S":
+        time.sleep(0.05)
+    time.sleep(0.5)  # the hook's news go ahead
+    (FOLDER / "stopped").write_text(str(time.time()))
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+FOLDER.mkdir(exist_ok=True)
+dist.init_process_group("gloo")
+bad = dist.get_rank() == 1 and os.environ["SAFELAUNCH_ATTEMPT"] == "1"
+if bad:
+    threading.Thread(target=stop_once_inside, daemon=True).start()
+    (FOLDER / "entering").touch()
+while not bad and os.environ["SAFELAUNCH_ATTEMPT"] == "1" and not (FOLDER / "stopped").exists():
+    time.sleep(0.05)
+dist.all_reduce(torch.ones(1))
+dist.destroy_process_group()
+'''
+
+
+class HangTest(SafelaunchTest):
+    def verdicts(self, run):
+        return [event for event in run.events if event["e"] == "verdict"]
+
+    def explanation(self, run, attempt=0):
+        return run.attempts[attempt]["cause"]["explanation"]
+
+
+class ARankThatNeverReachesInit(HangTest):
+    """Scene b."""
+
+    def run_job(self, *words):
+        return self.run_safelaunch("--init-timeout", "4s", "--max-attempts", "2", *words)
+
+    def assert_rank_2_is_named(self, run, attempt=0):
+        self.assertEqual(run.attempts[attempt]["end"], "hung", str(run))
+        self.assertEqual(run.attempts[attempt]["cause"]["id"], "rank-missing", str(run))
+        explanation = self.explanation(run, attempt)
+        self.assertRegex(explanation, r"^Ranks 0 and 1 waited \d+(\.\d+)?s in stage \w+; rank 2 was missing: idling, sleeping", str(run))
+        self.assertIn(explanation, run.err)
+
+    def assert_function_is_named(self, run, attempt=0):
+        self.assertIn("never_reaches_init", self.explanation(run, attempt), str(run))
+        evidence = next(run.directory.glob(f"attempt-{attempt + 1}-*")) / "evidence"
+        self.assertIn("never_reaches_init", (evidence / "rank-2.stack").read_text())
+        for rank in (0, 1):
+            self.assertIn("init_process_group", (evidence / f"rank-{rank}.stack").read_text())
+
+    def test_it_is_named_with_its_function_in_every_attempt_under_torchrun(self):
+        run = self.run_job(*torchrun("--nproc-per-node", "3", DDP, *BAD_IN_EVERY_ATTEMPT))
+        self.assert_status(run, 124)
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic", "conservative"], str(run))
+        for attempt in (0, 1):
+            self.assert_rank_2_is_named(run, attempt)
+            self.assert_function_is_named(run, attempt)
+
+    def test_it_is_named_without_the_hook_under_torchrun(self):
+        run = self.run_safelaunch("--no-hook", "--init-timeout", "4s", "--only",
+                                  *torchrun("--nproc-per-node", "3", DDP, *BAD_IN_EVERY_ATTEMPT))
+        self.assert_status(run, 124)
+        self.assert_rank_2_is_named(run)
+
+    def test_it_is_named_with_its_function_under_own_spawn(self):
+        run = self.run_safelaunch("--init-timeout", "4s", "--only", "--nproc-per-node", "3", "--",
+                                  sys.executable, DDP, *BAD_IN_EVERY_ATTEMPT)
+        self.assert_status(run, 124)
+        self.assert_rank_2_is_named(run)
+        self.assert_function_is_named(run)
+
+    def test_it_is_named_with_its_function_where_the_script_spawns_its_ranks(self):
+        run = self.run_job(sys.executable, self.script(SPAWNS_BY_ITSELF), "1")
+        self.assert_status(run, 0)
+        self.assertEqual(run.outcome["worked_with"], "conservative", str(run))
+        self.assert_rank_2_is_named(run)
+        self.assert_function_is_named(run)
+
+    def test_it_is_named_without_the_hook_where_the_script_spawns_its_ranks(self):
+        run = self.run_safelaunch("--no-hook", "--init-timeout", "4s", "--only",
+                                  sys.executable, self.script(SPAWNS_BY_ITSELF), "1")
+        self.assert_status(run, 124)
+        self.assert_rank_2_is_named(run)
+
+
+class ARankStoppedInItsFirstCollective(HangTest):
+    """Scene c."""
+
+    def assert_named_as_stopped(self, run):
+        self.assert_status(run, 0)
+        self.assertEqual(run.attempts[0]["end"], "hung", str(run))
+        self.assertEqual(run.attempts[0]["cause"]["id"], "rank-stopped", str(run))
+        self.assertEqual(run.outcome["worked_with"], "conservative", str(run))
+        self.assertIn("rank 1 was stopped by a signal (state T) inside it", self.explanation(run), str(run))
+        verdict = self.verdicts(run)[0]
+        self.assertIn("hung in collective: rank 1 does not come through (stopped", verdict["text"])
+        stopped = float((self.folder / "1" / "stopped").read_text())
+        self.assertLess(verdict["wall"] - stopped, 20, "the timeouts are a minute")
+
+    def run_job(self, **environment):
+        limits = [f"--{name}-timeout=60s" for name in ("init", "collective", "quiet")]
+        script = self.script(STOPPED_INSIDE)
+        return self.run_safelaunch(*limits, *torchrun("--nproc-per-node", "3", script, self.folder),
+                                   env=self.environment(**environment))
+
+    def test_it_is_named_long_before_the_timeouts(self):
+        self.assert_named_as_stopped(self.run_job())
+
+    def test_it_is_named_where_gloo_connects_inside_the_collective(self):
+        self.assert_named_as_stopped(self.run_job(TORCH_GLOO_LAZY_INIT="1"))
+
+
+if __name__ == "__main__":
+    main()
