@@ -63,6 +63,18 @@ std::string format_duration(Duration duration) {
   return text;
 }
 
+std::string describe_duration(Duration duration) {
+  constexpr Duration kTenth{100};
+  constexpr Duration kSecond{1'000};
+  constexpr Duration kMinute{60'000};
+  const Duration unit = duration < 10 * kSecond   ? kTenth
+                        : duration < 10 * kMinute ? kSecond
+                                                  : kMinute;
+  const Duration rounded = (duration + unit / 2) / unit * unit;
+  if (rounded == Duration::zero() || rounded >= kSecond) return format_duration(rounded);
+  return "0." + std::to_string(rounded / kTenth) + "s";
+}
+
 std::string wall_time_now() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);

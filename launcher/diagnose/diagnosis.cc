@@ -39,8 +39,7 @@ Decision decide(const Case& now, const Cause& cause) {
   if (evidence.autotuning) return Stop{StopReason::autotuning};
   if (cause.retry == Retry::fallback) return FallBack{};
   if (cause.retry == Retry::never) {
-    const bool own = cause.id == "user-exception" || cause.id == "rank-died";
-    return Stop{own ? StopReason::users_own : StopReason::hopeless};
+    return Stop{is_users_own(cause.id) ? StopReason::users_own : StopReason::hopeless};
   }
   if (is_port(cause) && !port_is_ours(now)) return Stop{StopReason::port_of_user};
   if (evidence.retries_of_profile >= kRetriesOfProfile) return Stop{StopReason::retries_used_up};
@@ -71,6 +70,10 @@ std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
 }
 
 }  // namespace
+
+bool is_users_own(std::string_view cause) {
+  return cause == "user-exception" || cause == "rank-died";
+}
 
 const char* name(Certainty certainty) {
   switch (certainty) {

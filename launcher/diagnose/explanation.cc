@@ -38,9 +38,13 @@ std::string capital(std::string text) {
   return text;
 }
 
+const char* fault_of(const MissingRank& missing) {
+  return missing.inside ? "did not come through" : "was missing";
+}
+
 /// "rank 2 was missing: idling, sleeping in hrtimer_nanosleep, in load_data (train.py:12)"
 std::string absence_of(const MissingRank& missing) {
-  std::string text = fmt::format("rank {} was missing", missing.rank.value);
+  std::string text = fmt::format("rank {} {}", missing.rank.value, fault_of(missing));
   if (missing.activity == Activity::unseen && missing.doing.empty() && missing.where.empty())
     return text + ", and nothing is known of it";
   text += fmt::format(": {}", name(missing.activity));
@@ -56,7 +60,7 @@ std::string absences(const std::vector<MissingRank>& missing) {
   if (missing.size() > kToldOneByOne) {
     std::vector<Rank> ranks;
     for (const MissingRank& one : missing) ranks.push_back(one.rank);
-    return list_of(ranks) + " were missing; " + absence_of(missing.front());
+    return list_of(ranks) + " did not come; " + absence_of(missing.front());
   }
   std::vector<std::string> words;
   for (const MissingRank& one : missing) words.push_back(absence_of(one));
@@ -67,7 +71,7 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string stage =
       evidence.stage ? fmt::format(" in stage {}", name(*evidence.stage)) : "";
   const std::string who = evidence.waiting.empty() ? "The job" : capital(list_of(evidence.waiting));
-  std::string text = fmt::format("{} waited {}{}", who, format_duration(evidence.waited), stage);
+  std::string text = fmt::format("{} waited {}{}", who, describe_duration(evidence.waited), stage);
   if (evidence.missing.empty()) return text + "; nobody was missing.";
   text += "; " + absences(evidence.missing) + ".";
   if (diagnosis.cause == "rank-missing")

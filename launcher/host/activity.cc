@@ -55,10 +55,10 @@ using Answer = std::optional<ActivitySeen>;
 Answer when_stopped(const TreeSample& after) {
   const auto& root = after.processes.front();
   const char state = root.facts.state;
-  if (state == 'T') return ActivitySeen{Activity::stopped, "stopped by a signal (state T)"};
-  if (state == 't') return ActivitySeen{Activity::stopped, "stopped by a debugger (state t)"};
+  if (state == 'T') return ActivitySeen{Activity::stopped, "by a signal (state T)"};
+  if (state == 't') return ActivitySeen{Activity::stopped, "by a debugger (state t)"};
   if (!root.threads.empty() && root.threads.front().waits_in == "do_freezer_trap")
-    return ActivitySeen{Activity::stopped, "frozen by its cgroup"};
+    return ActivitySeen{Activity::stopped, "by its cgroup (frozen)"};
   return std::nullopt;
 }
 

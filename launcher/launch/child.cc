@@ -125,6 +125,10 @@ void Child::send(int signal) const {
   if (running()) ::kill(awaited_->process.pid, signal);
 }
 
+void Child::send_to_group(int signal) const {
+  if (running()) ::kill(-awaited_->process.pid, signal);
+}
+
 Result<Child> spawn(Reaper& reaper, const LaunchSpec& spec, Reaper::OnExit on_exit) {
   if (const auto checked = check(spec); !checked) return checked.error();
   auto program = find_program(spec.argv.front(), spec.environment);

@@ -26,10 +26,7 @@ std::vector<StopAction> StopSequence::on(const StopEvent& event, TimePoint now) 
   if (phase_ == Phase::done) return {};
   return std::visit(
       Overloaded{[&](const StopWanted& stop) { return wanted(stop, now); },
-                 [&](MainEnded) {
-                   return phase_ == Phase::asking ? sweep(std::min(deadline_, now + kSweepGrace))
-                                                  : std::vector<StopAction>{};
-                 },
+                 [&](MainEnded ended) { return main_ended(ended, now); },
                  [&](TreeEmpty) { return done(); }, [&](TimePassed) { return time_passed(now); }},
       event);
 }
@@ -59,6 +56,12 @@ std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now)
   if (phase_ == Phase::idle) deadline_ = now + stop.grace;
   phase_ = Phase::asking;
   return {AskMain{stop.signal}};
+}
+
+std::vector<StopAction> StopSequence::main_ended(MainEnded ended, TimePoint now) {
+  if (phase_ != Phase::asking) return {};
+  const bool rest_was_asked = ended.how == MainEnded::How::by_itself;
+  return sweep(rest_was_asked ? std::min(deadline_, now + kSweepGrace) : deadline_);
 }
 
 std::vector<StopAction> StopSequence::sweep(TimePoint end) {

@@ -89,8 +89,8 @@ void TreeStopper::stop(const StopWanted& wanted) {
   performance_->watch_tree();
 }
 
-void TreeStopper::main_ended() {
-  performance_->take(MainEnded{});
+void TreeStopper::main_ended(MainEnded ended) {
+  performance_->take(ended);
 }
 
 }  // namespace safelaunch

@@ -69,6 +69,7 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
   Result<ChildStreams> open(std::optional<Rank> rank);
   void finish();
   void window_changed();
+  void hide();
   [[nodiscard]] bool drained() const { return drained_; }
   [[nodiscard]] const JobStream* find(StreamId id) const;
   [[nodiscard]] std::vector<RecordingLoss> losses() const;
@@ -272,6 +273,14 @@ void JobOutput::State::window_changed() {
   }
 }
 
+void JobOutput::State::hide() {
+  for (const auto& stream : streams_) {
+    if (stream->shown && stream->lane) stream->lane->close(stream->lane_source);
+    stream->shown = false;
+  }
+  unpark();
+}
+
 // The prefix of the greatest rank is not known yet; two digits are what one node has.
 int JobOutput::State::columns_taken() const {
   const bool prefixed = out_lane_ && plan_.prefix != OutputPlan::Prefix::none;
@@ -340,6 +349,10 @@ std::string JobOutput::tail(StreamId id) const {
 
 void JobOutput::window_changed() {
   state_->window_changed();
+}
+
+void JobOutput::hide() {
+  state_->hide();
 }
 
 bool JobOutput::drained() const {

@@ -26,7 +26,7 @@ Json to_json(const AttemptSummary& attempt) {
 }
 
 std::string in_words(const AttemptSummary& attempt) {
-  const std::string took = format_duration(attempt.took);
+  const std::string took = describe_duration(attempt.took);
   switch (attempt.end) {
     case AttemptEnd::completed: return "completed in " + took;
     case AttemptEnd::failed_user: return "failed after " + took;
@@ -65,7 +65,10 @@ class Screen {
   }
 
   void line(const std::string& text) { text_ += "safelaunch: " + text + "\n"; }
-  [[nodiscard]] std::string take() { return std::move(text_); }
+  [[nodiscard]] std::string take() {
+    if (!text_.empty()) text_.pop_back();
+    return std::move(text_);
+  }
 
  private:
   [[nodiscard]] std::string paint(const char* code, const std::string& text) const {
@@ -111,7 +114,7 @@ bool worth_telling(const RunSummary& summary) {
   if (summary.attempts.size() > 1) return true;
   const AttemptSummary& only = summary.attempts.front();
   return only.end != AttemptEnd::completed && only.end != AttemptEnd::interrupted &&
-         !(only.end == AttemptEnd::failed_user && only.cause_id.empty());
+         !only.told_by_itself;
 }
 
 std::string closing_screen(const RunSummary& summary, Colour colour) {

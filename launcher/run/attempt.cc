@@ -32,9 +32,7 @@ bool stops_for_the_shell(int signal) {
 // A launcher whose rank has failed ends the others by itself, and its words are the user's. One
 // that ended with 0 it takes for a success.
 bool launcher_will_end_it(const Verdict& verdict, Launcher launcher) {
-  if (verdict.kind != Verdict::Kind::rank_died && verdict.kind != Verdict::Kind::raised)
-    return false;
-  if (launcher == Launcher::opaque) return false;
+  if (is_stuck(verdict) || launcher == Launcher::opaque) return false;
   for (const Suspect& suspect : verdict.suspects)
     if (suspect.status && succeeded(*suspect.status)) return false;
   return true;
@@ -55,7 +53,7 @@ struct Attempt::State {
         workers(given.reaper, output, workers_observer()),
         watch(given, {spec.stages, spec.stall, spec.hook}, watch_observer()),
         stopper(
-            given.io, given.reaper, [this](int signal) { workers.send(signal); },
+            given.io, given.reaper, [this](int signal) { workers.send(signal, asked_by); },
             [this](const std::vector<Survivor>& survivors) { on_tree_gone(survivors); }) {}
 
   [[nodiscard]] bool own_spawn() const { return spec.workers.front().rank.has_value(); }
@@ -83,6 +81,7 @@ struct Attempt::State {
   void stop(const StopWanted& wanted);
   void on_tree_gone(const std::vector<Survivor>& survivors);
   void on_drained();
+  void keep_tails();
   void finish_record();
   void signal(const ReceivedSignal& received);
 
@@ -92,6 +91,7 @@ struct Attempt::State {
   TimePoint began;
   Phase phase = Phase::running;
   AttemptRecord record;
+  SignalOrigin asked_by = SignalOrigin::user;
   boost::asio::steady_timer timer;
   JobOutput output;
   Workers workers;
@@ -154,10 +154,11 @@ void Attempt::State::on_worker_exit(std::optional<Rank> rank, ProcessId process,
                                {"pid", std::int64_t{process.pid}},
                                {"status", describe(status)}});
   if (rank) watch.ended(*rank, process, status);
-  if (phase != Phase::running) return;
+  const bool asked_to_end = record.signal && phase == Phase::stopping;
+  if (phase != Phase::running && !asked_to_end) return;  // its end is our doing
   const bool first_failure = !record.command || succeeded(*record.command);
   if (first_failure) record.command = status;
-  if (rank && !succeeded(status) && workers.running()) {
+  if (phase == Phase::running && rank && !succeeded(status) && workers.running()) {
     // As torchrun does: a world that lacks a rank is over. In training the others may save first.
     stop(watch.training() ? StopWanted{StopMode::polite, SIGTERM, spec.grace}
                           : StopWanted{StopMode::sweep, SIGTERM, kSweepGrace});
@@ -165,7 +166,8 @@ void Attempt::State::on_worker_exit(std::optional<Rank> rank, ProcessId process,
 }
 
 void Attempt::State::on_all_ended() {
-  stopper.main_ended();
+  const bool killed = record.command && std::holds_alternative<Signaled>(*record.command);
+  stopper.main_ended({killed ? MainEnded::How::by_signal : MainEnded::How::by_itself});
   if (phase == Phase::running) stop({StopMode::sweep, SIGTERM, kSweepGrace});
 }
 
@@ -189,7 +191,12 @@ void Attempt::State::ask_then_stop() {
   });
 }
 
+// What a stuck job and its launcher say of the TERM that we send is neither news nor evidence.
 void Attempt::State::stop_hung() {
+  if (is_stuck(*record.verdict)) {
+    keep_tails();
+    output.hide();
+  }
   stop({StopMode::sweep, SIGTERM, kSweepGrace});
 }
 
@@ -235,13 +242,17 @@ void Attempt::State::on_drained() {
   boost::asio::post(services.io, [this] { on_end(record); });
 }
 
+void Attempt::State::keep_tails() {
+  for (const WorkerSpec& worker : spec.workers)
+    for (const StdStream stream : {StdStream::out, StdStream::err})
+      record.tails.push_back({{worker.rank, stream}, output.tail({worker.rank, stream})});
+}
+
 void Attempt::State::finish_record() {
   record.ranks = watch.seen();
   record.stages = watch.stages_reached();
   record.took = std::chrono::duration_cast<Duration>(Clock::now() - began);
-  for (const WorkerSpec& worker : spec.workers)
-    for (const StdStream stream : {StdStream::out, StdStream::err})
-      record.tails.push_back({{worker.rank, stream}, output.tail({worker.rank, stream})});
+  if (record.tails.empty()) keep_tails();
 }
 
 void Attempt::State::signal(const ReceivedSignal& received) {
@@ -249,7 +260,8 @@ void Attempt::State::signal(const ReceivedSignal& received) {
     output.window_changed();
     services.terminal.window_changed();
   }
-  if (!ends_a_job(received.signal)) return workers.send(received.signal);
+  if (!ends_a_job(received.signal)) return workers.send(received.signal, received.origin);
+  asked_by = received.origin;
   services.log.record("signal", {{"signal", signal_name(received.signal)},
                                  {"sender", std::int64_t{received.sender}}});
   if (!record.signal && phase == Phase::running) record.signal = received.signal;

@@ -63,7 +63,7 @@ void add_marks(const AttemptInputs& inputs, Environment& environment) {
   environment["SAFELAUNCH_OWNER"] = owner_mark(facts ? facts->id : self());
   for (const auto& [name, value] : hook_variables(inputs.profile)) environment[name] = value;
   if (inputs.plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall) > Duration::zero())
-    environment["SAFELAUNCH_STALL"] = "1";
+    environment["SAFELAUNCH_STALL"] = std::string("1");  // GCC 12 warns of a ghost otherwise
   if (inputs.hook)
     add_hook_to(environment, inputs.hook->directory, inputs.hook->socket, inputs.hook->token);
 }

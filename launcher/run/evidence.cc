@@ -24,7 +24,8 @@ void take_verdict(const Verdict& verdict, const AttemptRecord& record, Evidence&
   for (const Suspect& suspect : verdict.suspects) {
     const auto where = record.ranks.where.find(suspect.rank);
     evidence.missing.push_back({suspect.rank, suspect.activity, suspect.doing,
-                                where == record.ranks.where.end() ? "" : where->second});
+                                where == record.ranks.where.end() ? "" : where->second,
+                                suspect.inside});
     evidence.waited = std::max(evidence.waited, suspect.waited_for);
   }
 }

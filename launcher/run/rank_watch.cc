@@ -98,6 +98,7 @@ void RankWatch::State::open_channel() {
 
 void RankWatch::State::feed(const Event& event) {
   act_on(stages.on(event, Clock::now()));
+  seen.world_size = stages.world_size();
 }
 
 void RankWatch::State::act_on(const std::vector<StageAction>& actions) {

@@ -58,6 +58,8 @@ void describe_in(AttemptSummary& attempt, const Diagnosis& diagnosis) {
   attempt.remedy = diagnosis.remedy;
   for (const Sighting& sighting : diagnosis.shown_by) {
     if (attempt.lines.size() == kLinesShown) break;
+    // What the others say of a rank that has gone shows nothing of why it went.
+    if (sighting.cause->kind == Kind::victim && sighting.cause->id != diagnosis.cause) continue;
     attempt.lines.push_back(sighting.line);
   }
 }

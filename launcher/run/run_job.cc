@@ -66,6 +66,8 @@ class Run {
   void give_up(const Error& error);
   void on_signal(const ReceivedSignal& received);
   void tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step);
+  [[nodiscard]] bool speaks_for_itself(const AttemptRecord& record,
+                                       const Diagnosis& diagnosis) const;
   void tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis);
   void remember_what_worked();
   [[nodiscard]] std::span<const Profile> known_profiles();
@@ -212,6 +214,7 @@ void Run::on_failure(const AttemptRecord& record) {
   AttemptSummary& attempt = summary_.attempts.back();
   attempt.end = end_of(record, diagnosis);
   describe_in(attempt, diagnosis);
+  attempt.told_by_itself = speaks_for_itself(record, diagnosis);
   log_.record("cause", {{"id", diagnosis.cause},
                         {"certainty", std::string(name(diagnosis.certainty))},
                         {"text", diagnosis.explanation}});
@@ -243,7 +246,7 @@ void Run::go_on(const NextStep& step) {
 void Run::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step) {
   const AttemptSummary& attempt = summary_.attempts.back();
   say(fmt::format("attempt {} ({}) {} after {}: {}", attempt.number, attempt.profile,
-                  name(attempt.end), format_duration(attempt.took), diagnosis.explanation));
+                  name(attempt.end), describe_duration(attempt.took), diagnosis.explanation));
   say(fmt::format("cause: {} ({}, {})", diagnosis.title, diagnosis.cause,
                   name(diagnosis.certainty)));
   for (const StruckOut& struck : step.struck_out)
@@ -252,10 +255,20 @@ void Run::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step) {
                   step.why, cost_in_words(*step.profile)));
 }
 
-// The user's own failure, last on the screen: launchers bury it under their own words.
+// A single process that fails has told why, and its words stand last on the screen.
+bool Run::speaks_for_itself(const AttemptRecord& record, const Diagnosis& diagnosis) const {
+  const Launcher launcher = plan_.command.launcher;
+  const bool buried = !plan_.spawn && launcher != Launcher::python && launcher != Launcher::opaque;
+  const bool single = record.ranks.world_size <= 1;
+  return single && !buried && std::holds_alternative<Stop>(diagnosis.decision) &&
+         (is_users_own(diagnosis.cause) || diagnosis.certainty == Certainty::guess);
+}
+
+// The user's own failure, last on the screen: launchers bury it under their own words. Of a
+// job that was stuck nothing failed.
 void Run::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis) {
-  const bool speaks_for_itself = plan_.command.launcher == Launcher::python && !plan_.spawn;
-  if (record.signal || (speaks_for_itself && !diagnosis.first_failed)) return;
+  const bool stuck = record.verdict && is_stuck(*record.verdict);
+  if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
   std::string text;
   for (const AttemptRecord::Tail& tail : record.tails)
     if (!tail.stream.rank || !diagnosis.first_failed || tail.stream.rank == diagnosis.first_failed)

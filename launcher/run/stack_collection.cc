@@ -14,8 +14,10 @@ void StackCollection::begin(const std::map<Rank, RankState>& ranks,
     evidence_ = directory / "evidence";
     mkdir(evidence_.c_str(), 0700);  // where it fails nothing is kept, and that is all
   }
-  for (const auto& [rank, state] : ranks)
-    if (state.alive() && ask(*state.process(), rank.value)) asked_.emplace(*state.process(), rank);
+  for (const auto& [rank, state] : ranks) {
+    const bool deaf = !state.alive() || state.activity(Clock::now()) == Activity::stopped;
+    if (!deaf && ask(*state.process(), rank.value)) asked_.emplace(*state.process(), rank);
+  }
   finish_soon(asked_.empty() ? Duration::zero() : limit);
 }
 

@@ -45,8 +45,9 @@ Result<void> Workers::start(const WorkerSpec& worker) {
   return {};
 }
 
-void Workers::send(int signal) const {
-  for (const Child& child : children_) child.send(signal);
+void Workers::send(int signal, SignalOrigin origin) const {
+  for (const Child& child : children_)
+    origin == SignalOrigin::terminal ? child.send_to_group(signal) : child.send(signal);
 }
 
 void Workers::ended(std::optional<Rank> rank, std::size_t index, const ExitStatus& status) {

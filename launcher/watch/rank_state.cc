@@ -7,8 +7,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Samples come once a second while somebody waits. One that has not been renewed for three says
-// nothing about now: the process is gone, or /proc is closed to us.
+// Samples come twice a second while somebody waits. One that has not been renewed for three
+// seconds says nothing about now: the process is gone, or /proc is closed to us.
 constexpr auto kSampleIsFresh = 3s;
 
 // A wrapper that starts more than a few Pythons of the same rank, one inside the other, is nobody's

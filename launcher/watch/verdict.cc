@@ -30,7 +30,7 @@ std::string describe_hang(const Verdict& verdict) {
       std::chrono::duration_cast<std::chrono::seconds>(verdict.suspects.front().waited_for);
   return text + fmt::format(" while {} {} for {}", rank_list(verdict.waiting),
                             verdict.waiting.size() == 1 ? "has waited" : "have waited",
-                            format_duration(waited));
+                            describe_duration(waited));
 }
 
 std::string describe_end(const Verdict& verdict) {
@@ -52,6 +52,10 @@ const char* name(Verdict::Kind kind) {
     case Verdict::Kind::duplicate_rank: return "duplicate_rank";
   }
   return "?";
+}
+
+bool is_stuck(const Verdict& verdict) {
+  return verdict.kind != Verdict::Kind::rank_died && verdict.kind != Verdict::Kind::raised;
 }
 
 std::string describe(const Verdict& verdict) {

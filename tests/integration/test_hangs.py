@@ -1,6 +1,6 @@
 """Scenes b and c: a job that hangs before its first collective is seen, its rank is named, all of it is stopped, and the next profile is tried."""
 
-import os
+import datetime
 import sys
 
 from harness import DDP, SafelaunchTest, main, torchrun
@@ -10,6 +10,7 @@ BAD_IN_EVERY_ATTEMPT = ["--steps", "5", "--hang", "never-init", "--bad-rank", "2
 # As torch.multiprocessing.spawn starts ranks: RANK is in nobody's environment.
 SPAWNS_BY_ITSELF = '''
 import os
+import socket
 import sys
 import time
 
@@ -26,12 +27,14 @@ def never_reaches_init():
 def worker(rank, world_size):
     if rank == 2 and os.environ["SAFELAUNCH_ATTEMPT"] in sys.argv[1:]:
         never_reaches_init()
-    dist.init_process_group("gloo", init_method="env://", rank=rank, world_size=world_size)
+    dist.init_process_group("gloo", rank=rank, world_size=world_size)
     dist.all_reduce(torch.ones(1))
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free.getsockname()[1]))
     mp.spawn(worker, args=(3,), nprocs=3)
 '''
 
@@ -145,11 +148,13 @@ class ARankStoppedInItsFirstCollective(HangTest):
         self.assertEqual(run.attempts[0]["end"], "hung", str(run))
         self.assertEqual(run.attempts[0]["cause"]["id"], "rank-stopped", str(run))
         self.assertEqual(run.outcome["worked_with"], "conservative", str(run))
-        self.assertIn("rank 1 was stopped by a signal (state T) inside it", self.explanation(run), str(run))
+        self.assertIn("rank 1 did not come through: stopped, by a signal (state T)", self.explanation(run), str(run))
         verdict = self.verdicts(run)[0]
-        self.assertIn("hung in collective: rank 1 does not come through (stopped", verdict["text"])
+        self.assertIn("hung in collective: rank 1 does not come through (stopped: by a signal", verdict["text"])
+        self.assertIn(verdict["text"], run.err)
         stopped = float((self.folder / "1" / "stopped").read_text())
-        self.assertLess(verdict["wall"] - stopped, 20, "the timeouts are a minute")
+        named = datetime.datetime.fromisoformat(verdict["wall"]).timestamp()
+        self.assertLess(named - stopped, 20, "the timeouts are a minute")
 
     def run_job(self, **environment):
         limits = [f"--{name}-timeout=60s" for name in ("init", "collective", "quiet")]

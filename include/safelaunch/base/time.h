@@ -21,6 +21,9 @@ using Duration = std::chrono::milliseconds;
 /// "180s", "30min", "1h30min", "0.4s": the shortest form that reads back as the same value.
 [[nodiscard]] std::string format_duration(Duration duration);
 
+/// How long something took, as a person says it: "0.4s", "6.9s", "12s", "3min", "1h10min".
+[[nodiscard]] std::string describe_duration(Duration duration);
+
 /// Wall-clock time as ISO 8601 in UTC with milliseconds, for the record.
 [[nodiscard]] std::string wall_time_now();
 

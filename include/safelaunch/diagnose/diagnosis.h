@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -57,6 +58,9 @@ using Decision = std::variant<Stop, FallBack, RetrySame>;
 
 /// A profile is tried again so often for what passes by itself.
 inline constexpr int kRetriesOfProfile = 2;
+
+/// Whether a cause (its id) lies in the script itself, of which its own words tell most.
+[[nodiscard]] bool is_users_own(std::string_view cause);
 
 /// Why an attempt failed, and what to do about it.
 struct Diagnosis {

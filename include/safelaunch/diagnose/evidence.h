@@ -22,12 +22,13 @@ enum class Outcome {
 /// Whether any rank has completed its first collective: from then on the job trains.
 enum class Training { not_begun, begun };
 
-/// A rank that others waited for.
+/// A rank that others waited for, or that stuck among them.
 struct MissingRank {
   Rank rank;
   Activity activity = Activity::unseen;
-  std::string doing;  ///< "sleeping in hrtimer_nanosleep"
-  std::string where;  ///< its Python function: "load_data (train.py:12)"
+  std::string doing;    ///< "sleeping in hrtimer_nanosleep"
+  std::string where;    ///< its Python function: "load_data (train.py:12)"
+  bool inside = false;  ///< it had come to the stage, and did not come through
 };
 
 /// An exception that ended a rank, or that a collective of it raised.

@@ -45,6 +45,8 @@ class Child {
 
   /// To the process alone; nothing happens where it has ended.
   void send(int signal) const;
+  /// To its process group, of which it must be the leader (Session::own).
+  void send_to_group(int signal) const;
 
  private:
   void kill_and_forget();

@@ -29,8 +29,12 @@ struct StopWanted {
   int signal = SIGTERM;  ///< what the user sent; polite only
   Duration grace{};
 };
-/// The launcher, or the last of our workers, has ended; what it has started may still run.
-struct MainEnded {};
+/// The launcher, or the last of our workers, has ended; what it has started may still run. One that
+/// a signal killed (a shell script on TERM) has handed nothing on, and what it leaves has yet to be
+/// asked.
+struct MainEnded {
+  enum class How { by_itself, by_signal } how = How::by_itself;
+};
 /// Nothing that lives is below us any more.
 struct TreeEmpty {};
 /// Some time has passed; perhaps the deadline.
@@ -73,6 +77,7 @@ class StopSequence {
 
   std::vector<StopAction> wanted(const StopWanted& stop, TimePoint now);
   std::vector<StopAction> ask(const StopWanted& stop, TimePoint now);
+  std::vector<StopAction> main_ended(MainEnded ended, TimePoint now);
   std::vector<StopAction> sweep(TimePoint end);
   std::vector<StopAction> kill(TimePoint now);
   std::vector<StopAction> time_passed(TimePoint now);

@@ -34,7 +34,7 @@ class TreeStopper {
   void stop(const StopWanted& wanted);
 
   /// The launcher, or the last worker of ours, has ended.
-  void main_ended();
+  void main_ended(MainEnded ended);
 
  private:
   struct Performance;

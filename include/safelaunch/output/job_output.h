@@ -89,6 +89,10 @@ class JobOutput {
   /// told.
   void window_changed();
 
+  /// From now on only the files get what is written: the last words of a job that we end ourselves
+  /// are no news on the screen.
+  void hide();
+
   /// All streams have ended and the terminal has taken what it was given: on_drained was called.
   [[nodiscard]] bool drained() const;
 

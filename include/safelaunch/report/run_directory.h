@@ -37,8 +37,9 @@ class RunDirectory {
   std::string trouble_;
 };
 
-/// Writes a file as a whole or not at all (temporary file, fsync, rename); false where the disk
-/// refuses, which is never a reason to stop a job.
+/// Writes a file as a whole or not at all, whatever kills us (temporary file, rename); false where
+/// the disk refuses, which is never a reason to stop a job. Not synced: only a crash of the machine
+/// could tell, it would end the job too, and every start would wait for the disk.
 [[nodiscard]] bool write_atomically(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace safelaunch

@@ -31,6 +31,7 @@ struct AttemptSummary {
   std::string explanation;         ///< who waited, who was missing and what it was doing
   std::vector<std::string> lines;  ///< the lines that show it
   std::string remedy;              ///< what a person can do about it
+  bool told_by_itself = false;     ///< its own words stand last on the screen and say it all
   std::string next;                ///< "conservative: next in the chain"; empty at the end
 };
 

@@ -49,7 +49,7 @@ struct AttemptRecord {
     StreamId stream;
     std::string text;
   };
-  std::vector<Tail> tails;  ///< the last 64 KiB of each stream
+  std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
 };
 
 /// One start of the command under one profile: starts it, watches its ranks, stops it whole where

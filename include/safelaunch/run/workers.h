@@ -7,6 +7,7 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/launch/child.h"
+#include "safelaunch/launch/signals.h"
 #include "safelaunch/output/job_output.h"
 
 namespace safelaunch {
@@ -38,8 +39,9 @@ class Workers {
   /// that were started before to the caller's stop.
   Result<void> start(const WorkerSpec& spec);
 
-  /// Sends a signal to each that runs.
-  void send(int signal) const;
+  /// Sends a signal to each that runs; one that comes from a terminal to its process group, as the
+  /// terminal would: a shell script that waits for its ranks does not hand it on.
+  void send(int signal, SignalOrigin origin) const;
   [[nodiscard]] bool running() const { return running_ > 0; }
 
  private:

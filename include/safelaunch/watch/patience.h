@@ -14,7 +14,7 @@ struct StageLimits {
   Duration quiet = std::chrono::seconds(30);        ///< for a rank that nothing will wake
   Duration work = std::chrono::minutes(30);         ///< for a rank that works
   Duration stopped =
-      std::chrono::milliseconds(900);  ///< a second, less the time to look and say so
+      std::chrono::milliseconds(400);  ///< a second, less the time to look and say so
 };
 
 /// The limit of the stage itself.

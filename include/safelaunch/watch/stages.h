@@ -73,7 +73,8 @@ struct StagesConfig {
   std::vector<Rank> expected_here{};  ///< ranks that this node is to start
   StageLimits limits{};
   DeadRank dead_rank = DeadRank::ends_the_job;
-  Duration look_every = std::chrono::seconds(1);  ///< how often ranks are sampled while one waits
+  Duration look_every =
+      std::chrono::milliseconds(500);  ///< how often ranks are sampled while one waits
 };
 
 /// The state of all ranks of one attempt, as a pure machine: events and the present time in,

@@ -48,6 +48,10 @@ struct Verdict {
 
 [[nodiscard]] const char* name(Verdict::Kind kind);
 
+/// Nothing of the job has failed: it stands still, or would for want of an agreement. Whatever it
+/// says after the verdict is about our stopping it.
+[[nodiscard]] bool is_stuck(const Verdict& verdict);
+
 /// The verdict in one sentence: "hung in group: rank 2 is missing (idling: sleeping in
 /// hrtimer_nanosleep) while ranks 0 1 3 wait for 180s".
 [[nodiscard]] std::string describe(const Verdict& verdict);

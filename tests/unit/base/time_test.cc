@@ -24,6 +24,16 @@ TEST_CASE("a word that is no duration is refused by name", "[time]") {
   }
 }
 
+TEST_CASE("what took a while is told as a person tells it", "[time]") {
+  CHECK(describe_duration(0ms) == "0s");
+  CHECK(describe_duration(7ms) == "0s");
+  CHECK(describe_duration(380ms) == "0.4s");
+  CHECK(describe_duration(6931ms) == "6.9s");
+  CHECK(describe_duration(12348ms) == "12s");
+  CHECK(describe_duration(185s) == "185s");
+  CHECK(describe_duration(70min + 20s) == "1h10min");
+}
+
 TEST_CASE("a duration that is written reads back as the same", "[time]") {
   CHECK(format_duration(180s) == "180s");
   CHECK(format_duration(1800s) == "30min");

@@ -338,6 +338,19 @@ TEST_CASE("a rank that never comes is named with what it does", "[diagnosis]") {
   CHECK(status(evidence) == 124);
 }
 
+TEST_CASE("a rank that sticks among the others is not called missing", "[diagnosis]") {
+  Evidence evidence = hang(Stage::collective, {{.rank = Rank{2},
+                                                .activity = Activity::stopped,
+                                                .doing = "by a signal (state T)",
+                                                .where = {},
+                                                .inside = true}});
+  evidence.waited = std::chrono::milliseconds(1902);
+  CHECK(
+      diagnosed(evidence).explanation ==
+      "Ranks 0, 1 and 3 waited 1.9s in stage collective; rank 2 did not come through: stopped, by "
+      "a signal (state T). Somebody stopped it, which a profile can hardly change.");
+}
+
 TEST_CASE("what is known of nobody is a guess", "[diagnosis]") {
   CHECK(diagnosed(hang(Stage::group, {{Rank{2}, Activity::unseen, "", ""}})).certainty ==
         Certainty::guess);

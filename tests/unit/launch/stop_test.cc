@@ -60,6 +60,13 @@ TEST_CASE("what a launcher leaves running when it ends is swept after it") {
   CHECK(stop.on(TimePassed{}, t0 + seconds(2) + kSweepGrace) == kKilling);
 }
 
+TEST_CASE("what a launcher leaves that the signal killed has the rest of the grace") {
+  StopSequence stop;
+  CHECK(stop.on(kTerm, t0) == Actions{AskMain{SIGTERM}});
+  CHECK(stop.on(MainEnded{MainEnded::How::by_signal}, t0 + seconds(2)) == kSweeping);
+  CHECK(stop.deadline() == t0 + seconds(30));
+}
+
 TEST_CASE("a launcher that ends just before the grace does not prolong it") {
   StopSequence stop;
   CHECK(stop.on(kTerm, t0) == Actions{AskMain{SIGTERM}});

@@ -66,8 +66,8 @@ TEST_CASE("a job that ran at once, or failed by itself, needs no word of ours", 
   summary.attempts = {{}};
   CHECK_FALSE(worth_telling(summary));
   summary.attempts[0].end = AttemptEnd::failed_user;
-  CHECK_FALSE(worth_telling(summary));
-  summary.attempts[0].cause_id = "host-oom";
   CHECK(worth_telling(summary));
+  summary.attempts[0].told_by_itself = true;
+  CHECK_FALSE(worth_telling(summary));
   CHECK(worth_telling(healed_run()));
 }

@@ -1,0 +1,158 @@
+"""Scene d: a rank that dies, or fails in its own code, ends the job at once, by its name and with its status."""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+from harness import DDP, SafelaunchTest, main, torchrun
+
+DEADLINES = ["--init-timeout", "60s", "--collective-timeout", "60s"]
+
+SPAWN = """
+import os, signal, sys, torch.distributed as dist, torch.multiprocessing as mp
+
+def work(rank):
+    os.environ.update(RANK=str(rank), WORLD_SIZE="3", MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2])
+    if rank == 2:
+        print("rank two gives up", file=sys.stderr, flush=True)
+        os._exit(3) if sys.argv[1] == "exit" else os.kill(os.getpid(), signal.SIGKILL)
+    dist.init_process_group("gloo")
+
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=3)
+"""
+
+DIVIDING = """
+import os, torch.distributed as dist
+rank = int(os.environ["RANK"])
+if rank == 1:
+    1 / 0
+dist.init_process_group("gloo")
+"""
+
+LEAVING = """
+import os, sys, torch.distributed as dist
+if os.environ["RANK"] == "1":
+    sys.exit(0)
+dist.init_process_group("gloo")
+"""
+
+# Fails in its first life and trains in its second, as elastic jobs do.
+RESTARTED = """
+import os, sys, torch, torch.distributed as dist
+if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1":
+    print("a bad first life", file=sys.stderr, flush=True)
+    os._exit(3)
+dist.init_process_group("gloo")
+ones = torch.ones(1)
+dist.all_reduce(ones)
+print("life", os.environ["TORCHELASTIC_RESTART_COUNT"], "sum", int(ones), flush=True)
+dist.destroy_process_group()
+"""
+
+
+def free_port():
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def extensions():
+    """Where DeepSpeed keeps what it compiles, kept between runs: the first takes a minute."""
+    cache = os.environ.get("SAFELAUNCH_TEST_CACHE", tempfile.gettempdir())
+    folder = pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return str(folder)
+
+
+class Deaths(SafelaunchTest):
+    """Scene d."""
+
+    def assert_named(self, run, rank, status):
+        self.assert_status(run, status)
+        self.assertEqual(len(run.attempts), 1, f"it was tried again: {run}")
+        self.assertLess(run.attempts[0]["seconds"], 40, f"a deadline was waited for: {run}")
+        self.assertIn(f"Rank {rank} failed first", run.attempts[0]["cause"]["explanation"], str(run))
+        self.assertIn(f"rank {rank} failed first", run.err)
+
+    def assert_last_on_the_screen(self, run, words):
+        self.assertEqual(run.err.rstrip("\n").splitlines()[-1], words, str(run))
+
+    def test_a_rank_that_exits_before_init_ends_torchruns_job_with_its_own_status(self):
+        run = self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=4", DDP, "--hang", "die", "--bad-rank", "3"))
+        self.assert_named(run, 3, 3)
+        self.assert_last_on_the_screen(run, "the bad rank gives up")
+        self.assertNotIn("rank 0 failed", run.err)
+
+    def test_a_rank_that_is_killed_before_init_ends_torchruns_job_with_137(self):
+        run = self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=3", DDP, "--hang", "kill", "--bad-rank", "2"))
+        self.assert_named(run, 2, 137)
+
+    def test_a_rank_of_our_own_spawn_that_exits_before_init_ends_the_job(self):
+        run = self.run_safelaunch(*DEADLINES, "--nproc-per-node", "4", "--", sys.executable, DDP, "--hang", "die", "--bad-rank", "3")
+        self.assert_named(run, 3, 3)
+        self.assert_last_on_the_screen(run, "the bad rank gives up")
+
+    def test_a_rank_of_our_own_spawn_that_is_killed_ends_the_job_with_137(self):
+        run = self.run_safelaunch(*DEADLINES, "--nproc-per-node", "3", "--", sys.executable, DDP, "--hang", "kill", "--bad-rank", "2")
+        self.assert_named(run, 2, 137)
+
+    def deepspeed(self, how):
+        script = self.script(f"import runpy, sys; sys.argv = ['train.py', '--hang', '{how}', '--bad-rank', '1']; runpy.run_path({DDP!r}, run_name='__main__')")
+        return self.run_safelaunch(*DEADLINES, "deepspeed", "--num_gpus", "2", script, env=self.environment(TORCH_EXTENSIONS_DIR=extensions()))
+
+    def test_a_rank_that_exits_before_init_ends_deepspeeds_job(self):
+        run = self.deepspeed("die")
+        self.assert_named(run, 1, 3)
+        self.assert_last_on_the_screen(run, "the bad rank gives up")
+
+    def test_a_rank_that_is_killed_before_init_ends_deepspeeds_job(self):
+        self.assert_named(self.deepspeed("kill"), 1, 137)
+
+    def test_a_rank_that_exits_before_init_ends_the_job_of_mp_spawn(self):
+        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "exit", free_port())
+        self.assert_named(run, 2, 3)
+        self.assert_last_on_the_screen(run, "rank two gives up")
+
+    def test_a_rank_that_is_killed_before_init_ends_the_job_of_mp_spawn(self):
+        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "kill", free_port())
+        self.assert_named(run, 2, 137)
+
+    def test_a_rank_that_leaves_with_status_0_while_others_wait_for_it_is_named(self):
+        run = self.run_safelaunch("--init-timeout", "60s", *torchrun("--nproc_per_node=2", self.script(LEAVING)))
+        self.assertNotEqual(run.status, 0, str(run))
+        self.assertEqual(len(run.attempts), 1, str(run))
+        self.assertLess(run.attempts[0]["seconds"], 40, str(run))
+        self.assertIn("ank 1", run.attempts[0]["cause"]["explanation"], str(run))
+
+    def test_torchruns_own_restarts_go_on_as_without_us(self):
+        run = self.run_safelaunch(*torchrun("--nproc_per_node=2", "--max-restarts", "1", self.script(RESTARTED)))
+        self.assert_status(run, 0)
+        self.assertEqual(run.out.count("life 1 sum 2"), 2, str(run))
+        self.assertEqual(len(run.attempts), 1, str(run))
+        self.assertNotIn("safelaunch:", run.err)
+
+
+class UsersOwn(SafelaunchTest):
+    """Scene d and j: an exception of the user's own is the last thing on the screen."""
+
+    def assert_users_own(self, run):
+        self.assert_status(run, 1)
+        self.assertEqual(len(run.attempts), 1, str(run))
+        self.assertEqual(run.attempts[0]["cause"]["id"], "user-exception", str(run))
+        self.assertEqual(run.err.rstrip("\n").splitlines()[-1], "ZeroDivisionError: division by zero", str(run))
+        self.assertIn("rank 1 failed first", run.err)
+        self.assertLess(run.attempts[0]["seconds"], 40, str(run))
+
+    def test_an_exception_under_torchrun(self):
+        self.assert_users_own(self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=2", self.script(DIVIDING))))
+
+    def test_an_exception_under_our_own_spawn(self):
+        self.assert_users_own(self.run_safelaunch(*DEADLINES, "--nproc-per-node", "2", "--", sys.executable, self.script(DIVIDING)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,347 @@
+"""Scene i: signals, terminals that come and go, full disks, hostile output, and bare environments."""
+
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import SAFELAUNCH, SOAK, SafelaunchTest, main, torchrun, wait_until
+from terminal import Terminal
+
+# A rank that saves when it is told to end. It notes each call of its handler, and takes so long that
+# a second one would be seen.
+SAVING = """
+import os, signal, sys, time
+rank = os.environ.get("RANK", "0")
+asked = False
+def note(number, frame):
+    global asked
+    asked = True
+    with open(f"handled-{rank}", "a") as file:
+        file.write(signal.Signals(number).name + "\\n")
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(number, note)
+open(f"ready-{rank}", "w").close()
+print("ready", rank, flush=True)
+while not asked:
+    time.sleep(0.01)
+time.sleep(1)
+open(f"saved-{rank}", "w").close()
+"""
+
+# A rank that does not want to end.
+STUBBORN = """
+import os, signal, sys, time
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+open(f"ready-{os.environ.get('RANK', '0')}", "w").close()
+time.sleep(600)
+"""
+
+# A launcher that goes on after USR1, and says so.
+HEEDING = """
+import os, signal, sys
+signal.signal(signal.SIGUSR1, lambda *_: print("checkpoint", flush=True))
+signal.signal(signal.SIGUSR2, lambda *_: (print("told to end", flush=True), sys.exit(0)))
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+# A line without an end, with NULs and broken UTF-8; then it waits to be let go.
+HOSTILE = """
+import sys
+piece = bytes(range(10)) + bytes(range(11, 256)) + b"\\xc3\\x28\\xf0\\x9f\\x00" * 13
+piece = piece * 256
+for _ in range(int(sys.argv[1]) // len(piece)):
+    sys.stdout.buffer.write(piece)
+sys.stdout.flush()
+sys.stdin.readline()
+"""
+
+
+def status_field(pid, name):
+    return int(re.search(rf"{name}:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
+
+
+def family(pid):
+    """Safelaunch's own two processes."""
+    return [pid, int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])]
+
+
+class Stopping(SafelaunchTest):
+    """Scene i: somebody asks the job to end."""
+
+    def ranks(self, number, text):
+        return ["--nproc-per-node", str(number), "--", sys.executable, self.script(text)]
+
+    def wait_for_ranks(self, number):
+        wait_until(lambda: len(list(self.folder.glob("ready-*"))) == number, what="the ranks")
+
+    def assert_handled_once(self, ranks, name):
+        for rank in range(ranks):
+            self.assertEqual((self.folder / f"handled-{rank}").read_text(), f"{name}\n")
+            self.assertTrue((self.folder / f"saved-{rank}").exists(), "it was not given the time to save")
+
+    def in_terminal(self, *words):
+        return Terminal([SAFELAUNCH, *map(str, words)], env=self.environment(), cwd=self.folder)
+
+    def test_ctrl_c_calls_each_ranks_handler_once_and_gives_it_time(self):
+        terminal = self.in_terminal(*self.ranks(2, SAVING))
+        self.wait_for_ranks(2)
+        terminal.press_ctrl_c()
+        self.assertEqual(terminal.close(), 0)
+        self.assert_handled_once(2, "SIGINT")
+
+    def test_ctrl_c_under_torchrun_calls_each_ranks_handler_once(self):
+        terminal = self.in_terminal(*torchrun("--nproc_per_node=2", self.script(SAVING)))
+        self.wait_for_ranks(2)
+        terminal.press_ctrl_c()
+        self.assertNotEqual(terminal.close(), 0)
+        self.assert_handled_once(2, "SIGINT")
+
+    def test_ctrl_c_reaches_what_a_shell_script_runs(self):
+        job = self.script(SAVING)
+        launch = self.script(f"#!/bin/bash\n{sys.executable} {job}\necho after\n", "launch.sh")
+        terminal = self.in_terminal(launch)
+        self.wait_for_ranks(1)
+        terminal.press_ctrl_c()
+        terminal.close(60)
+        self.assert_handled_once(1, "SIGINT")
+
+    def test_ctrl_c_twice_ends_all_at_once(self):
+        terminal = self.in_terminal("--grace", "100s", *self.ranks(2, STUBBORN))
+        self.wait_for_ranks(2)
+        began = time.monotonic()
+        terminal.press_ctrl_c()
+        terminal.press_ctrl_c()
+        status = terminal.close()
+        self.assertLess(time.monotonic() - began, 50)
+        self.assertEqual(status, 128 + signal.SIGKILL)
+
+    def test_term_calls_each_ranks_handler_once_under_torchrun(self):
+        process = self.start(*torchrun("--nproc_per_node=2", self.script(SAVING)))
+        self.wait_for_ranks(2)
+        process.terminate()
+        run = self.finish(process)
+        self.assert_handled_once(2, "SIGTERM")
+        self.assertNotEqual(run.status, 0, str(run))
+        self.assertEqual(len(run.attempts), 1, "a job that was told to end is not started again")
+        self.assertEqual(run.attempts[0]["end"], "interrupted")
+
+    def test_each_signal_that_ends_a_job_reaches_its_ranks_once(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT):
+            with self.subTest(signal=number.name):
+                process = self.start(*self.ranks(2, SAVING))
+                self.wait_for_ranks(2)
+                process.send_signal(number)
+                run = self.finish(process)
+                self.assert_handled_once(2, number.name)
+                self.assert_status(run, 0)
+                for path in [*self.folder.glob("ready-*"), *self.folder.glob("handled-*"), *self.folder.glob("saved-*")]:
+                    path.unlink()
+
+    def test_who_ignores_term_is_killed_when_the_grace_is_over(self):
+        process = self.start("--grace", "2s", *self.ranks(2, STUBBORN))
+        self.wait_for_ranks(2)
+        told = time.monotonic()
+        process.terminate()
+        run = self.finish(process)
+        self.assertGreater(time.monotonic() - told, 1.9, "the grace was cut")
+        self.assertLess(time.monotonic() - told, 60)
+        self.assert_status(run, 128 + signal.SIGKILL)
+
+    def test_usr1_reaches_the_command_and_ends_nothing(self):
+        process = self.start(sys.executable, self.script(HEEDING))
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        for _ in range(3):
+            process.send_signal(signal.SIGUSR1)
+            self.assertEqual(process.stdout.readline(), b"checkpoint\n")
+        process.send_signal(signal.SIGUSR2)
+        run = self.finish(process)
+        self.assertEqual((run.status, run.out, run.err), (0, "told to end\n", ""))
+
+
+class Output(SafelaunchTest):
+    """Scene i: a hostile line, and a disk that is full."""
+
+    def test_a_huge_line_passes_byte_by_byte_in_little_memory(self):
+        size = (1 << 30) if SOAK else (64 << 20)
+        job = [sys.executable, self.script(HOSTILE), str(size)]
+        bare = subprocess.run(job, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout
+        wanted = hashlib.sha256(bare).hexdigest()
+        process = self.start(*job, stdin=subprocess.PIPE)
+        seen, left = hashlib.sha256(), len(bare)
+        while left:
+            piece = process.stdout.read1(min(left, 1 << 20))
+            self.assertTrue(piece, "it ended too early")
+            seen.update(piece)
+            left -= len(piece)
+        peaks = [status_field(pid, "VmHWM") for pid in family(process.pid)]
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        process.stdin = None
+        run = self.finish(process)
+        self.assertEqual((run.status, run.out, run.err), (0, "", ""))
+        self.assertEqual(seen.hexdigest(), wanted)
+        recorded = hashlib.sha256(next(run.directory.glob("attempt-1-*/launcher.out")).read_bytes())
+        self.assertEqual(recorded.hexdigest(), wanted)
+        # Under a sanitizer all is bigger; a line that was kept would be bigger still.
+        self.assertLess(max(peaks), 40 << 10, f"kB, of a line of {size >> 10}")
+
+    def test_a_huge_line_of_a_rank_with_a_prefix_takes_little_memory_too(self):
+        words = ["--prefix", "--nproc-per-node", "2", "--", sys.executable, self.script(HOSTILE), str(16 << 20)]
+        process = self.start(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        amount = 0
+        while amount < 30 << 20:
+            amount += len(process.stdout.read1(1 << 20))
+        peaks = [status_field(pid, "VmHWM") for pid in family(process.pid)]
+        process.stdin.close()
+        process.stdin = None
+        run = self.finish(process)
+        self.assert_status(run, 0)
+        self.assertLess(max(peaks), 40 << 10)
+
+    def full_disk(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(disk)], capture_output=True)
+        if mounted.returncode != 0:
+            raise unittest.SkipTest("needs a root that may mount")
+        self.addCleanup(subprocess.run, ["umount", str(disk)], check=True)
+        return disk
+
+    def assert_goes_on_with_a_full_disk(self, option):
+        disk = self.full_disk()
+        words = [SAFELAUNCH, option, str(disk / "here"), "sh", "-c", "head -c 1000000 /dev/zero; echo trained"]
+        run = subprocess.run(words, env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout, bytes(1000000) + b"trained\n")
+        self.assertIn(b"No space left on device; the job goes on", run.stderr)
+        self.assertEqual(run.stderr.count(b"No space left"), 1, run.stderr)
+
+    def test_a_full_log_disk_stops_the_recording_and_not_the_training(self):
+        self.assert_goes_on_with_a_full_disk("--log-dir")
+
+    def test_a_full_disk_under_the_run_directory_stops_the_recording_and_not_the_training(self):
+        self.assert_goes_on_with_a_full_disk("--run-dir")
+
+    def test_a_run_directory_that_cannot_be_made_is_told_and_the_job_runs(self):
+        for folder in ("/proc/nowhere", str(self.folder / "file" / "below")):
+            (self.folder / "file").touch()
+            with self.subTest(folder=folder):
+                words = [SAFELAUNCH, "--run-dir", folder, "echo", "trained"]
+                run = subprocess.run(words, env=self.environment(), capture_output=True, text=True)
+                self.assertEqual((run.returncode, run.stdout), (0, "trained\n"), run.stderr)
+                self.assertIn(folder, run.stderr)
+
+
+class Surroundings(SafelaunchTest):
+    """Scene i: nohup, the background, no terminal, closed descriptors, no HOME."""
+
+    def shell(self, line, **environment):
+        env = self.environment(SAFELAUNCH=SAFELAUNCH, **environment)
+        del env["SAFELAUNCH"]
+        return subprocess.run(["sh", "-c", line.replace("safelaunch", SAFELAUNCH)], env=env, cwd=self.folder,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+    def assert_runs(self, line, out="trained\n", **environment):
+        run = self.shell(line, **environment)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, out, ""))
+
+    def test_closed_standard_streams_stay_closed_and_the_job_runs(self):
+        self.assert_runs("safelaunch sh -c 'echo trained' <&-")
+        self.assert_runs("safelaunch sh -c 'test ! -e /proc/self/fd/0 || ls -l /proc/self/fd/0' <&-", out="")
+        self.assert_runs("safelaunch sh -c 'touch trained' >&-; cat trained", out="")
+        self.assert_runs("safelaunch sh -c 'echo trained' 2>&-")
+        self.assert_runs("safelaunch sh -c 'touch all-closed' <&- >&- 2>&-; ls all-closed", out="all-closed\n")
+
+    def test_a_reader_that_leaves_ends_the_job_as_it_would_without_us(self):
+        run = self.shell("safelaunch yes | head -n 1")
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "y\n", ""))
+
+    def test_a_job_under_nohup_lives_on_when_the_terminal_goes(self):
+        job = self.script("import os, time\nprint('ready', flush=True)\nopen('ready', 'w').close()\n"
+                          "while not os.path.exists('go'): time.sleep(0.01)\nopen('done', 'w').close()\n")
+        terminal = Terminal(["bash", "-c", f"nohup {SAFELAUNCH} {sys.executable} {job}"], env=self.environment(), cwd=self.folder)
+        wait_until((self.folder / "ready").exists)
+        terminal.process.send_signal(signal.SIGHUP)
+        os.close(terminal.master)
+        terminal.process.wait(30)
+        (self.folder / "go").touch()
+        wait_until((self.folder / "done").exists, what="the end of the training")
+        wait_until(lambda: not self.still_running(), what="the end of safelaunch")
+
+    def still_running(self):
+        from harness import processes_with
+
+        return processes_with(self.mark)
+
+    def test_a_job_ends_when_its_terminal_goes(self):
+        job = self.script("import time\nopen('ready', 'w').close()\ntime.sleep(600)\n")
+        terminal = Terminal([SAFELAUNCH, "--grace", "3s", sys.executable, job], env=self.environment(), cwd=self.folder)
+        wait_until((self.folder / "ready").exists)
+        os.close(terminal.master)
+        terminal.process.wait(60)
+
+    def test_in_the_background_of_a_shell_it_runs_to_the_end(self):
+        shell = Terminal(["bash", "-i"], env=self.environment(PS1="", HISTFILE=""), cwd=self.folder)
+        shell.type(f"{SAFELAUNCH} sh -c 'echo trai''ned; touch done' & wait; echo status $?\n".encode())
+        shell.read_until(b"\r\nstatus 0")
+        self.assertIn(b"trained", shell.output)
+        self.assertTrue((self.folder / "done").exists())
+        shell.type(b"exit\n")
+        shell.close()
+
+    def test_ctrl_z_stops_the_job_and_fg_continues_it(self):
+        shell = Terminal(["bash", "-i"], env=self.environment(PS1="prompt> ", HISTFILE=""), cwd=self.folder)
+        job = self.script("import os, time\nprint('rea' 'dy', flush=True)\n"
+                          "while not os.path.exists('go'): time.sleep(0.01)\nprint('trai' 'ned', flush=True)\n")
+        shell.type(f"{SAFELAUNCH} {sys.executable} {job}\n".encode())
+        shell.read_until(b"ready")
+        shell.type(b"\x1a")
+        shell.read_until(b"Stopped")
+        shell.type(b"fg\n")
+        shell.type(b"")
+        (self.folder / "go").touch()
+        shell.read_until(b"trained")
+        shell.type(b"exit\n")
+        shell.close()
+
+    def test_bare_and_read_only_homes_do_not_matter(self):
+        bare = {"HOME": None, "XDG_STATE_HOME": None, "XDG_CACHE_HOME": None, "TMPDIR": None, "XDG_RUNTIME_DIR": None}
+        unset = "unset HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR TMPDIR; "
+        job = self.script("print('trained')")
+        for name, prepare in (("no HOME", unset), ("a read-only HOME", unset + "export HOME=/sys; "),
+                              ("a HOME that is not there", unset + "export HOME=/nowhere/at/all; "),
+                              ("a TMPDIR that is not there", unset + "export HOME=$PWD TMPDIR=/nowhere; "),
+                              ("an empty HOME", unset + "export HOME=; ")):
+            with self.subTest(name):
+                run = self.shell(f"{prepare} safelaunch --nproc-per-node 2 -- {sys.executable} {job}")
+                self.assertEqual((run.returncode, run.stdout), (0, "trained\ntrained\n"), run.stderr)
+                self.assertLessEqual(len(run.stderr.splitlines()), 2, run.stderr)
+        del bare
+
+    @unittest.skipUnless(shutil.which("tmux"), "needs tmux")
+    def test_in_tmux_it_runs_and_survives_the_detaching(self):
+        socket = str(self.folder / "tmux")
+        job = self.script("import os, time\nopen('ready', 'w').close()\n"
+                          "while not os.path.exists('go'): time.sleep(0.01)\nopen('done', 'w').write(str(os.isatty(1)))\n")
+        tmux = ["tmux", "-S", socket, "-f", "/dev/null"]
+        subprocess.run([*tmux, "new-session", "-d", f"{SAFELAUNCH} {sys.executable} {job}"], env=self.environment(),
+                       cwd=self.folder, check=True)
+        self.addCleanup(subprocess.run, [*tmux, "kill-server"], capture_output=True)
+        wait_until((self.folder / "ready").exists)
+        (self.folder / "go").touch()
+        wait_until(lambda: (self.folder / "done").exists() and (self.folder / "done").read_text() == "True")
+        wait_until(lambda: not self.still_running(), what="the end of tmux")
+
+
+if __name__ == "__main__":
+    main()
