@@ -1,5 +1,6 @@
 """Jobs of light workers, spoilt on purpose, and what they noted of it."""
 
+import datetime
 import json
 import subprocess
 import sys
@@ -28,33 +29,26 @@ class SpoiltJob:
 
     @property
     def others_asked_to_end(self):
-        """When the last of the healthy ranks was asked to end, after the fault; None if none was."""
-        asked = [when for rank, when in self.stamp("term").items() if when >= self.fault]
-        return max(asked) if asked else None
+        """When the first of the healthy ranks was asked to end: the launcher knows."""
+        return min(self.stamp("term").values())
 
     def event(self, name):
-        """When the first event of that name was recorded."""
+        """When the first event of that name was recorded, to the millisecond of the record's wall clock."""
         for line in (self._record / "events.jsonl").read_text().splitlines():
             event = json.loads(line)
             if event["e"] == name:
-                return self._began + event["t"]
+                wall = datetime.datetime.fromisoformat(event["wall"].replace("Z", "+00:00")).timestamp()
+                return wall - (time.time() - time.monotonic())
         raise AssertionError(f"nothing of '{name}' is in the record")
-
-    @property
-    def _began(self):
-        """When the record began: its clock counts from there, and the exits that it holds are ours to compare."""
-        return float((self._record / "began").read_text())
 
 
 def spoilt_by(bench, fault, *options):
     """Runs it under safelaunch, to its end."""
     stamps, record = bench.fresh_folder("stamps"), bench.fresh_folder("run")
-    began = time.monotonic()
     argv = [bench.safelaunch, "--no-preflight", "--run-dir", str(record), "--nproc-per-node", str(WORKERS), *options,
             "--", *WORKER, fault]
     process = subprocess.run(argv, env=bench.environment(STAMPS=str(stamps)), stdin=subprocess.DEVNULL, cwd=bench.folder,
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)
-    (record / "began").write_text(str(began))
     job = SpoiltJob(stamps, record)
     job.status, job.words = process.returncode, process.stderr
     return job

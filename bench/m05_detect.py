@@ -14,7 +14,7 @@ def _death(bench):
         job = spoilt_by(bench, "die", "--only")
         return (job.others_asked_to_end - job.fault) * 1e3
 
-    words = dict(figure="M5", what="a rank dies: until all others are asked to end")
+    words = dict(figure="M5", what="a rank dies: until the others are asked to end")
     if not bench.torch_python:
         values = [ours() for _ in range(bench.pairs)]
         return alone(values, statistics.median(values) <= 5, unit="ms", goal="<= 5 ms", **words)

@@ -42,16 +42,6 @@ class PortWalk {
   std::uint32_t offset_ = 0;
 };
 
-std::string holders_text(std::uint16_t port) {
-  if (const int pid = holder_of_port_name(port); pid > 0)
-    return fmt::format("another safelaunch job (pid {})", pid);
-  std::string text;
-  for (const auto& holder : holders_of(port, KernelSockets()))
-    text += (text.empty() ? "" : ", ") + describe(holder);
-  // Before 6.8 the kernel shows no socket that is bound and does not listen.
-  return text.empty() ? "a socket that the kernel does not show" : text;
-}
-
 Error why_not(PortRange range, int error) {
   if (error == EACCES || error == EPERM)
     return {Errc::os, fmt::format("port {} cannot be bound: {}; choose one above 1023", range.first,
@@ -62,7 +52,7 @@ Error why_not(PortRange range, int error) {
                         range.first, range.last)};
   return {Errc::blocked,
           fmt::format("port {} is held by {}; stop it, or let safelaunch choose with --port auto",
-                      range.first, holders_text(range.first))};
+                      range.first, describe_holders(range.first))};
 }
 
 }  // namespace
@@ -92,6 +82,16 @@ Result<PortLease> lease_port(PortRange range) {
     return lease;
   }
   return why_not(range, error);
+}
+
+std::string describe_holders(std::uint16_t port) {
+  if (const int pid = holder_of_port_name(port); pid > 0)
+    return fmt::format("another safelaunch job (pid {})", pid);
+  std::string text;
+  for (const auto& holder : holders_of(port, KernelSockets()))
+    text += (text.empty() ? "" : ", ") + describe(holder);
+  // Before 6.8 the kernel shows no socket that is bound and does not listen.
+  return text.empty() ? "a socket that the kernel does not show" : text;
 }
 
 bool is_free(std::uint16_t port) {

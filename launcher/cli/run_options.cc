@@ -249,9 +249,9 @@ Result<RunOptions> parse_run_options(std::span<const std::string> words,
 }
 
 std::vector<std::string> run_option_names() {
-  std::vector<std::string> result;
-  for (const std::string_view name : Parser().names()) result.emplace_back(name);
-  return result;
+  const Parser parser;  // owns the names
+  const std::vector<std::string_view> names = parser.names();
+  return {names.begin(), names.end()};
 }
 
 std::string run_help() {

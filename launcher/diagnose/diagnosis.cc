@@ -1,6 +1,7 @@
 #include "safelaunch/diagnose/diagnosis.h"
 
 #include <algorithm>
+#include <span>
 
 #include "choice.h"
 #include "explanation.h"
@@ -18,18 +19,27 @@ std::optional<int> port_named(std::string_view line) {
 }
 
 bool is_port(const Cause& cause) {
-  return cause.id == "port-taken" || cause.id == "jax-port-taken";
+  return cause.id == "port-taken" || cause.id == "jax-port-taken" || cause.id == "store-foreign";
 }
 
-/// Whether safelaunch may choose another port, and the lines name no port but that one: a script
-/// may have set one of its own.
+std::vector<int> ports_in(std::span<const Sighting> sightings) {
+  std::vector<int> ports;
+  for (const Sighting& one : sightings) {
+    const std::optional<int> named = is_port(*one.cause) ? port_named(one.line) : std::nullopt;
+    if (named && std::ranges::find(ports, *named) == ports.end()) ports.push_back(*named);
+  }
+  return ports;
+}
+
+/// Whether safelaunch may choose another port, and neither lines nor facts name any but that one: a
+/// script may have set one of its own.
 bool port_is_ours(const Case& now) {
   const auto& port = now.evidence.port;
   if (!port || port->choice != RendezvousPort::Choice::ours) return false;
-  return std::ranges::none_of(now.sightings, [&](const Sighting& one) {
-    const std::optional<int> named = is_port(*one.cause) ? port_named(one.line) : std::nullopt;
-    return named && *named != port->number;
-  });
+  std::vector<int> named = ports_in(now.sightings);
+  for (const Confirmation& fact : now.evidence.confirmations)
+    if (fact.port) named.push_back(*fact.port);
+  return std::ranges::all_of(named, [&](int one) { return one == port->number; });
 }
 
 Decision decide(const Case& now, const Cause& cause) {
@@ -92,7 +102,7 @@ const char* describe(StopReason reason) {
       return "training had begun, and only you know what may run twice";
     case StopReason::signalled: return "safelaunch was told to end";
     case StopReason::autotuning: return "DeepSpeed's autotuner starts its runs by itself";
-    case StopReason::port_of_user: return "the port was named by you";
+    case StopReason::port_of_user: return "the port is not safelaunch's to choose";
     case StopReason::retries_used_up: return "it did not pass by itself";
   }
   return "";
@@ -119,6 +129,10 @@ Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue) {
   diagnosis.victims = victims_of(now, diagnosis.first_failed);
   diagnosis.explanation = explanation(evidence, diagnosis);
   return diagnosis;
+}
+
+std::vector<int> ports_said_taken(const Evidence& evidence, const Catalogue& catalogue) {
+  return ports_in(open_case(evidence, catalogue).sightings);
 }
 
 int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {

@@ -71,7 +71,10 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string stage =
       evidence.stage ? fmt::format(" in stage {}", name(*evidence.stage)) : "";
   const std::string who = evidence.waiting.empty() ? "The job" : capital(list_of(evidence.waiting));
-  std::string text = fmt::format("{} waited {}{}", who, describe_duration(evidence.waited), stage);
+  const std::string time = evidence.waited == Duration::zero()
+                               ? ""  // where all wait alike there is no first to wait for others
+                               : " " + describe_duration(evidence.waited);
+  std::string text = fmt::format("{} waited{}{}", who, time, stage);
   if (evidence.missing.empty()) return text + "; nobody was missing.";
   text += "; " + absences(evidence.missing) + ".";
   if (diagnosis.cause == "rank-missing")
@@ -93,6 +96,18 @@ std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
   return text + ".";
 }
 
+/// What the host's facts, or the ranks' own claims, prove of the cause.
+std::string facts_of(const Evidence& evidence, const Diagnosis& diagnosis) {
+  std::string text;
+  for (const Confirmation& one : evidence.confirmations)
+    if (one.cause == diagnosis.cause) text += one.fact + ".";
+  return text;
+}
+
+std::string of_contradiction(const std::string& facts, const Diagnosis& diagnosis) {
+  return "It would hang until torch's timeout: " + (facts.empty() ? diagnosis.title + "." : facts);
+}
+
 }  // namespace
 
 std::string list_of(std::vector<Rank> ranks) {
@@ -102,12 +117,14 @@ std::string list_of(std::vector<Rank> ranks) {
 }
 
 std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
+  const std::string facts = facts_of(evidence, diagnosis);
+  const std::string further = facts.empty() ? "" : " " + facts;
   switch (evidence.outcome) {
-    case Outcome::hung: return of_hang(evidence, diagnosis);
+    case Outcome::hung: return of_hang(evidence, diagnosis) + further;
     case Outcome::rank_died:
-    case Outcome::ended: return of_failure(evidence, diagnosis);
+    case Outcome::ended: return of_failure(evidence, diagnosis) + further;
     case Outcome::mismatch:
-    case Outcome::duplicate: return "It would hang until torch's timeout: " + diagnosis.title + ".";
+    case Outcome::duplicate: return of_contradiction(facts, diagnosis);
   }
   return {};
 }

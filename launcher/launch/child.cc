@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/process/v2/posix/default_launcher.hpp>
+#include <boost/process/v2/posix/vfork_launcher.hpp>
 #include <boost/process/v2/process.hpp>
 #include <cstring>
 #include <utility>
@@ -28,7 +28,7 @@ class ExecSetup {
 
   template <class Launcher, class Path>
   boost::system::error_code on_exec_setup(Launcher&, const Path&, const char* const*&) const {
-    errno = plan_.run().packed();  // the launcher sends errno to the parent
+    errno = plan_.run().packed();  // the launcher takes it from there
     return {errno, boost::system::system_category()};
   }
 
@@ -69,9 +69,9 @@ Error not_started(const std::string& program, const ExecFailure& failure) {
                                 std::strerror(failure.error))};
 }
 
-/// The child's pid.
+/// The child's pid. By vfork, since a copy of our memory would only be thrown away by the exec.
 Result<int> launch(const ExecPlan& plan, const std::string& program) {
-  process::posix::default_launcher launcher;
+  process::posix::vfork_launcher launcher;
   // A context of its own: Boost tells it of the fork, and ours would set up in every child all that
   // it watches, once more.
   boost::asio::io_context context;

@@ -91,6 +91,12 @@ Result<std::optional<ProfileText>> ProfileLibrary::find_in(const SearchFolder& f
   return std::optional(ProfileText{std::string(name), path, std::move(**text)});
 }
 
+const EmbeddedFile* ProfileLibrary::built_in(std::string_view name) const {
+  for (const EmbeddedFile& file : built_in_)
+    if (name_of_file(file.path) == name) return &file;
+  return nullptr;
+}
+
 Result<ProfileText> ProfileLibrary::find(std::string_view name) {
   if (is_file_word(name)) return read_file(std::string(name));
   if (!is_profile_name(name)) return unknown(name);
@@ -99,11 +105,17 @@ Result<ProfileText> ProfileLibrary::find(std::string_view name) {
     if (text.has_error()) return text.error();
     if (*text) return std::move(**text);
   }
-  for (const EmbeddedFile& file : built_in_)
-    if (name_of_file(file.path) == name)
-      return ProfileText{std::string(name), fmt::format("{} (built in)", file.path),
-                         std::string(file.text)};
+  if (const EmbeddedFile* file = built_in(name))
+    return ProfileText{std::string(name), fmt::format("{} (built in)", file->path),
+                       std::string(file->text)};
   return unknown(name);
+}
+
+bool ProfileLibrary::all_built_in(std::span<const std::string> chain) const {
+  return std::all_of(chain.begin(), chain.end(),
+                     [&](const std::string& word) { return built_in(word) != nullptr; }) &&
+         std::all_of(folders_.begin(), folders_.end(),
+                     [](const SearchFolder& folder) { return names_in(folder.path).empty(); });
 }
 
 Error ProfileLibrary::unknown(std::string_view name) const {

@@ -39,6 +39,7 @@ constexpr std::array kOptions{
     RunOption{"world-size", Kind::count, Scope::config, {}},
     RunOption{"master-addr", Kind::text, Scope::config, {}},
     RunOption{"master-port", Kind::count, Scope::config, {}},
+    RunOption{"binding", Kind::choice, Scope::config, "none|numa|cores"},
     RunOption{"rendezvous", Kind::text, Scope::config, {}},
     RunOption{"log-dir", Kind::text, Scope::config, {}},
     RunOption{"ranks", Kind::text, Scope::config, {}},

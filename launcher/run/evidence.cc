@@ -18,9 +18,18 @@ Outcome outcome_of(const std::optional<Verdict>& verdict) {
   return Outcome::ended;
 }
 
+// The two WORLD_SIZEs, the two processes of one rank: what proves a contradiction.
+void take_contradiction(const Verdict& verdict, Evidence& evidence) {
+  const bool sizes = verdict.kind == Verdict::Kind::world_size_mismatch;
+  if (!sizes && verdict.kind != Verdict::Kind::duplicate_rank) return;
+  for (const std::string& text : verdict.texts)
+    evidence.confirmations.push_back({sizes ? "world-size-mismatch" : "duplicate-rank", text});
+}
+
 void take_verdict(const Verdict& verdict, const AttemptRecord& record, Evidence& evidence) {
   evidence.stage = verdict.stage;
   evidence.waiting = verdict.waiting;
+  take_contradiction(verdict, evidence);
   for (const Suspect& suspect : verdict.suspects) {
     const auto where = record.ranks.where.find(suspect.rank);
     evidence.missing.push_back({suspect.rank, suspect.activity, suspect.doing,

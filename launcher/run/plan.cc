@@ -94,18 +94,37 @@ Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
   return chain;
 }
 
-Result<void> load_chain(RunPlan& plan) {
-  const Result<std::vector<std::string>> names = choose_chain(plan);
-  if (!names) return names.error();
-  ProfileLibrary library = ProfileLibrary::standard(plan.environment);
-  Result<std::vector<Profile>> chain = library.load_chain(*names, plan.chain_origin);
-  if (!chain) return chain.error();
-  plan.chain = std::move(*chain);
+// How much of the chain is read before the launch. A mistake in a user's file must be told before
+// an hour of waiting leads to it; built-in profiles hold none, and most runs need the first alone.
+std::size_t read_at_once(const RunPlan& plan, const ProfileLibrary& library) {
+  const bool later_will_do = !plan.options.dry_run && library.all_built_in(plan.chain_names);
+  return later_will_do ? 1 : plan.chain_names.size();
+}
+
+// Reads the chain's first `count` profiles, as far as they are not read yet.
+Result<void> read_chain(RunPlan& plan, ProfileLibrary& library, std::size_t count) {
+  if (count <= plan.chain.size()) return {};
+  const auto unread = std::span(plan.chain_names).first(count).subspan(plan.chain.size());
+  Result<std::vector<Profile>> profiles = library.load_chain(unread, plan.chain_origin);
+  if (!profiles) return profiles.error();
   for (std::string& warning : library.take_warnings()) plan.warnings.push_back(std::move(warning));
-  for (const Profile& profile : plan.chain)
+  for (Profile& profile : *profiles) {
     for (std::string& warning : warnings_for(profile.env))
       plan.warnings.push_back(std::move(warning));
-  const int length = static_cast<int>(plan.chain.size());
+    plan.chain.push_back(std::move(profile));
+  }
+  return {};
+}
+
+Result<void> load_chain(RunPlan& plan) {
+  Result<std::vector<std::string>> names = choose_chain(plan);
+  if (!names) return names.error();
+  plan.chain_names = std::move(*names);
+  plan.chain.reserve(plan.chain_names.size());
+  ProfileLibrary library = ProfileLibrary::standard(plan.environment);
+  const Result<void> read = read_chain(plan, library, read_at_once(plan, library));
+  if (!read) return read;
+  const int length = static_cast<int>(plan.chain_names.size());
   plan.max_attempts = plan.options.only ? 1 : plan.options.max_attempts.value_or(length);
   return {};
 }
@@ -122,6 +141,11 @@ void warn_of_variables(RunPlan& plan) {
 int RunPlan::nodes() const {
   if (spawn) return spawn->nodes;
   return command.nodes ? command.nodes->max : 1;
+}
+
+Result<void> read_rest_of_chain(RunPlan& plan) {
+  ProfileLibrary library = ProfileLibrary::standard(plan.environment);
+  return read_chain(plan, library, plan.chain_names.size());
 }
 
 HostKey host_key(const RunPlan& plan) {

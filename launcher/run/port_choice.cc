@@ -32,8 +32,8 @@ Result<PortChoice> lease_or_rotate(std::uint16_t port) {
   }
   Result<PortChoice> other = lease_automatic();
   if (!other) return other;
-  other->notice = fmt::format("{}; the job uses port {} (--port keep insists)",
-                              leased.error().message, other->lease->port());
+  other->notice = fmt::format("port {} is held by {}; the job uses port {} (--port keep insists)",
+                              port, describe_holders(port), other->lease->port());
   return other;
 }
 

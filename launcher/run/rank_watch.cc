@@ -47,6 +47,7 @@ struct RankWatch::State {
   void perform(const StatusChanged& status);
   void perform(const JobTraining& training);
   void hear(ProcessId process, const HookMessage& message);
+  void note_store(const Event& event);
   void hear_body(ProcessId process, const HookMessage& message);
   void watch_exit(Rank rank, ProcessId process);
   void on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status);
@@ -128,6 +129,7 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
   if (frozen) return;
   if (message.rank) hooked[process] = *message.rank;
   for (const Event& event : message.events) {
+    note_store(event);
     if (const auto* reached = std::get_if<StageReached>(&event))
       services.log.record("stage", {{"rank", std::int64_t{reached->rank.value}},
                                     {"stage", std::string(name(reached->stage))},
@@ -141,6 +143,14 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
     feed(event);
   }
   hear_body(process, message);
+}
+
+void RankWatch::State::note_store(const Event& event) {
+  const auto* entered = std::get_if<StageEntered>(&event);
+  if (entered != nullptr && entered->stage == Stage::rendezvous)
+    seen.knocking[entered->rank] = entered->detail;
+  const auto* reached = std::get_if<StageReached>(&event);
+  if (reached != nullptr && reached->stage == Stage::rendezvous) seen.knocking.erase(reached->rank);
 }
 
 void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) {

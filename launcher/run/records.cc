@@ -29,9 +29,7 @@ void write_job_file(const RunDirectory& directory, const RunPlan& plan, const st
   json["started"] = wall_time_now();
   json["command"] = redact(plan.options.command);
   json["directory"] = std::filesystem::current_path().native();
-  std::vector<std::string> names;
-  for (const Profile& profile : plan.chain) names.push_back(profile.name);
-  json["chain"] = names;
+  json["chain"] = plan.chain_names;
   (void)write_atomically(directory.path() / "job.json",
                          json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -1,5 +1,6 @@
 #include "safelaunch/run/run_job.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/host/cgroup_memory.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/profile/library.h"
@@ -17,6 +19,7 @@
 #include "safelaunch/run/evidence.h"
 #include "safelaunch/run/next_step.h"
 #include "safelaunch/run/port_choice.h"
+#include "safelaunch/run/port_facts.h"
 #include "safelaunch/run/preflight.h"
 #include "safelaunch/run/records.h"
 
@@ -69,6 +72,7 @@ class Run {
   [[nodiscard]] bool speaks_for_itself(const AttemptRecord& record,
                                        const Diagnosis& diagnosis) const;
   void tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis);
+  void tell_of_lost_output();
   void remember_what_worked();
   [[nodiscard]] std::span<const Profile> known_profiles();
   int refuse(const Error& error);
@@ -92,6 +96,7 @@ class Run {
   const Profile* profile_ = nullptr;
   std::optional<PortLease> port_;
   FormerPort former_port_ = FormerPort::none;
+  std::optional<std::int64_t> oom_kills_before_;  // the attempt
   int retries_of_profile_ = 0;
   std::vector<std::string> tried_;
   std::vector<Profile> known_;
@@ -148,6 +153,7 @@ Result<void> Run::try_to_start(const Profile& profile) {
   if (!port->notice.empty()) say(port->notice);
   port_ = std::move(port->lease);
 
+  oom_kills_before_ = oom_kills_of_our_cgroup();
   const int number = static_cast<int>(summary_.attempts.size()) + 1;
   AttemptInputs inputs{plan_, profile, number,  run_id_, directory_.attempt(number, profile.name),
                        {},    {},      streams_};
@@ -204,7 +210,13 @@ Evidence Run::evidence_of(const AttemptRecord& record) const {
     context.port =
         RendezvousPort{port_->port(), plan_.options.port == "keep" ? RendezvousPort::Choice::users
                                                                    : RendezvousPort::Choice::ours};
-  return make_evidence(record, context);
+  if (const auto kills = oom_kills_of_our_cgroup(); kills && oom_kills_before_)
+    context.oom_kills = static_cast<int>(*kills - *oom_kills_before_);
+  Evidence evidence = make_evidence(record, context);
+  std::ranges::move(
+      port_facts(evidence, record.ranks.knocking, Catalogue::builtin(), KernelSockets()),
+      std::back_inserter(evidence.confirmations));
+  return evidence;
 }
 
 void Run::on_failure(const AttemptRecord& record) {
@@ -286,8 +298,11 @@ void Run::remember_what_worked() {
 }
 
 std::span<const Profile> Run::known_profiles() {
-  // Read only when something has to be healed: a healthy run needs its own chain alone.
-  if (known_.empty()) known_ = ProfileLibrary::standard(plan_.environment).load_all();
+  // Read only when something has to be healed: a healthy run needs its first profile alone.
+  if (!known_.empty()) return known_;
+  if (const Result<void> read = read_rest_of_chain(plan_); !read)
+    say("warning: " + read.error().message);
+  known_ = ProfileLibrary::standard(plan_.environment).load_all();
   return known_;
 }
 
@@ -297,7 +312,16 @@ void Run::give_up(const Error& error) {
   close(error.message);
 }
 
+// Training outlives whoever read its output, but not without a word.
+void Run::tell_of_lost_output() {
+  if (terminal_.lost() == 0) return;
+  const std::string kept =
+      summary_.directory.empty() ? "" : "; the logs have them: " + summary_.directory;
+  say(fmt::format("warning: nobody took {} bytes of the output{}", terminal_.lost(), kept));
+}
+
 void Run::close(std::string stopped_because) {
+  tell_of_lost_output();
   summary_.exit_code = exit_code_;
   summary_.stopped_because = std::move(stopped_because);
   log_.record("end", {{"exit_status", std::int64_t{exit_code_}}});

@@ -20,9 +20,12 @@ void StallWatch::saw_output() {
 
 void StallWatch::answered(Rank rank, const CountersAnswer& answer) {
   if (!stall_) return;
-  std::int64_t completed = 0;
-  for (const auto& [group, counters] : answer.groups) completed += counters.completed;
-  stall_->on_counters(rank, completed, Clock::now());
+  Collectives sum;
+  for (const auto& [group, counters] : answer.groups) {
+    sum.begun += counters.enqueued;
+    sum.finished += counters.completed;
+  }
+  stall_->on_counters(rank, sum, Clock::now());
   rearm();
 }
 

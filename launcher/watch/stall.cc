@@ -11,6 +11,18 @@ namespace {
 // A hook answers within a second, or not at all.
 constexpr std::chrono::seconds kAnswersIn{1};
 
+Collectives furthest(const std::map<Rank, Collectives>& counters) {
+  Collectives most;
+  for (const auto& [rank, reached] : counters) most = std::max(most, reached);
+  return most;
+}
+
+std::string how_far(Collectives behind, Collectives most) {
+  if (behind.begun < most.begun)
+    return fmt::format("{} of {} collectives begun", behind.begun, most.begun);
+  return fmt::format("{} of {} collectives finished", behind.finished, most.finished);
+}
+
 }  // namespace
 
 void Stall::moved(TimePoint now) {
@@ -18,10 +30,10 @@ void Stall::moved(TimePoint now) {
   step_ = Step::silent;
 }
 
-void Stall::on_counters(Rank rank, std::int64_t completed, TimePoint now) {
-  const auto [known, fresh] = completed_.try_emplace(rank, completed);
-  if (fresh || known->second == completed) return;
-  known->second = completed;
+void Stall::on_counters(Rank rank, Collectives counters, TimePoint now) {
+  const auto [known, fresh] = counters_.try_emplace(rank, counters);
+  if (fresh || known->second == counters) return;
+  known->second = counters;
   moved(now);
 }
 
@@ -49,13 +61,12 @@ std::optional<StallAction> Stall::tick(TimePoint now) {
 }
 
 StallReport Stall::report(TimePoint now) const {
-  StallReport report{std::chrono::duration_cast<Duration>(now - moved_at_), {}, completed_};
-  std::int64_t most = 0;
-  for (const auto& [rank, completed] : completed_) most = std::max(most, completed);
-  for (const auto& [rank, completed] : completed_)
-    if (completed < most) report.lagging.push_back(rank);
+  StallReport report{std::chrono::duration_cast<Duration>(now - moved_at_), {}, counters_};
+  const Collectives most = furthest(counters_);
+  for (const auto& [rank, reached] : counters_)
+    if (reached < most) report.lagging.push_back(rank);
   std::stable_sort(report.lagging.begin(), report.lagging.end(),
-                   [&](Rank a, Rank b) { return completed_.at(a) < completed_.at(b); });
+                   [&](Rank a, Rank b) { return counters_.at(a) < counters_.at(b); });
   return report;
 }
 
@@ -64,13 +75,12 @@ std::string describe(const StallReport& report) {
   std::string text =
       fmt::format("no output and no collective finished for {}", format_duration(silent));
   if (report.lagging.empty()) return text;
-  std::int64_t most = 0;
-  for (const auto& [rank, completed] : report.completed) most = std::max(most, completed);
+  const Collectives behind = report.counters.at(report.lagging.front());
   std::vector<Rank> ranks = report.lagging;
   std::sort(ranks.begin(), ranks.end());
-  return text + fmt::format("; {} {} behind ({} of {} collectives)", rank_list(ranks),
+  return text + fmt::format("; {} {} behind ({})", rank_list(ranks),
                             ranks.size() == 1 ? "is" : "are",
-                            report.completed.at(report.lagging.front()), most);
+                            how_far(behind, furthest(report.counters)));
 }
 
 }  // namespace safelaunch

@@ -3,11 +3,16 @@
 SAFELAUNCH_BIN names the executable; the Python that runs the tests is the one whose torch is used.
 """
 
+import ctypes
+import fcntl
 import glob
+import itertools
 import json
 import os
 import pathlib
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -50,6 +55,21 @@ def wait_until(condition, seconds=60, what="the condition"):
         time.sleep(0.02)
 
 
+def own_network():
+    """Gives this process, and all it starts, a network namespace with nothing but lo: port 29500 is ours alone.
+
+    False where that is not allowed.
+    """
+    new_network, get_flags, set_flags, up = 0x40000000, 0x8913, 0x8914, 1
+    if ctypes.CDLL(None).unshare(new_network) != 0:
+        return False
+    with socket.socket() as any_socket:
+        request = fcntl.ioctl(any_socket, get_flags, struct.pack("16sh14x", b"lo", 0))
+        flags = struct.unpack("16sh14x", request)[1]
+        fcntl.ioctl(any_socket, set_flags, struct.pack("16sh14x", b"lo", flags | up))
+    return True
+
+
 class Run:
     """One finished run: status, output, and the record in its run directory."""
 
@@ -81,7 +101,7 @@ class SafelaunchTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="safelaunch-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.mark = f"SAFELAUNCH_TEST_MARK={uuid.uuid4().hex}"
-        self.runs = 0
+        self.runs = itertools.count(1)  # its next() may be called from several threads
 
     def tearDown(self):
         left = processes_with(self.mark)
@@ -97,8 +117,7 @@ class SafelaunchTest(unittest.TestCase):
 
     def start(self, *words, env=None, **options):
         """Starts safelaunch in the background; the caller waits with `finish`."""
-        self.runs += 1
-        directory = self.folder / f"run-{self.runs}"
+        directory = self.folder / f"run-{next(self.runs)}"
         began = time.monotonic()
         process = subprocess.Popen(
             [SAFELAUNCH, "--run-dir", str(directory), *map(str, words)], env=env or self.environment(),

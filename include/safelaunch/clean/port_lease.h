@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "safelaunch/base/result.h"
@@ -58,6 +59,10 @@ class PortLease {
 /// Errc::blocked, and for a range of one the message names who holds it. TIME_WAIT does not count
 /// as held.
 [[nodiscard]] Result<PortLease> lease_port(PortRange range);
+
+/// Who keeps a port from us, for a message: "pid 71 (python server.py) of user bob, listening for
+/// 3h", "another safelaunch job (pid 72)".
+[[nodiscard]] std::string describe_holders(std::uint16_t port);
 
 /// Whether a server that sets SO_REUSEADDR could bind the port now, by binding it.
 [[nodiscard]] bool is_free(std::uint16_t port);

@@ -30,7 +30,7 @@ enum class StopReason {
   training_begun,   ///< a collective was completed: only the user knows what may run twice
   signalled,        ///< somebody asked safelaunch to end
   autotuning,       ///< deepspeed's autotuner launches many times by itself
-  port_of_user,     ///< the user pinned the port that is taken
+  port_of_user,     ///< the user, or the script, chose the port that is taken
   retries_used_up,  ///< what should have passed by itself did not
 };
 
@@ -80,6 +80,10 @@ struct Diagnosis {
 /// Names the cause of a failed attempt: the first failing rank's rather than its victims', the more
 /// specific rather than the general. Pure.
 [[nodiscard]] Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue);
+
+/// The ports that the attempt's texts name as taken, each once: who holds them, the host can tell.
+[[nodiscard]] std::vector<int> ports_said_taken(const Evidence& evidence,
+                                                const Catalogue& catalogue);
 
 /// With which status the command ended, or would have: that of the first rank that failed, also
 /// where the launcher hides it; 124 for a hang; never 0.

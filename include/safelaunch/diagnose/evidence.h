@@ -55,8 +55,9 @@ struct Output {
 
 /// The host's own facts prove a cause: "/dev/shm has 64 MiB".
 struct Confirmation {
-  std::string cause;  ///< an id of the catalogue
-  std::string fact;
+  std::string cause;          ///< an id of the catalogue
+  std::string fact;           ///< a sentence without its full stop
+  std::optional<int> port{};  ///< that it is about
 };
 
 /// The port of the rendezvous.

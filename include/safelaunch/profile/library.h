@@ -38,6 +38,9 @@ class ProfileLibrary {
   /// A profile by name, or by file where the word has a '/' or ends in ".yaml" or ".yml".
   [[nodiscard]] Result<Profile> load(std::string_view name_or_file);
 
+  /// Whether these and all that they may extend are built in: then they hold no mistake.
+  [[nodiscard]] bool all_built_in(std::span<const std::string> chain) const;
+
   /// The profiles of a chain, in its order. `origin` says in errors who wrote the chain.
   [[nodiscard]] Result<std::vector<Profile>> load_chain(std::span<const std::string> chain,
                                                         std::string_view origin);
@@ -56,6 +59,7 @@ class ProfileLibrary {
   [[nodiscard]] Result<ProfileText> find(std::string_view name);
   [[nodiscard]] Result<std::optional<ProfileText>> find_in(const SearchFolder& folder,
                                                            std::string_view name);
+  [[nodiscard]] const EmbeddedFile* built_in(std::string_view name) const;
   [[nodiscard]] Error unknown(std::string_view name) const;
   void warn(std::string warning);
 

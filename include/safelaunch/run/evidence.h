@@ -15,7 +15,7 @@ struct AttemptContext {
   std::optional<RendezvousPort> port;
   std::vector<int> former_pids;
   int retries_of_profile = 0;
-  std::optional<int> oom_kills;
+  std::optional<int> oom_kills;  ///< during the attempt
 };
 
 /// Whether an attempt ended well: the command with status 0 and no verdict against it.

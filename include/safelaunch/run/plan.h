@@ -23,9 +23,11 @@ struct RunPlan {
   Configuration configuration;
   Overrides overrides;  ///< --set and --unset
   Command command;
-  std::optional<SpawnPlan> spawn;  ///< set: safelaunch spawns the workers itself
-  std::vector<Profile> chain;      ///< what is tried, in order
-  std::string chain_origin;        ///< who chose it: "--profile", "cluster rule hgx", "default"
+  std::optional<SpawnPlan> spawn;        ///< set: safelaunch spawns the workers itself
+  std::vector<std::string> chain_names;  ///< what is tried, in order
+  /// The same, as far as it was read: its first at least. Never moves when more of it is read.
+  std::vector<Profile> chain;
+  std::string chain_origin;  ///< who chose it: "--profile", "cluster rule hgx", "default"
   int max_attempts = 1;
   std::vector<std::string> warnings;
 
@@ -39,6 +41,9 @@ struct RunPlan {
 /// files and the host's identity; changes nothing.
 [[nodiscard]] Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
                                         const Environment& environment);
+
+/// Reads what make_plan() left unread of the chain.
+[[nodiscard]] Result<void> read_rest_of_chain(RunPlan& plan);
 
 /// By what it is remembered here which profile worked.
 [[nodiscard]] HostKey host_key(const RunPlan& plan);

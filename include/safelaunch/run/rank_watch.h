@@ -23,10 +23,11 @@ struct RaisedHere {
 
 /// What an attempt's record takes from the watch.
 struct RanksSeen {
-  int world_size = 0;                 ///< of the job; 0: no rank was seen
-  std::vector<RankExited> exits;      ///< of ranks, in order, until the attempt was stopped
-  std::vector<RaisedHere> raised;     ///< in order
-  std::map<Rank, std::string> where;  ///< Python function of ranks that answered
+  int world_size = 0;                    ///< of the job; 0: no rank was seen
+  std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
+  std::vector<RaisedHere> raised;        ///< in order
+  std::map<Rank, std::string> where;     ///< Python function of ranks that answered
+  std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
 };
 
 struct RankWatchConfig {

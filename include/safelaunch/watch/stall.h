@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,16 +13,24 @@
 
 namespace safelaunch {
 
+/// How many collectives a rank has called, and how many of them are finished. Compared in this
+/// order: who waits for a rank that has not come has called one more and finished as many.
+struct Collectives {
+  std::int64_t begun = 0;
+  std::int64_t finished = 0;
+  auto operator<=>(const Collectives&) const = default;
+};
+
 /// The training has stood still for `silent_for`: nothing was written, no collective was finished.
 struct StallReport {
   Duration silent_for{};
-  /// Ranks that have finished fewer collectives than others, the furthest behind first; empty where
-  /// the counters are equal, or where no hook answers.
+  /// Ranks that have come less far than others, the furthest behind first; empty where the counters
+  /// are equal, or where no hook answers.
   std::vector<Rank> lagging;
-  std::map<Rank, std::int64_t> completed;  ///< finished collectives of each rank that answered
+  std::map<Rank, Collectives> counters;  ///< of each rank that answered
 };
 
-/// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives)".
+/// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives begun)".
 [[nodiscard]] std::string describe(const StallReport& report);
 
 /// Asks for on_counters() of every rank.
@@ -40,7 +49,7 @@ class Stall {
   Stall(Duration timeout, TimePoint now) : timeout_(timeout), moved_at_(now) {}
 
   void on_output(TimePoint now) { moved(now); }
-  void on_counters(Rank rank, std::int64_t completed, TimePoint now);
+  void on_counters(Rank rank, Collectives counters, TimePoint now);
   [[nodiscard]] std::optional<StallAction> tick(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
 
@@ -52,7 +61,7 @@ class Stall {
   Duration timeout_;
   TimePoint moved_at_;
   Step step_ = Step::silent;
-  std::map<Rank, std::int64_t> completed_;
+  std::map<Rank, Collectives> counters_;
 };
 
 }  // namespace safelaunch

@@ -471,3 +471,38 @@ TEST_CASE("many ranks are told in runs", "[diagnosis]") {
   evidence.waiting = {Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}, Rank{6}, Rank{8}};
   CHECK(diagnosed(evidence).explanation.starts_with("Ranks 0-3, 5, 6 and 8 waited 180s"));
 }
+
+TEST_CASE("who holds the port that the script chose is told", "[diagnosis]") {
+  Evidence evidence = port_taken(RendezvousPort::Choice::ours);
+  evidence.port->number = 29500;
+  CHECK(ports_said_taken(evidence, Catalogue::builtin()) == std::vector<int>{29741});
+
+  evidence.confirmations = {{"port-taken", "Port 29741 is held by pid 71 (nc) of user bob", 29741}};
+
+  const Diagnosis diagnosis = diagnosed(evidence);
+  CHECK(diagnosis.certainty == Certainty::confirmed);
+  CHECK(diagnosis.explanation.ends_with(" Port 29741 is held by pid 71 (nc) of user bob."));
+  CHECK(stops(diagnosis, StopReason::port_of_user));
+}
+
+TEST_CASE("ranks that wait for a program which is not their store blame that program",
+          "[diagnosis]") {
+  Evidence evidence = hang(Stage::group, {});
+  evidence.port = RendezvousPort{29500, RendezvousPort::Choice::ours};
+  CHECK(diagnosed(evidence).cause == "init-stuck");
+
+  evidence.confirmations = {{"store-foreign", "Port 29500 is held by pid 71 (nc)", 29500}};
+  CHECK(diagnosed(evidence).cause == "store-foreign");
+  CHECK(diagnosed(evidence).decision == Decision(RetrySame{1s, With::another_port}));
+
+  evidence.confirmations.front().port = 29741;
+  CHECK(stops(diagnosed(evidence), StopReason::port_of_user));
+}
+
+TEST_CASE("a contradiction between ranks is told with what they say", "[diagnosis]") {
+  Evidence evidence;
+  evidence.outcome = Outcome::mismatch;
+  evidence.confirmations = {{"world-size-mismatch", "rank 0 says 2, rank 1 says 3"}};
+  CHECK(diagnosed(evidence).explanation ==
+        "It would hang until torch's timeout: rank 0 says 2, rank 1 says 3.");
+}

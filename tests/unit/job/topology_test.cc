@@ -69,7 +69,7 @@ TEST_CASE("CUDA_VISIBLE_DEVICES limits what is counted, as CUDA reads it", "[top
   CHECK(workers("NoDevFiles") == 64);
 }
 
-TEST_CASE("--devices picks among the visible GPUs", "[topology]") {
+TEST_CASE("the option --devices picks among the visible GPUs", "[topology]") {
   const auto devices = [](Devices wanted, const Environment& environment) {
     return plan_spawn(with_devices(std::move(wanted)), environment, kHost).value().devices;
   };
@@ -81,7 +81,7 @@ TEST_CASE("--devices picks among the visible GPUs", "[topology]") {
   CHECK(devices({"GPU-89"}, uuids) == Devices{"GPU-8932f937"});
 }
 
-TEST_CASE("--devices that are not ours are refused by name", "[topology]") {
+TEST_CASE("devices that are not ours are refused by name", "[topology]") {
   const Environment two = {{"CUDA_VISIBLE_DEVICES", "4,5"}};
   CHECK(error_of(with_devices({"0"}), two).find("'0' is not among") != std::string::npos);
   CHECK(error_of(with_devices({"0"}), two).find("4,5") != std::string::npos);

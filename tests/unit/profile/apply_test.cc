@@ -113,7 +113,7 @@ TEST_CASE("differences are written without secrets", "[apply]") {
         "= WANDB_API_KEY=[redacted]  # your value stays; profile p sets [redacted]\n");
 }
 
-TEST_CASE("--set and --unset are read", "[apply]") {
+TEST_CASE("the options --set and --unset are read", "[apply]") {
   const Overrides overrides = parse_overrides(Words{"A=1", "B=", "C=x=y"}, Words{"D"}).value();
   CHECK(overrides.env.at("A").value == "1");
   CHECK(overrides.env.at("B").value.empty());

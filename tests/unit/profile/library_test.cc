@@ -145,3 +145,15 @@ TEST_CASE("a good file in a working directory that others can write to is passed
   CHECK(library.load("basic")->description == "built in");
   CHECK(library.take_warnings().size() == 1);
 }
+
+TEST_CASE("profiles hold no mistake only where no file of a user can take part", "[library]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> shipped{"basic", "no-shm"};
+  const std::vector<std::string> own{"basic", "mine"};
+  const SearchFolder searched{folder / "profiles"};
+
+  CHECK(ProfileLibrary({searched}, kBuiltIn).all_built_in(shipped));
+  CHECK_FALSE(ProfileLibrary({searched}, kBuiltIn).all_built_in(own));
+  folder.write("profiles/other.yaml", "extends: basic");
+  CHECK_FALSE(ProfileLibrary({searched}, kBuiltIn).all_built_in(shipped));
+}

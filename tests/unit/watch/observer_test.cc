@@ -63,6 +63,24 @@ TEST_CASE("the threads and sockets of gloo tell the stages", "[observer]") {
   CHECK(reached.front().stage == Stage::group);
 }
 
+TEST_CASE("the rank that hosts the store waits there, although it is connected to itself",
+          "[observer]") {
+  Observer observer;
+  SeenProcess host = process(20, 10, 0);
+  host.has_torch = host.hosts_store = host.meets_store = true;
+  const auto events = observer.on({host}, {});
+  CHECK(of_kind<StageReached>(events).back().stage == Stage::imported);
+  const auto entered = of_kind<StageEntered>(events);
+  REQUIRE(entered.size() == 2);
+  CHECK(entered.front().stage == Stage::rendezvous);
+  CHECK(entered.back().stage == Stage::group);
+
+  host.makes_group = true;
+  const auto reached = of_kind<StageReached>(observer.on({host}, {}));
+  REQUIRE(reached.size() == 1);
+  CHECK(reached.front().stage == Stage::rendezvous);
+}
+
 TEST_CASE("nothing is told twice, and a restarted rank is told anew", "[observer]") {
   Observer observer;
   CHECK_FALSE(observer.on({process(20, 10, 0)}, {}).empty());

@@ -629,13 +629,13 @@ TEST_CASE("a world of one gets no verdict", "[stages]") {
   CHECK_FALSE(story.verdict());
 }
 
-TEST_CASE("while a rank waits there is about one look a second", "[stages]") {
+TEST_CASE("while a rank waits there are about two looks a second", "[stages]") {
   Story story = rank_2_is_missing();
   story.does(2, Activity::working);
 
   story.pass(600s);
 
-  CHECK(story.looks() >= 600);
+  CHECK(story.looks() >= 1200);
   CHECK(story.looks() <= 1210);
 }
 

@@ -11,13 +11,13 @@ constexpr TimePoint t0{std::chrono::hours(1)};
 
 // Ticks whenever the machine asks to, up to `end`; the ranks answer with `counters`.
 std::optional<StallReport> run(Stall& stall, TimePoint end,
-                               const std::map<Rank, std::int64_t>& counters = {}) {
+                               const std::map<Rank, Collectives>& counters = {}) {
   while (const auto due = stall.next_deadline()) {
     if (*due > end) break;
     const auto action = stall.tick(*due);
     if (!action) continue;
     if (const auto* report = std::get_if<StallReport>(&*action)) return *report;
-    for (const auto& [rank, completed] : counters) stall.on_counters(rank, completed, *due);
+    for (const auto& [rank, reached] : counters) stall.on_counters(rank, reached, *due);
   }
   return std::nullopt;
 }
@@ -27,13 +27,26 @@ std::optional<StallReport> run(Stall& stall, TimePoint end,
 TEST_CASE("scene k: a standstill is reported once, with the ranks that are behind", "[stall]") {
   Stall stall(10min, t0);
 
-  const auto report = run(stall, t0 + 1h, {{Rank{0}, 42}, {Rank{1}, 42}, {Rank{3}, 41}});
+  const auto report =
+      run(stall, t0 + 1h, {{Rank{0}, {42, 41}}, {Rank{1}, {42, 41}}, {Rank{3}, {41, 41}}});
 
   REQUIRE(report);
   CHECK(report->lagging == std::vector<Rank>{{3}});
   CHECK(describe(*report) ==
-        "no output and no collective finished for 601s; rank 3 is behind (41 of 42 collectives)");
+        "no output and no collective finished for 601s; rank 3 is behind (41 of 42 collectives "
+        "begun)");
   CHECK_FALSE(stall.next_deadline());
+}
+
+TEST_CASE("a rank that has begun as many collectives and finished fewer is behind too", "[stall]") {
+  Stall stall(10min, t0);
+
+  const auto report = run(stall, t0 + 1h, {{Rank{0}, {42, 42}}, {Rank{1}, {42, 41}}});
+
+  REQUIRE(report);
+  CHECK(describe(*report) ==
+        "no output and no collective finished for 601s; rank 1 is behind (41 of 42 collectives "
+        "finished)");
 }
 
 TEST_CASE("a job that writes now and then does not stand still", "[stall]") {
@@ -46,7 +59,7 @@ TEST_CASE("a job that writes now and then does not stand still", "[stall]") {
 
 TEST_CASE("a silent job that finishes collectives does not stand still", "[stall]") {
   Stall stall(10min, t0);
-  for (int i = 1; i <= 20; ++i) CHECK_FALSE(run(stall, t0 + i * 5min, {{Rank{0}, i}}));
+  for (int i = 1; i <= 20; ++i) CHECK_FALSE(run(stall, t0 + i * 5min, {{Rank{0}, {i, i}}}));
 }
 
 TEST_CASE("without a hook a standstill is reported by the output alone", "[stall]") {
