@@ -11,11 +11,10 @@ WORKERS = 4
 
 
 def _tree(pid):
-    """The launcher's own processes: itself, and children that run the same program (our guardian's other half)."""
-    program = pathlib.Path(f"/proc/{pid}/exe").resolve()
+    """The launcher's own processes: itself, and the half of it that it has forked off, which has the same words."""
+    words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    same = [int(child) for child in children if pathlib.Path(f"/proc/{child}/exe").resolve() == program]
-    return [pid] + [child for child in same if "light_worker" not in pathlib.Path(f"/proc/{child}/cmdline").read_text()]
+    return [pid] + [int(child) for child in children if pathlib.Path(f"/proc/{child}/cmdline").read_bytes() == words]
 
 
 def _switches_and_cpu(pid):

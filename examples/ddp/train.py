@@ -83,7 +83,6 @@ def misbehave_before_first_collective(args):
         import threading
 
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGSTOP)).start()
-        time.sleep(0.5)
 
 
 def stuck_in_peer_to_peer_copy():
@@ -130,6 +129,8 @@ def main():
         device = torch.device("cpu")
     if rank == args.bad_rank:
         misbehave_before_first_collective(args)
+    elif args.hang == "stop-in-collective":
+        time.sleep(3)  # the bad rank goes in alone, and cannot come through before it is stopped
     first_all_reduce(device, world_size)
     loss = train(args, device, rank)
     if rank == 0:

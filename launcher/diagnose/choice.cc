@@ -66,6 +66,10 @@ bool is_last_word(const Sighting& one, const Evidence& evidence) {
 
 /// Why the missing ranks have not come, where their Python function or last words tell.
 CauseChoice of_absence(const Case& now) {
+  const bool ended = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
+    return missing.activity == Activity::dead;
+  });
+  if (ended) return the(now, "rank-died", Certainty::confirmed);
   for (const MissingRank& missing : now.evidence.missing)
     for (const Match& match : now.catalogue.match(missing.where + ' ' + missing.doing))
       if (match.strength == Strength::absence) return {match.cause, Certainty::matched};

@@ -44,6 +44,8 @@ const char* fault_of(const MissingRank& missing) {
 
 /// "rank 2 was missing: idling, sleeping in hrtimer_nanosleep, in load_data (train.py:12)"
 std::string absence_of(const MissingRank& missing) {
+  if (missing.activity == Activity::dead)
+    return fmt::format("rank {} had ended ({})", missing.rank.value, missing.doing);
   std::string text = fmt::format("rank {} {}", missing.rank.value, fault_of(missing));
   if (missing.activity == Activity::unseen && missing.doing.empty() && missing.where.empty())
     return text + ", and nothing is known of it";

@@ -14,6 +14,10 @@ bool lists(std::string_view list, std::string_view word) {
   return false;
 }
 
+void skip_words(std::string_view& text, int count) {
+  while (count-- > 0) static_cast<void>(take_word(text));
+}
+
 /// Where a process stands in the hierarchy of the memory controller.
 struct Place {
   bool unified = true;  ///< version 2: one hierarchy for all controllers
@@ -26,7 +30,7 @@ Place place_in(std::string_view cgroup) {
   Place place;
   while (!cgroup.empty()) {
     std::string_view line = take_word(cgroup, '\n');
-    take_word(line, ':');
+    (void)take_word(line, ':');
     const auto controllers = take_word(line, ':');
     if (lists(controllers, "memory")) return {false, std::string(line)};
     if (controllers.empty()) place.path = line;
@@ -51,12 +55,12 @@ std::string oom_counter_file(std::string_view cgroup, std::string_view mountinfo
   while (!mountinfo.empty()) {
     std::string_view line = take_word(mountinfo, '\n');
     // "36 25 0:30 ROOT MOUNT options… - TYPE SOURCE super-options"
-    for (int id_parent_device = 0; id_parent_device < 3; ++id_parent_device) take_word(line);
+    skip_words(line, 3);
     const auto root = take_word(line);
     const auto mount = take_word(line);
     line.remove_prefix(std::min(line.size(), line.find(" - ") + 3));
     const auto type = take_word(line);
-    take_word(line);
+    (void)take_word(line);
     const bool fits = place.unified ? type == "cgroup2" : type == "cgroup" && lists(line, "memory");
     if (!fits) continue;
     if (const auto folder = folder_of(place.path, root, mount))

@@ -71,6 +71,8 @@ class Run {
   void tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step);
   [[nodiscard]] bool speaks_for_itself(const AttemptRecord& record,
                                        const Diagnosis& diagnosis) const;
+  [[nodiscard]] std::string last_words(const AttemptRecord& record, StdStream stream,
+                                       std::optional<Rank> rank) const;
   void tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis);
   void tell_of_lost_output();
   void remember_what_worked();
@@ -276,16 +278,22 @@ bool Run::speaks_for_itself(const AttemptRecord& record, const Diagnosis& diagno
          (is_users_own(diagnosis.cause) || diagnosis.certainty == Certainty::guess);
 }
 
+// What the rank said last on one of its streams, or on the one that all share.
+std::string Run::last_words(const AttemptRecord& record, StdStream stream,
+                            std::optional<Rank> rank) const {
+  std::string text;
+  for (const auto& [id, tail] : record.tails)
+    if (id.stream == stream && (!id.rank || !rank || id.rank == rank)) text += tail;
+  return first_failure(text, Catalogue::builtin(), rank);
+}
+
 // The user's own failure, last on the screen: launchers bury it under their own words. Of a
 // job that was stuck nothing failed.
 void Run::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis) {
   const bool stuck = record.verdict && is_stuck(*record.verdict);
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
-  std::string text;
-  for (const AttemptRecord::Tail& tail : record.tails)
-    if (!tail.stream.rank || !diagnosis.first_failed || tail.stream.rank == diagnosis.first_failed)
-      text += tail.text;
-  const std::string shown = first_failure(text, Catalogue::builtin(), diagnosis.first_failed);
+  std::string shown = last_words(record, StdStream::err, diagnosis.first_failed);
+  if (shown.empty()) shown = last_words(record, StdStream::out, diagnosis.first_failed);
   if (shown.empty()) return;
   say(diagnosis.first_failed
           ? fmt::format("rank {} failed first; its last words:", diagnosis.first_failed->value)

@@ -397,6 +397,14 @@ TEST_CASE("NCCL's way between the ranks is a hint where its first collective han
   CHECK(diagnosed(evidence).cause == "rank-missing");
 }
 
+TEST_CASE("a rank that left with status 0 while others wait is the script's own", "[diagnosis]") {
+  const Diagnosis d =
+      diagnosed(hang(Stage::group, {{Rank{2}, Activity::dead, "exit status 0", ""}}));
+  CHECK(d.cause == "rank-died");
+  CHECK(stops(d, StopReason::users_own));
+  CHECK(d.explanation.find("rank 2 had ended (exit status 0)") != std::string::npos);
+}
+
 TEST_CASE("a hang whose cause NCCL writes down is matched", "[diagnosis]") {
   Evidence evidence = hang(Stage::group, {});
   evidence.output = {

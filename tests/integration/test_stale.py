@@ -1,0 +1,97 @@
+"""Scene g: what a killed safelaunch left behind is cleaned with proof; what others started is listed and untouched."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+
+from harness import BIN, DDP, SAFELAUNCH, SafelaunchTest, main, own_network, processes_with, torchrun, wait_until
+
+PORT = 29500
+HUNG = [f"--master_port={PORT}", "--nproc_per_node=2", DDP, "--hang", "never-init"]
+LISTENING = "0A"
+
+
+def setUpModule():
+    if not own_network():
+        raise unittest.SkipTest("port 29500 can only be had for sure in a network of our own")
+
+
+def somebody_listens():
+    tables = (pathlib.Path("/proc/self/net", table).read_text().splitlines()[1:] for table in ("tcp", "tcp6"))
+    sockets = (line.split() for table in tables for line in table)
+    return any(socket[1].endswith(f":{PORT:04X}") and socket[3] == LISTENING for socket in sockets)
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def children_of(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+class Stale(SafelaunchTest):
+    """Scene g. A shell stands between safelaunch and torchrun, whose tree outlives both."""
+
+    def launch_script(self):
+        words = " ".join([sys.executable, "-m", "torch.distributed.run", *HUNG])
+        return self.script(f"#!/bin/sh\n{words}\ntrue\n", "launch.sh")
+
+    def kill_both_halves(self, job):
+        """Guardian and supervisor, stopped first so that neither can react to the other's end."""
+        halves = [job.pid, *(pid for pid in children_of(job.pid))]
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in halves:
+                os.kill(pid, number)
+        job.communicate()
+
+    def run_healthy_job(self):
+        return self.run_safelaunch(*torchrun(f"--master_port={PORT}", "--nproc_per_node=2", DDP, "--steps", "5"))
+
+    def dry_run(self):
+        return subprocess.run([SAFELAUNCH, "clean", "--dry-run"], env=self.environment(), text=True, capture_output=True,
+                              timeout=60).stdout
+
+    def test_a_tree_of_a_killed_safelaunch_is_cleaned_with_proof_and_the_job_gets_its_port(self):
+        job = self.start("--init-timeout", "0", "--quiet-timeout", "0", self.launch_script(), stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
+        wait_until(somebody_listens, what="the store of the first job")
+        self.kill_both_halves(job)
+        left = processes_with(self.mark)
+        self.assertTrue(left, "nothing outlived safelaunch, and nothing is to be cleaned")
+
+        would = self.dry_run()
+        for pid in left:
+            self.assertRegex(would, rf"would be ended: pid {pid} .*: of safelaunch run \S+, whose safelaunch \(pid \d+\) is gone")
+        self.assertEqual(left, processes_with(self.mark))
+
+        run = self.run_healthy_job()
+        self.assert_status(run, 0)
+        self.assertRegex(run.err, rf"stale, (ended|killed): pid \d+ .* holds port {PORT}: of safelaunch run", str(run))
+        self.assertNotIn("the job uses port", run.err, "the port is free again")
+        self.assertFalse([pid for pid in left if is_alive(pid)])
+
+    def test_the_same_tree_started_by_hand_is_listed_and_untouched(self):
+        tree = subprocess.Popen([self.launch_script()], env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(tree.wait)
+        self.addCleanup(os.killpg, tree.pid, signal.SIGKILL)
+        wait_until(somebody_listens, what="the store of the other job")
+        (agent,) = children_of(tree.pid)
+
+        self.assertNotIn("would be ended", self.dry_run())
+        run = self.run_healthy_job()
+        self.assert_status(run, 0)
+        self.assertRegex(run.err, rf"left alone: pid {agent} .* holds port {PORT}: not started by safelaunch", str(run))
+        self.assertIn("the job uses port", run.err)
+        self.assertTrue(is_alive(agent))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""What safelaunch says without running a job, and how it refuses."""
+
+import json
+import subprocess
+
+from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
+
+
+class Verbs(SafelaunchTest):
+    def say(self, *words, status=0, text=None):
+        done = subprocess.run([SAFELAUNCH, *words], env=self.environment(), cwd=self.folder, capture_output=True, text=True,
+                              input=text or "", timeout=60)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def profile(self, text):
+        return self.script(text, "mine.yaml")
+
+    def test_profiles_are_listed_with_what_they_cost_and_heal(self):
+        listed = self.say("profiles", "list")
+        self.assertRegex(listed, r"(?m)^basic +none ")
+        self.assertRegex(listed, r"(?m)^gloo-fallback +large \(slow\) ")
+        self.assertIn("heals nccl-not-built, no-gpu", listed)
+        self.assertIn("gloo-fallback", [profile["name"] for profile in json.loads(self.say("profiles", "list", "--json"))])
+
+    def test_a_shown_profile_is_a_profile_again(self):
+        shown = self.say("profiles", "show", "no-shm")
+        self.assertIn("NCCL_SHM_DISABLE", shown)
+        self.say("profiles", "check", self.profile(shown))
+
+    def test_the_environment_of_a_profile_is_for_a_shells_eval(self):
+        exports = self.say("profiles", "env", "no-shm")
+        seen = subprocess.run(["sh", "-c", f"{exports}\necho $NCCL_SHM_DISABLE"], capture_output=True, text=True).stdout
+        self.assertEqual(seen, "1\n")
+
+    def test_a_bad_profile_is_refused_with_its_place_and_the_nearest_right_word(self):
+        file = self.profile("name: mine\nenv:\n  A: b\ntimeuots: {init: 5s}\n")
+        for words in (["profiles", "check", file], ["--profile", file, "true"]):
+            refused = self.say(*words, status=78)
+            self.assertIn("mine.yaml:4:1: ", refused)
+            self.assertIn("did you mean 'timeouts'", refused)
+
+    def test_a_variable_that_nobody_reads_is_told_with_what_to_use(self):
+        self.assertRegex(self.say("explain", "NCCL_TIMEOUT"), r"read by: nobody[\s\S]*process_group_timeout")
+
+    def test_a_cause_is_explained_by_its_number_and_by_its_name(self):
+        self.assertIn("/dev/shm is too small or full", self.say("explain", "F04"))
+        self.assertEqual(self.say("explain", "F04"), self.say("explain", "shm-small"))
+
+    def test_a_log_on_stdin_is_explained(self):
+        log = "NCCL WARN Error while creating shared memory segment /dev/shm/nccl-vR6Fzi (size 9637888), error: No space left on device (28)\n"
+        self.assertIn("shm-small", self.say("explain", "-", text=log))
+
+    def test_a_dry_run_shows_the_plan_and_does_nothing(self):
+        words = ["torchrun", "--nproc-per-node", "2", "train.py"]
+        plan = self.say("--dry-run", *words)
+        self.assertIn("launcher  torchrun", plan)
+        self.assertRegex(plan, r"NCCL_SHM_DISABLE: \(not set\) → 1")
+        self.assertEqual(json.loads(self.say("--dry-run", "--json", *words))["command"], words)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_status_tells_of_running_jobs_only(self):
+        self.assertIn("no job of yours runs", self.say("status"))
+        # `status` looks where runs are kept by default, hence no --run-dir.
+        job = subprocess.Popen([SAFELAUNCH, "--nproc-per-node", "1", "--", "cat"], env=self.environment(), stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL)
+        wait_until(lambda: "no job of yours runs" not in self.say("status"), what="the job's line")
+        (running,) = json.loads(self.say("status", "--json"))
+        self.assertEqual(running["command"], ["cat"])
+        job.communicate()
+        self.assertEqual(job.returncode, 0)
+        self.assertIn("no job of yours runs", self.say("status"))
+
+    def test_usage_errors_end_with_64_and_say_what_is_right(self):
+        for words, told in [
+            (["--bogus", "true"], "unknown option --bogus"),
+            (["--init-timeout", "5parsecs", "true"], "--init-timeout: '5parsecs' is not a duration"),
+            (["--only"], "there is no command to run"),
+            (["--port", "99999", "true"], "'99999' is no port"),
+            (["profiles", "shwo", "basic"], "did you mean 'show'?"),
+            (["clean", "--dry"], "did you mean '--dry-run'?"),
+            (["status", "--now"], "status takes --watch and --json"),
+            (["explain"], "explain takes one word"),
+        ]:
+            with self.subTest(words=words):
+                self.assertIn(told, self.say(*words, status=64))
+
+    def test_an_unknown_profile_ends_with_78(self):
+        self.assertIn("there is no profile 'nosuch'", self.say("--profile", "nosuch", "true", status=78))
+
+    def test_a_command_that_is_not_there_ends_with_127(self):
+        self.assertIn("command not found: 'no-such-program'", self.say("no-such-program", status=127))
+
+    def test_a_command_that_may_not_be_executed_ends_with_126(self):
+        file = self.folder / "plain.txt"
+        file.write_text("no program\n")
+        self.assertIn("plain.txt", self.say("./plain.txt", status=126))
+
+
+if __name__ == "__main__":
+    main(needs=())
