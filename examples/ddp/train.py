@@ -130,7 +130,7 @@ def main():
     if rank == args.bad_rank:
         misbehave_before_first_collective(args)
     elif args.hang == "stop-in-collective":
-        time.sleep(3)  # the bad rank goes in alone, and cannot come through before it is stopped
+        time.sleep(1.3)  # the bad rank goes in alone, and cannot come through before it is stopped
     first_all_reduce(device, world_size)
     loss = train(args, device, rank)
     if rank == 0:

@@ -229,10 +229,6 @@ Result<std::size_t> begin_of_command(const Parser& parser, std::span<const std::
 
 }  // namespace
 
-Result<std::size_t> command_begin(std::span<const std::string> words) {
-  return begin_of_command(Parser(), words);
-}
-
 Result<RunOptions> parse_run_options(std::span<const std::string> words,
                                      const OptionDefaults& defaults) {
   Parser parser;

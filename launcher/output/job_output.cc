@@ -142,7 +142,6 @@ void JobOutput::State::add(StreamId id, UniqueFd read_end) {
   auto stream = std::make_unique<JobStream>(id, io_, std::move(read_end));
   if (!plan_.directory.empty()) {
     stream->recording.emplace(plan_.directory / file_name_of(id));
-    if (stream->recording->failed()) tell_stopped(*stream);
   }
   stream->shown = !id.rank || plan_.shown.contains(*id.rank);
   stream->lane = id.stream == StdStream::out ? out_lane_ : err_lane_;

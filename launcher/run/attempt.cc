@@ -21,10 +21,6 @@ constexpr Duration kLauncherReacts{2'500};
 // answer.
 constexpr Duration kStacksWithin{1'000};
 
-bool ends_a_job(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
 bool stops_for_the_shell(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -39,6 +35,10 @@ bool launcher_will_end_it(const Verdict& verdict, Launcher launcher) {
 }
 
 }  // namespace
+
+bool ends_a_job(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
 
 struct Attempt::State {
   enum class Phase { running, asking, stopping, draining, over };

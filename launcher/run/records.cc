@@ -36,7 +36,7 @@ void write_job_file(const RunDirectory& directory, const RunPlan& plan, const st
 
 void write_env_diff(const std::filesystem::path& attempt,
                     const std::vector<Difference>& differences) {
-  if (attempt.empty()) return;
+  if (attempt.empty() || differences.empty()) return;
   (void)write_atomically(attempt / "env.diff", render_differences(differences));
 }
 

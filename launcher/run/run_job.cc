@@ -181,6 +181,7 @@ std::optional<HookDoor> Run::hook_door() {
 void Run::on_signal(const ReceivedSignal& received) {
   if (attempt_) return attempt_->signal(received);
   // Between two attempts there is nothing to be stopped but our own waiting.
+  if (!ends_a_job(received.signal)) return;
   interrupted_ = received.signal;
   exit_code_ = 128 + received.signal;
   close("interrupted by " + signal_name(received.signal));

@@ -70,6 +70,14 @@ def own_network():
     return True
 
 
+def extensions():
+    """Where DeepSpeed keeps what it compiles, kept between runs: the first takes a minute."""
+    cache = os.environ.get("SAFELAUNCH_TEST_CACHE", tempfile.gettempdir())
+    folder = pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return str(folder)
+
+
 class Run:
     """One finished run: status, output, and the record in its run directory."""
 

@@ -1,11 +1,9 @@
 """Scene d: a rank that dies, or fails in its own code, ends the job at once, by its name and with its status."""
 
-import os
-import pathlib
+import socket
 import sys
-import tempfile
 
-from harness import DDP, SafelaunchTest, main, torchrun
+from harness import DDP, SafelaunchTest, extensions, main, torchrun
 
 DEADLINES = ["--init-timeout", "60s", "--collective-timeout", "60s"]
 
@@ -53,19 +51,9 @@ dist.destroy_process_group()
 
 
 def free_port():
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return str(probe.getsockname()[1])
-
-
-def extensions():
-    """Where DeepSpeed keeps what it compiles, kept between runs: the first takes a minute."""
-    cache = os.environ.get("SAFELAUNCH_TEST_CACHE", tempfile.gettempdir())
-    folder = pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return str(folder)
 
 
 class Deaths(SafelaunchTest):

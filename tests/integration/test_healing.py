@@ -1,10 +1,8 @@
 """Scene a: a job that fails in communication is healed by the next profile, without a change of its code."""
 
-import os
 import sys
-import tempfile
 
-from harness import BIN, DDP, SafelaunchTest, main, torchrun
+from harness import BIN, DDP, SafelaunchTest, extensions, main, torchrun
 
 NCCL_JOB = ["--backend", "nccl", "--steps", "5"]
 
@@ -86,10 +84,8 @@ class Healing(SafelaunchTest):
         self.assertAlmostEqual(single, sharded, places=5)
 
     def test_zero_2_under_deepspeed_is_healed(self):
-        # DeepSpeed compiles an operation once; the folder is kept between runs of the tests.
-        extensions = os.path.join(tempfile.gettempdir(), f"safelaunch-test-extensions-{os.getuid()}")
         run = self.run_safelaunch(BIN / "deepspeed", "--num_gpus", "2", self.script(ZERO2_JOB), timeout=400,
-                                  env=self.environment(TORCH_EXTENSIONS_DIR=extensions))
+                                  env=self.environment(TORCH_EXTENSIONS_DIR=extensions()))
         self.assert_healed_by_gloo(run)
         self.assertIn("ZeRO-2 trained with gloo", run.out)
 

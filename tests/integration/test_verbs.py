@@ -78,7 +78,7 @@ class Verbs(SafelaunchTest):
             (["--only"], "there is no command to run"),
             (["--port", "99999", "true"], "'99999' is no port"),
             (["profiles", "shwo", "basic"], "did you mean 'show'?"),
-            (["clean", "--dry"], "did you mean '--dry-run'?"),
+            (["clean", "--dryrun"], "did you mean '--dry-run'?"),
             (["status", "--now"], "status takes --watch and --json"),
             (["explain"], "explain takes one word"),
         ]:

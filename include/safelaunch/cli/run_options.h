@@ -17,10 +17,6 @@ namespace safelaunch {
 using OptionDefaults =
     std::function<Result<Settings>(const std::string& config_file, const std::string& cluster)>;
 
-/// Where the command begins among the words behind `safelaunch run`: behind `--`, else at the first
-/// word that is neither an option of ours nor an option's value.
-[[nodiscard]] Result<std::size_t> command_begin(std::span<const std::string> words);
-
 /// Reads the words behind `safelaunch run` (or `safelaunch`). The command line beats the defaults,
 /// which beat what is built in. Errors (Errc::usage) name the wrong word and the nearest right one.
 [[nodiscard]] Result<RunOptions> parse_run_options(std::span<const std::string> words,

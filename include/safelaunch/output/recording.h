@@ -21,15 +21,18 @@ struct RecordingLoss {
 /// written stays; a file that is truncated or removed under us is no failure.
 class Recording {
  public:
-  /// Creates the file, or goes on at its end. That this fails is seen by failed().
   explicit Recording(std::filesystem::path path);
 
+  /// The first bytes create the file, or go on at its end: most streams stay silent, and of
+  /// thousands of ranks the empty files would cost more than their start. That anything fails is
+  /// seen by failed().
   void append(std::string_view bytes);
 
   [[nodiscard]] bool failed() const { return !loss_.reason.empty(); }
   [[nodiscard]] const RecordingLoss& loss() const { return loss_; }
 
  private:
+  void open();
   void stop(int error);
 
   UniqueFd file_;

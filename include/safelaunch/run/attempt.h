@@ -52,6 +52,10 @@ struct AttemptRecord {
   std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
 };
 
+/// Whether a signal to safelaunch means that the job is to end (INT, TERM, HUP, QUIT); all others are
+/// the job's own business.
+[[nodiscard]] bool ends_a_job(int signal);
+
 /// One start of the command under one profile: starts it, watches its ranks, stops it whole where
 /// the watch or the user says so, and ends when no process of it lives and all its output is passed
 /// on.

@@ -33,11 +33,20 @@ TEST_CASE("a full disk ends the recording and is counted from then on", "[record
   CHECK(recording.loss().bytes == 8);
 }
 
+TEST_CASE("a stream that says nothing leaves no file", "[recording]") {
+  const testing::TemporaryDirectory directory;
+  Recording recording(directory.path() / "rank-0.out");
+  recording.append("");
+  CHECK_FALSE(std::filesystem::exists(directory.path() / "rank-0.out"));
+}
+
 TEST_CASE("a file that cannot be created is a recording that has failed", "[recording]") {
   Recording recording("/dev/null/rank-0.out");
+  recording.append("lost");
   REQUIRE(recording.failed());
   CHECK(recording.loss().path == "/dev/null/rank-0.out");
   CHECK(recording.loss().reason == "Not a directory");
+  CHECK(recording.loss().bytes == 4);
 }
 
 TEST_CASE("a log that is truncated under us goes on at its beginning", "[recording]") {
@@ -52,6 +61,8 @@ TEST_CASE("a log that is truncated under us goes on at its beginning", "[recordi
 TEST_CASE("a log is not written through a link that somebody has put there", "[recording]") {
   const testing::TemporaryDirectory directory;
   std::filesystem::create_symlink(directory.path() / "target", directory.path() / "log");
-  CHECK(Recording(directory.path() / "log").failed());
+  Recording recording(directory.path() / "log");
+  recording.append("secret");
+  CHECK(recording.failed());
   CHECK_FALSE(std::filesystem::exists(directory.path() / "target"));
 }
