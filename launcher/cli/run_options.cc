@@ -13,7 +13,8 @@ namespace {
 
 // CLI11 reports a wrong value by its exception; this one carries our own words through it.
 struct BadValue : CLI::ValidationError {
-  explicit BadValue(const std::string& message) : CLI::ValidationError("value", message) {}
+  BadValue(const std::string& option, const std::string& message)
+      : CLI::ValidationError(option, message) {}
 };
 
 void add_duration(CLI::App& app, const char* names, std::optional<Duration>& target,

@@ -16,7 +16,8 @@ class Training(SafelaunchTest):
     def test_a_standstill_in_training_is_reported_with_the_lagging_rank_and_never_relaunched(self):
         job = self.start(*SHORT, "--stall-timeout", "5s", "--nproc-per-node", "2", *LATE)
         events = job.run_directory / "events.jsonl"
-        wait_until(lambda: events.exists() and '"stall"' in events.read_text(), what="the report of the standstill")
+        # DDP's own imports after the first collective may be taken for a standstill, in which nobody is behind.
+        wait_until(lambda: events.exists() and "is behind" in events.read_text(), what="the report of the standstill")
         self.assertIsNone(job.poll(), "the job must go on")
         job.send_signal(signal.SIGTERM)
         run = self.finish(job)
