@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 
-from figures import compare
+from figures import compare, in_turns
 
 # One run is a millisecond: a sample is the quickest of a few, so that a single late wake-up is no sample.
 RUNS_IN_A_SAMPLE = 7
@@ -18,12 +18,12 @@ def _spawn(argv, environment):
 
 
 def measure(bench):
+    if not bench.tini:
+        return []
     true = shutil.which("true")
     environment = bench.environment()
     commands = {"bare": [true], "safelaunch": [bench.safelaunch, "--no-preflight", "--", true],
-                "safelaunch with preflight": [bench.safelaunch, "--", true]}
-    if bench.tini:
-        commands["tini"] = [bench.tini, "-s", "--", true]
+                "safelaunch with preflight": [bench.safelaunch, "--", true], "tini": [bench.tini, "-s", "--", true]}
     processor = {name: [] for name in commands}
 
     def sample(name):
@@ -31,12 +31,9 @@ def measure(bench):
         processor[name].append(sum(cpu for _, cpu in runs) / len(runs) * 1e3)
         return min(wall for wall, _ in runs) * 1e3
 
-    from figures import in_turns
     turns = in_turns(bench.pairs, {name: lambda name=name: sample(name) for name in commands})
     cpu_turns = [dict(zip(processor, values)) for values in list(zip(*processor.values()))[1:]]
     words = dict(figure="M2", unit="ms", base="bare")
-    if not bench.tini:
-        return []
     return [
         compare(turns, "safelaunch", "tini", what="wrap cost over bare, preflight off", goal="<= 1.5x tini", limit=1.5, **words),
         compare(cpu_turns, "safelaunch", "tini", what="the same, processor time", goal="<= 1.5x tini", limit=1.5, **words),

@@ -21,9 +21,9 @@ void add_duration(CLI::App& app, const char* names, std::optional<Duration>& tar
                   const char* help) {
   app.add_option_function<std::string>(
          names,
-         [&target](const std::string& text) {
+         [&target, option = std::string(names)](const std::string& text) {
            const Result<Duration> parsed = parse_duration(text);
-           if (!parsed) throw BadValue(parsed.error().message);
+           if (!parsed) throw BadValue(option, parsed.error().message);
            target = *parsed;
          },
          help)
@@ -33,7 +33,24 @@ void add_duration(CLI::App& app, const char* names, std::optional<Duration>& tar
 template <class T>
 void add_choice(CLI::App& app, const char* names, T& target,
                 const std::vector<std::pair<std::string, T>>& choices, const char* help) {
-  app.add_option(names, target, help)->transform(CLI::CheckedTransformer(choices));
+  std::string type;
+  for (const auto& [word, value] : choices) type += (type.empty() ? "" : "|") + word;
+  app.add_option(names, target, help)
+      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->type_name(type);
+}
+
+void add_number(CLI::App& app, const char* names, std::optional<int>& target, int first, int last,
+                const char* help) {
+  app.add_option(names, target, help)
+      ->check(CLI::Range(first, last).description(""))
+      ->type_name("N");
+}
+
+// A flag that turns off what is on by default.
+void add_off_switch(CLI::App& app, const char* names, bool& target, const char* help) {
+  const auto turn = [&target](std::int64_t times) { target = times <= 0; };
+  app.add_flag_function(names, turn, help);
 }
 
 void add_profiles(CLI::App& app, RunOptions& options) {
@@ -43,8 +60,7 @@ void add_profiles(CLI::App& app, RunOptions& options) {
       ->type_name("NAME|FILE");
   app.add_option("--cluster", options.cluster, "the cluster rule to use")->type_name("NAME");
   app.add_option("--config", options.config, "the configuration file")->type_name("FILE");
-  app.add_option("--max-attempts", options.max_attempts, "attempts in all")
-      ->check(CLI::Range(1, 1000));
+  add_number(app, "--max-attempts", options.max_attempts, 1, 1000, "attempts in all");
   app.add_flag("--only", options.only, "the first profile alone: watch, diagnose, never fall back");
   app.add_flag("--fail-on-slow", options.fail_on_slow, "never fall back to a slow profile");
   app.add_flag("--forget", options.forget, "drop what is remembered of earlier runs");
@@ -78,20 +94,19 @@ void add_host(CLI::App& app, RunOptions& options) {
 }
 
 void add_topology(CLI::App& app, RunOptions& options) {
-  const auto count = CLI::Range(0, 1'000'000);
+  constexpr int kMost = 1'000'000;
   app.add_option("--nproc-per-node", options.nproc_per_node, "spawn the workers ourselves")
       ->type_name("N|gpu|cpu|auto");
   app.add_option("--devices", options.devices, "the GPUs to use, such as 0,1")->type_name("LIST");
-  app.add_option("--nnodes", options.nnodes, "nodes of the job")->check(CLI::Range(1, 100'000));
-  app.add_option("--node-rank", options.node_rank, "number of this node")->check(count);
-  app.add_option("--start-rank", options.start_rank, "the first rank of this node")->check(count);
-  app.add_option("--world-size", options.world_size, "ranks in all")
-      ->check(CLI::Range(1, 1'000'000));
+  add_number(app, "--nnodes", options.nnodes, 1, 100'000, "nodes of the job");
+  add_number(app, "--node-rank", options.node_rank, 0, kMost, "number of this node");
+  add_number(app, "--start-rank", options.start_rank, 0, kMost, "the first rank of this node");
+  add_number(app, "--world-size", options.world_size, 1, kMost, "ranks in all");
   app.add_option("--master-addr", options.master_addr, "address of rank 0")->type_name("HOST");
-  app.add_option("--master-port", options.master_port, "port of rank 0")
-      ->check(CLI::Range(1, 65535));
+  add_number(app, "--master-port", options.master_port, 1, 65535, "port of rank 0");
   app.add_option("--binding", options.binding, "bind each worker to its share of the CPUs")
-      ->check(CLI::IsMember({"none", "numa", "cores"}));
+      ->check(CLI::IsMember({"none", "numa", "cores"}).description(""))
+      ->type_name("none|numa|cores");
   app.add_option("--rendezvous", options.rendezvous, "how the agents of several nodes agree")
       ->type_name("URL");
 }
@@ -111,12 +126,13 @@ void add_output(CLI::App& app, RunOptions& options) {
       ->type_name("DIR");
   app.add_option("--ranks", options.ranks, "which ranks reach the terminal")->type_name("0,3|all");
   app.add_flag("--prefix", options.prefix, "each line with its rank in front");
-  app.add_flag("!--no-hook", options.hook, "do not observe through Python");
-  app.add_flag("!--no-plugin", options.plugin, "do not observe through NCCL's profiler interface");
-  app.add_flag("!--no-preflight", options.preflight, "do not check the host");
+  add_off_switch(app, "--no-hook", options.hook, "do not observe through Python");
+  add_off_switch(app, "--no-plugin", options.plugin,
+                 "do not observe through NCCL's profiler interface");
+  add_off_switch(app, "--no-preflight", options.preflight, "do not check the host");
   app.add_flag("--dry-run", options.dry_run, "print the plan and do nothing");
   app.add_flag("--json", options.json, "the plan or the closing report as JSON");
-  app.add_flag("!--no-color", options.colour, "plain text");
+  add_off_switch(app, "--no-color", options.colour, "plain text");
   app.add_flag_callback(
       "-v,--verbose", [&] { options.verbosity = Verbosity::verbose; }, "say more");
   app.add_flag_callback(
@@ -252,7 +268,9 @@ std::vector<std::string> run_option_names() {
 }
 
 std::string run_help() {
-  return Parser().help();
+  const std::string text = Parser().help();
+  return text.substr(
+      text.find("Options:"));  // the line before tells the usage, which is ours to tell
 }
 
 }  // namespace safelaunch

@@ -106,8 +106,12 @@ std::string facts_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   return text;
 }
 
-std::string of_contradiction(const std::string& facts, const Diagnosis& diagnosis) {
-  return "It would hang until torch's timeout: " + (facts.empty() ? diagnosis.title + "." : facts);
+std::string of_contradiction(const Evidence& evidence, const std::string& facts,
+                             const Diagnosis& diagnosis) {
+  const std::string what = facts.empty() ? diagnosis.title + "." : facts;
+  // With luck a rank stumbles over it; else all would wait.
+  return evidence.exceptions.empty() ? "It would hang until torch's timeout: " + what
+                                     : capital(what);
 }
 
 }  // namespace
@@ -126,7 +130,7 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
     case Outcome::rank_died:
     case Outcome::ended: return of_failure(evidence, diagnosis) + further;
     case Outcome::mismatch:
-    case Outcome::duplicate: return of_contradiction(facts, diagnosis);
+    case Outcome::duplicate: return of_contradiction(evidence, facts, diagnosis);
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
@@ -58,7 +59,8 @@ void describe_in(AttemptSummary& attempt, const Diagnosis& diagnosis) {
     if (attempt.lines.size() == kLinesShown) break;
     // What the others say of a rank that has gone shows nothing of why it went.
     if (sighting.cause->kind == Kind::victim && sighting.cause->id != diagnosis.cause) continue;
-    attempt.lines.push_back(sighting.line);
+    const bool told = std::ranges::find(attempt.lines, sighting.line) != attempt.lines.end();
+    if (!told) attempt.lines.push_back(sighting.line);  // the hook and stderr often say the same
   }
 }
 

@@ -154,7 +154,7 @@ void Stages::check_twin(Rank rank) {
   std::erase(verdict.waiting, rank);
   verdict.suspects = {{.rank = rank, .process = state.process(), .inside = true},
                       {.rank = rank, .process = state.twin->process, .inside = true}};
-  verdict.texts = {fmt::format("rank {} was given twice: pid {} and pid {} both wait as it at {}",
+  verdict.texts = {fmt::format("rank {} was given twice: pid {} and pid {} both came as it to {}",
                                rank.value, state.process()->pid, state.twin->process.pid,
                                state.store)};
   decide(std::move(verdict));

@@ -43,7 +43,7 @@ std::optional<TimePoint> Stall::next_deadline() const {
     case Step::silent: return moved_at_ + timeout_ / 2;
     case Step::asked: return moved_at_ + timeout_;
     case Step::asked_again: return moved_at_ + timeout_ + kAnswersIn;
-    case Step::reported: return std::nullopt;
+    case Step::reported: return looked_at_ + timeout_;
   }
   return std::nullopt;
 }
@@ -51,11 +51,12 @@ std::optional<TimePoint> Stall::next_deadline() const {
 std::optional<StallAction> Stall::tick(TimePoint now) {
   const auto due = next_deadline();
   if (!due || now < *due) return std::nullopt;
+  looked_at_ = now;
   switch (step_) {
     case Step::silent: step_ = Step::asked; return AskCounters{};
     case Step::asked: step_ = Step::asked_again; return AskCounters{};
     case Step::asked_again: step_ = Step::reported; return report(now);
-    case Step::reported: break;
+    case Step::reported: return AskCounters{};  // a silent job may have gone on meanwhile
   }
   return std::nullopt;
 }

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import BIN, DDP, SAFELAUNCH, SafelaunchTest, main, own_network, processes_with, torchrun, wait_until
+from harness import DDP, SAFELAUNCH, SafelaunchTest, main, own_network, processes_with, torchrun, wait_until
 
 PORT = 29500
 HUNG = [f"--master_port={PORT}", "--nproc_per_node=2", DDP, "--hang", "never-init"]
@@ -78,10 +78,17 @@ class Stale(SafelaunchTest):
         self.assertFalse([pid for pid in left if is_alive(pid)])
 
     def test_the_same_tree_started_by_hand_is_listed_and_untouched(self):
-        tree = subprocess.Popen([self.launch_script()], env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        self.addCleanup(tree.wait)
-        self.addCleanup(os.killpg, tree.pid, signal.SIGKILL)
+        tree = subprocess.Popen([self.launch_script()], env=self.environment(), stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        try:
+            self.assert_listed_and_untouched(tree)
+        finally:
+            for pid in processes_with(self.mark):  # its workers have sessions of their own
+                os.kill(pid, signal.SIGKILL)
+            tree.wait()
+            wait_until(lambda: not processes_with(self.mark), what="the end of the other job")
+
+    def assert_listed_and_untouched(self, tree):
         wait_until(somebody_listens, what="the store of the other job")
         (agent,) = children_of(tree.pid)
 

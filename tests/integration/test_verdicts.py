@@ -62,8 +62,9 @@ class NothingToHeal(SafelaunchTest):
 
     def test_a_rank_that_is_given_twice(self):
         run = self.run_safelaunch(*self.changed_for_rank_1("RANK=0"))
-        self.assert_one_attempt(run, 124, "duplicate-rank")
-        self.assertRegex(run.err, r"rank 0 was given twice: pid \d+ and pid \d+")
+        # The second rank 0 may find the port taken, and raise, before it is seen to be the second.
+        self.assert_one_attempt(run, 1 if "EADDRINUSE" in run.err else 124, "duplicate-rank")
+        self.assertRegex(run.err, r"[Rr]ank 0 was given twice: pid \d+ and pid \d+")
         self.assertLess(run.seconds, 60, "180 s are the deadline")
 
     def changed_for_rank_1(self, change):

@@ -60,6 +60,7 @@ class Stall {
 
   Duration timeout_;
   TimePoint moved_at_;
+  TimePoint looked_at_{};
   Step step_ = Step::silent;
   std::map<Rank, Collectives> counters_;
 };

@@ -372,7 +372,7 @@ TEST_CASE("scene j: a rank given twice is named at once, in whatever order the t
   REQUIRE(story.verdict());
   CHECK(story.verdict()->kind == Verdict::Kind::duplicate_rank);
   CHECK(story.words() ==
-        "rank 1 was given twice: pid 1001 and pid 2001 both wait as it at 127.0.0.1:29500");
+        "rank 1 was given twice: pid 1001 and pid 2001 both came as it to 127.0.0.1:29500");
 }
 
 TEST_CASE("a DataLoader worker that inherits RANK is not a second rank", "[stages]") {

@@ -27,15 +27,27 @@ std::optional<StallReport> run(Stall& stall, TimePoint end,
 TEST_CASE("scene k: a standstill is reported once, with the ranks that are behind", "[stall]") {
   Stall stall(10min, t0);
 
-  const auto report =
-      run(stall, t0 + 1h, {{Rank{0}, {42, 41}}, {Rank{1}, {42, 41}}, {Rank{3}, {41, 41}}});
+  const std::map<Rank, Collectives> stuck{
+      {Rank{0}, {42, 41}}, {Rank{1}, {42, 41}}, {Rank{3}, {41, 41}}};
+  const auto report = run(stall, t0 + 1h, stuck);
 
   REQUIRE(report);
   CHECK(report->lagging == std::vector<Rank>{{3}});
   CHECK(describe(*report) ==
         "no output and no collective finished for 601s; rank 3 is behind (41 of 42 collectives "
         "begun)");
-  CHECK_FALSE(stall.next_deadline());
+  CHECK_FALSE(run(stall, t0 + 10h, stuck));
+}
+
+TEST_CASE("a job that went on in silence after a report is reported when it stands still again",
+          "[stall]") {
+  Stall stall(10min, t0);
+  REQUIRE(run(stall, t0 + 11min, {{Rank{0}, {1, 1}}, {Rank{1}, {1, 1}}}));
+
+  const auto again = run(stall, t0 + 2h, {{Rank{0}, {9, 8}}, {Rank{1}, {8, 8}}});
+
+  REQUIRE(again);
+  CHECK(again->lagging == std::vector<Rank>{{1}});
 }
 
 TEST_CASE("a rank that has begun as many collectives and finished fewer is behind too", "[stall]") {

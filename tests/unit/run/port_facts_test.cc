@@ -1,0 +1,72 @@
+#include "safelaunch/run/port_facts.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+namespace {
+
+/// Somebody whom we may not see listens on one port.
+class OneListener final : public SocketTable {
+ public:
+  explicit OneListener(std::uint16_t port) {
+    socket_.state = SocketState::listening;
+    socket_.local_port = port;
+    socket_.inode = ~std::uint64_t{0};  // no process of this host has it
+  }
+  [[nodiscard]] std::vector<Socket> on_port(std::uint16_t port) const override {
+    return port == socket_.local_port ? std::vector{socket_} : std::vector<Socket>{};
+  }
+  [[nodiscard]] std::vector<Socket> to_port(std::uint16_t) const override { return {}; }
+  [[nodiscard]] std::vector<Socket> listening() const override { return {socket_}; }
+
+ private:
+  Socket socket_;
+};
+
+std::vector<Confirmation> facts(const Evidence& evidence,
+                                const std::map<Rank, std::string>& knocking = {}) {
+  return port_facts(evidence, knocking, Catalogue::builtin(), OneListener(29777));
+}
+
+Evidence failed_on(int port) {
+  Evidence evidence;
+  evidence.outcome = Outcome::rank_died;
+  evidence.output = {{"rank-0.err", Rank{0},
+                      "torch.distributed.DistNetworkError: The server socket has failed to listen "
+                      "on any local network address. port: " +
+                          std::to_string(port) +
+                          ", useIpv6: false, code: -98, name: EADDRINUSE, message: address already "
+                          "in use\n"}};
+  return evidence;
+}
+
+Evidence hung() {
+  Evidence evidence;
+  evidence.outcome = Outcome::hung;
+  return evidence;
+}
+
+}  // namespace
+
+TEST_CASE("who holds a port that the job could not have is a fact", "[port_facts]") {
+  const auto found = facts(failed_on(29777));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].cause == "port-taken");
+  CHECK(found[0].port == 29777);
+  CHECK(found[0].fact.starts_with("Port 29777 is held by a process of user "));
+}
+
+TEST_CASE("of a port that nobody holds any more there is nothing to tell", "[port_facts]") {
+  CHECK(facts(failed_on(29778)).empty());
+}
+
+TEST_CASE("ranks that knock where somebody else listens are at a foreign store", "[port_facts]") {
+  const auto found = facts(hung(), {{Rank{0}, "127.0.0.1:29777"}, {Rank{1}, "localhost:29777"}});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].cause == "store-foreign");
+}
+
+TEST_CASE("a store on another host is not looked for here", "[port_facts]") {
+  CHECK(facts(hung(), {{Rank{0}, "10.0.0.7:29777"}}).empty());
+}
