@@ -1,5 +1,6 @@
 """Questions that safelaunch asks a worker: its stack, its counters."""
 import threading
+import time
 
 import harness
 from collector import Collector
@@ -146,11 +147,15 @@ class Answers(harness.HookTest):
                 with self.assertRaises(BrokenPipeError):
                     while True:  # until the thread that sent coll.done has closed its ear
                         worker.ask("counters")
-                names = self.thread_names(process.pid)
+                self.wait_until_no_thread_is_ours(process.pid)  # it closes its ear, and then it ends
             finally:
                 process.communicate("\n")
             self.assertEqual(process.returncode, 0)
-            self.assertNotIn("safelaunch", names)
+
+    def wait_until_no_thread_is_ours(self, pid, seconds=30):
+        end = time.monotonic() + seconds
+        while "safelaunch" in self.thread_names(pid):
+            self.assertLess(time.monotonic(), end, "the hook's thread lives on")
 
     def test_with_stall_watching_a_training_rank_answers(self):
         with Collector() as collector:
