@@ -136,6 +136,16 @@ void warn_of_variables(RunPlan& plan) {
   for (const CommandWarning& warning : plan.command.warnings) plan.warnings.push_back(warning.text);
 }
 
+// Options of the plan that nothing performs yet: saying nothing would be a promise.
+Result<void> refuse_what_is_not_there(const RunOptions& options) {
+  const char* missing = options.interactive                    ? "--interactive"
+                        : !options.rendezvous.empty()          ? "--rendezvous"
+                        : options.probe == ProbePolicy::always ? "--probe always"
+                                                               : nullptr;
+  if (missing == nullptr) return {};
+  return Error{Errc::usage, fmt::format("{} is not there yet in this version", missing)};
+}
+
 }  // namespace
 
 int RunPlan::nodes() const {
@@ -159,6 +169,7 @@ HostKey host_key(const RunPlan& plan) {
 
 Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
                           const Environment& environment) {
+  if (const Result<void> known = refuse_what_is_not_there(options); !known) return known.error();
   RunPlan plan;
   plan.environment = environment;
   plan.command = recognise(options.command, environment, read_small_file);
