@@ -57,11 +57,6 @@ Error why_not(PortRange range, int error) {
 
 }  // namespace
 
-void PortLease::release_for_exec() {
-  ipv4_.reset();
-  ipv6_.reset();
-}
-
 Result<PortLease> lease_port(PortRange range) {
   PortWalk walk(range);
   int error = EADDRINUSE;

@@ -32,6 +32,18 @@ def torchrun(*words):
     return [sys.executable, "-m", "torch.distributed.run", *words]
 
 
+def is_alive(pid):
+    """A zombie is dead: whoever adopts an orphan need not reap it at once."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def children_of(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def processes_with(mark):
     """Pids of live processes (zombies are dead) whose environment carries the mark of one test."""
     found = []

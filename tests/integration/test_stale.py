@@ -7,7 +7,8 @@ import subprocess
 import sys
 import unittest
 
-from harness import DDP, SAFELAUNCH, SafelaunchTest, main, own_network, processes_with, torchrun, wait_until
+from harness import (DDP, SAFELAUNCH, SafelaunchTest, children_of, is_alive, main, own_network, processes_with, torchrun,
+                     wait_until)
 
 PORT = 29500
 HUNG = [f"--master_port={PORT}", "--nproc_per_node=2", DDP, "--hang", "never-init"]
@@ -23,17 +24,6 @@ def somebody_listens():
     tables = (pathlib.Path("/proc/self/net", table).read_text().splitlines()[1:] for table in ("tcp", "tcp6"))
     sockets = (line.split() for table in tables for line in table)
     return any(socket[1].endswith(f":{PORT:04X}") and socket[3] == LISTENING for socket in sockets)
-
-
-def is_alive(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def children_of(pid):
-    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 class Stale(SafelaunchTest):

@@ -1,13 +1,12 @@
 """Scene m: whoever is killed, and whenever, nothing of the job is left."""
 
 import os
-import pathlib
 import random
 import signal
 import sys
 import time
 
-from harness import DDP, SOAK, SafelaunchTest, main, processes_with, torchrun, wait_until
+from harness import DDP, SOAK, SafelaunchTest, children_of, is_alive, main, processes_with, torchrun, wait_until
 
 # A launcher with ranks, made of Python's own library: ranks that ignore TERM, workers of theirs,
 # and daemons with a session, a parent and an environment of their own. Each leaves its pid.
@@ -56,17 +55,6 @@ while time.monotonic() < end:
     os.setsid()
     time.sleep(0.001)
 """
-
-
-def is_alive(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def children_of(pid):
-    return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 class Survivors(SafelaunchTest):

@@ -40,10 +40,6 @@ class PortLease {
  public:
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
-  /// Gives up the TCP socket and keeps the name: for a server that does not set SO_REUSEADDR. From
-  /// now on only other safelaunch jobs are kept off.
-  void release_for_exec();
-
  private:
   friend Result<PortLease> lease_port(PortRange range);
   PortLease() = default;

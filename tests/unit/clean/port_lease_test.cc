@@ -102,15 +102,6 @@ TEST_CASE("a leased port refuses connections until the job listens on it") {
   CHECK(errno == ECONNREFUSED);
 }
 
-TEST_CASE("after the release a server without SO_REUSEADDR gets the port, another job does not") {
-  auto lease = lease_any();
-  lease.release_for_exec();
-
-  UniqueFd server;
-  CHECK(serve(lease.port(), Reuse::no, server) == 0);
-  CHECK(lease_port(only(lease.port())).error().code == Errc::blocked);
-}
-
 TEST_CASE("no two leases are for the same port") {
   std::map<std::uint16_t, PortLease> leases;
   for (int i = 0; i < 100; ++i) {
