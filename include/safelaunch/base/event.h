@@ -28,6 +28,7 @@ enum class Source {
   proc,      ///< read off /proc and the socket table
   launch,    ///< we spawned it ourselves
   nccl_log,  ///< NCCL's own log
+  plugin,    ///< our profiler plugin, which NCCL loads
 };
 
 /// What a rank does while others wait for it, over its whole process tree (docs/stages.md).
