@@ -35,11 +35,20 @@ class Stale(SafelaunchTest):
 
     def kill_both_halves(self, job):
         """Guardian and supervisor, stopped first so that neither can react to the other's end."""
-        halves = [job.pid, *(pid for pid in children_of(job.pid))]
+        (supervisor,) = children_of(job.pid)
+        (script,) = children_of(supervisor)
+        halves = [job.pid, supervisor]
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in halves:
                 os.kill(pid, number)
         job.communicate()
+        wait_until(lambda: not is_alive(script), what="the end of the script, which dies with safelaunch")
+
+    def wait_for_the_tree(self):
+        """A tree that still grows when it is looked at would be another one a moment later."""
+        wait_until(somebody_listens, what="the store of the first job")
+        workers = lambda: set(processes_with(self.mark)) & set(processes_with("\0LOCAL_RANK="))
+        wait_until(lambda: len(workers()) == 2, what="the workers of the first job")
 
     def run_healthy_job(self):
         return self.run_safelaunch(*torchrun(f"--master_port={PORT}", "--nproc_per_node=2", DDP, "--steps", "5"))
@@ -51,7 +60,7 @@ class Stale(SafelaunchTest):
     def test_a_tree_of_a_killed_safelaunch_is_cleaned_with_proof_and_the_job_gets_its_port(self):
         job = self.start("--init-timeout", "0", "--quiet-timeout", "0", self.launch_script(), stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
-        wait_until(somebody_listens, what="the store of the first job")
+        self.wait_for_the_tree()
         self.kill_both_halves(job)
         left = processes_with(self.mark)
         self.assertTrue(left, "nothing outlived safelaunch, and nothing is to be cleaned")
@@ -79,7 +88,7 @@ class Stale(SafelaunchTest):
             wait_until(lambda: not processes_with(self.mark), what="the end of the other job")
 
     def assert_listed_and_untouched(self, tree):
-        wait_until(somebody_listens, what="the store of the other job")
+        self.wait_for_the_tree()
         (agent,) = children_of(tree.pid)
 
         self.assertNotIn("would be ended", self.dry_run())
