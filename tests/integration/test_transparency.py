@@ -105,7 +105,7 @@ class Transparency(SafelaunchTest):
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
         facts = self.assert_started_alike(preexec_fn=unusual)
-        self.assertEqual((facts["umask"], facts["nice"], facts["rlimits"]["RLIMIT_NOFILE"]), (0o027, 3, [200, 300]))
+        self.assertEqual((facts["umask"], facts["nice"], facts["rlimits"]["RLIMIT_NOFILE"]), (0o027, 3 + os.nice(0), [200, 300]))
 
     def test_signals_that_are_ignored_stay_ignored(self):
         def ignoring():
