@@ -1,0 +1,10 @@
+"""Rank 1 leaves the training loop early; rank 0's all_reduce runs into the group's timeout."""
+EXPECTED = ["watchdog-timeout", "collective-stuck", "ranks-disagree", "rank-missing", "store-timeout"]
+OPTIONS = ["--collective-timeout", "60s"]
+
+
+def command(bench):
+    return bench.torchrun(bench.script(
+        "import datetime, os, time, torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo', timeout=datetime.timedelta(seconds=5))\n"
+        "for step in range(20):\n    dist.all_reduce(torch.ones(1))\n    if dist.get_rank() == 1 and step == 10: time.sleep(3600)\n"))
