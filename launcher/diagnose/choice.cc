@@ -80,6 +80,10 @@ CauseChoice of_absence(const Case& now) {
            is_last_word(one, now.evidence);
   });
   if (told != now.sightings.end()) return {told->cause, Certainty::guess};
+  const bool at_work = std::ranges::all_of(now.evidence.missing, [](const MissingRank& missing) {
+    return missing.activity == Activity::working;
+  });
+  if (at_work) return the(now, "rank-busy", Certainty::confirmed);
   const bool seen = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
     return missing.activity != Activity::unseen;
   });

@@ -1,6 +1,7 @@
 #include "failed_first.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "safelaunch/diagnose/first_failure.h"
 
@@ -28,11 +29,18 @@ std::optional<ReportedExit> reported(const Evidence& evidence) {
   return std::nullopt;
 }
 
+/// Launchers end the ranks that are left over with SIGTERM once one has failed.
+bool ended_by_launcher(const Evidence& evidence, const Ended& ended) {
+  const bool first = &ended == &evidence.ended.front();
+  return !first && ended.status == ExitStatus(Signaled{SIGTERM});
+}
+
 /// The first exit of a rank that was nobody's follower; of any rank if all were, or if the kernel
 /// does not tell how they ended.
 std::optional<Rank> first_to_end(const Evidence& evidence, const std::vector<Sighting>& raised) {
   const auto culprit = std::ranges::find_if(evidence.ended, [&](const Ended& ended) {
-    return failed(ended) && ended.rank && !only_followed(ended.rank, raised);
+    return failed(ended) && ended.rank && !only_followed(ended.rank, raised) &&
+           !ended_by_launcher(evidence, ended);
   });
   if (culprit != evidence.ended.end()) return culprit->rank;
   const auto first = std::ranges::find_if(evidence.ended, failed);
