@@ -6,7 +6,7 @@ EXPECTED = ["connect-failed", "store-timeout"]
 
 def make(bench):
     bench.own_network()
-    bench.ip("link", "add", "eth7", "type", "dummy")
+    bench.ip("link", "add", "eth7", "type", "bridge")
     bench.ip("addr", "add", "10.7.0.1/24", "dev", "eth7")
     bench.ip("link", "set", "eth7", "up")
 

@@ -1,0 +1,10 @@
+"""Rank 1 never calls ncclCommInitRank; no line of NCCL says so."""
+EXPECTED = ["rank-missing"]
+
+
+def make(bench):
+    bench.doubles()
+
+
+def command(bench):
+    return bench.nccl_worker("--absent-rank", "1", ranks=3)
