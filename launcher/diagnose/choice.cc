@@ -87,7 +87,11 @@ CauseChoice of_absence(const Case& now) {
   const bool seen = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
     return missing.activity != Activity::unseen;
   });
-  return the(now, "rank-missing", seen ? Certainty::confirmed : Certainty::guess);
+  if (seen) return the(now, "rank-missing", Certainty::confirmed);
+  // They may be on another host: what those who look for them meet on the way tells more.
+  if (const Sighting* way = best(now, Kind::symptom, Strength::warning))
+    return {way->cause, Certainty::guess};
+  return the(now, "rank-missing", Certainty::guess);
 }
 
 /// Why all ranks wait although all came.

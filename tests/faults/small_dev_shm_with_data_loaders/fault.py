@@ -1,5 +1,5 @@
 """/dev/shm has 1 MiB, and a DataLoader's workers pass their batches through it."""
-EXPECTED = ["shm-small"]
+EXPECTED = ["shm-data-loader"]
 
 
 def make(bench):

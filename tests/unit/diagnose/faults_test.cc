@@ -60,6 +60,17 @@ TEST_CASE("a missing rank that works is busy, not lost", "[faults]") {
         "rank-missing");
 }
 
+TEST_CASE("a rank that nobody has seen may be out of reach", "[faults]") {
+  Evidence evidence = missing({Rank{0}, Activity::unseen, "never seen", ""});
+  evidence.waiting = {Rank{1}};
+  CHECK(cause_of(evidence) == "rank-missing");
+  evidence.output = {
+      {"stderr", Rank{1},
+       "[W1121 15:25:26.276333768 socket.cpp:764] [c10d] The client socket has failed "
+       "to connect to [10.7.0.9]:29500 (errno: 113 - No route to host).\n"}};
+  CHECK(cause_of(evidence) == "connect-failed");
+}
+
 TEST_CASE("lines that the fault bench made name their cause", "[faults]") {
   CHECK(cause_of_line("RuntimeError: unable to allocate shared memory(shm) for file "
                       "</torch_11367_664688717_0>: No space left on device (28)") ==
