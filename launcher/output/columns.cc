@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "safelaunch/base/utf8.h"
 #include "safelaunch/output/escape_filter.h"
-#include "safelaunch/output/utf8.h"
 
 namespace safelaunch {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/output/utf8.h"
+#include "safelaunch/base/utf8.h"
 
 namespace safelaunch {
 namespace {

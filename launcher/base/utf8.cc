@@ -1,4 +1,4 @@
-#include "safelaunch/output/utf8.h"
+#include "safelaunch/base/utf8.h"
 
 namespace safelaunch {
 namespace {

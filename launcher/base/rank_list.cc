@@ -1,0 +1,35 @@
+#include "safelaunch/base/rank_list.h"
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr int kMostPieces = 12;
+
+// The end of the run of consecutive ranks that starts at `first`.
+std::size_t run_end(std::span<const Rank> ranks, std::size_t first) {
+  std::size_t last = first;
+  while (last + 1 < ranks.size() && ranks[last + 1].value == ranks[last].value + 1) ++last;
+  return last;
+}
+
+}  // namespace
+
+std::string rank_list(std::span<const Rank> ranks) {
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  int pieces = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (pieces++ == kMostPieces) return text + fmt::format(" and {} more", ranks.size() - i);
+    const std::size_t last = run_end(ranks, i);
+    if (last >= i + 2) {
+      text += fmt::format(" {}-{}", ranks[i].value, ranks[last].value);
+      i = last;
+    } else {
+      text += fmt::format(" {}", ranks[i].value);
+    }
+  }
+  return text;
+}
+
+}  // namespace safelaunch
