@@ -1,0 +1,161 @@
+#include "safelaunch/launch/helper.h"
+
+#include <boost/asio/io_context.hpp>
+#include <csignal>
+
+#include "catch.h"
+#include "program.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+
+namespace {
+
+HelperSpec scene(std::vector<std::string> words) {
+  words.insert(words.begin(), victim("helper_scene"));
+  return {std::move(words), current_environment(), Duration(30'000)};
+}
+
+HelperOutput output_of(const HelperSpec& spec) {
+  auto output = run_helper(spec);
+  if (!output) FAIL(output.error().message);
+  return *output;
+}
+
+/// A helper on an io_context, with all that it told.
+struct Stage {
+  boost::asio::io_context io;
+  Reaper reaper{io, [](int, const ExitStatus&) {}};
+  std::vector<std::string> lines;
+  std::optional<HelperEnd> end;
+  std::optional<Helper> helper;
+
+  void start(const HelperSpec& spec) {
+    auto started = Helper::start(
+        io, reaper, spec, [this](std::string_view line) { lines.emplace_back(line); },
+        [this](const HelperEnd& told) { end = told; });
+    if (!started) FAIL(started.error().message);
+    helper.emplace(std::move(*started));
+  }
+
+  void run_until_lines(std::size_t count) {
+    while (lines.size() < count && !end) io.run_one();
+  }
+
+  void run_until_end() {
+    while (!end) io.run_one();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a helper's lines come in order, the last one also without a newline, then its end") {
+  const auto output = output_of({{"/bin/sh", "-c", "echo one; echo two; printf three; exit 7"},
+                                 current_environment(),
+                                 Duration(30'000)});
+  CHECK(output.lines == std::vector<std::string>{"one", "two", "three"});
+  CHECK(output.end.status == ExitStatus{Exited{7}});
+  CHECK_FALSE(output.end.timed_out);
+}
+
+TEST_CASE("a helper that hangs is killed at its deadline, and what it had said is kept") {
+  auto spec = scene({"say:begun", "complain:waiting for the driver", "hang"});
+  spec.deadline = Duration(100);
+  const auto output = output_of(spec);
+  CHECK(output.lines == std::vector<std::string>{"begun"});
+  CHECK(output.end.timed_out);
+  CHECK(output.end.status == ExitStatus{Signaled{SIGKILL, false}});
+  CHECK(describe(output.end) == "no answer within its time: waiting for the driver");
+}
+
+TEST_CASE(
+    "a helper that never stops talking is killed at its deadline, and its lines are bounded") {
+  auto spec = scene({"flood"});
+  spec.deadline = Duration(100);
+  const auto output = output_of(spec);
+  CHECK(output.end.timed_out);
+  CHECK(output.lines.size() <= 10'000);
+}
+
+TEST_CASE("a crash of a helper is its end, not ours") {
+  const auto output = output_of(scene({"say:begun", "complain:bad handle", "abort"}));
+  REQUIRE(output.end.status);
+  CHECK(std::get<Signaled>(*output.end.status).signal == SIGABRT);
+  CHECK_THAT(describe(output.end),
+             Catch::StartsWith("killed by SIGABRT") && Catch::EndsWith(": bad handle"));
+}
+
+TEST_CASE("an overlong line is cut, and the next one is whole") {
+  const auto output = output_of(scene({"long", "say:next"}));
+  REQUIRE(output.lines.size() == 2);
+  CHECK(output.lines[0].size() == 64 * 1024);
+  CHECK(output.lines[1] == "next");
+}
+
+TEST_CASE("a child of a helper that holds its stdout does not delay its end") {
+  Stage stage;
+  stage.start(scene({"linger", "say:done"}));
+  const int group = stage.helper->id().pid;
+  stage.run_until_end();
+  CHECK(stage.lines == std::vector<std::string>{"done"});
+  CHECK(::kill(-group, SIGKILL) == 0);
+}
+
+TEST_CASE("a helper hears what is written to it") {
+  Stage stage;
+  stage.start(scene({"echo"}));
+  stage.helper->write_line("ping");
+  stage.run_until_lines(1);
+  CHECK(stage.lines == std::vector<std::string>{"ping"});
+  stage.helper->kill();
+  stage.run_until_end();
+  CHECK_FALSE(stage.end->timed_out);
+  stage.helper->write_line("nobody is there");
+}
+
+TEST_CASE("a deadline that is moved ends a helper that had none") {
+  Stage stage;
+  auto spec = scene({"say:begun", "hang"});
+  spec.deadline = Duration::zero();
+  stage.start(spec);
+  stage.run_until_lines(1);
+  stage.helper->move_deadline(Duration(10));
+  stage.run_until_end();
+  CHECK(stage.end->timed_out);
+}
+
+TEST_CASE("a helper that is destroyed is killed and tells nothing") {
+  Stage stage;
+  stage.start(scene({"say:begun", "hang"}));
+  stage.run_until_lines(1);
+  const int pid = stage.helper->id().pid;
+  stage.helper.reset();
+  bool childless = false;
+  stage.reaper.when_childless([&] { childless = true; });
+  while (!childless) stage.io.run_one();
+  CHECK(state_of(pid) == 'X');
+  CHECK_FALSE(stage.end);
+}
+
+TEST_CASE("a helper may be destroyed by what it says") {
+  Stage stage;
+  auto started = Helper::start(
+      stage.io, stage.reaper, scene({"say:one", "say:two", "hang"}),
+      [&](std::string_view line) {
+        stage.lines.emplace_back(line);
+        stage.helper.reset();
+      },
+      [](const HelperEnd&) { FAIL("it was destroyed"); });
+  REQUIRE(started.has_value());
+  stage.helper.emplace(std::move(*started));
+  bool childless = false;
+  stage.reaper.when_childless([&] { childless = true; });
+  while (!childless) stage.io.run_one();
+  CHECK(stage.lines == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("a helper that does not exist is an error") {
+  const auto output = run_helper({{"/no/such/helper"}, {}, Duration(1'000)});
+  REQUIRE_FALSE(output.has_value());
+  CHECK(output.error().code == Errc::not_found);
+}
