@@ -1,0 +1,24 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace safelaunch::testing {
+
+/// The GPUs of the imagined machine, of which all three doubles tell the same: eight-way HGX, as
+/// far as SAFELAUNCH_DOUBLE_GPUS goes (2 without it).
+[[nodiscard]] int gpu_count();
+
+inline constexpr const char* kGpuName = "NVIDIA H100 80GB HBM3";
+inline constexpr std::uint64_t kGpuMemory = std::uint64_t{80} << 30;
+
+/// Nothing else is in /proc of a machine without a GPU that could tell two of them apart.
+[[nodiscard]] std::array<unsigned char, 16> gpu_uuid(int index);
+[[nodiscard]] std::string gpu_uuid_text(int index);  ///< GPU-xxxxxxxx-…
+
+/// PCI: bus 0x10 for GPU 0, 0x20 for GPU 1, …; device and function 0.
+[[nodiscard]] unsigned gpu_bus(int index);
+[[nodiscard]] std::string gpu_bus_id(int index);  ///< as CUDA writes it: 0000:10:00.0
+
+}  // namespace safelaunch::testing

@@ -1,0 +1,103 @@
+// What a device says of itself.
+#include <cuda.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "common/gpus.h"
+#include "common/knobs.h"
+#include "cuda/context.h"
+#include "cuda/init.h"
+
+using namespace safelaunch::testing;
+
+namespace {
+
+/// The machine's index of CUDA's device; -1 if there is none.
+int gpu_of(CUdevice device) {
+  const auto gpus = visible_gpus();
+  return device < 0 || static_cast<std::size_t>(device) >= gpus.size()
+             ? -1
+             : gpus[static_cast<std::size_t>(device)];
+}
+
+CUresult check(CUdevice device) {
+  if (const CUresult result = initialised(); result != CUDA_SUCCESS) return result;
+  return gpu_of(device) < 0 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+int attribute_value(CUdevice_attribute attribute, int gpu) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return 9;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return 0;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return 132;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return 1024;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: return 32;
+    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: return 0;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return static_cast<int>(gpu_bus(gpu));
+    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: return 0;
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: return 1;
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS: return 1;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+CUresult cuDeviceGetCount(int* count) {
+  *count = knob_has(kCudaKnob, "garbage") ? -7 : static_cast<int>(visible_gpus().size());
+  return initialised();
+}
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return check(ordinal);
+}
+
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  if (const CUresult result = check(device); result != CUDA_SUCCESS) return result;
+  if (knob_has(kCudaKnob, "garbage")) {
+    std::memset(name, 0xff, static_cast<std::size_t>(length));  // not even an end
+    return CUDA_SUCCESS;
+  }
+  std::snprintf(name, static_cast<std::size_t>(length), "%s", kGpuName);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  if (const CUresult result = check(device); result != CUDA_SUCCESS) return result;
+  const auto bytes = gpu_uuid(gpu_of(device));
+  std::memcpy(uuid->bytes, bytes.data(), bytes.size());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
+  if (const CUresult result = check(device); result != CUDA_SUCCESS) return result;
+  std::snprintf(text, static_cast<std::size_t>(length), "%s", gpu_bus_id(gpu_of(device)).c_str());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
+  const auto gpus = visible_gpus();
+  const auto found =
+      std::find_if(gpus.begin(), gpus.end(), [&](int gpu) { return gpu_bus_id(gpu) == text; });
+  *device = static_cast<CUdevice>(found - gpus.begin());
+  return check(*device);
+}
+
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
+  *bytes = kGpuMemory;
+  return check(device);
+}
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  if (const CUresult result = check(device); result != CUDA_SUCCESS) return result;
+  *value = attribute_value(attribute, gpu_of(device));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  *can = device != peer;
+  return check(device);
+}

@@ -1,0 +1,43 @@
+// Names and texts of the errors that this double returns.
+#include <cuda.h>
+
+namespace {
+
+struct Known {
+  CUresult result;
+  const char* name;
+  const char* text;
+};
+
+constexpr Known kKnown[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+};
+
+const Known* find(CUresult result) {
+  for (const Known& known : kKnown)
+    if (known.result == result) return &known;
+  return nullptr;
+}
+
+}  // namespace
+
+CUresult cuGetErrorName(CUresult result, const char** name) {
+  const Known* known = find(result);
+  *name = known ? known->name : nullptr;
+  return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult result, const char** text) {
+  const Known* known = find(result);
+  *text = known ? known->text : nullptr;
+  return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,132 @@
+// Device memory is memory of the host. Copies by the host wait for the streams that run in step
+// with the default stream, as CUDA's do.
+#include <cuda.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "common/gpus.h"
+#include "cuda/context.h"
+
+using namespace safelaunch::testing;
+
+namespace {
+
+struct Block {
+  std::size_t size;
+  int device;
+};
+
+std::mutex mutex;
+std::map<CUdeviceptr, Block>& blocks =
+    *new std::map<CUdeviceptr, Block>;  // never freed: used until the very end
+
+void* host(CUdeviceptr address) {
+  return reinterpret_cast<void*>(address);
+}  // NOLINT: that is what it is
+
+std::size_t used_on(int device) {
+  std::size_t used = 0;
+  for (const auto& [address, block] : blocks)
+    if (block.device == device) used += block.size;
+  return used;
+}
+
+CUresult copy_now(void* to, const void* from, std::size_t size) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  wait_for_streams(*current_context(), Which::in_step);
+  std::memcpy(to, from, size);
+  return CUDA_SUCCESS;
+}
+
+CUresult copy_later(void* to, const void* from, std::size_t size, CUstream stream) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  stream_or_default(stream)->queue->add([=] { std::memcpy(to, from, size); });
+  return CUDA_SUCCESS;
+}
+
+template <class Value>
+CUresult fill(CUdeviceptr address, Value value, std::size_t count, CUstream stream) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  stream_or_default(stream)->queue->add(
+      [=] { std::fill_n(static_cast<Value*>(host(address)), count, value); });
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuMemAlloc(CUdeviceptr* address, std::size_t size) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (size == 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(mutex);
+  const int device = current_context()->device;
+  if (size > kGpuMemory - used_on(device)) return CUDA_ERROR_OUT_OF_MEMORY;
+  void* memory = std::aligned_alloc(512, (size + 511) / 512 * 512);
+  if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = reinterpret_cast<CUdeviceptr>(memory);
+  blocks[*address] = {size, device};
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree(CUdeviceptr address) {
+  if (address == 0) return CUDA_SUCCESS;
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  wait_for_streams(*current_context(), Which::all);
+  const std::lock_guard lock(mutex);
+  if (blocks.erase(address) == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::free(host(address));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  const std::lock_guard lock(mutex);
+  *total = kGpuMemory;
+  *free = kGpuMemory - used_on(current_context()->device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocHost(void** memory, std::size_t size) {
+  *memory = std::malloc(size);
+  return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemFreeHost(void* memory) {
+  std::free(memory);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t size) {
+  return copy_now(host(to), from, size);
+}
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t size) {
+  return copy_now(to, host(from), size);
+}
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t size) {
+  return copy_now(host(to), host(from), size);
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t size, CUstream stream) {
+  return copy_later(host(to), from, size, stream);
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t size, CUstream stream) {
+  return copy_later(to, host(from), size, stream);
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t size, CUstream stream) {
+  return copy_later(host(to), host(from), size, stream);
+}
+CUresult cuMemsetD8(CUdeviceptr address, unsigned char value, std::size_t count) {
+  return fill(address, value, count, nullptr);
+}
+CUresult cuMemsetD32(CUdeviceptr address, unsigned value, std::size_t count) {
+  return fill(address, value, count, nullptr);
+}
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t count,
+                         CUstream stream) {
+  return fill(address, value, count, stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t count, CUstream stream) {
+  return fill(address, value, count, stream);
+}

@@ -1,0 +1,128 @@
+// Streams and events. What NCCL's double puts on a stream (cuLaunchHostFunc) is its kernel: the
+// stream is busy until that returns, and one that never returns is a kernel that never ends.
+#include <cuda.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "cuda/context.h"
+
+using namespace safelaunch::testing;
+
+namespace {
+
+/// One record of an event, shared with the work that reaches it.
+struct Mark {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool reached = false;
+  std::chrono::steady_clock::time_point when;
+
+  void reach() {
+    const std::lock_guard lock(mutex);
+    reached = true;
+    when = std::chrono::steady_clock::now();
+    changed.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return reached; });
+  }
+};
+
+}  // namespace
+
+struct CUevent_st {
+  std::shared_ptr<Mark> mark;  ///< null until recorded
+};
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  *stream = new CUstream_st(*current_context(), flags);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
+  return cuStreamCreate(stream, flags);
+}
+
+CUresult cuStreamQuery(CUstream stream) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  return stream_or_default(stream)->queue->idle() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  stream_or_default(stream)->queue->wait_until_idle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy(CUstream stream) {
+  delete stream;  // what it still has to do goes on: its queue is shared with its thread
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (event->mark) stream_or_default(stream)->queue->add([mark = event->mark] { mark->wait(); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return ready();
+}
+
+// Nothing is ever captured here, so every mode will do.
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  thread_local CUstreamCaptureMode present = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(present, *mode);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  stream_or_default(stream)->queue->add([=] { function(data); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  *event = new CUevent_st;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  event->mark = std::make_shared<Mark>();
+  stream_or_default(stream)->queue->add([mark = event->mark] { mark->reach(); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event) {
+  if (!event->mark) return CUDA_SUCCESS;
+  const std::lock_guard lock(event->mark->mutex);
+  return event->mark->reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  if (event->mark) event->mark->wait();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  if (!start->mark || !end->mark) return CUDA_ERROR_INVALID_HANDLE;
+  if (cuEventQuery(start) != CUDA_SUCCESS || cuEventQuery(end) != CUDA_SUCCESS)
+    return CUDA_ERROR_NOT_READY;
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(end->mark->when - start->mark->when).count();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  delete event;
+  return CUDA_SUCCESS;
+}

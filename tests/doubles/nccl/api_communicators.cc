@@ -1,0 +1,197 @@
+// The calls that make, ask and end communicators.
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "nccl/api.h"
+#include "nccl/log.h"
+#include "nccl/places.h"
+#include "nccl/settings.h"
+#include "nccl/version.h"
+
+namespace safelaunch::testing {
+namespace {
+
+/// Does this communicator block? NCCL_COMM_BLOCKING beats what the application says.
+bool blocks(const ncclConfig_t* config) {
+  const long otherwise = config && config->blocking != NCCL_CONFIG_UNDEF_INT ? config->blocking : 1;
+  return number_setting("NCCL_COMM_BLOCKING", otherwise) != 0;
+}
+
+ncclResult_t make(ncclComm_t* handle, int nranks, Origin origin, int rank,
+                  const ncclConfig_t* config) {
+  const unsigned magic = ncclConfig_t NCCL_CONFIG_INITIALIZER.magic;
+  if (config && config->magic != magic) {
+    log_warn(device_of_caller(), places().config,
+             "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
+    return ncclInvalidArgument;
+  }
+  if (nranks < 1 || rank < 0 || rank >= nranks) {
+    log_warn(device_of_caller(), places().config,
+             "Invalid rank requested : " + std::to_string(rank) + "/" + std::to_string(nranks));
+    return ncclInvalidArgument;
+  }
+  auto* comm = new ncclComm;
+  comm->body = std::make_shared<Communicator>(comm, std::move(origin), rank, nranks);
+  comm->blocking = blocks(config);
+  *handle = comm;
+  const ncclResult_t result =
+      do_or_begin(comm, [body = comm->body.get()] { return body->initialise(); });
+  if (result == ncclSuccess || result == ncclInProgress) return result;
+  *handle = nullptr;
+  delete comm;
+  return result;
+}
+
+/// One rank's wish in a split, and the root that it would be.
+struct Wish {
+  int color;
+  int key;
+  int rank;
+  ncclUniqueId id;
+};
+
+ncclResult_t split(ncclComm_t parent, int color, int key, ncclComm_t* child,
+                   const ncclConfig_t* config) {
+  Wish mine{color, key, parent->body->self().rank, {}};
+  if (const ncclResult_t result = ncclGetUniqueId(&mine.id); result != ncclSuccess) return result;
+  const char* bytes = reinterpret_cast<const char*>(&mine);
+  std::vector<std::vector<char>> all;
+  if (const ncclResult_t result = parent->body->exchange({bytes, bytes + sizeof mine}, all);
+      result != ncclSuccess)
+    return result;
+  std::vector<Wish> group;
+  for (const auto& one : all) {
+    Wish wish{};
+    std::memcpy(&wish, one.data(), sizeof wish);
+    if (wish.color == color) group.push_back(wish);
+  }
+  if (color == NCCL_SPLIT_NOCOLOR) {
+    *child = nullptr;
+    return ncclSuccess;
+  }
+  std::sort(group.begin(), group.end(), [](const Wish& a, const Wish& b) {
+    return std::tie(a.key, a.rank) < std::tie(b.key, b.rank);
+  });
+  const auto own = std::find_if(group.begin(), group.end(),
+                                [&](const Wish& one) { return one.rank == mine.rank; });
+  const char* count =
+      played() < NcclVersion{2, 29} ? " splitCount 1 color " : " childCount 1 color ";
+  Origin origin{"ncclCommSplit", group.front().id,
+                "parent " + parent->body->facts().words.at("comm") + count + std::to_string(color) +
+                    " key " + std::to_string(key)};
+  return make(child, static_cast<int>(group.size()), origin, static_cast<int>(own - group.begin()),
+              config);
+}
+
+ncclResult_t end(ncclComm_t comm) {
+  if (!comm) return ncclSuccess;
+  comm->body->drain();
+  delete comm;
+  return ncclSuccess;
+}
+
+}  // namespace
+
+ncclResult_t ready(ncclComm_t comm) {
+  if (!comm) return ncclInvalidArgument;
+  const ncclResult_t state = comm->body->state();
+  if (state != ncclInProgress) return state;
+  log_warn(comm->body->self().device, places().config,
+           "Attempt to use communicator before the previous operation returned ncclSuccess");
+  return ncclInvalidArgument;
+}
+
+}  // namespace safelaunch::testing
+
+using namespace safelaunch::testing;
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  std::optional<NetworkInterface> interface;
+  if (const ncclResult_t result = open_library(interface); result != ncclSuccess) return result;
+  start_root(*interface, *id);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId id, int rank) {
+  return make(comm, nranks, {"ncclCommInitRank", id, ""}, rank, nullptr);
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+  return make(comm, nranks, {"ncclCommInitRankConfig", id, ""}, rank, config);
+}
+
+ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int nranks, int rank, int,
+                                      ncclUniqueId* ids, ncclConfig_t* config) {
+  return make(comm, nranks, {"ncclCommInitRankScalable", ids[0], ""}, rank, config);
+}
+
+ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* child,
+                           ncclConfig_t* config) {
+  if (const ncclResult_t result = ready(parent); result != ncclSuccess) return result;
+  return split(parent, color, key, child, config);
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return comm ? ncclSuccess : ncclInvalidArgument;
+}
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  return end(comm);
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (!comm) return ncclSuccess;
+  comm->body->abort();
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
+  if (!comm) return ncclInvalidArgument;
+  *state = comm->body->state();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  if (const ncclResult_t result = ready(comm); result != ncclSuccess) return result;
+  *count = comm->body->self().nranks;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  if (const ncclResult_t result = ready(comm); result != ncclSuccess) return result;
+  *rank = comm->body->self().rank;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  if (const ncclResult_t result = ready(comm); result != ncclSuccess) return result;
+  *device = comm->body->self().device;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = code_of(played());
+  return ncclSuccess;
+}
+
+const char* ncclGetLastError(ncclComm_t) {
+  return last_error();
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess: return "no error";
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
+    case ncclSystemError: return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+    case ncclInternalError:
+      return "internal error - please report this issue to the NCCL developers";
+    case ncclInvalidArgument: return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+    case ncclInvalidUsage: return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+    case ncclRemoteError: return "remote process exited or there was a network error";
+    case ncclInProgress: return "NCCL operation in progress";
+    default: return "unknown result code";
+  }
+}

@@ -1,0 +1,112 @@
+// Life of a communicator after init: launches, state, abort, end.
+#include "nccl/communicator.h"
+
+#include <utility>
+
+#include "nccl/log.h"
+#include "nccl/places.h"
+#include "nccl/settings.h"
+#include "nccl/version.h"
+
+namespace safelaunch::testing {
+namespace {
+
+/// What waits on a stream for its turn.
+struct Launched {
+  std::shared_ptr<Communicator> communicator;
+  std::function<void()> work;
+};
+
+void do_launched(void* data) {
+  const std::unique_ptr<Launched> launched(static_cast<Launched*>(data));
+  launched->work();
+}
+
+bool all_are_pairs(const std::vector<Operation>& operations) {
+  for (const Operation& one : operations)
+    if (one.kind != Operation::Kind::send && one.kind != Operation::Kind::receive) return false;
+  return true;
+}
+
+}  // namespace
+
+ncclResult_t Communicator::connect() {
+  if (std::exchange(connected_, true)) return ncclSuccess;
+  log_moment(Moment::connecting, facts_, self_.device);
+  if (const ncclResult_t result = set_up(path_, self_.device, segment_); result != ncclSuccess)
+    return result;
+  log_moment(Moment::connected, facts_, self_.device);
+  return barrier(mesh_, self_, stop_);
+}
+
+ncclResult_t Communicator::launch(std::vector<Operation> operations, CUstream stream) {
+  if (!std::exchange(called_, true)) log_moment(Moment::first_call, facts_, self_.device);
+  if (const ncclResult_t result = connect(); result != ncclSuccess) return result;
+  const auto put = [&] {
+    {
+      const std::lock_guard lock(mutex_);
+      ++on_streams_;
+    }
+    auto* launched = new Launched{shared_from_this(), [this, operations] { run(operations); }};
+    return driver().launch(stream, &do_launched, launched) == CUDA_SUCCESS ? ncclSuccess
+                                                                           : ncclUnhandledCudaError;
+  };
+  return profiler_ ? profiler_->around(operations.front(), stream, put) : put();
+}
+
+/// The kernel.
+void Communicator::run(const std::vector<Operation>& operations) {
+  const bool stuck = fault("no-kernel") || (fault("p2p-hang") && path_ == Path::p2p);
+  Ended ended = Ended::done;
+  if (stuck)
+    stop_.wait();
+  else if (all_are_pairs(operations))
+    ended = perform_together(operations, mesh_, self_, stop_);
+  else
+    for (const Operation& one : operations)
+      if (ended == Ended::done) ended = perform(one, mesh_, self_, stop_);
+  if (ended == Ended::closed && path_ == Path::net) {
+    log_warn(self_.device, places().closed, "socketProgress: Connection closed by remote peer",
+             Voice::progress);
+    state_ = ncclRemoteError;
+  }
+  if (ended == Ended::closed)
+    stop_.wait();  // a kernel that waits for a peer that has gone waits for ever
+  const std::lock_guard lock(mutex_);
+  --on_streams_;
+  changed_.notify_all();
+}
+
+void Communicator::run_apart(std::function<ncclResult_t()> work) {
+  if (apart_.joinable()) apart_.join();
+  state_ = ncclInProgress;
+  apart_ = std::thread(
+      [self = shared_from_this(), work = std::move(work), context = context_of_caller()] {
+        if (context) driver().set_current(context);
+        self->state_ = work();
+      });
+}
+
+void Communicator::abort() {
+  stop_.ask();
+  if (apart_.joinable()) apart_.join();
+  drain();
+  profiler_.reset();
+  log_moment(Moment::aborted, facts_, self_.device);
+}
+
+void Communicator::drain() {
+  if (apart_.joinable()) apart_.join();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return on_streams_ == 0; });
+  if (stop_.asked()) return;
+  profiler_.reset();
+  log_moment(Moment::destroyed, facts_, self_.device);
+}
+
+ncclResult_t Communicator::exchange(const std::vector<char>& mine,
+                                    std::vector<std::vector<char>>& all) {
+  return gather(mesh_, self_, mine, all, stop_);
+}
+
+}  // namespace safelaunch::testing

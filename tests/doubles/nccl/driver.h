@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cuda.h>
+
+namespace safelaunch::testing {
+
+/// What the double needs of libcuda.so.1, opened when the first communicator is made, as NCCL does
+/// it.
+struct Driver {
+  decltype(&cuInit) init = nullptr;
+  decltype(&cuDriverGetVersion) version = nullptr;
+  decltype(&cuDeviceGetAttribute) attribute = nullptr;
+  decltype(&cuCtxGetCurrent) current = nullptr;
+  decltype(&cuCtxSetCurrent) set_current = nullptr;
+  decltype(&cuCtxGetDevice) device = nullptr;
+  decltype(&cuDevicePrimaryCtxRetain) retain = nullptr;
+  decltype(&cuLaunchHostFunc) launch = nullptr;
+
+  [[nodiscard]] bool found() const { return launch != nullptr; }
+};
+
+[[nodiscard]] const Driver& driver();
+
+/// The calling thread's context; as the CUDA runtime does, that of device 0 where none is set. Null
+/// if the driver does not work.
+[[nodiscard]] CUcontext context_of_caller();
+
+/// CUDA's device of the calling thread, 0 where it cannot be told.
+[[nodiscard]] int device_of_caller();
+
+}  // namespace safelaunch::testing

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace safelaunch::testing {
+
+/// The value of a variable; none if it is unset or empty.
+[[nodiscard]] std::optional<std::string> setting(const char* name);
+
+/// The value as a number, as NCCL reads its parameters.
+[[nodiscard]] long number_setting(const char* name, long otherwise);
+
+/// SAFELAUNCH_DOUBLE_FAULT: what goes wrong in this NCCL.
+[[nodiscard]] bool fault(std::string_view word);
+
+/// Does this release use cuMem, as it does on modern drivers?
+[[nodiscard]] bool uses_cumem();
+
+/// Are transports connected by the first collective (true) or by init (false)?
+[[nodiscard]] bool connects_lazily();
+
+}  // namespace safelaunch::testing

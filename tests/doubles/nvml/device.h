@@ -1,0 +1,35 @@
+#pragma once
+
+#include <nvml.h>
+
+#include <optional>
+#include <string_view>
+
+/// What an nvmlDevice_t points to: a GPU, or one MIG instance of it.
+struct nvmlDevice_st {
+  int gpu;
+  int instance;  ///< -1: the whole GPU
+};
+
+namespace safelaunch::testing {
+
+/// SAFELAUNCH_DOUBLE_NVML: what is wrong with the driver or with GPU 0, the one that is ill.
+inline constexpr const char* kNvmlKnob = "SAFELAUNCH_DOUBLE_NVML";
+
+/// Is `device` the GPU that has the trouble `word`?
+[[nodiscard]] bool is_ill(nvmlDevice_t device, std::string_view word);
+
+/// NVML_SUCCESS where the device can be asked at all.
+[[nodiscard]] nvmlReturn_t answers(nvmlDevice_t device);
+
+/// NVML_SUCCESS after nvmlInit.
+[[nodiscard]] nvmlReturn_t nvml_initialised();
+
+/// The process of `busy:PID:MIB`, as long as it lives: its memory is free once it has ended.
+struct BusyProcess {
+  unsigned pid;
+  unsigned long long bytes;
+};
+[[nodiscard]] std::optional<BusyProcess> busy_process(nvmlDevice_t device);
+
+}  // namespace safelaunch::testing
