@@ -1,14 +1,16 @@
 # safelaunch_embed(TARGET FUNCTION HEADER FILE...): generates a source that defines
 #   std::span<const EmbeddedFile> FUNCTION()
 # (declared by the project in HEADER) with the bytes of every FILE, named by its path relative to
-# the present source directory. One copied executable then has all that it needs.
+# the present source directory; one that was built (an absolute path) by its file name. One copied
+# executable then has all that it needs.
 set(SAFELAUNCH_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
 function(safelaunch_embed target function header)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.embedded.cc)
   set(paths)
   foreach(file IN LISTS ARGN)
-    list(APPEND paths ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    get_filename_component(path ${file} ABSOLUTE)
+    list(APPEND paths ${path})
   endforeach()
   add_custom_command(
     OUTPUT ${output}

@@ -9,15 +9,18 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
+set(SAFELAUNCH_WARNINGS
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=unused-result
+  -Wno-maybe-uninitialized)  # GCC 12 sees ghosts in std::variant, optimised or instrumented
+
 add_library(safelaunch_options INTERFACE)
 target_compile_options(safelaunch_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=unused-result
-  -Wno-maybe-uninitialized  # GCC 12 sees ghosts in std::variant, optimised or instrumented
-  -ffunction-sections -fdata-sections)
+  ${SAFELAUNCH_WARNINGS} -ffunction-sections -fdata-sections)
 target_include_directories(safelaunch_options INTERFACE ${PROJECT_SOURCE_DIR}/include)
 
 option(SAFELAUNCH_WERROR "Treat warnings as errors" OFF)
 if(SAFELAUNCH_WERROR)
+  list(APPEND SAFELAUNCH_WARNINGS -Werror)
   target_compile_options(safelaunch_options INTERFACE -Werror)
 endif()
 

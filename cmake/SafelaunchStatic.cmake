@@ -8,3 +8,13 @@ if(YAML_CPP_STATIC)
 else()
   target_link_libraries(safelaunch_yaml INTERFACE yaml-cpp)
 endif()
+
+# zlib and RE2, from their archives where there are any: a shared library would cost every start of safelaunch.
+# RE2 because its time is linear in the length of the text, whatever a hostile log holds.
+find_package(Threads REQUIRED)
+add_library(safelaunch_zlib INTERFACE)
+find_library(ZLIB_LIBRARY NAMES libz.a z REQUIRED)
+target_link_libraries(safelaunch_zlib INTERFACE ${ZLIB_LIBRARY})
+add_library(safelaunch_re2 INTERFACE)
+find_library(RE2_LIBRARY NAMES libre2.a re2 REQUIRED)
+target_link_libraries(safelaunch_re2 INTERFACE ${RE2_LIBRARY} Threads::Threads)

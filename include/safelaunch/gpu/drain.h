@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "safelaunch/base/time.h"
+#include "safelaunch/gpu/gpu_facts.h"
+#include "safelaunch/gpu/gpu_reader.h"
+
+/// Waiting for the memory that an ended attempt held on its GPUs: the driver takes it back after
+/// the processes are gone, and a relaunch that comes too early is out of memory.
+namespace safelaunch {
+
+/// Longer than any driver was seen to take; a process that holds on longer does not end by itself.
+inline constexpr Duration kDrainBound{30'000};
+
+struct Drain {
+  enum class State {
+    drained,  ///< no more is in use than before the attempt
+    waiting,  ///< ask again in a moment
+    given_up  ///< the bound is reached, or the driver does not answer
+  };
+  State state = State::drained;
+  std::string why;  ///< "40960 MiB of GPU 0 are still in use by pid 71"; empty where drained
+  bool operator==(const Drain&) const = default;
+};
+
+/// Compares the GPUs with what they were before the attempt. Processes that were there before are
+/// nobody's leftovers, and their memory does not count.
+[[nodiscard]] Drain judge_drain(const GpuFacts& before, const GpuFacts& now, Duration waited,
+                                Duration bound = kDrainBound);
+
+/// Asks again and again until the memory is back or the bound is reached, then tells it once
+/// through the io_context. Destroying it ends the waiting without a word. Where `before` has no
+/// GPUs it is drained at once and no driver is asked.
+class DrainWait {
+ public:
+  using OnDrained = std::function<void(const Drain& drain)>;
+  DrainWait(boost::asio::io_context& io, Reaper& reaper, GpuQuery query, GpuFacts before,
+            OnDrained on_drained, Duration bound = kDrainBound);
+  DrainWait(DrainWait&&) noexcept;
+  DrainWait& operator=(DrainWait&&) noexcept;
+  ~DrainWait();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,80 @@
+#include "safelaunch/gpu/devices.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace safelaunch {
+namespace {
+
+std::optional<int> number_of(std::string_view word) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool whole = error == std::errc() && end == word.data() + word.size() && number >= 0;
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+/// A word that names a slice: its UUID, or the older "MIG-GPU-UUID/1/0" that names its GPU too.
+bool names_slice(std::string_view word, const Gpu& gpu) {
+  if (!word.starts_with("MIG-")) return false;
+  const auto begins = [&](const MigDevice& slice) { return slice.uuid.starts_with(word); };
+  const auto older = word.substr(4, word.find('/') - 4);
+  return std::ranges::any_of(gpu.slices, begins) || (!gpu.uuid.empty() && older == gpu.uuid);
+}
+
+bool is_named(std::string_view word, const Gpu& gpu) {
+  if (const auto number = number_of(word)) return *number == gpu.index;
+  return (word.starts_with("GPU-") && gpu.uuid.starts_with(word)) || names_slice(word, gpu);
+}
+
+/// The first word of a list, and the list without it.
+std::string_view take_first(std::string_view& list) {
+  std::string_view word = list.substr(0, list.find(','));
+  list.remove_prefix(std::min(word.size() + 1, list.size()));
+  word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+  return word.substr(0, word.find_last_not_of(' ') + 1);
+}
+
+std::vector<std::string> all_usable(std::span<const Gpu> gpus) {
+  std::vector<std::string> whole;
+  for (const Gpu& gpu : gpus)
+    if (is_usable(gpu) && !gpu.mig) whole.push_back(std::to_string(gpu.index));
+  if (!whole.empty()) return whole;
+  for (const Gpu& gpu : gpus)
+    if (is_usable(gpu) && !gpu.slices.empty()) return {gpu.slices.front().uuid};
+  return {};
+}
+
+}  // namespace
+
+bool is_usable(const Gpu& gpu) {
+  return gpu.health == GpuHealth::well && gpu.compute_mode != ComputeMode::prohibited &&
+         (!gpu.mig || !gpu.slices.empty());
+}
+
+const Gpu* gpu_of_device(std::span<const Gpu> gpus, std::string_view device) {
+  const auto named = [&](const Gpu& gpu) { return is_named(device, gpu); };
+  const auto found = std::ranges::find_if(gpus, named);
+  return found != gpus.end() && std::ranges::count_if(gpus, named) == 1 ? &*found : nullptr;
+}
+
+std::vector<std::string> visible_devices(const GpuFacts& facts, const Environment& environment) {
+  std::vector<std::string> devices;
+  const auto variable = environment.find("CUDA_VISIBLE_DEVICES");
+  if (variable == environment.end()) {
+    for (const Gpu& gpu : facts.gpus) devices.push_back(std::to_string(gpu.index));
+    return devices;
+  }
+  for (std::string_view rest = variable->second; !rest.empty();) {
+    const auto word = take_first(rest);
+    if (gpu_of_device(facts.gpus, word) == nullptr) break;
+    devices.emplace_back(word);
+  }
+  return devices;
+}
+
+std::vector<std::string> usable_devices(const GpuFacts& facts, const Environment& environment) {
+  return environment.contains("CUDA_VISIBLE_DEVICES") ? visible_devices(facts, environment)
+                                                      : all_usable(facts.gpus);
+}
+
+}  // namespace safelaunch

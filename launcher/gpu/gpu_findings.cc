@@ -1,0 +1,189 @@
+#include "safelaunch/gpu/gpu_findings.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/gpu/devices.h"
+#include "safelaunch/gpu/memory_holders.h"
+
+namespace safelaunch {
+namespace {
+
+using Findings = std::vector<Finding>;
+
+/// "GPU 3 (NVIDIA H100 80GB HBM3, 00000000:1B:00.0)".
+std::string title_of(const Gpu& gpu) {
+  if (gpu.name.empty()) return fmt::format("GPU {}", gpu.index);
+  return fmt::format("GPU {} ({}, {})", gpu.index, gpu.name, gpu.pci);
+}
+
+constexpr const char* kTakeOut =
+    "take it out of the job (CUDA_VISIBLE_DEVICES) and have the node looked at: nvidia-smi -q, "
+    "dmesg | grep -i xid";
+
+/// Where the driver could not be asked, or not to the end.
+void judge_driver(const GpuFacts& facts, Findings& findings) {
+  switch (facts.trouble) {
+    case GpuTrouble::none: return;
+    case GpuTrouble::no_driver:
+      findings.push_back({"no-gpu", Severity::note, facts.why,
+                          "run where a GPU is visible, or on the CPU with backend gloo"});
+      return;
+    case GpuTrouble::driver_mismatch:
+      findings.push_back({"driver-mismatch", Severity::blocking, facts.why,
+                          "reboot, or load the kernel module of the new version"});
+      return;
+    case GpuTrouble::no_permission:
+      findings.push_back({"container-lost-gpus", Severity::blocking, facts.why,
+                          "create the container again: it may no longer open its GPUs"});
+      return;
+    case GpuTrouble::no_answer:
+    case GpuTrouble::crashed:
+      findings.push_back(
+          {"gpu-ill", Severity::blocking, facts.why,
+           "nvidia-smi will hang as well; look at dmesg | grep -i xid, and reset the "
+           "GPU or reboot"});
+      return;
+    case GpuTrouble::failed:
+      findings.push_back({"cuda-unknown", Severity::warning, facts.why, "nvidia-smi -q"});
+      return;
+  }
+}
+
+void judge_health(const Gpu& gpu, Findings& findings) {
+  const auto add = [&](Severity severity, const std::string& what, const char* remedy) {
+    findings.push_back({"gpu-ill", severity, fmt::format("{} {}", title_of(gpu), what), remedy});
+  };
+  switch (gpu.health) {
+    case GpuHealth::well: break;
+    case GpuHealth::lost:
+      return add(Severity::blocking, "is lost: it has fallen off the bus", kTakeOut);
+    case GpuHealth::reset_required:
+      return add(Severity::blocking, "must be reset before it is used again",
+                 "nvidia-smi --gpu-reset, by the administrator");
+    case GpuHealth::failing:
+      return add(Severity::blocking, fmt::format("does not answer: {}", gpu.trouble), kTakeOut);
+  }
+  if (gpu.errors.repair_failed)
+    add(Severity::warning, "has no spare memory rows left for repairs", kTakeOut);
+  else if (gpu.errors.repair_pending)
+    add(Severity::warning, "waits for a reset to take bad memory out of use",
+        "nvidia-smi --gpu-reset, by the administrator");
+  else if (gpu.errors.uncorrected.value_or(0) > 0)
+    add(Severity::warning,
+        fmt::format("had {} uncorrected memory errors since the driver was loaded",
+                    *gpu.errors.uncorrected),
+        kTakeOut);
+  if (!gpu.recovery.empty() && gpu.recovery != "none" && !gpu.errors.repair_pending)
+    add(Severity::warning, fmt::format("asks for recovery: {}", gpu.recovery), kTakeOut);
+}
+
+void judge_mode(const Gpu& gpu, const GpuUse& use, Findings& findings) {
+  const auto add = [&](Severity severity, const std::string& what) {
+    findings.push_back(
+        {"gpu-exclusive", severity, fmt::format("{} {}", title_of(gpu), what),
+         fmt::format("nvidia-smi -i {} -c DEFAULT, by the administrator", gpu.index)});
+  };
+  const int devices = use.devices ? static_cast<int>(use.devices->size()) : 0;
+  if (gpu.compute_mode == ComputeMode::prohibited) {
+    add(Severity::blocking, "is in compute mode prohibited");
+  } else if (gpu.compute_mode == ComputeMode::exclusive_process) {
+    if (!others_on(gpu, use.own_pids).empty())
+      add(Severity::blocking, fmt::format("takes one process, and pid {} is on it",
+                                          others_on(gpu, use.own_pids).front().pid));
+    else if (devices > 0 && use.ranks > devices)
+      add(Severity::blocking,
+          fmt::format("takes one process, and {} ranks share {} GPUs", use.ranks, devices));
+    else if (use.ranks > 1)
+      add(Severity::warning,
+          "takes one process: a second rank that touches it, as a wrong set_device does, fails");
+  }
+}
+
+void judge_mig(const Gpu& gpu, const GpuUse& use, Findings& findings) {
+  if (!gpu.mig) return;
+  const auto add = [&](Severity severity, const std::string& what) {
+    findings.push_back(
+        {"mig", severity, fmt::format("{} is in MIG mode{}", title_of(gpu), what),
+         fmt::format("nvidia-smi -i {} -mig 0 for a whole GPU, by the administrator", gpu.index)});
+  };
+  if (gpu.slices.empty())
+    add(Severity::blocking, " and has no instance that a process could use");
+  else
+    add(use.ranks > 1 ? Severity::warning : Severity::note,
+        fmt::format(": a process sees one of its {} instances, and there is neither P2P nor NVLink "
+                    "between them",
+                    gpu.slices.size()));
+}
+
+/// A GPU that a virtual machine was given alone may stay unregistered and still work.
+void judge_fabric(const Gpu& gpu, bool alone, Findings& findings) {
+  constexpr const char* kRemedy =
+      "systemctl start nvidia-fabricmanager, of exactly the driver's version";
+  const bool unfinished =
+      gpu.fabric == FabricState::not_started || gpu.fabric == FabricState::in_progress;
+  if (unfinished)
+    findings.push_back(
+        {"fabric-manager", alone ? Severity::warning : Severity::blocking,
+         fmt::format("{} is not registered with the NVLink fabric (CUDA error 802)", title_of(gpu)),
+         kRemedy});
+  else if (!gpu.fabric_trouble.empty())
+    findings.push_back(
+        {"fabric-manager", Severity::warning,
+         fmt::format("the NVLink fabric of {}: {}", title_of(gpu), gpu.fabric_trouble), kRemedy});
+}
+
+void judge_memory(const Gpu& gpu, const GpuUse& use, Findings& findings) {
+  constexpr int kWorthAWord = 512;  // MiB: a desktop, or a context that does nothing
+  const auto [mib, holders] = held_by_others(gpu, use.own_pids);
+  if (mib < kWorthAWord) return;
+  const bool full = mib > gpu.memory_mib / 10 * 9;
+  findings.push_back({"gpu-held", full ? Severity::blocking : Severity::warning,
+                      fmt::format("{} of {} MiB of {} are in use by {}", mib, gpu.memory_mib,
+                                  title_of(gpu), holders),
+                      "safelaunch clean --dry-run tells whose they are"});
+}
+
+int major_of(std::string_view version) {
+  int major = 0;
+  std::from_chars(version.data(), version.data() + version.size(), major);
+  return major;
+}
+
+/// Within one major version a newer CUDA runs on an older driver.
+void judge_versions(const GpuFacts& facts, const GpuUse& use, Findings& findings) {
+  if (facts.cuda.empty() || use.cuda.empty() || major_of(use.cuda) <= major_of(facts.cuda)) return;
+  findings.push_back(
+      {"driver-old", Severity::blocking,
+       fmt::format("driver {} runs CUDA up to {}, and the job is built for CUDA {}", facts.driver,
+                   facts.cuda, use.cuda),
+       fmt::format("update the driver, or install a build for CUDA {}", major_of(facts.cuda))});
+}
+
+bool is_in_use(const Gpu& gpu, const GpuFacts& facts, const GpuUse& use) {
+  const auto means_it = [&](const std::string& device) {
+    return gpu_of_device(facts.gpus, device) == &gpu;
+  };
+  return !use.devices || std::ranges::any_of(*use.devices, means_it);
+}
+
+}  // namespace
+
+std::vector<Finding> gpu_findings(const GpuFacts& facts, const GpuUse& use) {
+  Findings findings;
+  judge_driver(facts, findings);
+  judge_versions(facts, use, findings);
+  for (const Gpu& gpu : facts.gpus) {
+    if (!is_in_use(gpu, facts, use)) continue;
+    judge_health(gpu, findings);
+    if (gpu.health != GpuHealth::well) continue;
+    judge_mode(gpu, use, findings);
+    judge_mig(gpu, use, findings);
+    judge_fabric(gpu, facts.gpus.size() == 1, findings);
+    judge_memory(gpu, use, findings);
+  }
+  return findings;
+}
+
+}  // namespace safelaunch

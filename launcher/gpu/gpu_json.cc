@@ -1,0 +1,190 @@
+#include "gpu_json.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+// Beyond what any GPU has: a broken answer must not fill our memory.
+constexpr std::size_t kMostItems = 512;
+constexpr std::size_t kLongestText = 1024;
+
+template <class Value>
+using Words = std::initializer_list<std::pair<Value, const char*>>;
+
+constexpr Words<ComputeMode> kComputeModes = {{ComputeMode::shared, "shared"},
+                                              {ComputeMode::exclusive_process, "exclusive-process"},
+                                              {ComputeMode::prohibited, "prohibited"},
+                                              {ComputeMode::unknown, "unknown"}};
+constexpr Words<FabricState> kFabricStates = {{FabricState::unsupported, "unsupported"},
+                                              {FabricState::not_started, "not-started"},
+                                              {FabricState::in_progress, "in-progress"},
+                                              {FabricState::completed, "completed"},
+                                              {FabricState::unknown, "unknown"}};
+constexpr Words<GpuHealth> kHealths = {{GpuHealth::well, "well"},
+                                       {GpuHealth::lost, "lost"},
+                                       {GpuHealth::reset_required, "reset-required"},
+                                       {GpuHealth::failing, "failing"}};
+
+template <class Value>
+const char* word_of(Value value, const Words<Value>& words) {
+  const auto is_it = [&](const auto& pair) { return pair.first == value; };
+  return std::ranges::find_if(words, is_it)->second;
+}
+
+/// The last value is what an unknown word means.
+template <class Value>
+Value value_of(const std::string& word, const Words<Value>& words) {
+  const auto is_it = [&](const auto& pair) { return pair.second == word; };
+  const auto* found = std::ranges::find_if(words, is_it);
+  return found != words.end() ? found->first : std::prev(words.end())->first;
+}
+
+template <class Value>
+void put(OrderedJson& json, const char* name, const std::optional<Value>& value) {
+  if (value) json[name] = *value;
+}
+
+bool flag(const Json& object, const char* name) {
+  const Json* value = json_member(object, name);
+  return value != nullptr && value->is_boolean() && value->get<bool>();
+}
+
+/// What `take` makes of each object of a list.
+template <class Item, class Take>
+std::vector<Item> items(const Json& object, const char* name, Take take) {
+  std::vector<Item> taken;
+  const Json* list = json_member(object, name);
+  if (list == nullptr || !list->is_array()) return taken;
+  for (const Json& one : *list)
+    if (one.is_object() && taken.size() < kMostItems) taken.push_back(take(one));
+  return taken;
+}
+
+GpuMemoryErrors errors_of(const Json& json) {
+  GpuMemoryErrors errors;
+  errors.uncorrected = json_int(json, "ecc_uncorrected");
+  errors.repair_pending = flag(json, "repair_pending");
+  errors.repair_failed = flag(json, "repair_failed");
+  return errors;
+}
+
+void put_identity(OrderedJson& json, const Gpu& gpu) {
+  json["index"] = gpu.index;
+  json["uuid"] = gpu.uuid;
+  json["name"] = gpu.name;
+  json["pci"] = gpu.pci;
+  json["capability"] = gpu.capability;
+  put(json, "numa", gpu.numa_node);
+  json["memory_mib"] = gpu.memory_mib;
+  json["used_mib"] = gpu.used_mib;
+}
+
+void put_state(OrderedJson& json, const Gpu& gpu) {
+  json["health"] = word_of(gpu.health, kHealths);
+  if (!gpu.trouble.empty()) json["trouble"] = gpu.trouble;
+  json["compute_mode"] = word_of(gpu.compute_mode, kComputeModes);
+  json["mig"] = gpu.mig;
+  put(json, "ecc_uncorrected", gpu.errors.uncorrected);
+  json["repair_pending"] = gpu.errors.repair_pending;
+  json["repair_failed"] = gpu.errors.repair_failed;
+  json["recovery"] = gpu.recovery;
+  json["fabric"] = word_of(gpu.fabric, kFabricStates);
+  if (!gpu.fabric_trouble.empty()) json["fabric_trouble"] = gpu.fabric_trouble;
+}
+
+void put_lists(OrderedJson& json, const Gpu& gpu) {
+  for (const char* name : {"processes", "slices", "links", "paths"})
+    json[name] = OrderedJson::array();
+  for (const auto& process : gpu.processes) {
+    OrderedJson one{{"pid", process.pid}};
+    put(one, "mib", process.mib);
+    json["processes"].push_back(std::move(one));
+  }
+  for (const auto& slice : gpu.slices)
+    json["slices"].push_back({{"uuid", slice.uuid}, {"memory_mib", slice.memory_mib}});
+  for (const auto& link : gpu.links)
+    json["links"].push_back(
+        {{"number", link.number}, {"active", link.active}, {"peer", link.peer}});
+  for (const auto& path : gpu.paths)
+    json["paths"].push_back({{"to", path.to},
+                             {"p2p_read", path.p2p_read},
+                             {"p2p_write", path.p2p_write},
+                             {"nearest", path.nearest}});
+}
+
+void take_lists(const Json& json, Gpu& gpu) {
+  gpu.processes = items<GpuProcess>(json, "processes", [](const Json& one) {
+    return GpuProcess{json_int(one, "pid").value_or(0), json_int(one, "mib")};
+  });
+  gpu.slices = items<MigDevice>(json, "slices", [](const Json& one) {
+    return MigDevice{json_text(one, "uuid"), json_int(one, "memory_mib").value_or(0)};
+  });
+  gpu.links = items<GpuLink>(json, "links", [](const Json& one) {
+    return GpuLink{json_int(one, "number").value_or(0), flag(one, "active"),
+                   json_text(one, "peer")};
+  });
+  gpu.paths = items<GpuPath>(json, "paths", [](const Json& one) {
+    return GpuPath{json_int(one, "to").value_or(0), json_text(one, "p2p_read"),
+                   json_text(one, "p2p_write"), json_text(one, "nearest")};
+  });
+}
+
+}  // namespace
+
+const Json* json_member(const Json& object, const char* name) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : &*found;
+}
+
+std::optional<int> json_int(const Json& object, const char* name) {
+  const Json* value = json_member(object, name);
+  if (value == nullptr || !value->is_number_integer()) return std::nullopt;
+  const auto number = value->get<std::int64_t>();
+  return std::in_range<int>(number) ? std::optional(static_cast<int>(number)) : std::nullopt;
+}
+
+std::string json_text(const Json& object, const char* name) {
+  const Json* value = json_member(object, name);
+  if (value == nullptr || !value->is_string()) return {};
+  return value->get_ref<const std::string&>().substr(0, kLongestText);
+}
+
+OrderedJson json_of(const Gpu& gpu) {
+  OrderedJson json;
+  put_identity(json, gpu);
+  put_state(json, gpu);
+  put_lists(json, gpu);
+  return json;
+}
+
+Gpu gpu_of(const Json& json) {
+  Gpu gpu;
+  gpu.index = json_int(json, "index").value_or(0);
+  gpu.uuid = json_text(json, "uuid");
+  gpu.name = json_text(json, "name");
+  gpu.pci = json_text(json, "pci");
+  gpu.capability = json_text(json, "capability");
+  gpu.numa_node = json_int(json, "numa");
+  gpu.memory_mib = json_int(json, "memory_mib").value_or(0);
+  gpu.used_mib = json_int(json, "used_mib").value_or(0);
+  gpu.health = value_of(json_text(json, "health"), kHealths);
+  gpu.trouble = json_text(json, "trouble");
+  gpu.compute_mode = value_of(json_text(json, "compute_mode"), kComputeModes);
+  gpu.mig = flag(json, "mig");
+  gpu.errors = errors_of(json);
+  gpu.recovery = json_text(json, "recovery");
+  gpu.fabric = value_of(json_text(json, "fabric"), kFabricStates);
+  gpu.fabric_trouble = json_text(json, "fabric_trouble");
+  take_lists(json, gpu);
+  return gpu;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,174 @@
+#include "safelaunch/gpu/libraries.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "elf_file.h"
+#include "file_text.h"
+#include "library_version.h"
+#include "loader_cache.h"
+#include "torch_files.h"
+
+namespace safelaunch {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Place {
+  std::string folder;
+  LibraryOrigin origin;
+};
+
+/// Where the loader looks, in its order, after LD_PRELOAD and before its cache.
+using Places = std::vector<Place>;
+
+std::vector<std::string> split(std::string_view list, std::string_view separators) {
+  std::vector<std::string> words;
+  while (!list.empty()) {
+    const auto word = list.substr(0, list.find_first_of(separators));
+    if (!word.empty()) words.emplace_back(word);
+    list.remove_prefix(std::min(word.size() + 1, list.size()));
+  }
+  return words;
+}
+
+/// "libnccl.so" of "libnccl.so.2": a copy may bear its whole version.
+std::string_view stem_of(std::string_view soname) {
+  return soname.substr(0, soname.find(".so") + 3);
+}
+
+/// All copies of one library, each file once.
+class Copies {
+ public:
+  explicit Copies(std::string_view soname) : soname_(soname) {}
+
+  void add(const std::string& path, LibraryOrigin origin) {
+    if (!is_loadable(path)) return;
+    std::error_code error;
+    std::string real = fs::canonical(path, error).string();
+    if (std::ranges::find(seen_, real) != seen_.end()) return;
+    seen_.push_back(std::move(real));
+    found_.push_back({path, origin, version_of_library(path)});
+  }
+
+  void add_preloaded(const Environment& environment, const Places& places) {
+    for (const auto& word : split(value_or(environment, "LD_PRELOAD"), ": ")) {
+      if (!word.substr(word.rfind('/') + 1).starts_with(stem_of(soname_))) continue;
+      if (word.find('/') != std::string::npos) add(word, LibraryOrigin::preload);
+      for (const auto& place : places)
+        if (place.origin == LibraryOrigin::library_path && word.find('/') == std::string::npos)
+          add(place.folder + "/" + word, LibraryOrigin::preload);
+    }
+  }
+
+  void add_places(const Places& places) {
+    for (const auto& place : places) add(place.folder + "/" + soname_, place.origin);
+  }
+
+  void add_system(const SystemPlaces& system) {
+    constexpr std::size_t kLargestCache = 8 << 20;
+    for (const auto& path : cached_paths(file_text(system.loader_cache, kLargestCache), soname_))
+      add(path, LibraryOrigin::system);
+    for (const auto& folder : system.folders) add(folder + "/" + soname_, LibraryOrigin::system);
+  }
+
+  [[nodiscard]] std::vector<FoundLibrary> take() { return std::move(found_); }
+
+ private:
+  std::string soname_;
+  std::vector<std::string> seen_;
+  std::vector<FoundLibrary> found_;
+};
+
+std::vector<FoundLibrary> copies_of(std::string_view soname, const Environment& environment,
+                                    const Places& places, const SystemPlaces& system) {
+  Copies copies(soname);
+  copies.add_preloaded(environment, places);
+  copies.add_places(places);
+  copies.add_system(system);
+  return copies.take();
+}
+
+Places library_path(const Environment& environment) {
+  Places places;
+  for (auto& folder : split(value_or(environment, "LD_LIBRARY_PATH"), ":;"))
+    places.push_back({std::move(folder), LibraryOrigin::library_path});
+  return places;
+}
+
+void append(Places& places, const std::vector<std::string>& folders, LibraryOrigin origin) {
+  for (const auto& folder : folders)
+    places.push_back({fs::path(folder).lexically_normal().string(), origin});
+}
+
+/// nvidia/nccl/lib in each packages folder.
+std::vector<std::string> wheel_folders(const PythonPlaces& python) {
+  std::vector<std::string> folders;
+  for (const auto& packages : python.packages) folders.push_back(packages + "/nvidia/nccl/lib");
+  return folders;
+}
+
+/// JAX's CUDA plug-in: jax_plugins/xla_cuda13.
+bool has_jax_for_cuda(const PythonPlaces& python) {
+  std::error_code error;
+  for (const auto& packages : python.packages)
+    for (const auto& entry : fs::directory_iterator(packages + "/jax_plugins", error))
+      if (entry.path().filename().string().starts_with("xla_cuda")) return true;
+  return false;
+}
+
+Places places_of_nccl(const PythonPlaces& python, const TorchFiles& torch,
+                      const Environment& environment) {
+  Places places;
+  if (torch.runpath.empty()) {
+    append(places, torch.rpath, LibraryOrigin::torch);
+    std::error_code error;
+    const auto real = fs::canonical(python.interpreter, error).string();
+    if (const auto elf = read_elf(real)) append(places, elf->rpath, LibraryOrigin::python);
+  }
+  if (has_jax_for_cuda(python)) append(places, wheel_folders(python), LibraryOrigin::jax);
+  std::ranges::move(library_path(environment), std::back_inserter(places));
+  append(places, torch.runpath, LibraryOrigin::torch_late);
+  append(places, wheel_folders(python), LibraryOrigin::packages);
+  return places;
+}
+
+}  // namespace
+
+const char* describe(LibraryOrigin origin) {
+  switch (origin) {
+    case LibraryOrigin::preload: return "LD_PRELOAD";
+    case LibraryOrigin::torch: return "torch's RPATH";
+    case LibraryOrigin::python: return "the interpreter's RPATH";
+    case LibraryOrigin::jax: return "JAX's CUDA plug-in";
+    case LibraryOrigin::library_path: return "LD_LIBRARY_PATH";
+    case LibraryOrigin::torch_late: return "torch's RUNPATH";
+    case LibraryOrigin::packages: return "site-packages";
+    case LibraryOrigin::system: return "the system";
+  }
+  return "";
+}
+
+JobLibraries find_job_libraries(std::string_view python, const Environment& environment,
+                                const SystemPlaces& system) {
+  JobLibraries libraries;
+  libraries.python = python_places(python, environment);
+  const TorchFiles torch = read_torch(libraries.python);
+  libraries.torch_version = torch.version;
+  libraries.torch_cuda = torch.cuda;
+  libraries.nccl_inside_torch = torch.holds_nccl;
+  for (const auto& packages : libraries.python.packages)
+    if (libraries.nccl_wheels.empty()) libraries.nccl_wheels = nccl_wheels_in(packages);
+  libraries.nccl = copies_of("libnccl.so.2", environment,
+                             places_of_nccl(libraries.python, torch, environment), system);
+  libraries.driver = find_library("libcuda.so.1", environment, system);
+  libraries.nvml = find_library("libnvidia-ml.so.1", environment, system);
+  return libraries;
+}
+
+std::vector<FoundLibrary> find_library(std::string_view soname, const Environment& environment,
+                                       const SystemPlaces& system) {
+  return copies_of(soname, environment, library_path(environment), system);
+}
+
+}  // namespace safelaunch

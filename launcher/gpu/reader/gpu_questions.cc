@@ -1,0 +1,332 @@
+#include "gpu_questions.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <limits>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr unsigned long long kMiB = 1ULL << 20;
+constexpr std::size_t kMostProcesses = 256;
+
+int mebibytes(unsigned long long bytes) {
+  return static_cast<int>(bytes / kMiB);
+}
+
+/// One GPU and the questions to it. Whatever is asked, an answer that the GPU is lost is kept.
+class GpuQuestions {
+ public:
+  GpuQuestions(const Nvml& nvml, nvmlDevice_t device, Gpu& gpu)
+      : nvml_(nvml), device_(device), gpu_(gpu) {}
+
+  void ask_identity();
+  void ask_memory();
+  void ask_processes(nvmlDevice_t device);
+  void ask_modes();
+  void ask_errors();
+  void ask_fabric();
+  void ask_links();
+  void ask_path(nvmlDevice_t other, int index);
+
+ private:
+  /// As Nvml::call with the GPU as first argument; true where it answered.
+  template <class Function, class... Args>
+  bool ask(const char* name, Args... args) {
+    return answered(nvml_.call<Function>(name, device_, args...));
+  }
+
+  bool answered(nvmlReturn_t result);
+  [[nodiscard]] std::optional<unsigned> field(unsigned id);
+  void ask_slices();
+  [[nodiscard]] std::string peer_of(unsigned link);
+  [[nodiscard]] std::string p2p(nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what);
+
+  const Nvml& nvml_;
+  nvmlDevice_t device_;
+  Gpu& gpu_;
+};
+
+bool GpuQuestions::answered(nvmlReturn_t result) {
+  if (result == NVML_ERROR_GPU_IS_LOST) gpu_.health = GpuHealth::lost;
+  if (result == NVML_ERROR_RESET_REQUIRED) gpu_.health = GpuHealth::reset_required;
+  if (gpu_.health != GpuHealth::well && gpu_.trouble.empty()) gpu_.trouble = nvml_.words(result);
+  return result == NVML_SUCCESS;
+}
+
+/// The PCI address as /sys has it tells the NUMA node without the driver.
+std::optional<int> numa_node_of(std::string address) {
+  std::ranges::transform(address, address.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  int node = -1;
+  std::ifstream("/sys/bus/pci/devices/" + address + "/numa_node") >> node;
+  return node >= 0 ? std::optional(node) : std::nullopt;
+}
+
+void GpuQuestions::ask_identity() {
+  std::array<char, NVML_DEVICE_UUID_V2_BUFFER_SIZE> text{};
+  const auto size = static_cast<unsigned>(text.size());
+  if (ask<decltype(nvmlDeviceGetUUID)>("nvmlDeviceGetUUID", text.data(), size))
+    gpu_.uuid = text.data();
+  if (ask<decltype(nvmlDeviceGetName)>("nvmlDeviceGetName", text.data(), size))
+    gpu_.name = text.data();
+  nvmlPciInfo_t pci{};
+  if (ask<decltype(nvmlDeviceGetPciInfo_v3)>("nvmlDeviceGetPciInfo_v3", &pci)) {
+    gpu_.pci = pci.busId;
+    gpu_.numa_node = numa_node_of(pci.busIdLegacy);
+  }
+  int major = 0;
+  int minor = 0;
+  if (ask<decltype(nvmlDeviceGetCudaComputeCapability)>("nvmlDeviceGetCudaComputeCapability",
+                                                        &major, &minor))
+    gpu_.capability = fmt::format("{}.{}", major, minor);
+}
+
+void GpuQuestions::ask_memory() {
+  nvmlMemory_v2_t memory{};
+  memory.version = nvmlMemory_v2;
+  nvmlMemory_t older{};
+  // The older form counts what the driver keeps for itself as used.
+  if (ask<decltype(nvmlDeviceGetMemoryInfo_v2)>("nvmlDeviceGetMemoryInfo_v2", &memory)) {
+    gpu_.memory_mib = mebibytes(memory.total);
+    gpu_.used_mib = mebibytes(memory.used);
+  } else if (ask<decltype(nvmlDeviceGetMemoryInfo)>("nvmlDeviceGetMemoryInfo", &older)) {
+    gpu_.memory_mib = mebibytes(older.total);
+    gpu_.used_mib = mebibytes(older.used);
+  }
+}
+
+/// Under MPS the processes stand in a list of their own.
+void GpuQuestions::ask_processes(nvmlDevice_t device) {
+  for (const char* list :
+       {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"}) {
+    std::array<nvmlProcessInfo_t, kMostProcesses> processes{};
+    auto count = static_cast<unsigned>(processes.size());
+    if (!answered(nvml_.call<decltype(nvmlDeviceGetComputeRunningProcesses_v3)>(
+            list, device, &count, processes.data())))
+      continue;
+    for (unsigned i = 0; i < std::min<std::size_t>(count, kMostProcesses); ++i) {
+      GpuProcess process{static_cast<int>(processes[i].pid), std::nullopt};
+      constexpr auto kNotTold = std::numeric_limits<unsigned long long>::max();
+      if (processes[i].usedGpuMemory != kNotTold)
+        process.mib = mebibytes(processes[i].usedGpuMemory);
+      if (std::ranges::find(gpu_.processes, process.pid, &GpuProcess::pid) == gpu_.processes.end())
+        gpu_.processes.push_back(process);
+    }
+  }
+}
+
+void GpuQuestions::ask_modes() {
+  nvmlComputeMode_t mode = NVML_COMPUTEMODE_DEFAULT;
+  if (ask<decltype(nvmlDeviceGetComputeMode)>("nvmlDeviceGetComputeMode", &mode))
+    gpu_.compute_mode = mode == NVML_COMPUTEMODE_DEFAULT      ? ComputeMode::shared
+                        : mode == NVML_COMPUTEMODE_PROHIBITED ? ComputeMode::prohibited
+                                                              : ComputeMode::exclusive_process;
+  unsigned current = 0;
+  unsigned pending = 0;
+  gpu_.mig = ask<decltype(nvmlDeviceGetMigMode)>("nvmlDeviceGetMigMode", &current, &pending) &&
+             current == NVML_DEVICE_MIG_ENABLE;
+  if (gpu_.mig) ask_slices();
+}
+
+void GpuQuestions::ask_slices() {
+  unsigned most = 0;
+  if (!ask<decltype(nvmlDeviceGetMaxMigDeviceCount)>("nvmlDeviceGetMaxMigDeviceCount", &most))
+    return;
+  for (unsigned i = 0; i < most; ++i) {
+    nvmlDevice_t slice = nullptr;
+    if (!ask<decltype(nvmlDeviceGetMigDeviceHandleByIndex)>("nvmlDeviceGetMigDeviceHandleByIndex",
+                                                            i, &slice))
+      continue;
+    Gpu as_gpu;
+    GpuQuestions questions(nvml_, slice, as_gpu);
+    questions.ask_identity();
+    questions.ask_memory();
+    gpu_.slices.push_back({as_gpu.uuid, as_gpu.memory_mib});
+    ask_processes(slice);
+  }
+}
+
+/// Which of its types a driver gives a small number is not written down.
+std::optional<unsigned> small_number(const nvmlFieldValue_t& field) {
+  switch (field.valueType) {
+    case NVML_VALUE_TYPE_UNSIGNED_INT: return field.value.uiVal;
+    case NVML_VALUE_TYPE_SIGNED_INT: return static_cast<unsigned>(field.value.siVal);
+    case NVML_VALUE_TYPE_UNSIGNED_LONG: return static_cast<unsigned>(field.value.ulVal);
+    case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: return static_cast<unsigned>(field.value.ullVal);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<unsigned> GpuQuestions::field(unsigned id) {
+  nvmlFieldValue_t value{};
+  value.fieldId = id;
+  const bool told =
+      ask<decltype(nvmlDeviceGetFieldValues)>("nvmlDeviceGetFieldValues", 1, &value) &&
+      value.nvmlReturn == NVML_SUCCESS;
+  return told ? small_number(value) : std::nullopt;
+}
+
+const char* recovery_word(unsigned action) {
+  switch (action) {
+    case NVML_GPU_RECOVERY_ACTION_NONE: return "none";
+    case NVML_GPU_RECOVERY_ACTION_GPU_RESET: return "reset";
+    case NVML_GPU_RECOVERY_ACTION_NODE_REBOOT: [[fallthrough]];
+    case NVML_GPU_RECOVERY_ACTION_SYSTEM_REBOOT: return "reboot";
+    case NVML_GPU_RECOVERY_ACTION_DRAIN_P2P: return "drain";
+    case NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET: return "drain and reset";
+    case NVML_GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN: return "recover the IMEX domain";
+    case NVML_GPU_RECOVERY_ACTION_BUS_RESET: return "bus reset";
+    default: return "unknown";
+  }
+}
+
+void GpuQuestions::ask_errors() {
+  unsigned long long uncorrected = 0;
+  if (ask<decltype(nvmlDeviceGetTotalEccErrors)>("nvmlDeviceGetTotalEccErrors",
+                                                 NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
+                                                 NVML_VOLATILE_ECC, &uncorrected))
+    gpu_.errors.uncorrected = static_cast<std::int64_t>(uncorrected);
+  unsigned correctable = 0;
+  unsigned uncorrectable = 0;
+  unsigned pending = 0;
+  unsigned failed = 0;
+  nvmlEnableState_t retiring = NVML_FEATURE_DISABLED;
+  if (ask<decltype(nvmlDeviceGetRemappedRows)>("nvmlDeviceGetRemappedRows", &correctable,
+                                               &uncorrectable, &pending, &failed)) {
+    gpu_.errors.repair_pending = pending != 0;
+    gpu_.errors.repair_failed = failed != 0;
+  } else if (ask<decltype(nvmlDeviceGetRetiredPagesPendingStatus)>(
+                 "nvmlDeviceGetRetiredPagesPendingStatus", &retiring)) {
+    gpu_.errors.repair_pending = retiring == NVML_FEATURE_ENABLED;
+  }
+  if (const auto action = field(NVML_FI_DEV_GET_GPU_RECOVERY_ACTION))
+    gpu_.recovery = recovery_word(*action);
+}
+
+FabricState fabric_state(unsigned state) {
+  switch (state) {
+    case NVML_GPU_FABRIC_STATE_NOT_SUPPORTED: return FabricState::unsupported;
+    case NVML_GPU_FABRIC_STATE_NOT_STARTED: return FabricState::not_started;
+    case NVML_GPU_FABRIC_STATE_IN_PROGRESS: return FabricState::in_progress;
+    case NVML_GPU_FABRIC_STATE_COMPLETED: return FabricState::completed;
+    default: return FabricState::unknown;
+  }
+}
+
+/// In its second version, which is the oldest that drivers still take and has all that we ask.
+void GpuQuestions::ask_fabric() {
+  nvmlGpuFabricInfoV_t info{};
+  info.version = nvmlGpuFabricInfo_v2;
+  if (!ask<decltype(nvmlDeviceGetGpuFabricInfoV)>("nvmlDeviceGetGpuFabricInfoV", &info)) return;
+  gpu_.fabric = fabric_state(info.state);
+  if (gpu_.fabric != FabricState::completed) return;
+  if (info.status != NVML_SUCCESS)
+    gpu_.fabric_trouble = nvml_.words(info.status);
+  else if (NVML_GPU_FABRIC_HEALTH_TEST(info.healthMask, _ROUTE_UNHEALTHY, _TRUE))
+    gpu_.fabric_trouble = "a route of the fabric is unhealthy";
+}
+
+std::string GpuQuestions::peer_of(unsigned link) {
+  nvmlIntNvLinkDeviceType_t kind = NVML_NVLINK_DEVICE_TYPE_UNKNOWN;
+  (void)ask<decltype(nvmlDeviceGetNvLinkRemoteDeviceType)>("nvmlDeviceGetNvLinkRemoteDeviceType",
+                                                           link, &kind);
+  if (kind == NVML_NVLINK_DEVICE_TYPE_SWITCH) return "switch";
+  nvmlPciInfo_t pci{};
+  return ask<decltype(nvmlDeviceGetNvLinkRemotePciInfo_v2)>("nvmlDeviceGetNvLinkRemotePciInfo_v2",
+                                                            link, &pci)
+             ? std::string(pci.busId)
+             : std::string();
+}
+
+void GpuQuestions::ask_links() {
+  constexpr unsigned kMost = NVML_NVLINK_MAX_LINKS;
+  const unsigned count = std::min(kMost, field(NVML_FI_DEV_NVLINK_LINK_COUNT).value_or(kMost));
+  for (unsigned link = 0; link < count; ++link) {
+    nvmlEnableState_t active = NVML_FEATURE_DISABLED;
+    if (!ask<decltype(nvmlDeviceGetNvLinkState)>("nvmlDeviceGetNvLinkState", link, &active)) return;
+    const bool is_active = active == NVML_FEATURE_ENABLED;
+    gpu_.links.push_back(
+        {static_cast<int>(link), is_active, is_active ? peer_of(link) : std::string()});
+  }
+}
+
+const char* p2p_word(nvmlGpuP2PStatus_t status) {
+  switch (status) {
+    case NVML_P2P_STATUS_OK: return "ok";
+    case NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED: return "chipset";
+    case NVML_P2P_STATUS_GPU_NOT_SUPPORTED: return "gpu";
+    case NVML_P2P_STATUS_IOH_TOPOLOGY_NOT_SUPPORTED: return "topology";
+    case NVML_P2P_STATUS_DISABLED_BY_REGKEY: return "disabled";
+    case NVML_P2P_STATUS_NOT_SUPPORTED: return "unsupported";
+    default: return "unknown";
+  }
+}
+
+std::string GpuQuestions::p2p(nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what) {
+  nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
+  const bool told =
+      ask<decltype(nvmlDeviceGetP2PStatus)>("nvmlDeviceGetP2PStatus", other, what, &status);
+  return told ? p2p_word(status) : std::string();
+}
+
+/// The words of `nvidia-smi topo -m`.
+const char* level_word(nvmlGpuTopologyLevel_t level) {
+  switch (level) {
+    case NVML_TOPOLOGY_INTERNAL: return "internal";
+    case NVML_TOPOLOGY_SINGLE: return "PIX";
+    case NVML_TOPOLOGY_MULTIPLE: return "PXB";
+    case NVML_TOPOLOGY_HOSTBRIDGE: return "PHB";
+    case NVML_TOPOLOGY_NODE: return "NODE";
+    case NVML_TOPOLOGY_SYSTEM: return "SYS";
+    default: return "unknown";
+  }
+}
+
+void GpuQuestions::ask_path(nvmlDevice_t other, int index) {
+  GpuPath path;
+  path.to = index;
+  path.p2p_read = p2p(other, NVML_P2P_CAPS_INDEX_READ);
+  path.p2p_write = p2p(other, NVML_P2P_CAPS_INDEX_WRITE);
+  nvmlGpuTopologyLevel_t level = NVML_TOPOLOGY_SYSTEM;
+  if (ask<decltype(nvmlDeviceGetTopologyCommonAncestor)>("nvmlDeviceGetTopologyCommonAncestor",
+                                                         other, &level))
+    path.nearest = level_word(level);
+  gpu_.paths.push_back(std::move(path));
+}
+
+GpuHealth health_of(nvmlReturn_t result) {
+  if (result == NVML_ERROR_GPU_IS_LOST) return GpuHealth::lost;
+  return result == NVML_ERROR_RESET_REQUIRED ? GpuHealth::reset_required : GpuHealth::failing;
+}
+
+}  // namespace
+
+Gpu ask_about_gpu(const Nvml& nvml, std::span<const GpuHandle> gpus, int index) {
+  Gpu gpu;
+  gpu.index = index;
+  const GpuHandle& handle = gpus[static_cast<std::size_t>(index)];
+  if (handle.result != NVML_SUCCESS) {
+    gpu.health = health_of(handle.result);
+    gpu.trouble = nvml.words(handle.result);
+    return gpu;
+  }
+  GpuQuestions questions(nvml, handle.device, gpu);
+  questions.ask_identity();
+  questions.ask_memory();
+  questions.ask_processes(handle.device);
+  questions.ask_modes();
+  questions.ask_errors();
+  questions.ask_fabric();
+  questions.ask_links();
+  for (std::size_t other = 0; other < gpus.size(); ++other)
+    if (gpus[other].device != nullptr && gpus[other].device != handle.device)
+      questions.ask_path(gpus[other].device, static_cast<int>(other));
+  return gpu;
+}
+
+}  // namespace safelaunch

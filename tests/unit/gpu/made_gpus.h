@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "safelaunch/gpu/gpu_facts.h"
+
+namespace safelaunch::testing {
+
+/// A healthy H100 with nothing on it.
+inline Gpu made_gpu(int index) {
+  Gpu gpu;
+  gpu.index = index;
+  gpu.uuid = "GPU-0000000" + std::to_string(index) + "-0000-4000-8000-000000000000";
+  gpu.name = "NVIDIA H100 80GB HBM3";
+  gpu.pci = "00000000:" + std::to_string(index + 1) + "0:00.0";
+  gpu.memory_mib = 81'920;
+  gpu.compute_mode = ComputeMode::shared;
+  gpu.fabric = FabricState::completed;
+  gpu.recovery = "none";
+  return gpu;
+}
+
+inline Gpu with_process(Gpu gpu, int pid, int mib) {
+  gpu.processes.push_back({pid, mib});
+  gpu.used_mib += mib;
+  return gpu;
+}
+
+inline Gpu in_mig_mode(Gpu gpu, int slices) {
+  gpu.mig = true;
+  for (int i = 0; i < slices; ++i)
+    gpu.slices.push_back(
+        {"MIG-0000000" + std::to_string(gpu.index) + "-" + std::to_string(i), 40'192});
+  return gpu;
+}
+
+inline GpuFacts facts_of(std::vector<Gpu> gpus) {
+  GpuFacts facts;
+  facts.driver = "580.95.05";
+  facts.cuda = "13.0";
+  facts.gpus = std::move(gpus);
+  return facts;
+}
+
+}  // namespace safelaunch::testing
