@@ -1,0 +1,167 @@
+#include "safelaunch/nccl/ras.h"
+
+#include "safelaunch/base/format.h"
+#include "words.h"
+
+namespace safelaunch {
+namespace {
+
+// More than anybody reads, and a bound whatever answers at that port.
+constexpr std::size_t kMost = 1024;
+
+template <class T>
+void add(std::vector<T>& list, T one) {
+  if (list.size() < kMost) list.push_back(std::move(one));
+}
+
+/// "Process 3487984 on node 172.16.64.213 managing GPU 5"
+std::optional<RasProcess> process_in(std::string_view line) {
+  if (!take(line, "Process ")) return std::nullopt;
+  const auto pid = whole_number<int>(take_word(line));
+  if (!pid || !take(line, "on node ")) return std::nullopt;
+  RasProcess process{*pid, std::string(take_word(line)), {}};
+  if (take(line, "managing GPUs ") || take(line, "managing GPU ")) process.gpus = line;
+  return process;
+}
+
+/// Reads the answer line by line; where a line belongs is known from the last headline.
+class RasReader {
+ public:
+  void read(std::string_view line) {
+    if (!line.starts_with(' ')) return headline(line);
+    while (take(line, " ")) continue;
+    detail(line);
+  }
+
+  [[nodiscard]] RasReport take_report() { return std::move(report_); }
+
+ private:
+  enum class Under { nothing, incomplete, dead, incomplete_ranks, mismatch };
+
+  void headline(std::string_view line) {
+    if (line.empty()) return;
+    const bool of_communicator = line.starts_with('#');
+    if (line == "INCOMPLETE")
+      under_ = Under::incomplete;
+    else if (line == "DEAD")
+      under_ = Under::dead;
+    else if (of_communicator && line.ends_with(" INCOMPLETE"))
+      under_ = Under::incomplete_ranks;
+    else if (of_communicator && line.ends_with(" MISMATCH"))
+      under_ = Under::mismatch;
+    else
+      under_ = Under::nothing;
+    // The last section: of an answer that was cut it may be missing.
+    report_.whole = report_.whole || line == "Warnings";
+    counting_ = false;
+  }
+
+  void detail(std::string_view line) {
+    switch (under_) {
+      case Under::nothing: return;
+      case Under::incomplete:
+        if (auto process = process_in(line)) add(report_.missing, std::move(*process));
+        return;
+      case Under::dead:
+        if (auto process = process_in(line)) add(report_.dead, std::move(*process));
+        return;
+      case Under::incomplete_ranks:
+        if (const auto rank = number_of(line, "Rank")) add(report_.missing_ranks, Rank{*rank});
+        return;
+      case Under::mismatch: return mismatch(line);
+    }
+  }
+
+  void mismatch(std::string_view line) {
+    constexpr std::string_view kHead = "Communicator ranks have different ";
+    if (take(line, kHead)) {
+      counting_ = line.ends_with(" operation counts");
+      if (counting_) add(report_.diverging, RasDivergence{std::string(take_word(line)), {}});
+      return;
+    }
+    if (!counting_ || report_.diverging.empty()) return;
+    auto& groups = report_.diverging.back().groups;
+    const bool told = line.find(" launched ") != std::string_view::npos;
+    const auto launched = launched_in(line);
+    if (take(line, "Rank ")) {
+      const auto rank = whole_number<int>(take_word(line));
+      if (!rank) return;
+      if (told && launched) add(groups, {*launched, 1, {}});
+      if (!groups.empty()) add(groups.back().named, Rank{*rank});
+    } else if (told && launched) {
+      if (const auto ranks = whole_number<int>(take_word(line)))
+        add(groups, {*launched, *ranks, {}});
+    }
+  }
+
+  /// "… launched up to operation 5 …", "… not launched any operations"
+  static std::optional<std::int64_t> launched_in(std::string_view line) {
+    if (line.find(" not launched any operations") != std::string_view::npos) return 0;
+    const auto word = word_after(line, "operation").value_or(line.substr(line.rfind(' ') + 1));
+    return whole_number<std::int64_t>(word);
+  }
+
+  RasReport report_;
+  Under under_ = Under::nothing;
+  bool counting_ = false;
+};
+
+std::string describe(const std::vector<RasProcess>& processes, std::string_view what) {
+  std::string text;
+  for (const RasProcess& one : processes)
+    text += fmt::format("{}process {} on {} (GPU {}) {}", text.empty() ? "" : "; ", one.pid,
+                        one.node, one.gpus, what);
+  return text;
+}
+
+std::string who_of(const RasDivergence::Group& group) {
+  if (group.named.empty()) return fmt::format("{} ranks", group.ranks);
+  std::string text = group.named.size() == 1 ? "rank" : "ranks";
+  for (const Rank rank : group.named) text += fmt::format(" {}", rank.value);
+  return text;
+}
+
+std::string describe(const RasDivergence& divergence) {
+  std::int64_t most = 0;
+  for (const auto& group : divergence.groups) most = std::max(most, group.launched);
+  std::string text;
+  for (const auto& group : divergence.groups) {
+    if (group.launched == most) continue;
+    text += fmt::format("{}{} launched {} of {} {}", text.empty() ? "" : "; ", who_of(group),
+                        group.launched, most, divergence.operation);
+  }
+  return text;
+}
+
+void append(std::string& text, const std::string& more) {
+  if (more.empty()) return;
+  text += text.empty() ? more : "; " + more;
+}
+
+}  // namespace
+
+bool may_ask_ras(const NcclVersion& version) {
+  const bool fragile = version.major == 2 && (version.minor == 26 || version.minor == 27);
+  return version >= NcclVersion{2, 24, 0} && !fragile;
+}
+
+RasReport parse_ras(std::string_view answer) {
+  RasReader reader;
+  while (!answer.empty()) {
+    std::string_view line = answer.substr(0, answer.find('\n'));
+    answer.remove_prefix(std::min(line.size() + 1, answer.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    reader.read(line);
+  }
+  return reader.take_report();
+}
+
+std::string describe(const RasReport& report) {
+  std::string text;
+  for (const RasDivergence& one : report.diverging) append(text, describe(one));
+  append(text, describe(report.dead, "is dead"));
+  append(text, describe(report.missing, "does not answer"));
+  return text;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+/// Small cuts at a text that nobody vouches for.
+namespace safelaunch {
+
+/// Takes `words` off the front, if they stand there.
+inline bool take(std::string_view& text, std::string_view words) {
+  if (!text.starts_with(words)) return false;
+  text.remove_prefix(words.size());
+  return true;
+}
+
+/// Takes the first word off, and the blank behind it.
+inline std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return word;
+}
+
+/// A number that is all of a word; nullopt also where it does not fit into T.
+template <class T>
+std::optional<T> whole_number(std::string_view word, int base = 10) {
+  T number{};
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number, base);
+  if (error != std::errc() || stop != end || word.empty()) return std::nullopt;
+  return number;
+}
+
+/// "0x7f0cf3cf7010"
+inline std::optional<std::uint64_t> hexadecimal(std::string_view word) {
+  if (!take(word, "0x")) return std::nullopt;
+  return whole_number<std::uint64_t>(word, 16);
+}
+
+/// The word that stands right behind the first `name` of a text, `name` and a blank in between:
+/// "rank" in "comm 0x1 rank 3 nranks 4" gives "3".
+inline std::optional<std::string_view> word_after(std::string_view text, std::string_view name) {
+  for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; ++at) {
+    const std::size_t end = at + name.size();
+    const bool whole = (at == 0 || text[at - 1] == ' ') && end < text.size() && text[end] == ' ';
+    if (!whole) continue;
+    std::string_view rest = text.substr(end + 1);
+    return take_word(rest);
+  }
+  return std::nullopt;
+}
+
+inline std::optional<int> number_of(std::string_view text, std::string_view name) {
+  const auto word = word_after(text, name);
+  return word ? whole_number<int>(*word) : std::nullopt;
+}
+
+}  // namespace safelaunch

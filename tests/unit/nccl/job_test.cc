@@ -1,0 +1,164 @@
+// Communicators over the life of a job.
+#include "safelaunch/nccl/job.h"
+#include "catch.h"
+
+using namespace safelaunch;
+
+namespace {
+
+/// A job whose processes are written line by line.
+class Told {
+ public:
+  void version(int pid, const std::string& version) { say(pid, "NCCL version " + version); }
+  void start(int pid, int rank, int ranks, const std::string& id, const std::string& at = "0x10") {
+    say(pid, "ncclCommInitRank comm " + at + " rank " + std::to_string(rank) + " nranks " +
+                 std::to_string(ranks) + " cudaDev 0 nvmlDev 0 busId 1 commId " + id +
+                 " - Init START");
+  }
+  void split(int pid, int rank, int ranks, int color, const std::string& at) {
+    say(pid, "ncclCommSplit comm " + at + " rank " + std::to_string(rank) + " nranks " +
+                 std::to_string(ranks) +
+                 " cudaDev 0 nvmlDev 0 busId 1 parent 0x10 splitCount 1 "
+                 "color " +
+                 std::to_string(color) + " key 0- Init START");
+  }
+  void complete(int pid, int rank, int ranks, const std::string& at = "0x10") {
+    say(pid, "ncclCommInitRank comm " + at + " rank " + std::to_string(rank) + " nranks " +
+                 std::to_string(ranks) + " cudaDev 0 nvmlDev 0 busId 1 commId 0x1 - Init COMPLETE");
+  }
+  void say(int pid, const std::string& text, int thread = 0) {
+    const std::string number = std::to_string(pid);
+    line("n:" + number + ":" + std::to_string(thread == 0 ? pid : thread) + " [0] NCCL INFO " +
+         text);
+  }
+  void line(const std::string& text) {
+    for (NcclNews& one : job.read(text)) news.push_back(std::move(one));
+  }
+
+  template <class News>
+  [[nodiscard]] std::size_t count() const {
+    return static_cast<std::size_t>(std::count_if(news.begin(), news.end(), [](const auto& one) {
+      return std::holds_alternative<News>(one);
+    }));
+  }
+
+  NcclJob job;
+  std::vector<NcclNews> news;
+};
+
+Told two_ranks_of_a_job() {
+  Told told;
+  for (const int pid : {71, 72}) told.version(pid, "2.28.9+cuda13.0");
+  for (const int rank : {0, 1}) told.start(71 + rank, rank, 2, "0x1");
+  for (const int rank : {0, 1}) told.complete(71 + rank, rank, 2);
+  return told;
+}
+
+}  // namespace
+
+TEST_CASE("a part of a job waits for its own members only", "[nccl]") {
+  Told told = two_ranks_of_a_job();
+  CHECK_FALSE(told.job.unfinished());
+
+  told.split(71, 0, 2, 0, "0x20");
+
+  REQUIRE(told.job.unfinished());
+  CHECK(told.job.unfinished()->missing() == std::vector<Rank>{Rank{1}});
+  told.split(72, 1, 2, 0, "0x30");
+  CHECK(told.job.unfinished()->missing().empty());
+}
+
+TEST_CASE("the parts of a split are different communicators", "[nccl]") {
+  Told told = two_ranks_of_a_job();
+
+  told.split(71, 0, 3, 0, "0x20");
+  told.split(72, 0, 3, 1, "0x20");  // the same address, in another process
+
+  CHECK(told.count<NcclContradiction>() == 0);
+  CHECK(told.job.unfinished()->came.size() == 1);
+}
+
+TEST_CASE("an address that is used again is another communicator", "[nccl]") {
+  Told told = two_ranks_of_a_job();
+  told.say(71, "comm 0x10 rank 0 nranks 2 cudaDev 0 busId 1 - Destroy COMPLETE");
+
+  told.start(71, 0, 2, "0x2");
+
+  const NcclProcess& process = told.job.processes().begin()->second;
+  REQUIRE(process.comms.size() == 2);
+  CHECK(process.comms[0].gone);
+  CHECK(process.comms[1].step == NcclStep::started);
+  CHECK_FALSE(process.comms[1].gone);
+}
+
+TEST_CASE("several devices of one process are several ranks", "[nccl]") {
+  Told told;
+  told.version(71, "2.28.9");
+  for (const int rank : {0, 1}) told.start(71, rank, 2, "0x1", rank == 0 ? "0x10" : "0x20");
+
+  CHECK(told.count<NcclContradiction>() == 0);
+  CHECK(told.job.unfinished()->missing().empty());
+}
+
+TEST_CASE("an id for all communicators, as NCCL_COMM_ID gives it, is no rank come twice",
+          "[nccl]") {
+  Told told = two_ranks_of_a_job();
+
+  for (const int rank : {0, 1}) told.start(72 - rank, rank, 2, "0x1", "0x20");
+
+  CHECK(told.count<NcclContradiction>() == 0);
+}
+
+TEST_CASE("logs that are read one after the other make nobody come twice", "[nccl]") {
+  Told told;
+  for (const int rank : {0, 1}) {
+    told.version(71 + rank, "2.28.9");
+    told.start(71 + rank, rank, 2, "0x1");
+    told.complete(71 + rank, rank, 2);
+  }
+  CHECK(told.count<NcclContradiction>() == 0);
+  CHECK_FALSE(told.job.unfinished());
+}
+
+TEST_CASE("a world of one waits for nobody", "[nccl]") {
+  Told told;
+  told.version(71, "2.28.9");
+  told.say(71, "Using network Socket");
+  told.start(71, 0, 1, "0x1");
+  told.complete(71, 0, 1);
+  CHECK(told.news.empty());
+  CHECK_FALSE(told.job.any_complete());
+}
+
+TEST_CASE("before 2.23 the network is the last word of who waits", "[nccl]") {
+  Told told;
+  told.version(71, "2.21.5+cuda12.4");
+  for (const int pid : {71, 72}) told.say(pid, "Using network Socket");
+  CHECK(told.count<NcclWaits>() == 2);
+  CHECK(told.job.in_old_bootstrap() == 2);
+
+  told.start(71, 0, 2, "0x1");
+  CHECK(told.job.in_old_bootstrap() == 1);
+  CHECK(told.job.processes().begin()->second.comms[0].step == NcclStep::bootstrapped);
+}
+
+TEST_CASE("a connection in another thread is the newest communicator's", "[nccl]") {
+  Told told = two_ranks_of_a_job();
+  told.say(71, "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM", 99);
+  told.say(71, "Connected all rings, use ring PXN 0 GDR 1", 99);
+
+  const NcclComm& comm = told.job.processes().begin()->second.comms[0];
+  CHECK(comm.connected);
+  CHECK(comm.transports == std::set<std::string>{"P2P/CUMEM"});
+}
+
+TEST_CASE("hints are said behind their warning, and nowhere else", "[nccl]") {
+  Told told;
+  told.say(71, "HINT: alone");
+  told.line("n:71:71 [0] net_ib.cc:7 NCCL WARN NET/IB: Got completion with error 12");
+  told.say(71, "HINT: one");
+  told.say(71, "HINT: two");
+  told.say(71, "Using network Socket");
+  told.say(71, "HINT: alone");
+  CHECK(told.count<NcclSaid>() == 3);
+}
