@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace safelaunch {
+
+/// One port of an InfiniBand, RoCE or EFA adapter, as sysfs shows it.
+struct InfinibandPort {
+  std::string device;  ///< "mlx5_0"
+  int number = 1;
+  std::string state;       ///< "ACTIVE", "DOWN", "INIT", "ARMED"
+  std::string link_layer;  ///< "InfiniBand", "Ethernet"; EFA says "Unspecified"
+  int gigabits = 0;
+  bool operator==(const InfinibandPort&) const = default;
+};
+
+struct Infiniband {
+  std::vector<InfinibandPort> ports;
+  std::vector<std::string> verbs;   ///< /dev/infiniband/uverbs*: what a program opens
+  std::vector<std::string> closed;  ///< those of them that we may not open
+  bool gpu_direct = false;          ///< a module that lets adapters reach GPU memory is loaded
+  bool operator==(const Infiniband&) const = default;
+};
+
+[[nodiscard]] Infiniband read_infiniband();
+
+/// The ports below a folder laid out as /sys/class/infiniband.
+[[nodiscard]] std::vector<InfinibandPort> infiniband_ports(const std::string& folder);
+
+/// "ACTIVE" of "4: ACTIVE".
+[[nodiscard]] std::string parse_port_state(std::string_view text);
+
+/// 200 of "200 Gb/sec (4X HDR)"; 0 for what makes no sense.
+[[nodiscard]] int parse_port_rate(std::string_view text);
+
+}  // namespace safelaunch

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/time.h"
+
+/// Files that a job makes for the time of its life, and that a killed one leaves behind: segments
+/// in /dev/shm, and the locks of extensions that torch builds.
+namespace safelaunch {
+
+/// A file as it was when it was looked at. Device and inode tell it from one that takes its name.
+struct LeftFile {
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  unsigned uid = 0;
+  std::int64_t written = 0;  ///< last, in seconds since 1970
+  Duration age{};            ///< since then
+  bool operator==(const LeftFile&) const = default;
+};
+
+/// A file system in memory and what is in it.
+struct SharedMemory {
+  std::string path;
+  std::uint64_t bytes = 0;      ///< its size
+  std::uint64_t available = 0;  ///< what we may still take of it
+  std::vector<LeftFile> files;
+  bool operator==(const SharedMemory&) const = default;
+};
+
+/// /dev/shm, or the folder that a test made. `files` are the plain files at its top.
+[[nodiscard]] SharedMemory read_shared_memory(const std::string& path = "/dev/shm");
+
+/// Whether the name of a segment is one that NCCL, torch, DeepSpeed, vLLM, … give theirs.
+[[nodiscard]] bool is_job_segment(const std::string& path);
+
+/// Where torch builds extensions: TORCH_EXTENSIONS_DIR, else below XDG_CACHE_HOME or HOME; empty
+/// where none is known.
+[[nodiscard]] std::string extensions_folder(const Environment& environment);
+
+/// The files named "lock" of the extensions below it. A build holds its lock as long as it runs.
+[[nodiscard]] std::vector<LeftFile> extension_locks(const std::string& folder);
+
+/// Who uses files, as far as we may look.
+struct FileUse {
+  std::vector<std::string>
+      used;                  ///< of the paths asked for: mapped, open, or worked in by somebody
+  Duration oldest_python{};  ///< age of our user's oldest Python process
+  int compilers = 0;         ///< of our user: ninja, nvcc, cc1plus, …
+  int unreadable = 0;        ///< processes of our user that we could not look into
+};
+
+/// Looks through all processes that we may read for who maps or holds one of the files, or works in
+/// the folder of one. Costs some 0.2 ms a process of our user.
+[[nodiscard]] FileUse users_of(const std::vector<LeftFile>& files);
+
+}  // namespace safelaunch

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Which file systems are where. Read from the kernel's table alone: asking a file system itself
+/// may hang, when its server is gone.
+namespace safelaunch {
+
+struct Mount {
+  std::string root;   ///< the part of the file system that is mounted
+  std::string point;  ///< where
+  std::string type;   ///< "ext4", "nfs4", "overlay", "tmpfs", "fuse.s3fs"
+  std::string source;
+  std::string super_options;  ///< those of the file system, with commas between them
+  bool operator==(const Mount&) const = default;
+};
+
+/// The lines of /proc/PID/mountinfo, in its order. Lines that make no sense are left out.
+[[nodiscard]] std::vector<Mount> parse_mounts(std::string_view mountinfo);
+
+[[nodiscard]] std::vector<Mount> read_mounts();
+
+/// The mount that holds an absolute path; nullptr where the table is empty. Of two on one point the
+/// later one hides the earlier.
+[[nodiscard]] const Mount* mount_of(std::span<const Mount> mounts, std::string_view path);
+
+/// Whether other hosts may hold its files open, and a server that is gone may block whoever looks.
+[[nodiscard]] bool is_network(const Mount& mount);
+
+}  // namespace safelaunch

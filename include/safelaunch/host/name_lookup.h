@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+
+namespace safelaunch {
+
+/// What a host name leads to.
+struct NameLookup {
+  enum class Outcome {
+    found,
+    unknown,  ///< there is no such name
+    late,     ///< no answer within the deadline
+    skipped,  ///< nobody was asked
+  };
+  Outcome outcome = Outcome::skipped;
+  std::string name;
+  std::vector<std::string> addresses;  ///< in the resolver's order, each once
+  std::string why;                     ///< the resolver's words where it is unknown
+  Duration took{};
+  bool operator==(const NameLookup&) const = default;
+};
+
+/// Asks the resolver as torch and gloo do (getaddrinfo), in a thread of its own: a name server that
+/// is gone holds it for half a minute. A thread that is late ends whenever the resolver lets it.
+[[nodiscard]] NameLookup look_up(const std::string& name, Duration deadline);
+
+/// Whether the text is an address already, which needs no resolver.
+[[nodiscard]] bool is_address(const std::string& text);
+
+/// The addresses that a text of /etc/hosts gives to a name, in its order.
+[[nodiscard]] std::vector<std::string> addresses_in_hosts(std::string_view hosts,
+                                                          std::string_view name);
+
+/// The same from this host's file: instant, and silent about what only a name server knows.
+[[nodiscard]] NameLookup look_up_in_hosts_file(const std::string& name);
+
+}  // namespace safelaunch

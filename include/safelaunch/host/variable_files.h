@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+
+/// Files from which NCCL and DeepSpeed take environment variables behind the user's back.
+namespace safelaunch {
+
+/// A variable that a file sets.
+struct FileVariable {
+  std::string name;
+  std::string value;
+  std::string file;
+  int line = 0;
+  bool operator==(const FileVariable&) const = default;
+};
+
+/// The lines NAME=VALUE of a text; comments (#) and other lines are left out.
+[[nodiscard]] std::vector<FileVariable> parse_variable_file(std::string_view text,
+                                                            const std::string& file);
+
+/// What NCCL reads at its start: NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf. Of a variable
+/// that stands in both only the first is there; one of the environment beats them all.
+[[nodiscard]] std::vector<FileVariable> nccl_file_variables(const Environment& environment);
+
+/// What DeepSpeed's launcher hands to the ranks of other nodes: ~/.deepspeed_env and that of the
+/// working directory.
+[[nodiscard]] std::vector<FileVariable> deepspeed_file_variables(const Environment& environment);
+
+}  // namespace safelaunch

@@ -1,0 +1,79 @@
+#include "safelaunch/host/infiniband.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "proc_file.h"
+
+namespace safelaunch {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string text_in(const std::string& folder, const char* file) {
+  return std::string(SmallFile((folder + "/" + file).c_str()).text());
+}
+
+bool is_loaded(std::string_view modules, std::string_view name) {
+  while (!modules.empty()) {
+    std::string_view line = take_word(modules, '\n');
+    if (take_word(line) == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string parse_port_state(std::string_view text) {
+  const auto colon = text.find(": ");
+  return std::string(colon == std::string_view::npos ? text : text.substr(colon + 2));
+}
+
+int parse_port_rate(std::string_view text) {
+  return text.find("Gb/sec") == std::string_view::npos ? 0 : number_in<int>(text);
+}
+
+std::vector<InfinibandPort> infiniband_ports(const std::string& folder) {
+  std::vector<InfinibandPort> ports;
+  for (const std::string& device : names_in(folder)) {
+    for (const std::string& number : names_in(folder + "/" + device + "/ports")) {
+      const std::string place = folder + "/" + device + "/ports/" + number;
+      InfinibandPort port;
+      port.device = device;
+      port.number = number_in<int>(number);
+      port.state = parse_port_state(text_in(place, "state"));
+      port.link_layer = text_in(place, "link_layer");
+      port.gigabits = parse_port_rate(text_in(place, "rate"));
+      ports.push_back(std::move(port));
+    }
+  }
+  return ports;
+}
+
+Infiniband read_infiniband() {
+  Infiniband found;
+  found.ports = infiniband_ports("/sys/class/infiniband");
+  if (found.ports.empty()) return found;
+  for (const std::string& name : names_in("/dev/infiniband")) {
+    if (!name.starts_with("uverbs")) continue;
+    found.verbs.push_back("/dev/infiniband/" + name);
+    if (::access(found.verbs.back().c_str(), R_OK | W_OK) != 0)
+      found.closed.push_back(found.verbs.back());
+  }
+  const std::string modules = read_whole("/proc/modules").value_or("");
+  found.gpu_direct = is_loaded(modules, "nvidia_peermem") || is_loaded(modules, "nv_peer_mem");
+  return found;
+}
+
+}  // namespace safelaunch

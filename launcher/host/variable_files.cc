@@ -1,0 +1,63 @@
+#include "safelaunch/host/variable_files.h"
+
+#include <algorithm>
+
+#include "proc_file.h"
+
+namespace safelaunch {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  text.remove_prefix(std::min(text.size(), text.find_first_not_of(kBlanks)));
+  const auto last = text.find_last_not_of(kBlanks);
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+std::string in_home(const Environment& environment, const char* name) {
+  const auto home = value_or(environment, "HOME");
+  return home.empty() ? "" : std::string(home) + "/" + name;
+}
+
+void add_file(const std::string& file, std::vector<FileVariable>& variables) {
+  const auto text = file.empty() ? std::nullopt : read_whole(file.c_str());
+  if (!text) return;
+  for (FileVariable& one : parse_variable_file(*text, file))
+    if (std::ranges::find(variables, one.name, &FileVariable::name) == variables.end())
+      variables.push_back(std::move(one));
+}
+
+}  // namespace
+
+std::vector<FileVariable> parse_variable_file(std::string_view text, const std::string& file) {
+  std::vector<FileVariable> variables;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::string_view line = trimmed(take_word(text, '\n'));
+    const auto equals = line.find('=');
+    if (line.starts_with('#') || equals == std::string_view::npos || equals == 0) continue;
+    FileVariable one;
+    one.name = trimmed(line.substr(0, equals));
+    one.value = trimmed(line.substr(equals + 1));
+    one.file = file;
+    one.line = number;
+    variables.push_back(std::move(one));
+  }
+  return variables;
+}
+
+std::vector<FileVariable> nccl_file_variables(const Environment& environment) {
+  std::vector<FileVariable> variables;
+  const auto chosen = value_or(environment, "NCCL_CONF_FILE");
+  add_file(chosen.empty() ? in_home(environment, ".nccl.conf") : std::string(chosen), variables);
+  add_file("/etc/nccl.conf", variables);
+  return variables;
+}
+
+std::vector<FileVariable> deepspeed_file_variables(const Environment& environment) {
+  std::vector<FileVariable> variables;
+  add_file(in_home(environment, ".deepspeed_env"), variables);
+  add_file(".deepspeed_env", variables);
+  return variables;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,58 @@
+#include "safelaunch/host/infiniband.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "catch.h"
+
+using namespace safelaunch;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder as /sys/class/infiniband, gone with this object.
+class Sysfs {
+ public:
+  Sysfs() {
+    std::string name = (fs::temp_directory_path() / "safelaunch-XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+  }
+  Sysfs(const Sysfs&) = delete;
+  Sysfs& operator=(const Sysfs&) = delete;
+  ~Sysfs() { fs::remove_all(root_); }
+
+  void add(const std::string& device, const std::string& state, const std::string& layer) {
+    const fs::path port = root_ / device / "ports/1";
+    fs::create_directories(port);
+    std::ofstream(port / "state") << state << '\n';
+    std::ofstream(port / "link_layer") << layer << '\n';
+    std::ofstream(port / "rate") << "200 Gb/sec (4X HDR)\n";
+  }
+  [[nodiscard]] std::string path() const { return root_.string(); }
+
+ private:
+  fs::path root_;
+};
+
+}  // namespace
+
+TEST_CASE("ports are read from sysfs", "[infiniband]") {
+  Sysfs sysfs;
+  sysfs.add("mlx5_1", "1: DOWN", "Ethernet");
+  sysfs.add("mlx5_0", "4: ACTIVE", "InfiniBand");
+  CHECK(infiniband_ports(sysfs.path()) ==
+        std::vector<InfinibandPort>{{"mlx5_0", 1, "ACTIVE", "InfiniBand", 200},
+                                    {"mlx5_1", 1, "DOWN", "Ethernet", 200}});
+}
+
+TEST_CASE("a host without adapters has no ports", "[infiniband]") {
+  CHECK(infiniband_ports("/nonexistent").empty());
+}
+
+TEST_CASE("states and rates are taken from the kernel's words", "[infiniband]") {
+  CHECK(parse_port_state("4: ACTIVE") == "ACTIVE");
+  CHECK(parse_port_state("") == "");
+  CHECK(parse_port_rate("100 Gb/sec (4X EDR)") == 100);
+  CHECK(parse_port_rate("unknown") == 0);
+}
