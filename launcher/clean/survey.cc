@@ -18,11 +18,12 @@ namespace {
 /// What of the needed things each pid holds.
 using Holdings = std::map<int, std::vector<std::string>>;
 
-Holdings holders_of_ports(const std::vector<std::uint16_t>& ports) {
+Holdings holders_of(const Needs& needs) {
   Holdings holdings;
-  for (const auto port : ports)
+  for (const auto port : needs.ports)
     for (const auto& holder : holders_of(port, KernelSockets()))
       if (holder.pid > 0) holdings[holder.pid].push_back(fmt::format("port {}", port));
+  for (const auto& held : needs.held) holdings[held.pid].push_back(held.what);
   return holdings;
 }
 
@@ -98,7 +99,7 @@ Surroundings read_surroundings() {
 }
 
 std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
-  auto holdings = holders_of_ports(needs.ports);
+  auto holdings = holders_of(needs);
   for (const int pid : pids_of(std::nullopt))
     if (is_of_interest(pid, us.host.uid)) holdings.try_emplace(pid);
 

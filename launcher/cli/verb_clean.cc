@@ -4,11 +4,15 @@
 #include <optional>
 #include <vector>
 
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/kill.h"
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/cli/verbs.h"
+#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/memory_holders.h"
 
 namespace safelaunch {
 namespace {
@@ -54,11 +58,38 @@ struct Line {
   std::string done;  ///< what was, or would be, done with it
 };
 
+/// The memory of GPUs too is worth a word, where a driver tells who holds it.
+GpuFacts gpu_facts() {
+  GpuFacts facts = read_gpu_facts({current_environment()});
+  if (facts.trouble != GpuTrouble::none && facts.trouble != GpuTrouble::no_driver)
+    log_warning("whose GPU memory is in use is not known: " + facts.why);
+  return facts;
+}
+
+/// Who holds memory and is not to be found among the processes: NVML may name the host's pids in a
+/// container, or nobody.
+void tell_of_hidden_holders(const GpuFacts& facts) {
+  for (const MemoryHolding& held : memory_holdings(facts))
+    if (!facts_of(held.pid))
+      log_warning(fmt::format("pid {} holds {} and is not visible here", held.pid, held.what));
+  for (const std::string& memory : memory_without_holder(facts))
+    log_warning(memory + " are in use by processes that are not visible here");
+}
+
+Needs all_that_is_held(const GpuFacts& facts) {
+  Needs needs;
+  for (MemoryHolding& held : memory_holdings(facts))
+    needs.held.push_back({held.pid, std::move(held.what)});
+  return needs;
+}
+
 std::vector<Line> clean(const CleanWords& words) {
+  const GpuFacts facts = gpu_facts();
+  tell_of_hidden_holders(facts);
   std::vector<Line> lines;
   std::vector<ProcessId> to_end;
   std::vector<std::size_t> places;
-  for (StaleProcess& stale : survey({}, read_surroundings())) {
+  for (StaleProcess& stale : survey(all_that_is_held(facts), read_surroundings())) {
     const bool act = acts_on(words.policy, stale.claim);
     if (act) {
       to_end.push_back(stale.process.id);

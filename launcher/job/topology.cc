@@ -140,10 +140,12 @@ std::vector<std::string> parse_devices(std::string_view text) {
 Result<SpawnPlan> plan_spawn(const SpawnOptions& options, const Environment& environment,
                              const HostCounts& host) {
   SpawnPlan plan;
-  auto devices = select_devices(options.devices, visible_devices(environment, host.gpus));
+  const Devices visible = visible_devices(environment, host.gpus);
+  const Devices usable = host.usable.value_or(visible);
+  auto devices = select_devices(options.devices, usable);
   if (!devices) return devices.error();
   plan.devices = *std::move(devices);
-  plan.devices_selected = !options.devices.empty();
+  plan.devices_selected = !options.devices.empty() || usable != visible;
 
   const int gpus = static_cast<int>(plan.devices.size());
   const auto workers = count_workers(options.processes_per_node, gpus, host.cpus);

@@ -1,16 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "safelaunch/clean/stale.h"
 
 namespace safelaunch {
 
+/// What a process was seen to hold by somebody else than the survey.
+struct KnownHolding {
+  int pid = 0;
+  std::string what;  ///< "40960 MiB of GPU 0"
+};
+
 /// What the coming run needs for itself.
 struct Needs {
   std::vector<std::uint16_t> ports;
   bool gpus = false;  ///< any /dev/nvidiaN
+  std::vector<KnownHolding> held = {};
 };
 
 /// Ourselves, as the decision needs it.

@@ -29,6 +29,11 @@ struct SpawnOptions {
 struct HostCounts {
   int gpus = 0;  ///< before CUDA_VISIBLE_DEVICES
   int cpus = 1;  ///< that we may run on
+
+  /// The devices that workers can use, as the driver tells them with CUDA_VISIBLE_DEVICES taken
+  /// into account: not a GPU that is lost, and of sliced GPUs one slice. nullopt: the driver was
+  /// not asked, or does not answer, and the count must do.
+  std::optional<std::vector<std::string>> usable = std::nullopt;
 };
 
 /// Who runs where, when safelaunch spawns the workers of this node.
@@ -42,7 +47,8 @@ struct SpawnPlan {
   std::optional<int> master_port;  ///< nullopt until one is chosen
 
   std::vector<std::string> devices;  ///< the GPUs that the workers share out by LOCAL_RANK
-  bool devices_selected = false;     ///< by --devices: CUDA_VISIBLE_DEVICES must be set to them
+  /// CUDA_VISIBLE_DEVICES must be set to them: --devices names them, or CUDA would choose others.
+  bool devices_selected = false;
 };
 
 /// "0,1", "GPU-8932f937", "MIG-…": the words of --devices or CUDA_VISIBLE_DEVICES. As CUDA does, it

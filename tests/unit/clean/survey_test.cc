@@ -116,6 +116,24 @@ TEST_CASE("a stranger on our port is listed with what he holds, and not claimed"
   CHECK(found->holds == std::vector{fmt::format("port {}", lease.port())});
 }
 
+TEST_CASE(
+    "a leftover and a stranger that hold a GPU's memory are listed with it, one of them claimed") {
+  const auto stale =
+      sleeper({{"SAFELAUNCH_RUN_ID", "r1"}, {"SAFELAUNCH_OWNER", mark_of_dead_owner()}});
+  const auto stranger = sleeper({});
+  const Needs needs{
+      .ports = {},
+      .held = {{stale->pid(), "4096 MiB of GPU 0"}, {stranger->pid(), "9 MiB of GPU 1"}}};
+
+  const auto list = survey(needs, elsewhere());
+
+  REQUIRE(find(list, stale->id()));
+  CHECK(find(list, stale->id())->claim == Claim::ours);
+  CHECK(find(list, stale->id())->holds == std::vector<std::string>{"4096 MiB of GPU 0"});
+  REQUIRE(find(list, stranger->id()));
+  CHECK(find(list, stranger->id())->claim == Claim::unproven);
+}
+
 TEST_CASE("we ourselves are never claimed, whatever marks we carry") {
   for (const auto& stale : survey({}, read_surroundings())) {
     CHECK(stale.process.id.pid != ::getpid());

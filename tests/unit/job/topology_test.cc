@@ -81,6 +81,22 @@ TEST_CASE("the option --devices picks among the visible GPUs", "[topology]") {
   CHECK(devices({"GPU-89"}, uuids) == Devices{"GPU-8932f937"});
 }
 
+TEST_CASE("what the driver says of devices counts, not how many there seem to be", "[topology]") {
+  const HostCounts one_is_lost{4, 8, Devices{"0", "2", "3"}};
+  const SpawnPlan plan = plan_spawn(with_count(CountWord::gpu), {}, one_is_lost).value();
+  CHECK(plan.workers == 3);
+  CHECK(plan.devices == Devices{"0", "2", "3"});
+  CHECK(plan.devices_selected);
+  CHECK(error_of(with_devices({"1"}), {}, one_is_lost).find("(0,2,3)") != std::string::npos);
+
+  const HostCounts all_well{2, 8, Devices{"0", "1"}};
+  CHECK_FALSE(plan_spawn(with_count(CountWord::gpu), {}, all_well).value().devices_selected);
+
+  const HostCounts sliced{1, 8, Devices{"MIG-1"}};
+  CHECK(plan_spawn(with_count(CountWord::gpu), {}, sliced).value().workers == 1);
+  CHECK_FALSE(error_of(with_count(CountWord::gpu), {}, {1, 8, Devices{}}).empty());
+}
+
 TEST_CASE("devices that are not ours are refused by name", "[topology]") {
   const Environment two = {{"CUDA_VISIBLE_DEVICES", "4,5"}};
   CHECK(error_of(with_devices({"0"}), two).find("'0' is not among") != std::string::npos);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/clean/stale.h"
+#include "safelaunch/host/left_files.h"
+#include "safelaunch/host/mounts.h"
+
+/// Which files are left over from an earlier run, and which of them we may remove. The rules stand
+/// in launcher/clean/stale_file.cc, in the order in which they are asked.
+namespace safelaunch {
+
+/// A file of ours that nobody uses.
+struct StaleFile {
+  LeftFile file;
+  Claim claim = Claim::unproven;  ///< `ours`: it may be removed
+  std::string why;                ///< what the claim rests on, or what is missing for one
+  bool operator==(const StaleFile&) const = default;
+};
+
+/// Who looked, and how well: a file is only unused if all who could use it were seen.
+struct FileWitness {
+  unsigned uid = 0;
+  bool sees_all_processes = false;  ///< we are in the host's pid namespace
+  FileUse use;
+};
+
+/// Files younger than this may belong to somebody who is just coming, or to a build.
+inline constexpr Duration kFileSettled = std::chrono::minutes(10);
+
+/// Of the segments in /dev/shm, those that a job of ours left behind.
+[[nodiscard]] std::vector<StaleFile> stale_segments(std::span<const LeftFile> files,
+                                                    const FileWitness& witness);
+
+/// Of the locks of torch's extensions, those whose build is gone: every job that needs the
+/// extension waits for such a lock, for ever.
+[[nodiscard]] std::vector<StaleFile> stale_locks(std::span<const LeftFile> locks,
+                                                 const FileWitness& witness,
+                                                 std::span<const Mount> mounts);
+
+/// Removes the file if it is still the one that was looked at, and has not been written since.
+[[nodiscard]] Result<void> remove_stale(const StaleFile& stale);
+
+}  // namespace safelaunch

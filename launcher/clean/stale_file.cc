@@ -1,0 +1,91 @@
+#include "safelaunch/clean/stale_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/words.h"
+
+namespace safelaunch {
+namespace {
+
+bool is_used(const LeftFile& file, const FileUse& use) {
+  return std::ranges::find(use.used, file.path) != use.used.end();
+}
+
+StaleFile unproven(const LeftFile& file, std::string why) {
+  return {file, Claim::unproven, std::move(why)};
+}
+
+std::optional<StaleFile> judge_segment(const LeftFile& file, const FileWitness& witness) {
+  if (!is_job_segment(file.path) || file.uid != witness.uid) return std::nullopt;
+  if (is_used(file, witness.use) || file.age < kFileSettled) return std::nullopt;
+  if (!witness.sees_all_processes)
+    return unproven(file, "processes outside of this container may use it");
+  if (witness.use.unreadable > 0)
+    return unproven(
+        file, fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable));
+  // Segments are also opened by name, long after they were made: by torch's file_system sharing.
+  if (file.age <= witness.use.oldest_python)
+    return unproven(file, "a Python process of yours is older than it and may know its name");
+  return StaleFile{file, Claim::ours,
+                   fmt::format("written {} ago, and nobody maps it", rough_age(file.age))};
+}
+
+std::optional<StaleFile> judge_lock(const LeftFile& lock, const FileWitness& witness,
+                                    std::span<const Mount> mounts) {
+  if (is_used(lock, witness.use) || lock.age < kFileSettled) return std::nullopt;
+  const Mount* mount = mount_of(mounts, lock.path);
+  if (lock.uid != witness.uid) return unproven(lock, "it belongs to another user");
+  if (mount == nullptr || is_network(*mount))
+    return unproven(lock, "it is on a network file system, and another host may hold it");
+  if (!witness.sees_all_processes && mount->type != "overlay")
+    return unproven(lock, "processes outside of this container may hold it");
+  if (witness.use.compilers > 0)
+    return unproven(lock, "a compiler of yours is running, maybe for it");
+  if (witness.use.unreadable > 0)
+    return unproven(
+        lock, fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable));
+  return StaleFile{lock, Claim::ours,
+                   fmt::format("made {} ago; no compiler runs and nobody works in its folder",
+                               rough_age(lock.age))};
+}
+
+}  // namespace
+
+std::vector<StaleFile> stale_segments(std::span<const LeftFile> files, const FileWitness& witness) {
+  std::vector<StaleFile> stale;
+  for (const LeftFile& file : files)
+    if (auto found = judge_segment(file, witness)) stale.push_back(std::move(*found));
+  return stale;
+}
+
+std::vector<StaleFile> stale_locks(std::span<const LeftFile> locks, const FileWitness& witness,
+                                   std::span<const Mount> mounts) {
+  std::vector<StaleFile> stale;
+  for (const LeftFile& lock : locks)
+    if (auto found = judge_lock(lock, witness, mounts)) stale.push_back(std::move(*found));
+  return stale;
+}
+
+Result<void> remove_stale(const StaleFile& stale) {
+  const std::string& path = stale.file.path;
+  struct stat now {};
+  if (::lstat(path.c_str(), &now) != 0)
+    return Error{Errc::os, fmt::format("{} is not there any more", path)};
+  if (now.st_dev != stale.file.device || now.st_ino != stale.file.inode || !S_ISREG(now.st_mode))
+    return Error{Errc::os, fmt::format("{} is another file by now: left alone", path)};
+  if (now.st_mtim.tv_sec != stale.file.written)
+    return Error{Errc::os, fmt::format("{} was written to just now: left alone", path)};
+  if (::unlink(path.c_str()) != 0)
+    return Error{Errc::os, fmt::format("{} cannot be removed: {}", path,
+                                       std::generic_category().message(errno))};
+  return {};
+}
+
+}  // namespace safelaunch
