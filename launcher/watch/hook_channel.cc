@@ -207,14 +207,17 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     // A listener may have closed the channel.
     if (found == connections.end()) return;
     const bool known = found->second->introduced;
-    const ProcessId process = found->second->speaker.process;
+    const HookSpeaker speaker = found->second->speaker;
     connections.erase(found);
-    if (known && find(process) == nullptr) listener.on_closed(process);
+    const bool was_hook = known && speaker.source == Source::hook;
+    if (was_hook && find_hook(speaker.process) == nullptr) listener.on_closed(speaker.process);
   }
 
-  Connection* find(ProcessId process) {
+  // The plugin of a process, which answers nothing, has a connection of its own.
+  Connection* find_hook(ProcessId process) {
     for (auto one = connections.rbegin(); one != connections.rend(); ++one)
-      if (one->second->introduced && one->second->speaker.process == process)
+      if (one->second->introduced && one->second->speaker.source == Source::hook &&
+          one->second->speaker.process == process)
         return one->second.get();
     return nullptr;
   }
@@ -249,7 +252,7 @@ HookChannel::~HookChannel() {
 }
 
 bool HookChannel::ask(ProcessId process, HookQuestion question, int id) {
-  State::Connection* connection = state_->find(process);
+  State::Connection* connection = state_->find_hook(process);
   if (connection == nullptr) return false;
   const std::string request = hook_request(question, id);
   return ::send(connection->socket.native_handle(), request.data(), request.size(),

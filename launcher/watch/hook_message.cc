@@ -69,11 +69,13 @@ std::vector<std::string> texts_of(const Json& object, const char* key, std::size
 
 HookHello hello_of(const Json& packet) {
   constexpr int kLargestPid = 1 << 22;
+  constexpr int kLargestInterface = 99;
   return {.token = text_of(packet, "token"),
           .pid = int_of(packet, "pid", 0, kLargestPid).value_or(0),
           .parent = int_of(packet, "ppid", 0, kLargestPid).value_or(0),
           .python = text_of(packet, "python"),
-          .argv = texts_of(packet, "argv", 3)};
+          .argv = texts_of(packet, "argv", 3),
+          .plugin = int_of(packet, "plugin", 0, kLargestInterface).value_or(0)};
 }
 
 StackAnswer stack_of(const Json& packet) {
@@ -105,6 +107,14 @@ bool is_true(const Json& packet, const char* key) {
   return value != nullptr && value->is_boolean() && value->get<bool>();
 }
 
+HookCommunicator communicator_of(const Json& packet) {
+  const Json* id = find(packet, "comm");
+  return {.id = id != nullptr && id->is_number_unsigned() ? id->get<std::uint64_t>() : 0,
+          .rank = int_of(packet, "comm_rank", 0, kMostRanks - 1),
+          .size = int_of(packet, "comm_size", 1, kMostRanks),
+          .met = is_true(packet, "met")};
+}
+
 std::string store_address(const Json& packet) {
   const auto port = int_of(packet, "port", 0, 65'535);
   return port ? fmt::format("{}:{}", text_of(packet, "host"), *port) : text_of(packet, "host");
@@ -126,6 +136,8 @@ class Translation {
     if (name == "group") return reached(Stage::group);
     if (name == "coll.enter") return entered(Stage::collective, text_of(packet_, "op"));
     if (name == "coll.done") return reached(Stage::collective);
+    if (name == "comm") return start();
+    if (name == "coll.issued") return issued();
     if (name == "exception" || name.ends_with(".failed")) return raised();
     if (speaker_.uses_jax) jax_devices();
   }
@@ -133,7 +145,7 @@ class Translation {
  private:
   void start() {
     message_.events.emplace_back(
-        RankStarted{*message_.rank, speaker_.process, message_.world_size, Source::hook});
+        RankStarted{*message_.rank, speaker_.process, message_.world_size, speaker_.source});
   }
 
   void init() {
@@ -148,15 +160,22 @@ class Translation {
     if (message_.name == "pg.exit") reached(Stage::collective);
   }
 
+  // Who calls a collective has a communicator. That it waits in the collective counts only where
+  // its end will be told too: the stage would seem to hang otherwise.
+  void issued() {
+    reached(Stage::communicator);
+    if (is_true(packet_, "followed")) entered(Stage::collective, text_of(packet_, "op"));
+  }
+
   void entered(Stage stage, std::string detail) {
     message_.events.emplace_back(StageEntered{*message_.rank, speaker_.process, stage,
                                               std::move(detail), message_.world_size,
-                                              Source::hook});
+                                              speaker_.source});
   }
 
   void reached(Stage stage) {
     message_.events.emplace_back(
-        StageReached{*message_.rank, speaker_.process, stage, Source::hook});
+        StageReached{*message_.rank, speaker_.process, stage, speaker_.source});
   }
 
   void raised() {
@@ -180,6 +199,7 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "hook_error")
     message.body = HookFault{text_of(packet, "where"), text_of(packet, "err")};
   if (name == "exception") message.body = HookException{is_true(packet, "comm")};
+  if (name == "comm") message.body = communicator_of(packet);
 }
 
 Error not_of_the_protocol(const char* why) {
@@ -203,6 +223,9 @@ Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& spea
   message.local_rank = int_of(json, "local_rank", 0, kMostRanks - 1);
   message.dropped = int_of(json, "dropped", 0, std::numeric_limits<int>::max()).value_or(0);
   read_body(message, json);
+  if (const auto* hello = std::get_if<HookHello>(&message.body); hello && hello->plugin > 0)
+    speaker.source = Source::plugin;
+  message.source = speaker.source;
   if (message.rank) Translation(message, json, speaker).run();
   return message;
 }

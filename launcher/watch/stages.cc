@@ -9,8 +9,22 @@
 namespace safelaunch {
 namespace {
 
+// Where nobody sees the collectives of a rank: with lazy connections NCCL still connects, and may
+// fail, in the first of them, which comes right behind its communicator in most programs.
+constexpr Duration kConnectsWithin{10'000};
+
+// Where the first collective's call would be seen, it is waited for; but not for ever.
+constexpr Duration kStartsWithin = std::chrono::minutes(30);
+
 RankEvidence evidence_of(Source source) {
-  return source == Source::hook ? RankEvidence::hook : RankEvidence::process;
+  switch (source) {
+    case Source::hook: return RankEvidence::hook;
+    case Source::plugin:
+    case Source::nccl_log: return RankEvidence::nccl;
+    case Source::proc:
+    case Source::launch: return RankEvidence::process;
+  }
+  return RankEvidence::process;
 }
 
 }  // namespace
@@ -28,7 +42,7 @@ std::vector<StageAction> Stages::on(const Event& event, TimePoint monotonic) {
   take_stock();
   if (const auto* entered = std::get_if<StageEntered>(&event)) check_contradictions(entered->rank);
   if (const auto* exited = std::get_if<RankExited>(&event)) check_failure(*exited, now);
-  check_training();
+  check_training(now);
   check_certain(now);
   if (!due_) due_ = monotonic;
   return finish(monotonic);
@@ -36,9 +50,25 @@ std::vector<StageAction> Stages::on(const Event& event, TimePoint monotonic) {
 
 std::vector<StageAction> Stages::tick(TimePoint monotonic) {
   const TimePoint now = job_time(monotonic);
+  check_training(now);
   check_certain(now);
   check_overdue(now);
   due_ = monotonic + config_.look_every;
+  return finish(monotonic);
+}
+
+std::vector<StageAction> Stages::contradict(Verdict::Kind kind, std::string text,
+                                            TimePoint monotonic) {
+  const TimePoint now = job_time(monotonic);
+  // A launcher that restarts ranks may show us the new ones before the old ones' end.
+  if (config_.dead_rank != DeadRank::is_restarted)
+    decide({.kind = kind,
+            .certainty = Verdict::Certainty::certain,
+            .stage = Stage::communicator,
+            .waiting = all_waiting(),
+            .source = Source::nccl_log,
+            .texts = {std::move(text)}});
+  check_training(now);
   return finish(monotonic);
 }
 
@@ -51,7 +81,11 @@ std::vector<StageAction> Stages::finish(TimePoint monotonic) {
   const TimePoint now = clock_.at(monotonic);
   if (const auto deadline = earliest_deadline(now))
     due_ = std::min(*due_, std::max(monotonic, clock_.monotonic(*deadline)));
-  if (training_ || verdict_ || standings_.empty()) due_.reset();
+  if (standings_.empty()) {
+    const auto trains = trains_at();
+    due_ = trains ? std::optional(clock_.monotonic(*trains)) : std::nullopt;
+  }
+  if (training_ || verdict_) due_.reset();
   std::string status = counts_text() + waiting_text(now, Wording::brief);
   if (status != status_) {
     status_ = std::move(status);
@@ -85,12 +119,19 @@ RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEviden
 
 void Stages::apply(const RankStarted& event, TimePoint) {
   RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source));
-  if (state != nullptr && event.world_size) state->announced_world = event.world_size;
+  if (state == nullptr) return;
+  if (event.world_size) state->announced_world = event.world_size;
+  if (event.source == Source::plugin)
+    state->plugin = std::max(state->plugin, RankState::Plugin::loaded);
 }
 
 void Stages::apply(const StageEntered& event, TimePoint now) {
   const bool meets_others = event.source == Source::hook && event.stage >= Stage::rendezvous;
-  const RankEvidence evidence = meets_others ? RankEvidence::entered : evidence_of(event.source);
+  // The plugin says so only where it will tell of the end too.
+  const bool follows = event.source == Source::plugin && event.stage == Stage::collective;
+  const RankEvidence evidence = meets_others ? RankEvidence::entered
+                                : follows    ? RankEvidence::hook
+                                             : evidence_of(event.source);
   RankState* state = claim(event.rank, event.process, event.source, evidence);
   std::optional<RankState::Twin>& twin = ranks_[event.rank].twin;
   if (state != nullptr) {
@@ -108,6 +149,7 @@ void Stages::apply(const StageReached& event, TimePoint now) {
   if (state == nullptr) return;
   if (!state->reached(event.stage)) progress_ = now;
   state->reach(event.stage, now);
+  if (event.source == Source::plugin) state->plugin = RankState::Plugin::saw_call;
 }
 
 void Stages::apply(const RankRaised& event, TimePoint now) {
@@ -184,7 +226,9 @@ void Stages::check_failure(const RankExited& event, TimePoint now) {
   if (!first_failure_) first_failure_ = event;
   if (config_.dead_rank != DeadRank::ends_the_job) return;
   const int next = std::min(static_cast<int>(state.furthest()) + 1, kStageCount - 1);
-  const Standing alone{.stage = static_cast<Stage>(next), .since = now, .missing = {event.rank}};
+  const bool in_nccl = state.entered(Stage::communicator) && !state.reached(Stage::communicator);
+  const Stage stage = in_nccl ? Stage::communicator : static_cast<Stage>(next);
+  const Standing alone{.stage = stage, .since = now, .missing = {event.rank}};
   decide(judge(alone, now));
 }
 
@@ -208,17 +252,30 @@ void Stages::check_overdue(TimePoint now) {
   if (worst) decide(judge(*worst, now));
 }
 
-void Stages::check_training() {
-  if (training_ || verdict_) return;
-  JobTraining news;
+std::optional<TimePoint> Stages::trains_at() const {
+  if (world_size() == 0) return std::nullopt;
+  Duration wait{0};
   for (int i = 0; i < world_size(); ++i) {
     const RankState& state = state_of(Rank{i});
     if (state.reached(Stage::collective)) continue;
-    if (!state.blind() || !state.reached(Stage::group)) return;
-    news.source = Source::proc;
+    if (!state.blind()) return std::nullopt;
+    if (state.reached(Stage::group)) continue;
+    if (!state.reached(Stage::communicator)) return std::nullopt;
+    // The plugin sees no send or receive: a job of those alone trains all the same.
+    const bool call_comes = state.plugin == RankState::Plugin::loaded;
+    wait = std::max(wait, call_comes ? kStartsWithin : kConnectsWithin);
   }
-  if (world_size() == 0) return;
+  return progress_ + wait;
+}
+
+void Stages::check_training(TimePoint now) {
+  if (training_ || verdict_) return;
+  const auto at = trains_at();
+  if (!at || *at > now) return;
   training_ = true;
+  JobTraining news;
+  for (int i = 0; i < world_size(); ++i)
+    if (!state_of(Rank{i}).reached(Stage::collective)) news.source = Source::proc;
   actions_.emplace_back(news);
 }
 

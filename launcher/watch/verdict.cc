@@ -17,20 +17,23 @@ std::string describe(const Suspect& suspect) {
 
 std::string describe_hang(const Verdict& verdict) {
   std::string text = fmt::format("hung in {}: ", name(verdict.stage));
+  const std::string further = verdict.nccl.empty() ? "" : "; " + verdict.nccl;
   if (verdict.suspects.empty())
-    return text + rank_list(verdict.waiting) + " all wait, and none comes through";
+    return text + rank_list(verdict.waiting) + " all wait, and none comes through" + further;
   const char* separator = "";
   for (const Suspect& suspect : verdict.suspects) {
     text += separator + describe(suspect);
     separator = ", ";
   }
-  if (verdict.waiting.empty()) return text;
+  if (verdict.waiting.empty()) return text + further;
   // Whole seconds: a deadline is not met to the millisecond.
   const auto waited =
       std::chrono::duration_cast<std::chrono::seconds>(verdict.suspects.front().waited_for);
-  return text + fmt::format(" while {} {} for {}", rank_list(verdict.waiting),
-                            verdict.waiting.size() == 1 ? "has waited" : "have waited",
-                            describe_duration(waited));
+  return text +
+         fmt::format(" while {} {} for {}", rank_list(verdict.waiting),
+                     verdict.waiting.size() == 1 ? "has waited" : "have waited",
+                     describe_duration(waited)) +
+         further;
 }
 
 std::string describe_end(const Verdict& verdict) {

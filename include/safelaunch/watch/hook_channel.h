@@ -14,15 +14,16 @@ class io_context;
 
 namespace safelaunch {
 
-/// The socket to which the hooks of one attempt speak. It reads no more than one packet at a time,
-/// keeps none, and drops whoever does not know the token or belongs to another user, so its memory
-/// is bounded whatever the peers do. Destroying it closes every connection; the workers go on
-/// without a word. Use it on the thread of the io_context.
+/// The socket to which the hooks of one attempt speak, and the NCCL plugins. It reads no more than
+/// one packet at a time, keeps none, and drops whoever does not know the token or belongs to
+/// another user, so its memory is bounded whatever the peers do. Destroying it closes every
+/// connection; the workers go on without a word. Use it on the thread of the io_context.
 class HookChannel {
  public:
   struct Listener {
     std::function<void(ProcessId, const HookMessage&)> on_message;
-    /// The last connection of a process is closed: it has ended, has forked away or has closed it.
+    /// The last connection of a process's hook is closed: it has ended, has forked away or has
+    /// closed it.
     std::function<void(ProcessId)> on_closed;
   };
 

@@ -22,6 +22,7 @@ struct HookHello {
   int parent = 0;
   std::string python;             ///< "3.11.7"
   std::vector<std::string> argv;  ///< the first words
+  int plugin = 0;  ///< version of NCCL's profiler interface; 0: it is the Python hook that speaks
 };
 
 struct StackAnswer {
@@ -59,23 +60,33 @@ struct HookException {
   bool communication = false;  ///< it came from torch.distributed, gloo, NCCL or JAX's runtime
 };
 
+/// NCCL makes a communicator, as its plugin tells.
+struct HookCommunicator {
+  std::uint64_t id = 0;     ///< commId of NCCL's log; 0: not known
+  std::optional<int> rank;  ///< in the communicator
+  std::optional<int> size;
+  bool met = false;  ///< all its ranks have come to it already
+};
+
 /// What one packet says.
 struct HookMessage {
-  std::string name;          ///< "coll.enter"
+  std::string name;  ///< "coll.enter"
+  Source source = Source::hook;
   std::optional<Rank> rank;  ///< none: the process is no rank, or does not know it yet
   std::optional<int> world_size;
   std::optional<int> local_rank;
   int dropped = 0;            ///< events lost before this one
   std::vector<Event> events;  ///< for Stages, none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, HookRefusal, HookFault,
-               HookException>
+               HookException, HookCommunicator>
       body;
 };
 
 /// The process at the other end of a connection, and what its earlier packets tell about the later.
 struct HookSpeaker {
   ProcessId process;
-  bool uses_jax = false;  ///< it called jax.distributed.initialize
+  bool uses_jax = false;         ///< it called jax.distributed.initialize
+  Source source = Source::hook;  ///< or plugin: its hello says so
 };
 
 /// Ranks and worlds beyond this are taken for garbage; the state that a packet can make is bounded.

@@ -15,6 +15,7 @@ namespace safelaunch {
 enum class RankEvidence {
   none,     ///< nothing is known
   process,  ///< started by us with that RANK, or found in /proc with it
+  nccl,     ///< NCCL in it makes a communicator
   hook,     ///< a hook in it has spoken
   entered,  ///< it has begun to wait for the other ranks
 };
@@ -81,7 +82,10 @@ class RankState {
 
   std::optional<int> claimed_world;    ///< WORLD_SIZE as it gave it to init_process_group
   std::optional<int> announced_world;  ///< WORLD_SIZE as its environment had it
-  std::string store;                   ///< "host:port" of the store it meets the others at
+  /// How far the plugin in its NCCL sees: it will tell of the first collective's call, and has.
+  /// That it will tell of the end too makes the rank one that is not blind.
+  enum class Plugin { none, loaded, saw_call } plugin = Plugin::none;
+  std::string store;  ///< "host:port" of the store it meets the others at
 
   /// Another live process that waits as this rank.
   struct Twin {

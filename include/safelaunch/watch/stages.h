@@ -47,7 +47,8 @@
 ///     launcher restarts it. One that ends with status 0 is fault only of what it had not entered.
 ///   - A world of one never gets a verdict, and neither does a job in which nobody waits.
 ///   - Once every rank is through `collective` the job is training, and nothing here judges it any
-///     more: see watch/stall.h.
+///     more: see watch/stall.h. Of ranks whose collectives nobody sees it is assumed, once they
+///     have their group, or some seconds after NCCL has made their communicator.
 
 #include <map>
 #include <optional>
@@ -90,12 +91,17 @@ class Stages {
   [[nodiscard]] std::vector<StageAction> on(const Event& event, TimePoint now);
   [[nodiscard]] std::vector<StageAction> tick(TimePoint now);
 
+  /// The ranks contradict each other in what they tell NCCL, and wait for ever: world_size_mismatch
+  /// or duplicate_rank, in words.
+  [[nodiscard]] std::vector<StageAction> contradict(Verdict::Kind kind, std::string text,
+                                                    TimePoint now);
+
   /// When to call tick() next; nullopt while nothing can come but events: before anybody waits, in
   /// training, and after the verdict.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const { return due_; }
 
   /// True while what the ranks do matters, so that they are worth sampling.
-  [[nodiscard]] bool wants_samples() const { return due_.has_value(); }
+  [[nodiscard]] bool wants_samples() const { return due_ && !standings_.empty(); }
   [[nodiscard]] std::vector<Rank> sample_these() const;
 
   [[nodiscard]] bool training() const { return training_; }
@@ -139,8 +145,10 @@ class Stages {
   void check_failure(const RankExited& event, TimePoint now);
   void check_certain(TimePoint now);
   void check_overdue(TimePoint now);
-  void check_training();
+  void check_training(TimePoint now);
   void decide(Verdict verdict);
+  /// When the job is taken to train; nullopt while a rank is not there yet.
+  [[nodiscard]] std::optional<TimePoint> trains_at() const;
   [[nodiscard]] TimePoint job_time(TimePoint now);
   [[nodiscard]] std::vector<StageAction> finish(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> earliest_deadline(TimePoint now) const;

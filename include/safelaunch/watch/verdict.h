@@ -44,6 +44,7 @@ struct Verdict {
   std::vector<Suspect> suspects{};   ///< missing, or stuck behind the others; empty: all wait alike
   Source source = Source::hook;      ///< the weakest source that it rests on
   std::vector<std::string> texts{};  ///< further evidence: an exception, the two WORLD_SIZEs
+  std::string nccl{};                ///< what NCCL's log adds: "rank 1 of 3 never came to NCCL"
 };
 
 [[nodiscard]] const char* name(Verdict::Kind kind);

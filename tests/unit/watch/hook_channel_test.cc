@@ -247,3 +247,25 @@ TEST_CASE("a socket that cannot be made is an error that names it", "[hook_chann
     CHECK(opened.error().message.find("hook's socket " + name) != std::string::npos);
   }
 }
+
+TEST_CASE("the plugin of a process is heard, and never asked", "[hook_channel]") {
+  Room room;
+  Client hook(room.name);
+  hook.say(kHello);
+  Client plugin(room.name);
+  plugin.say(R"({"e":"hello","token":"secret","pid":1,"plugin":5})");
+  plugin.say(R"({"e":"comm","rank":0})");
+  room.settle();
+  CHECK(room.heard == std::vector<std::string>{"hello", "hello", "comm"});
+
+  CHECK(room.channel->ask(self(), HookQuestion::stack, 7));
+  CHECK(hook.hear() == hook_request(HookQuestion::stack, 7));
+  CHECK(plugin.hear().empty());
+
+  plugin.hang_up();  // as it does after the first collective
+  room.settle();
+  CHECK(room.closed == 0);
+  hook.hang_up();
+  room.settle();
+  CHECK(room.closed == 1);
+}

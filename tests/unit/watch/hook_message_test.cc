@@ -156,3 +156,60 @@ TEST_CASE("damaged packets are read or refused, and never throw", "[hook_message
     REQUIRE_NOTHROW((void)read_hook_message(damaged, speaker));
   }
 }
+
+// ---- the plugin
+// -----------------------------------------------------------------------------------
+
+namespace {
+
+// A packet of a connection whose hello came from the plugin.
+HookMessage read_of_plugin(std::string_view packet) {
+  HookSpeaker speaker{.process = kProcess};
+  REQUIRE(
+      read_hook_message(R"({"e":"hello","token":"x","pid":71,"plugin":5})", speaker).has_value());
+  auto message = read_hook_message(packet, speaker);
+  REQUIRE(message.has_value());
+  CHECK(message->source == Source::plugin);
+  return *message;
+}
+
+}  // namespace
+
+TEST_CASE("a communicator makes its process known as a rank", "[hook_message]") {
+  const HookMessage message = read_of_plugin(
+      R"({"e":"comm","rank":3,"world":8,"comm":18446744073709551615,"comm_rank":1,"comm_size":4,"met":true})");
+  const auto started = only_event<RankStarted>(message);
+  CHECK(started.rank == Rank{3});
+  CHECK(started.world_size == 8);
+  CHECK(started.source == Source::plugin);
+  const auto& communicator = std::get<HookCommunicator>(message.body);
+  CHECK(communicator.id == 18446744073709551615U);
+  CHECK(communicator.rank == 1);
+  CHECK(communicator.size == 4);
+  CHECK(communicator.met);
+}
+
+TEST_CASE("a collective whose end will be told is waited in", "[hook_message]") {
+  const HookMessage message =
+      read_of_plugin(R"({"e":"coll.issued","rank":0,"op":"AllReduce","followed":true})");
+  REQUIRE(message.events.size() == 2);
+  CHECK(std::get<StageReached>(message.events[0]).stage == Stage::communicator);
+  const auto& entered = std::get<StageEntered>(message.events[1]);
+  CHECK(entered.stage == Stage::collective);
+  CHECK(entered.detail == "AllReduce");
+  CHECK(entered.source == Source::plugin);
+}
+
+TEST_CASE("a collective whose end nobody will tell starts no clock", "[hook_message]") {
+  const auto reached = only_event<StageReached>(
+      read_of_plugin(R"({"e":"coll.issued","rank":0,"op":"AllReduce","followed":false})"));
+  CHECK(reached.stage == Stage::communicator);
+  CHECK(reached.source == Source::plugin);
+}
+
+TEST_CASE("the end of a collective counts as the plugin's word", "[hook_message]") {
+  const auto reached = only_event<StageReached>(
+      read_of_plugin(R"({"e":"coll.done","rank":0,"op":"AllReduce","ms":3,"observed":true})"));
+  CHECK(reached.stage == Stage::collective);
+  CHECK(reached.source == Source::plugin);
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "safelaunch/base/embedded.h"
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/result.h"
+
+/// Our profiler plugin for NCCL, libsafelaunch-nccl.so, and how it comes into a job;
+/// docs/plugin.md.
+namespace safelaunch {
+
+/// The library, as it was compiled in.
+[[nodiscard]] std::span<const EmbeddedFile> plugin_files();
+
+/// Puts the library under `cache_dir` as base/installed_files.h says, and returns its path.
+[[nodiscard]] Result<std::filesystem::path> install_plugin(const std::filesystem::path& cache_dir);
+
+/// The profiler plugin that NCCL would load without us, and who says so, in words: "nsys, by
+/// NCCL_PROFILER_PLUGIN", "x.so, by /etc/nccl.conf", "/opt/lib/libnccl-profiler.so, on
+/// LD_LIBRARY_PATH". NCCL loads only one, so ours has to stay away. Reads NCCL's configuration
+/// files; `system_file` is the machine's.
+[[nodiscard]] std::optional<std::string> users_profiler(
+    const Environment& environment, const std::filesystem::path& system_file = "/etc/nccl.conf");
+
+/// Adds to the environment of a command what makes NCCL load the library, and tells that whom to
+/// talk to: `socket` is a path, or `@name`; see docs/hook-protocol.md.
+void add_plugin_to(Environment& environment, const std::filesystem::path& library,
+                   std::string_view socket, std::string_view token);
+
+}  // namespace safelaunch

@@ -1,0 +1,77 @@
+#include "safelaunch/plugin/plugin.h"
+
+#include <fstream>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/installed_files.h"
+
+namespace safelaunch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kVariable = "NCCL_PROFILER_PLUGIN";
+
+// NCCL looks for a library of this name where nothing else is said.
+constexpr std::string_view kUsualName = "libnccl-profiler.so";
+
+// A file that somebody took for a configuration by mistake is not read to its end.
+constexpr int kMostLines = 10'000;
+
+// As NCCL reads it: NAME=VALUE, without spaces, the first one counts.
+std::optional<std::string> value_in(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  for (int i = 0; i < kMostLines && std::getline(stream, line); ++i)
+    if (line.starts_with(kVariable) && line.substr(kVariable.size()).starts_with('='))
+      return line.substr(kVariable.size() + 1);
+  return std::nullopt;
+}
+
+fs::path users_file(const Environment& environment) {
+  const std::string_view named = value_or(environment, "NCCL_CONF_FILE");
+  if (!named.empty()) return named;
+  return fs::path(value_or(environment, "HOME")) / ".nccl.conf";
+}
+
+std::optional<fs::path> on_library_path(const Environment& environment) {
+  std::string_view rest = value_or(environment, "LD_LIBRARY_PATH");
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    const fs::path library = fs::path(folder) / kUsualName;
+    std::error_code error;
+    if (!folder.empty() && fs::exists(library, error)) return library;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<fs::path> install_plugin(const fs::path& cache_dir) {
+  const Result<fs::path> directory =
+      install({"plugin", "the NCCL plugin", plugin_files()}, cache_dir);
+  if (!directory) return directory.error();
+  return *directory / plugin_files().front().path;
+}
+
+std::optional<std::string> users_profiler(const Environment& environment,
+                                          const fs::path& system_file) {
+  if (const auto value = value_or(environment, kVariable); !value.empty())
+    return fmt::format("{}, by {}", value, kVariable);
+  for (const fs::path& file : {users_file(environment), system_file})
+    if (const auto value = value_in(file); value && !value->empty())
+      return fmt::format("{}, by {}", *value, file.string());
+  if (const auto library = on_library_path(environment))
+    return fmt::format("{}, on LD_LIBRARY_PATH", library->string());
+  return std::nullopt;
+}
+
+void add_plugin_to(Environment& environment, const fs::path& library, std::string_view socket,
+                   std::string_view token) {
+  environment[std::string(kVariable)] = library.string();
+  environment["SAFELAUNCH_HOOK"] = socket;
+  environment["SAFELAUNCH_HOOK_TOKEN"] = token;
+}
+
+}  // namespace safelaunch
