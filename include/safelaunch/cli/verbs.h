@@ -32,9 +32,12 @@ struct Verb {
 
 // One file each: launcher/cli/verb_NAME.cc.
 int verb_run(std::span<const std::string> words);
+int verb_probe(std::span<const std::string> words);
 int verb_profiles(std::span<const std::string> words);
 int verb_status(std::span<const std::string> words);
+int verb_report(std::span<const std::string> words);
 int verb_explain(std::span<const std::string> words);
+int verb_doctor(std::span<const std::string> words);
 int verb_clean(std::span<const std::string> words);
 int verb_version(std::span<const std::string> words);
 int verb_help(std::span<const std::string> words);

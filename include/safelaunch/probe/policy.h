@@ -1,0 +1,111 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "safelaunch/probe/tournament.h"
+#include "safelaunch/probe/verdict.h"
+
+/// What `run --probe` does, as values: whether to probe, and what its results mean for the run.
+namespace safelaunch {
+
+/// `run --probe auto|always|never`.
+enum class WhenToProbe { automatic, always, never };
+
+/// What is known when a run begins.
+struct ProbeSituation {
+  WhenToProbe wish = WhenToProbe::automatic;
+  bool worked_here = false;  ///< a job with the same GPUs, driver and Python got through lately
+  bool profile_uses_nccl = true;  ///< of the first attempt
+  int ranks = 0;                  ///< of the job, on this node
+  int gpus = 0;                   ///< that the kernel shows
+  int nodes = 1;
+  std::string missing;  ///< what a probe lacks: "there is no libnccl.so.2 in reach"; empty: nothing
+};
+
+/// Whether to probe.
+struct ProbeChoice {
+  bool probe = false;
+  std::string why;  ///< for -v, or, where --probe always cannot be obeyed, for a warning
+  bool operator==(const ProbeChoice&) const = default;
+};
+
+/// A host that is known to work is not probed, since the job itself is the better proof. Ranks of
+/// other nodes are not probed either: what connects nodes needs an agent on each.
+[[nodiscard]] ProbeChoice choose_to_probe(const ProbeSituation& situation);
+
+/// A probe has told. `next` is the profile that the chain would take after this one for the cause
+/// that the probe showed; empty: there is none.
+struct CampaignProbed {
+  ProbeVerdict verdict;
+  std::string next;
+};
+/// The first rank has begun to make a communicator, or to wait for one.
+struct CampaignRanksEntered {};
+/// The attempt has ended, by whatever.
+struct CampaignAttemptEnded {};
+
+using CampaignEvent = std::variant<CampaignProbed, CampaignRanksEntered, CampaignAttemptEnded>;
+
+struct StartProbe {
+  std::string profile;
+  bool operator==(const StartProbe&) const = default;
+};
+struct StopProbe {
+  bool operator==(const StopProbe&) const = default;
+};
+/// End the attempt, and try this profile, which works.
+struct SwitchProfile {
+  std::string profile;
+  std::string why;
+  bool operator==(const SwitchProfile&) const = default;
+};
+
+using CampaignAction = std::variant<StartProbe, StopProbe, SwitchProfile>;
+
+/// Decides what is probed beside an attempt, while its workers still import. A pure value.
+///
+///     proving the attempt's profile ─ it works ───────────────→ over
+///        │  └ ranks enter their communicator first ──────────→ over (the job is the better proof)
+///        └ it fails ─→ seeking: the next profile, until one works ─→ switch ─→ over
+///
+/// Once the attempt's profile is known to fail, the search goes on though ranks enter: they would
+/// only wait for a deadline.
+class ProbeCampaign {
+ public:
+  /// Begins with a StartProbe of the attempt's profile, which the caller performs.
+  explicit ProbeCampaign(std::string profile) : probing_(std::move(profile)) {}
+
+  [[nodiscard]] const std::string& probing() const { return probing_; }
+  [[nodiscard]] std::vector<CampaignAction> on(const CampaignEvent& event);
+
+  /// All that was probed, in order.
+  [[nodiscard]] std::span<const ProbedProfile> probed() const { return probed_; }
+
+  /// Profiles that a probe has shown to fail: no attempt is wasted on them.
+  [[nodiscard]] std::vector<std::string> refuted() const;
+
+ private:
+  using Actions = std::vector<CampaignAction>;
+  enum class State { proving, seeking, over };
+
+  Actions take(const CampaignProbed& event);
+  Actions take(const CampaignRanksEntered& event);
+  Actions take(const CampaignAttemptEnded& event);
+  Actions give_up();
+
+  State state_ = State::proving;
+  std::string probing_;
+  std::vector<ProbedProfile> probed_;
+};
+
+/// What a fallback costs, measured: "4.0 times slower than basic (probed)"; nullopt where the two
+/// were not both measured.
+[[nodiscard]] std::optional<std::string> measured_cost(std::span<const ProbedProfile> probed,
+                                                       const std::string& from,
+                                                       const std::string& to);
+
+}  // namespace safelaunch

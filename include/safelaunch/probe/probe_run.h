@@ -1,0 +1,134 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+#include "safelaunch/probe/phase.h"
+#include "safelaunch/probe/verdict.h"
+
+namespace safelaunch {
+
+/// How long each phase may take, from when the last rank has entered it.
+struct ProbeLimits {
+  using Seconds = std::chrono::seconds;
+
+  /// In the order of the phases. cuInit takes ten seconds and more where eight GPUs have to be
+  /// woken (no persistence mode), NCCL's init with them as much again.
+  std::array<Duration, kProbePhaseCount> of{Seconds(30), Seconds(15), Seconds(10), Seconds(10),
+                                            Seconds(30), Seconds(20), Seconds(5),  Seconds(30)};
+
+  [[nodiscard]] Duration operator[](ProbePhase phase) const {
+    return of[static_cast<std::size_t>(phase)];
+  }
+  [[nodiscard]] Duration& operator[](ProbePhase phase) {
+    return of[static_cast<std::size_t>(phase)];
+  }
+};
+
+/// A rank wrote a line.
+struct RankReported {
+  int rank = 0;
+  PhaseReport report;
+};
+
+/// A rank's process has ended, or was given up.
+struct ProbeRankEnded {
+  int rank = 0;
+  std::string how;  ///< "killed by SIGSEGV", …
+};
+
+/// Somebody needs the GPUs now.
+struct ProbeUnwanted {
+  std::string why;
+};
+
+/// The deadline that was asked for has come.
+struct ProbeTimePassed {};
+
+using ProbeEvent = std::variant<RankReported, ProbeRankEnded, ProbeUnwanted, ProbeTimePassed>;
+
+/// The id of the communicator is to be given to all ranks but 0.
+struct HandOutId {
+  std::string id;
+  bool operator==(const HandOutId&) const = default;
+};
+/// All ranks have measured: they may take the communicator down.
+struct LetRanksEnd {
+  bool operator==(const LetRanksEnd&) const = default;
+};
+/// Ranks that live are to abort their communicator: within 10 ms NCCL comes back from waiting for
+/// a rank that never comes, and leaves nothing behind.
+struct AbortRanks {
+  bool operator==(const AbortRanks&) const = default;
+};
+/// And those that do not are to be killed.
+struct KillRanks {
+  bool operator==(const KillRanks&) const = default;
+};
+/// All processes have ended; the verdict stands.
+struct ProbeDone {
+  bool operator==(const ProbeDone&) const = default;
+};
+
+using ProbeAction = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, ProbeDone>;
+
+/// Decides what a probe of one profile does. A pure value: no process, no clock.
+///
+///     running ─ all have measured ─→ ending ──────────┐
+///        ├── a rank failed ─→ settling ─ 300 ms ─┐    │ 2 s
+///        ├── a phase's deadline ─────────────────┴→ aborting ─ 1 s ─→ killing
+///        └── unwanted, declined ─────────────────────┘
+///     any ── the last process has ended ─→ done
+///
+/// One deadline at a time is enough: that of the phase in which the last rank is. Whoever is
+/// further on waits for that one, and is not to blame.
+class ProbeRun {
+ public:
+  ProbeRun(int ranks, const ProbeLimits& limits, TimePoint now);
+
+  [[nodiscard]] std::vector<ProbeAction> on(const ProbeEvent& event, TimePoint now);
+
+  /// When ProbeTimePassed is to come; nullopt while there is nothing to wait for but ends.
+  [[nodiscard]] std::optional<TimePoint> deadline() const { return deadline_; }
+
+  /// What is known so far; final once ProbeDone was told.
+  [[nodiscard]] ProbeVerdict verdict() const;
+
+ private:
+  enum class State { running, settling, ending, aborting, killing, done };
+  struct RankState {
+    int phases_done = 0;
+    bool failed = false;
+    bool ended = false;
+    std::array<double, kProbePhaseCount> ms{};
+    double gb_per_s = 0;
+  };
+  using Actions = std::vector<ProbeAction>;
+
+  Actions take(const RankReported& event, TimePoint now);
+  Actions take(const ProbeRankEnded& event, TimePoint now);
+  Actions take(const ProbeUnwanted& event, TimePoint now);
+  Actions take(const ProbeTimePassed& event, TimePoint now);
+  Actions phase_done(RankState& rank, const RankReported& event, TimePoint now);
+  void failed(int rank, ProbePhase phase, const std::string& words, TimePoint now);
+  Actions untold(const std::string& why, TimePoint now);
+  Actions abort(TimePoint now);
+  [[nodiscard]] int last_phases_done() const;
+  [[nodiscard]] ProbeHung hung() const;
+  [[nodiscard]] ProbeWorks works() const;
+  [[nodiscard]] double shortest(ProbePhase phase) const;
+
+  std::vector<RankState> ranks_;
+  ProbeLimits limits_;
+  State state_ = State::running;
+  std::optional<TimePoint> deadline_;
+  std::vector<RankFailure> failures_;
+  std::optional<ProbeHung> hung_;
+  std::optional<ProbeUntold> untold_;
+};
+
+}  // namespace safelaunch

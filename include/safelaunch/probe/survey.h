@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/nccl/version.h"
+
+namespace safelaunch {
+
+/// What the CUDA driver says.
+struct DriverSurvey {
+  std::string cuda;               ///< the newest CUDA that it runs: "13.0"
+  std::vector<std::string> gpus;  ///< names of those that are visible
+};
+
+/// What a libnccl says without a driver.
+struct NcclSurvey {
+  std::optional<NcclVersion> version;
+  std::string interface;  ///< "eth0": where ranks would meet
+  std::string address;    ///< of that interface
+  std::string failure;    ///< why they could not: "Bootstrap : no socket interface found"
+};
+
+/// Asks the driver, through `program` (safelaunch-probe) and within a deadline: cuInit wakes every
+/// GPU, and may take half a minute.
+/// Errors: peer_lost, in words that end the sentence "cannot probe: …".
+[[nodiscard]] Result<DriverSurvey> survey_driver(const std::string& program,
+                                                 const Environment& environment, Duration deadline);
+
+/// Lets a libnccl make a unique id, for which it chooses an interface. Errors: it cannot be loaded.
+[[nodiscard]] Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& file,
+                                             const Environment& environment);
+
+}  // namespace safelaunch

@@ -1,0 +1,122 @@
+#include "safelaunch/cli/probe_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/catalogue.h"
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string version_text(const NcclSurvey& nccl) {
+  return nccl.version ? to_string(*nccl.version) : "of unknown version";
+}
+
+/// The cause in the catalogue's words, else what the rank said.
+std::string words_for(const ProbedProfile& probed) {
+  if (probed.cause.empty()) return reason(probed.verdict);
+  return fmt::format("{} ({})", Catalogue::builtin().at(probed.cause).title, probed.cause);
+}
+
+std::string init_column(const ProbeVerdict& verdict) {
+  const auto* works = std::get_if<ProbeWorks>(&verdict);
+  return works != nullptr ? fmt::format("{:.0f} ms", works->init_ms) : "-";
+}
+
+std::string bandwidth_column(const ProbeVerdict& verdict) {
+  const auto* works = std::get_if<ProbeWorks>(&verdict);
+  if (works == nullptr || !works->bus_gb_per_s) return "-";
+  return fmt::format("{:.{}f} GB/s", *works->bus_gb_per_s, *works->bus_gb_per_s < 10 ? 2 : 1);
+}
+
+const char* kind_of(const ProbeVerdict& verdict) {
+  constexpr std::array kKinds{"works", "failed", "hung", "not probed"};
+  return kKinds[verdict.index()];
+}
+
+Json failures_json(const ProbeFailed& failed) {
+  Json failures = Json::array();
+  for (const RankFailure& one : failed.failures)
+    failures.push_back({{"rank", one.rank}, {"phase", name(one.phase)}, {"words", one.words}});
+  return failures;
+}
+
+Json row_json(const ProbedProfile& probed) {
+  Json row{{"profile", probed.profile}, {"verdict", kind_of(probed.verdict)}};
+  if (const auto* works = std::get_if<ProbeWorks>(&probed.verdict)) {
+    row["init_ms"] = works->init_ms;
+    row["first_all_reduce_ms"] = works->first_all_reduce_ms;
+    row["bus_gb_per_s"] = works->bus_gb_per_s ? Json(*works->bus_gb_per_s) : Json();
+    return row;
+  }
+  if (const auto phase = stopped_at(probed.verdict)) row["phase"] = name(*phase);
+  if (const auto* hung = std::get_if<ProbeHung>(&probed.verdict)) row["ranks"] = hung->ranks;
+  if (const auto* failed = std::get_if<ProbeFailed>(&probed.verdict))
+    row["failures"] = failures_json(*failed);
+  row["why"] = reason(probed.verdict);
+  if (!probed.cause.empty()) row["cause"] = probed.cause;
+  return row;
+}
+
+}  // namespace
+
+std::string render_nccl(const ProbeGround& ground) {
+  const NcclSurvey& nccl = ground.nccl;
+  std::string text =
+      fmt::format("NCCL {} ({}: {})", version_text(nccl), ground.nccl_origin, ground.nccl_file);
+  if (!nccl.failure.empty())
+    return text + fmt::format("\n  no rank could meet another: {}\n", nccl.failure);
+  if (!nccl.interface.empty())
+    text += fmt::format("\n  ranks meet over {} ({})", nccl.interface, nccl.address);
+  return text + "\n";
+}
+
+std::string render_driver(const ProbeGround& ground) {
+  const auto& gpus = ground.driver.gpus;
+  const int count = static_cast<int>(gpus.size());
+  std::string text =
+      fmt::format("{} GPU{} ({}), CUDA {}, {} rank{}", count, count == 1 ? "" : "s", gpus.front(),
+                  ground.driver.cuda, ground.ranks, ground.ranks == 1 ? "" : "s");
+  if (ground.ranks > count)
+    text += "\n  ranks share a GPU: what follows tells nothing of links between GPUs";
+  return text + "\n";
+}
+
+std::string render_probe_header(std::size_t width) {
+  return fmt::format("\n{:<{}}  {:>9}  {:>11}\n", "profile", width, "init", "bandwidth");
+}
+
+std::string render_probe_row(const ProbedProfile& probed, int ranks, std::size_t width) {
+  const std::string why = words_for(probed);
+  const bool untold = std::holds_alternative<ProbeUntold>(probed.verdict);
+  return fmt::format("{:<{}}  {:>9}  {:>11}  {}{}{}\n", probed.profile, width,
+                     init_column(probed.verdict), bandwidth_column(probed.verdict),
+                     steps(probed.verdict, ranks),
+                     untold        ? ": "
+                     : why.empty() ? ""
+                                   : " ",
+                     why);
+}
+
+std::string probe_json(const ProbeGround& ground, std::span<const ProbedProfile> probed,
+                       const ProbeConclusion& conclusion) {
+  Json rows = Json::array();
+  for (const ProbedProfile& one : probed) rows.push_back(row_json(one));
+  const Json object{{"nccl",
+                     {{"file", ground.nccl_file},
+                      {"version", ground.nccl.version ? to_string(*ground.nccl.version) : ""},
+                      {"interface", ground.nccl.interface},
+                      {"address", ground.nccl.address}}},
+                    {"cuda", ground.driver.cuda},
+                    {"gpus", ground.driver.gpus},
+                    {"ranks", ground.ranks},
+                    {"profiles", rows},
+                    {"fastest", conclusion.profile},
+                    {"conclusion", conclusion.sentence},
+                    {"use", conclusion.use}};
+  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/cli/probe_options.h"
+#include "safelaunch/cli/probe_report.h"
+#include "safelaunch/cli/verbs.h"
+#include "safelaunch/diagnose/explain.h"
+#include "safelaunch/gpu/libraries.h"
+#include "safelaunch/job/command.h"
+#include "safelaunch/launch/probe_program.h"
+#include "safelaunch/probe/session.h"
+#include "safelaunch/profile/apply.h"
+#include "safelaunch/profile/chain.h"
+#include "safelaunch/profile/library.h"
+#include "safelaunch/run/configuration.h"
+
+namespace safelaunch {
+namespace {
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);  // the next row may take half a minute
+}
+
+int refuse(const Error& error) {
+  std::fprintf(stderr, "safelaunch: %s\n", error.message.c_str());
+  return exit_code_of(error.code);
+}
+
+/// All that is needed to probe a profile.
+struct Plan {
+  ProbeOptions options;
+  Environment environment;
+  Overrides config;
+  Overrides overrides;
+  std::vector<Profile> profiles;
+  std::string program;
+  ProbeGround ground;
+};
+
+/// All there are, those of the chain first and in its order: of equals the first wins.
+std::vector<Profile> all_profiles(ProfileLibrary& library, const std::vector<std::string>& chain) {
+  std::vector<Profile> all = library.load_all();
+  const auto place = [&](const Profile& profile) {
+    return std::find(chain.begin(), chain.end(), profile.name) - chain.begin();
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  return all;
+}
+
+Result<std::vector<Profile>> choose_profiles(const ProbeOptions& options, const Rules& rules,
+                                             const Environment& environment) {
+  ProfileLibrary library = ProfileLibrary::standard(environment);
+  std::vector<std::string> chain = rules.chain.empty() ? default_chain() : rules.chain;
+  if (options.all) return all_profiles(library, chain);
+  if (!options.profiles.empty()) {
+    auto named = parse_chain(options.profiles);
+    if (!named) return named.error();
+    chain = std::move(*named);
+  }
+  auto profiles = library.load_chain(chain, "probe");
+  for (const std::string& warning : library.take_warnings())
+    std::fprintf(stderr, "safelaunch: warning: %s\n", warning.c_str());
+  return profiles;
+}
+
+Result<Plan> make_probe_plan(ProbeOptions options) {
+  Plan plan;
+  plan.environment = current_environment();
+  if (!options.devices.empty()) plan.environment["CUDA_VISIBLE_DEVICES"] = options.devices;
+  auto configuration = read_configuration(options.config, options.cluster, plan.environment);
+  if (!configuration) return configuration.error();
+  plan.config = configuration->rules.variables;
+  auto overrides = parse_overrides(options.set, options.unset);
+  if (!overrides) return overrides.error();
+  plan.overrides = std::move(*overrides);
+  auto profiles = choose_profiles(options, configuration->rules, plan.environment);
+  if (!profiles) return profiles.error();
+  plan.profiles = std::move(*profiles);
+  auto program = find_probe_program(plan.environment);
+  if (!program) return Error{Errc::peer_lost, program.error().message};
+  plan.program = std::move(*program);
+  plan.options = std::move(options);
+  return plan;
+}
+
+/// The word for the Python whose NCCL is probed.
+std::string python_of(const Plan& plan) {
+  if (plan.options.command.empty()) return "python3";
+  const auto no_files = [](const std::string&) { return std::optional<std::string>(); };
+  return recognise(plan.options.command, plan.environment, no_files).python.value_or("python3");
+}
+
+Environment environment_under(const Profile& profile, const Plan& plan) {
+  return apply_profile(profile, plan.environment, plan.config, plan.overrides).environment;
+}
+
+/// Which libnccl; its survey, if it can be asked, is told whatever the driver does.
+Result<void> find_nccl(Plan& plan) {
+  ProbeGround& ground = plan.ground;
+  ground.nccl_file = plan.options.nccl;
+  ground.nccl_origin = "--nccl";
+  if (ground.nccl_file.empty()) {
+    const JobLibraries libraries = find_job_libraries(python_of(plan), plan.environment);
+    for (const Finding& finding : library_findings(libraries))
+      std::fprintf(stderr, "safelaunch: warning: %s; %s\n", finding.evidence.c_str(),
+                   finding.remedy.c_str());
+    if (libraries.nccl_inside_torch)
+      std::fputs("safelaunch: warning: this torch has its NCCL inside; another copy is probed\n",
+                 stderr);
+    if (libraries.nccl.empty())
+      return Error{Errc::peer_lost,
+                   "there is no libnccl.so.2 in reach of the command (--nccl FILE)"};
+    ground.nccl_file = libraries.nccl.front().path;
+    ground.nccl_origin = describe(libraries.nccl.front().origin);
+  }
+  auto survey =
+      survey_nccl(plan.program, ground.nccl_file, environment_under(plan.profiles.front(), plan));
+  if (!survey) return survey.error();
+  ground.nccl = std::move(*survey);
+  return {};
+}
+
+ProbeLimits limits_of(const ProbeOptions& options) {
+  ProbeLimits limits;
+  if (options.driver_timeout) limits[ProbePhase::driver] = *options.driver_timeout;
+  if (options.init_timeout) limits[ProbePhase::init] = *options.init_timeout;
+  if (options.collective_timeout)
+    limits[ProbePhase::first_all_reduce] = *options.collective_timeout;
+  return limits;
+}
+
+/// The cause that NCCL's lines, or the ranks' own words, show.
+std::string cause_of(const ProbeOutcome& outcome) {
+  const auto* failed = std::get_if<ProbeFailed>(&outcome.verdict);
+  std::string text = outcome.log;
+  if (failed != nullptr)
+    for (const RankFailure& failure : failed->failures) text += failure.words + "\n";
+  const auto causes = read_log(text, Catalogue::builtin());
+  return causes.empty() ? "" : causes.front().cause->id;
+}
+
+/// Why a profile need not be probed; empty: it is to be.
+std::string reason_not_to_probe(const Plan& plan, const Profile& profile) {
+  if (profile.backend == Backend::gloo) return "gloo does without NCCL";
+  if (profile.processes == 1) return "one process meets nobody";
+  const Environment own = environment_under(profile, plan);
+  for (const Profile& earlier : plan.profiles) {
+    if (earlier.name == profile.name) break;
+    const bool same = earlier.backend == Backend::keep && environment_under(earlier, plan) == own;
+    if (same) return "the same variables as " + earlier.name;
+  }
+  return {};
+}
+
+ProbedProfile probe(const Plan& plan, const Profile& profile) {
+  if (std::string why = reason_not_to_probe(plan, profile); !why.empty())
+    return {profile.name, ProbeUntold{std::move(why)}, ""};
+  const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
+  ProbeSpec spec;
+  spec.program = plan.program;
+  spec.nccl = plan.ground.nccl_file;
+  spec.limits = limits_of(plan.options);
+  spec.seats = seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version,
+                          environment_under(profile, plan));
+  const auto outcome = run_probe(spec);
+  if (!outcome) return {profile.name, ProbeUntold{outcome.error().message}, ""};
+  const bool refuted = stopped_at(outcome->verdict).has_value();
+  return {profile.name, outcome->verdict, refuted ? cause_of(*outcome) : ""};
+}
+
+std::size_t longest_name(const std::vector<Profile>& profiles) {
+  std::size_t width = std::string_view("profile").size();
+  for (const Profile& profile : profiles) width = std::max(width, profile.name.size());
+  return width;
+}
+
+std::vector<ProbedProfile> hold_tournament(const Plan& plan) {
+  const bool show = !plan.options.json;
+  const std::size_t width = longest_name(plan.profiles);
+  if (show) print(render_driver(plan.ground) + render_probe_header(width));
+  std::vector<ProbedProfile> probed;
+  for (const Profile& profile : plan.profiles) {
+    probed.push_back(probe(plan, profile));
+    if (show) print(render_probe_row(probed.back(), plan.ground.ranks, width));
+  }
+  return probed;
+}
+
+/// 0: one works. 124: all hung. 69: nothing could be told.
+int exit_code_for(const std::vector<ProbedProfile>& probed) {
+  const auto count = [&](auto is) { return std::count_if(probed.begin(), probed.end(), is); };
+  const auto is = [](std::size_t kind) {
+    return [kind](const ProbedProfile& one) { return one.verdict.index() == kind; };
+  };
+  const auto works = count(is(0));
+  const auto failed = count(is(1));
+  const auto hung = count(is(2));
+  if (works > 0) return 0;
+  if (failed > 0) return 1;
+  return hung > 0 ? 124 : exit_code_of(Errc::peer_lost);
+}
+
+int report(const Plan& plan, const std::vector<ProbedProfile>& probed) {
+  const ProbeConclusion conclusion = conclude(probed, plan.ground.ranks);
+  if (plan.options.json) {
+    print(probe_json(plan.ground, probed, conclusion));
+  } else {
+    print(fmt::format("\n{}\n", conclusion.sentence));
+    if (!conclusion.use.empty()) print(fmt::format("use: {}\n", conclusion.use));
+  }
+  return exit_code_for(probed);
+}
+
+int run_plan(Plan plan) {
+  const auto nccl = find_nccl(plan);
+  if (nccl && !plan.options.json) print(render_nccl(plan.ground));
+  auto driver =
+      survey_driver(plan.program, plan.environment, limits_of(plan.options)[ProbePhase::driver]);
+  if (!driver) return refuse({Errc::peer_lost, "cannot probe: " + driver.error().message});
+  if (!nccl) return refuse({Errc::peer_lost, "cannot probe: " + nccl.error().message});
+  plan.ground.driver = std::move(*driver);
+  plan.ground.ranks = plan.options.ranks.value_or(static_cast<int>(plan.ground.driver.gpus.size()));
+  return report(plan, hold_tournament(plan));
+}
+
+}  // namespace
+
+int verb_probe(std::span<const std::string> words) {
+  if (words.size() == 1 && (words[0] == "--help" || words[0] == "-h")) {
+    print(probe_help());
+    return 0;
+  }
+  auto options = parse_probe_options(words);
+  if (!options) return refuse(options.error());
+  auto plan = make_probe_plan(std::move(*options));
+  if (!plan) return refuse(plan.error());
+  return run_plan(std::move(*plan));
+}
+
+}  // namespace safelaunch

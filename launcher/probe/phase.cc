@@ -1,0 +1,67 @@
+#include "safelaunch/probe/phase.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace safelaunch {
+namespace {
+
+constexpr std::array<const char*, kProbePhaseCount> kNames{
+    "driver", "context",          "library", "unique_id",
+    "init",   "first_all_reduce", "checked", "bandwidth"};
+
+/// Longer words are no error message but garbage.
+constexpr std::size_t kLongestWords = 2000;
+
+using Json = nlohmann::json;
+
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return {};
+  return found->get_ref<const std::string&>().substr(0, kLongestWords);
+}
+
+std::optional<double> number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  const double value = found->get<double>();
+  if (!std::isfinite(value) || value < 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+const char* name(ProbePhase phase) {
+  return kNames[static_cast<std::size_t>(phase)];
+}
+
+std::optional<ProbePhase> probe_phase(std::string_view word) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (word == kNames[i]) return static_cast<ProbePhase>(i);
+  return std::nullopt;
+}
+
+std::optional<PhaseReport> parse_phase_report(std::string_view line) {
+  const Json object = Json::parse(line, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  const auto phase = probe_phase(text(object, "phase"));
+  if (!phase) return std::nullopt;
+  PhaseReport report;
+  report.phase = *phase;
+  report.ms = number(object, "ms").value_or(0);
+  report.id = text(object, "id");
+  report.device = text(object, "device");
+  report.nccl = text(object, "nccl");
+  report.gb_per_s = number(object, "gb_per_s");
+  if (object.contains("failed")) {
+    report.result = PhaseResult::failed;
+    report.words = text(object, "failed");
+  } else if (object.contains("declined")) {
+    report.result = PhaseResult::declined;
+    report.words = text(object, "declined");
+  }
+  return report;
+}
+
+}  // namespace safelaunch

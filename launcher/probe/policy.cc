@@ -1,0 +1,86 @@
+#include "safelaunch/probe/policy.h"
+
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+const ProbedProfile* find(std::span<const ProbedProfile> probed, const std::string& profile) {
+  const auto found = std::find_if(probed.begin(), probed.end(),
+                                  [&](const auto& one) { return one.profile == profile; });
+  return found == probed.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+ProbeChoice choose_to_probe(const ProbeSituation& situation) {
+  const auto no = [](std::string why) { return ProbeChoice{false, std::move(why)}; };
+  if (situation.wish == WhenToProbe::never) return no("--probe never");
+  if (situation.gpus == 0) return no("there is no GPU");
+  if (!situation.missing.empty()) return no(situation.missing);
+  if (!situation.profile_uses_nccl) return no("the profile does without NCCL");
+  if (situation.ranks > situation.gpus) return no("there are more ranks than GPUs");
+  if (situation.wish == WhenToProbe::always) return {true, "--probe always"};
+  if (situation.nodes > 1) return no("the ranks are on several nodes");
+  if (situation.ranks < 2) return no("one rank meets nobody");
+  if (situation.worked_here) return no("a job got through here lately");
+  return {true, "this host is not known to work"};
+}
+
+std::vector<CampaignAction> ProbeCampaign::on(const CampaignEvent& event) {
+  if (state_ == State::over) return {};
+  return std::visit([this](const auto& one) { return take(one); }, event);
+}
+
+ProbeCampaign::Actions ProbeCampaign::take(const CampaignProbed& event) {
+  probed_.push_back({probing_, event.verdict, ""});
+  const bool works = std::holds_alternative<ProbeWorks>(event.verdict);
+  const bool fails = stopped_at(event.verdict).has_value();
+  if (state_ == State::seeking && works) {
+    state_ = State::over;
+    return {SwitchProfile{probing_, fmt::format("a probe showed that {} fails here and {} works",
+                                                probed_.front().profile, probing_)}};
+  }
+  if (!fails || event.next.empty() || find(probed_, event.next) != nullptr) {
+    state_ = State::over;
+    return {};
+  }
+  state_ = State::seeking;
+  probing_ = event.next;
+  return {StartProbe{probing_}};
+}
+
+ProbeCampaign::Actions ProbeCampaign::take(const CampaignRanksEntered&) {
+  return state_ == State::proving ? give_up() : Actions{};
+}
+
+ProbeCampaign::Actions ProbeCampaign::take(const CampaignAttemptEnded&) {
+  return give_up();
+}
+
+ProbeCampaign::Actions ProbeCampaign::give_up() {
+  state_ = State::over;
+  return {StopProbe{}};
+}
+
+std::vector<std::string> ProbeCampaign::refuted() const {
+  std::vector<std::string> names;
+  for (const ProbedProfile& one : probed_)
+    if (stopped_at(one.verdict)) names.push_back(one.profile);
+  return names;
+}
+
+std::optional<std::string> measured_cost(std::span<const ProbedProfile> probed,
+                                         const std::string& from, const std::string& to) {
+  const ProbedProfile* base = find(probed, from);
+  const ProbedProfile* other = find(probed, to);
+  if (base == nullptr || other == nullptr) return std::nullopt;
+  const auto ratio = cost_ratio(base->verdict, other->verdict);
+  if (!ratio) return std::nullopt;
+  if (*ratio <= 1 + kBandwidthNoise) return fmt::format("as fast as {} (probed)", from);
+  return fmt::format("{:.1f} times slower than {} (probed)", *ratio, from);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,103 @@
+#include "safelaunch/probe/survey.h"
+
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/launch/helper.h"
+#include "safelaunch/nccl/log_fact.h"
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Nothing but a socket is opened.
+constexpr Duration kNcclDeadline = std::chrono::seconds(10);
+
+/// Names and errors longer than this are garbage.
+constexpr std::size_t kLongestText = 2000;
+
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return {};
+  return found->get_ref<const std::string&>().substr(0, kLongestText);
+}
+
+/// The objects among the lines that a helper printed.
+std::vector<Json> objects_in(const std::vector<std::string>& lines) {
+  std::vector<Json> objects;
+  for (const std::string& line : lines)
+    if (Json object = Json::parse(line, nullptr, false); object.is_object())
+      objects.push_back(std::move(object));
+  return objects;
+}
+
+std::string cuda_version(const Json& object) {
+  const auto found = object.find("cuda");
+  if (found == object.end() || !found->is_number_integer()) return {};
+  const auto code = found->get<std::int64_t>();
+  return fmt::format("{}.{}", code / 1000, code % 1000 / 10);
+}
+
+DriverSurvey driver_survey(const Json& object) {
+  DriverSurvey survey{cuda_version(object), {}};
+  for (const Json& gpu : object.value("gpus", Json::array()))
+    if (gpu.is_string()) survey.gpus.push_back(gpu.get<std::string>());
+  return survey;
+}
+
+/// The interface, as NCCL's log names it.
+void read_interface(std::string_view log, NcclSurvey& survey) {
+  for (std::size_t begin = 0; begin < log.size();) {
+    const std::size_t end = std::min(log.find('\n', begin), log.size());
+    if (const auto line = split_nccl_line(log.substr(begin, end - begin)))
+      if (const auto fact = fact_of(*line);
+          const auto* chosen = std::get_if<NcclInterfaceChosen>(&fact)) {
+        survey.interface = chosen->name;
+        survey.address = chosen->address;
+      }
+    begin = end + 1;
+  }
+}
+
+Environment with_log(Environment environment) {
+  environment["NCCL_DEBUG"] = "INFO";
+  environment["NCCL_DEBUG_FILE"] = "/dev/stderr";
+  environment["NCCL_DEBUG_SUBSYS"] = "INIT,BOOTSTRAP,ENV,NET";
+  return environment;
+}
+
+}  // namespace
+
+Result<DriverSurvey> survey_driver(const std::string& program, const Environment& environment,
+                                   Duration deadline) {
+  const auto output = run_helper({{program, "driver"}, environment, deadline});
+  if (!output) return output.error();
+  const auto objects = objects_in(output->lines);
+  if (objects.empty())
+    return Error{Errc::peer_lost, "the CUDA driver gave no answer: " + describe(output->end)};
+  if (const auto why = text(objects.back(), "failed"); !why.empty())
+    return Error{Errc::peer_lost, why};
+  auto survey = driver_survey(objects.back());
+  if (survey.gpus.empty()) return Error{Errc::peer_lost, "the CUDA driver names no GPU"};
+  return survey;
+}
+
+Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& file,
+                               const Environment& environment) {
+  const auto output = run_helper({{program, "nccl", file}, with_log(environment), kNcclDeadline});
+  if (!output) return output.error();
+  const auto objects = objects_in(output->lines);
+  if (objects.empty())
+    return Error{Errc::peer_lost, fmt::format("{}: {}", file, describe(output->end))};
+  const std::string failed = text(objects.back(), "failed");
+  if (!objects.front().contains("nccl")) return Error{Errc::peer_lost, failed};
+  NcclSurvey survey;
+  survey.version = parse_nccl_version(text(objects.front(), "nccl"));
+  read_interface(output->end.errors, survey);
+  survey.failure = objects.size() == 1 ? describe(output->end) : failed;
+  return survey;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,28 @@
+#include "hex.h"
+
+#include <charconv>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+
+std::string to_hex(std::span<const char> bytes) {
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+bool from_hex(std::string_view text, std::span<char> bytes) {
+  if (text.size() != bytes.size() * 2) return false;
+  if (text.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
+  for (char& byte : bytes) {
+    unsigned value = 0;
+    std::from_chars(text.data(), text.data() + 2, value, 16);
+    byte = static_cast<char>(value);
+    text.remove_prefix(2);
+  }
+  return true;
+}
+
+}  // namespace safelaunch

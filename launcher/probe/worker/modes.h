@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace safelaunch {
+
+/// `safelaunch-probe driver`: the driver's CUDA version and the GPUs that it shows.
+int show_driver();
+
+/// `safelaunch-probe nccl FILE`: the version of a libnccl, and whether it can make a unique id, for
+/// which it opens a socket on the interface of its choice. Needs no driver.
+int show_nccl(const std::string& file);
+
+/// What `safelaunch-probe rank` is told.
+struct RankOrder {
+  int rank = 0;
+  int ranks = 1;
+  int device = 0;
+  std::string nccl;         ///< the job's libnccl
+  bool beside_job = false;  ///< a job is about to use the same GPU: decline where that would hurt
+};
+
+/// `safelaunch-probe rank RANK RANKS DEVICE FILE [beside-job]`: one rank of a probe. A line for
+/// each phase on stdout, orders on stdin (Orders).
+[[noreturn]] void probe_as_rank(const RankOrder& order);
+
+}  // namespace safelaunch

@@ -1,0 +1,34 @@
+#include "orders.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+
+namespace safelaunch {
+
+void Orders::listen(std::chrono::microseconds patience) {
+  pollfd ready{STDIN_FILENO, POLLIN, 0};
+  const timespec limit{patience.count() / 1'000'000, patience.count() % 1'000'000 * 1'000};
+  if (abort_ || ::ppoll(&ready, 1, &limit, nullptr) <= 0) return;
+  std::array<char, 4096> piece{};
+  const ssize_t size = ::read(STDIN_FILENO, piece.data(), piece.size());
+  if (size <= 0) {
+    abort_ = true;
+    return;
+  }
+  text_.append(piece.data(), static_cast<std::size_t>(size));
+  for (std::size_t end = 0; (end = text_.find('\n')) != std::string::npos;) {
+    take(text_.substr(0, end));
+    text_.erase(0, end + 1);
+  }
+}
+
+void Orders::take(const std::string& line) {
+  if (line == "abort") abort_ = true;
+  if (line == "end") end_ = true;
+  if (line.starts_with("id ")) id_ = line.substr(3);
+}
+
+}  // namespace safelaunch

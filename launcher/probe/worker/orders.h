@@ -1,0 +1,28 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace safelaunch {
+
+/// What safelaunch says to this process, a line each on stdin: `id HEX`, `end`, `abort`. Its end is
+/// an order to abort too: whoever asked has gone.
+class Orders {
+ public:
+  /// Hears what there is to hear, for as long at most; returns earlier when something was said.
+  void listen(std::chrono::microseconds patience);
+
+  [[nodiscard]] const std::string& id() const { return id_; }
+  [[nodiscard]] bool may_end() const { return end_; }
+  [[nodiscard]] bool must_abort() const { return abort_; }
+
+ private:
+  void take(const std::string& line);
+
+  std::string text_;
+  std::string id_;
+  bool end_ = false;
+  bool abort_ = false;
+};
+
+}  // namespace safelaunch

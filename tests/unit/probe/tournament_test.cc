@@ -1,0 +1,63 @@
+#include "safelaunch/probe/tournament.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+namespace {
+
+ProbedProfile working(std::string profile, double gb_per_s) {
+  return {std::move(profile), ProbeWorks{300, 2, gb_per_s}, ""};
+}
+
+ProbedProfile failing(std::string profile) {
+  return {std::move(profile), ProbeFailed{{{0, ProbePhase::init, "system error"}}}, "shm-small"};
+}
+
+ProbedProfile untold(std::string profile) {
+  return {std::move(profile), ProbeUntold{"no NCCL in it"}, ""};
+}
+
+}  // namespace
+
+TEST_CASE("the fastest that works is used") {
+  const std::vector probed{failing("basic"), working("no-shm", 5), working("cumem-host", 20)};
+  const auto conclusion = conclude(probed, 2);
+  CHECK(conclusion.profile == "cumem-host");
+  CHECK(conclusion.sentence ==
+        "cumem-host works and is the one to use; basic does not; no-shm is 4.0 times slower");
+  CHECK(conclusion.use == "safelaunch --profile cumem-host -- COMMAND");
+}
+
+TEST_CASE("of those that are as fast the first is used") {
+  CHECK(winner(std::vector{working("basic", 80), working("no-nvls", 100)}) == 0);
+  CHECK(winner(std::vector{working("basic", 70), working("no-nvls", 100)}) == 1);
+}
+
+TEST_CASE("where none works that is said") {
+  const auto conclusion = conclude(std::vector{failing("basic"), failing("no-shm")}, 2);
+  CHECK(conclusion.profile.empty());
+  CHECK(conclusion.sentence == "none works: basic and no-shm fail");
+  CHECK(conclusion.use.empty());
+}
+
+TEST_CASE("what was not probed is not said to fail") {
+  CHECK(conclude(std::vector{untold("gloo-fallback")}, 2).sentence ==
+        "nothing can be told: no profile was probed to its end");
+  CHECK(conclude(std::vector{working("basic", 1), untold("gloo-fallback")}, 2).sentence ==
+        "basic works");
+}
+
+TEST_CASE("one rank cannot tell whether ranks can meet") {
+  const std::vector probed{ProbedProfile{"basic", ProbeWorks{300, 2, std::nullopt}, ""}};
+  const auto conclusion = conclude(probed, 1);
+  CHECK_THAT(conclusion.sentence, Catch::Contains("one rank cannot tell"));
+  CHECK(conclusion.use.empty());
+}
+
+TEST_CASE("a ratio needs two measurements") {
+  CHECK(cost_ratio(working("a", 20).verdict, working("b", 5).verdict) == 4.0);
+  CHECK_FALSE(cost_ratio(working("a", 20).verdict, failing("b").verdict));
+  CHECK_FALSE(cost_ratio(ProbeWorks{}, working("b", 5).verdict));
+  CHECK_FALSE(cost_ratio(working("a", 20).verdict, working("b", 0).verdict));
+}
