@@ -24,11 +24,6 @@ bool make_directories(const fs::path& path) {
   return make_directories(path.parent_path()) && mkdir(path.c_str(), 0700) == 0;
 }
 
-fs::path temporary_directory(const Environment& environment) {
-  const std::string_view named = value_or(environment, "TMPDIR", "/tmp");
-  return fs::path(named) / fmt::format("safelaunch-{}", getuid()) / "runs";
-}
-
 }  // namespace
 
 fs::path runs_directory(const Environment& environment) {
@@ -37,6 +32,11 @@ fs::path runs_directory(const Environment& environment) {
   if (const auto home = value_or(environment, "HOME"); !home.empty())
     return fs::path(home) / ".local/state/safelaunch/runs";
   return {};
+}
+
+fs::path temporary_runs_directory(const Environment& environment) {
+  const std::string_view named = value_or(environment, "TMPDIR", "/tmp");
+  return fs::path(named) / fmt::format("safelaunch-{}", getuid()) / "runs";
 }
 
 std::string new_run_id() {
@@ -67,7 +67,7 @@ Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::str
     return result;
   }
   const std::string reason = usual.empty() ? "HOME is not set" : std::strerror(errno);
-  const fs::path temporary = temporary_directory(environment) / run_id;
+  const fs::path temporary = temporary_runs_directory(environment) / run_id;
   if (make_directories(temporary)) {
     result.path_ = temporary;
     return result;

@@ -2,46 +2,34 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "json_fields.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
-Json parse(std::string_view text) {
-  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
-}
-
-Json read_json(const fs::path& file) {
+std::string read_whole(const fs::path& file) {
   std::ifstream stream(file);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return parse(text);
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-std::string text_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-int number_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_number_integer() ? found->get<int>() : -1;
+int number_or_none(const Json& json, const char* key) {
+  return number_of(json, key).value_or(-1);
 }
 
 void apply(const Json& event, RunStatus& status) {
   const std::string what = text_of(event, "e");
   if (what == "attempt") {
-    status.attempt = number_of(event, "attempt");
+    status.attempt = number_or_none(event, "attempt");
     status.profile = text_of(event, "profile");
     status.stages.clear();
     status.waiting.clear();
     status.training = false;
   } else if (what == "stage") {
-    status.stages[number_of(event, "rank")] = text_of(event, "stage");
+    status.stages[number_or_none(event, "rank")] = text_of(event, "stage");
   } else if (what == "status") {
     status.waiting = text_of(event, "text");
   } else if (what == "training") {
@@ -52,19 +40,18 @@ void apply(const Json& event, RunStatus& status) {
 }
 
 bool read_run(const fs::path& directory, RunStatus& status) {
-  const Json job = read_json(directory / "job.json");
+  const Json job = parse_json(read_whole(directory / "job.json"));
   if (!job.is_object() || !job.contains("command") || !job["command"].is_array()) return false;
   status.run = text_of(job, "run");
-  status.process.pid = number_of(job, "pid");
+  status.process.pid = number_or_none(job, "pid");
   if (job.contains("start_ticks") && job["start_ticks"].is_number_unsigned())
     status.process.start_ticks = job["start_ticks"].get<std::uint64_t>();
   status.boot_id = text_of(job, "boot_id");
   status.started = text_of(job, "started");
-  for (const Json& word : job["command"])
-    if (word.is_string()) status.command.push_back(word.get<std::string>());
+  status.command = texts_of(job, "command");
   std::ifstream events(directory / "events.jsonl");
   for (std::string line; std::getline(events, line);)
-    if (const Json event = parse(line); event.is_object()) apply(event, status);
+    if (const Json event = parse_json(line); event.is_object()) apply(event, status);
   return true;
 }
 

@@ -25,26 +25,14 @@ Json to_json(const AttemptSummary& attempt) {
   return json;
 }
 
-std::string in_words(const AttemptSummary& attempt) {
-  const std::string took = describe_duration(attempt.took);
-  switch (attempt.end) {
-    case AttemptEnd::completed: return "completed in " + took;
-    case AttemptEnd::failed_user: return "failed after " + took;
-    case AttemptEnd::failed_comm: return "failed in communication after " + took;
-    case AttemptEnd::hung: return "hung, stopped after " + took;
-    case AttemptEnd::interrupted: return "interrupted after " + took;
-  }
-  return took;
-}
-
 class Screen {
  public:
-  explicit Screen(Colour colour) : colour_(colour) {}
+  Screen(Colour colour, std::string_view prefix) : colour_(colour), prefix_(prefix) {}
 
   void attempt(const AttemptSummary& attempt) {
     const bool good = attempt.end == AttemptEnd::completed;
     line(fmt::format("  attempt {}  {:<14} {}{}", attempt.number, attempt.profile,
-                     paint(good ? "32" : "31", in_words(attempt)),
+                     paint(good ? "32" : "31", end_in_words(attempt)),
                      attempt.stages.empty() ? "" : "  (" + attempt.stages + ")"));
     if (!attempt.explanation.empty()) line("      " + attempt.explanation);
     if (!attempt.cause_id.empty())
@@ -64,7 +52,7 @@ class Screen {
     if (!summary.directory.empty()) line("logs and evidence: " + summary.directory);
   }
 
-  void line(const std::string& text) { text_ += "safelaunch: " + text + "\n"; }
+  void line(const std::string& text) { text_.append(prefix_).append(text).append("\n"); }
   [[nodiscard]] std::string take() {
     if (!text_.empty()) text_.pop_back();
     return std::move(text_);
@@ -76,6 +64,7 @@ class Screen {
   }
 
   Colour colour_;
+  std::string_view prefix_;
   std::string text_;
 };
 
@@ -109,6 +98,18 @@ std::string outcome_json(const RunSummary& summary) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string end_in_words(const AttemptSummary& attempt) {
+  const std::string took = describe_duration(attempt.took);
+  switch (attempt.end) {
+    case AttemptEnd::completed: return "completed in " + took;
+    case AttemptEnd::failed_user: return "failed after " + took;
+    case AttemptEnd::failed_comm: return "failed in communication after " + took;
+    case AttemptEnd::hung: return "hung, stopped after " + took;
+    case AttemptEnd::interrupted: return "interrupted after " + took;
+  }
+  return took;
+}
+
 bool worth_telling(const RunSummary& summary) {
   if (summary.attempts.empty()) return false;
   if (summary.attempts.size() > 1) return true;
@@ -117,9 +118,9 @@ bool worth_telling(const RunSummary& summary) {
          !only.told_by_itself;
 }
 
-std::string closing_screen(const RunSummary& summary, Colour colour) {
+std::string closing_screen(const RunSummary& summary, Colour colour, std::string_view prefix) {
   if (summary.attempts.empty()) return {};
-  Screen screen(colour);
+  Screen screen(colour, prefix);
   screen.line("what happened");
   for (const AttemptSummary& attempt : summary.attempts) screen.attempt(attempt);
   screen.closing(summary);

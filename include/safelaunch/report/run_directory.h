@@ -13,6 +13,10 @@ namespace safelaunch {
 /// ~/.local/state/safelaunch/runs; empty where there is neither (no HOME).
 [[nodiscard]] std::filesystem::path runs_directory(const Environment& environment);
 
+/// Where they are kept if that cannot be written: $TMPDIR/safelaunch-UID/runs, TMPDIR being /tmp
+/// where it is not set.
+[[nodiscard]] std::filesystem::path temporary_runs_directory(const Environment& environment);
+
 /// A name for a run that sorts by time and is not used twice: "20261120-153012-a1b2c3".
 [[nodiscard]] std::string new_run_id();
 

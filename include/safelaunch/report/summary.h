@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "safelaunch/base/time.h"
@@ -49,11 +51,20 @@ struct RunSummary {
 /// outcome.json, indented.
 [[nodiscard]] std::string outcome_json(const RunSummary& summary);
 
+/// Reads back what outcome_json wrote; nullopt where the text is no such thing. What is missing in
+/// it stays empty.
+[[nodiscard]] std::optional<RunSummary> read_outcome(std::string_view text);
+
 /// Whether there is anything to tell: a job that ran at once needs no word of ours.
 [[nodiscard]] bool worth_telling(const RunSummary& summary);
 
-/// The closing screen, lines separated by \n; `colour` adds SGR colours for a terminal.
+/// The closing screen, lines separated by \n; `colour` adds SGR colours for a terminal. Each line
+/// begins with `prefix`, which tells it from the job's own.
 enum class Colour { off, on };
-[[nodiscard]] std::string closing_screen(const RunSummary& summary, Colour colour);
+[[nodiscard]] std::string closing_screen(const RunSummary& summary, Colour colour,
+                                         std::string_view prefix = "safelaunch: ");
+
+/// "hung, stopped after 32s".
+[[nodiscard]] std::string end_in_words(const AttemptSummary& attempt);
 
 }  // namespace safelaunch

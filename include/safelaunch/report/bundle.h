@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/report/run_record.h"
+
+namespace safelaunch {
+
+/// How much of a run goes into a bundle: more of the logs than a page shows.
+inline constexpr ReadLimits kBundleLimits{16U << 20, 4U << 20, 48U << 20};
+
+/// A .tar.gz for support: the files, which must be cleaned() ones, the run as text and as page, and
+/// a README that says what is inside, what was cut and what was taken out.
+[[nodiscard]] std::string bundle(const RunFiles& files, const RunRecord& run);
+
+/// Writes a file that must not be there yet, as a whole or not at all, mode 0600.
+[[nodiscard]] Result<void> write_new_file(const std::filesystem::path& file,
+                                          std::string_view bytes);
+
+}  // namespace safelaunch

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "safelaunch/report/run_record.h"
+
+namespace safelaunch {
+
+/// A run as one HTML page that needs nothing else: no network, no scripts (and a policy that lets
+/// none run), light or dark as the reader's screen is. A few megabytes at most, whatever the run.
+[[nodiscard]] std::string html_report(const RunRecord& run);
+
+/// Reads a run directory and writes report.html into it, secrets taken out: for the end of a run.
+/// False where it cannot be written.
+[[nodiscard]] bool write_report_page(const std::filesystem::path& directory,
+                                     const Environment& environment);
+
+}  // namespace safelaunch

@@ -1,0 +1,103 @@
+#include "safelaunch/report/bundle.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+
+#include "gzip.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/report/excerpts.h"
+#include "safelaunch/report/html_report.h"
+#include "safelaunch/report/text_report.h"
+#include "ustar.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::string_view kAbout =
+    R"(What is inside: a report on one run of safelaunch, for whoever is to help with it.
+
+report.txt      the run as text; read this first
+report.html     the same with a timeline; open it in a browser, it needs no network
+job.json, events.jsonl, outcome.json, attempt-*/
+                the run directory: what was run, what happened, the logs, the ranks' stacks
+system/         the host: kernel, memory, limits, mounts, network, versions, GPUs where there are any
+
+Taken out: passwords, tokens, keys and the like, as far as safelaunch can tell them by the names or
+forms that they have; "[redacted]" stands in their place. Escape sequences too, and of progress bars
+all but the last state.
+Not taken out: host names, user names, addresses, paths, the command, lines of your code in stacks
+and logs. Look through it before you give it away.
+
+)";
+
+std::string readme(const RunFiles& files, const RunRecord& run) {
+  std::string text = fmt::format("Run {}\n\n{}Files\n", run.id, kAbout);
+  for (const RecordedFile& file : files.files)
+    text += fmt::format("  {}  {}\n", file.name, extent_in_words(file));
+  if (files.passed_over != 0)
+    text += fmt::format("  {} logs are left out, for there was no room\n", files.passed_over);
+  return text;
+}
+
+// A run's id may come from a file that somebody changed, and must not lead out of the folder in
+// which an archive is unpacked.
+std::string folder_of(const RunRecord& run) {
+  std::string folder = "safelaunch-" + run.id;
+  for (char& c : folder) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!plain && c != '-' && c != '_') c = '_';
+  }
+  return std::string(folder, 0, 80) + "/";
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// Renames, and never over a file: link(2) does that everywhere but on file systems without links.
+bool rename_to_new(const std::string& from, const std::filesystem::path& to) {
+  if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
+  return errno != EEXIST &&
+         renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0;
+}
+
+}  // namespace
+
+std::string bundle(const RunFiles& files, const RunRecord& run) {
+  UstarWriter archive(std::time(nullptr));
+  const std::string folder = folder_of(run);
+  bool complete = archive.add(folder + "README.txt", readme(files, run));
+  complete &= archive.add(folder + "report.txt", text_report(run, Colour::off));
+  complete &= archive.add(folder + "report.html", html_report(run));
+  std::string unnamed;
+  for (const RecordedFile& file : files.files)
+    if (!archive.add(folder + file.name, file.text)) unnamed += file.name + "\n";
+  if (!complete || !unnamed.empty())
+    (void)archive.add("left-out.txt", "names too long for an archive:\n" + unnamed);
+  return gzip(archive.finish());
+}
+
+Result<void> write_new_file(const std::filesystem::path& file, std::string_view bytes) {
+  const std::string temporary = fmt::format("{}.{}.new", file.native(), getpid());
+  const auto refused = [&] {
+    const int why = errno;
+    unlink(temporary.c_str());
+    return Error{Errc::os, fmt::format("{}: {}", file.native(), std::strerror(why))};
+  };
+  const UniqueFd fd(
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return Error{Errc::os, fmt::format("{}: {}", file.native(), std::strerror(errno))};
+  if (!write_all(fd.get(), bytes) || !rename_to_new(temporary, file)) return refused();
+  return {};
+}
+
+}  // namespace safelaunch

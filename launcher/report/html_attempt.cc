@@ -1,0 +1,157 @@
+#include <algorithm>
+
+#include "html_parts.h"
+#include "safelaunch/base/rank_list.h"
+#include "safelaunch/report/excerpts.h"
+
+namespace safelaunch {
+namespace {
+
+// More rows than these would be more than one looks at; ranks that behaved alike are put together.
+constexpr std::size_t kMostRows = 64;
+constexpr std::size_t kLogsShown = 10;
+constexpr std::size_t kMostChanges = 200;
+constexpr std::size_t kLongestText = 4'000;
+constexpr std::size_t kLongestLog = 32U << 10;
+
+void write_end(const AttemptHistory& attempt, RunRecord::State state, HtmlWriter& to) {
+  if (!attempt.ended) {
+    state == RunRecord::State::running ? to.markup("<span class=\"tag\">runs</span>")
+                                       : to.markup("<span class=\"tag warn\">was not ended</span>");
+    return;
+  }
+  attempt.told.end == AttemptEnd::completed ? to.markup("<span class=\"tag good\">")
+                                            : to.markup("<span class=\"tag bad\">");
+  to.text(end_in_words(attempt.told)).markup("</span>");
+}
+
+void write_cause(const AttemptSummary& told, HtmlWriter& to) {
+  if (!told.explanation.empty())
+    to.markup("<p class=\"lead\">").text(told.explanation, kLongestText).markup("</p>\n");
+  if (!told.cause_id.empty()) {
+    to.markup("<p><span class=\"dim\">Cause</span> ").text(told.cause, kLongestText);
+    to.markup(" <code>").text(told.cause_id).markup("</code> <span class=\"dim\">");
+    to.text(told.certainty).markup("</span></p>\n");
+  }
+  if (!told.lines.empty()) {
+    to.markup("<pre>");
+    for (const std::string& line : told.lines) to.text(line, kLongestText).markup("\n");
+    to.markup("</pre>\n");
+  }
+  if (!told.remedy.empty())
+    to.markup("<p><span class=\"dim\">Remedy</span> ")
+        .text(told.remedy, kLongestText)
+        .markup("</p>\n");
+}
+
+void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
+  if (attempt.ended) {
+    if (!attempt.told.stages.empty())
+      to.markup("<p class=\"dim\">").text(attempt.told.stages).markup("</p>\n");
+    return;
+  }
+  to.markup("<p class=\"dim\">");
+  to.text(attempt.training ? "training" : attempt.waiting, kLongestText).markup("</p>\n");
+}
+
+void write_stacks(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
+  const std::vector<SharedStack> stacks = shared_stacks(attempt);
+  if (stacks.empty()) return;
+  to.markup("<h3>Where the ranks stood</h3>\n");
+  std::size_t left_out = 0;
+  for (const SharedStack& stack : stacks) {
+    const std::size_t most = std::min(kLongestLog, budget.stacks);
+    if (most == 0) {
+      ++left_out;
+      continue;
+    }
+    stack.suspect ? to.markup("<details class=\"bad\" open><summary>")
+                  : to.markup("<details><summary>");
+    to.text(rank_list(stack.ranks)).markup("</summary><pre>").text(stack.text, most);
+    to.markup("</pre></details>\n");
+    budget.stacks -= std::min(most, stack.text.size());
+  }
+  if (left_out != 0)
+    to.markup("<p class=\"dim\">and ").text(std::to_string(left_out)).markup(" stacks more</p>\n");
+}
+
+void write_evidence(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
+  for (const RecordedFile& file : attempt.evidence) {
+    const std::size_t most = std::min(kLongestLog, budget.stacks);
+    to.markup("<details><summary>").text(file.name).markup(" <span class=\"dim\">");
+    to.text(extent_in_words(file)).markup("</span></summary><pre>").text(file.text, most);
+    to.markup("</pre></details>\n");
+    budget.stacks -= std::min(most, file.text.size());
+  }
+}
+
+void write_environment(const AttemptHistory& attempt, HtmlWriter& to) {
+  if (attempt.environment.empty()) return;
+  to.markup(
+      "<h3>How its environment differed from yours</h3>\n<div class=\"wide\"><table "
+      "class=\"env\">");
+  const std::size_t shown = std::min(kMostChanges, attempt.environment.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    to.markup("<tr><td><code>").text(attempt.environment[i].change, kLongestText);
+    to.markup("</code></td><td class=\"dim\">").text(attempt.environment[i].why, kLongestText);
+    to.markup("</td></tr>\n");
+  }
+  to.markup("</table></div>\n");
+}
+
+void write_log(const RecordedFile& log, bool open, PageBudget& budget, HtmlWriter& to) {
+  const std::size_t most = std::min(kLongestLog, budget.logs);
+  std::string_view text = log.text;
+  if (text.size() > most) text.remove_prefix(cut(text, text.size() - most).size());
+  open ? to.markup("<details open><summary>") : to.markup("<details><summary>");
+  to.text(log.name).markup(" <span class=\"dim\">").text(extent_in_words(log));
+  to.markup("</span></summary><pre>");
+  if (text.size() < log.text.size()) to.markup("…");
+  to.text(text).markup("</pre></details>\n");
+  budget.logs -= text.size();
+}
+
+void write_logs(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
+  const std::vector<const RecordedFile*> logs = logs_by_interest(attempt);
+  if (logs.empty()) return;
+  to.markup("<h3>What was printed</h3>\n");
+  // What failed has said why. Of what hung the stacks tell more than its last words.
+  const AttemptEnd end = attempt.told.end;
+  bool open = !attempt.ended || end == AttemptEnd::failed_user || end == AttemptEnd::failed_comm;
+  const std::size_t first = std::min(kLogsShown, logs.size());
+  for (std::size_t i = 0; i < first; ++i)
+    write_log(*logs[i], std::exchange(open, false), budget, to);
+  std::size_t last = first;
+  if (first < logs.size()) to.markup("<details><summary>more logs</summary>\n");
+  for (; last < logs.size() && budget.logs != 0; ++last) write_log(*logs[last], false, budget, to);
+  if (last < logs.size())
+    to.markup("<p class=\"dim\">and ")
+        .text(std::to_string(logs.size() - last))
+        .markup(" more, in the run directory</p>\n");
+  if (first < logs.size()) to.markup("</details>\n");
+}
+
+}  // namespace
+
+void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBudget& budget,
+                   HtmlWriter& to) {
+  to.markup("<section><h2>Attempt ").text(std::to_string(attempt.told.number));
+  to.markup(" <span class=\"dim\">·</span> ").text(attempt.told.profile, kLongestText);
+  to.markup(" ");
+  write_end(attempt, state, to);
+  to.markup("</h2>\n");
+  write_cause(attempt.told, to);
+  write_progress(attempt, to);
+  if (!attempt.nccl.empty())
+    to.markup("<p class=\"dim\">NCCL ").text(attempt.nccl, kLongestText).markup("</p>\n");
+  write_timeline(timeline_of(attempt, kMostRows), to);
+  write_stacks(attempt, budget, to);
+  write_evidence(attempt, budget, to);
+  write_environment(attempt, to);
+  write_logs(attempt, budget, to);
+  if (!attempt.told.next.empty())
+    to.markup("<p class=\"next\">Then ").text(attempt.told.next, kLongestText).markup("</p>\n");
+  to.markup("</section>\n");
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,167 @@
+#include "safelaunch/report/html_report.h"
+
+#include "html_parts.h"
+#include "report_template.h"
+#include "safelaunch/report/run_directory.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::size_t kLongestText = 4'000;
+constexpr std::size_t kLongestLine = 1'000;
+constexpr std::size_t kMostFindings = 200;
+
+// How the run came out, in a word or two, and the colour for it.
+struct Headline {
+  enum class Mood { good, bad, open };
+  std::string text;
+  Mood mood = Mood::open;
+};
+
+Headline headline_of(const RunRecord& run) {
+  if (run.state == RunRecord::State::running) return {"Still running", Headline::Mood::open};
+  if (run.state == RunRecord::State::cut_off) return {"Cut off", Headline::Mood::bad};
+  if (run.summary.attempts.empty()) return {"No attempt was made", Headline::Mood::bad};
+  const AttemptSummary& last = run.summary.attempts.back();
+  if (last.end == AttemptEnd::completed) {
+    const bool healed = run.summary.attempts.size() > 1;
+    return {healed ? "Worked with " + last.profile : "Completed", Headline::Mood::good};
+  }
+  std::string text = name(last.end);
+  text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return {text, Headline::Mood::bad};
+}
+
+// One that is a phrase or a path has a line of its own.
+enum class FactSize { small, large };
+
+void write_fact(const char* label, std::string_view value, FactSize size, HtmlWriter& to) {
+  if (value.empty()) return;
+  size == FactSize::large ? to.markup("<div class=\"long\">") : to.markup("<div>");
+  to.markup("<dt>").text(label).markup("</dt><dd>").text(value, kLongestText);
+  to.markup("</dd></div>\n");
+}
+
+// "2026-11-21T15:06:53.722Z" → "2026-11-21 15:06:53 UTC".
+std::string clock_time(const std::string& iso) {
+  constexpr std::size_t kDate = 10;
+  constexpr std::size_t kUpToSeconds = 19;
+  if (iso.size() < kUpToSeconds || iso[kDate] != 'T') return iso;
+  return iso.substr(0, kDate) + " " + iso.substr(kDate + 1, kUpToSeconds - kDate - 1) + " UTC";
+}
+
+void write_head(const RunRecord& run, HtmlWriter& to) {
+  const Headline headline = headline_of(run);
+  switch (headline.mood) {
+    case Headline::Mood::good: to.markup("<header class=\"good\">"); break;
+    case Headline::Mood::bad: to.markup("<header class=\"bad\">"); break;
+    case Headline::Mood::open: to.markup("<header>"); break;
+  }
+  to.markup("<h1>").text(headline.text, kLongestLine).markup("</h1>\n");
+  if (run.state == RunRecord::State::running)
+    to.markup("<p>This is how far it had come when the page was written.</p>\n");
+  if (run.state == RunRecord::State::cut_off)
+    to.markup(
+        "<p>Its safelaunch ended without writing an outcome: it was killed, or the machine "
+        "went down.</p>\n");
+  to.markup("<pre class=\"command\">");
+  std::string command;
+  for (const std::string& word : run.summary.command)
+    command += (command.empty() ? "" : " ") + word;
+  to.text(command, kLongestText).markup("</pre>\n<dl>");
+  const bool ended = run.state == RunRecord::State::ended;
+  const std::string exit_status = ended ? std::to_string(run.summary.exit_code) : "";
+  write_fact("Run", run.id, FactSize::small, to);
+  write_fact("Started", clock_time(run.started), FactSize::small, to);
+  write_fact("Took", describe_duration(run.took), FactSize::small, to);
+  write_fact("Exit status", exit_status, FactSize::small, to);
+  write_fact("Cost", run.summary.cost, FactSize::large, to);
+  write_fact("Stopped because", run.summary.stopped_because, FactSize::large, to);
+  write_fact("In", run.working_directory, FactSize::large, to);
+  write_fact("Logs and evidence", run.directory, FactSize::large, to);
+  to.markup("</dl></header>\n");
+}
+
+void write_findings(const RunRecord& run, HtmlWriter& to) {
+  if (run.findings.empty()) return;
+  to.markup("<section><h2>Found before the run</h2>\n<ul class=\"findings\">");
+  for (std::size_t i = 0; i < std::min(kMostFindings, run.findings.size()); ++i) {
+    const Finding& finding = run.findings[i];
+    finding.severity == Severity::blocking ? to.markup("<li><span class=\"tag bad\">")
+                                           : to.markup("<li><span class=\"tag\">");
+    to.text(name(finding.severity)).markup("</span> <code>").text(finding.cause);
+    to.markup("</code> ").text(finding.evidence, kLongestText);
+    if (!finding.remedy.empty())
+      to.markup("<br><span class=\"dim\">Remedy</span> ").text(finding.remedy, kLongestText);
+    to.markup("</li>\n");
+  }
+  to.markup("</ul></section>\n");
+}
+
+void write_line(const RecordedLine& line, HtmlWriter& to) {
+  to.markup("<tr><td>").text(describe_duration(line.at)).markup("</td><td>");
+  if (line.attempt != 0) to.text(std::to_string(line.attempt));
+  to.markup("</td><td>").text(line.what, kLongestLine).markup("</td><td>");
+  to.text(line.text, kLongestLine).markup("</td></tr>\n");
+}
+
+void write_lines(const RunRecord& run, HtmlWriter& to) {
+  if (run.lines.empty()) return;
+  to.markup(
+      "<section><details><summary>All that was recorded</summary><div class=\"wide\">"
+      "<table class=\"events\"><tr><th>after</th><th>attempt</th><th>event</th><th></th></tr>\n");
+  for (std::size_t i = 0; i < run.lines.size(); ++i) {
+    if (run.lines_left_out != 0 && i == run.lines.size() / 2)
+      to.markup("<tr><td colspan=\"4\" class=\"dim\">")
+          .text(std::to_string(run.lines_left_out))
+          .markup(" lines are left out here; events.jsonl has them</td></tr>\n");
+    write_line(run.lines[i], to);
+  }
+  to.markup("</table></div></details></section>\n");
+}
+
+void write_foot(const RunRecord& run, HtmlWriter& to) {
+  to.markup(
+      "<footer>Written by safelaunch. Secrets that it could recognise are replaced by "
+      "[redacted].");
+  if (run.unreadable != 0)
+    to.markup(" ")
+        .text(std::to_string(run.unreadable))
+        .markup(" lines of the record were unreadable.");
+  to.markup("</footer>\n");
+}
+
+// Fills in the template in one pass: what is filled in is not looked at again.
+std::string filled(std::string_view page, std::string_view title, std::string_view body) {
+  std::string result;
+  constexpr std::string_view kTitle = "{{title}}";
+  constexpr std::string_view kBody = "{{body}}";
+  const std::size_t title_at = page.find(kTitle);
+  const std::size_t body_at = page.find(kBody);
+  result.append(page.substr(0, title_at)).append(title);
+  result.append(page.substr(title_at + kTitle.size(), body_at - title_at - kTitle.size()));
+  return result.append(body).append(page.substr(body_at + kBody.size()));
+}
+
+}  // namespace
+
+std::string html_report(const RunRecord& run) {
+  HtmlWriter body;
+  PageBudget budget;
+  write_head(run, body);
+  write_findings(run, body);
+  for (const AttemptHistory& attempt : run.attempts)
+    write_attempt(attempt, run.state, budget, body);
+  write_lines(run, body);
+  write_foot(run, body);
+  HtmlWriter title;
+  title.text(headline_of(run).text + " · " + run.id, kLongestLine);
+  return filled(report_template().front().text, title.take(), body.take());
+}
+
+bool write_report_page(const std::filesystem::path& directory, const Environment& environment) {
+  const RunRecord run = parse_run(cleaned(read_run_files(directory), environment));
+  return write_atomically(directory / "report.html", html_report(run));
+}
+
+}  // namespace safelaunch

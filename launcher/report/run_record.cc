@@ -1,0 +1,176 @@
+#include "safelaunch/report/run_record.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "json_fields.h"
+#include "record_reader.h"
+
+namespace safelaunch {
+namespace {
+
+void read_job(std::string_view text, RunRecord& run) {
+  const Json job = parse_json(text);
+  run.id = text_of(job, "run");
+  run.started = text_of(job, "started");
+  run.working_directory = text_of(job, "directory");
+  run.boot_id = text_of(job, "boot_id");
+  run.process.pid = number_of(job, "pid").value_or(0);
+  if (job.is_object() && job.contains("start_ticks") && job["start_ticks"].is_number_unsigned())
+    run.process.start_ticks = job["start_ticks"].get<std::uint64_t>();
+  run.summary.command = texts_of(job, "command");
+}
+
+// What the run said itself at its end beats what can be gathered from its events.
+void take_outcome(RunSummary outcome, RunRecord& run) {
+  run.state = RunRecord::State::ended;
+  if (outcome.command.empty()) outcome.command = std::move(run.summary.command);
+  run.summary = std::move(outcome);
+  for (const AttemptSummary& told : run.summary.attempts) {
+    AttemptHistory* attempt = attempt_of(run, told.number);
+    if (attempt == nullptr) continue;
+    attempt->told = told;
+    attempt->ended = true;
+    attempt->until = std::max(attempt->until, attempt->began + told.took);
+  }
+}
+
+// Without an outcome: an attempt that another followed, or whose cause was found, has ended.
+void gather_outcome(RunRecord& run) {
+  for (std::size_t i = 0; i < run.attempts.size(); ++i) {
+    AttemptHistory& attempt = run.attempts[i];
+    attempt.ended |= i + 1 < run.attempts.size() || run.state == RunRecord::State::ended;
+    attempt.told.took = attempt.until - attempt.began;
+    if (attempt.ended) run.summary.attempts.push_back(attempt.told);
+  }
+}
+
+// "+ NAME=value  # why"; a value may have several lines.
+std::vector<EnvironmentChange> read_changes(std::string_view text) {
+  std::vector<EnvironmentChange> changes;
+  std::string change;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    change += (change.empty() ? "" : "\n") + std::string(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t why = change.rfind("  # ");
+    if (why == std::string::npos && !text.empty()) continue;
+    changes.push_back(
+        {change.substr(0, why), why == std::string::npos ? std::string() : change.substr(why + 4)});
+    change.clear();
+  }
+  return changes;
+}
+
+// "attempt-2-no-shm/rank-0.out": which attempt's, and the rest.
+struct AttemptFile {
+  int attempt = 0;
+  std::string_view profile;
+  std::string_view name;
+};
+
+std::optional<AttemptFile> split_name(std::string_view path) {
+  constexpr std::string_view kFolder = "attempt-";
+  const std::size_t slash = path.find('/');
+  if (!path.starts_with(kFolder) || slash == std::string_view::npos) return std::nullopt;
+  AttemptFile file;
+  std::string_view folder = path.substr(kFolder.size(), slash - kFolder.size());
+  const auto [rest, error] =
+      std::from_chars(folder.data(), folder.data() + folder.size(), file.attempt);
+  if (error != std::errc()) return std::nullopt;
+  folder.remove_prefix(static_cast<std::size_t>(rest - folder.data()));
+  file.profile = folder.substr(std::min<std::size_t>(1, folder.size()));
+  file.name = path.substr(slash + 1);
+  return file;
+}
+
+void take_file(const RecordedFile& file, const AttemptFile& place, AttemptHistory& attempt) {
+  constexpr std::string_view kEvidence = "evidence/";
+  RecordedFile named = file;
+  named.name = place.name;
+  if (place.name == "env.diff") {
+    attempt.environment = read_changes(file.text);
+  } else if (place.name.starts_with(kEvidence)) {
+    named.name = place.name.substr(kEvidence.size());
+    const bool stack = named.name.ends_with(".stack");
+    if (stack) named.name.resize(named.name.size() - 6);
+    (stack ? attempt.stacks : attempt.evidence).push_back(std::move(named));
+  } else if (file.size != 0) {
+    attempt.logs.push_back(std::move(named));
+  }
+}
+
+// rank-2 before rank-10, and whatever has no number first.
+std::pair<int, std::string_view> order_of(const RecordedFile& file) {
+  constexpr std::string_view kRank = "rank-";
+  int number = -1;
+  if (file.name.starts_with(kRank))
+    std::from_chars(file.name.data() + kRank.size(), file.name.data() + file.name.size(), number);
+  return {number, file.name};
+}
+
+void sort_by_rank(std::vector<RecordedFile>& files) {
+  std::sort(files.begin(), files.end(),
+            [](const RecordedFile& a, const RecordedFile& b) { return order_of(a) < order_of(b); });
+}
+
+void read_attempt_files(const RunFiles& files, RunRecord& run) {
+  for (const RecordedFile& file : files.files) {
+    const auto place = split_name(file.name);
+    AttemptHistory* attempt = place ? attempt_of(run, place->attempt) : nullptr;
+    if (attempt == nullptr) continue;
+    if (attempt->told.profile.empty()) attempt->told.profile = place->profile;
+    take_file(file, *place, *attempt);
+  }
+  for (AttemptHistory& attempt : run.attempts) {
+    sort_by_rank(attempt.stacks);
+    sort_by_rank(attempt.logs);
+  }
+}
+
+}  // namespace
+
+RunRecord parse_run(const RunFiles& files) {
+  RunRecord run;
+  read_job(files.text("job.json"), run);
+  read_events(files.text("events.jsonl"), run);
+  read_attempt_files(files, run);
+  if (std::optional<RunSummary> outcome = read_outcome(files.text("outcome.json")))
+    take_outcome(std::move(*outcome), run);
+  else
+    gather_outcome(run);
+  run.directory = files.directory.native();
+  run.summary.directory = run.directory;
+  if (run.id.empty()) run.id = files.directory.filename().native();
+  run.summary.run_id = run.id;
+  return run;
+}
+
+std::optional<Rank> first_failed(const AttemptHistory& attempt) {
+  const RankHistory* first = nullptr;
+  std::optional<Rank> result;
+  for (const auto& [rank, history] : attempt.ranks) {
+    const bool failed = history.ended && history.status != "exit status 0";
+    if (!failed || (first != nullptr && *first->ended <= *history.ended)) continue;
+    first = &history;
+    result = rank;
+  }
+  return result;
+}
+
+std::vector<Rank> suspects(const AttemptHistory& attempt) {
+  if (attempt.verdict && !attempt.verdict->missing.empty()) return attempt.verdict->missing;
+  const std::optional<Rank> first = first_failed(attempt);
+  return first ? std::vector{*first} : std::vector<Rank>{};
+}
+
+const char* name(RunRecord::State state) {
+  switch (state) {
+    case RunRecord::State::ended: return "ended";
+    case RunRecord::State::running: return "running";
+    case RunRecord::State::cut_off: return "cut off";
+  }
+  return "?";
+}
+
+}  // namespace safelaunch

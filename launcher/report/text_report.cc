@@ -1,0 +1,203 @@
+#include "safelaunch/report/text_report.h"
+
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
+#include "safelaunch/report/excerpts.h"
+#include "safelaunch/report/timeline.h"
+
+namespace safelaunch {
+namespace {
+
+// A screen or three, however many ranks there are; the page has more.
+constexpr std::size_t kMostRows = 16;
+constexpr std::size_t kMostStacks = 4;
+constexpr std::size_t kMostLogs = 4;
+constexpr std::size_t kLogLines = 15;
+
+class TextWriter {
+ public:
+  explicit TextWriter(Colour colour) : colour_(colour) {}
+
+  void line(std::string_view text = {}) { text_.append(text).append("\n"); }
+  void heading(std::string_view text) { line(paint("1", text)); }
+  void indented(std::string_view text, std::string_view lead) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      line(std::string(lead) + std::string(text.substr(0, end)));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+  [[nodiscard]] std::string paint(const char* code, std::string_view text) const {
+    return colour_ == Colour::off ? std::string(text)
+                                  : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  }
+  [[nodiscard]] Colour colour() const { return colour_; }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  Colour colour_;
+  std::string text_;
+};
+
+void write_head(const RunRecord& run, TextWriter& to) {
+  to.heading("run " + run.id);
+  std::string command;
+  for (const std::string& word : run.summary.command) command += " " + word;
+  if (!command.empty()) to.line("command  " + command);
+  if (!run.working_directory.empty()) to.line("in        " + run.working_directory);
+  const std::string state = run.state == RunRecord::State::ended ? ""
+                            : run.state == RunRecord::State::running
+                                ? ", still running"
+                                : ", cut off: safelaunch ended without an outcome";
+  to.line(fmt::format("started   {}, {}{}", run.started.empty() ? "unknown" : run.started,
+                      describe_duration(run.took), state));
+  if (run.unreadable != 0)
+    to.line(fmt::format("          {} lines of events.jsonl cannot be read", run.unreadable));
+}
+
+void write_findings(const RunRecord& run, TextWriter& to) {
+  if (run.findings.empty()) return;
+  to.line();
+  to.heading("what was found before the run");
+  for (const Finding& finding : run.findings) {
+    to.line(fmt::format("  {} ({}): {}", finding.cause, name(finding.severity), finding.evidence));
+    if (!finding.remedy.empty()) to.line("      remedy: " + finding.remedy);
+  }
+}
+
+void write_story(const RunRecord& run, TextWriter& to) {
+  to.line();
+  RunSummary summary = run.summary;
+  if (run.state != RunRecord::State::ended && !summary.attempts.empty()) {
+    // What did not end has no closing words.
+    to.heading("what happened so far");
+    for (const AttemptSummary& attempt : summary.attempts)
+      to.line(fmt::format("  attempt {}  {:<14} {}: {}", attempt.number, attempt.profile,
+                          end_in_words(attempt), attempt.explanation));
+  } else if (!summary.attempts.empty()) {
+    to.line(closing_screen(summary, to.colour(), ""));
+  }
+  if (run.attempts.empty() || run.attempts.back().ended) return;
+  const AttemptHistory& last = run.attempts.back();
+  to.line(fmt::format("  attempt {}  {:<14} {}{}", last.told.number, last.told.profile,
+                      run.state == RunRecord::State::running ? "runs" : "was not ended",
+                      last.training          ? ", training"
+                      : last.waiting.empty() ? ""
+                                             : "  (" + last.waiting + ")"));
+}
+
+// Who reached which stage after how long. Stages that nobody reached have no column.
+class StageTable {
+ public:
+  explicit StageTable(const Timeline& timeline) {
+    add({"reached after"}, [](Stage stage) { return std::string(name(stage)); });
+    used_.assign(kStageCount + 1, false);
+    for (const TimelineRow& row : timeline.rows)
+      add({rank_list(row.ranks)}, [&](Stage stage) {
+        const auto& when = row.reached[static_cast<std::size_t>(stage)];
+        if (when) used_[static_cast<std::size_t>(stage) + 1] = true;
+        return when ? describe_duration(*when) : "-";
+      });
+  }
+
+  [[nodiscard]] std::string head() const { return line(0); }
+  [[nodiscard]] std::string row(std::size_t index) const { return line(index + 1); }
+
+ private:
+  template <class Cell>
+  void add(std::vector<std::string> cells, Cell cell) {
+    for (int i = 0; i < kStageCount; ++i) cells.push_back(cell(static_cast<Stage>(i)));
+    widths_.resize(cells.size());
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      widths_[i] = std::max(widths_[i], cells[i].size());
+    lines_.push_back(std::move(cells));
+  }
+
+  [[nodiscard]] std::string line(std::size_t index) const {
+    const std::vector<std::string>& cells = lines_[index];
+    std::string text = fmt::format("  {:<{}}", cells[0], widths_[0]);
+    for (std::size_t i = 1; i < cells.size(); ++i)
+      if (used_[i]) text += fmt::format("  {:>{}}", cells[i], widths_[i]);
+    return text;
+  }
+
+  std::vector<std::vector<std::string>> lines_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> used_;
+};
+
+void write_stages(const AttemptHistory& attempt, TextWriter& to) {
+  const Timeline timeline = timeline_of(attempt, kMostRows);
+  if (timeline.rows.empty()) return;
+  const StageTable table(timeline);
+  to.line(to.paint("2", table.head()));
+  for (std::size_t i = 0; i < timeline.rows.size(); ++i) {
+    const TimelineRow& row = timeline.rows[i];
+    const std::string note = row.note.empty() ? "" : "  " + row.note;
+    to.line(table.row(i) + (row.suspect ? to.paint("1;31", note) : note));
+  }
+  if (timeline.ranks_left_out != 0)
+    to.line(fmt::format("  and {} ranks more", timeline.ranks_left_out));
+}
+
+void write_environment(const AttemptHistory& attempt, TextWriter& to) {
+  if (attempt.environment.empty()) return;
+  to.line("  its environment differs from yours:");
+  for (const EnvironmentChange& change : attempt.environment)
+    to.indented(change.change + "  # " + change.why, "    ");
+}
+
+void write_stacks(const AttemptHistory& attempt, TextWriter& to) {
+  const std::vector<SharedStack> stacks = shared_stacks(attempt);
+  for (std::size_t i = 0; i < std::min(kMostStacks, stacks.size()); ++i) {
+    const std::string title = "  stack of " + rank_list(stacks[i].ranks);
+    to.line(stacks[i].suspect ? to.paint("1;31", title) : title);
+    to.indented(stacks[i].text, "    ");
+  }
+  if (stacks.size() > kMostStacks)
+    to.line(fmt::format("  and {} stacks more", stacks.size() - kMostStacks));
+}
+
+void write_evidence(const AttemptHistory& attempt, TextWriter& to) {
+  for (const RecordedFile& file : attempt.evidence) {
+    to.line(fmt::format("  {} ({})", file.name, extent_in_words(file)));
+    to.indented(last_lines(file.text, kLogLines), "    | ");
+  }
+}
+
+void write_logs(const AttemptHistory& attempt, TextWriter& to) {
+  if (attempt.ended && attempt.told.end == AttemptEnd::completed) return;
+  const std::vector<const RecordedFile*> logs = logs_by_interest(attempt);
+  for (std::size_t i = 0; i < std::min(kMostLogs, logs.size()); ++i) {
+    to.line(fmt::format("  the last lines of {} ({})", logs[i]->name, extent_in_words(*logs[i])));
+    to.indented(last_lines(logs[i]->text, kLogLines), "    | ");
+  }
+  if (logs.size() > kMostLogs) to.line(fmt::format("  and {} logs more", logs.size() - kMostLogs));
+}
+
+void write_attempt(const AttemptHistory& attempt, TextWriter& to) {
+  to.line();
+  to.heading(fmt::format("attempt {}  {}", attempt.told.number, attempt.told.profile));
+  if (attempt.verdict) to.line("  verdict: " + attempt.verdict->text);
+  if (!attempt.nccl.empty()) to.line("  NCCL " + attempt.nccl);
+  write_stages(attempt, to);
+  write_environment(attempt, to);
+  write_stacks(attempt, to);
+  write_evidence(attempt, to);
+  write_logs(attempt, to);
+}
+
+}  // namespace
+
+std::string text_report(const RunRecord& run, Colour colour) {
+  TextWriter to(colour);
+  write_head(run, to);
+  write_findings(run, to);
+  write_story(run, to);
+  for (const AttemptHistory& attempt : run.attempts) write_attempt(attempt, to);
+  return to.take();
+}
+
+}  // namespace safelaunch

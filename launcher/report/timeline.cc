@@ -1,0 +1,182 @@
+#include "safelaunch/report/timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace safelaunch {
+namespace {
+
+using Kind = TimelineSpan::Kind;
+
+enum class Part { none, waited, missing };
+
+bool holds(const std::vector<Rank>& ranks, Rank rank) {
+  return std::binary_search(ranks.begin(), ranks.end(), rank);
+}
+
+Part part_of(const AttemptHistory& attempt, Rank rank) {
+  if (!attempt.verdict) return Part::none;
+  if (holds(attempt.verdict->missing, rank)) return Part::missing;
+  return holds(attempt.verdict->waiting, rank) ? Part::waited : Part::none;
+}
+
+// What makes ranks look alike: their part, the stages they reached, and how they ended.
+struct Behaviour {
+  Part part = Part::none;
+  bool suspect = false;
+  unsigned stages = 0;  // a bit each
+  std::string status;
+  auto operator<=>(const Behaviour&) const = default;
+};
+
+std::string note_of(const Behaviour& behaviour) {
+  std::string text;
+  if (behaviour.part == Part::missing) text = "missing";
+  if (behaviour.part == Part::waited) text = "waited";
+  if (behaviour.suspect && text.empty()) text = "failed first";
+  const bool tell_end = !behaviour.status.empty() && behaviour.status != "exit status 0";
+  if (tell_end) text += (text.empty() ? "" : ", ") + behaviour.status;
+  return text;
+}
+
+struct Member {
+  Rank rank;
+  const RankHistory* history = nullptr;
+};
+
+struct Group {
+  Behaviour behaviour;
+  std::vector<Member> members;
+};
+
+Behaviour behaviour_of(const AttemptHistory& attempt, const Member& member,
+                       const std::vector<Rank>& suspects) {
+  Behaviour behaviour{part_of(attempt, member.rank), holds(suspects, member.rank), 0,
+                      member.history->status};
+  for (unsigned i = 0; i < kStageCount; ++i)
+    if (member.history->reached[i]) behaviour.stages |= 1U << i;
+  return behaviour;
+}
+
+std::vector<Member> members_of(const AttemptHistory& attempt) {
+  static constexpr RankHistory kNothing{};
+  std::map<Rank, const RankHistory*> ranks;
+  for (const auto& [rank, history] : attempt.ranks) ranks[rank] = &history;
+  if (attempt.verdict) {  // a rank that never came has no history, and is the one to be shown
+    for (const Rank rank : attempt.verdict->missing) ranks.try_emplace(rank, &kNothing);
+    for (const Rank rank : attempt.verdict->waiting) ranks.try_emplace(rank, &kNothing);
+  }
+  std::vector<Member> members;
+  for (const auto& [rank, history] : ranks) members.push_back({rank, history});
+  return members;
+}
+
+std::vector<Group> groups_of(const AttemptHistory& attempt, std::size_t most_rows) {
+  const std::vector<Rank> suspected = suspects(attempt);
+  std::vector<Group> groups;
+  for (const Member& member : members_of(attempt))
+    groups.push_back({behaviour_of(attempt, member, suspected), {member}});
+  if (groups.size() <= most_rows) return groups;
+  std::map<std::tuple<bool, Behaviour>, std::vector<Member>> alike;
+  for (const Group& group : groups)
+    alike[{!group.behaviour.suspect, group.behaviour}].push_back(group.members.front());
+  groups.clear();
+  for (auto& [key, members] : alike) groups.push_back({std::get<Behaviour>(key), members});
+  return groups;
+}
+
+// When the last of the group's ranks had reached the stage.
+std::optional<Duration> reached_by_all(const Group& group, std::size_t stage) {
+  std::optional<Duration> last;
+  for (const Member& member : group.members)
+    if (const auto& reached = member.history->reached[stage])
+      last = std::max(last.value_or(*reached), *reached);
+  return last;
+}
+
+std::optional<Duration> ended_by_all(const Group& group) {
+  std::optional<Duration> last;
+  for (const Member& member : group.members)
+    if (member.history->ended) last = std::max(last.value_or(Duration{}), *member.history->ended);
+  return last;
+}
+
+class RowWriter {
+ public:
+  RowWriter(const AttemptHistory& attempt, const Group& group) : attempt_(attempt), group_(group) {}
+
+  std::vector<TimelineSpan> write() {
+    std::vector<std::pair<Duration, Stage>> reached;
+    for (std::size_t i = 0; i < kStageCount; ++i)
+      if (const auto when = reached_by_all(group_, i))
+        reached.emplace_back(*when, static_cast<Stage>(i));
+    std::sort(reached.begin(), reached.end());
+    for (const auto& [when, stage] : reached) {
+      go_to(when);
+      now_ = {Kind::reached, stage, now_.to, now_.to};
+    }
+    finish();
+    return std::move(spans_);
+  }
+
+ private:
+  void go_to(Duration when) {
+    const Duration since = std::max(when - attempt_.began, now_.from);
+    now_.to = std::min(since, attempt_.until - attempt_.began);
+    if (now_.to > now_.from) spans_.push_back(now_);
+  }
+
+  // The last stretch is what the verdict was about.
+  void finish() {
+    const Duration end = ended_by_all(group_).value_or(attempt_.until);
+    if (attempt_.verdict && group_.behaviour.part != Part::none) {
+      now_.kind = group_.behaviour.part == Part::missing ? Kind::missing : Kind::waiting;
+      go_to(attempt_.verdict->at);
+      now_ = {Kind::stopped, now_.stage, now_.to, now_.to};
+    }
+    go_to(end);
+  }
+
+  const AttemptHistory& attempt_;
+  const Group& group_;
+  TimelineSpan now_;
+  std::vector<TimelineSpan> spans_;
+};
+
+}  // namespace
+
+Timeline timeline_of(const AttemptHistory& attempt, std::size_t most_rows) {
+  Timeline timeline;
+  timeline.length = std::max(attempt.until - attempt.began, Duration{});
+  if (attempt.verdict) timeline.verdict = std::max(attempt.verdict->at - attempt.began, Duration{});
+  for (const Group& group : groups_of(attempt, most_rows)) {
+    if (timeline.rows.size() == most_rows) {
+      timeline.ranks_left_out += group.members.size();
+      continue;
+    }
+    TimelineRow row;
+    for (std::size_t i = 0; i < kStageCount; ++i)
+      if (const auto when = reached_by_all(group, i))
+        row.reached[i] = std::max(*when - attempt.began, Duration{});
+    for (const Member& member : group.members) row.ranks.push_back(member.rank);
+    row.spans = RowWriter(attempt, group).write();
+    row.note = note_of(group.behaviour);
+    row.suspect = group.behaviour.suspect;
+    timeline.rows.push_back(std::move(row));
+  }
+  return timeline;
+}
+
+const char* name(TimelineSpan::Kind kind) {
+  switch (kind) {
+    case Kind::starting: return "starting";
+    case Kind::reached: return "reached";
+    case Kind::waiting: return "waiting";
+    case Kind::missing: return "missing";
+    case Kind::stopped: return "stopped";
+  }
+  return "?";
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,67 @@
+#include "safelaunch/report/find_run.h"
+
+#include <array>
+
+#include "catch.h"
+#include "scratch.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Three runs, each a minute younger than the one before; names do not tell.
+struct ThreeRuns : ScratchFolder {
+  ThreeRuns() {
+    add_run("20261121-150653-b939a3", 0);
+    add_run("20261121-151011-fc46ef", 2);
+    add_run("20261121-151031-6df22e", 1);
+    write("no-run/x", "");
+  }
+  void add_run(const std::string& id, int minute) const {
+    write(id + "/job.json", "{}");
+    fs::last_write_time(path / id / "job.json", fs::file_time_type(std::chrono::hours(1'000) +
+                                                                   std::chrono::minutes(minute)));
+  }
+  [[nodiscard]] Result<fs::path> find(std::string_view named) const {
+    const std::array places{path / "none", path};
+    return find_run(named, places);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("without a name the newest run is meant", "[find_run]") {
+  const ThreeRuns runs;
+  CHECK(runs.find("").value() == runs.path / "20261121-151011-fc46ef");
+}
+
+TEST_CASE("a run is found by its id, by a prefix of it and by its path", "[find_run]") {
+  const ThreeRuns runs;
+  CHECK(runs.find("20261121-150653-b939a3").value() == runs.path / "20261121-150653-b939a3");
+  CHECK(runs.find("20261121-1506").value() == runs.path / "20261121-150653-b939a3");
+  const std::string path = runs.path / "20261121-151031-6df22e";
+  CHECK(runs.find(path).value() == path);
+}
+
+TEST_CASE("a prefix of several runs is refused, and they are named", "[find_run]") {
+  const auto found = ThreeRuns().find("20261121-1510");
+  REQUIRE(found.has_error());
+  CHECK(found.error().code == Errc::usage);
+  CHECK(contains(found.error().message, "2 runs begin with '20261121-1510'"));
+  CHECK(contains(found.error().message, "20261121-151031-6df22e"));
+}
+
+TEST_CASE("an unknown run is refused, with the nearest and the newest", "[find_run]") {
+  const auto found = ThreeRuns().find("20261121-150653-b939a4");
+  REQUIRE(found.has_error());
+  CHECK(contains(found.error().message, "did you mean '20261121-150653-b939a3'?"));
+  CHECK(contains(found.error().message, "the newest is 20261121-151011-fc46ef"));
+  CHECK(contains(ThreeRuns().find("/tmp").error().message, "/tmp is no run directory"));
+}
+
+TEST_CASE("where no run is recorded, the places that were looked at are named", "[find_run]") {
+  const std::array places{fs::path("/nowhere/runs")};
+  CHECK(contains(find_run("", places).error().message, "no run is recorded below /nowhere/runs"));
+}
