@@ -1,0 +1,74 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/finding.h"
+#include "safelaunch/clean/stale.h"
+#include "safelaunch/clean/stale_file.h"
+#include "safelaunch/doctor/packages.h"
+#include "safelaunch/doctor/subject.h"
+#include "safelaunch/gpu/libraries.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/infiniband.h"
+#include "safelaunch/host/interfaces.h"
+#include "safelaunch/host/left_files.h"
+#include "safelaunch/host/limits.h"
+#include "safelaunch/host/mounts.h"
+#include "safelaunch/host/name_lookup.h"
+#include "safelaunch/host/platform.h"
+#include "safelaunch/host/quotas.h"
+#include "safelaunch/host/reach.h"
+#include "safelaunch/host/route.h"
+#include "safelaunch/host/sockets.h"
+#include "safelaunch/host/variable_files.h"
+
+namespace safelaunch {
+
+/// How far the doctor looks.
+enum class Depth {
+  quick,  ///< before each run: milliseconds, and nothing that a dead server could hold up
+  full,   ///< `safelaunch doctor`: also names, the master, drivers, libraries, other processes
+};
+
+/// Who holds the port on which the ranks are to meet.
+struct MeetingPort {
+  std::uint16_t port = 0;
+  std::vector<PortHolder> holders;  ///< empty: it is free
+};
+
+/// Everything that the doctor's findings rest on, read once. A plain value: a test makes its own.
+struct HostFacts {
+  Subject subject;
+  World world;
+
+  HostIdentity host;
+  Platform platform;
+  ResourceLimits limits;
+  Quotas quotas;
+  SharedMemory shared_memory;
+  std::vector<StaleFile> segments;  ///< of /dev/shm, left behind
+  std::vector<StaleFile> locks;     ///< of extensions, left behind
+
+  std::vector<NetworkInterface> interfaces;
+  NameLookup own_name;
+  NameLookup master_name;
+  Route to_master;                     ///< to the first address of the master
+  std::optional<Reachability> master;  ///< nullopt: it was not tried
+  Infiniband infiniband;
+
+  std::vector<FileVariable> nccl_files;
+  std::vector<FileVariable> deepspeed_files;
+  std::optional<MeetingPort> port;
+  std::vector<StaleProcess> processes;
+
+  bool imports_jax = false;               ///< the command's script does
+  std::optional<JobLibraries> libraries;  ///< nullopt: nobody looked
+  std::vector<Package> packages;
+  std::vector<Finding> gpus;  ///< what the driver's answers mean (room gpu)
+};
+
+[[nodiscard]] HostFacts read_facts(Subject subject, Depth depth);
+
+}  // namespace safelaunch

@@ -1,0 +1,61 @@
+#include "checks.h"
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+/// The GPUs that a rank of the subject sees, where that can be told without a driver.
+int visible_gpus(const HostFacts& facts) {
+  if (facts.subject.spawn && facts.subject.spawn->devices_selected)
+    return static_cast<int>(facts.subject.spawn->devices.size());
+  const Environment& environment = facts.subject.environment;
+  if (!environment.contains("CUDA_VISIBLE_DEVICES")) return facts.host.gpus;
+  return static_cast<int>(parse_devices(value_or(environment, "CUDA_VISIBLE_DEVICES")).size());
+}
+
+/// No GPU at all is a job for the CPU, and its own affair.
+void check_counts(const HostFacts& facts, Advices& advices) {
+  const int gpus = visible_gpus(facts);
+  if (gpus == 0) return;
+  const auto ranks = processes_here(facts.subject);
+  if (ranks && *ranks > gpus)
+    advise(advices, Severity::warning, "device-ordinal",
+           fmt::format("{} processes are asked for, and {} GPUs are visible", *ranks, gpus),
+           "start no more processes than GPUs, or look at CUDA_VISIBLE_DEVICES");
+  else if (facts.world.local_rank && *facts.world.local_rank >= gpus)
+    advise(advices, Severity::warning, "device-ordinal",
+           fmt::format("LOCAL_RANK={}, and {} GPUs are visible", *facts.world.local_rank, gpus),
+           "LOCAL_RANK counts from 0 on each node; look at CUDA_VISIBLE_DEVICES");
+}
+
+void check_hints(const HostFacts& facts, Advices& advices) {
+  const Platform& platform = facts.platform;
+  if (platform.wsl)
+    advise(advices, Severity::note, "wsl-topology",
+           "/proc/version names Microsoft's kernel: WSL hides the GPUs' place on the bus",
+           "if the job hangs: --profile no-p2p");
+  if (!platform.numa_policy)
+    advise(advices, Severity::note, "cumem-host-broken",
+           "get_mempolicy is not permitted here (a seccomp filter, as Docker's)",
+           "docker run --cap-add SYS_NICE, or NCCL_CUMEM_HOST_ENABLE=0 on all ranks");
+  if (facts.host.gpus < 2) return;
+  if (platform.iommu_translates)
+    advise(advices, Severity::note, "gpu-p2p",
+           "/sys/kernel/iommu_groups is not empty, and /proc/cmdline has no iommu=pt",
+           "if the first collective hangs: --profile no-p2p");
+  else if (platform.virtual_machine)
+    advise(advices, Severity::note, "gpu-p2p",
+           "/proc/cpuinfo has the flag hypervisor: copies between GPUs may be blocked",
+           "if the first collective hangs: --profile no-p2p");
+}
+
+}  // namespace
+
+void check_gpus(const HostFacts& facts, Advices& advices) {
+  if (facts.host.gpus == 0) return;
+  check_counts(facts, advices);
+  check_hints(facts, advices);
+  for (const Finding& finding : facts.gpus) advices.push_back({finding, {}, {}});
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <set>
+
+#include "checks.h"
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+bool is_active(const InfinibandPort& port) {
+  return port.state == "ACTIVE";
+}
+
+std::string name_of(const InfinibandPort& port) {
+  return fmt::format("{}:{}", port.device, port.number);
+}
+
+/// "mlx5_0:1,mlx5_1:1" of those that hold, as NCCL_IB_HCA takes them.
+template <class Condition>
+std::string list_of(const std::vector<InfinibandPort>& ports, const Condition& condition) {
+  std::string list;
+  for (const InfinibandPort& port : ports)
+    if (condition(port)) list += (list.empty() ? "" : ",") + name_of(port);
+  return list;
+}
+
+/// The adapters are there and the job cannot use them: it would be slow, and nothing would say so.
+void check_access(const Infiniband& infiniband, Severity severity, Advices& advices) {
+  constexpr const char* kRemedy =
+      "docker run --device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1";
+  const InfinibandPort& first = infiniband.ports.front();
+  if (infiniband.verbs.empty())
+    advise(advices, severity, "ib-unused",
+           fmt::format("/sys/class/infiniband has {}, and /dev/infiniband/uverbs* is missing",
+                       first.device),
+           kRemedy);
+  else if (infiniband.closed.size() == infiniband.verbs.size())
+    advise(advices, severity, "ib-unused",
+           fmt::format("{} may not be opened by this user", infiniband.closed.front()), kRemedy);
+}
+
+void check_states(const Infiniband& infiniband, Severity severity, Advices& advices) {
+  const std::string active = list_of(infiniband.ports, is_active);
+  const auto down = std::ranges::find_if_not(infiniband.ports, is_active);
+  if (down == infiniband.ports.end()) return;
+  const std::string evidence = fmt::format("/sys/class/infiniband/{}/ports/{}/state is {}",
+                                           down->device, down->number, down->state);
+  if (active.empty())
+    advise(advices, severity, "ib-unused", evidence + ", and no port is active",
+           "ibstat; the cable, the switch or the subnet manager");
+  else
+    advise(advices, Severity::note, "ib-peer", evidence + ": NCCL leaves this port out",
+           "where other nodes use it: NCCL_IB_HCA=" + active);
+}
+
+/// NCCL takes adapters of both kinds for one network where they are equally fast.
+void check_layers(const Infiniband& infiniband, Advices& advices) {
+  const auto is_native = [](const InfinibandPort& port) {
+    return is_active(port) && port.link_layer == "InfiniBand";
+  };
+  std::set<std::string> layers;
+  for (const InfinibandPort& port : infiniband.ports)
+    if (is_active(port)) layers.insert(port.link_layer);
+  if (layers.size() < 2) return;
+  advise(advices, Severity::note, "ib-peer",
+         fmt::format("of the active ports {} speak InfiniBand, others Ethernet",
+                     list_of(infiniband.ports, is_native)),
+         "if ranks cannot reach each other: NCCL_IB_HCA=" + list_of(infiniband.ports, is_native));
+}
+
+}  // namespace
+
+void check_infiniband(const HostFacts& facts, Advices& advices) {
+  const Infiniband& infiniband = facts.infiniband;
+  if (infiniband.ports.empty()) return;
+  // Where there is no GPU there is no NCCL, and nothing is slower for it.
+  const Severity severity = facts.host.gpus > 0 ? Severity::warning : Severity::note;
+  check_access(infiniband, severity, advices);
+  check_states(infiniband, severity, advices);
+  check_layers(infiniband, advices);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include "checks.h"
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr Duration kSlow{1'000};  // a healthy resolver needs a few milliseconds
+
+bool leads_to_loopback(const NameLookup& lookup) {
+  return lookup.outcome == NameLookup::Outcome::found &&
+         std::ranges::all_of(lookup.addresses, is_loopback_address);
+}
+
+bool spans_nodes(const HostFacts& facts) {
+  return facts.world.nodes > 1;
+}
+
+std::string addresses_of(const NameLookup& lookup) {
+  std::string text;
+  for (const std::string& address : lookup.addresses) text += (text.empty() ? "" : ", ") + address;
+  return text;
+}
+
+std::string endpoint_of(const HostFacts& facts) {
+  const World& world = facts.world;
+  return world.master_port ? fmt::format("{}:{}", world.master_address, *world.master_port)
+                           : world.master_address;
+}
+
+void check_master_name(const HostFacts& facts, Advices& advices) {
+  const NameLookup& lookup = facts.master_name;
+  switch (lookup.outcome) {
+    case NameLookup::Outcome::unknown:
+      return advise(
+          advices, Severity::blocking, "name-resolution",
+          fmt::format("the master's name {} cannot be resolved: {}", lookup.name, lookup.why),
+          fmt::format("getent ahosts {}; on one node MASTER_ADDR=127.0.0.1", lookup.name));
+    case NameLookup::Outcome::late:
+      return advise(advices, Severity::warning, "name-resolution",
+                    fmt::format("no answer for the master's name {} within {}", lookup.name,
+                                describe_duration(lookup.took)),
+                    "cat /etc/resolv.conf; the name server does not answer");
+    case NameLookup::Outcome::found: break;
+    case NameLookup::Outcome::skipped: return;
+  }
+  if (lookup.took >= kSlow)
+    advise(
+        advices, Severity::warning, "name-resolution",
+        fmt::format("the name server took {} for {}", describe_duration(lookup.took), lookup.name),
+        "cat /etc/resolv.conf; the first server there may be gone");
+  if (!spans_nodes(facts) || !leads_to_loopback(lookup) || facts.world.node_rank == 0) return;
+  advise(advices, facts.world.node_rank ? Severity::blocking : Severity::warning, "name-resolution",
+         fmt::format("the master {} of {} nodes leads to this host itself ({})", lookup.name,
+                     facts.world.nodes, addresses_of(lookup)),
+         "name an address of node 0 that the others reach; see /etc/hosts");
+}
+
+bool is_ours(const HostFacts& facts, const std::string& address) {
+  if (is_loopback_address(address)) return true;
+  return std::ranges::any_of(facts.interfaces, [&](const NetworkInterface& one) {
+    return std::ranges::find(one.addresses, address) != one.addresses.end();
+  });
+}
+
+/// What is wrong with the own name, empty where nothing is.
+std::string trouble_with_own_name(const HostFacts& facts) {
+  const NameLookup& lookup = facts.own_name;
+  switch (lookup.outcome) {
+    case NameLookup::Outcome::skipped: return {};
+    case NameLookup::Outcome::unknown: return fmt::format("cannot be resolved: {}", lookup.why);
+    case NameLookup::Outcome::late:
+      return fmt::format("gets no answer within {}", describe_duration(lookup.took));
+    case NameLookup::Outcome::found: break;
+  }
+  const auto ours = [&](const std::string& address) { return is_ours(facts, address); };
+  if (std::ranges::none_of(lookup.addresses, ours))
+    return fmt::format("leads to {}, which is no address of this host", addresses_of(lookup));
+  if (spans_nodes(facts) && leads_to_loopback(lookup))
+    return fmt::format("leads to {}, which gloo then gives to the other nodes",
+                       addresses_of(lookup));
+  return {};
+}
+
+/// gloo talks over the address that the host's own name leads to, unless it is given an interface.
+/// Where it leads nowhere gloo takes the loopback, which is enough on one node.
+void check_own_name(const HostFacts& facts, Advices& advices) {
+  const std::string trouble = trouble_with_own_name(facts);
+  if (trouble.empty() || facts.subject.environment.contains("GLOO_SOCKET_IFNAME")) return;
+  advise(advices, spans_nodes(facts) ? Severity::warning : Severity::note, "name-resolution",
+         fmt::format("this host's name {} {}", facts.own_name.name, trouble),
+         "correct /etc/hosts, or GLOO_SOCKET_IFNAME=NAME of the interface to the other nodes");
+}
+
+void check_reach(const HostFacts& facts, Advices& advices) {
+  if (!facts.master) return;
+  const std::string endpoint = endpoint_of(facts);
+  const Reachability& master = *facts.master;
+  switch (master.reach) {
+    case Reach::connected: return;
+    case Reach::refused:
+      return advise(advices, Severity::note, "connect-failed",
+                    fmt::format("{} answers, and nobody listens there yet", endpoint),
+                    "right before rank 0 is started; if it runs, its port is another one");
+    case Reach::timed_out:
+      return advise(advices, Severity::blocking, "connect-failed",
+                    fmt::format("{} does not answer within {}: the host is down, or a firewall "
+                                "drops the packets",
+                                endpoint, describe_duration(master.took)),
+                    "open the port there, and ip_local_port_range for NCCL's connections");
+    case Reach::no_route:
+    case Reach::failed:
+      return advise(advices, Severity::blocking, "connect-failed",
+                    fmt::format("there is no way to {}: {}", endpoint, master.why),
+                    fmt::format("ip route get {}", facts.master_name.addresses.empty()
+                                                       ? facts.world.master_address
+                                                       : facts.master_name.addresses.front()));
+  }
+}
+
+/// What the routing table alone says, where nobody has tried to connect.
+void check_route(const HostFacts& facts, Advices& advices) {
+  if (facts.master || facts.to_master.kind != Route::Kind::none) return;
+  advise(advices, Severity::blocking, "connect-failed",
+         fmt::format("there is no way to {}: {}", endpoint_of(facts), facts.to_master.why),
+         fmt::format("ip route get {}", facts.master_name.addresses.front()));
+}
+
+}  // namespace
+
+void check_master(const HostFacts& facts, Advices& advices) {
+  check_master_name(facts, advices);
+  check_own_name(facts, advices);
+  check_reach(facts, advices);
+  check_route(facts, advices);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <array>
+
+#include "checks.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/nccl/version.h"
+
+namespace safelaunch {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+void check_locks(const HostFacts& facts, Advices& advices) {
+  for (const StaleFile& lock : facts.locks) {
+    Advice advice;
+    advice.finding.cause = "extension-lock";
+    advice.finding.severity = Severity::warning;
+    advice.finding.evidence = fmt::format("{}: {}; a job that builds this extension waits for it",
+                                          lock.file.path, lock.why);
+    const bool ours = lock.claim == Claim::ours;
+    advice.finding.remedy =
+        ours ? "safelaunch doctor --fix"
+             : fmt::format("once no job builds it any more: rm {}", lock.file.path);
+    if (ours) advice.files = {lock};
+    advices.push_back(std::move(advice));
+  }
+}
+
+/// gRPC's core reads these, in lower case only, in this order.
+std::string_view grpc_proxy(const Environment& environment) {
+  for (const auto name : {"grpc_proxy"sv, "https_proxy"sv, "http_proxy"sv})
+    if (!value_or(environment, name).empty()) return name;
+  return {};
+}
+
+/// Whether a no_proxy list covers a host: by its name, or by the end of it.
+bool covers(std::string_view list, std::string_view host) {
+  while (!list.empty()) {
+    auto word = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(word.size() + 1, list.size()));
+    word.remove_prefix(std::min(word.size(), word.find_first_not_of(" ")));
+    if (word == "*" || (!word.empty() && host.ends_with(word))) return true;
+  }
+  return false;
+}
+
+std::string coordinator_of(const HostFacts& facts) {
+  const auto named = value_or(facts.subject.environment, "JAX_COORDINATOR_ADDRESS");
+  if (!named.empty()) return std::string(named.substr(0, named.rfind(':')));
+  return facts.world.master_address.empty() ? "localhost" : facts.world.master_address;
+}
+
+/// JAX's processes find each other by gRPC, which asks the proxy for the way to the coordinator.
+void check_proxies(const HostFacts& facts, Advices& advices) {
+  const Environment& environment = facts.subject.environment;
+  const auto proxy = grpc_proxy(environment);
+  if (!facts.imports_jax || proxy.empty()) return;
+  const std::string coordinator = coordinator_of(facts);
+  for (const auto name : {"no_grpc_proxy"sv, "no_proxy"sv})
+    if (covers(value_or(environment, name), coordinator)) return;
+  advise(advices, Severity::warning, "jax-proxy",
+         fmt::format("{} is set, the script imports jax, and no_proxy does not name {}", proxy,
+                     coordinator),
+         fmt::format("export no_proxy=${{no_proxy:+$no_proxy,}}{}", coordinator));
+}
+
+void check_torch(const HostFacts& facts, Advices& advices) {
+  const std::string& torch = facts.libraries->torch_version;
+  const auto set = facts.subject.environment.contains("TORCH_NCCL_USE_COMM_NONBLOCKING");
+  const bool affected = torch == "2.7.0" || torch.starts_with("2.7.0+cu");
+  if (!affected || set || facts.host.gpus == 0) return;
+  advise(advices, Severity::warning, "nccl-nonblocking",
+         fmt::format("the job's torch is {}", torch),
+         "export TORCH_NCCL_USE_COMM_NONBLOCKING=0, or torch 2.7.1");
+}
+
+void check_nccl(const HostFacts& facts, Advices& advices) {
+  constexpr std::array kHanging{NcclVersion{2, 26, 2}, NcclVersion{2, 29, 2}};
+  if (facts.libraries->nccl.empty() || facts.host.gpus == 0) return;
+  const FoundLibrary& used = facts.libraries->nccl.front();
+  const auto version = parse_nccl_version(used.version);
+  if (!version || std::ranges::find(kHanging, *version) == kHanging.end()) return;
+  advise(advices, Severity::warning, "nccl-release",
+         fmt::format("the job will load NCCL {} ({}), which is known to hang", used.version,
+                     used.path),
+         "take the next release: pip install --upgrade nvidia-nccl-cu12");
+}
+
+}  // namespace
+
+void check_python(const HostFacts& facts, Advices& advices) {
+  check_locks(facts, advices);
+  check_proxies(facts, advices);
+  if (!facts.libraries) return;
+  check_torch(facts, advices);
+  check_nccl(facts, advices);
+  for (Finding& finding : library_findings(*facts.libraries)) {
+    if (facts.host.gpus == 0) finding.severity = Severity::note;  // nobody loads it here
+    advices.push_back({std::move(finding), {}, {}});
+  }
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "checks.h"
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+constexpr std::uint64_t kGibi = std::uint64_t{1} << 30;
+
+/// What each process takes of it for NCCL's proxies alone (2.28.9 and later).
+constexpr std::uint64_t kProxyPool = 34'210'176;
+
+/// Below this nothing fits: no segment of NCCL, no batch of a DataLoader worker.
+constexpr std::uint64_t kNothing = 16 * kMebi;
+
+std::string remedy_for(const HostFacts& facts) {
+  switch (facts.platform.container) {
+    case ContainerKind::docker:
+    case ContainerKind::podman: return "start the container with --shm-size=8g or --ipc=host";
+    case ContainerKind::kubernetes:
+      return "mount an emptyDir with medium: Memory at /dev/shm; until then --profile cumem-host";
+    default:
+      return fmt::format("mount -o remount,size=8g {}, as root; until then --profile cumem-host",
+                         facts.shared_memory.path);
+  }
+}
+
+/// What GPUs of this node would take at least.
+std::uint64_t needed(const HostFacts& facts) {
+  const int ranks = processes_here(facts.subject).value_or(std::max(1, facts.host.gpus));
+  return static_cast<std::uint64_t>(std::max(1, ranks)) * kProxyPool;
+}
+
+std::string size_in_words(const SharedMemory& memory) {
+  constexpr std::uint64_t kDockers = 64 * kMebi;
+  return fmt::format("{} is {} large{}, {} of it free", memory.path, in_words(memory.bytes),
+                     memory.bytes == kDockers ? " (Docker's default)" : "",
+                     in_words(memory.available));
+}
+
+void check_size(const HostFacts& facts, Advices& advices) {
+  const SharedMemory& memory = facts.shared_memory;
+  const bool gpus = facts.host.gpus > 0;
+  if (memory.available < kNothing) {
+    advise(advices, Severity::warning, "shm-small",
+           size_in_words(memory) + ": the next that needs it ends with SIGBUS", remedy_for(facts));
+  } else if (gpus && memory.available < needed(facts)) {
+    advise(
+        advices, Severity::warning, "shm-small",
+        fmt::format("{}; NCCL's proxies take {}", size_in_words(memory), in_words(needed(facts))),
+        remedy_for(facts));
+  } else if (memory.bytes < kGibi) {
+    advise(advices, gpus ? Severity::warning : Severity::note, "shm-small",
+           size_in_words(memory) + "; NCCL's manual advises 1 GiB", remedy_for(facts));
+  }
+}
+
+/// Segments that earlier jobs left: what may be removed, and what only a person can judge.
+void check_segments(const HostFacts& facts, Advices& advices) {
+  std::uint64_t bytes = 0;
+  std::vector<StaleFile> ours;
+  for (const StaleFile& segment : facts.segments) {
+    bytes += segment.file.bytes;
+    if (segment.claim == Claim::ours) ours.push_back(segment);
+  }
+  if (facts.segments.empty()) return;
+  const StaleFile& first = facts.segments.front();
+  const bool scarce = facts.shared_memory.available < facts.shared_memory.bytes / 4;
+  Advice advice;
+  advice.finding.cause = "shm-leaked";
+  advice.finding.severity = scarce ? Severity::warning : Severity::note;
+  advice.finding.evidence =
+      fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",
+                  in_words(bytes), facts.shared_memory.path, facts.segments.size(),
+                  facts.segments.size() == 1 ? "" : "s", first.file.path, first.why);
+  advice.finding.remedy =
+      ours.empty() ? "remove those that you know to be dead" : "safelaunch doctor --fix";
+  advice.files = std::move(ours);
+  advices.push_back(std::move(advice));
+}
+
+}  // namespace
+
+void check_shared_memory(const HostFacts& facts, Advices& advices) {
+  if (facts.shared_memory.bytes == 0) return;  // it is not there, or could not be looked at
+  check_size(facts, advices);
+  check_segments(facts, advices);
+}
+
+}  // namespace safelaunch

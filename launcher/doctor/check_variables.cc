@@ -1,0 +1,46 @@
+#include "checks.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/profile/variables.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr const char* kCause = "variable";
+
+/// Settings that do nothing, or something else than whoever set them hoped.
+void check_environment(const HostFacts& facts, Advices& advices) {
+  for (const auto& [name, value] : facts.subject.environment)
+    if (const auto warning = warning_for(name, value))
+      advise(advices, Severity::note, kCause, *warning, "safelaunch explain " + name);
+}
+
+bool counts(const FileVariable& variable, const Environment& environment) {
+  return variable.name.starts_with("NCCL_") && !environment.contains(variable.name);
+}
+
+/// NCCL reads files that nobody remembers; a value from there wins over NCCL's own choice.
+void check_files(const HostFacts& facts, Advices& advices) {
+  for (const FileVariable& one : facts.nccl_files) {
+    if (!counts(one, facts.subject.environment)) continue;
+    const auto warning = warning_for(one.name, one.value);
+    advise(advices, Severity::note, kCause,
+           fmt::format("{}:{} sets {}={} for every job with NCCL{}", one.file, one.line, one.name,
+                       one.value, warning ? "; " + *warning : ""),
+           "safelaunch explain " + one.name);
+  }
+  for (const FileVariable& one : facts.deepspeed_files)
+    if (counts(one, facts.subject.environment))
+      advise(advices, Severity::note, kCause,
+             fmt::format("{}:{} sets {}={} on the nodes that deepspeed reaches by ssh", one.file,
+                         one.line, one.name, one.value),
+             "safelaunch explain " + one.name);
+}
+
+}  // namespace
+
+void check_variables(const HostFacts& facts, Advices& advices) {
+  check_environment(facts, advices);
+  check_files(facts, advices);
+}
+
+}  // namespace safelaunch

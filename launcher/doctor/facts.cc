@@ -1,0 +1,154 @@
+#include "safelaunch/doctor/facts.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "safelaunch/clean/port_lease.h"
+#include "safelaunch/clean/survey.h"
+#include "safelaunch/gpu/devices.h"
+#include "safelaunch/gpu/gpu_findings.h"
+#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/memory_holders.h"
+#include "script_imports.h"
+
+namespace safelaunch {
+namespace {
+
+// A resolver that is slower than this makes every start of the job slow.
+constexpr Duration kLookup{3'000};
+// Two SYN packets fit into it.
+constexpr Duration kConnect{2'000};
+
+std::optional<std::uint16_t> port_of(const World& world) {
+  if (!world.master_port || *world.master_port <= 0 || *world.master_port > 65535)
+    return std::nullopt;
+  return static_cast<std::uint16_t>(*world.master_port);
+}
+
+bool imports_jax(const Subject& subject) {
+  const auto& command = subject.command;
+  if (!command || !command->script || command->script->word >= command->argv.size()) return false;
+  const std::string& word = command->argv[command->script->word];
+  if (command->script->kind == ScriptKind::code) return imports_module(word, "jax");
+  if (command->script->kind != ScriptKind::file) return false;
+  constexpr std::size_t kLargest = 1 << 18;  // imports stand at the beginning
+  std::ifstream file(word, std::ios::binary);
+  std::string text(kLargest, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return imports_module(text, "jax");
+}
+
+// Names and the way to the master. Without a resolver only /etc/hosts and the routing table speak.
+void read_network(Depth depth, HostFacts& facts) {
+  const auto lookup = [&](const std::string& name) {
+    return depth == Depth::full ? look_up(name, kLookup) : look_up_in_hosts_file(name);
+  };
+  facts.interfaces = network_interfaces();
+  facts.own_name = lookup(facts.host.hostname);
+  if (facts.world.master_address.empty()) return;
+  facts.master_name = lookup(facts.world.master_address);
+  if (facts.master_name.addresses.empty()) return;
+  facts.to_master = route_to(facts.master_name.addresses.front());
+}
+
+// Who waits for a master elsewhere wants to know whether it can be reached; a master of this host
+// is a port that is free or is not.
+void try_master(HostFacts& facts) {
+  const auto port = port_of(facts.world);
+  if (!port || facts.master_name.addresses.empty() || facts.world.rank == 0) return;
+  if (facts.world.nodes > 1 && facts.world.node_rank == 0) return;
+  const bool joins = facts.world.rank || facts.world.nodes > 1;
+  if (joins) facts.master = try_to_reach(facts.master_name.addresses.front(), *port, kConnect);
+}
+
+void read_port(HostFacts& facts) {
+  const auto port = port_of(facts.world);
+  if (!port) return;
+  facts.port = MeetingPort{*port, {}};
+  if (!is_free(*port)) facts.port->holders = holders_of(*port, KernelSockets());
+}
+
+std::vector<LeftFile> settled(std::vector<LeftFile> files, bool (*counts)(const std::string&)) {
+  std::erase_if(
+      files, [&](const LeftFile& file) { return file.age < kFileSettled || !counts(file.path); });
+  return files;
+}
+
+// Looking for who uses files takes a look at every process, so only where there is one that may be
+// stale; before a run, segments count only where they leave little room.
+void read_left_files(Depth depth, HostFacts& facts) {
+  const std::vector<Mount> mounts = read_mounts();
+  const std::string folder = extensions_folder(facts.subject.environment);
+  const Mount* mount = mount_of(mounts, folder);
+  std::vector<LeftFile> candidates;
+  if (depth == Depth::full || (mount != nullptr && !is_network(*mount)))
+    candidates = settled(extension_locks(folder), [](const std::string&) { return true; });
+  const std::vector<LeftFile> locks = candidates;
+  const bool scarce = facts.shared_memory.available < facts.shared_memory.bytes / 4;
+  std::vector<LeftFile> segments;
+  if (depth == Depth::full || scarce) segments = settled(facts.shared_memory.files, is_job_segment);
+  candidates.insert(candidates.end(), segments.begin(), segments.end());
+  if (candidates.empty()) return;
+  const FileWitness witness{facts.host.uid, facts.platform.sees_all_processes,
+                            users_of(candidates)};
+  facts.segments = stale_segments(segments, witness);
+  facts.locks = stale_locks(locks, witness, mounts);
+}
+
+void read_python(HostFacts& facts) {
+  const auto& command = facts.subject.command;
+  const std::string python = command && command->python ? *command->python : "python3";
+  facts.libraries = find_job_libraries(python, facts.subject.environment);
+  facts.packages = frameworks_in(facts.libraries->python.packages);
+}
+
+// The driver is asked only where there is one.
+GpuFacts ask_driver(HostFacts& facts) {
+  if (facts.host.gpus == 0) return {};
+  GpuFacts gpus = read_gpu_facts({facts.subject.environment});
+  GpuUse use;
+  use.devices = visible_devices(gpus, facts.subject.environment);
+  use.ranks = processes_here(facts.subject).value_or(0);
+  if (facts.libraries) use.cuda = facts.libraries->torch_cuda;
+  facts.gpus = gpu_findings(gpus, use);
+  return gpus;
+}
+
+void read_processes(const GpuFacts& gpus, HostFacts& facts) {
+  Needs needs;
+  for (MemoryHolding& held : memory_holdings(gpus))
+    needs.held.push_back({held.pid, std::move(held.what)});
+  if (const auto port = port_of(facts.world)) needs.ports.push_back(*port);
+  needs.gpus = facts.host.gpus > 0;
+  facts.processes = survey(needs, read_surroundings());
+}
+
+}  // namespace
+
+HostFacts read_facts(Subject subject, Depth depth) {
+  HostFacts facts;
+  facts.subject = std::move(subject);
+  facts.world = world_of(facts.subject);
+  facts.host = read_identity();
+  facts.platform = read_platform();
+  facts.limits = read_limits();
+  facts.quotas = read_quotas();
+  facts.shared_memory = read_shared_memory();
+  facts.infiniband = read_infiniband();
+  facts.nccl_files = nccl_file_variables(facts.subject.environment);
+  facts.imports_jax = imports_jax(facts.subject);
+  read_network(depth, facts);
+  read_left_files(depth, facts);
+  if (depth == Depth::quick) return facts;
+  facts.deepspeed_files = deepspeed_file_variables(facts.subject.environment);
+  try_master(facts);
+  read_port(facts);
+  read_python(facts);
+  read_processes(ask_driver(facts), facts);
+  return facts;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace safelaunch {
+
+/// Whether a Python source has a line that imports the module, or something of it.
+[[nodiscard]] bool imports_module(std::string_view source, std::string_view module);
+
+}  // namespace safelaunch

@@ -1,0 +1,107 @@
+#include "safelaunch/doctor/subject.h"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <span>
+
+namespace safelaunch {
+namespace {
+
+using Names = std::initializer_list<std::string_view>;
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<int> variable(const Subject& subject, Names names) {
+  for (const std::string_view name : names)
+    if (const auto value = number(value_or(subject.environment, name))) return value;
+  return std::nullopt;
+}
+
+/// The launcher's own words: between its name and the script.
+std::span<const std::string> launcher_words(const Command& command) {
+  const std::size_t begin = std::min(command.argv.size(), command.launcher_word + 1);
+  const std::size_t end = command.script ? command.script->word : command.argv.size();
+  return std::span(command.argv).subspan(begin, std::max(begin, end) - begin);
+}
+
+/// The value of an option, as "--name value" or "--name=value"; '-' and '_' are the same to
+/// launchers.
+std::string option(const Subject& subject, Names names) {
+  if (!subject.command) return {};
+  const auto words = launcher_words(*subject.command);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    std::string name = words[i].substr(0, equals);
+    std::ranges::replace(name, '_', '-');
+    if (std::ranges::find(names, name) == names.end()) continue;
+    if (equals != std::string::npos) return words[i].substr(equals + 1);
+    if (i + 1 < words.size()) return words[i + 1];
+  }
+  return {};
+}
+
+/// "node0" of "node0:29400"; an IPv6 address stands in brackets.
+std::string host_of(const std::string& endpoint) {
+  if (endpoint.starts_with('[')) return endpoint.substr(1, endpoint.find(']') - 1);
+  return endpoint.substr(0, endpoint.rfind(':'));
+}
+
+int nodes_of(const Subject& subject, const World& world) {
+  if (subject.spawn) return subject.spawn->nodes;
+  if (subject.command && subject.command->nodes) return subject.command->nodes->max;
+  if (world.size && world.local_size && *world.local_size > 0)
+    return (*world.size + *world.local_size - 1) / *world.local_size;
+  return variable(subject, {"GROUP_WORLD_SIZE", "NNODES", "SLURM_NNODES"}).value_or(1);
+}
+
+void read_endpoint(const Subject& subject, World& world) {
+  world.master_address = option(subject, {"--master-addr", "--main-process-ip"});
+  if (world.master_address.empty())
+    world.master_address = host_of(option(subject, {"--rdzv-endpoint"}));
+  if (world.master_address.empty())
+    world.master_address = value_or(subject.environment, "MASTER_ADDR");
+  world.master_port =
+      subject.command ? subject.command->port.value : variable(subject, {"MASTER_PORT"});
+  if (!subject.spawn) return;
+  world.master_address = subject.spawn->master_addr;
+  world.master_port = subject.spawn->master_port;
+}
+
+}  // namespace
+
+bool makes_its_ranks(const Subject& subject) {
+  if (subject.spawn) return true;
+  return subject.command && subject.command->launcher != Launcher::python;
+}
+
+std::optional<int> processes_here(const Subject& subject) {
+  if (subject.spawn) return subject.spawn->workers;
+  if (!subject.command || !subject.command->processes_per_node) return std::nullopt;
+  const int* count = std::get_if<int>(&*subject.command->processes_per_node);
+  return count != nullptr ? std::optional(*count) : std::nullopt;
+}
+
+World world_of(const Subject& subject) {
+  World world;
+  if (!makes_its_ranks(subject)) {
+    world.rank = variable(subject, {"RANK"});
+    world.size = variable(subject, {"WORLD_SIZE"});
+    world.local_rank = variable(subject, {"LOCAL_RANK"});
+    world.local_size = variable(subject, {"LOCAL_WORLD_SIZE"});
+  }
+  world.node_rank = number(option(subject, {"--node-rank", "--machine-rank"}));
+  if (!world.node_rank)
+    world.node_rank = variable(subject, {"NODE_RANK", "GROUP_RANK", "SLURM_NODEID"});
+  if (subject.spawn) world.node_rank = subject.spawn->node_rank;
+  world.nodes = nodes_of(subject, world);
+  read_endpoint(subject, world);
+  return world;
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,219 @@
+"""What `safelaunch doctor` says on hosts on which one thing is wrong, made with namespaces."""
+
+import ctypes
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import SAFELAUNCH, SafelaunchTest, main
+
+BLOCKED = 75
+NEW_MOUNTS = 0x00020000
+HOUR = 3600
+RANK_1 = {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+WORLD = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GLOO_SOCKET_IFNAME", "TORCH_EXTENSIONS_DIR",
+         "CUDA_VISIBLE_DEVICES")
+
+
+def own_mounts():
+    """Mounts of our own, so that what a test mounts is seen by nobody else."""
+    libc = ctypes.CDLL(None)
+    private = 0x40000 | 0x4000
+    return libc.unshare(NEW_MOUNTS) == 0 and libc.mount(b"none", b"/", None, private, None) == 0
+
+
+def setUpModule():
+    if not own_mounts():
+        raise unittest.SkipTest("a /dev/shm of our own needs the right to mount")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8g", "none", "/dev/shm"], check=True)
+
+
+class Doctor(SafelaunchTest):
+    def setUp(self):
+        super().setUp()
+        self.home = self.folder / "home"
+        self.home.mkdir()
+
+    def plain(self, **more):
+        """An environment that says nothing about jobs, but for what a test adds."""
+        quiet = ("_proxy", "_PROXY")
+        keep = {k: v for k, v in self.environment().items() if k not in WORLD and not k.endswith(quiet)}
+        return {**keep, "HOME": str(self.home), **more}
+
+    def doctor(self, *words, status=0, network=(), user=None, **environment):
+        """The findings, by id; `network` are words for `ip`, in a network namespace with nothing but lo."""
+        command = [SAFELAUNCH, "doctor", "--json", *words]
+        if network:
+            setup = " && ".join(f"ip {line}" for line in ("link set lo up", *network))
+            command = ["unshare", "--net", "sh", "-c", f'{setup} && exec "$@"', "sh", *command]
+        done = subprocess.run(command, env=self.plain(**environment), cwd=self.folder, capture_output=True, text=True, timeout=60,
+                              user=user)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        answer = json.loads(done.stdout)
+        self.fixed = answer["fixed"]
+        self.assertEqual(answer["blocked"], status == BLOCKED)
+        return {finding["id"]: finding for finding in answer["findings"]}
+
+    def old_file(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * 65536)
+        past = time.time() - HOUR
+        os.utime(path, (past, past))
+        return path
+
+    def test_a_healthy_host_has_no_findings(self):
+        self.assertEqual(self.doctor(), {})
+        self.assertEqual(self.doctor("torchrun", "--nproc-per-node=2", self.script("import torch\n")), {})
+        said = subprocess.run([SAFELAUNCH, "doctor"], env=self.plain(), capture_output=True, text=True, timeout=60)
+        self.assertEqual((said.returncode, said.stdout, said.stderr), (0, "nothing stands in the way of a run\n", ""))
+
+    def test_a_small_shared_memory_is_found(self):
+        small = "mount -t tmpfs -o size=64m none /dev/shm && exec \"$@\""
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", small, "sh", SAFELAUNCH, "doctor", "--json"], env=self.plain(),
+                              capture_output=True, text=True, timeout=60)
+        (finding,) = json.loads(done.stdout)["findings"]
+        self.assertEqual(finding["id"], "shm-small")
+        self.assertIn("/dev/shm is 64 MiB large (Docker's default)", finding["evidence"])
+
+    def test_an_interface_that_does_not_exist_is_named_with_those_that_do(self):
+        finding = self.doctor(GLOO_SOCKET_IFNAME="eth77")["ifname-missing"]
+        self.assertRegex(finding["evidence"], r"GLOO_SOCKET_IFNAME=eth77: there is no interface eth77, there are lo")
+        torchrun = ["torchrun", "--nnodes=2", "--node_rank=0", "train.py"]
+        self.assertEqual(self.doctor(*torchrun, status=BLOCKED, GLOO_SOCKET_IFNAME="eth77")["ifname-missing"]["severity"], "blocking")
+
+    def test_a_master_that_refuses_is_there(self):
+        with socket.socket() as nobody_listens:
+            nobody_listens.bind(("127.0.0.1", 0))
+            port = str(nobody_listens.getsockname()[1])
+            finding = self.doctor(**RANK_1, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)["connect-failed"]
+        self.assertEqual(finding["severity"], "note")
+        self.assertIn("answers, and nobody listens there yet", finding["evidence"])
+
+    def test_a_master_that_listens_is_no_finding(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = str(server.getsockname()[1])
+            self.assertEqual(self.doctor(**RANK_1, MASTER_ADDR="127.0.0.1", MASTER_PORT=port), {})
+
+    def test_a_master_behind_a_drop_times_out_within_two_seconds(self):
+        # lo hands the packets back to us, and nobody here has the address: they are dropped.
+        finding = self.doctor(status=BLOCKED, network=["route add 10.9.9.0/24 dev lo"], **RANK_1, MASTER_ADDR="10.9.9.9",
+                              MASTER_PORT="29500")["connect-failed"]
+        self.assertIn("10.9.9.9:29500 does not answer within 2s", finding["evidence"])
+
+    def test_a_master_without_a_route_is_told_at_once(self):
+        for route, told in [("route add unreachable 10.9.9.0/24", "No route to host"),
+                            ("route add blackhole 10.9.9.0/24", "the route there is a blackhole"),
+                            ("route show", "Network is unreachable")]:
+            with self.subTest(route=route):
+                finding = self.doctor(status=BLOCKED, network=[route], **RANK_1, MASTER_ADDR="10.9.9.9",
+                                      MASTER_PORT="29500")["connect-failed"]
+                self.assertIn(f"there is no way to 10.9.9.9:29500: {told}", finding["evidence"])
+
+    def test_a_master_whose_name_is_this_host_itself_misleads_the_second_node(self):
+        hosts = self.folder / "hosts"
+        hosts.write_text("127.0.0.1 localhost\n127.0.1.1 node0\n")
+        command = ["unshare", "--mount", "sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$@"', "sh", SAFELAUNCH, "doctor",
+                   "--json", "torchrun", "--nnodes=2", "--node_rank=1", "--master_addr=node0", "train.py"]
+        done = subprocess.run(command, env=self.plain(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, BLOCKED, done.stdout + done.stderr)
+        self.assertIn("the master node0 of 2 nodes leads to this host itself (127.0.1.1)", done.stdout)
+
+    def test_a_rank_without_its_world_is_refused(self):
+        master = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+        finding = self.doctor(status=BLOCKED, RANK="0", **master)["world-variables"]
+        self.assertEqual(finding["evidence"], "RANK=0 is set, but not WORLD_SIZE")
+        self.assertEqual(self.doctor(RANK="0")["world-variables"]["severity"], "warning")
+        torchrun = ["torchrun", "--nproc-per-node=2", self.script("")]
+        self.assertNotIn("world-variables", self.doctor(*torchrun, RANK="0", **master))
+
+    def test_rank_zero_needs_its_port(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = str(server.getsockname()[1])
+            rank_0 = {**RANK_1, "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+            finding = self.doctor(status=BLOCKED, **rank_0)["port-taken"]
+        self.assertIn(f"port {port} is held by pid {os.getpid()}", finding["evidence"])
+
+    def test_a_stale_lock_is_found_and_fixed_and_a_fresh_one_is_left(self):
+        folder = self.home / ".cache/torch_extensions/py311_cpu"
+        stale, fresh = self.old_file(folder / "cpu_adam/lock"), folder / "fused_adam/lock"
+        fresh.parent.mkdir()
+        fresh.touch()
+        user = self.give_away(self.folder)
+        finding = self.doctor(user=user)["extension-lock"]
+        self.assertIn(str(stale), finding["evidence"])
+        self.assertTrue(stale.exists(), "without --fix nothing is done")
+        if not finding["fixable"]:
+            self.skipTest("from inside a container nobody can tell: " + finding["evidence"])
+        self.doctor("--fix", user=user)
+        self.assertRegex(self.fixed[0], rf"removed {stale} \(made 1h ago; no compiler runs")
+        self.assertFalse(stale.exists())
+        self.assertTrue(fresh.exists())
+
+    def give_away(self, folder):
+        """A user who has nothing but the folder: what else runs on the machine, a compiler say, is none of theirs."""
+        if os.geteuid() != 0:
+            return None
+        nobody = 65534
+        for path in [folder, *folder.rglob("*")]:
+            os.chown(path, nobody, nobody)
+        return nobody
+
+    def test_a_lock_in_whose_folder_somebody_works_is_left_alone(self):
+        lock = self.old_file(self.home / ".cache/torch_extensions/py311_cpu/cpu_adam/lock")
+        with subprocess.Popen(["cat"], cwd=lock.parent, stdin=subprocess.PIPE) as builder:
+            self.assertNotIn("extension-lock", self.doctor("--fix"))
+            builder.communicate()
+        self.assertTrue(lock.exists())
+
+    def test_a_segment_that_a_dead_job_left_is_found_and_fixed(self):
+        left = self.old_file(pathlib.Path("/dev/shm/nccl-left"))
+        self.addCleanup(left.unlink, missing_ok=True)
+        os.chown(left, self.give_away(self.folder), -1)
+        finding = self.doctor(user=left.stat().st_uid)["shm-leaked"]
+        self.assertIn("64 KiB of /dev/shm in 1 file that nobody is seen to use, such as /dev/shm/nccl-left", finding["evidence"])
+        if not finding["fixable"]:
+            self.skipTest("from inside a container nobody can tell: " + finding["evidence"])
+        self.doctor("--fix", user=left.stat().st_uid)
+        self.assertRegex(self.fixed[0], "removed /dev/shm/nccl-left .written 1h ago, and nobody maps it")
+        self.assertFalse(left.exists())
+
+    def test_segments_in_use_and_of_strangers_are_left_alone(self):
+        held = self.old_file(pathlib.Path("/dev/shm/nccl-held"))
+        strange = self.old_file(pathlib.Path("/dev/shm/somebody-else"))
+        self.addCleanup(held.unlink)
+        self.addCleanup(strange.unlink)
+        with held.open("rb"):
+            self.assertNotIn("shm-leaked", self.doctor("--fix"))
+        self.assertTrue(held.exists() and strange.exists())
+        # This very test is a Python process, though a younger one than the file: whoever is older may know its name.
+        self.assertIn("/dev/shm/nccl-held", self.doctor()["shm-leaked"]["evidence"])
+
+    def test_a_proxy_matters_to_a_script_that_imports_jax(self):
+        jax, torch = self.script("import jax\n", "jax_job.py"), self.script("import torch\n", "torch_job.py")
+        proxy = {"http_proxy": "http://proxy:3128"}
+        self.assertIn("http_proxy is set", self.doctor(sys.executable, jax, **proxy)["jax-proxy"]["evidence"])
+        self.assertEqual(self.doctor(sys.executable, torch, **proxy), {})
+        self.assertEqual(self.doctor(sys.executable, jax, **proxy, no_proxy="localhost"), {})
+
+    def test_a_forgotten_file_of_nccl_is_named_with_its_line(self):
+        (self.home / ".nccl.conf").write_text("# old\nNCCL_P2P_DISABLE=1\n")
+        self.assertIn(f"{self.home}/.nccl.conf:2 sets NCCL_P2P_DISABLE=1", self.doctor()["variable"]["evidence"])
+
+    def test_every_id_of_the_catalogue_can_be_explained(self):
+        for finding in self.doctor(GLOO_SOCKET_IFNAME="eth77"):
+            said = subprocess.run([SAFELAUNCH, "explain", finding], capture_output=True, text=True, timeout=60).stdout
+            self.assertNotIn("we know no reader", said)
+
+    def test_a_wrong_option_is_refused(self):
+        done = subprocess.run([SAFELAUNCH, "doctor", "--fixx"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("did you mean '--fix'", done.stderr)
+
+
+if __name__ == "__main__":
+    main(needs=())

@@ -1,0 +1,101 @@
+#include "catch.h"
+#include "healthy_host.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+using Catch::Matchers::Contains;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+HostFacts with_held_port(HostFacts facts) {
+  PortHolder holder;
+  holder.port = 29500;
+  holder.pid = 71;
+  holder.user = "bob";
+  holder.command = "python server.py";
+  facts.port = MeetingPort{29500, {holder}};
+  return facts;
+}
+
+StaleProcess stale_process(Claim claim) {
+  StaleProcess stale;
+  stale.process.id = {71, 5};
+  stale.command = "python train.py";
+  stale.holds = {"port 29500"};
+  stale.claim = claim;
+  stale.why = "of safelaunch run 1, whose safelaunch (pid 70) is gone";
+  return stale;
+}
+
+Command command(std::vector<std::string> argv) {
+  return recognise(std::move(argv), {}, [](const std::string&) { return std::nullopt; });
+}
+
+}  // namespace
+
+TEST_CASE("rank 0 of somebody else's launcher cannot change its port", "[doctor][processes]") {
+  HostFacts facts = with_held_port(healthy_host());
+  facts.world.rank = 0;
+  CHECK(outline(facts) == Lines{"port-taken blocking"});
+  CHECK_THAT(first_finding(facts).evidence, Contains("pid 71 (python server.py) of user bob"));
+  facts.world.rank = 1;
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("a held port on one node is changed by safelaunch", "[doctor][processes]") {
+  HostFacts facts = with_held_port(healthy_host());
+  facts.subject.command =
+      command({"torchrun", "--master-port=29500", "--nproc-per-node=2", "t.py"});
+  CHECK(outline(facts) == Lines{"port-taken note"});
+}
+
+TEST_CASE("what is left over and ours can be ended, and nothing else", "[doctor][processes]") {
+  HostFacts facts = healthy_host();
+  facts.processes = {stale_process(Claim::ours), stale_process(Claim::orphan),
+                     stale_process(Claim::unproven)};
+  facts.processes[2].holds = {"/dev/nvidia0"};
+  const auto advices = examine(facts);
+  REQUIRE(advices.size() == 3);
+  CHECK(advices[0].processes.size() == 1);
+  CHECK(advices[1].processes.empty());
+  CHECK(advices[2].processes.empty());
+  CHECK(advices[2].finding.severity == Severity::note);
+}
+
+TEST_CASE("a running job that is in nobody's way is not told", "[doctor][processes]") {
+  HostFacts facts = healthy_host();
+  facts.processes = {stale_process(Claim::unproven)};
+  CHECK(outline(facts) == Lines{});  // who holds a port is told with the port
+  facts.processes[0].holds.clear();
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("mistakes in the command are findings", "[doctor][processes]") {
+  HostFacts facts = healthy_host();
+  facts.subject.command =
+      command({"torchrun", "--nproc-per-node=2", "train.py", "--master_port", "29501"});
+  CHECK(outline(facts) == Lines{"bad-arguments warning"});
+}
+
+TEST_CASE("more processes than GPUs are a risk, and none on the CPU", "[doctor][processes]") {
+  HostFacts facts = healthy_host();
+  facts.subject.command = command({"torchrun", "--nproc-per-node=4", "train.py"});
+  CHECK(outline(facts) == Lines{"device-ordinal warning"});
+  facts.subject.environment = {{"CUDA_VISIBLE_DEVICES", ""}};
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("what a driver says about GPUs stands among the findings", "[doctor][gpus]") {
+  HostFacts facts = healthy_host();
+  facts.gpus = {{"gpu-ill", Severity::blocking, "GPU 1 is lost", "take it out"}};
+  CHECK(outline(facts) == Lines{"gpu-ill blocking"});
+}
+
+TEST_CASE("an IOMMU that translates is a note where GPUs have peers", "[doctor][gpus]") {
+  HostFacts facts = healthy_host();
+  facts.platform.iommu_translates = true;
+  CHECK(outline(facts) == Lines{"gpu-p2p note"});
+  facts.host.gpus = 1;
+  CHECK(outline(facts) == Lines{});
+}

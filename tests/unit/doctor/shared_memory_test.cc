@@ -1,0 +1,73 @@
+#include "catch.h"
+#include "healthy_host.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+
+HostFacts with_shared_memory(std::uint64_t bytes, std::uint64_t available) {
+  HostFacts facts = healthy_host();
+  facts.shared_memory = {"/dev/shm", bytes, available, {}};
+  return facts;
+}
+
+}  // namespace
+
+TEST_CASE("Docker's 64 MiB are a risk where GPUs are", "[doctor][shm]") {
+  HostFacts facts = with_shared_memory(64 * kMebi, 64 * kMebi);
+  facts.platform.container = ContainerKind::docker;
+  const Finding finding = first_finding(facts);
+  CHECK(finding.cause == "shm-small");
+  CHECK(finding.severity == Severity::warning);
+  CHECK(
+      finding.evidence ==
+      "/dev/shm is 64 MiB large (Docker's default), 64 MiB of it free; NCCL's proxies take 65 MiB");
+  CHECK(finding.remedy == "start the container with --shm-size=8g or --ipc=host");
+}
+
+TEST_CASE("the same is a note where no GPU is", "[doctor][shm]") {
+  HostFacts facts = with_shared_memory(64 * kMebi, 64 * kMebi);
+  facts.host.gpus = 0;
+  CHECK(outline(facts) == Lines{"shm-small note"});
+}
+
+TEST_CASE("no room at all is a risk for everybody", "[doctor][shm]") {
+  HostFacts facts = with_shared_memory(4096 * kMebi, 2 * kMebi);
+  facts.host.gpus = 0;
+  CHECK(outline(facts) == Lines{"shm-small warning"});
+}
+
+TEST_CASE("what NCCL needs grows with the processes of the command", "[doctor][shm]") {
+  HostFacts facts = with_shared_memory(2048 * kMebi, 200 * kMebi);
+  CHECK(outline(facts).empty());
+  facts.subject.spawn.emplace();
+  facts.subject.spawn->workers = 8;
+  facts.subject.spawn->devices_selected = true;
+  facts.subject.spawn->devices = {"0", "1", "2", "3", "4", "5", "6", "7"};
+  CHECK(outline(facts) == Lines{"shm-small warning"});
+}
+
+TEST_CASE("left segments are a note while there is room, and ours can be removed",
+          "[doctor][shm]") {
+  HostFacts facts = healthy_host();
+  facts.segments = {stale_file("/dev/shm/nccl-1", Claim::unproven),
+                    stale_file("/dev/shm/nccl-2", Claim::ours)};
+  const auto advices = examine(facts);
+  REQUIRE(advices.size() == 1);
+  CHECK(advices[0].finding.cause == "shm-leaked");
+  CHECK(advices[0].finding.severity == Severity::note);
+  CHECK(advices[0].finding.evidence.starts_with("128 MiB of /dev/shm in 2 files"));
+  REQUIRE(advices[0].files.size() == 1);
+  CHECK(advices[0].files[0].file.path == "/dev/shm/nccl-2");
+}
+
+TEST_CASE("left segments are a risk where they leave little room", "[doctor][shm]") {
+  HostFacts facts = with_shared_memory(4096 * kMebi, 900 * kMebi);
+  facts.segments = {stale_file("/dev/shm/nccl-1", Claim::unproven)};
+  CHECK(outline(facts) == Lines{"shm-leaked warning"});
+  CHECK_FALSE(examine(facts)[0].can_be_fixed());
+}
