@@ -11,9 +11,14 @@ namespace {
 
 constexpr std::array kVerbs{
     Verb{"run", verb_run, StartsJob::yes, "run COMMAND (also without the word run)"},
+    Verb{"probe", verb_probe, StartsJob::no, "who can all_reduce here, and how fast"},
     Verb{"profiles", verb_profiles, StartsJob::no, "list | show NAME | check FILE | env NAME"},
     Verb{"status", verb_status, StartsJob::no, "your running jobs, and how far each rank has come"},
+    Verb{"report", verb_report, StartsJob::no,
+         "[RUN] [--html FILE] [--bundle FILE]: what a run did"},
     Verb{"explain", verb_explain, StartsJob::no, "a CAUSE, a VARIABLE, or - for a log on stdin"},
+    Verb{"doctor", verb_doctor, StartsJob::no,
+         "what stands in the way of a run: [--fix] [COMMAND]"},
     Verb{"clean", verb_clean, StartsJob::no, "stale processes of earlier runs"},
     Verb{"version", verb_version, StartsJob::no, "the version"},
 };

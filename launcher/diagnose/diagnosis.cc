@@ -47,6 +47,8 @@ Decision decide(const Case& now, const Cause& cause) {
   if (evidence.signal) return Stop{StopReason::signalled};
   if (evidence.training == Training::begun) return Stop{StopReason::training_begun};
   if (evidence.autotuning) return Stop{StopReason::autotuning};
+  if (cause.id == "rank-missing" && evidence.stage == Stage::communicator)
+    return Stop{StopReason::stays_away};
   if (cause.retry == Retry::fallback) return FallBack{};
   if (cause.retry == Retry::never) {
     return Stop{is_users_own(cause.id) ? StopReason::users_own : StopReason::hopeless};
@@ -98,6 +100,7 @@ const char* describe(StopReason reason) {
   switch (reason) {
     case StopReason::users_own: return "the failure is the script's own";
     case StopReason::hopeless: return "every profile would fail alike";
+    case StopReason::stays_away: return "a rank's own code keeps it out of NCCL, under any profile";
     case StopReason::training_begun:
       return "training had begun, and only you know what may run twice";
     case StopReason::signalled: return "safelaunch was told to end";

@@ -106,6 +106,12 @@ std::string facts_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   return text;
 }
 
+std::string remarks_of(const Evidence& evidence) {
+  std::string text;
+  for (const std::string& one : evidence.remarks) text += fmt::format(" {}.", capital(one));
+  return text;
+}
+
 std::string of_contradiction(const Evidence& evidence, const std::string& facts,
                              const Diagnosis& diagnosis) {
   const std::string what = facts.empty() ? diagnosis.title + "." : facts;
@@ -124,9 +130,9 @@ std::string list_of(std::vector<Rank> ranks) {
 
 std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string facts = facts_of(evidence, diagnosis);
-  const std::string further = facts.empty() ? "" : " " + facts;
+  const std::string further = facts.empty() ? "" : " " + capital(facts);
   switch (evidence.outcome) {
-    case Outcome::hung: return of_hang(evidence, diagnosis) + further;
+    case Outcome::hung: return of_hang(evidence, diagnosis) + further + remarks_of(evidence);
     case Outcome::rank_died:
     case Outcome::ended: return of_failure(evidence, diagnosis) + further;
     case Outcome::mismatch:

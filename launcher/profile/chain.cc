@@ -80,18 +80,24 @@ Result<std::vector<std::string>> parse_chain(std::span<const std::string> words)
 
 NextProfile next_profile(const ChainState& state) {
   NextProfile next;
+  // True where the profile may be tried; what speaks against it is told once.
+  const auto may_be_tried = [&](const Profile& profile) {
+    if (holds(state.tried, profile.name)) return false;
+    StruckOut struck{profile.name, objection(state, profile)};
+    if (struck.why.empty()) return true;
+    auto& told = next.struck_out;
+    if (std::find(told.begin(), told.end(), struck) == told.end())
+      told.push_back(std::move(struck));
+    return false;
+  };
   for (Candidate& candidate : candidates(state)) {
-    const std::string& name = candidate.profile->name;
-    if (holds(state.tried, name)) continue;
-    StruckOut struck{name, objection(state, *candidate.profile)};
-    if (struck.why.empty()) {
-      next.profile = candidate.profile;
-      next.why = std::move(candidate.why);
-      break;
-    }
-    if (std::find(next.struck_out.begin(), next.struck_out.end(), struck) == next.struck_out.end())
-      next.struck_out.push_back(std::move(struck));
+    if (!may_be_tried(*candidate.profile)) continue;
+    next.profile = candidate.profile;
+    next.why = std::move(candidate.why);
+    break;
   }
+  // A healer comes before the chain: why the chain's own next ones are passed over is worth a word.
+  (void)std::find_if(state.chain.begin(), state.chain.end(), may_be_tried);
   return next;
 }
 

@@ -25,7 +25,7 @@ bool asks_for_gpus(const Config& config) {
                      [](const ClusterRule& rule) { return !rule.match.gpu.empty(); });
 }
 
-bool matches(const ClusterMatch& match, const HostFacts& host) {
+bool matches(const ClusterMatch& match, const ClusterHost& host) {
   const auto is_gpu = [&](const std::string& gpu) { return occurs_in(match.gpu, gpu); };
   const auto is_there = [&](const std::string& address) {
     return is_in_network(address, match.network);
@@ -44,7 +44,7 @@ bool matches(const ClusterMatch& match, const HostFacts& host) {
 }
 
 Result<const ClusterRule*> choose_cluster(const Config& config, std::string_view name,
-                                          const HostFacts& host) {
+                                          const ClusterHost& host) {
   std::vector<std::string_view> names;
   for (const ClusterRule& rule : config.clusters) {
     if (name.empty() ? matches(rule.match, host) : rule.name == name) return &rule;

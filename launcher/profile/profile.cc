@@ -12,25 +12,11 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kKeys{"name"sv,
-                           "description"sv,
-                           "extends"sv,
-                           "heals"sv,
-                           "worsens"sv,
-                           "cost"sv,
-                           "nodes"sv,
-                           "env"sv,
-                           "unset"sv,
-                           "force"sv,
-                           "backend"sv,
-                           "verify"sv,
-                           "args"sv,
-                           "timeouts"sv,
-                           "on_stall"sv,
-                           "processes"sv,
-                           "python"sv,
-                           "options"sv,
-                           "process_group_timeout"sv};
+constexpr std::array kKeys{"name"sv,      "description"sv, "extends"sv,  "heals"sv,
+                           "worsens"sv,   "cost"sv,        "nodes"sv,    "env"sv,
+                           "unset"sv,     "force"sv,       "backend"sv,  "verify"sv,
+                           "ras"sv,       "args"sv,        "timeouts"sv, "on_stall"sv,
+                           "processes"sv, "python"sv,      "options"sv,  "process_group_timeout"sv};
 constexpr std::array kTimeoutKeys{"init"sv, "collective"sv, "quiet"sv, "work"sv, "stall"sv};
 constexpr std::array kArgumentKeys{"append"sv, "replace"sv};
 constexpr std::array kPythonKeys{"faulthandler"sv};
@@ -42,6 +28,7 @@ constexpr std::array kBackends{Choice<Backend>{"keep", Backend::keep},
                                Choice<Backend>{"gloo", Backend::gloo}};
 constexpr std::array kVerifies{Choice<Verify>{"observe", Verify::observe},
                                Choice<Verify>{"inject", Verify::inject}};
+constexpr std::array kRases{Choice<Ras>{"off", Ras::off}, Choice<Ras>{"ask", Ras::ask}};
 constexpr std::array kOnStalls{Choice<OnStall>{"report", OnStall::report},
                                Choice<OnStall>{"kill", OnStall::kill}};
 constexpr std::array kNodes{Choice<Nodes>{"any", Nodes::any}, Choice<Nodes>{"one", Nodes::one}};
@@ -194,6 +181,7 @@ void read_variables(YamlReader& reader, Profile& profile) {
 void read_behaviour(YamlReader& reader, Profile& profile) {
   reader.read<Backend>("backend", profile.backend, kBackends);
   reader.read<Verify>("verify", profile.verify, kVerifies);
+  reader.read<Ras>("ras", profile.ras, kRases);
   reader.read<OnStall>("on_stall", profile.on_stall, kOnStalls);
   reader.read_with("process_group_timeout", [&](const YamlNode& node) {
     return read_group_timeout(node, profile.process_group_timeout);
@@ -270,6 +258,9 @@ std::string_view name(Backend backend) {
 }
 std::string_view name(Verify verify) {
   return word_for(kVerifies, verify);
+}
+std::string_view name(Ras ras) {
+  return word_for(kRases, ras);
 }
 std::string_view name(OnStall on_stall) {
   return word_for(kOnStalls, on_stall);

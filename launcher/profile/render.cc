@@ -108,6 +108,7 @@ std::string only_by_a_run(const Profile& profile) {
   if (profile.processes) parts.push_back(fmt::format("processes: {}", *profile.processes));
   if (profile.process_group_timeout) parts.emplace_back("process_group_timeout");
   if (profile.verify == Verify::inject) parts.emplace_back("verify: inject");
+  if (profile.ras == Ras::ask) parts.emplace_back("ras: ask");
   if (profile.args != ArgumentChanges{}) parts.emplace_back("args");
   if (parts.empty()) return {};
   return fmt::format("# only a run can do this ({}): safelaunch --profile {} COMMAND\n",
@@ -132,7 +133,8 @@ std::string render_profile_list(std::span<const Profile> profiles) {
 
 std::string render_profile(const Profile& profile) {
   std::string text = show_identity(profile) + show_variables(profile);
-  text += fmt::format("backend: {}\nverify: {}\n", name(profile.backend), name(profile.verify));
+  text += fmt::format("backend: {}\nverify: {}\nras: {}\n", name(profile.backend),
+                      name(profile.verify), name(profile.ras));
   text += show_timeouts(profile);
   text += fmt::format("processes: {}\n",
                       profile.processes ? fmt::format("{}", *profile.processes) : "keep");

@@ -57,6 +57,7 @@ json to_json(const Profile& profile) {
   result["force"] = force_of(profile);
   result["backend"] = name(profile.backend);
   result["verify"] = name(profile.verify);
+  result["ras"] = name(profile.ras);
   result["process_group_timeout"] =
       profile.process_group_timeout ? json(seconds(*profile.process_group_timeout)) : json();
   result["timeouts"] = timeouts_of(profile.timeouts);

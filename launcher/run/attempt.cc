@@ -7,8 +7,12 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/launch/job_control.h"
+#include "safelaunch/nccl/ras.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/report/event_log.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/run/ras_question.h"
+#include "safelaunch/run/records.h"
 
 namespace safelaunch {
 namespace {
@@ -21,6 +25,9 @@ constexpr Duration kLauncherReacts{2'500};
 // answer.
 constexpr Duration kStacksWithin{1'000};
 
+// RAS itself gathers for three; the query may land on a stopped process and get no answer at all.
+constexpr Duration kRasWithin{5'000};
+
 bool stops_for_the_shell(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -32,6 +39,13 @@ bool launcher_will_end_it(const Verdict& verdict, Launcher launcher) {
   for (const Suspect& suspect : verdict.suspects)
     if (suspect.status && succeeded(*suspect.status)) return false;
   return true;
+}
+
+// What NCCL would have put on the terminal, had we not sent it into a file.
+std::string replayed(std::optional<Rank> rank, const NcclSaid& said) {
+  const std::string who = rank ? fmt::format("rank {}", rank->value)
+                               : fmt::format("{}:{}", said.who.host, said.who.pid);
+  return fmt::format("safelaunch: {}: NCCL {} {}", who, name(said.level), said.text);
 }
 
 }  // namespace
@@ -51,7 +65,7 @@ struct Attempt::State {
         timer(given.io),
         output(given.io, given.terminal, spec.output, output_observer()),
         workers(given.reaper, output, workers_observer()),
-        watch(given, {spec.stages, spec.stall, spec.hook}, watch_observer()),
+        watch(given, {spec.stages, spec.stall, spec.hook, spec.nccl}, watch_observer()),
         stopper(
             given.io, given.reaper, [this](int signal) { workers.send(signal, asked_by); },
             [this](const std::vector<Survivor>& survivors) { on_tree_gone(survivors); }) {}
@@ -77,6 +91,9 @@ struct Attempt::State {
   void on_stall(const std::string& words);
   void on_recording_stopped(const RecordingLoss& loss);
   void ask_then_stop();
+  [[nodiscard]] bool ras_may_be_asked() const;
+  void hear_ras(const std::string& answer);
+  void answered();
   void stop_hung();
   void stop(const StopWanted& wanted);
   void on_tree_gone(const std::vector<Survivor>& survivors);
@@ -93,6 +110,8 @@ struct Attempt::State {
   AttemptRecord record;
   SignalOrigin asked_by = SignalOrigin::user;
   boost::asio::steady_timer timer;
+  std::optional<RasQuestion> ras;
+  int unanswered = 0;  // questions, while asking
   JobOutput output;
   Workers workers;
   RankWatch watch;
@@ -101,7 +120,9 @@ struct Attempt::State {
 
 OutputObserver Attempt::State::output_observer() {
   OutputObserver observer;
-  observer.on_output = [this](StreamId, std::string_view) { watch.saw_output(); };
+  observer.on_output = [this](StreamId stream, std::string_view bytes) {
+    watch.saw_output(stream, bytes);
+  };
   observer.on_recording_stopped = [this](const RecordingLoss& loss) { on_recording_stopped(loss); };
   observer.on_drained = [this] { on_drained(); };
   return observer;
@@ -130,6 +151,9 @@ RankWatch::Observer Attempt::State::watch_observer() {
   };
   observer.on_notice = [this](const std::string& text) { tell(text); };
   observer.on_stall = [this](const std::string& words) { on_stall(words); };
+  observer.on_nccl_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
+    services.terminal.write_message(replayed(rank, said));
+  };
   return observer;
 }
 
@@ -186,9 +210,34 @@ void Attempt::State::on_verdict(const Verdict& verdict) {
 
 void Attempt::State::ask_then_stop() {
   phase = Phase::asking;
-  watch.ask_stacks(spec.directory, kStacksWithin, [this] {
-    if (phase == Phase::asking) stop_hung();
-  });
+  unanswered = 1;
+  if (ras_may_be_asked()) {
+    ++unanswered;
+    ras.emplace(services.io, spec.nccl.ras_address, kRasWithin,
+                [this](const std::string& answer) { hear_ras(answer); });
+  }
+  watch.ask_stacks(spec.directory, kStacksWithin, [this] { answered(); });
+}
+
+void Attempt::State::answered() {
+  if (--unanswered == 0 && phase == Phase::asking) stop_hung();
+}
+
+// Only where every communicator is complete: a query while one is made has crashed jobs.
+bool Attempt::State::ras_may_be_asked() const {
+  if (spec.ras == Ras::off || spec.nccl.ras_address.empty()) return false;
+  if (record.verdict->stage != Stage::collective) return false;
+  const NcclRecord nccl = watch.seen().nccl;
+  return nccl.version && may_ask_ras(*nccl.version) && nccl.complete && !nccl.standing &&
+         nccl.in_old_bootstrap == 0;
+}
+
+void Attempt::State::hear_ras(const std::string& answer) {
+  record.ras = describe(parse_ras(answer));
+  services.log.record("ras", {{"text", record.ras}});
+  if (!spec.directory.empty() && !answer.empty())
+    (void)write_atomically(spec.directory / "evidence" / "ras.txt", answer);
+  answered();
 }
 
 // What a stuck job and its launcher say of the TERM that we send is neither news nor evidence.
@@ -250,6 +299,7 @@ void Attempt::State::keep_tails() {
 
 void Attempt::State::finish_record() {
   record.ranks = watch.seen();
+  record_nccl(services.log, record.ranks.nccl);
   record.stages = watch.stages_reached();
   record.took = std::chrono::duration_cast<Duration>(Clock::now() - began);
   if (record.tails.empty()) keep_tails();

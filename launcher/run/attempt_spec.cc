@@ -10,6 +10,7 @@
 #include "safelaunch/job/processes.h"
 #include "safelaunch/job/worker_environment.h"
 #include "safelaunch/launch/guardian.h"
+#include "safelaunch/plugin/plugin.h"
 
 namespace safelaunch {
 namespace {
@@ -64,8 +65,18 @@ void add_marks(const AttemptInputs& inputs, Environment& environment) {
   for (const auto& [name, value] : hook_variables(inputs.profile)) environment[name] = value;
   if (inputs.plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall) > Duration::zero())
     environment["SAFELAUNCH_STALL"] = std::string("1");  // GCC 12 warns of a ghost otherwise
-  if (inputs.hook)
-    add_hook_to(environment, inputs.hook->directory, inputs.hook->socket, inputs.hook->token);
+  if (inputs.hook && !inputs.hook->hook.empty())
+    add_hook_to(environment, inputs.hook->hook, inputs.hook->socket, inputs.hook->token);
+}
+
+// NCCL loads one profiler only, and the user's own wins; on other hosts ours is not there.
+std::string add_plugin(const AttemptInputs& inputs, Descendants descendants,
+                       Environment& environment) {
+  if (!inputs.hook || inputs.hook->plugin.empty() || descendants == Descendants::none) return {};
+  if (const auto users = users_profiler(environment))
+    return fmt::format("NCCL loads {}; safelaunch's own plugin stays away", *users);
+  add_plugin_to(environment, inputs.hook->plugin, inputs.hook->socket, inputs.hook->token);
+  return {};
 }
 
 // torchrun cuts the time that scripts have to save at 30 s, whatever we were told.
@@ -154,6 +165,15 @@ Result<OutputPlan> output_of(const AttemptInputs& inputs) {
   return output;
 }
 
+// The variables of NCCL that are not the user's own.
+std::vector<std::string> set_for_nccl(const std::vector<Difference>& differences) {
+  std::vector<std::string> names;
+  for (const Difference& one : differences)
+    if (one.name.starts_with("NCCL_") && one.after && one.winner != Winner::user)
+      names.push_back(one.name);
+  return names;
+}
+
 }  // namespace
 
 Result<SettledAttempt> settle(const AttemptInputs& inputs) {
@@ -177,6 +197,11 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);
   pass_grace_on(spec.grace, applied.environment);
+  const Descendants descendants = plan.spawn ? Descendants::all : plan.command.descendants;
+  result.notice = add_plugin(inputs, descendants, applied.environment);
+  spec.nccl = listen_to_nccl(inputs.nccl, {descendants, plan.nodes()}, applied.environment);
+  spec.ras = inputs.profile.ras;
+  spec.nccl.set = set_for_nccl(result.differences);
   const Result<void> added = plan.spawn
                                  ? add_workers(inputs, applied.environment, spec)
                                  : add_launcher(inputs, std::move(applied.environment), spec);

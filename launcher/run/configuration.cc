@@ -13,7 +13,7 @@ Result<Configuration> read_configuration(const std::string& file, const std::str
   result.warnings = std::move(found->warnings);
   const Config& config = found->config;
   // Facts of the host are read only where a rule asks for them: most people have none.
-  HostFacts host;
+  ClusterHost host;
   host.environment = environment;
   if (!config.clusters.empty()) {
     host.hostname = read_identity().hostname;

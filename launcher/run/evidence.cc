@@ -50,6 +50,15 @@ void take_outputs(const AttemptRecord& record, Evidence& evidence) {
   }
 }
 
+// NCCL's own words, and who came to it: those that wait there write nothing.
+void take_nccl(const NcclRecord& nccl, Evidence& evidence) {
+  for (const NcclRecord::Log& log : nccl.logs)
+    evidence.output.push_back({log.name, log.rank, log.text});
+  const std::string standing = describe_standing(nccl);
+  if (standing.empty() || evidence.stage.value_or(Stage::spawned) < Stage::communicator) return;
+  evidence.remarks.push_back(standing);
+}
+
 // What the launcher says of its first failure, where nobody else saw it.
 void take_launcher_words(Launcher launcher, Evidence& evidence) {
   if (!evidence.command) return;
@@ -82,6 +91,8 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
       evidence.ended.push_back({exited.rank, exited.status});
   evidence.command = record.command;
   take_outputs(record, evidence);
+  take_nccl(record.ranks.nccl, evidence);
+  if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, evidence);
   evidence.signal = record.signal;
   evidence.oom_kills = context.oom_kills;

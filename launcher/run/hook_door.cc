@@ -6,6 +6,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/hook/install.h"
+#include "safelaunch/plugin/plugin.h"
 
 namespace safelaunch {
 namespace {
@@ -18,6 +19,8 @@ std::filesystem::path cache_directory(const Environment& environment) {
   return {};
 }
 
+using Install = Result<std::filesystem::path> (*)(const std::filesystem::path&);
+
 std::string random_word() {
   std::array<unsigned char, 16> bytes{};
   (void)!getrandom(bytes.data(), bytes.size(), 0);
@@ -28,14 +31,24 @@ std::string random_word() {
 
 }  // namespace
 
-Result<HookDoor> open_hook_door(const Environment& environment,
+Result<HookDoor> open_hook_door(HookGuests guests, const Environment& environment,
                                 const std::filesystem::path& otherwise) {
+  HookDoor door{{}, {}, "@safelaunch/hook/" + random_word(), random_word()};
   const std::filesystem::path usual = cache_directory(environment);
-  Result<std::filesystem::path> installed =
-      usual.empty() ? Error{Errc::os, "HOME is not set"} : install_hook(usual);
-  if (!installed && !otherwise.empty()) installed = install_hook(otherwise);
-  if (!installed) return installed.error();
-  return HookDoor{std::move(*installed), "@safelaunch/hook/" + random_word(), random_word()};
+  const auto install_by = [&](Install install, std::filesystem::path& place) -> Result<void> {
+    Result<std::filesystem::path> installed =
+        usual.empty() ? Error{Errc::os, "HOME is not set"} : install(usual);
+    if (!installed && !otherwise.empty()) installed = install(otherwise);
+    if (!installed) return installed.error();
+    place = std::move(*installed);
+    return {};
+  };
+  if (guests.hook)
+    if (const Result<void> done = install_by(install_hook, door.hook); !done) return done.error();
+  if (guests.plugin)
+    if (const Result<void> done = install_by(install_plugin, door.plugin); !done)
+      return done.error();
+  return door;
 }
 
 }  // namespace safelaunch

@@ -3,6 +3,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/clean/kill.h"
 #include "safelaunch/clean/survey.h"
+#include "safelaunch/doctor/examine.h"
+#include "safelaunch/profile/apply.h"
 
 namespace safelaunch {
 namespace {
@@ -33,6 +35,12 @@ std::vector<std::string> clean_before_run(const RunPlan& plan) {
   for (std::size_t i = 0; i < results.size(); ++i)
     lines.push_back(fmt::format("stale, {}: {}", name(results[i].result), describe(ended[i])));
   return lines;
+}
+
+std::vector<Finding> examine_host(const RunPlan& plan) {
+  AppliedEnvironment applied = apply_profile(plan.chain.front(), plan.environment,
+                                             plan.configuration.rules.variables, plan.overrides);
+  return preflight_findings({std::move(applied.environment), plan.command, plan.spawn});
 }
 
 }  // namespace safelaunch

@@ -7,6 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/launch/exit_watch.h"
+#include "safelaunch/run/nccl_rank.h"
 #include "safelaunch/run/stack_collection.h"
 #include "safelaunch/run/stall_watch.h"
 #include "safelaunch/watch/activity_sampler.h"
@@ -38,10 +39,13 @@ struct RankWatch::State {
         sampler(table),
         timer(given.io),
         stacks(given.io),
-        stall(given.io, config.stall, observer.on_stall) {}
+        stall(given.io, config.stall, observer.on_stall),
+        nccl(given.io, config.nccl, nccl_observer()) {}
 
   void open_channel();
+  NcclWatch::Observer nccl_observer();
   void feed(const Event& event);
+  void record_stage(const StageReached& reached);
   void act_on(const std::vector<StageAction>& actions);
   void perform(const Verdict& verdict);
   void perform(const StatusChanged& status);
@@ -71,8 +75,10 @@ struct RankWatch::State {
   boost::asio::steady_timer timer;
   StackCollection stacks;
   StallWatch stall;
+  NcclWatch nccl;
   std::unique_ptr<HookChannel> channel;
   std::map<ProcessId, Rank> hooked;
+  std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
   std::set<ProcessId> spawned;
   std::map<ProcessId, ExitWatch> exits;
   RanksSeen seen;
@@ -97,6 +103,32 @@ void RankWatch::State::open_channel() {
   channel = std::move(*opened);
 }
 
+NcclWatch::Observer RankWatch::State::nccl_observer() {
+  NcclWatch::Observer listener;
+  listener.whose = [this](const NcclProcessName& who, const std::optional<NcclPart>& part) {
+    return rank_of(who, part, {hooked, plugged, stages, config.nccl.variable});
+  };
+  listener.world_size = [this] { return stages.world_size(); };
+  listener.on_event = [this](const Event& event) {
+    if (!judging()) return;
+    if (const auto* started = std::get_if<RankStarted>(&event))
+      if (started->process.start_ticks != 0) watch_exit(started->rank, started->process);
+    if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
+    feed(event);
+  };
+  listener.on_contradiction = [this](const NcclContradiction& found) {
+    if (frozen) return;
+    const bool twice = found.about == NcclRootComplaint::About::rank_twice;
+    act_on(stages.contradict(
+        twice ? Verdict::Kind::duplicate_rank : Verdict::Kind::world_size_mismatch, found.text,
+        Clock::now()));
+  };
+  listener.on_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
+    if (!frozen) observer.on_nccl_said(rank, said);
+  };
+  return listener;
+}
+
 void RankWatch::State::feed(const Event& event) {
   act_on(stages.on(event, Clock::now()));
   seen.world_size = stages.world_size();
@@ -109,7 +141,11 @@ void RankWatch::State::act_on(const std::vector<StageAction>& actions) {
 }
 
 void RankWatch::State::perform(const Verdict& verdict) {
-  if (!frozen) observer.on_verdict(verdict);
+  if (frozen) return;
+  Verdict told = verdict;
+  if (is_stuck(told) && told.stage >= Stage::communicator)
+    told.nccl = describe_standing(nccl.record());
+  observer.on_verdict(told);
 }
 
 void RankWatch::State::perform(const StatusChanged& status) {
@@ -125,15 +161,25 @@ void RankWatch::State::perform(const JobTraining&) {
   });
 }
 
+// Hook, log and plugin may tell the same.
+void RankWatch::State::record_stage(const StageReached& reached) {
+  const auto known = stages.ranks().find(reached.rank);
+  if (known != stages.ranks().end() && known->second.reached(reached.stage)) return;
+  services.log.record("stage", {{"rank", std::int64_t{reached.rank.value}},
+                                {"stage", std::string(name(reached.stage))},
+                                {"pid", std::int64_t{reached.process.pid}}});
+}
+
 void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
   if (frozen) return;
-  if (message.rank) hooked[process] = *message.rank;
+  const bool by_plugin = message.source == Source::plugin;
+  if (message.rank) (by_plugin ? plugged : hooked)[process] = *message.rank;
+  // Where the hook watches the collectives, its word counts: the plugin's event passes too when a
+  // communicator is aborted.
+  if (by_plugin && hooked.contains(process)) return;
   for (const Event& event : message.events) {
     note_store(event);
-    if (const auto* reached = std::get_if<StageReached>(&event))
-      services.log.record("stage", {{"rank", std::int64_t{reached->rank.value}},
-                                    {"stage", std::string(name(reached->stage))},
-                                    {"pid", std::int64_t{process.pid}}});
+    if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
     if (const auto* raised = std::get_if<RankRaised>(&event)) {
       const auto* ending = std::get_if<HookException>(&message.body);
       seen.raised.push_back({*raised, ending != nullptr && ending->communication});
@@ -176,7 +222,9 @@ void RankWatch::State::watch_exit(Rank rank, ProcessId process) {
 
 void RankWatch::State::on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status) {
   if (frozen) return;
-  if (channel) channel->drain(process);  // its last words come before its end
+  // Its last words come before its end.
+  nccl.read_now();
+  if (channel) channel->drain(process);
   const auto known = stages.ranks().find(rank);
   if (known != stages.ranks().end() && known->second.process() == process)
     seen.exits.push_back({rank, process, status});
@@ -266,11 +314,15 @@ void RankWatch::ended(Rank rank, ProcessId process, const ExitStatus& status) {
   state_->on_exit(rank, process, status);
 }
 
-void RankWatch::saw_output() {
+void RankWatch::saw_output(StreamId stream, std::string_view bytes) {
   state_->stall.saw_output();
+  if (state_->judging()) state_->nccl.saw_output(stream, bytes);
 }
 
 void RankWatch::freeze() {
+  if (state_->frozen) return;
+  state_->nccl.read_now();
+  state_->nccl.stop();
   state_->frozen = true;
   state_->timer.cancel();
   state_->stall.end();
@@ -293,8 +345,10 @@ void RankWatch::ask_stacks(const std::filesystem::path& directory, Duration limi
       });
 }
 
-const RanksSeen& RankWatch::seen() const {
-  return state_->seen;
+RanksSeen RankWatch::seen() const {
+  RanksSeen seen = state_->seen;
+  seen.nccl = state_->nccl.record();
+  return seen;
 }
 
 std::string RankWatch::stages_reached() const {

@@ -41,6 +41,20 @@ void write_env_diff(const std::filesystem::path& attempt,
   (void)write_atomically(attempt / "env.diff", render_differences(differences));
 }
 
+void record_nccl(EventLog& log, const NcclRecord& nccl) {
+  if (!nccl.any) return;
+  const auto list = [](const std::set<std::string>& words) {
+    return std::vector<std::string>(words.begin(), words.end());
+  };
+  log.record("nccl", {{"version", nccl.version ? to_string(*nccl.version) : ""},
+                      {"interface", list(nccl.interfaces)},
+                      {"network", list(nccl.networks)},
+                      {"transport", list(nccl.transports)},
+                      {"read", nccl.variables},
+                      {"unread", nccl.unread},
+                      {"standing", describe_standing(nccl)}});
+}
+
 AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
   if (record.signal) return AttemptEnd::interrupted;
   if (record.verdict && record.verdict->kind == Verdict::Kind::hung) return AttemptEnd::hung;

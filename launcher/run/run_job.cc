@@ -9,6 +9,8 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/doctor/examine.h"
+#include "safelaunch/doctor/render.h"
 #include "safelaunch/host/cgroup_memory.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/output/terminal_writer.h"
@@ -48,8 +50,10 @@ class Run {
     set_log_writer([this](std::string_view line) { terminal_.write_message(line); });
     if (const Result<void> opened = open_record(); !opened) return refuse(opened.error());
     for (const std::string& warning : plan_.warnings) say("warning: " + warning);
-    if (const Result<void> checked = check_host(); !checked) return refuse(checked.error());
-    start_attempt(plan_.chain.front());
+    if (const Result<void> checked = check_host(); checked)
+      start_attempt(plan_.chain.front());
+    else
+      give_up(checked.error());
     io_.run();
     terminal_.flush(kLastWords);
     return exit_code_;
@@ -136,7 +140,20 @@ Result<void> Run::open_record() {
 Result<void> Run::check_host() {
   if (!plan_.options.preflight) return {};
   for (const std::string& line : clean_before_run(plan_)) say(line);
-  return {};
+  std::string blocked;
+  for (const Finding& finding : examine_host(plan_)) {
+    log_.record("finding", {{"id", finding.cause},
+                            {"severity", name(finding.severity)},
+                            {"evidence", finding.evidence},
+                            {"remedy", finding.remedy}});
+    if (blocks(finding))
+      blocked += fmt::format("{}blocked: {}",
+                             blocked.empty() ? "" : "\nsafelaunch: ", in_one_line(finding));
+    else
+      say("risk: " + in_one_line(finding));
+  }
+  if (blocked.empty()) return {};
+  return Error{Errc::blocked, blocked + " (--no-preflight runs it all the same)"};
 }
 
 void Run::start_attempt(const Profile& profile) {
@@ -157,12 +174,14 @@ Result<void> Run::try_to_start(const Profile& profile) {
 
   oom_kills_before_ = oom_kills_of_our_cgroup();
   const int number = static_cast<int>(summary_.attempts.size()) + 1;
-  AttemptInputs inputs{plan_, profile, number,  run_id_, directory_.attempt(number, profile.name),
-                       {},    {},      streams_};
+  const std::filesystem::path directory = directory_.attempt(number, profile.name);
+  AttemptInputs inputs{plan_, profile, number,  run_id_, directory,
+                       {},    {},      open_nccl_door(directory), streams_};
   if (port_) inputs.port = port_->port();
-  if (plan_.options.hook) inputs.hook = hook_door();
+  inputs.hook = hook_door();
   Result<SettledAttempt> settled = settle(inputs);
   if (!settled) return settled.error();
+  if (!settled->notice.empty() && summary_.attempts.empty()) say(settled->notice);
   write_env_diff(inputs.directory, settled->differences);
   attempt_ =
       std::make_unique<Attempt>(Services{io_, reaper_, terminal_, log_}, std::move(settled->spec),
@@ -172,7 +191,9 @@ Result<void> Run::try_to_start(const Profile& profile) {
 
 // A hook that cannot be installed is no reason to run nothing: /proc shows the ranks too.
 std::optional<HookDoor> Run::hook_door() {
-  Result<HookDoor> door = open_hook_door(plan_.environment, directory_.path());
+  const HookGuests guests{plan_.options.hook, plan_.options.plugin};
+  if (!guests.hook && !guests.plugin) return std::nullopt;
+  Result<HookDoor> door = open_hook_door(guests, plan_.environment, directory_.path());
   if (door) return std::move(*door);
   say("warning: " + door.error().message);
   return std::nullopt;

@@ -27,6 +27,7 @@ enum class Certainty {
 enum class StopReason {
   users_own,        ///< the script failed by itself, or a rank ended by itself
   hopeless,         ///< every profile would fail alike: memory, devices, versions, an ill GPU
+  stays_away,       ///< the others are in NCCL, and a rank never went there
   training_begun,   ///< a collective was completed: only the user knows what may run twice
   signalled,        ///< somebody asked safelaunch to end
   autotuning,       ///< deepspeed's autotuner launches many times by itself

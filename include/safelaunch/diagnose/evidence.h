@@ -80,8 +80,9 @@ struct Evidence {
   std::optional<ExitStatus> command;  ///< how the command itself ended, if by itself
   std::vector<Output> output;         ///< within one, in order of time
   std::vector<Confirmation> confirmations;
-  std::optional<int> signal;     ///< that somebody sent to safelaunch
-  std::optional<int> oom_kills;  ///< of the job's cgroup during the attempt; unknown: none
+  std::vector<std::string> remarks;  ///< on a hang, whatever its cause; sentences, no full stops
+  std::optional<int> signal;         ///< that somebody sent to safelaunch
+  std::optional<int> oom_kills;      ///< of the job's cgroup during the attempt; unknown: none
   std::optional<RendezvousPort> port;
   std::vector<int> former_pids;  ///< of this job's earlier attempts
   int retries_of_profile = 0;    ///< how often this profile was already tried again

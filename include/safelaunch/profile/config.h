@@ -46,7 +46,7 @@ struct Config {
 };
 
 /// What is asked about the host to pick a rule.
-struct HostFacts {
+struct ClusterHost {
   std::string hostname;
   std::vector<std::string> gpus;  ///< "NVIDIA H100 80GB HBM3"; see asks_for_gpus()
   std::vector<std::string> addresses;
@@ -73,12 +73,12 @@ struct FoundConfig {
 /// Whether a rule looks at GPU names, which cost a call into the driver to learn.
 [[nodiscard]] bool asks_for_gpus(const Config& config);
 
-[[nodiscard]] bool matches(const ClusterMatch& match, const HostFacts& host);
+[[nodiscard]] bool matches(const ClusterMatch& match, const ClusterHost& host);
 
 /// The rule of that name, or, with an empty name, the first that matches; nullptr where none does.
 /// Error: there is no rule of that name.
 [[nodiscard]] Result<const ClusterRule*> choose_cluster(const Config& config, std::string_view name,
-                                                        const HostFacts& host);
+                                                        const ClusterHost& host);
 
 /// What holds everywhere with what the cluster rule (may be nullptr) says over it.
 [[nodiscard]] Rules rules_for(const Config& config, const ClusterRule* cluster);

@@ -26,6 +26,10 @@ enum class Backend {
 /// How the first collective is seen: the job's own, or also one that the hook puts in before it.
 enum class Verify { observe, inject };
 
+/// Whether NCCL's RAS is asked when a job with complete communicators hangs (docs/nccl.md). The
+/// query itself has crashed jobs on some versions, so it is off unless a profile wants it.
+enum class Ras { off, ask };
+
 /// What happens when training stalls for longer than timeouts.stall.
 enum class OnStall { report, kill };
 
@@ -35,6 +39,7 @@ enum class Nodes { any, one };
 [[nodiscard]] std::string_view name(Cost cost);
 [[nodiscard]] std::string_view name(Backend backend);
 [[nodiscard]] std::string_view name(Verify verify);
+[[nodiscard]] std::string_view name(Ras ras);
 [[nodiscard]] std::string_view name(OnStall on_stall);
 [[nodiscard]] std::string_view name(Nodes nodes);
 
@@ -73,6 +78,7 @@ struct Profile {
   bool force_all = false;
   Backend backend = Backend::keep;
   Verify verify = Verify::observe;
+  Ras ras = Ras::off;
   std::optional<Duration> process_group_timeout;  ///< none: the script's own
   Timeouts timeouts;
   OnStall on_stall = OnStall::report;

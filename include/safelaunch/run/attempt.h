@@ -12,6 +12,7 @@
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
+#include "safelaunch/profile/profile.h"
 #include "safelaunch/run/rank_watch.h"
 #include "safelaunch/run/services.h"
 #include "safelaunch/run/workers.h"
@@ -32,6 +33,8 @@ struct AttemptSpec {
   OutputPlan output;
   std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded
   std::optional<HookDoor> hook;     ///< none: watch from /proc alone
+  NcclListening nccl;
+  Ras ras = Ras::off;
 };
 
 /// What happened to an attempt: what its diagnosis rests on.
@@ -43,6 +46,7 @@ struct AttemptRecord {
   std::optional<ExitStatus> command;  ///< how the launcher (or the first failing worker) ended
   std::optional<int> signal;          ///< that somebody sent us, and that stops a job
   RanksSeen ranks;
+  std::string ras;                  ///< what NCCL's RAS said is amiss; empty: nothing, or not asked
   std::string stages;               ///< "group 4/4 · collective 3/4"
   std::vector<Survivor> survivors;  ///< killed, and yet not gone
   struct Tail {
@@ -52,8 +56,8 @@ struct AttemptRecord {
   std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
 };
 
-/// Whether a signal to safelaunch means that the job is to end (INT, TERM, HUP, QUIT); all others are
-/// the job's own business.
+/// Whether a signal to safelaunch means that the job is to end (INT, TERM, HUP, QUIT); all others
+/// are the job's own business.
 [[nodiscard]] bool ends_a_job(int signal);
 
 /// One start of the command under one profile: starts it, watches its ranks, stops it whole where

@@ -20,6 +20,7 @@ struct AttemptInputs {
   std::filesystem::path directory;  ///< of the attempt; empty where nothing is recorded
   std::optional<int> port;          ///< that was leased for the job
   std::optional<HookDoor> hook;
+  NcclDoor nccl;
   StandardStreams streams;
 };
 
@@ -27,6 +28,7 @@ struct AttemptInputs {
 struct SettledAttempt {
   AttemptSpec spec;
   std::vector<Difference> differences;
+  std::string notice;  ///< for the user, once a run; empty: none
 };
 
 /// Settles argv, environment, deadlines and output of one attempt. Errors: the profile asks for

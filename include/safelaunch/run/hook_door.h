@@ -8,18 +8,25 @@
 
 namespace safelaunch {
 
-/// The way in for the hooks of one attempt. Each attempt has its own socket and token, so that a
-/// process of an earlier one cannot speak in it.
+/// The way in for the hooks of one attempt, and for NCCL's plugins. Each attempt has its own socket
+/// and token, so that a process of an earlier one cannot speak in it.
 struct HookDoor {
-  std::filesystem::path directory;  ///< of the hook's Python files
-  std::string socket;               ///< "@safelaunch/…", in the abstract namespace
+  std::filesystem::path hook;    ///< the folder of its Python files; empty: none
+  std::filesystem::path plugin;  ///< the library; empty: none
+  std::string socket;            ///< "@safelaunch/…", in the abstract namespace
   std::string token;
 };
 
-/// Installs the hook below $XDG_CACHE_HOME/safelaunch (else ~/.cache/safelaunch), or below
+/// Who is to come in.
+struct HookGuests {
+  bool hook = true;
+  bool plugin = true;
+};
+
+/// Installs hook and plugin below $XDG_CACHE_HOME/safelaunch (else ~/.cache/safelaunch), or below
 /// `otherwise` where that cannot be written, and makes up a new door. Errors: neither place can be
 /// written.
-[[nodiscard]] Result<HookDoor> open_hook_door(const Environment& environment,
+[[nodiscard]] Result<HookDoor> open_hook_door(HookGuests guests, const Environment& environment,
                                               const std::filesystem::path& otherwise);
 
 }  // namespace safelaunch

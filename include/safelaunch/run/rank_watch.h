@@ -10,6 +10,7 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/run/hook_door.h"
+#include "safelaunch/run/nccl_watch.h"
 #include "safelaunch/run/services.h"
 #include "safelaunch/watch/stages.h"
 
@@ -28,17 +29,20 @@ struct RanksSeen {
   std::vector<RaisedHere> raised;        ///< in order
   std::map<Rank, std::string> where;     ///< Python function of ranks that answered
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
+  NcclRecord nccl;
 };
 
 struct RankWatchConfig {
   StagesConfig stages;
   Duration stall{};  ///< 0: off
   std::optional<HookDoor> hook;
+  NcclListening nccl;
 };
 
-/// Sees how far the ranks of one attempt have come: listens to the hooks, looks at /proc while
-/// somebody waits, sees ranks end, and hands it all to `Stages`, which decides. After the first
-/// collective nothing here wakes up any more (unless a stall is to be reported).
+/// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks
+/// at /proc while somebody waits, sees ranks end, and hands it all to `Stages`, which decides.
+/// After the first collective nothing here wakes up any more but by NCCL's own writing (unless a
+/// stall is to be reported).
 class RankWatch {
  public:
   struct Observer {
@@ -48,6 +52,7 @@ class RankWatch {
     std::function<void(const std::string&)> on_waiting;  ///< the same, now and then, after a while
     std::function<void(const std::string&)> on_notice;   ///< worth a line of its own
     std::function<void(const std::string&)> on_stall;
+    std::function<void(std::optional<Rank>, const NcclSaid&)> on_nccl_said;
   };
 
   RankWatch(const Services& services, RankWatchConfig config, Observer observer);
@@ -61,7 +66,7 @@ class RankWatch {
   void started(Rank rank, ProcessId process);
   void ended(Rank rank, ProcessId process, const ExitStatus& status);
   /// The job has written something.
-  void saw_output();
+  void saw_output(StreamId stream, std::string_view bytes);
   /// Nothing is judged any more: the attempt is being stopped.
   void freeze();
   [[nodiscard]] bool training() const;
@@ -72,7 +77,7 @@ class RankWatch {
                   std::function<void()> done);
 
   /// What has been seen until now.
-  [[nodiscard]] const RanksSeen& seen() const;
+  [[nodiscard]] RanksSeen seen() const;
   /// "group 4/4 · collective 3/4".
   [[nodiscard]] std::string stages_reached() const;
 

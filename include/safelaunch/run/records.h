@@ -21,6 +21,9 @@ void write_job_file(const RunDirectory& directory, const RunPlan& plan, const st
 void write_env_diff(const std::filesystem::path& attempt,
                     const std::vector<Difference>& differences);
 
+/// What NCCL told of itself, as an event of the record; none where it was not there.
+void record_nccl(EventLog& log, const NcclRecord& nccl);
+
 /// How a failed attempt ended, in the report's terms.
 [[nodiscard]] AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis);
 

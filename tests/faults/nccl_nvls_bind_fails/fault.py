@@ -4,7 +4,7 @@ HEALED_BY = "no-nvls"
 
 
 def make(bench):
-    bench.doubles("nvls")
+    bench.doubles("nvls", version="2.29.7")
 
 
 def command(bench):

@@ -3,7 +3,7 @@ EXPECTED = ["rank-missing"]
 
 
 def make(bench):
-    bench.doubles()
+    bench.doubles(gpus=3)
 
 
 def command(bench):

@@ -258,6 +258,18 @@ TEST_CASE("a rank whose status the kernel does not tell is still the first to ha
   CHECK(stops(diagnosed(evidence), StopReason::users_own));
 }
 
+TEST_CASE("a rank that stays away from NCCL does so under any profile", "[diagnosis]") {
+  Evidence evidence = hang(Stage::communicator, {{Rank{2}, Activity::idling, "sleeping", ""}});
+  evidence.remarks = {"rank 2 of 3 never came to NCCL"};
+
+  const Diagnosis d = diagnosed(evidence);
+
+  CHECK(d.cause == "rank-missing");
+  CHECK(stops(d, StopReason::stays_away));
+  CHECK(exit_status_of(evidence, d) == 124);
+  CHECK(d.explanation.ends_with(" Rank 2 of 3 never came to NCCL."));
+}
+
 TEST_CASE("a warning is no reason where there is another", "[diagnosis]") {
   const std::string warnings =
       "[W socket.cpp:464] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be retrieved "

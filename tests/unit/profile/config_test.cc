@@ -35,14 +35,14 @@ Config example() {
   return read_config(kExample, "s.yaml").value();
 }
 
-HostFacts hgx() {
+ClusterHost hgx() {
   return {"gpu-12.example.org",
           {"NVIDIA A100", "NVIDIA H100 80GB HBM3"},
           {"127.0.0.1", "192.168.0.3"},
           {{"SLURM_CLUSTER_NAME", "prod"}}};
 }
 
-std::string chosen(const HostFacts& host) {
+std::string chosen(const ClusterHost& host) {
   const Config config = example();
   const ClusterRule* rule = choose_cluster(config, {}, host).value();
   return rule == nullptr ? "none" : rule->name;
@@ -72,7 +72,7 @@ class InFolder {
 TEST_CASE("a cluster rule is chosen when all its conditions hold", "[config]") {
   CHECK(chosen(hgx()) == "hgx");
 
-  HostFacts host = hgx();
+  ClusterHost host = hgx();
   host.hostname = "gpu-12";
   CHECK(chosen(host) == "hgx");
   host.hostname = "my-gpu-12";
@@ -93,7 +93,7 @@ TEST_CASE("a cluster rule is chosen when all its conditions hold", "[config]") {
 
 TEST_CASE("the first rule that matches is chosen, or the one that is named", "[config]") {
   const Config config = example();
-  HostFacts host = hgx();
+  ClusterHost host = hgx();
   host.addresses.emplace_back("10.8.3.4");
   CHECK(choose_cluster(config, {}, host).value()->name == "hgx");
   host.hostname = "x";

@@ -178,7 +178,7 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
        "p.yaml:1:1: a profile has no key 'desciption'; did you mean 'description'?"},
       {"cost: none\nenvironment: {}",
        "p.yaml:2:1: a profile has no key 'environment'; there are name, description, extends, "
-       "heals, worsens, cost, nodes, env, unset, force, backend, verify, args, timeouts, on_stall, "
+       "heals, worsens, cost, nodes, env, unset, force, backend, verify, ras, args, timeouts, on_stall, "
        "processes, python, options, process_group_timeout"},
       {"cost: lagre",
        "p.yaml:1:7: 'lagre' is not one of none, small, medium, large; did you mean 'large'?"},

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace safelaunch {
+
+/// Reads the files of a folder that other processes write line by line, as they grow. The kernel
+/// wakes us when something is written, and nothing else does; where it cannot (no inotify left),
+/// read_now() alone reads. What stood in a file before is left out.
+///
+/// Files that are not ours, or no files, are left alone. Memory is bounded: 64 KiB a file, and a
+/// line that does not end in 64 KiB is cut. Use it on the io_context's thread; destroying it ends
+/// all reading.
+class LogFollower {
+ public:
+  struct Observer {
+    std::function<bool(std::string_view name)> wanted;  ///< whether a file is followed
+    std::function<void(const std::string& name, std::string_view line)> on_line;
+  };
+  /// The end of a file, as far as it was read.
+  struct Ending {
+    std::string name;
+    std::string text;
+  };
+
+  LogFollower(boost::asio::io_context& io, std::filesystem::path directory, Observer observer);
+  LogFollower(const LogFollower&) = delete;
+  LogFollower& operator=(const LogFollower&) = delete;
+  ~LogFollower();
+
+  /// Hands over at once what was written until now.
+  void read_now();
+  /// Reads nothing any more.
+  void stop();
+  [[nodiscard]] std::vector<Ending> endings() const;
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,75 @@
+#include "support_facts.h"
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/doctor/examine.h"
+#include "safelaunch/doctor/render.h"
+#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/launch/helper.h"
+#include "safelaunch/launch/probe_program.h"
+#include "safelaunch/report/system_facts.h"
+
+namespace safelaunch {
+namespace {
+
+std::optional<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::string lines_of(const char* what, const std::vector<FoundLibrary>& libraries) {
+  std::string text;
+  for (const FoundLibrary& library : libraries)
+    text += fmt::format("{} {} {} ({})\n", what, library.version, library.path,
+                        describe(library.origin));
+  return text;
+}
+
+std::string versions(const HostFacts& facts) {
+  std::string text = "safelaunch " SAFELAUNCH_VERSION "\n";
+  for (const Package& package : facts.packages)
+    text += fmt::format("{} {}\n", package.name, package.version);
+  if (!facts.libraries) return text;
+  const JobLibraries& libraries = *facts.libraries;
+  text += fmt::format("python {}\n", libraries.python.interpreter);
+  if (!libraries.torch_version.empty())
+    text += fmt::format("torch {} for CUDA {}{}\n", libraries.torch_version, libraries.torch_cuda,
+                        libraries.nccl_inside_torch ? ", NCCL inside" : "");
+  return text + lines_of("libnccl", libraries.nccl) + lines_of("libcuda", libraries.driver) +
+         lines_of("libnvidia-ml", libraries.nvml);
+}
+
+// The driver's answers as our probe program tells them: line by line, up to where it hangs.
+std::string gpus(const Environment& environment) {
+  const Result<std::string> program = find_probe_program(environment);
+  if (!program) return program.error().message + "\n";
+  const Result<HelperOutput> told = run_helper({{*program, "gpus"}, environment, kGpuDeadline});
+  if (!told) return told.error().message + "\n";
+  std::string text;
+  for (const std::string& line : told->lines) text += line + "\n";
+  return text + describe(told->end) + "\n";
+}
+
+}  // namespace
+
+std::vector<RecordedFile> support_facts(std::vector<std::string> command) {
+  const Environment environment = current_environment();
+  Subject subject{environment, std::nullopt, std::nullopt};
+  if (!command.empty()) subject.command = recognise(std::move(command), environment, read_text);
+  const HostFacts host = read_facts(std::move(subject), Depth::full);
+  std::vector<RecordedFile> facts = system_facts(environment);
+  const auto add = [&](const char* name, std::string text) {
+    const std::size_t size = text.size();
+    facts.push_back({name, std::move(text), size, 0});
+  };
+  add("system/versions", versions(host));
+  add("system/doctor", render_advices(examine(host), Paint::off));
+  add("system/gpus", gpus(environment));
+  return facts;
+}
+
+}  // namespace safelaunch

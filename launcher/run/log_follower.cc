@@ -1,0 +1,202 @@
+#include "safelaunch/run/log_follower.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <cstring>
+#include <map>
+
+#include "safelaunch/base/log.h"
+#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/output/tail.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::size_t kMostFiles = 4096;
+constexpr std::size_t kLongestLine = 64 << 10;
+// At one go, so that a file that grows as fast as we read does not keep everything else waiting.
+constexpr std::size_t kAtOnce = 4 << 20;
+
+struct File {
+  UniqueFd fd;
+  off_t read_to = 0;
+  std::string begun_line;
+  Tail tail;
+};
+
+/// A regular file of our own; anybody may have put other things into a folder like /tmp.
+UniqueFd open_own(const std::filesystem::path& path) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat facts {};
+  if (!fd || fstat(fd.get(), &facts) != 0) return {};
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid()) return {};
+  return fd;
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  DIR* folder = opendir(directory.c_str());
+  if (folder == nullptr) return names;
+  while (const dirent* entry = readdir(folder)) names.emplace_back(entry->d_name);
+  closedir(folder);
+  return names;
+}
+
+}  // namespace
+
+class LogFollower::State : public std::enable_shared_from_this<State> {
+ public:
+  State(boost::asio::io_context& io, std::filesystem::path directory, Observer observer)
+      : io_(io), directory_(std::move(directory)), observer_(std::move(observer)), notices_(io) {
+    if (const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC); fd >= 0) notices_.assign(fd);
+  }
+
+  void begin() {
+    for (const std::string& name : names_in(directory_)) follow(name, From::end);
+    if (!notices_.is_open() ||
+        inotify_add_watch(notices_.native_handle(), directory_.c_str(), IN_CREATE) < 0)
+      return log_debug("NCCL's log is read at the end only: " + std::string(strerror(errno)));
+    await_notice();
+  }
+
+  void read_now() {
+    if (stopped_ || reading_) return;
+    for (const std::string& name : names_in(directory_)) follow(name, From::beginning);
+    for (auto& [name, file] : files_) read(name);
+  }
+
+  void stop() {
+    stopped_ = true;
+    boost::system::error_code ignored;
+    notices_.close(ignored);
+  }
+
+  [[nodiscard]] std::vector<Ending> endings() const {
+    std::vector<Ending> all;
+    for (const auto& [name, file] : files_)
+      if (std::string text = file.tail.text(); !text.empty()) all.push_back({name, text});
+    return all;
+  }
+
+ private:
+  enum class From { beginning, end };
+
+  void follow(const std::string& name, From from) {
+    if (files_.contains(name) || files_.size() >= kMostFiles || !observer_.wanted(name)) return;
+    UniqueFd fd = open_own(directory_ / name);
+    if (!fd) return;
+    File& file = files_[name];
+    if (from == From::end) file.read_to = lseek(fd.get(), 0, SEEK_END);
+    file.fd = std::move(fd);
+    if (!notices_.is_open()) return;
+    const int watch =
+        inotify_add_watch(notices_.native_handle(), (directory_ / name).c_str(), IN_MODIFY);
+    if (watch >= 0) watched_[watch] = name;
+  }
+
+  void await_notice() {
+    notices_.async_read_some(
+        boost::asio::buffer(notice_),
+        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+          if (error || self->stopped_) return;
+          self->on_notices({self->notice_.data(), size});
+          if (!self->stopped_) self->await_notice();
+        });
+  }
+
+  void on_notices(std::string_view bytes) {
+    while (bytes.size() >= sizeof(inotify_event)) {
+      inotify_event event{};
+      std::memcpy(&event, bytes.data(), sizeof event);
+      const char* name = bytes.data() + sizeof event;
+      bytes.remove_prefix(std::min(sizeof event + event.len, bytes.size()));
+      if ((event.mask & IN_Q_OVERFLOW) != 0) return read_now();
+      if ((event.mask & IN_CREATE) != 0 && event.len > 0) {
+        follow(name, From::beginning);
+        read(name);
+      } else if (const auto known = watched_.find(event.wd); known != watched_.end()) {
+        read(known->second);
+      }
+      if (stopped_) return;
+    }
+  }
+
+  void read(const std::string& name) {
+    const auto found = files_.find(name);
+    if (found == files_.end() || stopped_ || reading_) return;
+    reading_ = true;  // whoever hears a line may want more of them at once: they come anyway
+    const bool more = read_some(name, found->second);
+    reading_ = false;
+    if (more && !stopped_)
+      boost::asio::post(io_, [self = shared_from_this(), name] { self->read(name); });
+  }
+
+  /// True where it stopped before the end.
+  bool read_some(const std::string& name, File& file) {
+    struct stat facts {};
+    if (fstat(file.fd.get(), &facts) == 0 && facts.st_size < file.read_to) file.read_to = 0;
+    std::array<char, 16 << 10> buffer;
+    for (std::size_t taken = 0; taken < kAtOnce && !stopped_;) {
+      const ssize_t size = pread(file.fd.get(), buffer.data(), buffer.size(), file.read_to);
+      if (size <= 0) return false;
+      file.read_to += size;
+      taken += static_cast<std::size_t>(size);
+      take(name, file, {buffer.data(), static_cast<std::size_t>(size)});
+    }
+    return true;
+  }
+
+  void take(const std::string& name, File& file, std::string_view bytes) {
+    file.tail.append(bytes);
+    while (!bytes.empty() && !stopped_) {
+      const std::size_t end = bytes.find('\n');
+      const std::string_view piece = bytes.substr(0, end);
+      if (file.begun_line.size() + piece.size() <= kLongestLine) file.begun_line += piece;
+      if (end == std::string_view::npos) return;
+      bytes.remove_prefix(end + 1);
+      observer_.on_line(name, std::exchange(file.begun_line, {}));
+    }
+  }
+
+  boost::asio::io_context& io_;
+  std::filesystem::path directory_;
+  Observer observer_;
+  boost::asio::posix::stream_descriptor notices_;
+  alignas(inotify_event) std::array<char, 16 << 10> notice_{};
+  std::map<std::string, File> files_;
+  std::map<int, std::string> watched_;
+  bool reading_ = false;
+  bool stopped_ = false;
+};
+
+LogFollower::LogFollower(boost::asio::io_context& io, std::filesystem::path directory,
+                         Observer observer)
+    : state_(std::make_shared<State>(io, std::move(directory), std::move(observer))) {
+  state_->begin();
+}
+
+LogFollower::~LogFollower() {
+  state_->stop();
+}
+
+void LogFollower::read_now() {
+  state_->read_now();
+}
+
+void LogFollower::stop() {
+  state_->stop();
+}
+
+std::vector<LogFollower::Ending> LogFollower::endings() const {
+  return state_->endings();
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,55 @@
+#include "safelaunch/cli/probe_options.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+namespace {
+
+ProbeOptions parsed(const std::vector<std::string>& words) {
+  auto options = parse_probe_options(words);
+  if (!options) FAIL(options.error().message);
+  return *options;
+}
+
+std::string refused(const std::vector<std::string>& words) {
+  const auto options = parse_probe_options(words);
+  REQUIRE_FALSE(options.has_value());
+  CHECK(options.error().code == Errc::usage);
+  return options.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("probe's words are read, and what follows is the command") {
+  const auto options =
+      parsed({"--profile", "basic,no-shm", "-p", "loopback", "--ranks", "4", "--devices=0,1",
+              "--init-timeout", "5s", "--json", "--", "python", "--not-ours"});
+  CHECK(options.profiles == std::vector<std::string>{"basic", "no-shm", "loopback"});
+  CHECK(options.ranks == 4);
+  CHECK(options.devices == "0,1");
+  CHECK(options.init_timeout == Duration(5'000));
+  CHECK(options.json);
+  CHECK(options.command == std::vector<std::string>{"python", "--not-ours"});
+}
+
+TEST_CASE("a command needs no dashes before it, and keeps its own options") {
+  const auto options = parsed({"--all", "torchrun", "--ranks", "9"});
+  CHECK(options.all);
+  CHECK_FALSE(options.ranks);
+  CHECK(options.command == std::vector<std::string>{"torchrun", "--ranks", "9"});
+}
+
+TEST_CASE("no words are a probe of the usual chain") {
+  const auto options = parsed({});
+  CHECK(options.profiles.empty());
+  CHECK_FALSE(options.all);
+  CHECK(options.command.empty());
+}
+
+TEST_CASE("wrong words of probe are refused by name") {
+  CHECK_THAT(refused({"--rank", "4"}), Catch::Contains("--rank"));
+  CHECK_THAT(refused({"--ranks", "0"}), Catch::Contains("--ranks"));
+  CHECK_THAT(refused({"--init-timeout", "5 bananas"}), Catch::Contains("--init-timeout"));
+  CHECK_THAT(refused({"--all", "--profile", "basic"}), Catch::Contains("--all"));
+}

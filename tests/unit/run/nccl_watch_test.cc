@@ -1,0 +1,165 @@
+#include <boost/asio/io_context.hpp>
+#include <fstream>
+
+#include "catch.h"
+#include "safelaunch/run/nccl_watch.h"
+
+using namespace safelaunch;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr StreamId kOut{std::nullopt, StdStream::out};
+
+/// NCCL of a job of `world` ranks, as it is heard. Process 71 is rank 0, 72 is rank 1, …
+class Heard {
+ public:
+  Heard(NcclListening listening, int world) : world_(world) {
+    NcclWatch::Observer observer;
+    observer.whose = [](const NcclProcessName& who, const auto&) -> std::optional<RankStarted> {
+      if (who.pid < 71) return std::nullopt;
+      return RankStarted{Rank{who.pid - 71}, {who.pid, 1}, std::nullopt, Source::nccl_log};
+    };
+    observer.world_size = [this] { return world_; };
+    observer.on_event = [this](const Event& event) {
+      if (const auto* entered = std::get_if<StageEntered>(&event))
+        stages.push_back("rank " + std::to_string(entered->rank.value) + " waits");
+      if (const auto* reached = std::get_if<StageReached>(&event))
+        stages.push_back("rank " + std::to_string(reached->rank.value) + " is through");
+    };
+    observer.on_contradiction = [this](const NcclContradiction& one) {
+      contradictions.push_back(one.text);
+    };
+    observer.on_said = [this](std::optional<Rank> rank, const NcclSaid& one) {
+      said.push_back((rank ? std::to_string(rank->value) : "?") + ": " + one.text);
+    };
+    watch_.emplace(io_, std::move(listening), std::move(observer));
+  }
+
+  NcclWatch& watch() { return *watch_; }
+  void writes(const std::string& lines) { watch_->saw_output(kOut, lines); }
+
+  std::vector<std::string> stages;
+  std::vector<std::string> contradictions;
+  std::vector<std::string> said;
+
+ private:
+  boost::asio::io_context io_;
+  int world_;
+  std::optional<NcclWatch> watch_;
+};
+
+NcclListening in_streams() {
+  NcclListening listening;
+  listening.way = NcclListening::Way::streams;
+  listening.owner = NcclListening::Owner::user;
+  return listening;
+}
+
+std::string info(int pid, const std::string& text) {
+  const std::string number = std::to_string(pid);
+  return "node:" + number + ":" + number + " [0] NCCL INFO " + text + "\n";
+}
+
+std::string version(int pid) {
+  return info(pid, "NCCL version 2.28.9+cuda13.0");
+}
+
+std::string init(int pid, int rank, int ranks, const std::string& step) {
+  return info(pid, "ncclCommInitRank comm 0x10 rank " + std::to_string(rank) + " nranks " +
+                       std::to_string(ranks) + " cudaDev 0 nvmlDev 0 busId 1 commId 0x1 - Init " +
+                       step);
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("NCCL's lines in the job's own output tell its stages", "[nccl]") {
+  Heard heard(in_streams(), 2);
+  const std::string lines = version(71) + init(71, 0, 2, "START") + "epoch 1\n" + version(72) +
+                            init(72, 1, 2, "START") + init(71, 0, 2, "COMPLETE");
+  for (const char c : lines) heard.writes({c});  // chunks end anywhere
+
+  CHECK(heard.stages == Texts{"rank 0 waits", "rank 1 waits", "rank 0 is through"});
+}
+
+TEST_CASE("what stands on the user's terminal already is not said again", "[nccl]") {
+  Heard heard(in_streams(), 2);
+  heard.writes("node:71:71 [0] init.cc:1 NCCL WARN Something\n");
+  CHECK(heard.said.empty());
+}
+
+TEST_CASE("nobody waits for ranks that belong to no part of the job", "[nccl]") {
+  Heard heard(in_streams(), 4);
+  heard.writes(version(71) + init(71, 0, 2, "START"));
+  CHECK(heard.stages.empty());
+  heard.writes(init(71, 0, 2, "COMPLETE"));
+  CHECK(heard.stages == Texts{"rank 0 is through"});
+}
+
+TEST_CASE("a rank that comes twice is told at once", "[nccl]") {
+  Heard heard(in_streams(), 3);
+  heard.writes(version(71) + version(72) + init(71, 1, 3, "START") + init(72, 1, 3, "START"));
+  CHECK(heard.contradictions == Texts{"rank 1 of 3 came to NCCL twice: pid 71 and pid 72"});
+}
+
+TEST_CASE("the record names who has not come", "[nccl]") {
+  Heard heard(in_streams(), 3);
+  for (const int rank : {0, 2})
+    heard.writes(version(71 + rank) + init(71 + rank, rank, 3, "START"));
+  CHECK(describe_standing(heard.watch().record()) == "rank 1 of 3 never came to NCCL");
+
+  heard.writes(version(72) + init(72, 1, 3, "START") + info(72, "Bootstrap timings total 0.1"));
+  CHECK(describe_standing(heard.watch().record()) ==
+        "all 3 ranks came to NCCL: ranks 0 2 in its bootstrap, rank 1 past its bootstrap");
+
+  for (const int rank : {0, 1, 2}) heard.writes(init(71 + rank, rank, 3, "COMPLETE"));
+  CHECK(describe_standing(heard.watch().record()).empty());
+}
+
+TEST_CASE("a variable that was set and that NCCL has not read is recorded", "[nccl]") {
+  NcclListening listening = in_streams();
+  listening.set = {"NCCL_P2P_DISABLE", "NCCL_CUMEM_HOST_ENABLE", "NCCL_NET",
+                   "NCCL_PROGRESS_COUNTERS"};
+  Heard heard(listening, 2);
+  heard.writes(version(71) + info(71, "NCCL_P2P_DISABLE set by environment to 1") +
+               init(71, 0, 2, "START"));
+  CHECK(heard.watch().record().unread.empty());  // it may still come
+
+  heard.writes(init(71, 0, 2, "COMPLETE"));
+
+  const NcclRecord record = heard.watch().record();
+  CHECK(record.variables == Texts{"NCCL_P2P_DISABLE=1"});
+  // NCCL_NET is read without a word, and 2.28 does not know the last one.
+  CHECK(record.unread == Texts{"NCCL_CUMEM_HOST_ENABLE"});
+}
+
+TEST_CASE("warnings in files of ours are said once, with their rank", "[nccl]") {
+  std::string name = (fs::temp_directory_path() / "nccl-watch-XXXXXX").native();
+  REQUIRE(mkdtemp(name.data()) != nullptr);
+  NcclListening listening;
+  listening.way = NcclListening::Way::files;
+  listening.file = {name, "nccl.%h.%p"};
+  Heard heard(listening, 2);
+
+  const std::string warn = " [0] init.cc:1 NCCL WARN No space left\n";
+  std::ofstream(name + "/nccl.node.71") << "node:71:71" + warn + info(71, "HINT: make room");
+  std::ofstream(name + "/nccl.node.72") << "node:72:72" + warn;
+  std::ofstream(name + "/nccl.node.7") << "node:7:7 [0] init.cc:1 NCCL WARN Of a stranger\n";
+  heard.watch().read_now();
+
+  std::sort(heard.said.begin(), heard.said.end());
+  CHECK(heard.said == Texts{"0: HINT: make room", "0: No space left", "?: Of a stranger"});
+  const NcclRecord record = heard.watch().record();
+  REQUIRE(record.logs.size() == 3);
+  CHECK(record.logs[1].name == "nccl.node.71");
+  CHECK(record.logs[1].rank == Rank{0});
+  CHECK(record.logs[2].rank == Rank{1});
+
+  heard.watch().stop();
+  std::ofstream(name + "/nccl.node.73") << "node:73:73 [0] init.cc:1 NCCL WARN Too late\n";
+  heard.watch().read_now();
+  CHECK(heard.said.size() == 3);
+  fs::remove_all(name);
+}
