@@ -1,12 +1,15 @@
 #include <cstdio>
 
 #include "safelaunch/base/log.h"
+#include "safelaunch/cli/interactive.h"
 #include "safelaunch/cli/run_options.h"
 #include "safelaunch/cli/verbs.h"
 #include "safelaunch/run/run_job.h"
 
 namespace safelaunch {
 namespace {
+
+constexpr int kInterrupted = 130;  // as after Ctrl-C at the question
 
 int refuse(const Error& error) {
   std::fprintf(stderr, "safelaunch: %s\n", error.message.c_str());
@@ -30,6 +33,11 @@ int verb_run(std::span<const std::string> words) {
   set_verbosity(options->verbosity);
   Result<RunPlan> plan = make_plan(std::move(*options), std::move(configuration), environment);
   if (!plan) return refuse(plan.error());
+  if (plan->options.interactive) {
+    const Result<Wish> wish = ask_for_profile(*plan);
+    if (!wish) return refuse(wish.error());
+    if (*wish == Wish::nothing) return kInterrupted;
+  }
   if (!plan->options.dry_run) return run_job(std::move(*plan));
   const std::string text = plan->options.json ? plan_json(*plan) : render_plan(*plan);
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -136,14 +136,10 @@ void warn_of_variables(RunPlan& plan) {
   for (const CommandWarning& warning : plan.command.warnings) plan.warnings.push_back(warning.text);
 }
 
-// Options of the plan that nothing performs yet: saying nothing would be a promise.
+// An option of the plan that nothing performs yet: saying nothing would be a promise.
 Result<void> refuse_what_is_not_there(const RunOptions& options) {
-  const char* missing = options.interactive                    ? "--interactive"
-                        : !options.rendezvous.empty()          ? "--rendezvous"
-                        : options.probe == ProbePolicy::always ? "--probe always"
-                                                               : nullptr;
-  if (missing == nullptr) return {};
-  return Error{Errc::usage, fmt::format("{} is not there yet in this version", missing)};
+  if (options.rendezvous.empty()) return {};
+  return Error{Errc::usage, "--rendezvous is not there yet in this version"};
 }
 
 }  // namespace

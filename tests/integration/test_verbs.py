@@ -17,7 +17,7 @@ class Verbs(SafelaunchTest):
         return self.script(text, "mine.yaml")
 
     def test_an_option_that_nothing_performs_yet_is_refused(self):
-        for words in (["--interactive"], ["--probe", "always"], ["--rendezvous", "file:///tmp/x"]):
+        for words in (["--rendezvous", "file:///tmp/x"],):
             self.assertIn("not there yet", self.say(*words, "--", "true", status=64))
 
     def test_profiles_are_listed_with_what_they_cost_and_heal(self):

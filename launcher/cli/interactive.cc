@@ -1,0 +1,100 @@
+#include "safelaunch/cli/interactive.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/nearest.h"
+#include "safelaunch/profile/library.h"
+#include "safelaunch/run/preflight.h"
+#include "safelaunch/run/records.h"
+
+namespace safelaunch {
+namespace {
+
+auto by_name(std::string_view name) {
+  return [name](const Profile& profile) { return profile.name == name; };
+}
+
+/// The chain's profiles, then all others that can be named here.
+std::vector<Profile> profiles_to_choose(const RunPlan& plan) {
+  std::vector<Profile> profiles = plan.chain;
+  for (Profile& other : ProfileLibrary::standard(plan.environment).load_all())
+    if (std::ranges::none_of(plan.chain, by_name(other.name))) profiles.push_back(std::move(other));
+  return profiles;
+}
+
+void show(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+}
+
+}  // namespace
+
+std::string profile_menu(std::span<const Finding> findings, std::span<const Profile> profiles,
+                         std::size_t in_chain) {
+  std::string text;
+  for (const Finding& finding : findings)
+    text += fmt::format("{:8}  {}: {}\n          {}\n", name(finding.severity), finding.cause,
+                        finding.evidence, finding.remedy);
+  text += findings.empty() ? "The host: nothing to say.\n\n" : "\n";
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    if (i == in_chain) text += "others:\n";
+    text +=
+        fmt::format("{:3}  {:16} cost: {}\n", i + 1, profiles[i].name, cost_in_words(profiles[i]));
+  }
+  return text;
+}
+
+Result<std::size_t> profile_meant(std::string_view answer, std::span<const Profile> profiles) {
+  if (answer.empty()) return std::size_t{0};
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(answer.begin(), answer.end(), number);
+  if (error == std::errc() && end == answer.end()) {
+    if (number >= 1 && number <= profiles.size()) return number - 1;
+    return Error{Errc::usage,
+                 fmt::format("there is no number {}; 1 to {}", answer, profiles.size())};
+  }
+  const auto named = std::ranges::find_if(profiles, by_name(answer));
+  if (named != profiles.end()) return static_cast<std::size_t>(named - profiles.begin());
+  std::vector<std::string_view> names;
+  for (const Profile& profile : profiles) names.push_back(profile.name);
+  return Error{Errc::usage, fmt::format("no profile '{}'{}", answer, did_you_mean(answer, names))};
+}
+
+void begin_with(RunPlan& plan, const Profile& profile) {
+  const Profile chosen = profile;  // it may stand in the chain that changes now
+  std::erase_if(plan.chain, by_name(chosen.name));
+  std::erase(plan.chain_names, chosen.name);
+  plan.chain.insert(plan.chain.begin(), chosen);
+  plan.chain_names.insert(plan.chain_names.begin(), chosen.name);
+  plan.chain_origin = "your choice, then " + plan.chain_origin;
+  if (!plan.options.only && !plan.options.max_attempts)
+    plan.max_attempts = static_cast<int>(plan.chain.size());
+}
+
+Result<Wish> ask_for_profile(RunPlan& plan) {
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
+    return Error{Errc::usage, "--interactive asks on the terminal, and there is none"};
+  if (const Result<void> read = read_rest_of_chain(plan); !read) return read.error();
+  const std::vector<Profile> profiles = profiles_to_choose(plan);
+  const auto findings = plan.options.preflight ? examine_host(plan) : std::vector<Finding>();
+  show(profile_menu(findings, profiles, plan.chain.size()));
+  for (;;) {
+    show(fmt::format("Begin with which profile? [1: {}; q: run nothing] ", profiles.front().name));
+    std::string answer;
+    if (!std::getline(std::cin, answer) || answer == "q") return Wish::nothing;
+    const Result<std::size_t> meant = profile_meant(answer, profiles);
+    if (!meant) {
+      show(meant.error().message + "\n");
+      continue;
+    }
+    if (*meant > 0) begin_with(plan, profiles[*meant]);
+    return Wish::run;
+  }
+}
+
+}  // namespace safelaunch
