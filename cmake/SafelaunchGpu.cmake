@@ -1,8 +1,8 @@
 # safelaunch_gpu_headers: cuda.h, nccl.h and nvml.h, for what talks to a GPU. Headers alone: the libraries
 # are opened at run time, so that one binary works with every NCCL, and on a machine without any.
 #
-# They come from the CUDA toolkit, or from PyPI's nvidia-cuda-runtime, nvidia-nccl-cu13 and
-# nvidia-nvml-dev in the test Python. Without all three the GPU parts are left out, and CMake says so.
+# They come from the CUDA toolkit, or from PyPI's nvidia-cuda-runtime (with nvidia-cuda-crt and
+# nvidia-cuda-cccl), nvidia-nccl-cu13 and nvidia-nvml-dev in the test Python. Without all three the GPU parts are left out, and CMake says so.
 set(SAFELAUNCH_PYTHON_PACKAGES "" CACHE PATH "A site-packages folder that may hold NVIDIA's headers")
 if(NOT SAFELAUNCH_PYTHON_PACKAGES AND SAFELAUNCH_TEST_PYTHON)
   execute_process(COMMAND ${SAFELAUNCH_TEST_PYTHON} -c "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -17,6 +17,15 @@ find_path(SAFELAUNCH_NVML_INCLUDE nvml.h HINTS ${places})
 find_path(SAFELAUNCH_NCCL_INCLUDE nccl.h HINTS ${places})
 
 set(missing)
+if(SAFELAUNCH_CUDA_INCLUDE AND SAFELAUNCH_NCCL_INCLUDE)
+  include(CheckIncludeFileCXX)
+  set(CMAKE_REQUIRED_INCLUDES ${SAFELAUNCH_CUDA_INCLUDE} ${SAFELAUNCH_NCCL_INCLUDE})
+  check_include_file_cxx(nccl.h SAFELAUNCH_NCCL_COMPILES)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  if(NOT SAFELAUNCH_NCCL_COMPILES)
+    list(APPEND missing "what nccl.h includes (PyPI's nvidia-cuda-crt and nvidia-cuda-cccl have it)")
+  endif()
+endif()
 foreach(library CUDA NVML NCCL)
   if(NOT SAFELAUNCH_${library}_INCLUDE)
     string(TOLOWER ${library}.h header)
