@@ -5,8 +5,8 @@ namespace safelaunch {
 const char* name(Severity severity) {
   switch (severity) {
     case Severity::note: return "note";
-    case Severity::warning: return "warning";
-    case Severity::blocking: return "blocking";
+    case Severity::risk: return "risk";
+    case Severity::blocks: return "blocks";
   }
   return "";
 }

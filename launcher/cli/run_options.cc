@@ -86,11 +86,11 @@ void add_host(CLI::App& app, RunOptions& options) {
       {{"off", CleanPolicy::off}, {"ours", CleanPolicy::ours}, {"orphans", CleanPolicy::orphans}},
       "which stale processes are ended before the launch");
   app.add_option("--port", options.port, "the job's port")->type_name("keep|auto|N|A-B");
-  add_choice<ProbePolicy>(app, "--probe", options.probe,
-                          {{"auto", ProbePolicy::automatic},
-                           {"always", ProbePolicy::always},
-                           {"never", ProbePolicy::never}},
-                          "whether the GPUs are probed before an attempt");
+  add_choice<WhenToProbe>(app, "--probe", options.probe,
+                          {{"auto", WhenToProbe::automatic},
+                           {"always", WhenToProbe::always},
+                           {"never", WhenToProbe::never}},
+                          "whether NCCL is probed on the GPUs while the workers start");
 }
 
 void add_topology(CLI::App& app, RunOptions& options) {

@@ -58,9 +58,11 @@ Subject subject_of(const DoctorWords& words) {
   return subject;
 }
 
-void print(const DoctorWords& words, std::span<const Advice> advices, const FixReport& fixed) {
+void print(const DoctorWords& words, const HostFacts& facts, std::span<const Advice> advices,
+           const FixReport& fixed) {
   const Paint paint = words.colour && ::isatty(STDOUT_FILENO) != 0 ? Paint::on : Paint::off;
-  std::string text = words.json ? advices_json(advices, fixed) : render_advices(advices, paint);
+  std::string text =
+      words.json ? advices_json(facts, advices, fixed) : render_advices(advices, paint);
   if (!words.json)
     for (const std::string& line : fixed) text += "fix: " + line + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -74,8 +76,9 @@ int verb_doctor(std::span<const std::string> words) {
     std::fprintf(stderr, "safelaunch: %s\n", parsed.error().message.c_str());
     return exit_code_of(parsed.error().code);
   }
-  const std::vector<Advice> advices = examine(read_facts(subject_of(*parsed), Depth::full));
-  print(*parsed, advices, parsed->fix ? fix(advices) : FixReport{});
+  const HostFacts facts = read_facts(subject_of(*parsed), Depth::full);
+  const std::vector<Advice> advices = examine(facts);
+  print(*parsed, facts, advices, parsed->fix ? fix(advices) : FixReport{});
   const bool blocked = std::ranges::any_of(advices, blocks, &Advice::finding);
   return blocked ? exit_code_of(Errc::blocked) : 0;
 }

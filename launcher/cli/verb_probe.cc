@@ -7,15 +7,17 @@
 #include "safelaunch/cli/probe_options.h"
 #include "safelaunch/cli/probe_report.h"
 #include "safelaunch/cli/verbs.h"
-#include "safelaunch/diagnose/explain.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/probe_program.h"
+#include "safelaunch/probe/measured.h"
 #include "safelaunch/probe/session.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/configuration.h"
+#include "safelaunch/run/plan.h"
+#include "safelaunch/run/probe_diagnosis.h"
 
 namespace safelaunch {
 namespace {
@@ -134,16 +136,6 @@ ProbeLimits limits_of(const ProbeOptions& options) {
   return limits;
 }
 
-/// The cause that NCCL's lines, or the ranks' own words, show.
-std::string cause_of(const ProbeOutcome& outcome) {
-  const auto* failed = std::get_if<ProbeFailed>(&outcome.verdict);
-  std::string text = outcome.log;
-  if (failed != nullptr)
-    for (const RankFailure& failure : failed->failures) text += failure.words + "\n";
-  const auto causes = read_log(text, Catalogue::builtin());
-  return causes.empty() ? "" : causes.front().cause->id;
-}
-
 /// Why a profile need not be probed; empty: it is to be.
 std::string reason_not_to_probe(const Plan& plan, const Profile& profile) {
   if (profile.backend == Backend::gloo) return "gloo does without NCCL";
@@ -205,6 +197,18 @@ int exit_code_for(const std::vector<ProbedProfile>& probed) {
   return hung > 0 ? 124 : exit_code_of(Errc::peer_lost);
 }
 
+/// Links between GPUs, for the runs that come. Ranks that share a GPU measure none.
+void keep_measurements(const Plan& plan, const std::vector<ProbedProfile>& probed) {
+  const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
+  if (plan.ground.ranks < 2 || plan.ground.ranks > gpus) return;
+  const HostKey key = host_key("");
+  const std::string file = measured_file(plan.environment, key.hostname);
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (const auto saved = save_measured(file, with_results(load_measured(file), key, probed, now));
+      !saved)
+    std::fprintf(stderr, "safelaunch: warning: %s\n", saved.error().message.c_str());
+}
+
 int report(const Plan& plan, const std::vector<ProbedProfile>& probed) {
   const ProbeConclusion conclusion = conclude(probed, plan.ground.ranks);
   if (plan.options.json) {
@@ -225,7 +229,9 @@ int run_plan(Plan plan) {
   if (!nccl) return refuse({Errc::peer_lost, "cannot probe: " + nccl.error().message});
   plan.ground.driver = std::move(*driver);
   plan.ground.ranks = plan.options.ranks.value_or(static_cast<int>(plan.ground.driver.gpus.size()));
-  return report(plan, hold_tournament(plan));
+  const auto probed = hold_tournament(plan);
+  keep_measurements(plan, probed);
+  return report(plan, probed);
 }
 
 }  // namespace

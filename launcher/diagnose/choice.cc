@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/log_line.h"
 
 namespace safelaunch {
 namespace {
@@ -64,6 +65,17 @@ bool is_last_word(const Sighting& one, const Evidence& evidence) {
   });
 }
 
+/// What the function that a rank is in tells of why it does not come.
+const Cause* shown_by_stack(const Catalogue& catalogue, const MissingRank& missing) {
+  const Cause* shown = nullptr;
+  const std::string all = missing.where + ' ' + missing.doing + '\n' + missing.stack;
+  for_each_line(all, [&](const LogLine& line) {
+    for (const Match& match : catalogue.match(line.text))
+      if (shown == nullptr && match.strength == Strength::absence) shown = match.cause;
+  });
+  return shown;
+}
+
 /// Why the missing ranks have not come, where their Python function or last words tell.
 CauseChoice of_absence(const Case& now) {
   const bool ended = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
@@ -71,8 +83,8 @@ CauseChoice of_absence(const Case& now) {
   });
   if (ended) return the(now, "rank-died", Certainty::confirmed);
   for (const MissingRank& missing : now.evidence.missing)
-    for (const Match& match : now.catalogue.match(missing.where + ' ' + missing.doing))
-      if (match.strength == Strength::absence) return {match.cause, Certainty::matched};
+    if (const Cause* cause = shown_by_stack(now.catalogue, missing))
+      return {cause, Certainty::matched};
   const auto told = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
     const bool by_missing = std::ranges::any_of(
         now.evidence.missing, [&](const MissingRank& missing) { return one.rank == missing.rank; });

@@ -19,11 +19,11 @@ void check_counts(const HostFacts& facts, Advices& advices) {
   if (gpus == 0) return;
   const auto ranks = processes_here(facts.subject);
   if (ranks && *ranks > gpus)
-    advise(advices, Severity::warning, "device-ordinal",
+    advise(advices, Severity::risk, "device-ordinal",
            fmt::format("{} processes are asked for, and {} GPUs are visible", *ranks, gpus),
            "start no more processes than GPUs, or look at CUDA_VISIBLE_DEVICES");
   else if (facts.world.local_rank && *facts.world.local_rank >= gpus)
-    advise(advices, Severity::warning, "device-ordinal",
+    advise(advices, Severity::risk, "device-ordinal",
            fmt::format("LOCAL_RANK={}, and {} GPUs are visible", *facts.world.local_rank, gpus),
            "LOCAL_RANK counts from 0 on each node; look at CUDA_VISIBLE_DEVICES");
 }

@@ -74,7 +74,7 @@ void check_infiniband(const HostFacts& facts, Advices& advices) {
   const Infiniband& infiniband = facts.infiniband;
   if (infiniband.ports.empty()) return;
   // Where there is no GPU there is no NCCL, and nothing is slower for it.
-  const Severity severity = facts.host.gpus > 0 ? Severity::warning : Severity::note;
+  const Severity severity = facts.host.gpus > 0 ? Severity::risk : Severity::note;
   check_access(infiniband, severity, advices);
   check_states(infiniband, severity, advices);
   check_layers(infiniband, advices);

@@ -30,7 +30,7 @@ std::string names_of(std::span<const NetworkInterface> all) {
 
 /// On one node the profile loopback goes round a wrong name; on several nothing does.
 Severity wrong_name(const HostFacts& facts) {
-  return facts.world.nodes > 1 ? Severity::blocking : Severity::warning;
+  return facts.world.nodes > 1 ? Severity::blocks : Severity::risk;
 }
 
 void check_nccl_name(const HostFacts& facts, Advices& advices) {
@@ -64,7 +64,7 @@ void check_choice(const HostFacts& facts, Advices& advices) {
   const std::string chosen = nccl_default(facts.interfaces);
   const std::string& right = facts.to_master.interface;
   if (chosen.empty() || chosen == right || !is_virtual(chosen)) return;
-  advise(advices, Severity::warning, "wrong-interface",
+  advise(advices, Severity::risk, "wrong-interface",
          fmt::format("NCCL takes {} by itself, and the way to {} leads over {}", chosen,
                      facts.world.master_address, right),
          fmt::format("export NCCL_SOCKET_IFNAME=={0} GLOO_SOCKET_IFNAME={0}", right));

@@ -15,7 +15,7 @@ std::string limit_in_words(std::uint64_t limit) {
 void check_locked_memory(const HostFacts& facts, Advices& advices) {
   const Limit& limit = facts.limits.locked_memory;
   if (facts.infiniband.ports.empty() || limit.soft == kUnlimited) return;
-  advise(advices, Severity::warning, "ib-memlock",
+  advise(advices, Severity::risk, "ib-memlock",
          fmt::format("ulimit -l allows {} of locked memory (hard limit: {}), and {} is there",
                      limit_in_words(limit.soft), limit_in_words(limit.hard),
                      facts.infiniband.ports.front().device),
@@ -28,7 +28,7 @@ void check_open_files(const HostFacts& facts, Advices& advices) {
   constexpr std::uint64_t kUsual = 1024;  // what distributions give, and enough for most
   const Limit& limit = facts.limits.open_files;
   if (limit.soft >= kUsual) return;
-  advise(advices, Severity::warning, "open-files",
+  advise(advices, Severity::risk, "open-files",
          fmt::format("ulimit -n allows {} open files (hard limit: {})", limit.soft, limit.hard),
          fmt::format("ulimit -n {}", std::min<std::uint64_t>(limit.hard, 65536)));
 }
@@ -39,7 +39,7 @@ void check_stack(const HostFacts& facts, Advices& advices) {
     return;
   const auto version = parse_nccl_version(facts.libraries->nccl.front().version);
   if (!version || *version >= NcclVersion{2, 28, 0}) return;
-  advise(advices, Severity::warning, "stack-unlimited",
+  advise(advices, Severity::risk, "stack-unlimited",
          fmt::format("ulimit -s is unlimited, and the job's NCCL is {}", to_string(*version)),
          "ulimit -s 8192");
 }
@@ -50,7 +50,7 @@ void check_processes_limit(const HostFacts& facts, Advices& advices) {
   const std::int64_t ranks = std::max(1, processes_here(facts.subject).value_or(1));
   const auto left = facts.quotas.processes_left;
   if (!left || *left >= ranks * kThreadsOfRank) return;
-  advise(advices, Severity::warning, "thread-limit",
+  advise(advices, Severity::risk, "thread-limit",
          fmt::format("the cgroup's pids.max leaves room for {} more threads", *left),
          "docker run --pids-limit=-1, or TasksMax= of the systemd unit");
 }
@@ -61,7 +61,7 @@ void check_memory(const HostFacts& facts, Advices& advices) {
   const auto left = facts.quotas.memory_left;
   if (!left || *left >= kLeast) return;
   const bool limited = facts.quotas.memory_limit.has_value();
-  advise(advices, Severity::warning, "host-oom",
+  advise(advices, Severity::risk, "host-oom",
          limited
              ? fmt::format("{} of memory is left ({} allows {})", in_words(*left),
                            facts.quotas.memory_file, in_words(*facts.quotas.memory_limit))

@@ -35,7 +35,7 @@ void check_port(const HostFacts& facts, Advices& advices) {
       return advise(advices, Severity::note, "port-taken", evidence,
                     "safelaunch takes another one by itself, unless told --port keep");
     case PortPolicy::multi_node:
-      return advise(advices, Severity::blocking, "port-taken", evidence,
+      return advise(advices, Severity::blocks, "port-taken", evidence,
                     "end it, or give all ranks another MASTER_PORT");
   }
 }
@@ -51,7 +51,7 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
     Advice advice;
     advice.finding.cause = "left-over-process";
     advice.finding.evidence = describe(stale);
-    advice.finding.severity = stale.claim == Claim::unproven ? Severity::note : Severity::warning;
+    advice.finding.severity = stale.claim == Claim::unproven ? Severity::note : Severity::risk;
     switch (stale.claim) {
       case Claim::ours:
         advice.finding.remedy = "safelaunch clean";
@@ -84,7 +84,7 @@ const char* cause_of(Warning warning) {
 void check_command(const HostFacts& facts, Advices& advices) {
   if (!facts.subject.command) return;
   for (const CommandWarning& warning : facts.subject.command->warnings)
-    advise(advices, Severity::warning, cause_of(warning.id), warning.text, {});
+    advise(advices, Severity::risk, cause_of(warning.id), warning.text, {});
 }
 
 }  // namespace

@@ -44,15 +44,15 @@ void check_size(const HostFacts& facts, Advices& advices) {
   const SharedMemory& memory = facts.shared_memory;
   const bool gpus = facts.host.gpus > 0;
   if (memory.available < kNothing) {
-    advise(advices, Severity::warning, "shm-small",
+    advise(advices, Severity::risk, "shm-small",
            size_in_words(memory) + ": the next that needs it ends with SIGBUS", remedy_for(facts));
   } else if (gpus && memory.available < needed(facts)) {
     advise(
-        advices, Severity::warning, "shm-small",
+        advices, Severity::risk, "shm-small",
         fmt::format("{}; NCCL's proxies take {}", size_in_words(memory), in_words(needed(facts))),
         remedy_for(facts));
   } else if (memory.bytes < kGibi) {
-    advise(advices, gpus ? Severity::warning : Severity::note, "shm-small",
+    advise(advices, gpus ? Severity::risk : Severity::note, "shm-small",
            size_in_words(memory) + "; NCCL's manual advises 1 GiB", remedy_for(facts));
   }
 }
@@ -70,7 +70,7 @@ void check_segments(const HostFacts& facts, Advices& advices) {
   const bool scarce = facts.shared_memory.available < facts.shared_memory.bytes / 4;
   Advice advice;
   advice.finding.cause = "shm-leaked";
-  advice.finding.severity = scarce ? Severity::warning : Severity::note;
+  advice.finding.severity = scarce ? Severity::risk : Severity::note;
   advice.finding.evidence =
       fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",
                   in_words(bytes), facts.shared_memory.path, facts.segments.size(),

@@ -42,7 +42,7 @@ std::vector<Finding> preflight_findings(Subject subject) {
 }
 
 bool blocks(const Finding& finding) {
-  return finding.severity == Severity::blocking;
+  return finding.severity == Severity::blocks;
 }
 
 }  // namespace safelaunch

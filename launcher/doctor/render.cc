@@ -12,8 +12,8 @@ using Json = nlohmann::ordered_json;
 
 const char* colour_of(Severity severity) {
   switch (severity) {
-    case Severity::blocking: return "1;31";
-    case Severity::warning: return "33";
+    case Severity::blocks: return "1;31";
+    case Severity::risk: return "33";
     case Severity::note: return "2";
   }
   return "0";
@@ -41,6 +41,15 @@ Json to_json(const Advice& advice) {
   return json;
 }
 
+Json versions(const HostFacts& facts) {
+  Json json = Json::object();
+  for (const Package& package : facts.packages) json[package.name] = package.version;
+  if (!facts.libraries) return json;
+  if (!facts.libraries->torch_version.empty()) json["torch"] = facts.libraries->torch_version;
+  if (!facts.libraries->nccl.empty()) json["nccl"] = facts.libraries->nccl.front().version;
+  return json;
+}
+
 }  // namespace
 
 std::string render_advices(std::span<const Advice> advices, Paint paint) {
@@ -59,12 +68,14 @@ std::string in_one_line(const Finding& finding) {
   return finding.remedy.empty() ? text : fmt::format("{}; remedy: {}", text, finding.remedy);
 }
 
-std::string advices_json(std::span<const Advice> advices, const FixReport& fixed) {
+std::string advices_json(const HostFacts& facts, std::span<const Advice> advices,
+                         const FixReport& fixed) {
   Json json;
   json["blocked"] = std::ranges::any_of(advices, blocks, &Advice::finding);
   json["findings"] = Json::array();
   for (const Advice& advice : advices) json["findings"].push_back(to_json(advice));
   json["fixed"] = fixed;
+  json["versions"] = versions(facts);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

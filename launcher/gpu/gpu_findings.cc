@@ -31,22 +31,22 @@ void judge_driver(const GpuFacts& facts, Findings& findings) {
                           "run where a GPU is visible, or on the CPU with backend gloo"});
       return;
     case GpuTrouble::driver_mismatch:
-      findings.push_back({"driver-mismatch", Severity::blocking, facts.why,
+      findings.push_back({"driver-mismatch", Severity::blocks, facts.why,
                           "reboot, or load the kernel module of the new version"});
       return;
     case GpuTrouble::no_permission:
-      findings.push_back({"container-lost-gpus", Severity::blocking, facts.why,
+      findings.push_back({"container-lost-gpus", Severity::blocks, facts.why,
                           "create the container again: it may no longer open its GPUs"});
       return;
     case GpuTrouble::no_answer:
     case GpuTrouble::crashed:
       findings.push_back(
-          {"gpu-ill", Severity::blocking, facts.why,
+          {"gpu-ill", Severity::blocks, facts.why,
            "nvidia-smi will hang as well; look at dmesg | grep -i xid, and reset the "
            "GPU or reboot"});
       return;
     case GpuTrouble::failed:
-      findings.push_back({"cuda-unknown", Severity::warning, facts.why, "nvidia-smi -q"});
+      findings.push_back({"cuda-unknown", Severity::risk, facts.why, "nvidia-smi -q"});
       return;
   }
 }
@@ -58,25 +58,25 @@ void judge_health(const Gpu& gpu, Findings& findings) {
   switch (gpu.health) {
     case GpuHealth::well: break;
     case GpuHealth::lost:
-      return add(Severity::blocking, "is lost: it has fallen off the bus", kTakeOut);
+      return add(Severity::blocks, "is lost: it has fallen off the bus", kTakeOut);
     case GpuHealth::reset_required:
-      return add(Severity::blocking, "must be reset before it is used again",
+      return add(Severity::blocks, "must be reset before it is used again",
                  "nvidia-smi --gpu-reset, by the administrator");
     case GpuHealth::failing:
-      return add(Severity::blocking, fmt::format("does not answer: {}", gpu.trouble), kTakeOut);
+      return add(Severity::blocks, fmt::format("does not answer: {}", gpu.trouble), kTakeOut);
   }
   if (gpu.errors.repair_failed)
-    add(Severity::warning, "has no spare memory rows left for repairs", kTakeOut);
+    add(Severity::risk, "has no spare memory rows left for repairs", kTakeOut);
   else if (gpu.errors.repair_pending)
-    add(Severity::warning, "waits for a reset to take bad memory out of use",
+    add(Severity::risk, "waits for a reset to take bad memory out of use",
         "nvidia-smi --gpu-reset, by the administrator");
   else if (gpu.errors.uncorrected.value_or(0) > 0)
-    add(Severity::warning,
+    add(Severity::risk,
         fmt::format("had {} uncorrected memory errors since the driver was loaded",
                     *gpu.errors.uncorrected),
         kTakeOut);
   if (!gpu.recovery.empty() && gpu.recovery != "none" && !gpu.errors.repair_pending)
-    add(Severity::warning, fmt::format("asks for recovery: {}", gpu.recovery), kTakeOut);
+    add(Severity::risk, fmt::format("asks for recovery: {}", gpu.recovery), kTakeOut);
 }
 
 void judge_mode(const Gpu& gpu, const GpuUse& use, Findings& findings) {
@@ -87,16 +87,16 @@ void judge_mode(const Gpu& gpu, const GpuUse& use, Findings& findings) {
   };
   const int devices = use.devices ? static_cast<int>(use.devices->size()) : 0;
   if (gpu.compute_mode == ComputeMode::prohibited) {
-    add(Severity::blocking, "is in compute mode prohibited");
+    add(Severity::blocks, "is in compute mode prohibited");
   } else if (gpu.compute_mode == ComputeMode::exclusive_process) {
     if (!others_on(gpu, use.own_pids).empty())
-      add(Severity::blocking, fmt::format("takes one process, and pid {} is on it",
+      add(Severity::blocks, fmt::format("takes one process, and pid {} is on it",
                                           others_on(gpu, use.own_pids).front().pid));
     else if (devices > 0 && use.ranks > devices)
-      add(Severity::blocking,
+      add(Severity::blocks,
           fmt::format("takes one process, and {} ranks share {} GPUs", use.ranks, devices));
     else if (use.ranks > 1)
-      add(Severity::warning,
+      add(Severity::risk,
           "takes one process: a second rank that touches it, as a wrong set_device does, fails");
   }
 }
@@ -109,9 +109,9 @@ void judge_mig(const Gpu& gpu, const GpuUse& use, Findings& findings) {
          fmt::format("nvidia-smi -i {} -mig 0 for a whole GPU, by the administrator", gpu.index)});
   };
   if (gpu.slices.empty())
-    add(Severity::blocking, " and has no instance that a process could use");
+    add(Severity::blocks, " and has no instance that a process could use");
   else
-    add(use.ranks > 1 ? Severity::warning : Severity::note,
+    add(use.ranks > 1 ? Severity::risk : Severity::note,
         fmt::format(": a process sees one of its {} instances, and there is neither P2P nor NVLink "
                     "between them",
                     gpu.slices.size()));
@@ -125,12 +125,12 @@ void judge_fabric(const Gpu& gpu, bool alone, Findings& findings) {
       gpu.fabric == FabricState::not_started || gpu.fabric == FabricState::in_progress;
   if (unfinished)
     findings.push_back(
-        {"fabric-manager", alone ? Severity::warning : Severity::blocking,
+        {"fabric-manager", alone ? Severity::risk : Severity::blocks,
          fmt::format("{} is not registered with the NVLink fabric (CUDA error 802)", title_of(gpu)),
          kRemedy});
   else if (!gpu.fabric_trouble.empty())
     findings.push_back(
-        {"fabric-manager", Severity::warning,
+        {"fabric-manager", Severity::risk,
          fmt::format("the NVLink fabric of {}: {}", title_of(gpu), gpu.fabric_trouble), kRemedy});
 }
 
@@ -139,7 +139,7 @@ void judge_memory(const Gpu& gpu, const GpuUse& use, Findings& findings) {
   const auto [mib, holders] = held_by_others(gpu, use.own_pids);
   if (mib < kWorthAWord) return;
   const bool full = mib > gpu.memory_mib / 10 * 9;
-  findings.push_back({"gpu-held", full ? Severity::blocking : Severity::warning,
+  findings.push_back({"gpu-held", full ? Severity::blocks : Severity::risk,
                       fmt::format("{} of {} MiB of {} are in use by {}", mib, gpu.memory_mib,
                                   title_of(gpu), holders),
                       "safelaunch clean --dry-run tells whose they are"});
@@ -155,7 +155,7 @@ int major_of(std::string_view version) {
 void judge_versions(const GpuFacts& facts, const GpuUse& use, Findings& findings) {
   if (facts.cuda.empty() || use.cuda.empty() || major_of(use.cuda) <= major_of(facts.cuda)) return;
   findings.push_back(
-      {"driver-old", Severity::blocking,
+      {"driver-old", Severity::blocks,
        fmt::format("driver {} runs CUDA up to {}, and the job is built for CUDA {}", facts.driver,
                    facts.cuda, use.cuda),
        fmt::format("update the driver, or install a build for CUDA {}", major_of(facts.cuda))});

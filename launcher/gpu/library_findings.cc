@@ -33,7 +33,7 @@ Severity severity_of(const FoundLibrary& used, const FoundLibrary& other) {
   const bool chosen_by_hand = used.origin == LibraryOrigin::preload ||
                               used.origin == LibraryOrigin::library_path ||
                               other.origin == LibraryOrigin::library_path;
-  return chosen_by_hand ? Severity::warning : Severity::note;
+  return chosen_by_hand ? Severity::risk : Severity::note;
 }
 
 std::vector<Finding> other_versions(const std::vector<FoundLibrary>& nccl) {
@@ -63,7 +63,7 @@ std::vector<Finding> overwritten_wheels(const JobLibraries& libraries) {
   if (wheels.size() < 2) return {};
   std::string packages;
   for (const auto& wheel : wheels) packages += " " + package_of(wheel);
-  return {{kTwoLibraries, Severity::warning,
+  return {{kTwoLibraries, Severity::risk,
            fmt::format("{} wheels bring NCCL into one folder, the last one installed is there: {}",
                        wheels.size(), fmt::format("{}", packages.substr(1))),
            fmt::format("pip uninstall{}, then install torch again", packages)}};

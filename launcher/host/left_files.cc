@@ -51,8 +51,17 @@ std::optional<LeftFile> look_at(const std::string& path) {
   return left;
 }
 
-std::string folder_of(const std::string& path) {
+std::string_view folder_of(std::string_view path) {
   return path.substr(0, path.rfind('/'));
+}
+
+/// Programs that the kernel lets nobody look into, since they once had another user's rights. Every
+/// login has one or two; no job runs in them.
+bool keeps_a_session(const ProcessFacts& process) {
+  constexpr std::array<std::string_view, 9> kNames{"sshd",      "sshd-session", "(sd-pam)",
+                                                   "ssh-agent", "su",           "sudo",
+                                                   "gpg-agent", "systemd",      "login"};
+  return process.id.pid == 1 || std::ranges::find(kNames, process.comm) != kNames.end();
 }
 
 /// What one process maps, holds open and works in.
@@ -60,31 +69,21 @@ class Looker {
  public:
   explicit Looker(const std::vector<LeftFile>& files) : files_(files) {}
 
-  /// False where we may not look.
-  bool look_into(int pid) {
+  /// Whether it runs Python; nullopt where we may not look.
+  std::optional<bool> look_into(int pid) {
     const auto maps = read_whole(ProcPath(pid, "maps").c_str());
-    if (!maps) return false;
+    if (!maps) return std::nullopt;
     for (std::string_view rest = *maps; !rest.empty();) note_mapping(take_word(rest, '\n'));
     note_link(ProcPath(pid, "cwd").c_str());
-    const std::string folder = ProcPath(pid, "fd").c_str();
-    for (const std::string& fd : entries_of(folder)) note_link((folder + "/" + fd).c_str());
-    return true;
-  }
-
-  [[nodiscard]] static bool runs_python(int pid) {
-    const auto target = link_at(ProcPath(pid, "exe").c_str());
-    return target.find("python") != std::string::npos || maps_contain(pid, "libpython");
+    for (const int fd : numbers_in_folder(ProcPath(pid, "fd").c_str()))
+      note_link(ProcPath(pid, fmt::format("fd/{}", fd)).c_str());
+    return maps->find("/python") != std::string::npos ||
+           maps->find("/libpython") != std::string::npos;
   }
 
   [[nodiscard]] std::vector<std::string> used() const { return {used_.begin(), used_.end()}; }
 
  private:
-  static std::string link_at(const char* path) {
-    std::array<char, 4096> target;
-    const auto size = ::readlink(path, target.data(), target.size());
-    return size > 0 ? std::string(target.data(), static_cast<std::size_t>(size)) : std::string();
-  }
-
   /// "ADDRESSES PERMISSIONS OFFSET MAJOR:MINOR INODE PATH". The path is the one that the process
   /// sees: in a container it may be another than ours, where the inode is the same.
   void note_mapping(std::string_view line) {
@@ -99,15 +98,17 @@ class Looker {
 
   /// A file itself; or a folder or file beside it, since a build works in the lock's folder.
   void note_link(const char* path) {
-    const std::string target = link_at(path);
-    if (!target.starts_with('/')) return;
+    std::array<char, 4096> buffer;
+    const auto size = ::readlink(path, buffer.data(), buffer.size());
+    if (size <= 0 || buffer.front() != '/') return;
+    const std::string_view target(buffer.data(), static_cast<std::size_t>(size));
     for (const LeftFile& file : files_)
       if (target == file.path ||
           (file.path.ends_with("/lock") && is_within(target, folder_of(file.path))))
         used_.insert(file.path);
   }
 
-  static bool is_within(const std::string& target, const std::string& folder) {
+  static bool is_within(std::string_view target, std::string_view folder) {
     return target.starts_with(folder) &&
            (target.size() == folder.size() || target[folder.size()] == '/');
   }
@@ -164,12 +165,11 @@ FileUse users_of(const std::vector<LeftFile>& files) {
   const auto us = ::geteuid();
   for (const ProcessFacts& process : Procfs().all(std::nullopt)) {
     if (process.state == 'Z') continue;
-    const bool seen = looker.look_into(process.id.pid);
+    const auto python = looker.look_into(process.id.pid);
     if (process.uid != us) continue;
-    use.unreadable += seen || !is_running(process.id) ? 0 : 1;  // it may have ended meanwhile
+    if (!python && !keeps_a_session(process) && is_running(process.id)) ++use.unreadable;
+    if (python.value_or(false)) use.oldest_python = std::max(use.oldest_python, process.age);
     use.compilers += is_compiler(process.comm) ? 1 : 0;
-    if (seen && Looker::runs_python(process.id.pid))
-      use.oldest_python = std::max(use.oldest_python, process.age);
   }
   use.used = looker.used();
   return use;

@@ -127,7 +127,9 @@ struct Helper::Running : std::enable_shared_from_this<Running> {
   }
   void read_output();
   void read_errors();
-  std::string_view read_from(stream_descriptor& from);
+  std::optional<std::string_view> read_from(stream_descriptor& from);
+  template <class Take>
+  void drain(stream_descriptor& from, Take take);
   void take_output(std::string_view text);
   void expire_in(Duration from_now);
   void expired();
@@ -164,23 +166,26 @@ Result<void> Helper::Running::start(Reaper& reaper, const HelperSpec& spec) {
   return {};
 }
 
-/// What there is to read now; empty at the end, and where there is nothing.
-std::string_view Helper::Running::read_from(stream_descriptor& from) {
+/// What there is to read now; nullopt where there is nothing yet, empty at the end. Asio may say
+/// too early that there is something: it uses its states again, and the news of an old descriptor
+/// may be under way.
+std::optional<std::string_view> Helper::Running::read_from(stream_descriptor& from) {
   const ssize_t size = ::read(from.native_handle(), piece.data(), piece.size());
-  return {piece.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  return std::string_view(piece.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
 }
 
 void Helper::Running::read_output() {
-  const std::string_view text = read_from(out);
-  if (text.empty()) return;  // at its end; how it ended we hear from the Reaper
-  take_output(text);
+  const auto text = read_from(out);
+  if (text && text->empty()) return;  // at its end; how it ended we hear from the Reaper
+  if (text) take_output(*text);
   if (!over()) wait_for_output();
 }
 
 void Helper::Running::read_errors() {
-  const std::string_view text = read_from(err);
-  if (text.empty()) return;
-  keep_end(end.errors, text);
+  const auto text = read_from(err);
+  if (text && text->empty()) return;
+  if (text) keep_end(end.errors, *text);
   wait_for_errors();
 }
 
@@ -215,17 +220,22 @@ void Helper::Running::give_up() {
   tell_end();
 }
 
+template <class Take>
+void Helper::Running::drain(stream_descriptor& from, Take take) {
+  for (std::size_t taken = 0; taken < kMostLeftOver;) {
+    const auto text = read_from(from);
+    if (!text || text->empty()) return;
+    taken += text->size();
+    take(*text);
+  }
+}
+
 /// What it wrote before its end is in the pipes already.
 void Helper::Running::exited(const ExitStatus& status) {
   if (over()) return;
   end.status = status;
-  std::size_t left_over = 0;
-  for (std::string_view text = read_from(out); !text.empty() && left_over < kMostLeftOver;
-       text = read_from(out)) {
-    left_over += text.size();
-    take_output(text);
-  }
-  for (int pieces = 0; pieces < 8; ++pieces) keep_end(end.errors, read_from(err));
+  drain(out, [this](std::string_view text) { take_output(text); });
+  drain(err, [this](std::string_view text) { keep_end(end.errors, text); });
   lines.finish([this](std::string_view line) {
     if (!over()) on_line(line);
   });

@@ -23,9 +23,9 @@ bool is_program(const std::filesystem::path& path) {
 }  // namespace
 
 Result<std::string> find_probe_program(const Environment& environment) {
-  if (const auto named = value_or(environment, "SAFELAUNCH_PROBE"); !named.empty()) {
+  if (const auto named = value_or(environment, "SAFELAUNCH_PROBE_PROGRAM"); !named.empty()) {
     if (is_program(named)) return std::string(named);
-    return Error{Errc::not_found, fmt::format("SAFELAUNCH_PROBE={} is no program", named)};
+    return Error{Errc::not_found, fmt::format("SAFELAUNCH_PROBE_PROGRAM={} is no program", named)};
   }
   std::error_code error;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

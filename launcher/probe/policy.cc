@@ -18,11 +18,14 @@ const ProbedProfile* find(std::span<const ProbedProfile> probed, const std::stri
 ProbeChoice choose_to_probe(const ProbeSituation& situation) {
   const auto no = [](std::string why) { return ProbeChoice{false, std::move(why)}; };
   if (situation.wish == WhenToProbe::never) return no("--probe never");
-  if (situation.gpus == 0) return no("there is no GPU");
+  const bool forced = situation.wish == WhenToProbe::always;
+  if (situation.ranks == 0) return no("how many ranks come is not known");
+  if (situation.gpus == 0 && !forced) return no("there is no GPU");
   if (!situation.missing.empty()) return no(situation.missing);
   if (!situation.profile_uses_nccl) return no("the profile does without NCCL");
-  if (situation.ranks > situation.gpus) return no("there are more ranks than GPUs");
-  if (situation.wish == WhenToProbe::always) return {true, "--probe always"};
+  if (situation.gpus > 0 && situation.ranks > situation.gpus)
+    return no("there are more ranks than GPUs");
+  if (forced) return {true, "--probe always"};
   if (situation.nodes > 1) return no("the ranks are on several nodes");
   if (situation.ranks < 2) return no("one rank meets nobody");
   if (situation.worked_here) return no("a job got through here lately");
@@ -70,17 +73,6 @@ std::vector<std::string> ProbeCampaign::refuted() const {
   for (const ProbedProfile& one : probed_)
     if (stopped_at(one.verdict)) names.push_back(one.profile);
   return names;
-}
-
-std::optional<std::string> measured_cost(std::span<const ProbedProfile> probed,
-                                         const std::string& from, const std::string& to) {
-  const ProbedProfile* base = find(probed, from);
-  const ProbedProfile* other = find(probed, to);
-  if (base == nullptr || other == nullptr) return std::nullopt;
-  const auto ratio = cost_ratio(base->verdict, other->verdict);
-  if (!ratio) return std::nullopt;
-  if (*ratio <= 1 + kBandwidthNoise) return fmt::format("as fast as {} (probed)", from);
-  return fmt::format("{:.1f} times slower than {} (probed)", *ratio, from);
 }
 
 }  // namespace safelaunch

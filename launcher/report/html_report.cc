@@ -87,8 +87,8 @@ void write_findings(const RunRecord& run, HtmlWriter& to) {
   to.markup("<section><h2>Found before the run</h2>\n<ul class=\"findings\">");
   for (std::size_t i = 0; i < std::min(kMostFindings, run.findings.size()); ++i) {
     const Finding& finding = run.findings[i];
-    finding.severity == Severity::blocking ? to.markup("<li><span class=\"tag bad\">")
-                                           : to.markup("<li><span class=\"tag\">");
+    finding.severity == Severity::blocks ? to.markup("<li><span class=\"tag bad\">")
+                                         : to.markup("<li><span class=\"tag\">");
     to.text(name(finding.severity)).markup("</span> <code>").text(finding.cause);
     to.markup("</code> ").text(finding.evidence, kLongestText);
     if (!finding.remedy.empty())

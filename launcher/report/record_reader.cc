@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::optional<Severity> severity_named(std::string_view word) {
-  for (const Severity severity : {Severity::note, Severity::warning, Severity::blocking})
+  for (const Severity severity : {Severity::note, Severity::risk, Severity::blocks})
     if (word == name(severity)) return severity;
   return std::nullopt;
 }

@@ -77,6 +77,7 @@ const char* name(AttemptEnd end) {
     case AttemptEnd::failed_comm: return "failed in communication";
     case AttemptEnd::hung: return "hung";
     case AttemptEnd::interrupted: return "interrupted";
+    case AttemptEnd::given_up: return "given up";
   }
   return "?";
 }
@@ -106,6 +107,7 @@ std::string end_in_words(const AttemptSummary& attempt) {
     case AttemptEnd::failed_comm: return "failed in communication after " + took;
     case AttemptEnd::hung: return "hung, stopped after " + took;
     case AttemptEnd::interrupted: return "interrupted after " + took;
+    case AttemptEnd::given_up: return "given up after " + took;
   }
   return took;
 }

@@ -70,8 +70,8 @@ bool UstarWriter::add(std::string_view name, std::string_view text) {
   const std::optional<SplitName> parts = split(name);
   if (!parts || name.empty()) return false;
   Header header;
-  std::memcpy(header.name, parts->name.data(), parts->name.size());
-  std::memcpy(header.prefix, parts->prefix.data(), parts->prefix.size());
+  parts->name.copy(header.name, sizeof header.name);
+  parts->prefix.copy(header.prefix, sizeof header.prefix);
   put_octal(header.mode, 0600);
   put_octal(header.uid, 0);
   put_octal(header.gid, 0);

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/redact.h"
 #include "safelaunch/launch/job_control.h"
 #include "safelaunch/nccl/ras.h"
 #include "safelaunch/output/terminal_writer.h"
@@ -57,10 +58,10 @@ bool ends_a_job(int signal) {
 struct Attempt::State {
   enum class Phase { running, asking, stopping, draining, over };
 
-  State(const Services& given, AttemptSpec settled, OnEnd call)
+  State(const Services& given, AttemptSpec settled, Attempt::Observer call)
       : services(given),
         spec(std::move(settled)),
-        on_end(std::move(call)),
+        caller(std::move(call)),
         began(Clock::now()),
         timer(given.io),
         output(given.io, given.terminal, spec.output, output_observer()),
@@ -95,6 +96,7 @@ struct Attempt::State {
   void hear_ras(const std::string& answer);
   void answered();
   void stop_hung();
+  void give_way();
   void stop(const StopWanted& wanted);
   void on_tree_gone(const std::vector<Survivor>& survivors);
   void on_drained();
@@ -104,7 +106,7 @@ struct Attempt::State {
 
   Services services;
   AttemptSpec spec;
-  OnEnd on_end;
+  Attempt::Observer caller;
   TimePoint began;
   Phase phase = Phase::running;
   AttemptRecord record;
@@ -141,6 +143,7 @@ Workers::Observer Attempt::State::workers_observer() {
 RankWatch::Observer Attempt::State::watch_observer() {
   RankWatch::Observer observer;
   observer.on_verdict = [this](const Verdict& verdict) { on_verdict(verdict); };
+  observer.on_meeting = [this] { caller.on_meeting(); };
   observer.on_training = [this] { on_training(); };
   observer.on_status = [this](const std::string& line) {
     services.terminal.set_status(line.empty() ? line : titled(line));
@@ -160,7 +163,7 @@ RankWatch::Observer Attempt::State::watch_observer() {
 Result<void> Attempt::State::start() {
   services.log.set_attempt(spec.number);
   services.log.record("attempt",
-                      {{"profile", spec.profile}, {"command", spec.workers.front().argv}});
+                      {{"profile", spec.profile}, {"command", redact(spec.workers.front().argv)}});
   for (const WorkerSpec& worker : spec.workers) {
     const Result<void> started = workers.start(worker);
     if (!started) {
@@ -197,9 +200,15 @@ void Attempt::State::on_all_ended() {
 
 void Attempt::State::on_verdict(const Verdict& verdict) {
   record.verdict = verdict;
+  std::vector<int> waiting;
+  std::vector<int> missing;
+  for (const Rank rank : verdict.waiting) waiting.push_back(rank.value);
+  for (const Suspect& suspect : verdict.suspects) missing.push_back(suspect.rank.value);
   services.log.record("verdict", {{"kind", std::string(name(verdict.kind))},
                                   {"stage", std::string(name(verdict.stage))},
-                                  {"text", describe(verdict)}});
+                                  {"text", describe(verdict)},
+                                  {"waiting", waiting},
+                                  {"missing", missing}});
   if (phase != Phase::running) return;
   if (own_spawn() || !launcher_will_end_it(verdict, spec.launcher)) return ask_then_stop();
   timer.expires_after(kLauncherReacts);
@@ -249,6 +258,15 @@ void Attempt::State::stop_hung() {
   stop({StopMode::sweep, SIGTERM, kSweepGrace});
 }
 
+// Its last words are of our making, as those of a stuck job.
+void Attempt::State::give_way() {
+  if (phase != Phase::running) return;
+  record.gave_way = true;
+  keep_tails();
+  output.hide();
+  stop({StopMode::sweep, SIGTERM, kSweepGrace});
+}
+
 void Attempt::State::on_training() {
   record.training = true;
   services.log.record("training");
@@ -270,6 +288,7 @@ void Attempt::State::on_recording_stopped(const RecordingLoss& loss) {
 void Attempt::State::stop(const StopWanted& wanted) {
   if (phase == Phase::running || phase == Phase::asking) {
     phase = Phase::stopping;
+    caller.on_stopping();
     watch.freeze();
     services.terminal.set_status({});
   }
@@ -288,7 +307,7 @@ void Attempt::State::on_drained() {
   if (phase != Phase::draining) return;
   phase = Phase::over;
   finish_record();
-  boost::asio::post(services.io, [this] { on_end(record); });
+  boost::asio::post(services.io, [this] { caller.on_end(record); });
 }
 
 void Attempt::State::keep_tails() {
@@ -318,13 +337,17 @@ void Attempt::State::signal(const ReceivedSignal& received) {
   stop({StopMode::polite, received.signal, spec.grace});
 }
 
-Attempt::Attempt(const Services& services, AttemptSpec spec, OnEnd on_end)
-    : state_(std::make_unique<State>(services, std::move(spec), std::move(on_end))) {}
+Attempt::Attempt(const Services& services, AttemptSpec spec, Observer observer)
+    : state_(std::make_unique<State>(services, std::move(spec), std::move(observer))) {}
 
 Attempt::~Attempt() = default;
 
 Result<void> Attempt::start() {
   return state_->start();
+}
+
+void Attempt::give_way() {
+  state_->give_way();
 }
 
 void Attempt::signal(const ReceivedSignal& received) {

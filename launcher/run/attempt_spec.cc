@@ -99,7 +99,8 @@ Result<Command> with_profile_arguments(Command command, const ArgumentChanges& c
   const auto script = command.argv.begin() + static_cast<std::ptrdiff_t>(command.script->word) + 1;
   const std::vector<std::string> arguments(script, command.argv.end());
   command.argv.erase(script, command.argv.end());
-  for (std::string& word : changed_arguments(changes, arguments)) command.argv.push_back(std::move(word));
+  for (std::string& word : changed_arguments(changes, arguments))
+    command.argv.push_back(std::move(word));
   return command;
 }
 
@@ -192,8 +193,8 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   Result<OutputPlan> output = output_of(inputs);
   if (!output) return output.error();
   spec.output = std::move(*output);
-  AppliedEnvironment applied =
-      apply_profile(inputs.profile, plan.environment, plan.configuration.rules.variables, plan.overrides);
+  AppliedEnvironment applied = apply_profile(inputs.profile, plan.environment,
+                                             plan.configuration.rules.variables, plan.overrides);
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);
   pass_grace_on(spec.grace, applied.environment);

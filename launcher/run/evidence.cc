@@ -31,10 +31,10 @@ void take_verdict(const Verdict& verdict, const AttemptRecord& record, Evidence&
   evidence.waiting = verdict.waiting;
   take_contradiction(verdict, evidence);
   for (const Suspect& suspect : verdict.suspects) {
-    const auto where = record.ranks.where.find(suspect.rank);
-    evidence.missing.push_back({suspect.rank, suspect.activity, suspect.doing,
-                                where == record.ranks.where.end() ? "" : where->second,
-                                suspect.inside});
+    const auto known = record.ranks.stacks.find(suspect.rank);
+    const StackSeen stack = known == record.ranks.stacks.end() ? StackSeen{} : known->second;
+    evidence.missing.push_back(
+        {suspect.rank, suspect.activity, suspect.doing, stack.where, suspect.inside, stack.frames});
     evidence.waited = std::max(evidence.waited, suspect.waited_for);
   }
 }
@@ -50,10 +50,18 @@ void take_outputs(const AttemptRecord& record, Evidence& evidence) {
   }
 }
 
+std::string described(const std::set<NcclVersion>& versions) {
+  std::string text = "The ranks run different versions of NCCL:";
+  for (const NcclVersion& version : versions) text += " " + to_string(version);
+  return text;
+}
+
 // NCCL's own words, and who came to it: those that wait there write nothing.
 void take_nccl(const NcclRecord& nccl, Evidence& evidence) {
   for (const NcclRecord::Log& log : nccl.logs)
     evidence.output.push_back({log.name, log.rank, log.text});
+  if (nccl.versions.size() > 1)
+    evidence.confirmations.push_back({"nccl-mismatch", described(nccl.versions)});
   const std::string standing = describe_standing(nccl);
   if (standing.empty() || evidence.stage.value_or(Stage::spawned) < Stage::communicator) return;
   evidence.remarks.push_back(standing);

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
 #include "safelaunch/nccl/announced.h"
 #include "safelaunch/profile/variables.h"
-#include "safelaunch/watch/rank_list.h"
 
 namespace safelaunch {
 namespace {
@@ -27,6 +27,7 @@ bool is_unread(const std::string& name, const NcclVersion& version,
 
 void take_process(const NcclProcess& process, NcclRecord& record,
                   std::map<std::string, std::string>& variables) {
+  if (process.version) record.versions.insert(*process.version);
   if (!process.interface.empty()) record.interfaces.insert(process.interface);
   if (!process.network.empty()) record.networks.insert(process.network);
   variables.insert(process.variables.begin(), process.variables.end());
@@ -118,10 +119,12 @@ void NcclWatch::take(const NcclThrough& news) {
 }
 
 void NcclWatch::take(const NcclSaid& news) {
+  // A process that fails early says nothing else of itself. A flood of words asks once.
+  if (asked_.insert(news.who).second) (void)whose(news.who, std::nullopt);
   if (listening_.owner == NcclListening::Owner::user) return;  // it went where the user wants it
   if (said_.size() >= kMostSaid || !said_.insert(news.text).second) return;
-  const auto rank = whose(news.who, std::nullopt);
-  observer_.on_said(rank ? std::optional(rank->rank) : std::nullopt, news);
+  const auto rank = rank_of_.find(news.who);
+  observer_.on_said(rank != rank_of_.end() ? std::optional(rank->second) : std::nullopt, news);
 }
 
 void NcclWatch::take(const NcclContradiction& news) {

@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/gpu/devices.h"
+#include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/profile/chain.h"
@@ -44,6 +46,19 @@ Result<SpawnOptions> spawn_options(const RunOptions& options) {
   return result;
 }
 
+// Which GPUs can be used only the driver knows; it is asked where the number of workers hangs on
+// it.
+HostCounts host_counts(const RunPlan& plan) {
+  const HostIdentity host = read_identity();
+  HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};
+  const std::string& workers = plan.options.nproc_per_node;
+  const bool by_number = workers.find_first_not_of("0123456789") == std::string::npos;
+  if (by_number && plan.options.devices.empty()) return counts;
+  const GpuFacts facts = read_gpu_facts({plan.environment, kGpuDeadline});
+  if (facts.trouble == GpuTrouble::none) counts.usable = usable_devices(facts, plan.environment);
+  return counts;
+}
+
 Result<void> plan_own_spawn(RunPlan& plan) {
   if (plan.options.nproc_per_node.empty()) return {};
   if (spawns_by_itself(plan.command.launcher))
@@ -54,9 +69,7 @@ Result<void> plan_own_spawn(RunPlan& plan) {
                     plan.options.nproc_per_node, name(plan.command.launcher))};
   const Result<SpawnOptions> wanted = spawn_options(plan.options);
   if (!wanted) return wanted.error();
-  const HostIdentity host = read_identity();
-  Result<SpawnPlan> spawn = plan_spawn(
-      *wanted, plan.environment, {host.gpus, std::max(1, static_cast<int>(host.cpus.size()))});
+  Result<SpawnPlan> spawn = plan_spawn(*wanted, plan.environment, host_counts(plan));
   if (!spawn) return spawn.error();
   plan.spawn = std::move(*spawn);
   return {};
@@ -155,11 +168,15 @@ Result<void> read_rest_of_chain(RunPlan& plan) {
 }
 
 HostKey host_key(const RunPlan& plan) {
+  return host_key(plan.command.python.value_or(""));
+}
+
+HostKey host_key(const std::string& python) {
   HostKey key;
   key.hostname = read_hostname();
   key.gpus = gpu_models();
   key.driver = read_small_file("/proc/driver/nvidia/version").value_or("");
-  key.python = plan.command.python.value_or("");
+  key.python = python;
   return key;
 }
 

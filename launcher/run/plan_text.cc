@@ -32,7 +32,8 @@ std::string value_of(const Difference& difference, const std::optional<std::stri
 }
 
 AppliedEnvironment applied(const RunPlan& plan, const Profile& profile) {
-  return apply_profile(profile, plan.environment, plan.configuration.rules.variables, plan.overrides);
+  return apply_profile(profile, plan.environment, plan.configuration.rules.variables,
+                       plan.overrides);
 }
 
 std::string ranks_in_words(const RunPlan& plan) {

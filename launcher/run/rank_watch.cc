@@ -79,6 +79,7 @@ struct RankWatch::State {
   std::unique_ptr<HookChannel> channel;
   std::map<ProcessId, Rank> hooked;
   std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
+  std::set<ProcessId> in_torch;       // whose hook has seen them call it
   std::set<ProcessId> spawned;
   std::map<ProcessId, ExitWatch> exits;
   RanksSeen seen;
@@ -130,6 +131,8 @@ NcclWatch::Observer RankWatch::State::nccl_observer() {
 }
 
 void RankWatch::State::feed(const Event& event) {
+  const auto* entered = std::get_if<StageEntered>(&event);
+  if (entered != nullptr && entered->stage >= Stage::group && !frozen) observer.on_meeting();
   act_on(stages.on(event, Clock::now()));
   seen.world_size = stages.world_size();
 }
@@ -176,7 +179,7 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
   if (message.rank) (by_plugin ? plugged : hooked)[process] = *message.rank;
   // Where the hook watches the collectives, its word counts: the plugin's event passes too when a
   // communicator is aborted.
-  if (by_plugin && hooked.contains(process)) return;
+  if (by_plugin && in_torch.contains(process)) return;
   for (const Event& event : message.events) {
     note_store(event);
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
@@ -185,7 +188,10 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
       seen.raised.push_back({*raised, ending != nullptr && ending->communication});
     }
     if (const auto* started = std::get_if<RankStarted>(&event)) watch_exit(started->rank, process);
-    if (const auto* entered = std::get_if<StageEntered>(&event)) watch_exit(entered->rank, process);
+    if (const auto* entered = std::get_if<StageEntered>(&event)) {
+      watch_exit(entered->rank, process);
+      if (!by_plugin) in_torch.insert(process);
+    }
     feed(event);
   }
   hear_body(process, message);
@@ -339,8 +345,8 @@ void RankWatch::ask_stacks(const std::filesystem::path& directory, Duration limi
       [this](ProcessId process, int id) {
         return state_->channel && state_->channel->ask(process, HookQuestion::stack, id);
       },
-      [this, call = std::move(done)](std::map<Rank, std::string> where) {
-        state_->seen.where = std::move(where);
+      [this, call = std::move(done)](std::map<Rank, StackSeen> stacks) {
+        state_->seen.stacks = std::move(stacks);
         call();
       });
 }

@@ -10,6 +10,7 @@
 #include "safelaunch/base/redact.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/guardian.h"
+#include "safelaunch/probe/measured.h"
 #include "safelaunch/profile/render.h"
 
 namespace safelaunch {
@@ -83,14 +84,24 @@ std::string cost_in_words(const Profile& profile) {
   return profile.description.empty() ? cost : cost + " (" + profile.description + ")";
 }
 
-void remember_success(const RunPlan& plan, const Profile& profile, int attempts) {
-  if (attempts < 2 && !plan.options.forget) return;
+std::string cost_in_words(const RunPlan& plan, const Profile& profile) {
+  const HostKey key = host_key(plan);
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto host = load_measured(measured_file(plan.environment, key.hostname));
+  const auto measured =
+      host ? measured_cost(*host, key, now, plan.chain_names.front(), profile.name) : std::nullopt;
+  return measured ? *measured : cost_in_words(profile);
+}
+
+void remember_success(const RunPlan& plan, const Profile& profile, int attempts, Probed probed) {
+  const bool worth_it = attempts >= 2 || probed == Probed::yes;
+  if (!worth_it && !plan.options.forget) return;
   const std::string file = memory_file(plan.environment);
   if (file.empty()) return;
   const HostKey key = host_key(plan);
   Memory memory = forget(load_memory(file), key);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  if (attempts >= 2) memory = remember(std::move(memory), {key, profile.name, now});
+  if (worth_it) memory = remember(std::move(memory), {key, profile.name, now});
   if (const auto saved = save_memory(file, memory); !saved) log_debug(saved.error().message);
 }
 

@@ -15,14 +15,17 @@
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/profile/library.h"
+#include "safelaunch/report/html_report.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/summary.h"
 #include "safelaunch/run/attempt_spec.h"
 #include "safelaunch/run/evidence.h"
+#include "safelaunch/run/gpu_memory.h"
 #include "safelaunch/run/next_step.h"
 #include "safelaunch/run/port_choice.h"
 #include "safelaunch/run/port_facts.h"
 #include "safelaunch/run/preflight.h"
+#include "safelaunch/run/probe_beside.h"
 #include "safelaunch/run/records.h"
 
 namespace safelaunch {
@@ -43,6 +46,7 @@ class Run {
         guardian_(io_),
         signals_(io_, [this](const ReceivedSignal& received) { on_signal(received); }),
         terminal_(io_, streams_),
+        gpu_memory_(io_, reaper_, plan_.environment),
         pause_(io_) {}
 
   int run() {
@@ -64,11 +68,18 @@ class Run {
   Result<void> check_host();
   void start_attempt(const Profile& profile);
   Result<void> try_to_start(const Profile& profile);
+  [[nodiscard]] Attempt::Observer attempt_observer();
+  void probe_beside(const Profile& profile);
   [[nodiscard]] std::optional<HookDoor> hook_door();
+  [[nodiscard]] Services services() { return {io_, reaper_, terminal_, log_}; }
   void on_attempt_end(const AttemptRecord& record);
   void on_failure(const AttemptRecord& record);
+  void on_switched();
+  [[nodiscard]] RunProgress progress(const Diagnosis& diagnosis, std::vector<std::string> tried);
   [[nodiscard]] Evidence evidence_of(const AttemptRecord& record) const;
+  void strike_refuted();
   void go_on(const NextStep& step);
+  void start_after(Duration wait, const Profile& profile);
   void close(std::string stopped_because);
   void give_up(const Error& error);
   void on_signal(const ReceivedSignal& received);
@@ -93,6 +104,7 @@ class Run {
   GuardianWatch guardian_;
   SignalIntake signals_;
   TerminalWriter terminal_;
+  GpuMemory gpu_memory_;
   boost::asio::steady_timer pause_;
   RunDirectory directory_;
   EventLog log_;
@@ -100,6 +112,12 @@ class Run {
 
   std::unique_ptr<Attempt> attempt_;
   const Profile* profile_ = nullptr;
+  std::optional<ProbeBeside> probe_;  // beside the first attempt
+  struct Switch {
+    Diagnosis diagnosis;
+    NextStep step;
+  };
+  std::optional<Switch> switch_;  // to another profile, for what the probe has shown
   std::optional<PortLease> port_;
   FormerPort former_port_ = FormerPort::none;
   std::optional<std::int64_t> oom_kills_before_;  // the attempt
@@ -162,31 +180,69 @@ void Run::start_attempt(const Profile& profile) {
     tried_.push_back(profile.name);
     retries_of_profile_ = 0;
   }
-  if (const Result<void> started = try_to_start(profile); !started) give_up(started.error());
+  if (const Result<void> started = try_to_start(profile); !started) return give_up(started.error());
+  if (summary_.attempts.empty()) probe_beside(profile);
 }
 
 Result<void> Run::try_to_start(const Profile& profile) {
   port_.reset();
   Result<PortChoice> port = choose_port(plan_, former_port_);
-  if (!port) return port.error();
+  if (!port) {
+    log_.record("finding", {{"id", "port-taken"},
+                            {"severity", name(Severity::blocks)},
+                            {"evidence", port.error().message},
+                            {"remedy", "--port auto"}});
+    return port.error();
+  }
   if (!port->notice.empty()) say(port->notice);
   port_ = std::move(port->lease);
 
   oom_kills_before_ = oom_kills_of_our_cgroup();
   const int number = static_cast<int>(summary_.attempts.size()) + 1;
   const std::filesystem::path directory = directory_.attempt(number, profile.name);
-  AttemptInputs inputs{plan_, profile, number,  run_id_, directory,
-                       {},    {},      open_nccl_door(directory), streams_};
+  AttemptInputs inputs{
+      plan_, profile, number, run_id_, directory, {}, {}, open_nccl_door(directory), streams_};
   if (port_) inputs.port = port_->port();
   inputs.hook = hook_door();
   Result<SettledAttempt> settled = settle(inputs);
   if (!settled) return settled.error();
   if (!settled->notice.empty() && summary_.attempts.empty()) say(settled->notice);
   write_env_diff(inputs.directory, settled->differences);
-  attempt_ =
-      std::make_unique<Attempt>(Services{io_, reaper_, terminal_, log_}, std::move(settled->spec),
-                                [this](const AttemptRecord& record) { on_attempt_end(record); });
+  attempt_ = std::make_unique<Attempt>(services(), std::move(settled->spec), attempt_observer());
   return attempt_->start();
+}
+
+Attempt::Observer Run::attempt_observer() {
+  Attempt::Observer observer;
+  observer.on_meeting = [this] {
+    if (probe_) probe_->ranks_meet();
+  };
+  observer.on_stopping = [this] {
+    if (probe_) probe_->end();
+  };
+  observer.on_end = [this](const AttemptRecord& record) { on_attempt_end(record); };
+  return observer;
+}
+
+// While the workers import: what the probe finds out costs the job no time.
+void Run::probe_beside(const Profile& profile) {
+  Result<ProbeMeans> means = means_to_probe(plan_, profile);
+  if (!means) {
+    const bool asked_for = plan_.options.probe == WhenToProbe::always;
+    return asked_for ? say("warning: no probe: " + means.error().message)
+                     : log_debug("no probe: " + means.error().message);
+  }
+  const auto next = [this](const Diagnosis& diagnosis, const std::vector<std::string>& tried) {
+    RunProgress after_this = progress(diagnosis, tried);
+    ++after_this.attempts;
+    return next_step(plan_, diagnosis, after_this);
+  };
+  probe_.emplace(services(), plan_, std::move(*means), next,
+                 [this](const Diagnosis& diagnosis, const NextStep& step) {
+                   switch_ = Switch{diagnosis, step};
+                   attempt_->give_way();
+                 });
+  probe_->begin(profile);
 }
 
 // A hook that cannot be installed is no reason to run nothing: /proc shows the ranks too.
@@ -218,9 +274,10 @@ void Run::on_attempt_end(const AttemptRecord& record) {
   for (const Survivor& survivor : record.survivors)
     say(fmt::format("warning: pid {} was killed and does not end (state {})", survivor.pid,
                     survivor.state));
+  if (record.gave_way && !record.signal) return on_switched();
   if (!went_well(record)) return on_failure(record);
   exit_code_ = 0;
-  summary_.cost = profile_->cost == Cost::none ? "" : cost_in_words(*profile_);
+  summary_.cost = profile_->cost == Cost::none ? "" : cost_in_words(plan_, *profile_);
   remember_what_worked();
   close({});
 }
@@ -254,11 +311,8 @@ void Run::on_failure(const AttemptRecord& record) {
   log_.record("cause", {{"id", diagnosis.cause},
                         {"certainty", std::string(name(diagnosis.certainty))},
                         {"text", diagnosis.explanation}});
-  const RunProgress progress{static_cast<int>(summary_.attempts.size()), profile_, tried_,
-                             std::holds_alternative<FallBack>(diagnosis.decision)
-                                 ? known_profiles()
-                                 : std::span<const Profile>{}};
-  const NextStep step = next_step(plan_, diagnosis, progress);
+  strike_refuted();
+  const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_));
   if (step.profile == nullptr) {
     close(step.why);
     return tell_of_first_failure(record, diagnosis);
@@ -268,14 +322,49 @@ void Run::on_failure(const AttemptRecord& record) {
   go_on(step);
 }
 
+RunProgress Run::progress(const Diagnosis& diagnosis, std::vector<std::string> tried) {
+  // All that there are is read only where one of them may be needed.
+  const bool falls_back = std::holds_alternative<FallBack>(diagnosis.decision);
+  return {static_cast<int>(summary_.attempts.size()), profile_, std::move(tried),
+          falls_back ? known_profiles() : std::span<const Profile>{}};
+}
+
+// No attempt is wasted on what the probe has shown to fail.
+void Run::strike_refuted() {
+  if (!probe_) return;
+  for (const std::string& name : probe_->refuted()) {
+    if (std::ranges::find(tried_, name) != tried_.end()) continue;
+    say(fmt::format("not {}: a probe showed that it fails here", name));
+    tried_.insert(tried_.begin(), name);
+  }
+}
+
+void Run::on_switched() {
+  AttemptSummary& attempt = summary_.attempts.back();
+  attempt.end = AttemptEnd::given_up;
+  describe_in(attempt, switch_->diagnosis);
+  attempt.next = switch_->step.profile->name + ": " + switch_->step.why;
+  strike_refuted();
+  tell_of_fallback(switch_->diagnosis, switch_->step);
+  go_on(switch_->step);
+}
+
 void Run::go_on(const NextStep& step) {
   attempt_.reset();
   former_port_ = step.other_port ? FormerPort::was_taken : former_port_;
   if (step.profile == profile_) ++retries_of_profile_;
-  if (step.wait == Duration::zero()) return start_attempt(*step.profile);
-  pause_.expires_after(step.wait);
-  pause_.async_wait([this, profile = step.profile](const boost::system::error_code& cancelled) {
-    if (!cancelled && !interrupted_) start_attempt(*profile);
+  gpu_memory_.when_back([this, profile = step.profile, wait = step.wait](const std::string& why) {
+    if (!why.empty()) say("warning: " + why);
+    start_after(wait, *profile);
+  });
+}
+
+void Run::start_after(Duration wait, const Profile& profile) {
+  if (interrupted_) return;
+  if (wait == Duration::zero()) return start_attempt(profile);
+  pause_.expires_after(wait);
+  pause_.async_wait([this, &profile](const boost::system::error_code& cancelled) {
+    if (!cancelled && !interrupted_) start_attempt(profile);
   });
 }
 
@@ -288,7 +377,7 @@ void Run::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step) {
   for (const StruckOut& struck : step.struck_out)
     say(fmt::format("not {}: {}", struck.name, struck.why));
   say(fmt::format("now attempt {} with {} ({}); cost: {}", attempt.number + 1, step.profile->name,
-                  step.why, cost_in_words(*step.profile)));
+                  step.why, cost_in_words(plan_, *step.profile)));
 }
 
 // A single process that fails has told why, and its words stand last on the screen.
@@ -324,7 +413,8 @@ void Run::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& di
 }
 
 void Run::remember_what_worked() {
-  remember_success(plan_, *profile_, static_cast<int>(summary_.attempts.size()));
+  remember_success(plan_, *profile_, static_cast<int>(summary_.attempts.size()),
+                   probe_ ? Probed::yes : Probed::no);
 }
 
 std::span<const Profile> Run::known_profiles() {
@@ -364,6 +454,8 @@ void Run::close(std::string stopped_because) {
         summary_, plan_.options.colour && streams_.err.kind == StreamTarget::Kind::terminal
                       ? Colour::on
                       : Colour::off));
+  if (!directory_.path().empty() && worth_telling(summary_))
+    (void)write_report_page(directory_.path(), plan_.environment);
   io_.stop();
 }
 

@@ -5,6 +5,18 @@
 #include "safelaunch/report/run_directory.h"
 
 namespace safelaunch {
+namespace {
+
+std::string frames_of(const StackAnswer& answer) {
+  std::string text;
+  for (const PythonThread& thread : answer.threads) {
+    text += "thread " + thread.name + " (innermost last)\n";
+    for (const std::string& frame : thread.frames) text += "  " + frame + "\n";
+  }
+  return text;
+}
+
+}  // namespace
 
 void StackCollection::begin(const std::map<Rank, RankState>& ranks,
                             const std::filesystem::path& directory, Duration limit, const Ask& ask,
@@ -24,26 +36,22 @@ void StackCollection::begin(const std::map<Rank, RankState>& ranks,
 void StackCollection::answered(ProcessId process, const StackAnswer& answer) {
   const auto found = asked_.find(process);
   if (found == asked_.end()) return;
-  where_[found->second] = summarize(answer.threads);
-  keep(found->second, answer);
+  StackSeen& seen = seen_[found->second];
+  seen = {summarize(answer.threads), frames_of(answer)};
+  keep(found->second, seen.frames);
   asked_.erase(found);
   if (asked_.empty()) finish_soon(Duration::zero());
 }
 
-void StackCollection::keep(Rank rank, const StackAnswer& answer) const {
+void StackCollection::keep(Rank rank, const std::string& frames) const {
   if (evidence_.empty()) return;
-  std::string text;
-  for (const PythonThread& thread : answer.threads) {
-    text += "thread " + thread.name + " (innermost last)\n";
-    for (const std::string& frame : thread.frames) text += "  " + frame + "\n";
-  }
-  (void)write_atomically(evidence_ / ("rank-" + std::to_string(rank.value) + ".stack"), text);
+  (void)write_atomically(evidence_ / ("rank-" + std::to_string(rank.value) + ".stack"), frames);
 }
 
 void StackCollection::finish_soon(Duration after) {
   timer_.expires_after(after);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && done_) std::exchange(done_, nullptr)(std::move(where_));
+    if (!cancelled && done_) std::exchange(done_, nullptr)(std::move(seen_));
   });
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/watch/rank_list.h"
+#include "safelaunch/base/rank_list.h"
 #include "safelaunch/watch/stages.h"
 
 namespace safelaunch {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/watch/rank_list.h"
+#include "safelaunch/base/rank_list.h"
 
 namespace safelaunch {
 namespace {

@@ -1,7 +1,7 @@
 #include "safelaunch/watch/verdict.h"
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/watch/rank_list.h"
+#include "safelaunch/base/rank_list.h"
 
 namespace safelaunch {
 namespace {

@@ -106,6 +106,11 @@ def run_doctor(bench):
     return {"status": status, "seconds": seconds, "named": [finding["id"] for finding in findings], "output": out}
 
 
+def blocking_findings(directory):
+    events = [json.loads(line) for line in (directory / "events.jsonl").read_text().splitlines()]
+    return [event["id"] for event in events if event["e"] == "finding" and event["severity"].startswith("block")]
+
+
 def run_safelaunch(fault, bench):
     directory = bench.folder / "run"
     only = [] if getattr(fault, "HEALED_BY", None) else ["--only"]
@@ -119,6 +124,8 @@ def run_safelaunch(fault, bench):
     causes = [attempt["cause"] for attempt in attempts if "cause" in attempt]
     if attempts:
         result["seconds"] = attempts[0]["seconds"]
+    if not attempts:  # what blocks is told before any attempt
+        result["named"] = blocking_findings(directory)
     if causes:
         result.update(named=[causes[0]["id"]], certainty=causes[0]["certainty"], text=causes[0]["explanation"])
     if status == 0:

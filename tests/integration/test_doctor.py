@@ -84,7 +84,7 @@ class Doctor(SafelaunchTest):
         finding = self.doctor(GLOO_SOCKET_IFNAME="eth77")["ifname-missing"]
         self.assertRegex(finding["evidence"], r"GLOO_SOCKET_IFNAME=eth77: there is no interface eth77, there are lo")
         torchrun = ["torchrun", "--nnodes=2", "--node_rank=0", "train.py"]
-        self.assertEqual(self.doctor(*torchrun, status=BLOCKED, GLOO_SOCKET_IFNAME="eth77")["ifname-missing"]["severity"], "blocking")
+        self.assertEqual(self.doctor(*torchrun, status=BLOCKED, GLOO_SOCKET_IFNAME="eth77")["ifname-missing"]["severity"], "blocks")
 
     def test_a_master_that_refuses_is_there(self):
         with socket.socket() as nobody_listens:
@@ -127,7 +127,7 @@ class Doctor(SafelaunchTest):
         master = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
         finding = self.doctor(status=BLOCKED, RANK="0", **master)["world-variables"]
         self.assertEqual(finding["evidence"], "RANK=0 is set, but not WORLD_SIZE")
-        self.assertEqual(self.doctor(RANK="0")["world-variables"]["severity"], "warning")
+        self.assertEqual(self.doctor(RANK="0")["world-variables"]["severity"], "risk")
         torchrun = ["torchrun", "--nproc-per-node=2", self.script("")]
         self.assertNotIn("world-variables", self.doctor(*torchrun, RANK="0", **master))
 
@@ -199,6 +199,25 @@ class Doctor(SafelaunchTest):
         self.assertIn("http_proxy is set", self.doctor(sys.executable, jax, **proxy)["jax-proxy"]["evidence"])
         self.assertEqual(self.doctor(sys.executable, torch, **proxy), {})
         self.assertEqual(self.doctor(sys.executable, jax, **proxy, no_proxy="localhost"), {})
+
+    def test_a_run_is_stopped_by_what_blocks_and_says_so_in_one_line(self):
+        setup = 'ip link set lo up && exec "$@"'
+        command = ["unshare", "--net", "sh", "-c", setup, "sh", SAFELAUNCH, "--run-dir", str(self.folder / "run")]
+        elsewhere = self.plain(**RANK_1, MASTER_ADDR="10.9.9.9", MASTER_PORT="29500")
+        done = subprocess.run([*command, "echo", "ran"], env=elsewhere, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (BLOCKED, ""))
+        self.assertRegex(done.stderr, r"\Asafelaunch: blocked: connect-failed: there is no way to 10\.9\.9\.9:29500: .*\n\Z")
+        events = [json.loads(line) for line in (self.folder / "run/events.jsonl").read_text().splitlines()]
+        self.assertEqual([event["id"] for event in events if event["e"] == "finding"], ["connect-failed"])
+        done = subprocess.run([*command, "--no-preflight", "echo", "ran"], env=elsewhere, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ran\n", ""))
+
+    def test_a_run_tells_a_risk_in_one_line_and_nothing_of_notes(self):
+        run = self.run_safelaunch("echo", "ran", env=self.plain(GLOO_SOCKET_IFNAME="eth77", NCCL_TIMEOUT="60"))
+        self.assertEqual((run.status, run.out), (0, "ran\n"))
+        self.assertRegex(run.err, r"\Asafelaunch: risk: ifname-missing: GLOO_SOCKET_IFNAME=eth77: .*\n\Z")
+        healed = self.run_safelaunch("--profile", "loopback", "echo", "ran", env=self.plain(GLOO_SOCKET_IFNAME="eth77"))
+        self.assertEqual(healed.err, "", "what the profile puts right is no risk")
 
     def test_a_forgotten_file_of_nccl_is_named_with_its_line(self):
         (self.home / ".nccl.conf").write_text("# old\nNCCL_P2P_DISABLE=1\n")

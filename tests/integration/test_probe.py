@@ -19,6 +19,7 @@ from harness import SAFELAUNCH, SafelaunchTest, main, processes_with, wait_until
 
 BUILD = pathlib.Path(SAFELAUNCH).resolve().parents[2]
 DOUBLES = pathlib.Path(os.environ.get("SAFELAUNCH_DOUBLES", BUILD / "tests/doubles/lib"))
+WORKER = os.environ.get("SAFELAUNCH_WORKER", str(BUILD / "tests/victim_nccl_worker"))
 PROBE = BUILD / "launcher/probe/safelaunch-probe"
 QUICKLY = ("--driver-timeout", "2s", "--init-timeout", "2s", "--collective-timeout", "2s")
 
@@ -169,6 +170,96 @@ class OverDoubles(ProbeTest):
         process.send_signal(signal.SIGINT)
         process.wait(30)
         wait_until(lambda: not processes_with(self.mark), seconds=10, what="that the ranks have gone too")
+
+
+class BesideAJob(ProbeTest):
+    """The run's own use of it: NCCL is probed while the job's workers still import."""
+
+    def setUp(self):
+        super().setUp()
+        if not (DOUBLES / "libnccl.so.2").exists() or not os.path.exists(WORKER):
+            self.skipTest("no doubles")
+
+    def job(self, importing, *options, **environment):
+        """Two ranks that import, by sleeping, until the file `go` is there or for so long."""
+        script = self.script(f"#!/bin/sh\nn=0\nwhile [ ! -e go ] && [ $n -lt {importing * 10} ]; do sleep 0.1; n=$((n+1)); "
+                             f"done\nexec {WORKER}\n", "import.sh")
+        return self.start(*options, "--nproc-per-node", 2, "--", script,
+                          env=self.environment(LD_LIBRARY_PATH=str(DOUBLES), **environment))
+
+    def probes(self, run):
+        return [(event["profile"], event["verdict"]) for event in run.events if event["e"] == "probe"]
+
+    def go_on_after_probe(self, process):
+        record = process.run_directory / "events.jsonl"
+        wait_until(lambda: record.exists() and '"e":"probe"' in record.read_text(), what="a probe's verdict")
+        (self.folder / "go").touch()
+
+    def test_a_profile_that_works_is_left_alone(self):
+        process = self.job(60, "--probe", "always")
+        self.go_on_after_probe(process)
+        run = self.finish(process)
+        self.assert_status(run, 0)
+        self.assertEqual(self.probes(run), [("basic", "works")], str(run))
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic"])
+
+    def test_a_profile_that_fails_is_left_for_the_one_that_works_before_any_rank_has_met_another(self):
+        process = self.job(20, "--probe", "always", NCCL_SOCKET_IFNAME="nope")
+        run = self.finish(process)
+        self.assert_status(run, 0)
+        self.assertEqual(self.probes(run), [("basic", "failed"), ("loopback", "works")], str(run))
+        first, second = run.attempts
+        self.assertEqual((first["end"], first["cause"]["id"]), ("given up", "ifname-missing"), str(run))
+        self.assertLess(first["seconds"], 15, str(run))  # of the twenty that its import takes
+        self.assertEqual(second["profile"], "loopback")
+        self.assertIn("a probe showed that it works here", run.err)
+
+    def test_ranks_that_meet_first_are_the_better_proof(self):
+        process = self.job(0, "--probe", "always")
+        run = self.finish(process)
+        self.assert_status(run, 0)
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic"])
+
+    def test_a_fallback_costs_what_the_probe_has_measured(self):
+        names = "--profile", "basic,no-p2p"
+        measured = self.probe("--nccl", DOUBLES / "libnccl.so.2", *names, LD_LIBRARY_PATH=str(DOUBLES))
+        self.assert_ends_with(measured, 0)
+        run = self.finish(self.job(0, *names, "--collective-timeout", "2s", "--quiet-timeout", "2s",
+                                   SAFELAUNCH_DOUBLE_FAULT="p2p-hang"))
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic", "no-p2p"], str(run))
+        self.assertIn("as the probe has measured", run.err)
+
+    def test_only_means_only_also_for_the_probe(self):
+        process = self.job(3, "--probe", "always", "--only", NCCL_SOCKET_IFNAME="nope")
+        run = self.finish(process)
+        self.assertNotEqual(run.status, 0)
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic"], str(run))
+
+    def test_a_job_that_worked_after_its_probe_is_remembered(self):
+        process = self.job(60, "--probe", "always")
+        self.go_on_after_probe(process)
+        self.assert_status(self.finish(process), 0)
+        memory = json.loads((self.folder / "state/safelaunch/worked.json").read_text())
+        self.assertIn("basic", json.dumps(memory))
+
+    def test_without_a_gpu_nothing_is_probed_by_itself(self):
+        if list(pathlib.Path("/dev").glob("nvidia[0-9]*")):
+            self.skipTest("there is a GPU")
+        run = self.finish(self.job(1))
+        self.assert_status(run, 0)
+        self.assertEqual(self.probes(run), [])
+
+    def test_a_driver_that_hangs_does_not_hold_the_job_up(self):
+        run = self.finish(self.job(0, "--probe", "always", SAFELAUNCH_PROBE_PROGRAM=self.script("#!/bin/sh\nexec sleep 600\n", "ill")))
+        self.assert_status(run, 0)
+
+    def test_an_interrupt_ends_probe_and_job(self):
+        process = self.job(600, "--probe", "always", SAFELAUNCH_DOUBLE_FAULT="no-kernel")
+        record = process.run_directory / "events.jsonl"
+        wait_until(lambda: record.exists() and "spawned 2/2" in record.read_text(), what="both ranks")
+        process.send_signal(signal.SIGINT)
+        run = self.finish(process)
+        self.assert_status(run, 130)
 
 
 @unittest.skipIf(has_driver(), "there is a CUDA driver here")

@@ -6,9 +6,9 @@ namespace safelaunch {
 
 /// What a finding means for the coming run.
 enum class Severity {
-  note,     ///< worth a word; nothing has to be done
-  warning,  ///< may make the run fail or slow
-  blocking  ///< the run cannot work before it is remedied
+  note,   ///< worth a word; nothing has to be done
+  risk,   ///< may make the run fail or slow
+  blocks  ///< the run cannot work before it is remedied
 };
 
 [[nodiscard]] const char* name(Severity severity);

@@ -29,6 +29,7 @@ struct MissingRank {
   std::string doing;    ///< "sleeping in hrtimer_nanosleep"
   std::string where;    ///< its Python function: "load_data (train.py:12)"
   bool inside = false;  ///< it had come to the stage, and did not come through
+  std::string stack{};  ///< its Python frames, one a line
 };
 
 /// An exception that ended a rank, or that a collective of it raised.

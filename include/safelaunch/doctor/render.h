@@ -19,8 +19,9 @@ enum class Paint { off, on };
 /// The same of one finding in one line: "shm-small: /dev/shm is …; remedy: …".
 [[nodiscard]] std::string in_one_line(const Finding& finding);
 
-/// {"blocked": …, "findings": [{id, severity, evidence, remedy, fixable, files, pids}], "fixed":
-/// []}
-[[nodiscard]] std::string advices_json(std::span<const Advice> advices, const FixReport& fixed);
+/// {"blocked": …, "findings": [{id, severity, evidence, remedy, fixable, files, pids}],
+/// "fixed": […], "versions": {"torch": …, "nccl": …}} with what the job's Python has.
+[[nodiscard]] std::string advices_json(const HostFacts& facts, std::span<const Advice> advices,
+                                       const FixReport& fixed);
 
 }  // namespace safelaunch

@@ -51,7 +51,7 @@ struct FileUse {
       used;                  ///< of the paths asked for: mapped, open, or worked in by somebody
   Duration oldest_python{};  ///< age of our user's oldest Python process
   int compilers = 0;         ///< of our user: ninja, nvcc, cc1plus, …
-  int unreadable = 0;        ///< processes of our user that we could not look into
+  int unreadable = 0;        ///< processes of our user into which we could not look
 };
 
 /// Looks through all processes that we may read for who maps or holds one of the files, or works in

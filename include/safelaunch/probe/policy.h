@@ -20,7 +20,7 @@ struct ProbeSituation {
   WhenToProbe wish = WhenToProbe::automatic;
   bool worked_here = false;  ///< a job with the same GPUs, driver and Python got through lately
   bool profile_uses_nccl = true;  ///< of the first attempt
-  int ranks = 0;                  ///< of the job, on this node
+  int ranks = 0;                  ///< of the job, on this node; 0: not known
   int gpus = 0;                   ///< that the kernel shows
   int nodes = 1;
   std::string missing;  ///< what a probe lacks: "there is no libnccl.so.2 in reach"; empty: nothing
@@ -35,6 +35,7 @@ struct ProbeChoice {
 
 /// A host that is known to work is not probed, since the job itself is the better proof. Ranks of
 /// other nodes are not probed either: what connects nodes needs an agent on each.
+/// --probe always also asks a driver of which the kernel shows no GPU.
 [[nodiscard]] ProbeChoice choose_to_probe(const ProbeSituation& situation);
 
 /// A probe has told. `next` is the profile that the chain would take after this one for the cause
@@ -101,11 +102,5 @@ class ProbeCampaign {
   std::string probing_;
   std::vector<ProbedProfile> probed_;
 };
-
-/// What a fallback costs, measured: "4.0 times slower than basic (probed)"; nullopt where the two
-/// were not both measured.
-[[nodiscard]] std::optional<std::string> measured_cost(std::span<const ProbedProfile> probed,
-                                                       const std::string& from,
-                                                       const std::string& to);
 
 }  // namespace safelaunch

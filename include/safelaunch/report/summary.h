@@ -16,6 +16,7 @@ enum class AttemptEnd {
   failed_comm,  ///< communication failed before the first collective
   hung,         ///< ranks waited for something that never came
   interrupted,  ///< a signal to us ended it
+  given_up,     ///< ended by us before it had failed: a probe showed that it would
 };
 
 [[nodiscard]] const char* name(AttemptEnd end);

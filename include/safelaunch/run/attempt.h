@@ -45,6 +45,7 @@ struct AttemptRecord {
   bool stalled = false;
   std::optional<ExitStatus> command;  ///< how the launcher (or the first failing worker) ended
   std::optional<int> signal;          ///< that somebody sent us, and that stops a job
+  bool gave_way = false;              ///< ended by us for another profile, before it had failed
   RanksSeen ranks;
   std::string ras;                  ///< what NCCL's RAS said is amiss; empty: nothing, or not asked
   std::string stages;               ///< "group 4/4 · collective 3/4"
@@ -70,15 +71,22 @@ struct AttemptRecord {
 /// Use it on the io_context's thread; it must outlive the call of `on_end`.
 class Attempt {
  public:
-  using OnEnd = std::function<void(const AttemptRecord&)>;
+  struct Observer {
+    std::function<void()> on_meeting;   ///< a rank waits for the others; comes again and again
+    std::function<void()> on_stopping;  ///< what stands beside it is to end too, now
+    std::function<void(const AttemptRecord&)> on_end;
+  };
 
-  Attempt(const Services& services, AttemptSpec spec, OnEnd on_end);
+  Attempt(const Services& services, AttemptSpec spec, Observer observer);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
   ~Attempt();
 
   /// An error means that nothing runs: the command does not exist, or no descriptor was free.
   Result<void> start();
+
+  /// Ends it, while it runs, because another profile is to be tried.
+  void give_way();
 
   /// A signal that was sent to safelaunch while the attempt runs.
   void signal(const ReceivedSignal& received);

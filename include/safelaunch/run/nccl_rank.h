@@ -18,9 +18,9 @@ struct KnownRanks {
   std::string_view log_file;  ///< NCCL_DEBUG_FILE as the job was given it
 };
 
-/// Whom NCCL's log speaks of: as its hook or plugin says, as we spawned it, as its environment says;
-/// else by its rank in the communicator, where that is the whole job's. In a container the pid may
-/// be a stranger's here: only who was told to write this log counts. Reads /proc.
+/// Whom NCCL's log speaks of: as its hook or plugin says, as we spawned it, as its environment
+/// says; else by its rank in the communicator, where that is the whole job's. In a container the
+/// pid may be a stranger's here: only who was told to write this log counts. Reads /proc.
 [[nodiscard]] std::optional<RankStarted> rank_of(const NcclProcessName& who,
                                                  const std::optional<NcclPart>& part,
                                                  const KnownRanks& known);

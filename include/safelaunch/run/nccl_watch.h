@@ -25,6 +25,7 @@ struct NcclRecord {
   };
   std::vector<Log> logs;
   std::optional<NcclVersion> version;
+  std::set<NcclVersion> versions;  ///< of all processes: more than one cannot meet
   std::set<std::string> interfaces;
   std::set<std::string> networks;
   std::set<std::string> transports;
@@ -82,6 +83,7 @@ class NcclWatch {
   std::optional<LogFollower> follower_;
   std::map<std::string, NcclProcessName> writer_of_;  // file → its process
   std::map<NcclProcessName, Rank> rank_of_;
+  std::set<NcclProcessName> asked_;
   std::set<std::string> said_;
   struct Stream {
     StreamId id;

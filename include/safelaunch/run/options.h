@@ -8,11 +8,9 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/clean/stale.h"
+#include "safelaunch/probe/policy.h"
 
 namespace safelaunch {
-
-/// When the probe runs before an attempt.
-enum class ProbePolicy { automatic, always, never };
 
 /// What `safelaunch run` was told, after the command line, the environment (SAFELAUNCH_…) and the
 /// configuration file have been put together; what none of them says is left open here, since a
@@ -38,7 +36,7 @@ struct RunOptions {
 
   CleanPolicy clean = CleanPolicy::ours;
   std::string port = "auto";  ///< keep | auto | N | A-B
-  ProbePolicy probe = ProbePolicy::automatic;
+  WhenToProbe probe = WhenToProbe::automatic;
 
   std::string nproc_per_node;  ///< N | gpu | cpu | auto; empty: not our own spawn
   std::string devices;

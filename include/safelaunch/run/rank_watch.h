@@ -12,6 +12,7 @@
 #include "safelaunch/run/hook_door.h"
 #include "safelaunch/run/nccl_watch.h"
 #include "safelaunch/run/services.h"
+#include "safelaunch/run/stack_collection.h"
 #include "safelaunch/watch/stages.h"
 
 namespace safelaunch {
@@ -27,7 +28,7 @@ struct RanksSeen {
   int world_size = 0;                    ///< of the job; 0: no rank was seen
   std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
   std::vector<RaisedHere> raised;        ///< in order
-  std::map<Rank, std::string> where;     ///< Python function of ranks that answered
+  std::map<Rank, StackSeen> stacks;      ///< of ranks that answered
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
   NcclRecord nccl;
 };
@@ -47,6 +48,7 @@ class RankWatch {
  public:
   struct Observer {
     std::function<void(const Verdict&)> on_verdict;
+    std::function<void()> on_meeting;  ///< a rank waits for the others, or has begun to connect
     std::function<void()> on_training;
     std::function<void(const std::string&)> on_status;   ///< the status line; empty: none
     std::function<void(const std::string&)> on_waiting;  ///< the same, now and then, after a while

@@ -30,10 +30,17 @@ void record_nccl(EventLog& log, const NcclRecord& nccl);
 /// Puts cause, explanation and remedy into the summary of an attempt.
 void describe_in(AttemptSummary& attempt, const Diagnosis& diagnosis);
 
-/// "none", or "large: gloo over TCP instead of NCCL".
+/// What a profile costs, as it is judged: "none", or "large (gloo over TCP instead of NCCL)".
 [[nodiscard]] std::string cost_in_words(const Profile& profile);
 
-/// Remembers that the profile worked here, if others had failed before it; forgets if asked to.
-void remember_success(const RunPlan& plan, const Profile& profile, int attempts);
+/// The same beside the first of the chain, as it was measured here, where it was.
+[[nodiscard]] std::string cost_in_words(const RunPlan& plan, const Profile& profile);
+
+/// Whether a run has probed its host.
+enum class Probed { no, yes };
+
+/// Remembers that the profile worked here, if others had failed before it, or if the host was
+/// probed, which then need not be done again; forgets if asked to.
+void remember_success(const RunPlan& plan, const Profile& profile, int attempts, Probed probed);
 
 }  // namespace safelaunch

@@ -14,6 +14,12 @@
 
 namespace safelaunch {
 
+/// What a rank's hook answered.
+struct StackSeen {
+  std::string where;   ///< its place in the user's code: "train.py:40 main → init_process_group"
+  std::string frames;  ///< of all its threads, one a line
+};
+
 /// Where every rank is, asked of its hook once a verdict has fallen and before anything is ended;
 /// the answers are kept as `evidence/rank-N.stack`. A rank that does not answer in time holds the
 /// GIL, is stopped, or has no hook.
@@ -21,7 +27,7 @@ class StackCollection {
  public:
   /// Sends the question to a process; false where nobody there would answer.
   using Ask = std::function<bool(ProcessId, int id)>;
-  using Done = std::function<void(std::map<Rank, std::string> where)>;
+  using Done = std::function<void(std::map<Rank, StackSeen>)>;
 
   explicit StackCollection(boost::asio::io_context& io) : timer_(io) {}
 
@@ -32,13 +38,13 @@ class StackCollection {
   void answered(ProcessId process, const StackAnswer& answer);
 
  private:
-  void keep(Rank rank, const StackAnswer& answer) const;
+  void keep(Rank rank, const std::string& frames) const;
   void finish_soon(Duration after);
 
   boost::asio::steady_timer timer_;
   std::filesystem::path evidence_;
   std::map<ProcessId, Rank> asked_;
-  std::map<Rank, std::string> where_;
+  std::map<Rank, StackSeen> seen_;
   Done done_;
 };
 

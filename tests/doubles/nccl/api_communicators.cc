@@ -51,37 +51,43 @@ struct Wish {
   ncclUniqueId id;
 };
 
-ncclResult_t split(ncclComm_t parent, int color, int key, ncclComm_t* child,
-                   const ncclConfig_t* config) {
-  Wish mine{color, key, parent->body->self().rank, {}};
-  if (const ncclResult_t result = ncclGetUniqueId(&mine.id); result != ncclSuccess) return result;
-  const char* bytes = reinterpret_cast<const char*>(&mine);
-  std::vector<std::vector<char>> all;
-  if (const ncclResult_t result = parent->body->exchange({bytes, bytes + sizeof mine}, all);
-      result != ncclSuccess)
-    return result;
+/// Those of one color, in the order of their new ranks.
+std::vector<Wish> group_of(int color, const std::vector<std::vector<char>>& wishes) {
   std::vector<Wish> group;
-  for (const auto& one : all) {
+  for (const auto& bytes : wishes) {
     Wish wish{};
-    std::memcpy(&wish, one.data(), sizeof wish);
+    std::memcpy(&wish, bytes.data(), sizeof wish);
     if (wish.color == color) group.push_back(wish);
-  }
-  if (color == NCCL_SPLIT_NOCOLOR) {
-    *child = nullptr;
-    return ncclSuccess;
   }
   std::sort(group.begin(), group.end(), [](const Wish& a, const Wish& b) {
     return std::tie(a.key, a.rank) < std::tie(b.key, b.rank);
   });
+  return group;
+}
+
+std::string origin_text(const Communicator& parent, int color, int key) {
+  const char* count = played() < NcclVersion{2, 29} ? " splitCount 1" : " childCount 1";
+  return "parent " + parent.facts().words.at("comm") + count + " color " + std::to_string(color) +
+         " key " + std::to_string(key);
+}
+
+ncclResult_t split(Communicator& parent, int color, int key, ncclComm_t* child,
+                   const ncclConfig_t* config) {
+  Wish mine{color, key, parent.self().rank, {}};
+  if (const ncclResult_t result = ncclGetUniqueId(&mine.id); result != ncclSuccess) return result;
+  const char* bytes = reinterpret_cast<const char*>(&mine);
+  std::vector<std::vector<char>> wishes;
+  if (const ncclResult_t result = parent.exchange({bytes, bytes + sizeof mine}, wishes);
+      result != ncclSuccess)
+    return result;
+  *child = nullptr;
+  if (color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
+  const std::vector<Wish> group = group_of(color, wishes);
   const auto own = std::find_if(group.begin(), group.end(),
                                 [&](const Wish& one) { return one.rank == mine.rank; });
-  const char* count =
-      played() < NcclVersion{2, 29} ? " splitCount 1 color " : " childCount 1 color ";
-  Origin origin{"ncclCommSplit", group.front().id,
-                "parent " + parent->body->facts().words.at("comm") + count + std::to_string(color) +
-                    " key " + std::to_string(key)};
-  return make(child, static_cast<int>(group.size()), origin, static_cast<int>(own - group.begin()),
-              config);
+  return make(child, static_cast<int>(group.size()),
+              {"ncclCommSplit", group.front().id, origin_text(parent, color, key)},
+              static_cast<int>(own - group.begin()), config);
 }
 
 ncclResult_t end(ncclComm_t comm) {
@@ -130,7 +136,7 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int nranks, int rank, in
 ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* child,
                            ncclConfig_t* config) {
   if (const ncclResult_t result = ready(parent); result != ncclSuccess) return result;
-  return split(parent, color, key, child, config);
+  return split(*parent->body, color, key, child, config);
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {

@@ -25,7 +25,7 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("the menu shows findings, profiles and what they cost", "[interactive]") {
   const std::vector<Finding> findings{
-      {"shm-small", Severity::warning, "/dev/shm has 64 MiB", "docker run --shm-size=8g"}};
+      {"shm-small", Severity::risk, "/dev/shm has 64 MiB", "docker run --shm-size=8g"}};
   const std::string menu = profile_menu(findings, kProfiles, 2);
   CHECK(has(menu, "shm-small: /dev/shm has 64 MiB"));
   CHECK(has(menu, "docker run --shm-size=8g"));

@@ -19,7 +19,7 @@ TEST_CASE("what blocks comes before risks, and notes come last", "[doctor]") {
   facts.subject.environment = {{"NCCL_TIMEOUT", "60"}};                 // note
   facts.limits.open_files.soft = 256;                                   // warning
   facts.to_master = {Route::Kind::none, "", "Network is unreachable"};  // blocking
-  CHECK(outline(facts) == Lines{"connect-failed blocking", "open-files warning", "variable note"});
+  CHECK(outline(facts) == Lines{"connect-failed blocks", "open-files risk", "variable note"});
 }
 
 TEST_CASE("sizes are told in the unit that a person would take", "[doctor]") {

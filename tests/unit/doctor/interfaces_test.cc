@@ -41,7 +41,7 @@ TEST_CASE("a name that is no interface is told with those that are", "[doctor][i
   facts.subject.environment = {{"NCCL_SOCKET_IFNAME", "eth7"}};
   const Finding finding = first_finding(facts);
   CHECK(finding.cause == "ifname-missing");
-  CHECK(finding.severity == Severity::warning);
+  CHECK(finding.severity == Severity::risk);
   CHECK(finding.evidence ==
         "NCCL_SOCKET_IFNAME=eth7 picks no interface of this host; there are lo, docker0, eth0");
 }
@@ -50,7 +50,7 @@ TEST_CASE("on several nodes nothing goes round a wrong name, so it blocks",
           "[doctor][interfaces]") {
   HostFacts facts = second_node();
   facts.subject.environment = {{"NCCL_SOCKET_IFNAME", "eth7"}};
-  CHECK(outline(facts) == Lines{"ifname-missing blocking"});
+  CHECK(outline(facts) == Lines{"ifname-missing blocks"});
 }
 
 TEST_CASE("without GPUs nobody reads NCCL's variable", "[doctor][interfaces]") {
@@ -80,7 +80,7 @@ TEST_CASE("a bridge that NCCL would take before the way to the master is a risk"
   HostFacts facts = second_node();
   facts.interfaces.insert(facts.interfaces.begin(),
                           {"br-1a2b", {"172.18.0.1"}, true, true, false, 1500});
-  CHECK(outline(facts) == Lines{"wrong-interface warning"});
+  CHECK(outline(facts) == Lines{"wrong-interface risk"});
   CHECK(first_finding(facts).remedy == "export NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0");
   facts.subject.environment = {{"NCCL_SOCKET_IFNAME", "eth0"}};
   CHECK(outline(facts) == Lines{});

@@ -25,20 +25,20 @@ TEST_CASE("adapters that can be used are no finding", "[doctor][limits]") {
 TEST_CASE("little locked memory is a risk where InfiniBand is", "[doctor][limits]") {
   HostFacts facts = with_adapters();
   facts.limits.locked_memory = {8 << 20, kUnlimited};
-  CHECK(outline(facts) == Lines{"ib-memlock warning"});
+  CHECK(outline(facts) == Lines{"ib-memlock risk"});
   CHECK(first_finding(facts).remedy == "ulimit -l unlimited");
 }
 
 TEST_CASE("adapters without devices to open mean that nobody will use them", "[doctor][limits]") {
   HostFacts facts = with_adapters();
   facts.infiniband.verbs.clear();
-  CHECK(outline(facts) == Lines{"ib-unused warning"});
+  CHECK(outline(facts) == Lines{"ib-unused risk"});
 }
 
 TEST_CASE("adapters that this user may not open are not used either", "[doctor][limits]") {
   HostFacts facts = with_adapters();
   facts.infiniband.closed = facts.infiniband.verbs;
-  CHECK(outline(facts) == Lines{"ib-unused warning"});
+  CHECK(outline(facts) == Lines{"ib-unused risk"});
 }
 
 TEST_CASE("a port that is down is a note while others are up", "[doctor][limits]") {
@@ -47,7 +47,7 @@ TEST_CASE("a port that is down is a note while others are up", "[doctor][limits]
   CHECK(outline(facts) == Lines{"ib-peer note"});
   CHECK(first_finding(facts).remedy == "where other nodes use it: NCCL_IB_HCA=mlx5_0:1");
   facts.infiniband.ports[0].state = "INIT";
-  CHECK(outline(facts) == Lines{"ib-unused warning"});
+  CHECK(outline(facts) == Lines{"ib-unused risk"});
 }
 
 TEST_CASE("ports of two kinds are a note", "[doctor][limits]") {
@@ -67,17 +67,17 @@ TEST_CASE("an unlimited stack matters to NCCL before 2.28 only", "[doctor][limit
   facts.limits.stack = {kUnlimited, kUnlimited};
   CHECK(outline(facts) == Lines{});
   facts.libraries->nccl[0].version = "2.21.5";
-  CHECK(outline(facts) == Lines{"stack-unlimited warning"});
+  CHECK(outline(facts) == Lines{"stack-unlimited risk"});
 }
 
 TEST_CASE("a cgroup without room for threads is a risk", "[doctor][limits]") {
   HostFacts facts = healthy_host();
   facts.quotas.processes_left = 40;
-  CHECK(outline(facts) == Lines{"thread-limit warning"});
+  CHECK(outline(facts) == Lines{"thread-limit risk"});
 }
 
 TEST_CASE("little memory is a risk", "[doctor][limits]") {
   HostFacts facts = healthy_host();
   facts.quotas.memory_left = std::uint64_t{100} << 20;
-  CHECK(outline(facts) == Lines{"host-oom warning"});
+  CHECK(outline(facts) == Lines{"host-oom risk"});
 }

@@ -16,11 +16,11 @@ TEST_CASE("refused, timed out and no route are three answers", "[doctor][master]
   CHECK(first_finding(facts).evidence == "node0:29500 answers, and nobody listens there yet");
 
   facts.master = Reachability{Reach::timed_out, "Connection timed out", Duration{2000}};
-  CHECK(outline(facts) == Lines{"connect-failed blocking"});
+  CHECK(outline(facts) == Lines{"connect-failed blocks"});
   CHECK_THAT(first_finding(facts).evidence, Contains("does not answer within 2"));
 
   facts.master = Reachability{Reach::no_route, "No route to host", Duration{1}};
-  CHECK(outline(facts) == Lines{"connect-failed blocking"});
+  CHECK(outline(facts) == Lines{"connect-failed blocks"});
   CHECK(first_finding(facts).evidence == "there is no way to node0:29500: No route to host");
 }
 
@@ -34,14 +34,14 @@ TEST_CASE("a master's name that nobody knows blocks", "[doctor][master]") {
   HostFacts facts = second_node();
   facts.master_name = {NameLookup::Outcome::unknown, "node0", {}, "Name or service not known", {}};
   facts.to_master = {};
-  CHECK(outline(facts) == Lines{"name-resolution blocking"});
+  CHECK(outline(facts) == Lines{"name-resolution blocks"});
   CHECK_THAT(first_finding(facts).evidence, Contains("node0 cannot be resolved"));
 }
 
 TEST_CASE("a name server that does not answer is a risk", "[doctor][master]") {
   HostFacts facts = second_node();
   facts.master_name = {NameLookup::Outcome::late, "node0", {}, {}, Duration{3000}};
-  CHECK(outline(facts) == Lines{"name-resolution warning"});
+  CHECK(outline(facts) == Lines{"name-resolution risk"});
 }
 
 TEST_CASE("a slow name server is a risk even where it knows the name", "[doctor][master]") {
@@ -54,9 +54,9 @@ TEST_CASE("a master that is the node itself blocks every node but the first", "[
   HostFacts facts = second_node();
   facts.master_name.addresses = {"127.0.1.1"};
   facts.to_master = {Route::Kind::local, "lo", {}};
-  CHECK(outline(facts) == Lines{"name-resolution blocking"});
+  CHECK(outline(facts) == Lines{"name-resolution blocks"});
   facts.world.node_rank.reset();
-  CHECK(outline(facts) == Lines{"name-resolution warning"});
+  CHECK(outline(facts) == Lines{"name-resolution risk"});
   facts.world.node_rank = 0;
   CHECK(outline(facts) == Lines{});
 }
@@ -75,7 +75,7 @@ TEST_CASE("an own name that is no address of the host is a note on one node", "[
   CHECK(outline(facts) == Lines{"name-resolution note"});
   CHECK_THAT(first_finding(facts).evidence, Contains("which is no address of this host"));
   facts.world.nodes = 2;
-  CHECK(outline(facts) == Lines{"name-resolution warning"});
+  CHECK(outline(facts) == Lines{"name-resolution risk"});
 }
 
 TEST_CASE("an own name that leads to the loopback misleads gloo on several nodes",

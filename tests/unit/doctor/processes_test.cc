@@ -37,7 +37,7 @@ Command command(std::vector<std::string> argv) {
 TEST_CASE("rank 0 of somebody else's launcher cannot change its port", "[doctor][processes]") {
   HostFacts facts = with_held_port(healthy_host());
   facts.world.rank = 0;
-  CHECK(outline(facts) == Lines{"port-taken blocking"});
+  CHECK(outline(facts) == Lines{"port-taken blocks"});
   CHECK_THAT(first_finding(facts).evidence, Contains("pid 71 (python server.py) of user bob"));
   facts.world.rank = 1;
   CHECK(outline(facts) == Lines{});
@@ -75,21 +75,21 @@ TEST_CASE("mistakes in the command are findings", "[doctor][processes]") {
   HostFacts facts = healthy_host();
   facts.subject.command =
       command({"torchrun", "--nproc-per-node=2", "train.py", "--master_port", "29501"});
-  CHECK(outline(facts) == Lines{"bad-arguments warning"});
+  CHECK(outline(facts) == Lines{"bad-arguments risk"});
 }
 
 TEST_CASE("more processes than GPUs are a risk, and none on the CPU", "[doctor][processes]") {
   HostFacts facts = healthy_host();
   facts.subject.command = command({"torchrun", "--nproc-per-node=4", "train.py"});
-  CHECK(outline(facts) == Lines{"device-ordinal warning"});
+  CHECK(outline(facts) == Lines{"device-ordinal risk"});
   facts.subject.environment = {{"CUDA_VISIBLE_DEVICES", ""}};
   CHECK(outline(facts) == Lines{});
 }
 
 TEST_CASE("what a driver says about GPUs stands among the findings", "[doctor][gpus]") {
   HostFacts facts = healthy_host();
-  facts.gpus = {{"gpu-ill", Severity::blocking, "GPU 1 is lost", "take it out"}};
-  CHECK(outline(facts) == Lines{"gpu-ill blocking"});
+  facts.gpus = {{"gpu-ill", Severity::blocks, "GPU 1 is lost", "take it out"}};
+  CHECK(outline(facts) == Lines{"gpu-ill blocks"});
 }
 
 TEST_CASE("an IOMMU that translates is a note where GPUs have peers", "[doctor][gpus]") {

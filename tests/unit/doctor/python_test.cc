@@ -27,7 +27,7 @@ TEST_CASE("a proxy comes between JAX's processes", "[doctor][python]") {
                                {"JAX_COORDINATOR_ADDRESS", "node0:1234"}};
   CHECK(outline(facts) == Lines{});
   facts.imports_jax = true;
-  CHECK(outline(facts) == Lines{"jax-proxy warning"});
+  CHECK(outline(facts) == Lines{"jax-proxy risk"});
   CHECK(first_finding(facts).remedy == "export no_proxy=${no_proxy:+$no_proxy,}node0");
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("gRPC reads no proxy in capitals", "[doctor][python]") {
 TEST_CASE("torch 2.7.0 may hang with GPUs", "[doctor][python]") {
   HostFacts facts = healthy_host();
   facts.libraries->torch_version = "2.7.0+cu128";
-  CHECK(outline(facts) == Lines{"nccl-nonblocking warning"});
+  CHECK(outline(facts) == Lines{"nccl-nonblocking risk"});
   facts.subject.environment = {{"TORCH_NCCL_USE_COMM_NONBLOCKING", "0"}};
   CHECK(outline(facts) == Lines{});
 }
@@ -60,7 +60,7 @@ TEST_CASE("torch 2.7.0 may hang with GPUs", "[doctor][python]") {
 TEST_CASE("a release of NCCL that hangs is named with its file", "[doctor][python]") {
   HostFacts facts = healthy_host();
   facts.libraries->nccl[0].version = "2.29.2";
-  CHECK(outline(facts) == Lines{"nccl-release warning"});
+  CHECK(outline(facts) == Lines{"nccl-release risk"});
   CHECK_THAT(first_finding(facts).evidence, Contains("/venv/libnccl.so.2"));
   facts.host.gpus = 0;
   CHECK(outline(facts) == Lines{});

@@ -22,7 +22,7 @@ TEST_CASE("Docker's 64 MiB are a risk where GPUs are", "[doctor][shm]") {
   facts.platform.container = ContainerKind::docker;
   const Finding finding = first_finding(facts);
   CHECK(finding.cause == "shm-small");
-  CHECK(finding.severity == Severity::warning);
+  CHECK(finding.severity == Severity::risk);
   CHECK(
       finding.evidence ==
       "/dev/shm is 64 MiB large (Docker's default), 64 MiB of it free; NCCL's proxies take 65 MiB");
@@ -38,7 +38,7 @@ TEST_CASE("the same is a note where no GPU is", "[doctor][shm]") {
 TEST_CASE("no room at all is a risk for everybody", "[doctor][shm]") {
   HostFacts facts = with_shared_memory(4096 * kMebi, 2 * kMebi);
   facts.host.gpus = 0;
-  CHECK(outline(facts) == Lines{"shm-small warning"});
+  CHECK(outline(facts) == Lines{"shm-small risk"});
 }
 
 TEST_CASE("what NCCL needs grows with the processes of the command", "[doctor][shm]") {
@@ -48,7 +48,7 @@ TEST_CASE("what NCCL needs grows with the processes of the command", "[doctor][s
   facts.subject.spawn->workers = 8;
   facts.subject.spawn->devices_selected = true;
   facts.subject.spawn->devices = {"0", "1", "2", "3", "4", "5", "6", "7"};
-  CHECK(outline(facts) == Lines{"shm-small warning"});
+  CHECK(outline(facts) == Lines{"shm-small risk"});
 }
 
 TEST_CASE("left segments are a note while there is room, and ours can be removed",
@@ -68,6 +68,6 @@ TEST_CASE("left segments are a note while there is room, and ours can be removed
 TEST_CASE("left segments are a risk where they leave little room", "[doctor][shm]") {
   HostFacts facts = with_shared_memory(4096 * kMebi, 900 * kMebi);
   facts.segments = {stale_file("/dev/shm/nccl-1", Claim::unproven)};
-  CHECK(outline(facts) == Lines{"shm-leaked warning"});
+  CHECK(outline(facts) == Lines{"shm-leaked risk"});
   CHECK_FALSE(examine(facts)[0].can_be_fixed());
 }

@@ -48,12 +48,12 @@ TEST_CASE("a world that is whole has no findings", "[doctor][world]") {
 
 TEST_CASE("RANK without WORLD_SIZE blocks", "[doctor][world]") {
   const HostFacts facts = rank_in(without("WORLD_SIZE"));
-  CHECK(outline(facts) == Lines{"world-variables blocking"});
+  CHECK(outline(facts) == Lines{"world-variables blocks"});
   CHECK(first_finding(facts).evidence == "RANK=1 is set, but not WORLD_SIZE");
 }
 
 TEST_CASE("a lone RANK may be left over, and is a risk only", "[doctor][world]") {
-  CHECK(outline(rank_in({{"RANK", "0"}})) == Lines{"world-variables warning"});
+  CHECK(outline(rank_in({{"RANK", "0"}})) == Lines{"world-variables risk"});
 }
 
 TEST_CASE("an address alone is what people set for scripts that spawn", "[doctor][world]") {
@@ -62,23 +62,23 @@ TEST_CASE("an address alone is what people set for scripts that spawn", "[doctor
 
 TEST_CASE("a rank beyond the world blocks", "[doctor][world]") {
   const HostFacts facts = rank_in(with("RANK", "4"));
-  CHECK(outline(facts) == Lines{"world-variables blocking"});
+  CHECK(outline(facts) == Lines{"world-variables blocks"});
   CHECK(first_finding(facts).evidence == "RANK=4, and WORLD_SIZE=4 means 0 to 3");
 }
 
 TEST_CASE("what is no number is told once", "[doctor][world]") {
   const HostFacts facts = rank_in(with("WORLD_SIZE", "four"));
-  CHECK(outline(facts) == Lines{"world-variables blocking"});
+  CHECK(outline(facts) == Lines{"world-variables blocks"});
   CHECK(first_finding(facts).evidence == "WORLD_SIZE=four is no number");
 }
 
 TEST_CASE("more ranks on a node than in the world block", "[doctor][world]") {
-  CHECK(outline(rank_in(with("LOCAL_WORLD_SIZE", "8"))) == Lines{"world-variables blocking"});
+  CHECK(outline(rank_in(with("LOCAL_WORLD_SIZE", "8"))) == Lines{"world-variables blocks"});
 }
 
 TEST_CASE("a LOCAL_RANK beyond the GPUs is a risk", "[doctor][world]") {
   HostFacts facts = rank_in(with("CUDA_VISIBLE_DEVICES", "0"));
-  CHECK(outline(facts) == Lines{"device-ordinal warning"});
+  CHECK(outline(facts) == Lines{"device-ordinal risk"});
 }
 
 TEST_CASE("a launcher gives its ranks other variables, so the old ones mean nothing",
@@ -87,7 +87,7 @@ TEST_CASE("a launcher gives its ranks other variables, so the old ones mean noth
   facts.subject.command = command({"torchrun", "--nproc-per-node", "2", "train.py"});
   CHECK(outline(facts) == Lines{});
   facts.subject.command = command({"python", "train.py"});
-  CHECK(outline(facts) == Lines{"world-variables blocking"});
+  CHECK(outline(facts) == Lines{"world-variables blocks"});
 }
 
 TEST_CASE("the master of a launcher is taken from its options", "[doctor][world]") {
@@ -114,5 +114,5 @@ TEST_CASE("JAX needs all of Slurm's variables or none", "[doctor][world]") {
   facts.subject.environment = {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "2"}};
   CHECK(outline(facts) == Lines{});
   facts.imports_jax = true;
-  CHECK(outline(facts) == Lines{"slurm-half warning"});
+  CHECK(outline(facts) == Lines{"slurm-half risk"});
 }

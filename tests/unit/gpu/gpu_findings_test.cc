@@ -46,21 +46,21 @@ TEST_CASE("a driver that cannot be asked is a finding of its own kind") {
   CHECK(only_finding(troubled(GpuTrouble::no_permission)).cause == "container-lost-gpus");
   CHECK(only_finding(troubled(GpuTrouble::no_answer)).cause == "gpu-ill");
   CHECK(only_finding(troubled(GpuTrouble::no_answer)).evidence == "as NVML says");
-  CHECK(only_finding(troubled(GpuTrouble::crashed)).severity == Severity::blocking);
+  CHECK(only_finding(troubled(GpuTrouble::crashed)).severity == Severity::blocks);
   CHECK(only_finding(troubled(GpuTrouble::failed)).cause == "cuda-unknown");
 }
 
 TEST_CASE("a lost GPU blocks, and is named") {
   const auto finding = only_finding(facts_of({with_health(GpuHealth::lost), made_gpu(1)}));
   CHECK(finding.cause == "gpu-ill");
-  CHECK(finding.severity == Severity::blocking);
+  CHECK(finding.severity == Severity::blocks);
   CHECK(finding.evidence ==
         "GPU 0 (NVIDIA H100 80GB HBM3, 00000000:10:00.0) is lost: it has fallen off the bus");
 }
 
 TEST_CASE("a GPU that must be reset, or does not answer, blocks") {
   CHECK(only_finding(facts_of({with_health(GpuHealth::reset_required)})).severity ==
-        Severity::blocking);
+        Severity::blocks);
   const auto failing = only_finding(facts_of({with_health(GpuHealth::failing)}));
   CHECK(failing.evidence.ends_with("does not answer: Unknown Error"));
 }
@@ -86,9 +86,9 @@ TEST_CASE("memory errors are one finding, the worst of them") {
 TEST_CASE("exclusive mode blocks more ranks than GPUs, and warns of several ranks") {
   Gpu gpu = made_gpu(0);
   gpu.compute_mode = ComputeMode::exclusive_process;
-  CHECK(only_finding(facts_of({gpu}), {Devices{"0"}, 2, "", {}}).severity == Severity::blocking);
+  CHECK(only_finding(facts_of({gpu}), {Devices{"0"}, 2, "", {}}).severity == Severity::blocks);
   CHECK(only_finding(facts_of({gpu, made_gpu(1)}), {Devices{"0", "1"}, 2, "", {}}).severity ==
-        Severity::warning);
+        Severity::risk);
   CHECK(gpu_findings(facts_of({gpu}), {Devices{"0"}, 1, "", {}}).empty());
 }
 
@@ -103,10 +103,10 @@ TEST_CASE("exclusive mode blocks where somebody is on the GPU, unless that is th
 
 TEST_CASE("MIG warns several ranks, and blocks without an instance") {
   CHECK(only_finding(facts_of({in_mig_mode(made_gpu(0), 2)}), {std::nullopt, 2, "", {}}).severity ==
-        Severity::warning);
+        Severity::risk);
   CHECK(only_finding(facts_of({in_mig_mode(made_gpu(0), 2)}), {std::nullopt, 1, "", {}}).severity ==
         Severity::note);
-  CHECK(only_finding(facts_of({in_mig_mode(made_gpu(0), 0)})).severity == Severity::blocking);
+  CHECK(only_finding(facts_of({in_mig_mode(made_gpu(0), 0)})).severity == Severity::blocks);
 }
 
 TEST_CASE("a fabric that is not up blocks, one in trouble warns, one that there is not is fine") {
@@ -114,12 +114,12 @@ TEST_CASE("a fabric that is not up blocks, one in trouble warns, one that there 
   for (const auto state : {FabricState::not_started, FabricState::in_progress}) {
     gpu.fabric = state;
     CHECK(only_finding(facts_of({gpu, made_gpu(1)})).cause == "fabric-manager");
-    CHECK(only_finding(facts_of({gpu, made_gpu(1)})).severity == Severity::blocking);
-    CHECK(only_finding(facts_of({gpu})).severity == Severity::warning);  // passed through to a VM
+    CHECK(only_finding(facts_of({gpu, made_gpu(1)})).severity == Severity::blocks);
+    CHECK(only_finding(facts_of({gpu})).severity == Severity::risk);  // passed through to a VM
   }
   gpu.fabric = FabricState::completed;
   gpu.fabric_trouble = "Unknown Error";
-  CHECK(only_finding(facts_of({gpu})).severity == Severity::warning);
+  CHECK(only_finding(facts_of({gpu})).severity == Severity::risk);
   gpu.fabric_trouble.clear();
   for (const auto state : {FabricState::unsupported, FabricState::unknown}) {
     gpu.fabric = state;
@@ -141,12 +141,12 @@ TEST_CASE("a driver too old for the job's CUDA blocks; a newer minor version run
 TEST_CASE("memory of others warns, and blocks where they hold it all") {
   const auto some = only_finding(facts_of({with_process(made_gpu(0), 71, 4096)}));
   CHECK(some.cause == "gpu-held");
-  CHECK(some.severity == Severity::warning);
+  CHECK(some.severity == Severity::risk);
   CHECK(some.evidence ==
         "4096 of 81920 MiB of GPU 0 (NVIDIA H100 80GB HBM3, 00000000:10:00.0) are "
         "in use by pid 71 (4096 MiB)");
   CHECK(only_finding(facts_of({with_process(made_gpu(0), 71, 79'000)})).severity ==
-        Severity::blocking);
+        Severity::blocks);
 }
 
 TEST_CASE("a desktop's few MiB, and the job's own memory, are no finding") {

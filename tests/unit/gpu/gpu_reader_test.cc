@@ -21,7 +21,8 @@ class Host : public MadeFolder {
   }
 
   [[nodiscard]] GpuQuery query(Duration deadline = Duration(20'000)) const {
-    return {{{"LD_LIBRARY_PATH", path("lib")}, {"SAFELAUNCH_PROBE", path("probe")}}, deadline};
+    return {{{"LD_LIBRARY_PATH", path("lib")}, {"SAFELAUNCH_PROBE_PROGRAM", path("probe")}},
+            deadline};
   }
 };
 
@@ -79,7 +80,7 @@ TEST_CASE("without NVML nothing is started") {
 TEST_CASE("a probe that is not there is an answer too") {
   const Host host(kOneGpu);
   auto query = host.query();
-  query.environment["SAFELAUNCH_PROBE"] = host.path("nothing");
+  query.environment["SAFELAUNCH_PROBE_PROGRAM"] = host.path("nothing");
   CHECK(read_gpu_facts(query).trouble == GpuTrouble::failed);
   CHECK(asked_on_loop(query).trouble == GpuTrouble::failed);
 }

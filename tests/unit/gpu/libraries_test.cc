@@ -141,7 +141,7 @@ TEST_CASE("of two wheels that overwrote each other the library tells which one i
   const auto findings = library_findings(found);
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].cause == "nccl-two-libraries");
-  CHECK(findings[0].severity == Severity::warning);
+  CHECK(findings[0].severity == Severity::risk);
   CHECK(findings[0].remedy ==
         "pip uninstall nvidia-nccl-cu12 nvidia-nccl-cu13, then install torch again");
 }
@@ -199,7 +199,7 @@ TEST_CASE("another version on LD_LIBRARY_PATH is a warning that tells what to ta
                     copy("/opt/nccl/lib/libnccl.so.2", LibraryOrigin::library_path, "2.21.5")};
   const auto findings = library_findings(libraries);
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].severity == Severity::warning);
+  CHECK(findings[0].severity == Severity::risk);
   CHECK(
       findings[0].evidence ==
       "the job will load NCCL 2.29.7 (/v/libnccl.so.2, by torch's RPATH); in reach is also 2.21.5 "

@@ -154,6 +154,40 @@ TEST_CASE("a helper may be destroyed by what it says") {
   CHECK(stage.lines == std::vector<std::string>{"one"});
 }
 
+TEST_CASE("helpers that are started by the end of those before them are heard, each one") {
+  // Two at a time, as ranks are: descriptors and Asio's states of the old ones are used again.
+  constexpr std::size_t kRounds = 60;
+  boost::asio::io_context io;
+  Reaper reaper(io, [](int, const ExitStatus&) {});
+  std::vector<Helper> pair;
+  std::size_t lines = 0;
+  int running = 0;
+  bool late = false;
+  std::function<void()> start_pair = [&] {
+    pair.clear();
+    for (; running < 2; ++running) {
+      auto spec = scene({"complain:first", "say:one", "echo"});
+      spec.deadline = Duration(5'000);
+      auto helper = Helper::start(
+          io, reaper, spec,
+          [&](std::string_view) {
+            if (++lines % 2 == 0)
+              for (Helper& one : pair) one.kill();
+          },
+          [&](const HelperEnd& end) {
+            late = late || end.timed_out;
+            if (--running == 0 && lines < 2 * kRounds && !late) start_pair();
+          });
+      REQUIRE(helper.has_value());
+      pair.push_back(std::move(*helper));
+    }
+  };
+  start_pair();
+  while (running > 0) io.run_one();
+  CHECK_FALSE(late);
+  CHECK(lines == 2 * kRounds);
+}
+
 TEST_CASE("a helper that does not exist is an error") {
   const auto output = run_helper({{"/no/such/helper"}, {}, Duration(1'000)});
   REQUIRE_FALSE(output.has_value());

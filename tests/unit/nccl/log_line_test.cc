@@ -8,7 +8,7 @@ namespace {
 const std::string kHead = "node7:4711:4715 [0] NCCL INFO ";
 
 template <class Fact>
-std::optional<Fact> read(const std::string& text) {
+std::optional<Fact> read(const std::string& text) {  // a fact refers to its line
   const auto line = split_nccl_line(text);
   if (!line) return std::nullopt;
   const NcclFact fact = fact_of(*line);
@@ -117,17 +117,19 @@ TEST_CASE("a number out of its range makes a line that says nothing", "[nccl]") 
 }
 
 TEST_CASE("a collective is told by its name and its communicator", "[nccl]") {
-  const auto called = read<NcclCollectiveCalled>(
+  const std::string line =
       kHead +
       "AllReduce: opCount 0 sendbuff 0x7f1 recvbuff 0x7f2 count 1 datatype 7 op 0 root 0 "
-      "comm 0x7f3 [nranks=2] stream 0x7f4");
+      "comm 0x7f3 [nranks=2] stream 0x7f4";
+  const auto called = read<NcclCollectiveCalled>(line);
   REQUIRE(called);
   CHECK(called->operation == "AllReduce");
   CHECK(called->address == 0x7f3);
 }
 
 TEST_CASE("an interface with an IPv6 address is read", "[nccl]") {
-  const auto chosen = read<NcclInterfaceChosen>(kHead + "Bootstrap: Using ib0:fe80::1%ib0<0>");
+  const std::string line = kHead + "Bootstrap: Using ib0:fe80::1%ib0<0>";
+  const auto chosen = read<NcclInterfaceChosen>(line);
   REQUIRE(chosen);
   CHECK(chosen->name == "ib0");
 }

@@ -35,6 +35,13 @@ TEST_CASE("a host that is known to work is probed only where that is wished") {
   CHECK(choose_to_probe(situation).probe);
 }
 
+TEST_CASE("a driver is asked for GPUs that the kernel does not show, where that is wished") {
+  auto situation = eight_new_gpus();
+  situation.gpus = 0;
+  situation.wish = WhenToProbe::always;
+  CHECK(choose_to_probe(situation).probe);
+}
+
 TEST_CASE("nothing is probed where that is not wished, or cannot be") {
   auto situation = eight_new_gpus();
   SECTION("never") {
@@ -42,6 +49,9 @@ TEST_CASE("nothing is probed where that is not wished, or cannot be") {
   }
   SECTION("no GPU") {
     situation.gpus = 0;
+  }
+  SECTION("unknown ranks") {
+    situation.ranks = 0;
   }
   SECTION("one rank") {
     situation.ranks = 1;
@@ -110,15 +120,4 @@ TEST_CASE("no profile is probed twice") {
   ProbeCampaign campaign("basic");
   (void)campaign.on(CampaignProbed{kFails, "no-shm"});
   CHECK(campaign.on(CampaignProbed{kFails, "basic"}).empty());
-}
-
-TEST_CASE("what a fallback costs is told where both were measured") {
-  const std::vector<ProbedProfile> probed{{"basic", works(100), ""},
-                                          {"no-p2p", works(20), ""},
-                                          {"no-nvls", works(95), ""},
-                                          {"no-shm", kFails, ""}};
-  CHECK(measured_cost(probed, "basic", "no-p2p") == "5.0 times slower than basic (probed)");
-  CHECK(measured_cost(probed, "basic", "no-nvls") == "as fast as basic (probed)");
-  CHECK_FALSE(measured_cost(probed, "basic", "no-shm"));
-  CHECK_FALSE(measured_cost(probed, "basic", "loopback"));
 }

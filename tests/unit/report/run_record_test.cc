@@ -102,10 +102,10 @@ TEST_CASE("of a long record the first and the last lines are kept", "[run_record
 TEST_CASE("findings of the preflight are read from the record", "[run_record]") {
   RunFiles files;
   add(files, "events.jsonl",
-      R"({"t":0,"e":"finding","id":"shm-small","severity":"warning","evidence":"64 MB","remedy":"more"})");
+      R"({"t":0,"e":"finding","id":"shm-small","severity":"risk","evidence":"64 MB","remedy":"more"})");
   const RunRecord run = parse_run(files);
   REQUIRE(run.findings.size() == 1);
-  CHECK(run.findings[0] == Finding{"shm-small", Severity::warning, "64 MB", "more"});
+  CHECK(run.findings[0] == Finding{"shm-small", Severity::risk, "64 MB", "more"});
 }
 
 TEST_CASE("the timeline shows who waited and who was missing", "[timeline]") {

@@ -1,4 +1,4 @@
-#include "safelaunch/watch/rank_list.h"
+#include "safelaunch/base/rank_list.h"
 
 #include <vector>
 

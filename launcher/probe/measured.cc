@@ -1,0 +1,88 @@
+#include "safelaunch/probe/measured.h"
+
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/profile/private_file.h"
+#include "safelaunch/profile/trust.h"
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::json;
+
+bool same_host(const HostKey& a, const HostKey& b) {
+  return a.hostname == b.hostname && a.gpus == b.gpus && a.driver == b.driver;
+}
+
+bool counts(const MeasuredHost& host, const HostKey& key, WallTime now) {
+  return same_host(host.key, key) && now - host.when <= kMemoryLasts;
+}
+
+}  // namespace
+
+MeasuredHost with_results(std::optional<MeasuredHost> before, const HostKey& key,
+                          std::span<const ProbedProfile> probed, WallTime now) {
+  MeasuredHost host{key, now, {}};
+  if (before && counts(*before, key, now)) host.bus_gb_per_s = std::move(before->bus_gb_per_s);
+  for (const ProbedProfile& one : probed) {
+    const auto* works = std::get_if<ProbeWorks>(&one.verdict);
+    if (works != nullptr && works->bus_gb_per_s)
+      host.bus_gb_per_s[one.profile] = *works->bus_gb_per_s;
+  }
+  return host;
+}
+
+std::optional<std::string> measured_cost(const MeasuredHost& host, const HostKey& key, WallTime now,
+                                         std::string_view from, std::string_view to) {
+  const auto base = host.bus_gb_per_s.find(from);
+  const auto other = host.bus_gb_per_s.find(to);
+  const auto end = host.bus_gb_per_s.end();
+  if (!counts(host, key, now) || base == end || other == end) return std::nullopt;
+  if (base->second <= 0 || other->second <= 0) return std::nullopt;
+  const double ratio = base->second / other->second;
+  if (ratio <= 1 + kBandwidthNoise)
+    return fmt::format("none: as fast as {}, as the probe has measured", from);
+  return fmt::format("all_reduce {:.1f} times slower than with {}, as the probe has measured",
+                     ratio, from);
+}
+
+std::string format_measured(const MeasuredHost& host) {
+  const Json json{{"host", host.key.hostname},
+                  {"gpus", host.key.gpus},
+                  {"driver", host.key.driver},
+                  {"time", host.when.time_since_epoch().count()},
+                  {"bus_gb_per_s", host.bus_gb_per_s}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<MeasuredHost> parse_measured(std::string_view text) try {
+  const Json json = Json::parse(text);
+  MeasuredHost host;
+  json.at("host").get_to(host.key.hostname);
+  json.at("gpus").get_to(host.key.gpus);
+  json.at("driver").get_to(host.key.driver);
+  host.when = WallTime(std::chrono::seconds(json.at("time").get<std::int64_t>()));
+  for (const auto& [profile, gb] : json.at("bus_gb_per_s").items())
+    host.bus_gb_per_s[profile] = gb.get<double>();
+  return host;
+} catch (const Json::exception&) {
+  return std::nullopt;
+}
+
+std::string measured_file(const Environment& environment, std::string_view hostname) {
+  if (hostname.empty() || hostname.find('/') != std::string_view::npos) return {};
+  return state_file(environment, fmt::format("probed-{}.json", hostname));
+}
+
+std::optional<MeasuredHost> load_measured(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  const auto text = read_trusted_file(path);
+  return text && *text ? parse_measured(**text) : std::nullopt;
+}
+
+Result<> save_measured(const std::string& path, const MeasuredHost& host) {
+  return path.empty() ? Result<>() : replace_private_file(path, format_measured(host));
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,62 @@
+#include "safelaunch/profile/private_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
+
+namespace safelaunch {
+namespace {
+
+Error cannot(const char* what, const std::string& path) {
+  return Error{Errc::os, fmt::format("cannot {} {}: {}", what, path, strerror(errno))};
+}
+
+// Every folder of a file's path, as `mkdir -p` with the mode that XDG asks for.
+Result<> make_folders(const std::string& file) {
+  for (std::size_t at = file.find('/', 1); at != std::string::npos; at = file.find('/', at + 1)) {
+    const std::string folder = file.substr(0, at);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return cannot("make", folder);
+  }
+  return {};
+}
+
+Result<> write_all(int fd, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t done = ::write(fd, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return cannot("write", path);
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+  if (::fsync(fd) != 0) return cannot("write", path);
+  return {};
+}
+
+}  // namespace
+
+std::string state_file(const Environment& environment, std::string_view name) {
+  const std::string_view state = value_or(environment, "XDG_STATE_HOME");
+  if (!state.empty()) return fmt::format("{}/safelaunch/{}", state, name);
+  const std::string_view home = value_or(environment, "HOME");
+  return home.empty() ? std::string() : fmt::format("{}/.local/state/safelaunch/{}", home, name);
+}
+
+Result<> replace_private_file(const std::string& path, std::string_view text) {
+  if (Result<> made = make_folders(path); made.has_error()) return made;
+  std::string temporary = path + ".XXXXXX";
+  UniqueFd file(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600, and a name that nobody can guess
+  if (!file) return cannot("make", temporary);
+  Result<> written = write_all(file.get(), text, temporary);
+  if (written.has_value() && ::rename(temporary.c_str(), path.c_str()) != 0)
+    written = cannot("replace", path);
+  if (written.has_error()) ::unlink(temporary.c_str());
+  return written;
+}
+
+}  // namespace safelaunch
