@@ -3,15 +3,6 @@
 #include "safelaunch/job/launcher_report.h"
 
 namespace safelaunch {
-namespace {
-
-/// torch.multiprocessing.spawn numbers its processes as ranks; elsewhere a local rank is none.
-std::optional<Rank> rank_of(Launcher launcher, const LauncherFailure& failure) {
-  if (failure.rank || launcher != Launcher::python || !failure.local_rank) return failure.rank;
-  return Rank{*failure.local_rank};
-}
-
-}  // namespace
 
 std::optional<ReportedExit> reported_exit(std::string_view text) {
   for (const Launcher launcher :

@@ -169,6 +169,11 @@ std::optional<LauncherFailure> read_launcher_failure(Launcher launcher, std::str
   return std::nullopt;
 }
 
+std::optional<Rank> rank_of(Launcher launcher, const LauncherFailure& failure) {
+  if (failure.rank || launcher != Launcher::python || !failure.local_rank) return failure.rank;
+  return Rank{*failure.local_rank};
+}
+
 ExitStatus unhide(Launcher launcher, const ExitStatus& status,
                   const std::optional<LauncherFailure>& failure) {
   if (succeeded(status)) return status;

@@ -1,5 +1,7 @@
 #include "safelaunch/run/evidence.h"
 
+#include <csignal>
+
 #include "safelaunch/base/format.h"
 #include "safelaunch/job/launcher_report.h"
 
@@ -67,6 +69,12 @@ void take_nccl(const NcclRecord& nccl, Evidence& evidence) {
   evidence.remarks.push_back(standing);
 }
 
+// A launcher ends the ranks that are left with SIGTERM; the one that failed may never have been
+// seen.
+bool only_followed(const Ended& ended, Rank failed) {
+  return ended.status == ExitStatus(Signaled{SIGTERM}) && ended.rank != failed;
+}
+
 // What the launcher says of its first failure, where nobody else saw it.
 void take_launcher_words(Launcher launcher, Evidence& evidence) {
   if (!evidence.command) return;
@@ -74,9 +82,11 @@ void take_launcher_words(Launcher launcher, Evidence& evidence) {
   for (const Output& output : evidence.output)
     if (!failure) failure = read_launcher_failure(launcher, output.text);
   const ExitStatus told = unhide(launcher, *evidence.command, failure);
-  const bool seen = !evidence.ended.empty() && evidence.ended.front().status.has_value();
-  if (!seen && failure && failure->rank)
-    evidence.ended.insert(evidence.ended.begin(), {failure->rank, told});
+  const auto failed = failure ? rank_of(launcher, *failure) : std::nullopt;
+  const Ended* first = evidence.ended.empty() ? nullptr : &evidence.ended.front();
+  const bool seen = first != nullptr && first->status.has_value();
+  if (failed && (!seen || only_followed(*first, *failed)))
+    evidence.ended.insert(evidence.ended.begin(), {*failed, told});
   evidence.command = told;
 }
 

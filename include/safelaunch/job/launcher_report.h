@@ -26,6 +26,10 @@ struct LauncherFailure {
 [[nodiscard]] std::optional<LauncherFailure> read_launcher_failure(Launcher launcher,
                                                                    std::string_view text);
 
+/// The rank that a failure is about, if that can be told: torch.multiprocessing.spawn numbers its
+/// processes as ranks; elsewhere a local rank is none.
+[[nodiscard]] std::optional<Rank> rank_of(Launcher launcher, const LauncherFailure& failure);
+
 /// The status of the rank that failed, which launchers hide: torchrun and accelerate always exit 1,
 /// deepspeed turns signal 11 into 245. The launcher's own where nothing better is known.
 [[nodiscard]] ExitStatus unhide(Launcher launcher, const ExitStatus& status,
