@@ -6,7 +6,13 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Without the sloppiness ccache keeps nothing that uses a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+endif()
+
+option(SAFELAUNCH_PRECOMPILE "Compile what nearly every source includes once" OFF)
+if(SAFELAUNCH_PRECOMPILE)
+  add_compile_options(-fpch-preprocess)  # ccache asks for it
 endif()
 
 set(SAFELAUNCH_WARNINGS

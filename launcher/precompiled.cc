@@ -1,0 +1,1 @@
+// Only so that there is something to compile: see CMakeLists.txt.

@@ -1,0 +1,2 @@
+#include "../cmake/precompiled.h"
+#include "catch.h"
