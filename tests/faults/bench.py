@@ -51,17 +51,22 @@ class Bystanders:
         self.file = pathlib.Path("/dev/shm", f"nccl-{uuid.uuid4().hex[:6]}")
         self.file.write_bytes(b"x")
         self.open_file = self.file.open()  # a fault may put another file system over the folder
+        self.folder = os.open(self.file.parent, os.O_PATH | os.O_DIRECTORY)
 
     def harm(self):
         found = [] if self.process.poll() is None else ["a bystander was ended"]
-        deleted = os.fstat(self.open_file.fileno()).st_nlink == 0
-        return found + (["a bystander's file was deleted"] if deleted else [])
+        return found + (["a bystander's file was deleted"] if self.harm_to_file() else [])
+
+    def harm_to_file(self):
+        return os.fstat(self.open_file.fileno()).st_nlink == 0
 
     def clear(self):
         self.process.kill()
         self.process.communicate()
+        if not self.harm_to_file():
+            os.unlink(self.file.name, dir_fd=self.folder)
         self.open_file.close()
-        self.file.unlink(missing_ok=True)
+        os.close(self.folder)
 
 
 def environment_of(folder, mark):
