@@ -201,7 +201,9 @@ int exit_code_for(const std::vector<ProbedProfile>& probed) {
 void keep_measurements(const Plan& plan, const std::vector<ProbedProfile>& probed) {
   const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
   if (plan.ground.ranks < 2 || plan.ground.ranks > gpus) return;
-  const HostKey key = host_key("");
+  if (!plan.ground.nccl.version) return;
+  HostKey key = host_key();
+  key.nccl = to_string(*plan.ground.nccl.version);
   const std::string file = measured_file(plan.environment, key.hostname);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   if (const auto saved = save_measured(file, with_results(load_measured(file), key, probed, now));

@@ -11,12 +11,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool same_host(const HostKey& a, const HostKey& b) {
-  return a.hostname == b.hostname && a.gpus == b.gpus && a.driver == b.driver;
+bool same_ground(const HostKey& a, const HostKey& b) {
+  return !a.nccl.empty() && a.nccl == b.nccl && a.hostname == b.hostname && a.gpus == b.gpus &&
+         a.driver == b.driver;
 }
 
 bool counts(const MeasuredHost& host, const HostKey& key, WallTime now) {
-  return same_host(host.key, key) && now - host.when <= kMemoryLasts;
+  return same_ground(host.key, key) && now - host.when <= kMemoryLasts;
 }
 
 }  // namespace
@@ -51,6 +52,7 @@ std::string format_measured(const MeasuredHost& host) {
   const Json json{{"host", host.key.hostname},
                   {"gpus", host.key.gpus},
                   {"driver", host.key.driver},
+                  {"nccl", host.key.nccl},
                   {"time", host.when.time_since_epoch().count()},
                   {"bus_gb_per_s", host.bus_gb_per_s}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -62,6 +64,7 @@ std::optional<MeasuredHost> parse_measured(std::string_view text) try {
   json.at("host").get_to(host.key.hostname);
   json.at("gpus").get_to(host.key.gpus);
   json.at("driver").get_to(host.key.driver);
+  json.at("nccl").get_to(host.key.nccl);
   host.when = WallTime(std::chrono::seconds(json.at("time").get<std::int64_t>()));
   for (const auto& [profile, gb] : json.at("bus_gb_per_s").items())
     host.bus_gb_per_s[profile] = gb.get<double>();

@@ -7,6 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/profile/chain.h"
@@ -80,8 +81,10 @@ void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
   if (plan.options.forget) return;
   const std::string file = memory_file(plan.environment);
   if (file.empty()) return;
+  const Memory memory = load_memory(file);
+  if (memory.empty()) return;  // the key takes milliseconds
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const auto worked = recall(load_memory(file), host_key(plan), now);
+  const auto worked = recall(memory, host_key(plan), now);
   const auto found = worked ? std::find(chain.begin(), chain.end(), *worked) : chain.end();
   if (found == chain.end() || found == chain.begin()) return;
   std::rotate(chain.begin(), found, found + 1);
@@ -167,16 +170,19 @@ Result<void> read_rest_of_chain(RunPlan& plan) {
   return read_chain(plan, library, plan.chain_names.size());
 }
 
-HostKey host_key(const RunPlan& plan) {
-  return host_key(plan.command.python.value_or(""));
-}
-
-HostKey host_key(const std::string& python) {
+HostKey host_key() {
   HostKey key;
   key.hostname = read_hostname();
   key.gpus = gpu_models();
   key.driver = read_small_file("/proc/driver/nvidia/version").value_or("");
-  key.python = python;
+  return key;
+}
+
+HostKey host_key(const RunPlan& plan) {
+  HostKey key = host_key();
+  key.python = plan.command.python.value_or("");
+  const std::vector<FoundLibrary> nccl = find_job_libraries(key.python, plan.environment).nccl;
+  if (!nccl.empty()) key.nccl = nccl.front().version;
   return key;
 }
 

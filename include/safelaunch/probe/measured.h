@@ -16,7 +16,7 @@
 namespace safelaunch {
 
 struct MeasuredHost {
-  HostKey key;    ///< whatever Python: it changes no bandwidth
+  HostKey key;    ///< with NCCL's version; whatever Python: it changes no bandwidth
   WallTime when;  ///< of the last measurement
   std::map<std::string, double, std::less<>> bus_gb_per_s;  ///< profile → what all_reduce reached
   bool operator==(const MeasuredHost&) const = default;
@@ -28,7 +28,7 @@ struct MeasuredHost {
                                         std::span<const ProbedProfile> probed, WallTime now);
 
 /// "4.0 times slower than basic, as the probe has measured"; nullopt where the two were not both
-/// measured on this host, within the last week.
+/// measured with this NCCL on this host, within the last week, or the job has no NCCL.
 [[nodiscard]] std::optional<std::string> measured_cost(const MeasuredHost& host, const HostKey& key,
                                                        WallTime now, std::string_view from,
                                                        std::string_view to);

@@ -16,7 +16,7 @@ struct HostKey {
   std::string hostname;
   std::vector<std::string> gpus;
   std::string driver;
-  std::string nccl;
+  std::string nccl;    ///< version of the libnccl that the command loads; empty: none, or not told
   std::string python;  ///< the command's interpreter: another one is another torch
   bool operator==(const HostKey&) const = default;
 };

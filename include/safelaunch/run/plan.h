@@ -45,8 +45,9 @@ struct RunPlan {
 /// Reads what make_plan() left unread of the chain.
 [[nodiscard]] Result<void> read_rest_of_chain(RunPlan& plan);
 
-/// By what it is remembered here which profile worked, for a command that runs this Python.
-[[nodiscard]] HostKey host_key(const std::string& python);
+/// This host, by name, GPUs and driver.
+[[nodiscard]] HostKey host_key();
+/// By what it is remembered here which profile worked: the host, and the command's Python and NCCL.
 [[nodiscard]] HostKey host_key(const RunPlan& plan);
 
 /// The plan for a reader, or as JSON.

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 namespace {
 
 const WallTime t0{std::chrono::seconds(1'700'000'000)};
-const HostKey kNode7{"node7", {"NVIDIA H100", "NVIDIA H100"}, "580.95", "", ""};
+const HostKey kNode7{"node7", {"NVIDIA H100", "NVIDIA H100"}, "580.95", "2.29.7", ""};
 
 ProbedProfile working(std::string profile, double gb_per_s) {
   return {std::move(profile), ProbeWorks{300, 2, gb_per_s}, ""};
@@ -44,6 +44,12 @@ TEST_CASE("a measurement counts on its host alone, whatever the Python, and for 
   SECTION("another driver") {
     other.driver = "570.1";
     CHECK_FALSE(measured_cost(host, other, t0, "basic", "no-p2p"));
+  }
+  SECTION("another NCCL, or none") {
+    for (const char* version : {"2.28.9", ""}) {
+      other.nccl = version;
+      CHECK_FALSE(measured_cost(host, other, t0, "basic", "no-p2p"));
+    }
   }
   SECTION("a week later") {
     CHECK(measured_cost(host, other, t0 + std::chrono::days(7), "basic", "no-p2p"));
