@@ -1,34 +1,13 @@
 #include "safelaunch/cli/run_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <vector>
 
+#include "option_kinds.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
 
 namespace safelaunch {
 namespace {
-
-// CLI11 reports a wrong value by its exception; this one carries our own words through it.
-struct BadValue : CLI::ValidationError {
-  BadValue(const std::string& option, const std::string& message)
-      : CLI::ValidationError(option, message) {}
-};
-
-void add_duration(CLI::App& app, const char* names, std::optional<Duration>& target,
-                  const char* help) {
-  app.add_option_function<std::string>(
-         names,
-         [&target, option = std::string(names)](const std::string& text) {
-           const Result<Duration> parsed = parse_duration(text);
-           if (!parsed) throw BadValue(option, parsed.error().message);
-           target = *parsed;
-         },
-         help)
-      ->type_name("TIME");
-}
 
 template <class T>
 void add_choice(CLI::App& app, const char* names, T& target,
@@ -38,13 +17,6 @@ void add_choice(CLI::App& app, const char* names, T& target,
   app.add_option(names, target, help)
       ->transform(CLI::CheckedTransformer(choices).description(""))
       ->type_name(type);
-}
-
-void add_number(CLI::App& app, const char* names, std::optional<int>& target, int first, int last,
-                const char* help) {
-  app.add_option(names, target, help)
-      ->check(CLI::Range(first, last).description(""))
-      ->type_name("N");
 }
 
 // A flag that turns off what is on by default.
@@ -165,12 +137,7 @@ class Parser {
     return app_.get_option_no_throw(name);
   }
 
-  [[nodiscard]] std::vector<std::string_view> names() const {
-    std::vector<std::string_view> result;
-    for (const CLI::Option* option : app_.get_options())
-      for (const std::string& name : option->get_lnames()) result.push_back(name);
-    return result;
-  }
+  [[nodiscard]] const CLI::App& app() const { return app_; }
 
   Result<RunOptions> parse(std::vector<std::string> words, const OptionDefaults& defaults);
 
@@ -222,13 +189,9 @@ Result<std::size_t> option_width(const Parser& parser, const std::string& word) 
   const std::size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
   const CLI::Option* option = parser.find(name);
-  if (option == nullptr) {
-    const std::string bare = name.substr(std::min(name.size(), name.find_first_not_of('-')));
-    const std::vector<std::string_view> known = parser.names();
-    const std::string_view near = nearest(bare, known);
-    return usage_error(fmt::format("unknown option {}{}", name,
-                                   near.empty() ? "" : fmt::format("; did you mean --{}?", near)));
-  }
+  if (option == nullptr)
+    return usage_error(
+        fmt::format("unknown option {}{}", name, did_you_mean_option(parser.app(), name)));
   const bool takes_value = option->get_items_expected_max() > 0;
   return std::size_t{takes_value && equals == std::string::npos ? 2U : 1U};
 }
@@ -262,9 +225,11 @@ Result<RunOptions> parse_run_options(std::span<const std::string> words,
 }
 
 std::vector<std::string> run_option_names() {
-  const Parser parser;  // owns the names
-  const std::vector<std::string_view> names = parser.names();
-  return {names.begin(), names.end()};
+  const Parser parser;
+  std::vector<std::string> names;
+  for (const CLI::Option* option : parser.app().get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  return names;
 }
 
 std::string run_help() {

@@ -6,10 +6,11 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
-#include "safelaunch/base/nearest.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/kill.h"
 #include "safelaunch/clean/survey.h"
+#include "safelaunch/cli/answer.h"
+#include "safelaunch/cli/verb_options.h"
 #include "safelaunch/cli/verbs.h"
 #include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/gpu/memory_holders.h"
@@ -17,40 +18,25 @@
 namespace safelaunch {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 struct CleanWords {
-  CleanPolicy policy = CleanPolicy::ours;
+  std::string policy = "ours";
   bool dry_run = false;
   bool json = false;
 };
 
-std::optional<CleanPolicy> policy_of(std::string_view word) {
-  if (word == "off") return CleanPolicy::off;
-  if (word == "ours") return CleanPolicy::ours;
-  if (word == "orphans") return CleanPolicy::orphans;
-  return std::nullopt;
+VerbOptions clean_verb(CleanWords& words) {
+  VerbOptions verb("clean", "[OPTIONS]",
+                   "What earlier runs have left behind, why it is thought so, and what is done "
+                   "with it: ended, where it is\nprovably ours, otherwise left alone.");
+  verb.choice("--policy", words.policy, {"off", "ours", "orphans"}, "what may be ended (ours)");
+  verb.flag("--dry-run", words.dry_run, "say it and do nothing");
+  verb.flag("--json", words.json, "as JSON");
+  return verb;
 }
 
-Result<CleanWords> parse(std::span<const std::string> words) {
-  CleanWords result;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::string word = words[i];
-    if (word == "--policy" && i + 1 < words.size()) word += "=" + words[++i];
-    if (word == "--dry-run") {
-      result.dry_run = true;
-    } else if (word == "--json") {
-      result.json = true;
-    } else if (const auto policy =
-                   word.starts_with("--policy=") ? policy_of(word.substr(9)) : std::nullopt) {
-      result.policy = *policy;
-    } else {
-      constexpr std::array kKnown{"--dry-run"sv, "--json"sv, "--policy"sv};
-      return Error{Errc::usage, "clean does not take '" + word + "'" + did_you_mean(word, kKnown) +
-                                    " (--policy off|ours|orphans, --dry-run, --json)"};
-    }
-  }
-  return result;
+CleanPolicy policy_of(std::string_view word) {
+  if (word == "off") return CleanPolicy::off;
+  return word == "orphans" ? CleanPolicy::orphans : CleanPolicy::ours;
 }
 
 struct Line {
@@ -90,7 +76,7 @@ std::vector<Line> clean(const CleanWords& words) {
   std::vector<ProcessId> to_end;
   std::vector<std::size_t> places;
   for (StaleProcess& stale : survey(all_that_is_held(facts), read_surroundings())) {
-    const bool act = acts_on(words.policy, stale.claim);
+    const bool act = acts_on(policy_of(words.policy), stale.claim);
     if (act) {
       to_end.push_back(stale.process.id);
       places.push_back(lines.size());
@@ -123,13 +109,12 @@ void print_json(const std::vector<Line>& lines) {
 }  // namespace
 
 int verb_clean(std::span<const std::string> words) {
-  const Result<CleanWords> parsed = parse(words);
-  if (!parsed) {
-    std::fprintf(stderr, "safelaunch: %s\n", parsed.error().message.c_str());
-    return exit_code_of(parsed.error().code);
-  }
-  const std::vector<Line> lines = clean(*parsed);
-  parsed->json ? print_json(lines) : print(lines);
+  CleanWords given;
+  std::vector<std::string> rest;
+  if (const auto status = clean_verb(given).settle(words, rest)) return *status;
+  if (!rest.empty()) return refuse({Errc::usage, "clean takes no '" + rest.front() + "'"});
+  const std::vector<Line> lines = clean(given);
+  given.json ? print_json(lines) : print(lines);
   return 0;
 }
 

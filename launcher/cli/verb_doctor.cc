@@ -1,11 +1,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 
-#include "safelaunch/base/nearest.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/cli/answer.h"
+#include "safelaunch/cli/verb_options.h"
 #include "safelaunch/cli/verbs.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/fix.h"
@@ -14,34 +14,24 @@
 namespace safelaunch {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 struct DoctorWords {
   bool json = false;
   bool fix = false;
-  bool colour = true;
+  bool no_colour = false;
   std::vector<std::string> command;
 };
 
-Result<DoctorWords> parse(std::span<const std::string> words) {
-  constexpr std::array kKnown{"--json"sv, "--fix"sv, "--no-color"sv};
-  DoctorWords result;
-  std::size_t i = 0;
-  for (; i < words.size() && words[i].starts_with("-") && words[i] != "--"; ++i) {
-    if (words[i] == "--json")
-      result.json = true;
-    else if (words[i] == "--fix")
-      result.fix = true;
-    else if (words[i] == "--no-color")
-      result.colour = false;
-    else
-      return Error{Errc::usage, "doctor does not take '" + words[i] + "'" +
-                                    did_you_mean(words[i], kKnown) +
-                                    " (--json, --fix, --no-color, then a command)"};
-  }
-  if (i < words.size() && words[i] == "--") ++i;
-  result.command.assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-  return result;
+VerbOptions doctor_verb(DoctorWords& words) {
+  VerbOptions verb(
+      "doctor", "[OPTIONS] [--] [COMMAND [ARG...]]",
+      "Says what would make a launch fail or hang on this host, what shows it and what "
+      "helps. COMMAND\nis not run; it tells which Python, port and processes to look "
+      "at.",
+      Rest::command);
+  verb.flag("--fix", words.fix, "do what is safe to do, saying each");
+  verb.flag("--json", words.json, "the findings as JSON");
+  verb.flag("--no-color", words.no_colour, "plain text");
+  return verb;
 }
 
 std::optional<std::string> read_file(const std::string& path) {
@@ -60,25 +50,22 @@ Subject subject_of(const DoctorWords& words) {
 
 void print(const DoctorWords& words, const HostFacts& facts, std::span<const Advice> advices,
            const FixReport& fixed) {
-  const Paint paint = words.colour && ::isatty(STDOUT_FILENO) != 0 ? Paint::on : Paint::off;
+  const Paint paint = !words.no_colour && ::isatty(STDOUT_FILENO) != 0 ? Paint::on : Paint::off;
   std::string text =
       words.json ? advices_json(facts, advices, fixed) : render_advices(advices, paint);
   if (!words.json)
     for (const std::string& line : fixed) text += "fix: " + line + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  answer(text);
 }
 
 }  // namespace
 
 int verb_doctor(std::span<const std::string> words) {
-  const Result<DoctorWords> parsed = parse(words);
-  if (!parsed) {
-    std::fprintf(stderr, "safelaunch: %s\n", parsed.error().message.c_str());
-    return exit_code_of(parsed.error().code);
-  }
-  const HostFacts facts = read_facts(subject_of(*parsed), Depth::full);
+  DoctorWords given;
+  if (const auto status = doctor_verb(given).settle(words, given.command)) return *status;
+  const HostFacts facts = read_facts(subject_of(given), Depth::full);
   const std::vector<Advice> advices = examine(facts);
-  print(*parsed, facts, advices, parsed->fix ? fix(advices) : FixReport{});
+  print(given, facts, advices, given.fix ? fix(advices) : FixReport{});
   const bool blocked = std::ranges::any_of(advices, blocks, &Advice::finding);
   return blocked ? exit_code_of(Errc::blocked) : 0;
 }

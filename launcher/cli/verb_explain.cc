@@ -1,8 +1,8 @@
-#include <cstdio>
 #include <iostream>
 #include <iterator>
 
-#include "safelaunch/base/result.h"
+#include "safelaunch/cli/answer.h"
+#include "safelaunch/cli/verb_options.h"
 #include "safelaunch/cli/verbs.h"
 #include "safelaunch/diagnose/explain.h"
 #include "safelaunch/profile/variables.h"
@@ -10,30 +10,28 @@
 namespace safelaunch {
 namespace {
 
-int print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return 0;
-}
-
 int explain_stdin() {
   const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
   const std::string text = explain_log(log, Catalogue::builtin());
-  return print(text.empty() ? "nothing in this log names a cause\n" : text);
+  return answer(text.empty() ? "nothing in this log names a cause\n" : text);
 }
 
 }  // namespace
 
 int verb_explain(std::span<const std::string> words) {
-  if (words.size() != 1) {
-    std::fputs(
-        "safelaunch: explain takes one word: a cause (F04, shm-small), a variable "
-        "(NCCL_TIMEOUT), or - for a log on stdin\n",
-        stderr);
-    return exit_code_of(Errc::usage);
-  }
-  if (words[0] == "-") return explain_stdin();
-  if (const Cause* cause = Catalogue::builtin().find(words[0])) return print(explain(*cause));
-  return print(explain_variable(words[0]));
+  std::vector<std::string> what;
+  VerbOptions verb("explain", "CAUSE | VARIABLE | -",
+                   "A cause (F04, shm-small), the truth about a variable (NCCL_TIMEOUT), or with - "
+                   "the causes that a\nlog on stdin shows, the first failure before its victims.");
+  if (const auto status = verb.settle(words, what)) return *status;
+  if (what.size() != 1)
+    return refuse(
+        {Errc::usage,
+         "explain takes one word: a cause (F04, shm-small), a variable (NCCL_TIMEOUT), or "
+         "- for a log on stdin"});
+  if (what[0] == "-") return explain_stdin();
+  if (const Cause* cause = Catalogue::builtin().find(what[0])) return answer(explain(*cause));
+  return answer(explain_variable(what[0]));
 }
 
 }  // namespace safelaunch

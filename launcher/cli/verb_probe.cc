@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/cli/answer.h"
 #include "safelaunch/cli/probe_options.h"
 #include "safelaunch/cli/probe_report.h"
 #include "safelaunch/cli/verbs.h"
@@ -21,16 +21,6 @@
 
 namespace safelaunch {
 namespace {
-
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);  // the next row may take half a minute
-}
-
-int refuse(const Error& error) {
-  std::fprintf(stderr, "safelaunch: %s\n", error.message.c_str());
-  return exit_code_of(error.code);
-}
 
 /// All that is needed to probe a profile.
 struct Plan {
@@ -65,8 +55,7 @@ Result<std::vector<Profile>> choose_profiles(const ProbeOptions& options, const 
     chain = std::move(*named);
   }
   auto profiles = library.load_chain(chain, "probe");
-  for (const std::string& warning : library.take_warnings())
-    std::fprintf(stderr, "safelaunch: warning: %s\n", warning.c_str());
+  for (const std::string& warning : library.take_warnings()) warn(warning);
   return profiles;
 }
 
@@ -109,11 +98,8 @@ Result<void> find_nccl(Plan& plan) {
   if (ground.nccl_file.empty()) {
     const JobLibraries libraries = find_job_libraries(python_of(plan), plan.environment);
     for (const Finding& finding : library_findings(libraries))
-      std::fprintf(stderr, "safelaunch: warning: %s; %s\n", finding.evidence.c_str(),
-                   finding.remedy.c_str());
-    if (libraries.nccl_inside_torch)
-      std::fputs("safelaunch: warning: this torch has its NCCL inside; another copy is probed\n",
-                 stderr);
+      warn(fmt::format("{}; {}", finding.evidence, finding.remedy));
+    if (libraries.nccl_inside_torch) warn("this torch has its NCCL inside; another copy is probed");
     if (libraries.nccl.empty())
       return Error{Errc::peer_lost,
                    "there is no libnccl.so.2 in reach of the command (--nccl FILE)"};
@@ -174,11 +160,11 @@ std::size_t longest_name(const std::vector<Profile>& profiles) {
 std::vector<ProbedProfile> hold_tournament(const Plan& plan) {
   const bool show = !plan.options.json;
   const std::size_t width = longest_name(plan.profiles);
-  if (show) print(render_driver(plan.ground) + render_probe_header(width));
+  if (show) answer(render_driver(plan.ground) + render_probe_header(width));
   std::vector<ProbedProfile> probed;
   for (const Profile& profile : plan.profiles) {
     probed.push_back(probe(plan, profile));
-    if (show) print(render_probe_row(probed.back(), plan.ground.ranks, width));
+    if (show) answer(render_probe_row(probed.back(), plan.ground.ranks, width));
   }
   return probed;
 }
@@ -208,23 +194,23 @@ void keep_measurements(const Plan& plan, const std::vector<ProbedProfile>& probe
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   if (const auto saved = save_measured(file, with_results(load_measured(file), key, probed, now));
       !saved)
-    std::fprintf(stderr, "safelaunch: warning: %s\n", saved.error().message.c_str());
+    warn(saved.error().message);
 }
 
 int report(const Plan& plan, const std::vector<ProbedProfile>& probed) {
   const ProbeConclusion conclusion = conclude(probed, plan.ground.ranks);
   if (plan.options.json) {
-    print(probe_json(plan.ground, probed, conclusion));
+    answer(probe_json(plan.ground, probed, conclusion));
   } else {
-    print(fmt::format("\n{}\n", conclusion.sentence));
-    if (!conclusion.use.empty()) print(fmt::format("use: {}\n", conclusion.use));
+    answer(fmt::format("\n{}\n", conclusion.sentence));
+    if (!conclusion.use.empty()) answer(fmt::format("use: {}\n", conclusion.use));
   }
   return exit_code_for(probed);
 }
 
 int run_plan(Plan plan) {
   const auto nccl = find_nccl(plan);
-  if (nccl && !plan.options.json) print(render_nccl(plan.ground));
+  if (nccl && !plan.options.json) answer(render_nccl(plan.ground));
   auto driver =
       survey_driver(plan.program, plan.environment, limits_of(plan.options)[ProbePhase::driver]);
   if (!driver) return refuse({Errc::peer_lost, "cannot probe: " + driver.error().message});
@@ -239,15 +225,10 @@ int run_plan(Plan plan) {
 }  // namespace
 
 int verb_probe(std::span<const std::string> words) {
-  if (words.size() == 1 && (words[0] == "--help" || words[0] == "-h")) {
-    print(probe_help());
-    return 0;
-  }
-  auto options = parse_probe_options(words);
-  if (!options) return refuse(options.error());
-  auto plan = make_probe_plan(std::move(*options));
-  if (!plan) return refuse(plan.error());
-  return run_plan(std::move(*plan));
+  ProbeOptions options;
+  if (const auto status = probe_verb(options).settle(words, options.command)) return *status;
+  auto plan = make_probe_plan(std::move(options));
+  return plan ? run_plan(std::move(*plan)) : refuse(plan.error());
 }
 
 }  // namespace safelaunch

@@ -7,8 +7,9 @@
 #include <filesystem>
 
 #include "safelaunch/base/environment.h"
-#include "safelaunch/base/nearest.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/cli/answer.h"
+#include "safelaunch/cli/verb_options.h"
 #include "safelaunch/cli/verbs.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
@@ -24,36 +25,22 @@
 namespace safelaunch {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 struct ReportWords {
-  std::string run;     ///< empty: the newest
-  std::string html;    ///< empty: no page
-  std::string bundle;  ///< empty: no bundle
+  std::vector<std::string> runs;  ///< none: the newest
+  std::string html;               ///< empty: no page
+  std::string bundle;             ///< empty: no bundle
 };
 
-constexpr const char* kUsage = " (report [RUN] [--html FILE] [--bundle FILE])";
-
-Result<ReportWords> parse(std::span<const std::string> words) {
-  constexpr std::array kKnown{"--html"sv, "--bundle"sv};
-  ReportWords result;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    const std::size_t equals = word.find('=');
-    const std::string option = word.substr(0, equals);
-    if (option == "--html" || option == "--bundle") {
-      if (equals == std::string::npos && i + 1 == words.size())
-        return Error{Errc::usage, option + " needs a file" + kUsage};
-      (option == "--html" ? result.html : result.bundle) =
-          equals == std::string::npos ? words[++i] : word.substr(equals + 1);
-    } else if (word.starts_with("-") || !result.run.empty()) {
-      return Error{Errc::usage,
-                   "report does not take '" + word + "'" + did_you_mean(option, kKnown) + kUsage};
-    } else {
-      result.run = word;
-    }
-  }
-  return result;
+VerbOptions report_verb(ReportWords& words) {
+  VerbOptions verb(
+      "report", "[RUN] [OPTIONS]",
+      "What a run did: attempts, stages, who was missing, the cause, the evidence. RUN "
+      "is a name that\n`safelaunch report` or the run itself has shown, or a "
+      "directory; without it, the newest.");
+  verb.text("--html", words.html, "FILE", "the same as one page that needs no network");
+  verb.text("--bundle", words.bundle, "FILE",
+            "an archive (.tar.gz) for support, with secrets removed");
+  return verb;
 }
 
 Result<std::filesystem::path> directory_of(const std::string& named) {
@@ -101,29 +88,29 @@ void print_text(const std::filesystem::path& directory) {
   const Environment environment = current_environment();
   const bool coloured = isatty(STDOUT_FILENO) != 0 && !environment.contains("NO_COLOR");
   const RunRecord run = record_of(cleaned(read_run_files(directory), environment));
-  const std::string text = text_report(run, coloured ? Colour::on : Colour::off);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  answer(text_report(run, coloured ? Colour::on : Colour::off));
 }
 
-Result<void> report(std::span<const std::string> words) {
-  const Result<ReportWords> parsed = parse(words);
-  if (!parsed) return parsed.error();
-  const Result<std::filesystem::path> directory = directory_of(parsed->run);
+Result<void> report(const ReportWords& words) {
+  if (words.runs.size() > 1)
+    return Error{Errc::usage, "report takes one run, not also '" + words.runs[1] + "'"};
+  const Result<std::filesystem::path> directory =
+      directory_of(words.runs.empty() ? "" : words.runs.front());
   if (!directory) return directory.error();
-  if (!parsed->html.empty())
-    if (const Result<void> written = write_page(*directory, parsed->html); !written) return written;
-  if (!parsed->bundle.empty()) return write_bundle(*directory, parsed->bundle);
-  if (parsed->html.empty()) print_text(*directory);
+  if (!words.html.empty())
+    if (const Result<void> written = write_page(*directory, words.html); !written) return written;
+  if (!words.bundle.empty()) return write_bundle(*directory, words.bundle);
+  if (words.html.empty()) print_text(*directory);
   return {};
 }
 
 }  // namespace
 
 int verb_report(std::span<const std::string> words) {
-  const Result<void> done = report(words);
-  if (done) return 0;
-  std::fprintf(stderr, "safelaunch: %s\n", done.error().message.c_str());
-  return exit_code_of(done.error().code);
+  ReportWords given;
+  if (const auto status = report_verb(given).settle(words, given.runs)) return *status;
+  const Result<void> done = report(given);
+  return done ? 0 : refuse(done.error());
 }
 
 }  // namespace safelaunch

@@ -1,6 +1,5 @@
-#include <cstdio>
-
 #include "safelaunch/base/log.h"
+#include "safelaunch/cli/answer.h"
 #include "safelaunch/cli/interactive.h"
 #include "safelaunch/cli/run_options.h"
 #include "safelaunch/cli/verbs.h"
@@ -11,14 +10,10 @@ namespace {
 
 constexpr int kInterrupted = 130;  // as after Ctrl-C at the question
 
-int refuse(const Error& error) {
-  std::fprintf(stderr, "safelaunch: %s\n", error.message.c_str());
-  return exit_code_of(error.code);
-}
-
 }  // namespace
 
 int verb_run(std::span<const std::string> words) {
+  if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) return verb_help({});
   const Environment environment = current_environment();
   Configuration configuration;
   const auto read_defaults = [&](const std::string& file,
@@ -39,9 +34,7 @@ int verb_run(std::span<const std::string> words) {
     if (*wish == Wish::nothing) return kInterrupted;
   }
   if (!plan->options.dry_run) return run_job(std::move(*plan));
-  const std::string text = plan->options.json ? plan_json(*plan) : render_plan(*plan);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return 0;
+  return answer(plan->options.json ? plan_json(*plan) : render_plan(*plan));
 }
 
 }  // namespace safelaunch

@@ -1,9 +1,9 @@
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #include "safelaunch/base/environment.h"
-#include "safelaunch/base/result.h"
+#include "safelaunch/cli/answer.h"
+#include "safelaunch/cli/verb_options.h"
 #include "safelaunch/cli/verbs.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
@@ -34,9 +34,7 @@ std::string render_all(const std::vector<RunStatus>& runs) {
 
 [[noreturn]] void watch() {
   for (;;) {
-    const std::string text = "\x1b[H\x1b[2J" + render_all(running_runs());
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    answer("\x1b[H\x1b[2J" + render_all(running_runs()));
     std::this_thread::sleep_for(kRefresh);
   }
 }
@@ -46,21 +44,15 @@ std::string render_all(const std::vector<RunStatus>& runs) {
 int verb_status(std::span<const std::string> words) {
   bool json = false;
   bool watching = false;
-  for (const std::string& word : words) {
-    if (word == "--json") {
-      json = true;
-    } else if (word == "--watch") {
-      watching = true;
-    } else {
-      std::fprintf(stderr, "safelaunch: status takes --watch and --json, not '%s'\n", word.c_str());
-      return exit_code_of(Errc::usage);
-    }
-  }
+  VerbOptions verb("status", "[OPTIONS]", "Your running jobs, and how far each rank has come.");
+  verb.flag("--watch", watching, "show it anew every second");
+  verb.flag("--json", json, "as JSON");
+  std::vector<std::string> rest;
+  if (const auto status = verb.settle(words, rest)) return *status;
+  if (!rest.empty()) return refuse({Errc::usage, "status takes no '" + rest.front() + "'"});
   if (watching) watch();
   const std::vector<RunStatus> runs = running_runs();
-  const std::string text = json ? status_json(runs) : render_all(runs);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return 0;
+  return answer(json ? status_json(runs) : render_all(runs));
 }
 
 }  // namespace safelaunch

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
 
 namespace safelaunch {
 namespace {
@@ -17,10 +18,10 @@ constexpr std::array kSteps{
     Step{"nccl", ProbePhase::unique_id},     Step{"init", ProbePhase::init},
     Step{"all_reduce", ProbePhase::checked}, Step{"bandwidth", ProbePhase::bandwidth}};
 
-std::string rank_list(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  for (const int rank : ranks) text += fmt::format(" {}", rank);
-  return text;
+std::string names_of(const std::vector<int>& ranks) {
+  std::vector<Rank> known;
+  for (const int rank : ranks) known.push_back(Rank{rank});
+  return rank_list(known);
 }
 
 struct Reason {
@@ -31,7 +32,7 @@ struct Reason {
     return fmt::format("rank {}: {}", first.rank, first.words);
   }
   std::string operator()(const ProbeHung& hung) const {
-    return fmt::format("{}: no answer within the deadline", rank_list(hung.ranks));
+    return fmt::format("{}: no answer within the deadline", names_of(hung.ranks));
   }
   std::string operator()(const ProbeUntold& untold) const { return untold.why; }
 };

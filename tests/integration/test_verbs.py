@@ -83,11 +83,22 @@ class Verbs(SafelaunchTest):
             (["--port", "99999", "true"], "'99999' is no port"),
             (["profiles", "shwo", "basic"], "did you mean 'show'?"),
             (["clean", "--dryrun"], "did you mean '--dry-run'?"),
-            (["status", "--now"], "status takes --watch and --json"),
+            (["status", "--wach"], "status does not take '--wach'; did you mean '--watch'?"),
+            (["status", "mine"], "status takes no 'mine'"),
+            (["report", "one", "two"], "report takes one run, not also 'two'"),
             (["explain"], "explain takes one word"),
         ]:
             with self.subTest(words=words):
                 self.assertIn(told, self.say(*words, status=64))
+
+    def test_every_verb_answers_help_with_its_options(self):
+        for verb, told in [("run", "--init-timeout"), ("probe", "--ranks"), ("profiles", "check FILE"), ("status", "--watch"),
+                           ("report", "--bundle"), ("explain", "VARIABLE"), ("doctor", "--fix"), ("clean", "--policy")]:
+            with self.subTest(verb=verb):
+                for word in "--help", "-h":
+                    text = self.say(verb, word)
+                    self.assertTrue(text.startswith("Usage: safelaunch "), text)
+                    self.assertIn(told, text)
 
     def test_an_unknown_profile_ends_with_78(self):
         self.assertIn("there is no profile 'nosuch'", self.say("--profile", "nosuch", "true", status=78))

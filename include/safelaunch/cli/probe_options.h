@@ -1,12 +1,11 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/cli/verb_options.h"
 
 namespace safelaunch {
 
@@ -28,10 +27,7 @@ struct ProbeOptions {
   std::vector<std::string> command;  ///< whose Python tells which NCCL; empty: python3
 };
 
-/// Reads the words behind `safelaunch probe`. Errors: usage.
-[[nodiscard]] Result<ProbeOptions> parse_probe_options(std::span<const std::string> words);
-
-/// The help text of `safelaunch probe`.
-[[nodiscard]] std::string probe_help();
+/// The options of `safelaunch probe`; what is behind them is the command.
+[[nodiscard]] VerbOptions probe_verb(ProbeOptions& options);
 
 }  // namespace safelaunch

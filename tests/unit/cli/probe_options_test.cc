@@ -7,16 +7,19 @@ using namespace safelaunch;
 namespace {
 
 ProbeOptions parsed(const std::vector<std::string>& words) {
-  auto options = parse_probe_options(words);
-  if (!options) FAIL(options.error().message);
-  return *options;
+  ProbeOptions options;
+  auto command = probe_verb(options).parse(words);
+  if (!command) FAIL(command.error().message);
+  options.command = std::move(*command);
+  return options;
 }
 
 std::string refused(const std::vector<std::string>& words) {
-  const auto options = parse_probe_options(words);
-  REQUIRE_FALSE(options.has_value());
-  CHECK(options.error().code == Errc::usage);
-  return options.error().message;
+  ProbeOptions options;
+  const auto command = probe_verb(options).parse(words);
+  REQUIRE_FALSE(command.has_value());
+  CHECK(command.error().code == Errc::usage);
+  return command.error().message;
 }
 
 }  // namespace
@@ -48,7 +51,7 @@ TEST_CASE("no words are a probe of the usual chain") {
 }
 
 TEST_CASE("wrong words of probe are refused by name") {
-  CHECK_THAT(refused({"--rank", "4"}), Catch::Contains("--rank"));
+  CHECK_THAT(refused({"--rank", "4"}), Catch::Contains("did you mean '--ranks'?"));
   CHECK_THAT(refused({"--ranks", "0"}), Catch::Contains("--ranks"));
   CHECK_THAT(refused({"--init-timeout", "5 bananas"}), Catch::Contains("--init-timeout"));
   CHECK_THAT(refused({"--all", "--profile", "basic"}), Catch::Contains("--all"));

@@ -89,7 +89,7 @@ TEST_CASE("an unknown option is answered with the nearest one", "[run_options]")
   CHECK(options.error().code == Errc::usage);
   CHECK(
       options.error().message.starts_with("unknown option --init-timout; did you mean "
-                                          "--init-timeout?"));
+                                          "'--init-timeout'?"));
 }
 
 TEST_CASE("bad values are refused by name", "[run_options]") {

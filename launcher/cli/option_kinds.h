@@ -1,0 +1,23 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+
+/// The kinds of options that CLI11 does not know by itself. Included by few: CLI11 is slow to
+/// compile.
+namespace safelaunch {
+
+CLI::Option* add_duration(CLI::App& app, const char* names, std::optional<Duration>& target,
+                          const char* help);
+
+CLI::Option* add_number(CLI::App& app, const char* names, std::optional<int>& target, int first,
+                        int last, const char* help);
+
+/// The nearest option to a word that is none: "; did you mean '--ranks'?", or nothing.
+[[nodiscard]] std::string did_you_mean_option(const CLI::App& app, const std::string& word);
+
+}  // namespace safelaunch
