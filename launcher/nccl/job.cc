@@ -15,6 +15,10 @@ constexpr std::size_t kMostVariables = 512;
 constexpr std::size_t kMostTransports = 16;
 constexpr std::size_t kMostRosters = 1 << 16;
 
+// No trouble: 2.30 asks a libibverbs that is not there whether it could register a GPU's memory,
+// takes the answer for a no, and goes on.
+constexpr std::string_view kNoVerbs = "lib wrapper not initialized.";
+
 using About = NcclRootComplaint::About;
 
 /// FNV-1a over numbers: tells communicators apart, no more.
@@ -71,7 +75,7 @@ std::vector<NcclNews> NcclJob::read(std::string_view text) {
 }
 
 void NcclJob::note_said(const Context& at, const NcclFact& fact) {
-  const bool said = at.line.level != NcclLevel::info;
+  const bool said = at.line.level != NcclLevel::info && at.line.text != kNoVerbs;
   const bool hint = at.reading.hints_follow && std::holds_alternative<NcclHint>(fact);
   at.reading.hints_follow = said || hint;
   if (said || hint)

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "common/gpus.h"
 #include "cuda/context.h"
+#include "cuda/memory.h"
 
 using namespace safelaunch::testing;
 
@@ -57,6 +59,15 @@ CUresult fill(CUdeviceptr address, Value value, std::size_t count, CUstream stre
 }
 
 }  // namespace
+
+namespace safelaunch::testing {
+
+std::optional<Range> allocated_at(CUdeviceptr address) {
+  const std::lock_guard lock(mutex);
+  return range_at(blocks, address);
+}
+
+}  // namespace safelaunch::testing
 
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t size) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
@@ -108,8 +119,14 @@ CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t size) {
 CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t size) {
   return copy_now(host(to), host(from), size);
 }
+// The host's memory is read at once: it may be gone when the stream comes to it.
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t size, CUstream stream) {
-  return copy_later(host(to), from, size, stream);
+  if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  const char* bytes = static_cast<const char*>(from);
+  stream_or_default(stream)->queue->add([to, copy = std::vector<char>(bytes, bytes + size)] {
+    std::memcpy(host(to), copy.data(), copy.size());
+  });
+  return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t size, CUstream stream) {
   return copy_later(to, host(from), size, stream);

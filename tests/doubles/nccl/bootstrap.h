@@ -19,6 +19,8 @@ struct Peer {
   unsigned bus;  ///< of its GPU, which tells two apart
   std::uint64_t host;
   Address address;  ///< where it listens
+  Address ras;      ///< where its process answers RAS
+  int pid;
 };
 
 /// The ranks of one communicator, each joined with each by a connection.

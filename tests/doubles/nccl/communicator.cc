@@ -41,7 +41,10 @@ ncclResult_t Communicator::connect() {
 
 ncclResult_t Communicator::launch(std::vector<Operation> operations, CUstream stream) {
   if (!std::exchange(called_, true)) log_moment(Moment::first_call, facts_, self_.device);
+  if (profiler_) profiler_->called(operations.front(), stream);
   if (const ncclResult_t result = connect(); result != ncclSuccess) return result;
+  if (ras_)
+    for (const Operation& one : operations) ras_->launched(one);
   const auto put = [&] {
     {
       const std::lock_guard lock(mutex_);

@@ -17,6 +17,7 @@
 #include "nccl/driver.h"
 #include "nccl/lines.h"
 #include "nccl/profiler.h"
+#include "nccl/ras.h"
 #include "nccl/transport.h"
 
 namespace safelaunch::testing {
@@ -89,6 +90,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Path path_ = Path::p2p;
   UniqueFd segment_;
   std::unique_ptr<Profiler> profiler_;
+  std::shared_ptr<RasMember> ras_;
   bool connected_ = false;
   bool called_ = false;
 

@@ -74,7 +74,7 @@ void Communicator::describe_self() {
   words["seconds"] = "0.002716";
   const std::string ras = setting("NCCL_RAS_ADDR").value_or("localhost:28028");
   words["ras"] = "127.0.0.1<" + ras.substr(ras.rfind(':') + 1) + ">";
-  if (number_setting("NCCL_RAS_ENABLE", 1) != 0) facts_.truths.insert("ras");
+  if (has_ras()) facts_.truths.insert("ras");
 }
 
 void Communicator::describe_paths() {

@@ -1,4 +1,6 @@
 // ncclCommInitRank, step by step.
+#include <unistd.h>
+
 #include <csignal>
 
 #include "common/gpus.h"
@@ -72,6 +74,8 @@ ncclResult_t Communicator::open_driver() {
   facts_.words["interface"] = interface->text();
   facts_.words["interface name"] = interface->name;
   self_.address = interface->address;
+  self_.ras = has_ras() ? ras_door(interface->address) : Address{};
+  self_.pid = ::getpid();
   log_once(Moment::version, facts_, self_.device);
   return ncclSuccess;
 }
@@ -107,6 +111,7 @@ ncclResult_t Communicator::meet() {
   if (start_first) log_moment(Moment::host_known, facts_, self_.device);
   if (const ncclResult_t result = join(origin_.id, self_, mesh_, stop_); result != ncclSuccess)
     return result;
+  ras_ = RasMember::join(hash_of(origin_.id), self_, mesh_.peers);
   facts_.words["address"] = mesh_.peers[static_cast<std::size_t>(self_.rank)].address.text();
   if (!start_first) log_moment(Moment::start, facts_, self_.device);
   if (!start_first) log_moment(Moment::host_known, facts_, self_.device);

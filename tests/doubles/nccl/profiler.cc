@@ -194,9 +194,9 @@ void Profiler::stop(void*& handle) {
   handle = nullptr;
 }
 
-/// From 2.28 on: the call itself and the launch of its kernel. As in NCCL they are told to a plugin
-/// that asked for anything beneath them, too.
-void Profiler::before(const Operation& operation, void* stream) {
+/// From 2.28 on: the call itself. As in NCCL it is told to a plugin that asked for anything beneath
+/// it, too.
+void Profiler::called(const Operation& operation, void* stream) {
   if (interface_ < 5 || mask == 0) return;
   Description group(interface_, kGroupApi, nullptr);
   group_api_ = start(group);
@@ -211,11 +211,13 @@ void Profiler::before(const Operation& operation, void* stream) {
     collective_api_ = start(call);
     table_.stop(collective_api_);
   }
-  if (mask & kKernelLaunch) {
-    Description kernel(interface_, kKernelLaunch, group_api_);
-    kernel.put(24, stream);
-    kernel_ = start(kernel);
-  }
+}
+
+void Profiler::before(void* stream) {
+  if (interface_ < 5 || !(mask & kKernelLaunch)) return;
+  Description kernel(interface_, kKernelLaunch, group_api_);
+  kernel.put(24, stream);
+  kernel_ = start(kernel);
 }
 
 void Profiler::after(const Operation& operation) {

@@ -33,11 +33,13 @@ class Profiler {
   /// Does this release call the plugin's init before the bootstrap (up to 2.26) or after it?
   [[nodiscard]] static bool comes_early();
 
-  /// One call of the application, from the call to after the launch; `launch` puts it on the
-  /// stream.
+  /// The application's call, before anything is connected for it.
+  void called(const Operation& operation, void* stream);
+
+  /// The launch: `launch` puts the operation on the stream.
   template <class Launch>
   auto around(const Operation& operation, void* stream, Launch launch) {
-    before(operation, stream);
+    before(stream);
     auto result = launch();
     after(operation);
     return result;
@@ -49,7 +51,7 @@ class Profiler {
 
   Profiler(const Table& table, int interface_version, const ProfiledComm& comm);
   bool begin();
-  void before(const Operation& operation, void* stream);
+  void before(void* stream);
   void after(const Operation& operation);
   void tasks(const Operation& operation);
   void* start(Description& description);

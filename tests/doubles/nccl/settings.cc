@@ -25,6 +25,10 @@ bool uses_cumem() {
   return played() >= NcclVersion{2, 22} && number_setting("NCCL_CUMEM_ENABLE", 1) != 0;
 }
 
+bool has_ras() {
+  return played() >= NcclVersion{2, 24} && number_setting("NCCL_RAS_ENABLE", 1) != 0;
+}
+
 bool connects_lazily() {
   return uses_cumem() && number_setting("NCCL_RUNTIME_CONNECT", 1) != 0;
 }

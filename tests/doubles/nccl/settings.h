@@ -18,6 +18,9 @@ namespace safelaunch::testing {
 /// Does this release use cuMem, as it does on modern drivers?
 [[nodiscard]] bool uses_cumem();
 
+/// Does this release have a RAS, and is it on?
+[[nodiscard]] bool has_ras();
+
 /// Are transports connected by the first collective (true) or by init (false)?
 [[nodiscard]] bool connects_lazily();
 

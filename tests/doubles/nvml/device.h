@@ -19,6 +19,9 @@ inline constexpr const char* kNvmlKnob = "SAFELAUNCH_DOUBLE_NVML";
 /// Is `device` the GPU that has the trouble `word`?
 [[nodiscard]] bool is_ill(nvmlDevice_t device, std::string_view word);
 
+/// How many NVLinks each GPU has: none where the knob says `pcie`.
+[[nodiscard]] unsigned link_count();
+
 /// NVML_SUCCESS where the device can be asked at all.
 [[nodiscard]] nvmlReturn_t answers(nvmlDevice_t device);
 

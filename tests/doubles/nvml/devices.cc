@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMostGpus = 15;  // one hexadecimal digit of the PCI bus each
 constexpr unsigned kMigInstances = 2;
+constexpr unsigned kPciDevice = 0x233010de;
 
 /// Whole GPUs first, then the MIG instances of GPU 0.
 std::array<nvmlDevice_st, kMostGpus + kMigInstances> devices = [] {
@@ -105,7 +106,19 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t* pci) {
   std::snprintf(pci->busIdLegacy, sizeof pci->busIdLegacy, "%s", gpu_bus_id(device->gpu).c_str());
   std::snprintf(pci->busId, sizeof pci->busId, "%s", nvml_bus_id(device->gpu).c_str());
   pci->bus = gpu_bus(device->gpu);
-  pci->pciDeviceId = 0x233010de;
+  pci->pciDeviceId = kPciDevice;
+  return answers(device);
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_t* pci) {
+  if (pci->version != nvmlPciInfoExt_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  *pci = {};
+  pci->version = nvmlPciInfoExt_v1;
+  std::snprintf(pci->busId, sizeof pci->busId, "%s", nvml_bus_id(device->gpu).c_str());
+  pci->bus = gpu_bus(device->gpu);
+  pci->pciDeviceId = kPciDevice;
+  pci->baseClass = 3;  // display
+  pci->subClass = 2;   // 3D
   return answers(device);
 }
 

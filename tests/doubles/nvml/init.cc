@@ -86,3 +86,11 @@ nvmlReturn_t nvmlSystemGetConfComputeState(nvmlConfComputeSystemState_t* state) 
   *state = {};
   return nvml_initialised();
 }
+
+nvmlReturn_t nvmlSystemGetConfComputeSettings(nvmlSystemConfComputeSettings_t* settings) {
+  if (settings->version != nvmlSystemConfComputeSettings_v1)
+    return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  *settings = {};
+  settings->version = nvmlSystemConfComputeSettings_v1;
+  return nvml_initialised();
+}

@@ -35,7 +35,7 @@ nvmlReturn_t field_value(nvmlDevice_t device, unsigned field, unsigned& value) {
                                     : NVML_GPU_RECOVERY_ACTION_NONE;
       return NVML_SUCCESS;
     case NVML_FI_DEV_NVLINK_LINK_COUNT:
-    case NVML_FI_DEV_NVSWITCH_CONNECTED_LINK_COUNT: value = 18; return NVML_SUCCESS;
+    case NVML_FI_DEV_NVSWITCH_CONNECTED_LINK_COUNT: value = link_count(); return NVML_SUCCESS;
     case NVML_FI_DEV_NVLINK_GET_STATE: value = 1; return NVML_SUCCESS;
     default: return NVML_ERROR_NOT_SUPPORTED;
   }

@@ -162,3 +162,10 @@ TEST_CASE("hints are said behind their warning, and nowhere else", "[nccl]") {
   told.say(71, "HINT: alone");
   CHECK(told.count<NcclSaid>() == 3);
 }
+
+TEST_CASE("a warning that a healthy NCCL 2.30 writes without libibverbs is not said", "[nccl]") {
+  Told told;
+  told.line(
+      "n:71:71 [0] misc/ibvwrap.cc:185 (wrap_ibv_alloc_pd) NCCL WARN lib wrapper not initialized.");
+  CHECK(told.count<NcclSaid>() == 0);
+}

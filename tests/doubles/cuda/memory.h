@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <iterator>
+#include <optional>
+
+namespace safelaunch::testing {
+
+/// A piece of the address space that is device memory.
+struct Range {
+  CUdeviceptr begin;
+  std::size_t size;
+  int device;
+};
+
+/// What cuMemAlloc gave, and `address` lies in.
+[[nodiscard]] std::optional<Range> allocated_at(CUdeviceptr address);
+
+/// What cuMemMap has mapped, and `address` lies in.
+[[nodiscard]] std::optional<Range> mapped_at(CUdeviceptr address);
+
+/// The one of `ranges` (address → something with a size and a device) in which `address` lies.
+template <class Ranges>
+std::optional<Range> range_at(const Ranges& ranges, CUdeviceptr address) {
+  const auto after = ranges.upper_bound(address);
+  if (after == ranges.begin()) return std::nullopt;
+  const auto& [begin, one] = *std::prev(after);
+  if (address - begin >= one.size) return std::nullopt;
+  return Range{begin, one.size, one.device};
+}
+
+}  // namespace safelaunch::testing

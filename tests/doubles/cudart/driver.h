@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+namespace safelaunch::testing {
+
+/// What the runtime returns for the driver's word; the numbers are the same. cudaGetLastError of
+/// this thread tells of it once more.
+cudaError_t told(CUresult result);
+cudaError_t told(cudaError_t result);
+
+/// Makes sure that this thread has a context: without cudaSetDevice that of device 0, at the first
+/// call that needs one.
+[[nodiscard]] cudaError_t with_context();
+
+/// The driver's call, in a context.
+template <class Call>
+cudaError_t in_context(Call call) {
+  const cudaError_t result = with_context();
+  return result == cudaSuccess ? told(call()) : result;
+}
+
+}  // namespace safelaunch::testing
