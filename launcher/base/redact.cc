@@ -13,8 +13,6 @@ constexpr std::array kSecretParts{"TOKEN"sv,      "SECRET"sv,   "PASSWORD"sv,   
                                   "CREDENTIAL"sv, "AUTH_KEY"sv, "ENCRYPTION_KEY"sv};
 // Names that hold a part above and no secret: torch's, tokenizers', ours.
 constexpr std::array kPublicNames{"TOKENIZERS_PARALLELISM"sv, "MAX_TOKENS"sv, "NUM_TOKENS"sv};
-constexpr std::array kTokenPrefixes{"hf_"sv,  "sk-"sv,         "AKIA"sv,   "ASIA"sv,  "ghp_"sv,
-                                    "gho_"sv, "github_pat_"sv, "glpat-"sv, "xoxb-"sv, "wandb_"sv};
 constexpr std::size_t kShortestToken = 16;
 
 std::string upper_snake(std::string_view name) {
@@ -28,15 +26,18 @@ std::string upper_snake(std::string_view name) {
   return result;
 }
 
+bool is_word_character(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 bool is_token_character(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-         c == '-';
+  return is_word_character(c) || c == '-' || c == '.';
 }
 
 // The length of a well-known token that begins at `at`, or 0.
 std::size_t token_length(std::string_view text, std::size_t at) {
-  if (at > 0 && is_token_character(text[at - 1])) return 0;
-  for (const std::string_view prefix : kTokenPrefixes) {
+  if (at > 0 && is_word_character(text[at - 1])) return 0;
+  for (const std::string_view prefix : kTokenBeginnings) {
     if (text.substr(at, prefix.size()) != prefix) continue;
     std::size_t end = at + prefix.size();
     while (end < text.size() && is_token_character(text[end])) ++end;
@@ -45,24 +46,23 @@ std::size_t token_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
-// "scheme://user:password@host": the place of the password that ends at the '@' at `at`.
-std::size_t password_start(std::string_view text, std::size_t at) {
-  const std::size_t scheme = text.rfind("://", at);
-  if (scheme == std::string_view::npos) return std::string_view::npos;
-  const std::size_t authority = scheme + 3;
-  const std::string_view login = text.substr(authority, at - authority);
-  if (login.find_first_of("/ \t\n") != std::string_view::npos) return std::string_view::npos;
-  const std::size_t colon = login.find(':');
-  return colon == std::string_view::npos ? std::string_view::npos : authority + colon + 1;
-}
-
+// "scheme://user:password@host": the last '@' ends the login, since a password may hold one.
 std::string without_url_passwords(std::string_view text) {
-  std::string result(text);
-  for (std::size_t at = result.find('@'); at != std::string::npos; at = result.find('@', at + 1)) {
-    const std::size_t start = password_start(result, at);
-    if (start == std::string_view::npos) continue;
-    result.replace(start, at - start, kRedacted);
-    at = start + kRedacted.size();
+  constexpr std::string_view kScheme = "://";
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t scheme = text.find(kScheme);
+    const std::size_t login =
+        scheme == std::string_view::npos ? text.size() : scheme + kScheme.size();
+    result += text.substr(0, login);
+    text.remove_prefix(login);
+    const std::string_view authority = text.substr(0, text.find_first_of("/ \t\n"));
+    const std::size_t at = authority.rfind('@');
+    const std::size_t colon = at == std::string_view::npos ? at : authority.substr(0, at).find(':');
+    if (colon == std::string_view::npos) continue;
+    result += authority.substr(0, colon + 1);
+    result += kRedacted;
+    text.remove_prefix(at);
   }
   return result;
 }

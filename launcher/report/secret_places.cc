@@ -26,7 +26,7 @@ std::size_t offset(std::string_view text, std::string_view part) {
 // A pattern whose first group is the secret.
 class SecretPattern {
  public:
-  explicit SecretPattern(const char* pattern) : pattern_(pattern, RE2::Quiet) {
+  explicit SecretPattern(const std::string& pattern) : pattern_(pattern, RE2::Quiet) {
     if (!pattern_.ok()) throw std::logic_error(pattern_.error());
   }
 
@@ -43,8 +43,15 @@ class SecretPattern {
   RE2 pattern_;
 };
 
+std::string well_known_tokens() {
+  std::string beginnings;
+  for (const std::string_view beginning : kTokenBeginnings)
+    beginnings += (beginnings.empty() ? "" : "|") + RE2::QuoteMeta(beginning);
+  return "\\b((?:" + beginnings + ")[A-Za-z0-9_.-]{8,})";
+}
+
 const auto& shapes() {
-  static const std::array<SecretPattern, 12> patterns{
+  static const std::array<SecretPattern, 11> patterns{
       SecretPattern(R"((?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?)"
                     R"((?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\z)))"),
       // A tail may begin within a key.
@@ -57,11 +64,7 @@ const auto& shapes() {
       SecretPattern(R"((?i)[?&;](?:x-amz-[a-z-]+|sig|signature|key|code|auth)=([^&\s"'<>#]+))"),
       SecretPattern(R"((?i)\b(?:login\s+\S+\s+password|setenv\s+\w*(?:token|key|secret|passw)\w*))"
                     R"(\s+(\S+))"),
-      SecretPattern(
-          R"(\b((?:hf_|api_org_|sk-|[sr]k_live_|gh[opusr]_|github_pat_|glpat-|npm_|pypi-|)"
-          R"(xox[abeprs]-|wandb_|gsk_|r8_|nvapi-|dckr_pat_|ya29\.|AIza|SG\.))"
-          R"([A-Za-z0-9_.-]{12,}))"),
-      SecretPattern(R"(\b((?:AKIA|ASIA)[A-Z0-9]{8,}))"),
+      SecretPattern(well_known_tokens()),
       SecretPattern(R"(\b(eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?))"),
   };
   return patterns;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,14 @@ namespace safelaunch {
 
 /// What stands in the place of a secret in everything that safelaunch writes.
 inline constexpr std::string_view kRedacted = "[redacted]";
+
+/// How the tokens of well-known services begin: Hugging Face, OpenAI, Stripe, GitHub, GitLab, npm,
+/// PyPI, Slack, Weights & Biases, Groq, Replicate, NVIDIA, Docker, Google, SendGrid, AWS.
+inline constexpr std::array<std::string_view, 30> kTokenBeginnings{
+    "hf_",   "api_org_", "sk-",  "sk_live_", "rk_live_",  "gho_",       "ghp_",  "ghu_",
+    "ghs_",  "ghr_",     "npm_", "pypi-",    "xoxa-",     "xoxb-",      "xoxe-", "xoxp-",
+    "xoxr-", "xoxs-",    "gsk_", "wandb_",   "r8_",       "nvapi-",     "ya29.", "AIza",
+    "SG.",   "glpat-",   "AKIA", "ASIA",     "dckr_pat_", "github_pat_"};
 
 /// Whether a variable or option of this name holds a secret: *TOKEN*, *SECRET*, *PASSWORD*,
 /// *API_KEY*, AWS_ACCESS_KEY_ID, … (case and - or _ do not matter).

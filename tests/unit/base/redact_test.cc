@@ -33,6 +33,10 @@ TEST_CASE("a flag with a secret name does not eat the option behind it", "[redac
 TEST_CASE("passwords in URLs and well-known tokens are replaced in any text", "[redact]") {
   CHECK(redact_text("clone https://bob:hunter2@host/x ok") ==
         "clone https://bob:[redacted]@host/x ok");
+  CHECK(redact_text("https://bob:p@ss@host/x and http://h:80/a@b") ==
+        "https://bob:[redacted]@host/x and http://h:80/a@b");
+  CHECK(redact_text("x.hf_ABCDEFGHIJKLMNOPQRST, SG.abcdefghij.klmnopqrst") ==
+        "x.[redacted], [redacted]");
   CHECK(redact_text("token hf_ABCDEFGHIJKLMNOPQRST end") == "token [redacted] end");
   CHECK(redact_text("mail bob@host and hf_short stay") == "mail bob@host and hf_short stay");
 }
