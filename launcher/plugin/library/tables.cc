@@ -25,8 +25,8 @@ int ignore_state(void*, int, void*) {
   return 0;
 }
 
-// The witness keeps a communicator as long as it lives itself.
-int ignore_end(void*) {
+int finalize(void* context) {
+  if (context != nullptr) witness.leave(*static_cast<Communicator*>(context));
   return 0;
 }
 
@@ -137,13 +137,13 @@ using namespace safelaunch::plugin;
 extern "C" {
 // Not const, since NCCL takes them for its own to write to.
 [[gnu::visibility("default")]] constinit ProfilerTable<InitV1, EventV1> ncclProfiler_v1{
-    kName, init_v1<1>, start_event_v1<CollectiveV1>, ignore_stop, ignore_state, ignore_end};
+    kName, init_v1<1>, start_event_v1<CollectiveV1>, ignore_stop, ignore_state, finalize};
 [[gnu::visibility("default")]] constinit ProfilerTable<InitV1, EventV1> ncclProfiler_v2{
-    kName, init_v1<2>, start_event_v1<CollectiveV2>, ignore_stop, ignore_state, ignore_end};
+    kName, init_v1<2>, start_event_v1<CollectiveV2>, ignore_stop, ignore_state, finalize};
 [[gnu::visibility("default")]] constinit ProfilerTable<InitV1, EventV1> ncclProfiler_v3{
-    kName, init_v1<3>, start_event_v1<CollectiveV2>, ignore_stop, ignore_state, ignore_end};
+    kName, init_v1<3>, start_event_v1<CollectiveV2>, ignore_stop, ignore_state, finalize};
 [[gnu::visibility("default")]] constinit ProfilerTable<InitV4, EventV1> ncclProfiler_v4{
-    kName, init_v4, start_event_v1<CollectiveV4>, ignore_stop, ignore_state, ignore_end};
+    kName, init_v4, start_event_v1<CollectiveV4>, ignore_stop, ignore_state, finalize};
 [[gnu::visibility("default")]] constinit ProfilerTable<InitV5, EventV5> ncclProfiler_v5{
-    kName, init_v5, start_event_v5, stop_event_v5, ignore_state, ignore_end};
+    kName, init_v5, start_event_v5, stop_event_v5, ignore_state, finalize};
 }

@@ -73,6 +73,11 @@ Communicator* Witness::join(int api, int events, const Communicator& made) {
   return &communicator;
 }
 
+void Witness::leave(Communicator& communicator) {
+  const Lock lock(mutex_);
+  communicator.mask = nullptr;
+}
+
 void Witness::begin(int api) {
   begun_ = true;
   const char* address = std::getenv("SAFELAUNCH_HOOK");
@@ -139,8 +144,12 @@ void Witness::ask(const Communicator& communicator, int events) {
   __atomic_store_n(communicator.mask, events, __ATOMIC_RELAXED);  // other threads read it
 }
 
+// Once: what NCCL's program does with its library afterwards is not ours to know.
 void Witness::ask_nothing_more() {
-  for (std::size_t i = 0; i < count_; ++i) ask(communicators_[i], 0);
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (communicators_[i].mask != nullptr) ask(communicators_[i], 0);
+    communicators_[i].mask = nullptr;
+  }
 }
 
 // ---- what we tell -------------------------------------------------------------------------------

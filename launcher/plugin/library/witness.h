@@ -15,7 +15,7 @@ namespace safelaunch::plugin {
 /// A communicator of this process, as NCCL tells of it; what it does not tell is negative or 0. Our
 /// context in NCCL's hands, so it lives as long as the process.
 struct Communicator {
-  int* mask = nullptr;   ///< NCCL's, one for all communicators of a library
+  int* mask = nullptr;   ///< NCCL's, one for all of a library; none once it is of no use
   std::uint64_t id = 0;  ///< commId of NCCL's log
   int rank = -1;         ///< in the communicator
   int size = 0;
@@ -54,6 +54,9 @@ class Witness {
   /// NCCL makes a communicator, by version `api` of its interface. The context to give it; nullptr:
   /// there is nothing to tell of it. Asks NCCL for `events`.
   Communicator* join(int api, int events, const Communicator& made);
+
+  /// NCCL destroys the communicator: nothing of NCCL's is touched for it any more.
+  void leave(Communicator& communicator);
 
   /// False once no event is of use any more, which is all that NCCL's later calls cost.
   [[nodiscard]] bool listens() const {

@@ -118,6 +118,8 @@ class NewNccl {
     group_ = nullptr;
   }
 
+  void destroy() { REQUIRE(table_.finalize(context_) == 0); }
+
   [[nodiscard]] bool is_watched() const { return context_ != nullptr; }
   /// How often the plugin was called.
   [[nodiscard]] int calls() const { return calls_; }

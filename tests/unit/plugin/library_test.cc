@@ -340,6 +340,33 @@ TEST_CASE("a process that is several ranks of a communicator is none of them", "
   CHECK_FALSE(expect(scene.collector, "comm").rank.has_value());
 }
 
+TEST_CASE("NCCL's mask is written once, since it may be gone when our thread is through",
+          "[library]") {
+  Scene scene;
+  NewNccl nccl(scene.table, scene.mask, 7, 0, 2);
+  nccl.all_reduce({.stream = &a_stream});
+  CHECK(scene.mask == 0);
+  scene.mask = 77;
+  scene.driver.event_answer = 0;
+
+  for (const char* news : {"hello", "comm", "coll.issued", "coll.done"})
+    expect(scene.collector, news);
+  CHECK_FALSE(scene.collector.hear().has_value());  // the thread has ended
+  CHECK(scene.mask == 77);
+}
+
+TEST_CASE("the mask of a communicator that NCCL has destroyed is left alone", "[library]") {
+  Scene scene;
+  int of_the_first = 0;
+  NewNccl first(scene.table, of_the_first, 7, 0, 2);
+  first.destroy();
+  of_the_first = 77;
+  NewNccl second(scene.table, scene.mask, 8, 0, 2);
+  second.all_reduce({.stream = &a_stream});
+  CHECK(scene.mask == 0);
+  CHECK(of_the_first == 77);
+}
+
 // ---- a safelaunch that is not there -------------------------------------------------------------
 
 TEST_CASE("a job goes on without a word when safelaunch is gone", "[library]") {
