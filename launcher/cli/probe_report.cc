@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/diagnose/catalogue.h"
+#include "safelaunch/diagnose/own_causes.h"
 
 namespace safelaunch {
 namespace {
@@ -17,7 +17,7 @@ std::string version_text(const NcclSurvey& nccl) {
 /// The cause in the catalogue's words, else what the rank said.
 std::string words_for(const ProbedProfile& probed) {
   if (probed.cause.empty()) return reason(probed.verdict);
-  return fmt::format("{} ({})", Catalogue::builtin().at(probed.cause).title, probed.cause);
+  return fmt::format("{} ({})", catalogue().at(probed.cause).title, probed.cause);
 }
 
 std::string init_column(const ProbeVerdict& verdict) {

@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/nearest.h"
 #include "safelaunch/cli/answer.h"
 #include "safelaunch/cli/verb_options.h"
 #include "safelaunch/cli/verbs.h"
 #include "safelaunch/diagnose/explain.h"
+#include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/profile/variables.h"
 
 namespace safelaunch {
@@ -12,8 +16,20 @@ namespace {
 
 int explain_stdin() {
   const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
-  const std::string text = explain_log(log, Catalogue::builtin());
+  const std::string text = explain_log(log, catalogue());
   return answer(text.empty() ? "nothing in this log names a cause\n" : text);
+}
+
+// NCCL_TIMEOUT, or what somebody takes for one.
+bool looks_like_variable(std::string_view word) {
+  return word.find('_') != std::string_view::npos &&
+         std::ranges::none_of(word, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+}
+
+Error unknown(const std::string& word) {
+  std::vector<std::string_view> ids;
+  for (const Cause& cause : catalogue().causes()) ids.insert(ids.end(), {cause.id, cause.ref});
+  return {Errc::usage, fmt::format("there is no cause '{}'{}", word, did_you_mean(word, ids))};
 }
 
 }  // namespace
@@ -30,8 +46,9 @@ int verb_explain(std::span<const std::string> words) {
          "explain takes one word: a cause (F04, shm-small), a variable (NCCL_TIMEOUT), or "
          "- for a log on stdin"});
   if (what[0] == "-") return explain_stdin();
-  if (const Cause* cause = Catalogue::builtin().find(what[0])) return answer(explain(*cause));
-  return answer(explain_variable(what[0]));
+  if (const Cause* cause = catalogue().find(what[0])) return answer(explain(*cause));
+  if (looks_like_variable(what[0])) return answer(explain_variable(what[0]));
+  return refuse(unknown(what[0]));
 }
 
 }  // namespace safelaunch

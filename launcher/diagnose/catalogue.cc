@@ -1,6 +1,7 @@
 #include "safelaunch/diagnose/catalogue.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -30,10 +31,14 @@ Catalogue::Catalogue(Catalogue&&) noexcept = default;
 Catalogue& Catalogue::operator=(Catalogue&&) noexcept = default;
 Catalogue::~Catalogue() = default;
 
+CatalogueText Catalogue::builtin_text() {
+  const EmbeddedFile& file = embedded_catalogue().front();
+  return {std::string(file.path), std::string(file.text)};
+}
+
 const Catalogue& Catalogue::builtin() {
   static const Catalogue catalogue = [] {
-    const EmbeddedFile& file = embedded_catalogue().front();
-    Result<Catalogue> parsed = parse(file.text, file.path);
+    Result<Catalogue> parsed = parse(std::array{builtin_text()});
     if (parsed.has_error()) give_up(parsed.error().message);  // our own file: a test reads it
     return std::move(*parsed);
   }();

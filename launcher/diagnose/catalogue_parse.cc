@@ -116,58 +116,94 @@ Cause read_cause(const YAML::Node& row) {
   return cause;
 }
 
-/// Numbers the patterns of one cause, telling which is wrong.
-void add_patterns(const YAML::Node& row, std::size_t cause, PatternSet& set,
-                  std::vector<std::pair<std::size_t, Strength>>& owners) {
-  constexpr std::array<std::pair<const char*, Strength>, 3> kLists = {
-      {{"patterns", Strength::proof}, {"hints", Strength::hint}, {"absence", Strength::absence}}};
-  for (const auto& [list, strength] : kLists)
-    for (const YAML::Node& node : row[list]) {
-      const std::string error = set.add(text(node));
-      if (!error.empty())
-        throw Wrong(node.Mark(), fmt::format("'{}' is no RE2 pattern: {}", text(node), error));
-      owners.emplace_back(cause, strength);
-    }
-}
-
-/// Ids are unique, and who is beaten exists.
-void check_names(const YAML::Node& rows, const std::vector<Cause>& causes) {
-  std::vector<std::string_view> ids;
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    if (std::ranges::find(ids, causes[i].id) != ids.end())
-      throw Wrong(rows[i].Mark(), fmt::format("the id '{}' is given twice", causes[i].id));
-    ids.push_back(causes[i].id);
-  }
-  for (std::size_t i = 0; i < causes.size(); ++i)
-    for (const std::string& beaten : causes[i].beats)
-      if (std::ranges::find(ids, beaten) == ids.end())
-        throw Wrong(rows[i]["beats"].Mark(),
-                    fmt::format("no cause has the id '{}'{}", beaten, did_you_mean(beaten, ids)));
-}
+/// A cause, and where it stands.
+struct Row {
+  YAML::Node node;
+  std::string file;
+  Cause cause;
+};
 
 Error error_at(std::string_view file, const YAML::Mark& mark, std::string_view message) {
   return {Errc::bad_config, fmt::format("{}:{}: {}", file, mark.line + 1, message)};
 }
 
-}  // namespace
-
-Result<Catalogue> Catalogue::parse(std::string_view yaml, std::string_view file) try {
-  const YAML::Node rows = YAML::Load(std::string(yaml));
-  if (!rows.IsSequence()) throw Wrong(rows.Mark(), "a list of causes is expected here");
-  std::vector<Cause> causes;
-  auto patterns = std::make_unique<PatternSet>();
-  std::vector<std::pair<std::size_t, Strength>> owners;
-  for (const YAML::Node& row : rows) {
-    causes.push_back(read_cause(row));
-    add_patterns(row, causes.size() - 1, *patterns, owners);
+/// Adds a file's rows; those with an id of another file's take its place.
+void read_rows(const CatalogueText& text, std::vector<Row>& rows) {
+  const YAML::Node nodes = YAML::Load(text.yaml);
+  if (!nodes.IsSequence()) throw Wrong(nodes.Mark(), "a list of causes is expected here");
+  for (const YAML::Node& node : nodes) {
+    Row row{node, text.file, read_cause(node)};
+    const auto same =
+        std::ranges::find(rows, row.cause.id, [](const Row& r) { return r.cause.id; });
+    if (same == rows.end())
+      rows.push_back(std::move(row));
+    else if (same->file == text.file)
+      throw Wrong(node.Mark(), fmt::format("the id '{}' is given twice", row.cause.id));
+    else
+      *same = std::move(row);
   }
-  check_names(rows, causes);
-  patterns->compile();
-  return Catalogue(std::move(causes), std::move(patterns), std::move(owners));
+}
+
+/// Which pattern shows which cause.
+struct Patterns {
+  std::unique_ptr<PatternSet> set = std::make_unique<PatternSet>();
+  std::vector<std::pair<std::size_t, Strength>> owners;
+};
+
+/// Numbers the patterns of one cause, telling which is wrong.
+void add_patterns(const YAML::Node& row, std::size_t cause, Patterns& patterns) {
+  constexpr std::array<std::pair<const char*, Strength>, 3> kLists = {
+      {{"patterns", Strength::proof}, {"hints", Strength::hint}, {"absence", Strength::absence}}};
+  for (const auto& [list, strength] : kLists)
+    for (const YAML::Node& node : row[list]) {
+      const std::string error = patterns.set->add(text(node));
+      if (!error.empty())
+        throw Wrong(node.Mark(), fmt::format("'{}' is no RE2 pattern: {}", text(node), error));
+      patterns.owners.emplace_back(cause, strength);
+    }
+}
+
+/// Who is beaten exists.
+void check_beaten(const Row& row, std::span<const std::string_view> ids) {
+  for (const std::string& beaten : row.cause.beats)
+    if (std::ranges::find(ids, beaten) == ids.end())
+      throw Wrong(row.node["beats"].Mark(),
+                  fmt::format("no cause has the id '{}'{}", beaten, did_you_mean(beaten, ids)));
+}
+
+/// Does it, and says in which file something is wrong.
+template <class Action>
+Result<void> in_file(const std::string& file, const Action& action) try {
+  action();
+  return {};
 } catch (const Wrong& wrong) {
   return error_at(file, wrong.mark, wrong.what());
 } catch (const YAML::Exception& wrong) {
   return error_at(file, wrong.mark, wrong.msg);
+}
+
+}  // namespace
+
+Result<Catalogue> Catalogue::parse(std::span<const CatalogueText> texts) {
+  std::vector<Row> rows;
+  for (const CatalogueText& text : texts) {
+    const auto read = in_file(text.file, [&] { read_rows(text, rows); });
+    if (!read) return read.error();
+  }
+  std::vector<std::string_view> ids;
+  for (const Row& row : rows) ids.push_back(row.cause.id);
+  std::vector<Cause> causes;
+  Patterns patterns;
+  for (const Row& row : rows) {
+    const auto added = in_file(row.file, [&] {
+      check_beaten(row, ids);
+      add_patterns(row.node, causes.size(), patterns);
+    });
+    if (!added) return added.error();
+    causes.push_back(row.cause);
+  }
+  patterns.set->compile();
+  return Catalogue(std::move(causes), std::move(patterns.set), std::move(patterns.owners));
 }
 
 }  // namespace safelaunch

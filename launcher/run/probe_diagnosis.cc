@@ -2,6 +2,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/explain.h"
+#include "safelaunch/diagnose/own_causes.h"
 
 namespace safelaunch {
 namespace {
@@ -10,7 +11,7 @@ std::vector<Sighting> sightings_in(const ProbeOutcome& outcome) {
   std::string text = outcome.log;
   if (const auto* failed = std::get_if<ProbeFailed>(&outcome.verdict))
     for (const RankFailure& failure : failed->failures) text += failure.words + "\n";
-  return read_log(text, Catalogue::builtin());
+  return read_log(text, catalogue());
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ Diagnosis diagnose(const ProbeOutcome& outcome) {
   Diagnosis diagnosis;
   diagnosis.shown_by = sightings_in(outcome);
   diagnosis.certainty = diagnosis.shown_by.empty() ? Certainty::guess : Certainty::matched;
-  const Cause& cause = diagnosis.shown_by.empty() ? Catalogue::builtin().at("comm-error")
+  const Cause& cause = diagnosis.shown_by.empty() ? catalogue().at("comm-error")
                                                   : *diagnosis.shown_by.front().cause;
   diagnosis.cause = cause.id;
   diagnosis.title = cause.title;

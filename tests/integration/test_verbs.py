@@ -7,8 +7,8 @@ from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
 
 
 class Verbs(SafelaunchTest):
-    def say(self, *words, status=0, text=None):
-        done = subprocess.run([SAFELAUNCH, *words], env=self.environment(), cwd=self.folder, capture_output=True, text=True,
+    def say(self, *words, status=0, text=None, **environment):
+        done = subprocess.run([SAFELAUNCH, *words], env=self.environment(**environment), cwd=self.folder, capture_output=True, text=True,
                               input=text or "", timeout=60)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout if status == 0 else done.stderr
@@ -87,9 +87,25 @@ class Verbs(SafelaunchTest):
             (["status", "mine"], "status takes no 'mine'"),
             (["report", "one", "two"], "report takes one run, not also 'two'"),
             (["explain"], "explain takes one word"),
+            (["explain", "shm-smal"], "there is no cause 'shm-smal'; did you mean 'shm-small'?"),
         ]:
             with self.subTest(words=words):
                 self.assertIn(told, self.say(*words, status=64))
+
+    def test_causes_of_ones_own_are_explained_and_found_in_logs(self):
+        folder = self.folder / "config" / "safelaunch"
+        folder.mkdir(parents=True)
+        own = folder / "causes.yaml"
+        own.touch(0o600)
+        own.write_text("- {id: our-fabric, title: the fabric is in maintenance, retry: never, "
+                       "patterns: ['fabric X is down'], remedy: Ask the channel.}\n")
+        here = {"XDG_CONFIG_HOME": str(folder.parent)}
+        self.assertIn("Ask the channel.", self.say("explain", "our-fabric", **here))
+        self.assertIn("our-fabric", self.say("explain", "-", text="RuntimeError: fabric X is down\n", **here))
+        own.write_text("- {id: our-fabric, titel: x}\n")
+        self.assertIn("there is no cause 'our-fabric'", self.say("explain", "our-fabric", status=64, **here))
+        told = self.say("explain", "x", status=64, **here)
+        self.assertIn("causes.yaml:1: unknown field 'titel'; did you mean 'title'?; causes of your own do not count", told)
 
     def test_every_verb_answers_help_with_its_options(self):
         for verb, told in [("run", "--init-timeout"), ("probe", "--ranks"), ("profiles", "check FILE"), ("status", "--watch"),

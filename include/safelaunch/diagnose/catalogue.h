@@ -69,12 +69,22 @@ struct Match {
   Strength strength = Strength::proof;
 };
 
+/// A file of the catalogue's.
+struct CatalogueText {
+  std::string file;  ///< for errors
+  std::string yaml;
+};
+
 /// The causes as data, and the search for them. Making one compiles all patterns (milliseconds), so
 /// a healthy run makes none.
 class Catalogue {
  public:
-  /// Reads the YAML of a catalogue. Errors name `file` and the line.
-  [[nodiscard]] static Result<Catalogue> parse(std::string_view yaml, std::string_view file);
+  /// Reads the rows of the files into one catalogue. A row with the id of an earlier file's takes
+  /// its place. Errors name the file and the line.
+  [[nodiscard]] static Result<Catalogue> parse(std::span<const CatalogueText> texts);
+
+  /// The text that is compiled in.
+  [[nodiscard]] static CatalogueText builtin_text();
 
   /// The catalogue that is compiled in; parsed at the first call.
   [[nodiscard]] static const Catalogue& builtin();

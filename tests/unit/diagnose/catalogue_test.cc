@@ -1,6 +1,7 @@
 #include "safelaunch/diagnose/catalogue.h"
 
 #include <algorithm>
+#include <array>
 
 #include "catch.h"
 
@@ -9,7 +10,7 @@ using namespace safelaunch;
 namespace {
 
 std::string error_of(const std::string& yaml) {
-  const auto parsed = Catalogue::parse(yaml, "my.yaml");
+  const auto parsed = Catalogue::parse(std::array{CatalogueText{"my.yaml", yaml}});
   REQUIRE(parsed.has_error());
   return parsed.error().message;
 }
