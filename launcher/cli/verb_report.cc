@@ -98,7 +98,8 @@ Result<void> report(const ReportWords& words) {
       directory_of(words.runs.empty() ? "" : words.runs.front());
   if (!directory) return directory.error();
   if (!words.html.empty())
-    if (const Result<void> written = write_page(*directory, words.html); !written) return written;
+    if (const Result<void> written = write_page(*directory, words.html); !written)
+      return written.error();
   if (!words.bundle.empty()) return write_bundle(*directory, words.bundle);
   if (words.html.empty()) print_text(*directory);
   return {};

@@ -20,6 +20,7 @@ constexpr std::array kSteps{
 
 std::string names_of(const std::vector<int>& ranks) {
   std::vector<Rank> known;
+  known.reserve(ranks.size());
   for (const int rank : ranks) known.push_back(Rank{rank});
   return rank_list(known);
 }

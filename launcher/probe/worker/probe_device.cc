@@ -70,7 +70,7 @@ Result<void> ProbeDevice::make_context() {
   CUcontext context = nullptr;
   const auto made =
       cuda_.check(cuda_.retain_context(&context, device_), "cuDevicePrimaryCtxRetain");
-  if (!made) return made;
+  if (!made) return made.error();
   return cuda_.check(cuda_.use_context(context), "cuCtxSetCurrent");
 }
 
@@ -101,7 +101,7 @@ Result<void> ProbeDevice::fill_send() const {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &one, sizeof(bits));
   if (const auto begun = cuda_.check(cuda_.fill(send_, bits, kProbeFloats), "cuMemsetD32"); !begun)
-    return begun;
+    return begun.error();
   return cuda_.check(cuda_.synchronize(), "cuCtxSynchronize");
 }
 
