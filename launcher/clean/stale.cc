@@ -87,6 +87,11 @@ Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
   return {Claim::orphan, "not started by safelaunch; a worker whose launcher is gone"};
 }
 
+std::string why_stuck(const std::string& function) {
+  return fmt::format("it was killed, and cannot end before its call into the kernel{} returns",
+                     function.empty() ? "" : fmt::format(" ({})", function));
+}
+
 bool is_us_or_above(const Candidate& candidate, const Surroundings& us) {
   const int pid = candidate.process.id.pid;
   return pid == us.self || pid == 1 || std::ranges::find(us.ancestors, pid) != us.ancestors.end();
@@ -125,10 +130,13 @@ std::string scheduled_job_of(std::string_view cgroup, const Environment& environ
 }
 
 std::optional<StaleProcess> classify_stale(const Candidate& candidate, const Surroundings& us) {
-  auto [claim, why] = judge(candidate, us);
+  const bool unkillable = candidate.stuck_in.has_value();
+  auto [claim, why] = unkillable ? Judgement{Claim::unproven, why_stuck(*candidate.stuck_in)}
+                                 : judge(candidate, us);
   // What is neither provably left over nor in our way is nobody's business but its owner's.
-  if (claim == Claim::unproven && candidate.holds.empty()) return std::nullopt;
-  return StaleProcess{candidate.process, candidate.command, candidate.holds, claim, std::move(why)};
+  if (claim == Claim::unproven && candidate.holds.empty() && !unkillable) return std::nullopt;
+  return StaleProcess{candidate.process, candidate.command, candidate.holds, claim,
+                      std::move(why),    unkillable};
 }
 
 bool acts_on(CleanPolicy policy, Claim claim) {

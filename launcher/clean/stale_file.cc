@@ -14,8 +14,8 @@
 namespace safelaunch {
 namespace {
 
-bool is_used(const LeftFile& file, const FileUse& use) {
-  return std::ranges::find(use.used, file.path) != use.used.end();
+bool is_among(const std::vector<std::string>& paths, const LeftFile& file) {
+  return std::ranges::find(paths, file.path) != paths.end();
 }
 
 StaleFile unproven(const LeftFile& file, std::string why) {
@@ -24,9 +24,11 @@ StaleFile unproven(const LeftFile& file, std::string why) {
 
 std::optional<StaleFile> judge_segment(const LeftFile& file, const FileWitness& witness) {
   if (!is_job_segment(file.path) || file.uid != witness.uid) return std::nullopt;
-  if (is_used(file, witness.use) || file.age < kFileSettled) return std::nullopt;
+  if (is_among(witness.use.used, file) || file.age < kFileSettled) return std::nullopt;
+  if (is_among(witness.use.untold, file))
+    return unproven(file, "the kernel does not tell whether somebody has it open");
   if (!witness.sees_all_processes)
-    return unproven(file, "processes outside of this container may use it");
+    return unproven(file, "a process outside of this container may know its name");
   if (witness.use.unreadable > 0)
     return unproven(
         file, fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable));
@@ -34,26 +36,27 @@ std::optional<StaleFile> judge_segment(const LeftFile& file, const FileWitness& 
   if (file.age <= witness.use.oldest_python)
     return unproven(file, "a Python process of yours is older than it and may know its name");
   return StaleFile{file, Claim::ours,
-                   fmt::format("written {} ago, and nobody maps it", rough_age(file.age))};
+                   fmt::format("written {} ago, and nobody has it open", rough_age(file.age))};
 }
 
 std::optional<StaleFile> judge_lock(const LeftFile& lock, const FileWitness& witness,
                                     std::span<const Mount> mounts) {
-  if (is_used(lock, witness.use) || lock.age < kFileSettled) return std::nullopt;
+  if (is_among(witness.use.used, lock) || lock.age < kFileSettled) return std::nullopt;
   const Mount* mount = mount_of(mounts, lock.path);
   if (lock.uid != witness.uid) return unproven(lock, "it belongs to another user");
   if (mount == nullptr || is_network(*mount))
     return unproven(lock, "it is on a network file system, and another host may hold it");
-  if (!witness.sees_all_processes && mount->type != "overlay")
-    return unproven(lock, "processes outside of this container may hold it");
+  if (is_among(witness.use.untold, lock))
+    return unproven(lock, "the kernel does not tell whether a build holds it");
   if (witness.use.compilers > 0)
     return unproven(lock, "a compiler of yours is running, maybe for it");
   if (witness.use.unreadable > 0)
     return unproven(
         lock, fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable));
-  return StaleFile{lock, Claim::ours,
-                   fmt::format("made {} ago; no compiler runs and nobody works in its folder",
-                               rough_age(lock.age))};
+  return StaleFile{
+      lock, Claim::ours,
+      fmt::format("made {} ago; nobody holds it, no compiler runs, and nobody works in its folder",
+                  rough_age(lock.age))};
 }
 
 }  // namespace
@@ -76,16 +79,21 @@ std::vector<StaleFile> stale_locks(std::span<const LeftFile> locks, const FileWi
 Result<void> remove_stale(const StaleFile& stale) {
   const std::string& path = stale.file.path;
   struct stat now {};
-  if (::lstat(path.c_str(), &now) != 0)
-    return Error{Errc::os, fmt::format("{} is not there any more", path)};
+  if (::lstat(path.c_str(), &now) != 0) return Error{Errc::os, "was gone already"};
   if (now.st_dev != stale.file.device || now.st_ino != stale.file.inode || !S_ISREG(now.st_mode))
-    return Error{Errc::os, fmt::format("{} is another file by now: left alone", path)};
+    return Error{Errc::os, "left alone, since it is another file by now"};
   if (now.st_mtim.tv_sec != stale.file.written)
-    return Error{Errc::os, fmt::format("{} was written to just now: left alone", path)};
+    return Error{Errc::os, "left alone, since it was written to just now"};
+  if (holder_of(stale.file) != Holder::nobody)
+    return Error{Errc::os, "left alone, since somebody has opened it"};
   if (::unlink(path.c_str()) != 0)
-    return Error{Errc::os, fmt::format("{} cannot be removed: {}", path,
-                                       std::generic_category().message(errno))};
+    return Error{Errc::os,
+                 fmt::format("cannot be removed ({})", std::generic_category().message(errno))};
   return {};
+}
+
+std::string describe(const StaleFile& stale) {
+  return fmt::format("{} ({}): {}", stale.file.path, rough_size(stale.file.bytes), stale.why);
 }
 
 }  // namespace safelaunch

@@ -61,19 +61,23 @@ bool owner_runs(const Environment& environment) {
   return mark && is_running(mark->owner);
 }
 
-/// Marked by us, or started by some launcher: found by one read of its environment.
+/// Marked by us, or started by some launcher: found by one read of its environment, which is gone
+/// where a process is ending, and may be ending for ever.
 bool is_of_interest(int pid, unsigned uid) {
   const auto environment = raw_environment_of(pid, uid);
-  return environment &&
-         (variable_in(*environment, kOwnerVariable) || variable_in(*environment, "LOCAL_RANK"));
+  if (!environment) return false;
+  if (environment->empty()) return stuck_in(pid).has_value();
+  return variable_in(*environment, kOwnerVariable) || variable_in(*environment, "LOCAL_RANK");
 }
 
 /// The facts come first: should the pid pass to another process while we read, what is signalled
 /// later is the process of the facts, or nobody.
 std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds) {
   const auto facts = facts_of(pid);
-  if (!facts || facts->state == 'Z') return std::nullopt;
+  if (!facts) return std::nullopt;
   Candidate candidate;
+  if (facts->state == 'Z' || facts->state == 'D') candidate.stuck_in = stuck_in(pid);
+  if (facts->state == 'Z' && !candidate.stuck_in) return std::nullopt;
   candidate.process = *facts;
   candidate.command = short_command_of(pid, facts->comm);
   candidate.environment = environment_of(pid).value_or(Environment{});
@@ -111,6 +115,22 @@ std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
     if (auto found = classify_stale(*candidate, us)) stale.push_back(std::move(*found));
   }
   return stale;
+}
+
+StaleFiles survey_files(FoundFiles found, const HostIdentity& host, std::span<const Mount> mounts) {
+  std::erase_if(found.segments, [&](const LeftFile& file) {
+    return file.age < kFileSettled || file.uid != host.uid || !is_job_segment(file.path);
+  });
+  std::erase_if(found.locks, [](const LeftFile& file) { return file.age < kFileSettled; });
+  if (found.segments.empty() && found.locks.empty()) return {};
+
+  std::vector<LeftFile> here = found.segments;
+  std::ranges::copy_if(found.locks, std::back_inserter(here), [&](const LeftFile& lock) {
+    const Mount* mount = mount_of(mounts, lock.path);
+    return mount != nullptr && !is_network(*mount);
+  });
+  const FileWitness witness{host.uid, sees_all_processes(host), use_of(here)};
+  return {stale_segments(found.segments, witness), stale_locks(found.locks, witness, mounts)};
 }
 
 }  // namespace safelaunch

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -7,7 +8,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/result.h"
-#include "safelaunch/clean/kill.h"
+#include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/cli/answer.h"
 #include "safelaunch/cli/verb_options.h"
@@ -18,6 +19,8 @@
 namespace safelaunch {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct CleanWords {
   std::string policy = "ours";
   bool dry_run = false;
@@ -27,8 +30,9 @@ struct CleanWords {
 VerbOptions clean_verb(CleanWords& words) {
   VerbOptions verb("clean", "[OPTIONS]",
                    "What earlier runs have left behind, why it is thought so, and what is done "
-                   "with it: ended, where it is\nprovably ours, otherwise left alone.");
-  verb.choice("--policy", words.policy, {"off", "ours", "orphans"}, "what may be ended (ours)");
+                   "with it: ended or removed,\nwhere it is provably ours, otherwise left alone.");
+  verb.choice("--policy", words.policy, {"off", "ours", "orphans"},
+              "what may be ended and removed (ours)");
   verb.flag("--dry-run", words.dry_run, "say it and do nothing");
   verb.flag("--json", words.json, "as JSON");
   return verb;
@@ -38,11 +42,6 @@ CleanPolicy policy_of(std::string_view word) {
   if (word == "off") return CleanPolicy::off;
   return word == "orphans" ? CleanPolicy::orphans : CleanPolicy::ours;
 }
-
-struct Line {
-  StaleProcess process;
-  std::string done;  ///< what was, or would be, done with it
-};
 
 /// The memory of GPUs too is worth a word, where a driver tells who holds it.
 GpuFacts gpu_facts() {
@@ -69,41 +68,45 @@ Needs all_that_is_held(const GpuFacts& facts) {
   return needs;
 }
 
-std::vector<Line> clean(const CleanWords& words) {
+Leftovers find_leftovers() {
   const GpuFacts facts = gpu_facts();
   tell_of_hidden_holders(facts);
-  std::vector<Line> lines;
-  std::vector<ProcessId> to_end;
-  std::vector<std::size_t> places;
-  for (StaleProcess& stale : survey(all_that_is_held(facts), read_surroundings())) {
-    const bool act = acts_on(policy_of(words.policy), stale.claim);
-    if (act) {
-      to_end.push_back(stale.process.id);
-      places.push_back(lines.size());
-    }
-    lines.push_back({std::move(stale), act ? "would be ended" : "left alone"});
-  }
-  if (words.dry_run) return lines;
-  const std::vector<EndedProcess> ended = end_processes(to_end);
-  for (std::size_t i = 0; i < ended.size(); ++i) lines[places[i]].done = name(ended[i].result);
-  return lines;
+  const Surroundings us = read_surroundings();
+  Leftovers left;
+  left.processes = survey(all_that_is_held(facts), us);
+  StaleFiles files =
+      survey_files({read_shared_memory().files, extension_locks(extensions_folder(us.environment))},
+                   us.host, read_mounts());
+  for (auto* found : {&files.segments, &files.locks})
+    std::ranges::move(*found, std::back_inserter(left.files));
+  return left;
 }
 
-void print(const std::vector<Line>& lines) {
-  for (const Line& line : lines)
-    std::printf("%s: %s\n", line.done.c_str(), describe(line.process).c_str());
+void print(const std::vector<Removal>& lines) {
+  for (const Removal& line : lines) std::puts(describe(line).c_str());
   if (lines.empty()) std::puts("nothing is stale");
 }
 
-void print_json(const std::vector<Line>& lines) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const Line& line : lines)
-    json.push_back({{"pid", line.process.process.id.pid},
-                    {"command", line.process.command},
-                    {"why", line.process.why},
-                    {"holds", line.process.holds},
-                    {"done", line.done}});
-  std::puts(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+Json to_json(const StaleProcess& stale) {
+  return {{"kind", "process"},
+          {"pid", stale.process.id.pid},
+          {"command", stale.command},
+          {"why", stale.why},
+          {"holds", stale.holds}};
+}
+
+Json to_json(const StaleFile& stale) {
+  return {
+      {"kind", "file"}, {"path", stale.file.path}, {"bytes", stale.file.bytes}, {"why", stale.why}};
+}
+
+void print_json(const std::vector<Removal>& lines) {
+  Json json = Json::array();
+  for (const Removal& line : lines) {
+    json.push_back(std::visit([](const auto& stale) { return to_json(stale); }, line.what));
+    json.back()["done"] = line.done;
+  }
+  std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
 }  // namespace
@@ -113,7 +116,10 @@ int verb_clean(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = clean_verb(given).settle(words, rest)) return *status;
   if (!rest.empty()) return refuse({Errc::usage, "clean takes no '" + rest.front() + "'"});
-  const std::vector<Line> lines = clean(given);
+  const Leftovers left = find_leftovers();
+  const CleanPolicy policy = policy_of(given.policy);
+  const std::vector<Removal> lines =
+      given.dry_run ? plan_removal(left, policy) : remove(left, policy);
   given.json ? print_json(lines) : print(lines);
   return 0;
 }

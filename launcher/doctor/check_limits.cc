@@ -2,13 +2,14 @@
 
 #include "checks.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/words.h"
 #include "safelaunch/nccl/version.h"
 
 namespace safelaunch {
 namespace {
 
 std::string limit_in_words(std::uint64_t limit) {
-  return limit == kUnlimited ? "unlimited" : in_words(limit);
+  return limit == kUnlimited ? "unlimited" : rough_size(limit);
 }
 
 /// InfiniBand pins its buffers: hundreds of MiB, where most systems allow eight.
@@ -62,10 +63,10 @@ void check_memory(const HostFacts& facts, Advices& advices) {
   if (!left || *left >= kLeast) return;
   const bool limited = facts.quotas.memory_limit.has_value();
   advise(advices, Severity::risk, "host-oom",
-         limited
-             ? fmt::format("{} of memory is left ({} allows {})", in_words(*left),
-                           facts.quotas.memory_file, in_words(*facts.quotas.memory_limit))
-             : fmt::format("{} of memory is left (MemAvailable in /proc/meminfo)", in_words(*left)),
+         limited ? fmt::format("{} of memory is left ({} allows {})", rough_size(*left),
+                               facts.quotas.memory_file, rough_size(*facts.quotas.memory_limit))
+                 : fmt::format("{} of memory is left (MemAvailable in /proc/meminfo)",
+                               rough_size(*left)),
          limited ? "raise the limit, or end what else runs there"
                  : "end what else runs here: ps -eo rss,pid,user,args --sort=-rss | head");
 }

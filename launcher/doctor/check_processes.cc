@@ -46,8 +46,20 @@ bool holds_a_device(const StaleProcess& stale) {
                              [](const std::string& held) { return !held.starts_with("port "); });
 }
 
+/// Whatever it holds, GPU memory above all, stays held.
+void check_unkillable(const StaleProcess& stale, Advices& advices) {
+  advise(advices, Severity::risk, "unkillable", describe(stale),
+         fmt::format("cat /proc/{}/stack, as root, shows the call; mostly only a restart of the "
+                     "host ends it",
+                     stale.process.id.pid));
+}
+
 void check_left_over(const HostFacts& facts, Advices& advices) {
   for (const StaleProcess& stale : facts.processes) {
+    if (stale.unkillable) {
+      check_unkillable(stale, advices);
+      continue;
+    }
     Advice advice;
     advice.finding.cause = "left-over-process";
     advice.finding.evidence = describe(stale);

@@ -2,6 +2,7 @@
 
 #include "checks.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/words.h"
 
 namespace safelaunch {
 namespace {
@@ -35,9 +36,9 @@ std::uint64_t needed(const HostFacts& facts) {
 
 std::string size_in_words(const SharedMemory& memory) {
   constexpr std::uint64_t kDockers = 64 * kMebi;
-  return fmt::format("{} is {} large{}, {} of it free", memory.path, in_words(memory.bytes),
+  return fmt::format("{} is {} large{}, {} of it free", memory.path, rough_size(memory.bytes),
                      memory.bytes == kDockers ? " (Docker's default)" : "",
-                     in_words(memory.available));
+                     rough_size(memory.available));
 }
 
 void check_size(const HostFacts& facts, Advices& advices) {
@@ -49,7 +50,7 @@ void check_size(const HostFacts& facts, Advices& advices) {
   } else if (gpus && memory.available < needed(facts)) {
     advise(
         advices, Severity::risk, "shm-small",
-        fmt::format("{}; NCCL's proxies take {}", size_in_words(memory), in_words(needed(facts))),
+        fmt::format("{}; NCCL's proxies take {}", size_in_words(memory), rough_size(needed(facts))),
         remedy_for(facts));
   } else if (memory.bytes < kGibi) {
     advise(advices, gpus ? Severity::risk : Severity::note, "shm-small",
@@ -73,7 +74,7 @@ void check_segments(const HostFacts& facts, Advices& advices) {
   advice.finding.severity = scarce ? Severity::risk : Severity::note;
   advice.finding.evidence =
       fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",
-                  in_words(bytes), facts.shared_memory.path, facts.segments.size(),
+                  rough_size(bytes), facts.shared_memory.path, facts.segments.size(),
                   facts.segments.size() == 1 ? "" : "s", first.file.path, first.why);
   advice.finding.remedy =
       ours.empty() ? "remove those that you know to be dead" : "safelaunch doctor --fix";

@@ -17,18 +17,18 @@ void check_world(const HostFacts& facts, Advices& advices);
 void check_master(const HostFacts& facts, Advices& advices);
 void check_interfaces(const HostFacts& facts, Advices& advices);
 void check_infiniband(const HostFacts& facts, Advices& advices);
+void check_efa(const HostFacts& facts, Advices& advices);
 void check_variables(const HostFacts& facts, Advices& advices);
 void check_processes(const HostFacts& facts, Advices& advices);
 void check_python(const HostFacts& facts, Advices& advices);
+void check_storage(const HostFacts& facts, Advices& advices);
 void check_gpus(const HostFacts& facts, Advices& advices);
+void check_xids(const HostFacts& facts, Advices& advices);
 
 /// Adds a finding about which we can do nothing by ourselves.
 inline void advise(Advices& advices, Severity severity, std::string cause, std::string evidence,
                    std::string remedy) {
   advices.push_back({{std::move(cause), severity, std::move(evidence), std::move(remedy)}, {}, {}});
 }
-
-/// "64 MiB", "23.5 GiB".
-[[nodiscard]] std::string in_words(std::uint64_t bytes);
 
 }  // namespace safelaunch

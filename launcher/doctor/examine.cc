@@ -3,18 +3,8 @@
 #include <algorithm>
 
 #include "checks.h"
-#include "safelaunch/base/format.h"
 
 namespace safelaunch {
-
-std::string in_words(std::uint64_t bytes) {
-  constexpr double kStep = 1024.0;
-  const double kibibytes = static_cast<double>(bytes) / kStep;
-  if (kibibytes < kStep) return fmt::format("{:.0f} KiB", kibibytes);
-  const double mebibytes = kibibytes / kStep;
-  if (mebibytes < kStep) return fmt::format("{:.0f} MiB", mebibytes);
-  return fmt::format("{:.1f} GiB", mebibytes / kStep);
-}
 
 std::vector<Advice> examine(const HostFacts& facts) {
   Advices advices;
@@ -22,10 +12,13 @@ std::vector<Advice> examine(const HostFacts& facts) {
   check_master(facts, advices);
   check_interfaces(facts, advices);
   check_gpus(facts, advices);
+  check_xids(facts, advices);
   check_processes(facts, advices);
   check_shared_memory(facts, advices);
   check_python(facts, advices);
+  check_storage(facts, advices);
   check_infiniband(facts, advices);
+  check_efa(facts, advices);
   check_limits(facts, advices);
   check_variables(facts, advices);
   std::ranges::stable_sort(advices, std::ranges::greater{},

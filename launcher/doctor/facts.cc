@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "efa.h"
 #include "safelaunch/clean/port_lease.h"
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/gpu/devices.h"
@@ -71,31 +72,27 @@ void read_port(HostFacts& facts) {
   if (!is_free(*port)) facts.port->holders = holders_of(*port, KernelSockets());
 }
 
-std::vector<LeftFile> settled(std::vector<LeftFile> files, bool (*counts)(const std::string&)) {
-  std::erase_if(
-      files, [&](const LeftFile& file) { return file.age < kFileSettled || !counts(file.path); });
-  return files;
+// Before a run, segments count only where they leave little room, and no server is asked for locks.
+void read_left_files(Depth depth, HostFacts& facts) {
+  FoundFiles found;
+  const SharedMemory& memory = facts.shared_memory;
+  if (depth == Depth::full || memory.available < memory.bytes / 4) found.segments = memory.files;
+  const std::string folder = extensions_folder(facts.subject.environment);
+  const Mount* mount = mount_of(facts.mounts, folder);
+  const bool is_near = mount != nullptr && !is_network(*mount);
+  if (depth == Depth::full || is_near) found.locks = extension_locks(folder);
+  StaleFiles stale = survey_files(std::move(found), facts.host, facts.mounts);
+  facts.segments = std::move(stale.segments);
+  facts.locks = std::move(stale.locks);
 }
 
-// Looking for who uses files takes a look at every process, so only where there is one that may be
-// stale; before a run, segments count only where they leave little room.
-void read_left_files(Depth depth, HostFacts& facts) {
-  const std::vector<Mount> mounts = read_mounts();
-  const std::string folder = extensions_folder(facts.subject.environment);
-  const Mount* mount = mount_of(mounts, folder);
-  std::vector<LeftFile> candidates;
-  if (depth == Depth::full || (mount != nullptr && !is_network(*mount)))
-    candidates = settled(extension_locks(folder), [](const std::string&) { return true; });
-  const std::vector<LeftFile> locks = candidates;
-  const bool scarce = facts.shared_memory.available < facts.shared_memory.bytes / 4;
-  std::vector<LeftFile> segments;
-  if (depth == Depth::full || scarce) segments = settled(facts.shared_memory.files, is_job_segment);
-  candidates.insert(candidates.end(), segments.begin(), segments.end());
-  if (candidates.empty()) return;
-  const FileWitness witness{facts.host.uid, facts.platform.sees_all_processes,
-                            users_of(candidates)};
-  facts.segments = stale_segments(segments, witness);
-  facts.locks = stale_locks(locks, witness, mounts);
+// Amazon's adapters speak to NCCL through a plugin alone.
+void read_network_plugins(HostFacts& facts) {
+  if (!has_efa(facts.infiniband)) return;
+  const Environment& environment = facts.subject.environment;
+  for (const std::string& name : network_plugin_names(environment))
+    for (FoundLibrary& found : find_library(name, environment))
+      facts.network_plugins.push_back(std::move(found.path));
 }
 
 void read_python(HostFacts& facts) {
@@ -103,11 +100,13 @@ void read_python(HostFacts& facts) {
   const std::string python = command && command->python ? *command->python : "python3";
   facts.libraries = find_job_libraries(python, facts.subject.environment);
   facts.packages = frameworks_in(facts.libraries->python.packages);
+  read_network_plugins(facts);
 }
 
 // The driver is asked only where there is one.
 GpuFacts ask_driver(HostFacts& facts) {
   if (facts.host.gpus == 0) return {};
+  facts.driver_messages = kernel_messages_with("NVRM: Xid");
   GpuFacts gpus = read_gpu_facts({facts.subject.environment});
   GpuUse use;
   use.devices = visible_devices(gpus, facts.subject.environment);
@@ -136,6 +135,7 @@ HostFacts read_facts(Subject subject, Depth depth) {
   facts.platform = read_platform();
   facts.limits = read_limits();
   facts.quotas = read_quotas();
+  facts.mounts = read_mounts();
   facts.shared_memory = read_shared_memory();
   facts.infiniband = read_infiniband();
   facts.nccl_files = nccl_file_variables(facts.subject.environment);

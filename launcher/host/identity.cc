@@ -88,6 +88,12 @@ std::string read_hostname() {
   return name.data();
 }
 
+bool sees_all_processes(const HostIdentity& host) {
+  // The kernel numbers its first pid namespace so, on every host.
+  constexpr std::uint64_t kFirst = 0xEFFFFFFC;
+  return host.pid_namespace == kFirst;
+}
+
 HostIdentity read_identity() {
   HostIdentity host;
   host.hostname = read_hostname();

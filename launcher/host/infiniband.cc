@@ -25,6 +25,12 @@ std::string text_in(const std::string& folder, const char* file) {
   return std::string(SmallFile((folder + "/" + file).c_str()).text());
 }
 
+/// The last word of where a link leads, empty where there is none.
+std::string link_name(const std::string& link) {
+  std::error_code error;
+  return fs::read_symlink(link, error).filename().string();
+}
+
 bool is_loaded(std::string_view modules, std::string_view name) {
   while (!modules.empty()) {
     std::string_view line = take_word(modules, '\n');
@@ -47,6 +53,7 @@ int parse_port_rate(std::string_view text) {
 std::vector<InfinibandPort> infiniband_ports(const std::string& folder) {
   std::vector<InfinibandPort> ports;
   for (const std::string& device : names_in(folder)) {
+    const std::string driver = link_name(folder + "/" + device + "/device/driver");
     for (const std::string& number : names_in(folder + "/" + device + "/ports")) {
       const std::string place = folder + "/" + device + "/ports/" + number;
       InfinibandPort port;
@@ -55,6 +62,7 @@ std::vector<InfinibandPort> infiniband_ports(const std::string& folder) {
       port.state = parse_port_state(text_in(place, "state"));
       port.link_layer = text_in(place, "link_layer");
       port.gigabits = parse_port_rate(text_in(place, "rate"));
+      port.driver = driver;
       ports.push_back(std::move(port));
     }
   }

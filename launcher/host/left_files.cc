@@ -1,22 +1,14 @@
 #include "safelaunch/host/left_files.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <ctime>
 #include <memory>
 #include <optional>
-#include <set>
-
-#include "proc_file.h"
-#include "safelaunch/host/activity.h"
-#include "safelaunch/host/process_tree.h"
 
 namespace safelaunch {
 namespace {
@@ -50,72 +42,6 @@ std::optional<LeftFile> look_at(const std::string& path) {
   left.age = age_of(left.written);
   return left;
 }
-
-std::string_view folder_of(std::string_view path) {
-  return path.substr(0, path.rfind('/'));
-}
-
-/// Programs that the kernel lets nobody look into, since they once had another user's rights. Every
-/// login has one or two; no job runs in them.
-bool keeps_a_session(const ProcessFacts& process) {
-  constexpr std::array<std::string_view, 9> kNames{"sshd",      "sshd-session", "(sd-pam)",
-                                                   "ssh-agent", "su",           "sudo",
-                                                   "gpg-agent", "systemd",      "login"};
-  return process.id.pid == 1 || std::ranges::find(kNames, process.comm) != kNames.end();
-}
-
-/// What one process maps, holds open and works in.
-class Looker {
- public:
-  explicit Looker(const std::vector<LeftFile>& files) : files_(files) {}
-
-  /// Whether it runs Python; nullopt where we may not look.
-  std::optional<bool> look_into(int pid) {
-    const auto maps = read_whole(ProcPath(pid, "maps").c_str());
-    if (!maps) return std::nullopt;
-    for (std::string_view rest = *maps; !rest.empty();) note_mapping(take_word(rest, '\n'));
-    note_link(ProcPath(pid, "cwd").c_str());
-    for (const int fd : numbers_in_folder(ProcPath(pid, "fd").c_str()))
-      note_link(ProcPath(pid, fmt::format("fd/{}", fd)).c_str());
-    return maps->find("/python") != std::string::npos ||
-           maps->find("/libpython") != std::string::npos;
-  }
-
-  [[nodiscard]] std::vector<std::string> used() const { return {used_.begin(), used_.end()}; }
-
- private:
-  /// "ADDRESSES PERMISSIONS OFFSET MAJOR:MINOR INODE PATH". The path is the one that the process
-  /// sees: in a container it may be another than ours, where the inode is the same.
-  void note_mapping(std::string_view line) {
-    for (int skipped = 0; skipped < 3; ++skipped) (void)take_word(line);
-    const auto major = number_in<unsigned>(take_word(line, ':'), 16);
-    const auto minor = number_in<unsigned>(take_word(line), 16);
-    const auto inode = number_in(take_word(line));
-    if (inode == 0) return;
-    for (const LeftFile& file : files_)
-      if (file.inode == inode && file.device == ::makedev(major, minor)) used_.insert(file.path);
-  }
-
-  /// A file itself; or a folder or file beside it, since a build works in the lock's folder.
-  void note_link(const char* path) {
-    std::array<char, 4096> buffer;
-    const auto size = ::readlink(path, buffer.data(), buffer.size());
-    if (size <= 0 || buffer.front() != '/') return;
-    const std::string_view target(buffer.data(), static_cast<std::size_t>(size));
-    for (const LeftFile& file : files_)
-      if (target == file.path ||
-          (file.path.ends_with("/lock") && is_within(target, folder_of(file.path))))
-        used_.insert(file.path);
-  }
-
-  static bool is_within(std::string_view target, std::string_view folder) {
-    return target.starts_with(folder) &&
-           (target.size() == folder.size() || target[folder.size()] == '/');
-  }
-
-  const std::vector<LeftFile>& files_;
-  std::set<std::string> used_;
-};
 
 }  // namespace
 
@@ -157,22 +83,6 @@ std::vector<LeftFile> extension_locks(const std::string& folder) {
       if (auto lock = look_at(first + "/" + inner + "/lock")) locks.push_back(std::move(*lock));
   }
   return locks;
-}
-
-FileUse users_of(const std::vector<LeftFile>& files) {
-  FileUse use;
-  Looker looker(files);
-  const auto us = ::geteuid();
-  for (const ProcessFacts& process : Procfs().all(std::nullopt)) {
-    if (process.state == 'Z') continue;
-    const auto python = looker.look_into(process.id.pid);
-    if (process.uid != us) continue;
-    if (!python && !keeps_a_session(process) && is_running(process.id)) ++use.unreadable;
-    if (python.value_or(false)) use.oldest_python = std::max(use.oldest_python, process.age);
-    use.compilers += is_compiler(process.comm) ? 1 : 0;
-  }
-  use.used = looker.used();
-  return use;
 }
 
 }  // namespace safelaunch

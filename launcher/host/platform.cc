@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "proc_file.h"
-#include "safelaunch/host/process_facts.h"
 
 namespace safelaunch {
 namespace {
@@ -103,10 +102,7 @@ Platform read_platform() {
   texts.apptainer_folder = exists("/.singularity.d");
   texts.service_account = exists("/var/run/secrets/kubernetes.io");
   Platform platform = parse_platform(texts);
-  // The kernel numbers its first pid namespace so, on every host.
-  constexpr std::uint64_t kHostPidNamespace = 0xEFFFFFFC;
   platform.numa_policy = may_read_numa_policy();
-  platform.sees_all_processes = pid_namespace_of(static_cast<int>(::getpid())) == kHostPidNamespace;
   return platform;
 }
 

@@ -1,5 +1,6 @@
 #include "safelaunch/host/process_facts.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,6 +77,28 @@ ProcessId self() {
 bool is_running(ProcessId id) {
   const auto facts = facts_of(id);
   return facts && facts->state != 'Z' && facts->state != 'X';
+}
+
+bool is_stuck(std::string_view stat) {
+  constexpr std::uint64_t kExiting = 0x4;  // PF_EXITING
+  constexpr std::uint64_t kKill = 1U << (SIGKILL - 1);
+  const auto close = stat.rfind(')');
+  if (close == std::string_view::npos || stat.size() < close + 3) return false;
+  auto rest = stat.substr(close + 2);
+  if (take_word(rest) != "D") return false;
+  for (int skipped = 0; skipped < 5; ++skipped) static_cast<void>(take_word(rest));
+  if ((number_in(take_word(rest)) & kExiting) != 0) return true;
+  for (int skipped = 0; skipped < 21; ++skipped) static_cast<void>(take_word(rest));
+  return (number_in(take_word(rest)) & kKill) != 0;
+}
+
+std::optional<std::string> stuck_in(int pid) {
+  for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str())) {
+    if (!is_stuck(SmallFile(ProcPath(pid, tid, "stat")).text())) continue;
+    const std::string function(SmallFile(ProcPath(pid, tid, "wchan")).text());
+    return function == "0" ? "" : function;  // as the kernel says where we may not know
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> command_line_of(int pid) {

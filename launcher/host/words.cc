@@ -41,4 +41,13 @@ std::string rough_age(Duration age) {
   return fmt::format("{}s", age / seconds(1));
 }
 
+std::string rough_size(std::uint64_t bytes) {
+  constexpr double kStep = 1024.0;
+  const double kibibytes = static_cast<double>(bytes) / kStep;
+  if (kibibytes < kStep) return fmt::format("{:.0f} KiB", kibibytes);
+  const double mebibytes = kibibytes / kStep;
+  if (mebibytes < kStep) return fmt::format("{:.0f} MiB", mebibytes);
+  return fmt::format("{:.1f} GiB", mebibytes / kStep);
+}
+
 }  // namespace safelaunch

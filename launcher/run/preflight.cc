@@ -1,7 +1,6 @@
 #include "safelaunch/run/preflight.h"
 
-#include "safelaunch/base/format.h"
-#include "safelaunch/clean/kill.h"
+#include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/profile/apply.h"
@@ -22,18 +21,14 @@ Needs needs_of(const RunPlan& plan) {
 std::vector<std::string> clean_before_run(const RunPlan& plan) {
   std::vector<std::string> lines;
   if (plan.options.clean == CleanPolicy::off) return lines;
-  std::vector<StaleProcess> ended;
-  for (StaleProcess& stale : survey(needs_of(plan), read_surroundings())) {
+  const Leftovers left{survey(needs_of(plan), read_surroundings()), {}};
+  for (const Removal& removal : remove(left, plan.options.clean)) {
+    const auto& stale = std::get<StaleProcess>(removal.what);
     if (acts_on(plan.options.clean, stale.claim))
-      ended.push_back(std::move(stale));
+      lines.push_back("stale, " + describe(removal));
     else if (!stale.holds.empty())
-      lines.push_back("left alone: " + describe(stale));
+      lines.push_back(describe(removal));
   }
-  std::vector<ProcessId> processes;
-  for (const StaleProcess& stale : ended) processes.push_back(stale.process.id);
-  const std::vector<EndedProcess> results = end_processes(processes);
-  for (std::size_t i = 0; i < results.size(); ++i)
-    lines.push_back(fmt::format("stale, {}: {}", name(results[i].result), describe(ended[i])));
   return lines;
 }
 

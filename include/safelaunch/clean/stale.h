@@ -37,7 +37,8 @@ struct Candidate {
   std::string parent_name;   ///< comm of the parent
   bool owner_runs = false;   ///< the process that its SAFELAUNCH_OWNER names is there
   std::string protected_by;  ///< it, or what it runs below, is `is_protected`: that one's name
-  std::vector<std::string> holds;  ///< "port 29500", "/dev/nvidia0": of what this run needs
+  std::vector<std::string> holds;       ///< "port 29500", "/dev/nvidia0": of what this run needs
+  std::optional<std::string> stuck_in;  ///< `stuck_in` of it
 };
 
 /// Who asks.
@@ -55,7 +56,8 @@ struct StaleProcess {
   std::string command;
   std::vector<std::string> holds;
   Claim claim = Claim::unproven;
-  std::string why;  ///< what the claim rests on, or what is missing for one
+  std::string why;          ///< what the claim rests on, or what is missing for one
+  bool unkillable = false;  ///< it was killed, and does not end
 };
 
 /// What is to be said about a process; nullopt where it is none of our business.

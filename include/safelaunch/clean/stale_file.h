@@ -6,6 +6,7 @@
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/stale.h"
+#include "safelaunch/host/file_use.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/host/mounts.h"
 
@@ -24,7 +25,7 @@ struct StaleFile {
 /// Who looked, and how well: a file is only unused if all who could use it were seen.
 struct FileWitness {
   unsigned uid = 0;
-  bool sees_all_processes = false;  ///< we are in the host's pid namespace
+  bool sees_all_processes = false;  ///< none is hidden by a container
   FileUse use;
 };
 
@@ -41,7 +42,11 @@ inline constexpr Duration kFileSettled = std::chrono::minutes(10);
                                                  const FileWitness& witness,
                                                  std::span<const Mount> mounts);
 
-/// Removes the file if it is still the one that was looked at, and has not been written since.
+/// Removes the file if it is still the one that was looked at, has not been written since, and
+/// nobody has opened it; else the error says in a few words what became of it.
 [[nodiscard]] Result<void> remove_stale(const StaleFile& stale);
+
+/// "/dev/shm/nccl-vR6Fzi (9.2 MiB): written 3h ago, and nobody has it open".
+[[nodiscard]] std::string describe(const StaleFile& stale);
 
 }  // namespace safelaunch

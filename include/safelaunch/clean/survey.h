@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "safelaunch/clean/stale.h"
+#include "safelaunch/clean/stale_file.h"
 
 namespace safelaunch {
 
@@ -26,7 +28,24 @@ struct Needs {
 
 /// Looks through the processes of this host and says what is stale or in the way. Reads one file
 /// for each process of our user, and more only for those that carry a mark or a launcher's
-/// variables. Ends nothing.
+/// variables, or were killed and are still there. Ends nothing.
 [[nodiscard]] std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us);
+
+/// Files as jobs leave them, whoever uses them: segments of /dev/shm, and torch's locks.
+struct FoundFiles {
+  std::vector<LeftFile> segments;
+  std::vector<LeftFile> locks;
+};
+
+/// Those of them that are left over.
+struct StaleFiles {
+  std::vector<StaleFile> segments;
+  std::vector<StaleFile> locks;
+};
+
+/// Says which of the files are stale. Looks at processes only where there is a file that may be.
+/// Removes nothing.
+[[nodiscard]] StaleFiles survey_files(FoundFiles found, const HostIdentity& host,
+                                      std::span<const Mount> mounts);
 
 }  // namespace safelaunch

@@ -13,6 +13,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/infiniband.h"
 #include "safelaunch/host/interfaces.h"
+#include "safelaunch/host/kernel_log.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/host/limits.h"
 #include "safelaunch/host/mounts.h"
@@ -47,6 +48,7 @@ struct HostFacts {
   Platform platform;
   ResourceLimits limits;
   Quotas quotas;
+  std::vector<Mount> mounts;
   SharedMemory shared_memory;
   std::vector<StaleFile> segments;  ///< of /dev/shm, left behind
   std::vector<StaleFile> locks;     ///< of extensions, left behind
@@ -66,7 +68,9 @@ struct HostFacts {
   bool imports_jax = false;               ///< the command's script does
   std::optional<JobLibraries> libraries;  ///< nullopt: nobody looked
   std::vector<Package> packages;
-  std::vector<Finding> gpus;  ///< what the driver's answers mean (room gpu)
+  std::vector<std::string> network_plugins;    ///< NCCL's, looked for where the adapters need one
+  std::vector<KernelMessage> driver_messages;  ///< of the NVIDIA driver, where we may read them
+  std::vector<Finding> gpus;                   ///< what the driver's answers mean (room gpu)
 };
 
 [[nodiscard]] HostFacts read_facts(Subject subject, Depth depth);

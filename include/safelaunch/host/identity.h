@@ -22,6 +22,9 @@ struct HostIdentity {
 
 [[nodiscard]] HostIdentity read_identity();
 
+/// Whether it is in the host's own pid namespace, so that no process is hidden from it.
+[[nodiscard]] bool sees_all_processes(const HostIdentity& host);
+
 /// Its name alone, for those who need no more.
 [[nodiscard]] std::string read_hostname();
 

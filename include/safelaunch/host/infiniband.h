@@ -13,6 +13,7 @@ struct InfinibandPort {
   std::string state;       ///< "ACTIVE", "DOWN", "INIT", "ARMED"
   std::string link_layer;  ///< "InfiniBand", "Ethernet"; EFA says "Unspecified"
   int gigabits = 0;
+  std::string driver = {};  ///< the kernel's: "mlx5_core", "efa"
   bool operator==(const InfinibandPort&) const = default;
 };
 

@@ -45,17 +45,4 @@ struct SharedMemory {
 /// The files named "lock" of the extensions below it. A build holds its lock as long as it runs.
 [[nodiscard]] std::vector<LeftFile> extension_locks(const std::string& folder);
 
-/// Who uses files, as far as we may look.
-struct FileUse {
-  std::vector<std::string>
-      used;                  ///< of the paths asked for: mapped, open, or worked in by somebody
-  Duration oldest_python{};  ///< age of our user's oldest Python process
-  int compilers = 0;         ///< of our user: ninja, nvcc, cc1plus, …
-  int unreadable = 0;        ///< processes of our user into which we could not look
-};
-
-/// Looks through all processes that we may read for who maps or holds one of the files, or works in
-/// the folder of one. Costs some 0.2 ms a process of our user.
-[[nodiscard]] FileUse users_of(const std::vector<LeftFile>& files);
-
 }  // namespace safelaunch

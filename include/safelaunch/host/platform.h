@@ -17,9 +17,8 @@ struct Platform {
   bool wsl = false;
   bool gvisor = false;
   bool virtual_machine = false;
-  bool iommu_translates = false;   ///< an IOMMU is on, and not in pass-through mode
-  bool numa_policy = true;         ///< get_mempolicy is allowed; Docker's seccomp filter forbids it
-  bool sees_all_processes = true;  ///< we are in the host's pid namespace
+  bool iommu_translates = false;  ///< an IOMMU is on, and not in pass-through mode
+  bool numa_policy = true;        ///< get_mempolicy is allowed; Docker's seccomp filter forbids it
   bool operator==(const Platform&) const = default;
 };
 

@@ -46,6 +46,14 @@ struct ProcessFacts {
 /// does not reap, and kill(pid, 0) calls that alive.
 [[nodiscard]] bool is_running(ProcessId id);
 
+/// Whether a line of /proc/PID/stat is of a thread that was killed and cannot take notice: it is in
+/// uninterruptible sleep (state D), and SIGKILL waits for it or it is on its way out already.
+[[nodiscard]] bool is_stuck(std::string_view stat);
+
+/// The kernel function in which such a thread of the process waits, empty where that is not told;
+/// nullopt where it has none. The process may look like a zombie: its first thread is gone then.
+[[nodiscard]] std::optional<std::string> stuck_in(int pid);
+
 /// The words of the command line; empty for a zombie or a kernel thread.
 [[nodiscard]] std::vector<std::string> command_line_of(int pid);
 

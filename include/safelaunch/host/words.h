@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "safelaunch/base/time.h"
@@ -12,5 +13,8 @@ namespace safelaunch {
 
 /// "3h", "12min", "2 days": an age as a person says it, in its largest unit.
 [[nodiscard]] std::string rough_age(Duration age);
+
+/// "64 MiB", "23.5 GiB".
+[[nodiscard]] std::string rough_size(std::uint64_t bytes);
 
 }  // namespace safelaunch

@@ -1,15 +1,14 @@
 #include "safelaunch/clean/stale_file.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "catch.h"
+#include "unit/host/left_folder.h"
 
 using namespace safelaunch;
 using Catch::Matchers::Contains;
+using safelaunch::testing::LeftFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -92,9 +91,6 @@ TEST_CASE("a lock is listed only, where its holder may be elsewhere", "[stale_fi
   CHECK(locks(file(kLock.path, kHour, 1001), witness())[0].claim == Claim::unproven);
   const std::vector<Mount> shared{{"/", "/", "ext4", "x", ""}, {"/", "/home", "nfs4", "s:/", ""}};
   CHECK_THAT(locks(kLock, witness(), shared)[0].why, Contains("network file system"));
-  FileWitness inside = witness();
-  inside.sees_all_processes = false;
-  CHECK(locks(kLock, inside)[0].claim == Claim::unproven);
 }
 
 TEST_CASE("a lock is listed only, while a compiler of ours runs", "[stale_file]") {
@@ -103,29 +99,43 @@ TEST_CASE("a lock is listed only, while a compiler of ours runs", "[stale_file]"
   CHECK(locks(kLock, seen)[0].claim == Claim::unproven);
 }
 
-TEST_CASE("a container's own file system is nobody else's", "[stale_file]") {
+TEST_CASE("what the kernel does not tell is listed only", "[stale_file]") {
+  FileWitness seen = witness();
+  seen.use.untold = {kLock.path, kSegment.path};
+  CHECK(locks(kLock, seen)[0].claim == Claim::unproven);
+  CHECK_THAT(segments(kSegment, seen)[0].why, Contains("kernel does not tell"));
+  CHECK(segments(kSegment, seen)[0].claim == Claim::unproven);
+}
+
+TEST_CASE("a lock that nobody holds is nobody's in all containers", "[stale_file]") {
   FileWitness inside = witness();
   inside.sees_all_processes = false;
-  const std::vector<Mount> own{{"/", "/", "overlay", "overlay", ""}};
-  CHECK(locks(kLock, inside, own)[0].claim == Claim::ours);
+  CHECK(locks(kLock, inside)[0].claim == Claim::ours);
 }
 
 TEST_CASE("only the very file that was looked at is removed", "[stale_file]") {
-  std::string folder = (fs::temp_directory_path() / "safelaunch-XXXXXX").string();
-  REQUIRE(::mkdtemp(folder.data()) != nullptr);
-  const std::string path = folder + "/nccl-abc";
-  const auto write = [&] { std::ofstream(path) << "x"; };
-  write();
-  const StaleFile seen{read_shared_memory(folder).files.at(0), Claim::ours, ""};
+  LeftFolder folder;
+  const std::string path = folder.add("nccl-abc", "x");
+  const StaleFile seen{read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
 
   fs::rename(path, path + ".kept");  // its inode stays in use, so a new file gets another
-  write();
+  folder.add("nccl-abc", "x");
   CHECK_THAT(remove_stale(seen).error().message, Contains("another file by now"));
   CHECK(fs::exists(path));
 
   fs::rename(path + ".kept", path);
   CHECK(remove_stale(seen).has_value());
   CHECK_FALSE(fs::exists(path));
-  CHECK_THAT(remove_stale(seen).error().message, Contains("not there any more"));
-  fs::remove_all(folder);
+  CHECK(remove_stale(seen).error().message == "was gone already");
+}
+
+TEST_CASE("a file that somebody has opened meanwhile is not removed", "[stale_file]") {
+  LeftFolder folder;
+  const std::string path = folder.add("nccl-abc", "x");
+  const StaleFile seen{read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
+  {
+    const std::ifstream held(path);
+    CHECK_THAT(remove_stale(seen).error().message, Contains("opened"));
+  }
+  CHECK(fs::exists(path));
 }

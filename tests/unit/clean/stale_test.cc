@@ -72,6 +72,17 @@ TEST_CASE("a marked process whose safelaunch is gone is ours") {
   CHECK(found->why == "of safelaunch run 20261120-a1b2, whose safelaunch (pid 60) is gone");
 }
 
+TEST_CASE(
+    "what was killed and does not end is listed, though it holds nothing, and never claimed") {
+  auto stuck = marked();
+  stuck.stuck_in = "fuse_wait";
+  const auto found = classify_stale(stuck, us());
+  REQUIRE(found);
+  CHECK(found->unkillable);
+  CHECK(found->claim == Claim::unproven);
+  CHECK_THAT(found->why, Contains("its call into the kernel (fuse_wait) returns"));
+}
+
 TEST_CASE("decoys are left alone") {
   auto decoy = marked();
   SECTION("the same under another user") {

@@ -63,6 +63,16 @@ TEST_CASE("what is left over and ours can be ended, and nothing else", "[doctor]
   CHECK(advices[2].finding.severity == Severity::note);
 }
 
+TEST_CASE("a killed process that does not end is a risk, and nothing that we could fix",
+          "[doctor][processes]") {
+  HostFacts facts = healthy_host();
+  facts.processes = {stale_process(Claim::unproven)};
+  facts.processes[0].unkillable = true;
+  facts.processes[0].holds.clear();
+  CHECK(outline(facts) == Lines{"unkillable risk"});
+  CHECK_FALSE(examine(facts)[0].can_be_fixed());
+}
+
 TEST_CASE("a running job that is in nobody's way is not told", "[doctor][processes]") {
   HostFacts facts = healthy_host();
   facts.processes = {stale_process(Claim::unproven)};

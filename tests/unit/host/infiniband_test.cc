@@ -29,6 +29,11 @@ class Sysfs {
     std::ofstream(port / "link_layer") << layer << '\n';
     std::ofstream(port / "rate") << "200 Gb/sec (4X HDR)\n";
   }
+  void add_driver(const std::string& device, const std::string& driver) {
+    const fs::path place = root_ / device / "device";
+    fs::create_directories(place);
+    fs::create_symlink("../../../bus/pci/drivers/" + driver, place / "driver");
+  }
   [[nodiscard]] std::string path() const { return root_.string(); }
 
  private:
@@ -44,6 +49,13 @@ TEST_CASE("ports are read from sysfs", "[infiniband]") {
   CHECK(infiniband_ports(sysfs.path()) ==
         std::vector<InfinibandPort>{{"mlx5_0", 1, "ACTIVE", "InfiniBand", 200},
                                     {"mlx5_1", 1, "DOWN", "Ethernet", 200}});
+}
+
+TEST_CASE("an adapter has the driver that its link names", "[infiniband]") {
+  Sysfs sysfs;
+  sysfs.add("rdmap0s31", "4: ACTIVE", "Unspecified");
+  sysfs.add_driver("rdmap0s31", "efa");
+  CHECK(infiniband_ports(sysfs.path()).at(0).driver == "efa");
 }
 
 TEST_CASE("a host without adapters has no ports", "[infiniband]") {

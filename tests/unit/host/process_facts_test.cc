@@ -7,6 +7,7 @@
 
 #include "catch.h"
 #include "child.h"
+#include "safelaunch/base/format.h"
 
 using namespace safelaunch;
 using namespace std::chrono_literals;
@@ -34,6 +35,23 @@ TEST_CASE("a stat line that is cut or empty is no process") {
   CHECK_FALSE(parse_stat("71 (python", 1s));
   CHECK_FALSE(parse_stat("71 (python) ", 1s));
   CHECK_FALSE(parse_stat("71 (python) S 12 71", 1s));
+}
+
+TEST_CASE("a killed thread in uninterruptible sleep is stuck, and only such a one") {
+  const auto stat = [](const char* state, unsigned flags, unsigned pending) {
+    return fmt::format(
+        "71 (a) D (b) {} 1 71 71 0 -1 {} 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 10 11 12 13 "
+        "14 15 16 {} 0 0 0 0",
+        state, flags, pending);
+  };
+  constexpr unsigned kUsual = 4194560, kExiting = kUsual | 4, kKill = 256, kTerm = 16384;
+  CHECK(is_stuck(stat("D", kUsual, kKill)));
+  CHECK(is_stuck(stat("D", kExiting, 0)));
+  CHECK_FALSE(is_stuck(stat("D", kUsual, kTerm)));
+  CHECK_FALSE(is_stuck(stat("S", kExiting, kKill)));
+  CHECK_FALSE(is_stuck("71 (a) D"));
+  CHECK_FALSE(is_stuck(""));
+  CHECK_FALSE(stuck_in(::getpid()));
 }
 
 TEST_CASE("we know ourselves") {

@@ -32,3 +32,9 @@ TEST_CASE("a process without a command line goes by another name") {
   Child zombie([] {});
   CHECK(eventually([&] { return short_command_of(zombie.pid(), "python") == "python"; }));
 }
+
+TEST_CASE("a size is said in the largest unit that it fills") {
+  CHECK(rough_size(65536) == "64 KiB");
+  CHECK(rough_size(std::uint64_t{64} << 20) == "64 MiB");
+  CHECK(rough_size(std::uint64_t{47} << 29) == "23.5 GiB");
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+
+namespace safelaunch {
+
+/// One line of the kernel's log.
+struct KernelMessage {
+  std::string text;
+  Duration age{};
+  bool operator==(const KernelMessage&) const = default;
+};
+
+/// A record of /dev/kmsg, "6,339,5140900,-;NVRM: loading" and lines of its own about the device,
+/// seen `uptime` after the boot; nullopt for what is no record.
+[[nodiscard]] std::optional<KernelMessage> parse_kernel_message(std::string_view record,
+                                                                Duration uptime);
+
+/// The messages with `part` in them that the kernel still has, the oldest first. None where we may
+/// not read them, as in most containers and under kernel.dmesg_restrict.
+[[nodiscard]] std::vector<KernelMessage> kernel_messages_with(std::string_view part);
+
+}  // namespace safelaunch

@@ -1,0 +1,196 @@
+"""What `safelaunch clean` lists and removes of the files that dead jobs left, and the decoys beside them that survive."""
+
+import contextlib
+import json
+import mmap
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
+from own_mounts import old_file, own_shared_memory
+
+NOBODY = 65534  # has no Python that could know a segment's name, and no compiler
+SHM = pathlib.Path("/dev/shm")
+
+
+def setUpModule():
+    if os.geteuid() != 0:
+        raise unittest.SkipTest("files of two users can only be made by root")
+    own_shared_memory()
+
+
+class Clean(SafelaunchTest):
+    def setUp(self):
+        super().setUp()
+        self.home = self.folder / "home"
+        self.extensions = self.home / ".cache/torch_extensions/py311_cpu"
+        self.extensions.mkdir(parents=True)
+        for path in [self.folder, *self.folder.rglob("*")]:
+            os.chown(path, NOBODY, NOBODY)
+
+    def tearDown(self):
+        for path in SHM.iterdir():
+            path.unlink()
+        super().tearDown()
+
+    def clean(self, *words, within=()):
+        environment = {k: v for k, v in self.environment(HOME=str(self.home)).items() if k != "TORCH_EXTENSIONS_DIR"}
+        done = subprocess.run([*within, SAFELAUNCH, "clean", *words], env=environment, cwd=self.folder, capture_output=True,
+                              text=True, timeout=60, user=None if within else NOBODY)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def segment(self, name, owner=NOBODY):
+        return old_file(SHM / name, owner)
+
+    def lock(self, name):
+        path = old_file(self.extensions / name / "lock", NOBODY)
+        os.chown(path.parent, NOBODY, NOBODY)
+        return path
+
+    def needs_the_hosts_processes(self, said):
+        if "outside of this container" in said:
+            self.skipTest("from inside a container nobody can tell: " + said)
+
+    @contextlib.contextmanager
+    def program(self, *words, **options):
+        """A process of NOBODY that lives as long as the block."""
+        with subprocess.Popen([*words], stdin=subprocess.PIPE, env=self.environment(), user=NOBODY, **options) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def test_nothing_is_stale_on_a_clean_host(self):
+        self.assertEqual(self.clean(), "nothing is stale\n")
+        self.assertEqual(json.loads(self.clean("--json")), [])
+
+    def test_a_dry_run_tells_what_is_then_done(self):
+        segment, lock = self.segment("nccl-left"), self.lock("cpu_adam")
+        would = self.clean("--dry-run")
+        self.assertTrue(segment.exists() and lock.exists())
+        self.needs_the_hosts_processes(would)
+        self.assertIn(f"would be removed: {segment} (64 KiB): written 1h ago, and nobody has it open\n", would)
+        self.assertIn(f"would be removed: {lock} (64 KiB): made 1h ago; nobody holds it, no compiler runs", would)
+        self.assertEqual(self.clean(), would.replace("would be removed", "removed"))
+        self.assertFalse(segment.exists() or lock.exists())
+        self.assertEqual(self.clean(), "nothing is stale\n")
+
+    def test_policy_off_lists_and_leaves(self):
+        segment = self.segment("nccl-left")
+        self.assertRegex(self.clean("--policy", "off"), rf"\Aleft alone: {segment} ")
+        self.assertTrue(segment.exists())
+
+    def test_files_have_the_shape_of_processes_in_json(self):
+        lock = self.lock("cpu_adam")
+        (line,) = json.loads(self.clean("--json", "--dry-run"))
+        self.assertEqual({key: line[key] for key in ("kind", "path", "bytes", "done")},
+                         {"kind": "file", "path": str(lock), "bytes": 65536, "done": "would be removed"})
+        self.assertIn("made 1h ago", line["why"])
+
+    def test_segments_of_others_and_of_the_living_survive(self):
+        young = SHM / "nccl-young"
+        young.touch()
+        os.chown(young, NOBODY, -1)
+        decoys = [self.segment("nccl-roots", owner=0), self.segment("pulse-shm-1"), young]
+        mapped = self.segment("torch_71_0")
+        with mapped.open("r+b") as file:
+            mapping = mmap.mmap(file.fileno(), 0)  # open no more, and mapped by another user than its owner
+        self.assertEqual(self.clean(), "nothing is stale\n")
+        self.assertTrue(all(path.exists() for path in [*decoys, mapped]))
+        mapping.close()
+        self.assertIn(str(mapped), self.clean("--dry-run"))
+
+    def test_a_lock_in_whose_folder_somebody_works_survives(self):
+        lock = self.lock("cpu_adam")
+        with self.program("cat", cwd=lock.parent):
+            self.assertEqual(self.clean(), "nothing is stale\n")
+        self.assertTrue(lock.exists())
+
+    def test_a_lock_that_a_build_holds_survives_and_a_young_one_too(self):
+        held, young = self.lock("cpu_adam"), self.extensions / "fused_adam/lock"
+        young.parent.mkdir()
+        young.touch()
+        with held.open():
+            self.assertEqual(self.clean(), "nothing is stale\n")
+        self.assertTrue(held.exists() and young.exists())
+
+    def test_a_lock_is_left_alone_while_a_compiler_of_ours_runs(self):
+        lock = self.lock("cpu_adam")
+        ninja = self.folder / "ninja"
+        shutil.copy(shutil.which("sleep"), ninja)
+        with self.program(ninja, "1000"):
+            self.assertIn(f"left alone: {lock} (64 KiB): a compiler of yours is running", self.clean())
+        self.assertTrue(lock.exists())
+
+    def test_who_holds_a_lock_outside_of_our_container_is_seen_by_the_kernel(self):
+        lock = self.lock("cpu_adam")
+        os.chown(lock, 0, -1)  # within a new pid namespace we are root, and root's the lock must be
+        container = ["unshare", "--pid", "--fork", "--mount-proc"]
+        with lock.open():
+            self.assertEqual(self.clean(within=container), "nothing is stale\n")
+        self.assertIn(f"removed: {lock}", self.clean(within=container))
+        self.assertFalse(lock.exists())
+
+    def test_what_somebody_links_to_is_no_segment(self):
+        target = old_file(self.folder / "precious", NOBODY)
+        os.symlink(target, SHM / "nccl-link")
+        self.assertEqual(self.clean(), "nothing is stale\n")
+        self.assertTrue(target.exists())
+
+
+class SilentFileSystem:
+    """A FUSE file system that says that it is there and answers nothing else: whoever asks it hangs in the kernel."""
+
+    INIT = struct.Struct("=IIQQIIII")  # length, opcode, unique, …
+
+    def __init__(self):
+        self.point = tempfile.mkdtemp(prefix="safelaunch-test-")
+        self.device = os.open("/dev/fuse", os.O_RDWR)
+        options = f"fd={self.device},rootmode=40000,user_id=0,group_id=0"
+        subprocess.run(["mount", "-i", "-t", "fuse", "-o", options, "silent", self.point], check=True, pass_fds=[self.device])
+        _, _, unique, *_ = self.INIT.unpack_from(os.read(self.device, 1 << 17))
+        answer = struct.pack("=IIIIHHIIHHI28x", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0, 0)
+        os.write(self.device, struct.pack("=IiQ", 16 + len(answer), 0, unique) + answer)
+
+    def take_a_question(self):
+        os.read(self.device, 1 << 17)
+
+    def close(self):
+        os.close(self.device)  # which ends all who wait
+        subprocess.run(["umount", "-l", self.point], check=True)
+        os.rmdir(self.point)
+
+
+class Unkillable(SafelaunchTest):
+    def test_a_killed_process_that_cannot_end_is_told_and_not_waited_for(self):
+        try:
+            system = SilentFileSystem()
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.skipTest(f"no FUSE here: {error}")
+        with contextlib.closing(system):
+            process = subprocess.Popen(["cat", f"{system.point}/file"], env=self.environment(LOCAL_RANK="0"),
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            system.take_a_question()
+            process.kill()
+            stat = pathlib.Path(f"/proc/{process.pid}/stat")
+            wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "D", what="uninterruptible sleep")
+            told = {verb: self.say(verb) for verb in ("clean", "doctor")}
+        process.wait(timeout=60)
+        for said in told.values():
+            self.assertRegex(said, rf"pid {process.pid} \(cat .*: it was killed, and cannot end before its call into the kernel")
+        self.assertRegex(told["clean"], r"(?m)^left alone: ")
+        self.assertRegex(told["doctor"], r"(?m)^risk +unkillable: ")
+
+    def say(self, *words):
+        return subprocess.run([SAFELAUNCH, *words], env=self.environment(HOME=str(self.folder)), capture_output=True, text=True,
+                              timeout=60).stdout
+
+
+if __name__ == "__main__":
+    main(needs=())

@@ -1,0 +1,74 @@
+#include "safelaunch/clean/removal.h"
+
+#include <filesystem>
+
+#include "catch.h"
+#include "unit/host/child.h"
+#include "unit/host/left_folder.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+StaleProcess process(ProcessId id, Claim claim) {
+  StaleProcess stale;
+  stale.process.id = id;
+  stale.claim = claim;
+  return stale;
+}
+
+StaleFile file(const LeftFolder& folder, std::size_t number, Claim claim) {
+  return {read_shared_memory(folder.path()).files.at(number), claim, "nobody has it open"};
+}
+
+Lines done_of(const std::vector<Removal>& removals) {
+  Lines lines;
+  for (const Removal& removal : removals) lines.push_back(removal.done);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("what is planned is what is done, to what is claimed and to nothing else", "[removal]") {
+  const Child stale([] { ::pause(); });
+  const Child decoy([] { ::pause(); });
+  LeftFolder folder;
+  const std::string left = folder.add("nccl-left", "x");
+  const std::string kept = folder.add("nccl-someones", "x");
+  const Leftovers all{{process(stale.id(), Claim::ours), process(decoy.id(), Claim::unproven)},
+                      {file(folder, 0, Claim::ours), file(folder, 1, Claim::unproven)}};
+
+  CHECK(done_of(plan_removal(all, CleanPolicy::ours)) ==
+        Lines{"would be ended", "left alone", "would be removed", "left alone"});
+  CHECK(is_running(stale.id()));
+  CHECK(std::filesystem::exists(left));
+
+  const auto removed = done_of(remove(all, CleanPolicy::ours));
+  CHECK(removed[0] == "ended");
+  CHECK(removed[1] == "left alone");
+  CHECK(removed[3] == "left alone");
+  CHECK_FALSE(is_running(stale.id()));
+  CHECK(is_running(decoy.id()));
+  CHECK(std::filesystem::exists(kept));
+  CHECK(std::filesystem::exists(left) == (removed[2] != "removed"));
+}
+
+TEST_CASE("policy off touches nothing", "[removal]") {
+  LeftFolder folder;
+  const std::string left = folder.add("nccl-left", "x");
+  const Leftovers all{{}, {file(folder, 0, Claim::ours)}};
+  CHECK(done_of(plan_removal(all, CleanPolicy::off)) == Lines{"left alone"});
+  CHECK(done_of(remove(all, CleanPolicy::off)) == Lines{"left alone"});
+  CHECK(std::filesystem::exists(left));
+}
+
+TEST_CASE("a line tells what was done with what, and why", "[removal]") {
+  StaleFile stale;
+  stale.file.path = "/dev/shm/nccl-vR6Fzi";
+  stale.file.bytes = 64 << 10;
+  stale.why = "written 3h ago, and nobody has it open";
+  CHECK(describe(Removal{stale, "would be removed"}) ==
+        "would be removed: /dev/shm/nccl-vR6Fzi (64 KiB): written 3h ago, and nobody has it open");
+}
