@@ -1,6 +1,7 @@
 #include "choice.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 #include "safelaunch/base/format.h"
@@ -38,6 +39,18 @@ bool ended_by_itself(const Case& now) {
   const ExitStatus& status = *now.first.status;
   return !raised && status != ExitStatus(Exited{1}) && status != ExitStatus(Signaled{SIGABRT}) &&
          status != ExitStatus(Exited{128 + SIGABRT});
+}
+
+/// A crash between the beginning and the end of NCCL's init is hardly the script's own.
+bool crashed_in_nccl(const Case& now) {
+  const bool inside = now.evidence.stage == Stage::communicator &&
+                      std::ranges::any_of(now.evidence.missing, [&](const MissingRank& one) {
+                        return one.inside && one.rank == now.first.rank;
+                      });
+  const auto* killed = now.first.status ? std::get_if<Signaled>(&*now.first.status) : nullptr;
+  constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+  return now.evidence.outcome == Outcome::rank_died && inside && killed != nullptr &&
+         std::ranges::find(kCrashes, killed->signal) != kCrashes.end();
 }
 
 bool is_of_another(const Sighting& one, const FailedFirst& first) {
@@ -97,7 +110,7 @@ CauseChoice of_absence(const Case& now) {
   });
   if (at_work) return the(now, "rank-busy", Certainty::confirmed);
   const bool seen = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
-    return missing.activity != Activity::unseen;
+    return missing.activity != Activity::unseen || !missing.where.empty();
   });
   if (seen) return the(now, "rank-missing", Certainty::confirmed);
   // They may be on another host: what those who look for them meet on the way tells more.
@@ -124,6 +137,12 @@ CauseChoice of_waiting(const Case& now) {
   return the(now, "collective-stuck", Certainty::confirmed);
 }
 
+/// Whether the ranks' own answers, or the driver's silence, prove a cause of a hang.
+bool proved(const Evidence& evidence, std::string_view cause) {
+  return hung(evidence) && std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
+                               evidence.confirmations.end();
+}
+
 bool has_stopped(const Evidence& evidence) {
   return hung(evidence) && std::ranges::find(evidence.missing, Activity::stopped,
                                              &MissingRank::activity) != evidence.missing.end();
@@ -139,15 +158,19 @@ CauseChoice by_state(const Case& now) {
   if (evidence.oom_kills.value_or(0) > 0 && was_killed(now.first))
     return the(now, "host-oom", Certainty::confirmed);
   if (has_stopped(evidence)) return the(now, "rank-stopped", Certainty::confirmed);
+  for (const char* cause : {"driver-silent", "ranks-disagree"})
+    if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
   return {};
 }
 
 CauseChoice by_texts(const Case& now) {
   const Sighting* cause = best(now, Kind::cause);
-  const bool by_itself = !hung(now.evidence) && ended_by_itself(now);
+  const bool in_nccl = crashed_in_nccl(now);
+  const bool by_itself = !hung(now.evidence) && !in_nccl && ended_by_itself(now);
   if (cause != nullptr && !(by_itself && is_of_another(*cause, now.first)))
     return {cause->cause, certainty_of(*cause)};
   if (hung(now.evidence)) return now.evidence.missing.empty() ? of_waiting(now) : of_absence(now);
+  if (in_nccl) return the(now, "nccl-crash", Certainty::confirmed);
   if (by_itself) return the(now, "rank-died", Certainty::confirmed);
   if (const Sighting* symptom = best(now, Kind::symptom))
     return {symptom->cause, certainty_of(*symptom)};

@@ -47,12 +47,14 @@ std::string absence_of(const MissingRank& missing) {
   if (missing.activity == Activity::dead)
     return fmt::format("rank {} had ended ({})", missing.rank.value, missing.doing);
   std::string text = fmt::format("rank {} {}", missing.rank.value, fault_of(missing));
-  if (missing.activity == Activity::unseen && missing.doing.empty() && missing.where.empty())
-    return text + ", and nothing is known of it";
-  text += fmt::format(": {}", name(missing.activity));
-  if (!missing.doing.empty()) text += fmt::format(", {}", missing.doing);
-  if (!missing.where.empty()) text += fmt::format(", in {}", missing.where);
-  return text;
+  std::string known;
+  const auto add = [&](const std::string& piece) {
+    if (!piece.empty()) known += (known.empty() ? "" : ", ") + piece;
+  };
+  if (missing.activity != Activity::unseen) add(name(missing.activity));
+  add(missing.doing);
+  if (!missing.where.empty()) add("in " + missing.where);
+  return text + (known.empty() ? ", and nothing is known of it" : ": " + known);
 }
 
 /// Many ranks with the same absence need no list of sentences.

@@ -55,7 +55,7 @@ std::optional<ExitStatus> status_by_zombie(ProcessId process) {
 
 }  // namespace
 
-struct ExitWatch::Watch {
+struct ExitWatch::Watch : std::enable_shared_from_this<Watch> {
   Watch(boost::asio::io_context& io, ProcessId watched, OnExit callback)
       : pidfd(io), process(watched), on_exit(std::move(callback)) {}
 
@@ -72,6 +72,16 @@ struct ExitWatch::Watch {
     return stat && stat->start_ticks == process.start_ticks;
   }
 
+  void await() {
+    pidfd.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     [weak = weak_from_this()](const boost::system::error_code& error) {
+                       const auto watch = weak.lock();
+                       if (!watch || error) return;
+                       pidfd::has_ended(watch->pidfd.native_handle()) ? watch->tell()
+                                                                      : watch->await();
+                     });
+  }
+
   void tell() {
     // In this order: what is no zombie any more was reaped before, so the second can answer.
     auto status = status_by_zombie(process);
@@ -82,18 +92,12 @@ struct ExitWatch::Watch {
 
 ExitWatch::ExitWatch(boost::asio::io_context& io, ProcessId process, OnExit on_exit)
     : watch_(std::make_shared<Watch>(io, process, std::move(on_exit))) {
-  std::weak_ptr<Watch> weak = watch_;
-  if (!watch_->open()) {
-    boost::asio::post(io, [weak] {
+  if (watch_->open())
+    watch_->await();
+  else
+    boost::asio::post(io, [weak = watch_->weak_from_this()] {
       if (const auto watch = weak.lock()) std::exchange(watch->on_exit, nullptr)(std::nullopt);
     });
-    return;
-  }
-  watch_->pidfd.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                           [weak](const boost::system::error_code& error) {
-                             const auto watch = weak.lock();
-                             if (watch && !error) watch->tell();
-                           });
 }
 
 ExitWatch::ExitWatch(ExitWatch&&) noexcept = default;

@@ -154,12 +154,6 @@ int guardian_pid() {
   return guardian;
 }
 
-struct GuardianWatch::Watch {
-  explicit Watch(asio::io_context& io) : pidfd(io) {}
-
-  asio::posix::stream_descriptor pidfd;
-};
-
 namespace {
 
 [[noreturn]] void end_without_guardian() {
@@ -169,6 +163,21 @@ namespace {
 
 }  // namespace
 
+struct GuardianWatch::Watch {
+  explicit Watch(asio::io_context& io) : pidfd(io) {}
+
+  void await() {
+    pidfd.async_wait(asio::posix::stream_descriptor::wait_read,
+                     [this](const boost::system::error_code& error) {
+                       if (error) return;
+                       if (pidfd::has_ended(pidfd.native_handle())) end_without_guardian();
+                       await();
+                     });
+  }
+
+  asio::posix::stream_descriptor pidfd;
+};
+
 GuardianWatch::GuardianWatch(asio::io_context& io) {
   if (guardian == 0) return;
   const int fd = pidfd::open(guardian);
@@ -176,10 +185,7 @@ GuardianWatch::GuardianWatch(asio::io_context& io) {
   if (::getppid() != guardian || fd < 0) end_without_guardian();
   watch_ = std::make_unique<Watch>(io);
   watch_->pidfd.assign(fd);
-  watch_->pidfd.async_wait(asio::posix::stream_descriptor::wait_read,
-                           [](const boost::system::error_code& error) {
-                             if (!error) end_without_guardian();
-                           });
+  watch_->await();
 }
 
 GuardianWatch::~GuardianWatch() = default;

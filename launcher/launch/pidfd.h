@@ -1,5 +1,6 @@
 #pragma once
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,13 @@ namespace safelaunch::pidfd {
 /// none of that pid.
 inline int open(int pid) {
   return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+}
+
+/// Whether the process has ended. To be asked where Asio says so: it uses its states again, and the
+/// news of an old descriptor may be under way.
+inline bool has_ended(int fd) {
+  pollfd question{fd, POLLIN, 0};
+  return ::poll(&question, 1, 0) == 1;
 }
 
 inline bool send_signal(int fd, int signal) {

@@ -129,7 +129,6 @@ Environment hook_variables(const Profile& profile) {
     result["SAFELAUNCH_PG_TIMEOUT"] =
         fmt::format("{}", std::chrono::duration<double>(*profile.process_group_timeout).count());
   if (profile.verify == Verify::inject) result["SAFELAUNCH_VERIFY"] = "inject";
-  if (profile.timeouts.stall != Duration::zero()) result["SAFELAUNCH_STALL"] = "1";
   if (profile.faulthandler) result["SAFELAUNCH_FAULTHANDLER"] = "1";
   return result;
 }

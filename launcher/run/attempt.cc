@@ -1,45 +1,14 @@
-#include "safelaunch/run/attempt.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <csignal>
 
-#include "safelaunch/base/format.h"
+#include "attempt_state.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/launch/job_control.h"
-#include "safelaunch/nccl/ras.h"
-#include "safelaunch/output/terminal_writer.h"
-#include "safelaunch/report/event_log.h"
-#include "safelaunch/report/run_directory.h"
-#include "safelaunch/run/ras_question.h"
-#include "safelaunch/run/records.h"
 
 namespace safelaunch {
 namespace {
 
-// torchrun looks at its workers ten times a second, deepspeed once: whoever sees the failure of a
-// rank by itself has this long to say so in its own words before the attempt is stopped.
-constexpr Duration kLauncherReacts{2'500};
-
-// After the verdict the ranks are asked what they are doing; one that holds the GIL does not
-// answer.
-constexpr Duration kStacksWithin{1'000};
-
-// RAS itself gathers for three; the query may land on a stopped process and get no answer at all.
-constexpr Duration kRasWithin{5'000};
-
 bool stops_for_the_shell(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
-// A launcher whose rank has failed ends the others by itself, and its words are the user's. One
-// that ended with 0 it takes for a success.
-bool launcher_will_end_it(const Verdict& verdict, Launcher launcher) {
-  if (is_stuck(verdict) || launcher == Launcher::opaque) return false;
-  for (const Suspect& suspect : verdict.suspects)
-    if (suspect.status && succeeded(*suspect.status)) return false;
-  return true;
 }
 
 // What NCCL would have put on the terminal, had we not sent it into a file.
@@ -54,71 +23,6 @@ std::string replayed(std::optional<Rank> rank, const NcclSaid& said) {
 bool ends_a_job(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
-
-struct Attempt::State {
-  enum class Phase { running, asking, stopping, draining, over };
-
-  State(const Services& given, AttemptSpec settled, Attempt::Observer call)
-      : services(given),
-        spec(std::move(settled)),
-        caller(std::move(call)),
-        began(Clock::now()),
-        timer(given.io),
-        output(given.io, given.terminal, spec.output, output_observer()),
-        workers(given.reaper, output, workers_observer()),
-        watch(given, {spec.stages, spec.stall, spec.hook, spec.nccl}, watch_observer()),
-        stopper(
-            given.io, given.reaper, [this](int signal) { workers.send(signal, asked_by); },
-            [this](const std::vector<Survivor>& survivors) { on_tree_gone(survivors); }) {}
-
-  [[nodiscard]] bool own_spawn() const { return spec.workers.front().rank.has_value(); }
-
-  [[nodiscard]] std::string titled(const std::string& line) const {
-    return fmt::format("attempt {} {} · {}", spec.number, spec.profile, line);
-  }
-  void tell(const std::string& line) const {
-    services.terminal.write_message("safelaunch: " + titled(line));
-  }
-
-  OutputObserver output_observer();
-  Workers::Observer workers_observer();
-  RankWatch::Observer watch_observer();
-
-  Result<void> start();
-  void on_worker_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status);
-  void on_all_ended();
-  void on_verdict(const Verdict& verdict);
-  void on_training();
-  void on_stall(const std::string& words);
-  void on_recording_stopped(const RecordingLoss& loss);
-  void ask_then_stop();
-  [[nodiscard]] bool ras_may_be_asked() const;
-  void hear_ras(const std::string& answer);
-  void answered();
-  void stop_hung();
-  void give_way();
-  void stop(const StopWanted& wanted);
-  void on_tree_gone(const std::vector<Survivor>& survivors);
-  void on_drained();
-  void keep_tails();
-  void finish_record();
-  void signal(const ReceivedSignal& received);
-
-  Services services;
-  AttemptSpec spec;
-  Attempt::Observer caller;
-  TimePoint began;
-  Phase phase = Phase::running;
-  AttemptRecord record;
-  SignalOrigin asked_by = SignalOrigin::user;
-  boost::asio::steady_timer timer;
-  std::optional<RasQuestion> ras;
-  int unanswered = 0;  // questions, while asking
-  JobOutput output;
-  Workers workers;
-  RankWatch watch;
-  TreeStopper stopper;
-};
 
 OutputObserver Attempt::State::output_observer() {
   OutputObserver observer;
@@ -198,75 +102,6 @@ void Attempt::State::on_all_ended() {
   if (phase == Phase::running) stop({StopMode::sweep, SIGTERM, kSweepGrace});
 }
 
-void Attempt::State::on_verdict(const Verdict& verdict) {
-  record.verdict = verdict;
-  std::vector<int> waiting;
-  std::vector<int> missing;
-  for (const Rank rank : verdict.waiting) waiting.push_back(rank.value);
-  for (const Suspect& suspect : verdict.suspects) missing.push_back(suspect.rank.value);
-  services.log.record("verdict", {{"kind", std::string(name(verdict.kind))},
-                                  {"stage", std::string(name(verdict.stage))},
-                                  {"text", describe(verdict)},
-                                  {"waiting", waiting},
-                                  {"missing", missing}});
-  if (phase != Phase::running) return;
-  if (own_spawn() || !launcher_will_end_it(verdict, spec.launcher)) return ask_then_stop();
-  timer.expires_after(kLauncherReacts);
-  timer.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && phase == Phase::running) stop_hung();
-  });
-}
-
-void Attempt::State::ask_then_stop() {
-  phase = Phase::asking;
-  unanswered = 1;
-  if (ras_may_be_asked()) {
-    ++unanswered;
-    ras.emplace(services.io, spec.nccl.ras_address, kRasWithin,
-                [this](const std::string& answer) { hear_ras(answer); });
-  }
-  watch.ask_stacks(spec.directory, kStacksWithin, [this] { answered(); });
-}
-
-void Attempt::State::answered() {
-  if (--unanswered == 0 && phase == Phase::asking) stop_hung();
-}
-
-// Only where every communicator is complete: a query while one is made has crashed jobs.
-bool Attempt::State::ras_may_be_asked() const {
-  if (spec.ras == Ras::off || spec.nccl.ras_address.empty()) return false;
-  if (record.verdict->stage != Stage::collective) return false;
-  const NcclRecord nccl = watch.seen().nccl;
-  return nccl.version && may_ask_ras(*nccl.version) && nccl.complete && !nccl.standing &&
-         nccl.in_old_bootstrap == 0;
-}
-
-void Attempt::State::hear_ras(const std::string& answer) {
-  record.ras = describe(parse_ras(answer));
-  services.log.record("ras", {{"text", record.ras}});
-  if (!spec.directory.empty() && !answer.empty())
-    (void)write_atomically(spec.directory / "evidence" / "ras.txt", answer);
-  answered();
-}
-
-// What a stuck job and its launcher say of the TERM that we send is neither news nor evidence.
-void Attempt::State::stop_hung() {
-  if (is_stuck(*record.verdict)) {
-    keep_tails();
-    output.hide();
-  }
-  stop({StopMode::sweep, SIGTERM, kSweepGrace});
-}
-
-// Its last words are of our making, as those of a stuck job.
-void Attempt::State::give_way() {
-  if (phase != Phase::running) return;
-  record.gave_way = true;
-  keep_tails();
-  output.hide();
-  stop({StopMode::sweep, SIGTERM, kSweepGrace});
-}
-
 void Attempt::State::on_training() {
   record.training = true;
   services.log.record("training");
@@ -283,45 +118,6 @@ void Attempt::State::on_recording_stopped(const RecordingLoss& loss) {
   services.terminal.write_message(
       fmt::format("safelaunch: warning: {} is not complete: {}; the job goes on without it",
                   loss.path.native(), loss.reason));
-}
-
-void Attempt::State::stop(const StopWanted& wanted) {
-  if (phase == Phase::running || phase == Phase::asking) {
-    phase = Phase::stopping;
-    caller.on_stopping();
-    watch.freeze();
-    services.terminal.set_status({});
-  }
-  timer.cancel();
-  stopper.stop(wanted);
-}
-
-void Attempt::State::on_tree_gone(const std::vector<Survivor>& survivors) {
-  record.survivors = survivors;
-  phase = Phase::draining;
-  if (output.drained()) return on_drained();
-  output.finish();
-}
-
-void Attempt::State::on_drained() {
-  if (phase != Phase::draining) return;
-  phase = Phase::over;
-  finish_record();
-  boost::asio::post(services.io, [this] { caller.on_end(record); });
-}
-
-void Attempt::State::keep_tails() {
-  for (const WorkerSpec& worker : spec.workers)
-    for (const StdStream stream : {StdStream::out, StdStream::err})
-      record.tails.push_back({{worker.rank, stream}, output.tail({worker.rank, stream})});
-}
-
-void Attempt::State::finish_record() {
-  record.ranks = watch.seen();
-  record_nccl(services.log, record.ranks.nccl);
-  record.stages = watch.stages_reached();
-  record.took = std::chrono::duration_cast<Duration>(Clock::now() - began);
-  if (record.tails.empty()) keep_tails();
 }
 
 void Attempt::State::signal(const ReceivedSignal& received) {

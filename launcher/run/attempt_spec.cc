@@ -63,8 +63,6 @@ void add_marks(const AttemptInputs& inputs, Environment& environment) {
   environment["SAFELAUNCH_ATTEMPT"] = std::to_string(inputs.number);
   environment["SAFELAUNCH_OWNER"] = owner_mark(facts ? facts->id : self());
   for (const auto& [name, value] : hook_variables(inputs.profile)) environment[name] = value;
-  if (inputs.plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall) > Duration::zero())
-    environment["SAFELAUNCH_STALL"] = std::string("1");  // GCC 12 warns of a ghost otherwise
   if (inputs.hook && !inputs.hook->hook.empty())
     add_hook_to(environment, inputs.hook->hook, inputs.hook->socket, inputs.hook->token);
 }

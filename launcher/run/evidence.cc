@@ -1,5 +1,6 @@
 #include "safelaunch/run/evidence.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include "safelaunch/base/format.h"
@@ -16,29 +17,63 @@ Outcome outcome_of(const std::optional<Verdict>& verdict) {
     case Verdict::Kind::raised: return Outcome::rank_died;
     case Verdict::Kind::world_size_mismatch: return Outcome::mismatch;
     case Verdict::Kind::duplicate_rank: return Outcome::duplicate;
+    case Verdict::Kind::driver_silent: return Outcome::hung;
   }
   return Outcome::ended;
 }
 
-// The two WORLD_SIZEs, the two processes of one rank: what proves a contradiction.
-void take_contradiction(const Verdict& verdict, Evidence& evidence) {
-  const bool sizes = verdict.kind == Verdict::Kind::world_size_mismatch;
-  if (!sizes && verdict.kind != Verdict::Kind::duplicate_rank) return;
-  for (const std::string& text : verdict.texts)
-    evidence.confirmations.push_back({sizes ? "world-size-mismatch" : "duplicate-rank", text});
+// The cause that a verdict is a proof of by itself; empty: none.
+const char* proved_by(Verdict::Kind kind) {
+  switch (kind) {
+    case Verdict::Kind::world_size_mismatch: return "world-size-mismatch";
+    case Verdict::Kind::duplicate_rank: return "duplicate-rank";
+    case Verdict::Kind::driver_silent: return "driver-silent";
+    case Verdict::Kind::hung:
+    case Verdict::Kind::rank_died:
+    case Verdict::Kind::raised: break;
+  }
+  return "";
+}
+
+// The two WORLD_SIZEs, the two processes of one rank, the question that had no answer.
+void take_proof(const Verdict& verdict, Evidence& evidence) {
+  const std::string cause = proved_by(verdict.kind);
+  if (cause.empty()) return;
+  for (const std::string& text : verdict.texts) evidence.confirmations.push_back({cause, text});
+}
+
+MissingRank missing_rank(const Suspect& suspect, const RankAnswers& answers) {
+  const auto known = answers.stacks.find(suspect.rank);
+  const StackSeen stack = known == answers.stacks.end() ? StackSeen{} : known->second;
+  return {suspect.rank, suspect.activity, suspect.doing, stack.where, suspect.inside, stack.frames};
 }
 
 void take_verdict(const Verdict& verdict, const AttemptRecord& record, Evidence& evidence) {
   evidence.stage = verdict.stage;
   evidence.waiting = verdict.waiting;
-  take_contradiction(verdict, evidence);
+  take_proof(verdict, evidence);
   for (const Suspect& suspect : verdict.suspects) {
-    const auto known = record.ranks.stacks.find(suspect.rank);
-    const StackSeen stack = known == record.ranks.stacks.end() ? StackSeen{} : known->second;
-    evidence.missing.push_back(
-        {suspect.rank, suspect.activity, suspect.doing, stack.where, suspect.inside, stack.frames});
+    evidence.missing.push_back(missing_rank(suspect, record.ranks.answers));
     evidence.waited = std::max(evidence.waited, suspect.waited_for);
   }
+}
+
+// What torch's own counters tell beyond the stages: who called what.
+void take_collectives(const RankAnswers& answers, Evidence& evidence) {
+  if (evidence.outcome != Outcome::hung) return;
+  const CollectivesCompared compared = compare(answers.collectives);
+  // Those that stand in a collective wait, and are not missing.
+  const bool all_inside = std::ranges::all_of(evidence.missing, &MissingRank::inside);
+  if (!compared.contradiction.empty() || (all_inside && !compared.behind.empty())) {
+    evidence.waiting = compared.waiting;
+    evidence.missing.clear();
+    for (const Rank rank : compared.behind)
+      evidence.missing.push_back(missing_rank({.rank = rank}, answers));
+  }
+  if (!compared.contradiction.empty())
+    evidence.confirmations.push_back({"ranks-disagree", compared.contradiction});
+  for (const std::string& remark : {compared.behind_what, compared.store_waits})
+    if (!remark.empty()) evidence.remarks.push_back(remark);
 }
 
 void take_outputs(const AttemptRecord& record, Evidence& evidence) {
@@ -101,6 +136,7 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
   evidence.outcome = outcome_of(record.verdict);
   evidence.training = record.training ? Training::begun : Training::not_begun;
   if (record.verdict) take_verdict(*record.verdict, record, evidence);
+  take_collectives(record.ranks.answers, evidence);
   for (const RaisedHere& raised : record.ranks.raised)
     evidence.exceptions.push_back({raised.what.rank, raised.what.type, raised.what.message,
                                    raised.what.traceback, raised.communication});

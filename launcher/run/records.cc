@@ -31,6 +31,8 @@ void write_job_file(const RunDirectory& directory, const RunPlan& plan, const st
   json["started"] = wall_time_now();
   json["command"] = redact(plan.options.command);
   json["directory"] = std::filesystem::current_path().native();
+  if (!plan.options.log_dir.empty())
+    json["log_dir"] = std::filesystem::absolute(plan.options.log_dir).native();
   json["chain"] = plan.chain_names;
   (void)write_atomically(directory.path() / "job.json",
                          json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -56,9 +58,23 @@ void record_nccl(EventLog& log, const NcclRecord& nccl) {
                       {"standing", describe_standing(nccl)}});
 }
 
+void record_collectives(EventLog& log, const RankAnswers& answers) {
+  if (answers.collectives.empty()) return;
+  std::vector<std::string> ranks;
+  for (const auto& [rank, seen] : answers.collectives)
+    ranks.push_back(fmt::format("rank {}: {}", rank.value, describe(seen)));
+  const CollectivesCompared compared = compare(answers.collectives);
+  log.record("collectives", {{"ranks", ranks},
+                             {"contradiction", compared.contradiction},
+                             {"behind", compared.behind_what},
+                             {"store", compared.store_waits}});
+}
+
 AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
   if (record.signal) return AttemptEnd::interrupted;
-  if (record.verdict && record.verdict->kind == Verdict::Kind::hung) return AttemptEnd::hung;
+  const bool hung = record.verdict && (record.verdict->kind == Verdict::Kind::hung ||
+                                       record.verdict->kind == Verdict::Kind::driver_silent);
+  if (hung) return AttemptEnd::hung;
   return std::holds_alternative<Stop>(diagnosis.decision) ? AttemptEnd::failed_user
                                                           : AttemptEnd::failed_comm;
 }

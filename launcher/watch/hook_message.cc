@@ -93,12 +93,52 @@ CountersAnswer counters_of(const Json& packet) {
   const Json* groups = find(packet, "groups");
   if (groups != nullptr && groups->is_object())
     for (const auto& [name, counts] : groups->items())
-      answer.groups[name] = {integer_of(counts, "enqueued").value_or(0),
-                             integer_of(counts, "completed").value_or(0)};
+      answer.groups[name] = {.enqueued = integer_of(counts, "enqueued").value_or(0),
+                             .started = integer_of(counts, "started").value_or(0),
+                             .completed = integer_of(counts, "completed").value_or(0)};
   const Json* waits = find(packet, "waits");
   if (waits != nullptr && waits->is_object())
     for (const auto& [name, count] : waits->items())
       answer.waits[name] = integer_of(*waits, name.c_str()).value_or(0);
+  return answer;
+}
+
+// [group, number, operation, state]
+std::optional<CollectiveSeen> collective_of(const Json& entry) {
+  constexpr std::size_t kFields = 4;
+  constexpr std::size_t kLongestName = 128;
+  if (!entry.is_array() || entry.size() != kFields || !entry[1].is_number_integer())
+    return std::nullopt;
+  for (const std::size_t text : {0U, 2U, 3U})
+    if (!entry[text].is_string()) return std::nullopt;
+  const auto& state = entry[3].get_ref<const std::string&>();
+  using State = CollectiveSeen::State;
+  return CollectiveSeen{.group = cut(entry[0].get<std::string>(), kLongestName),
+                        .number = entry[1].get<std::int64_t>(),
+                        .operation = cut(entry[2].get<std::string>(), kLongestName),
+                        .state = state == "finished"  ? State::finished
+                                 : state == "started" ? State::started
+                                                      : State::enqueued};
+}
+
+std::vector<Rank> ranks_of(const Json& list) {
+  std::vector<Rank> ranks;
+  if (!list.is_array()) return ranks;
+  for (const Json& one : list)
+    if (one.is_number_unsigned() && one.get<std::uint64_t>() < kMostRanks)
+      ranks.push_back(Rank{one.get<int>()});
+  return ranks;
+}
+
+CollectivesAnswer collectives_of(const Json& packet) {
+  CollectivesAnswer answer{.id = id_of(packet), .last = {}, .members = {}};
+  const Json* last = find(packet, "last");
+  if (last != nullptr && last->is_array())
+    for (const Json& entry : *last)
+      if (auto one = collective_of(entry)) answer.last.push_back(std::move(*one));
+  const Json* members = find(packet, "members");
+  if (members != nullptr && members->is_object())
+    for (const auto& [group, ranks] : members->items()) answer.members[group] = ranks_of(ranks);
   return answer;
 }
 
@@ -194,6 +234,7 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "hello") message.body = hello_of(packet);
   if (name == "stack") message.body = stack_of(packet);
   if (name == "counters") message.body = counters_of(packet);
+  if (name == "collectives") message.body = collectives_of(packet);
   if (name == "refused")
     message.body = HookRefusal{text_of(packet, "what"), text_of(packet, "why")};
   if (name == "hook_error")
@@ -231,8 +272,8 @@ Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& spea
 }
 
 std::string hook_request(HookQuestion question, int id) {
-  return fmt::format(R"({{"q":"{}","id":{}}})",
-                     question == HookQuestion::stack ? "stack" : "counters", id);
+  constexpr std::array<std::string_view, 3> kNames{"stack", "counters", "collectives"};
+  return fmt::format(R"({{"q":"{}","id":{}}})", kNames.at(static_cast<std::size_t>(question)), id);
 }
 
 }  // namespace safelaunch

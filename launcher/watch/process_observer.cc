@@ -67,6 +67,8 @@ void ProcessObserver::look_at_threads(SeenProcess& process) const {
   if (!process.has_torch || process.has_group) return;
   const std::vector<std::string> threads = thread_names_of(process.id.pid);
   process.makes_group |= any_starts_with(threads, "gloo_tcp_loop");
+  // A script that sets MASTER_PORT inside its ranks hides it; the store's own thread does not.
+  if (process.store_port == 0) process.hosts_store = any_starts_with(threads, "pt_tcpstore");
   process.has_group |=
       any_starts_with(threads, "pt_gloo_runloop") || any_starts_with(threads, "pt_nccl_watchd");
 }

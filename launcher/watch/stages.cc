@@ -72,6 +72,18 @@ std::vector<StageAction> Stages::contradict(Verdict::Kind kind, std::string text
   return finish(monotonic);
 }
 
+std::vector<StageAction> Stages::driver_is_silent(std::vector<Rank> ranks, std::string text,
+                                                  TimePoint monotonic) {
+  (void)job_time(monotonic);
+  decide({.kind = Verdict::Kind::driver_silent,
+          .certainty = Verdict::Certainty::certain,
+          .stage = Stage::imported,
+          .waiting = std::move(ranks),
+          .source = Source::proc,
+          .texts = {std::move(text)}});
+  return finish(monotonic);
+}
+
 TimePoint Stages::job_time(TimePoint monotonic) {
   if (suspended(clock_.at(monotonic))) return clock_.read_frozen(monotonic);
   return clock_.read(monotonic, due_);

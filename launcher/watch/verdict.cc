@@ -53,6 +53,7 @@ const char* name(Verdict::Kind kind) {
     case Verdict::Kind::raised: return "raised";
     case Verdict::Kind::world_size_mismatch: return "world_size_mismatch";
     case Verdict::Kind::duplicate_rank: return "duplicate_rank";
+    case Verdict::Kind::driver_silent: return "driver_silent";
   }
   return "?";
 }
@@ -67,7 +68,8 @@ std::string describe(const Verdict& verdict) {
     case Verdict::Kind::rank_died:
     case Verdict::Kind::raised: return describe_end(verdict);
     case Verdict::Kind::world_size_mismatch:
-    case Verdict::Kind::duplicate_rank: return verdict.texts.front();
+    case Verdict::Kind::duplicate_rank:
+    case Verdict::Kind::driver_silent: return verdict.texts.front();
   }
   return {};
 }

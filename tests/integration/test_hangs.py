@@ -38,6 +38,13 @@ if __name__ == "__main__":
     mp.spawn(worker, args=(3,), nprocs=3)
 '''
 
+# The same, and where the ranks meet is in nobody's environment either.
+SPAWNS_AND_HIDES_ITS_STORE = SPAWNS_BY_ITSELF.replace(
+    "    dist.init_process_group(", """    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2])
+    dist.init_process_group(""").replace(
+    "        os.environ.update(MASTER_ADDR=\"127.0.0.1\", MASTER_PORT=str(free.getsockname()[1]))",
+    "        sys.argv.append(str(free.getsockname()[1]))")
+
 # Rank 1 is stopped when it is inside its first all_reduce: the others wait outside until then.
 STOPPED_INSIDE = '''
 import os
@@ -137,6 +144,12 @@ class ARankThatNeverReachesInit(HangTest):
     def test_it_is_named_without_the_hook_where_the_script_spawns_its_ranks(self):
         run = self.run_safelaunch("--no-hook", "--init-timeout", "4s", "--only",
                                   sys.executable, self.script(SPAWNS_BY_ITSELF), "1")
+        self.assert_status(run, 124)
+        self.assert_rank_2_is_named(run)
+
+    def test_it_alone_is_named_without_the_hook_where_the_script_hides_its_store(self):
+        run = self.run_safelaunch("--no-hook", "--init-timeout", "4s", "--only",
+                                  sys.executable, self.script(SPAWNS_AND_HIDES_ITS_STORE), "1")
         self.assert_status(run, 124)
         self.assert_rank_2_is_named(run)
 

@@ -141,10 +141,10 @@ class WhatNoProfileHeals(NcclTest):
         self.assert_status(run, 3)
         self.assert_given_up_at_once(run, "rank-died")
 
-    def test_a_crash_inside_nccl(self):
+    def test_a_crash_inside_nccl_is_named_in_every_attempt(self):
         run = self.run_worker(SAFELAUNCH_DOUBLE_FAULT="crash-in-init")
         self.assert_status(run, 139)
-        self.assertEqual(len(run.attempts), 1, str(run))
+        self.assertEqual({attempt["cause"]["id"] for attempt in run.attempts}, {"nccl-crash"}, str(run))
 
     def test_one_gpu_for_two_ranks(self):
         run = self.run_worker(SAFELAUNCH_DOUBLE_FAULT="duplicate-gpu")

@@ -1,5 +1,6 @@
 """Scenes h and j: the chain comes to its end, or there is nothing that another attempt could heal."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -53,6 +54,14 @@ class NothingToHeal(SafelaunchTest):
                 run = self.run_safelaunch(*launcher, DDP, "--hang", "raise")
                 self.assert_one_attempt(run, 1, "user-exception")
                 self.assertIn("ValueError: an error of the user's own", run.err.splitlines()[-1])
+
+    def test_with_json_the_first_ranks_last_words_stand_before_the_object(self):
+        run = self.run_safelaunch("--json", *TWO_RANKS, DDP, "--hang", "raise")
+        self.assert_one_attempt(run, 1, "user-exception")
+        words, brace, rest = run.err.rpartition("\n{\n")
+        self.assertEqual(json.loads(brace + rest), run.outcome)
+        self.assertIn("failed first; its last words:", words)
+        self.assertIn("ValueError: an error of the user's own", words)
 
     def test_a_world_size_that_differs_between_ranks(self):
         run = self.run_safelaunch(*self.changed_for_rank_1("WORLD_SIZE=3"))

@@ -11,8 +11,8 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/run/hook_door.h"
 #include "safelaunch/run/nccl_watch.h"
+#include "safelaunch/run/rank_inquiry.h"
 #include "safelaunch/run/services.h"
-#include "safelaunch/run/stack_collection.h"
 #include "safelaunch/watch/stages.h"
 
 namespace safelaunch {
@@ -28,7 +28,7 @@ struct RanksSeen {
   int world_size = 0;                    ///< of the job; 0: no rank was seen
   std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
   std::vector<RaisedHere> raised;        ///< in order
-  std::map<Rank, StackSeen> stacks;      ///< of ranks that answered
+  RankAnswers answers;                   ///< to what they were asked after the verdict
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
   NcclRecord nccl;
 };
@@ -38,6 +38,7 @@ struct RankWatchConfig {
   Duration stall{};  ///< 0: off
   std::optional<HookDoor> hook;
   NcclListening nccl;
+  Environment environment{};  ///< of a worker
 };
 
 /// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks
@@ -73,10 +74,10 @@ class RankWatch {
   void freeze();
   [[nodiscard]] bool training() const;
 
-  /// Asks every rank for its Python stack, and reads off /proc what it does; writes both to
+  /// Asks every rank for its Python stack and its collectives; writes the answers to
   /// `directory`/evidence. Calls once, when all have answered or the time is over.
-  void ask_stacks(const std::filesystem::path& directory, Duration limit,
-                  std::function<void()> done);
+  void ask_ranks(const std::filesystem::path& directory, Duration limit,
+                 std::function<void()> done);
 
   /// What has been seen until now.
   [[nodiscard]] RanksSeen seen() const;

@@ -24,6 +24,9 @@ void write_env_diff(const std::filesystem::path& attempt,
 /// What NCCL told of itself, as an event of the record; none where it was not there.
 void record_nccl(EventLog& log, const NcclRecord& nccl);
 
+/// What the ranks of a hang answered of their collectives, and what it shows; none where none did.
+void record_collectives(EventLog& log, const RankAnswers& answers);
+
 /// How a failed attempt ended, in the report's terms.
 [[nodiscard]] AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis);
 

@@ -10,6 +10,7 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/watch/collectives.h"
 #include "safelaunch/watch/python_stack.h"
 
 /// The packets of docs/hook-protocol.md as values.
@@ -30,17 +31,17 @@ struct StackAnswer {
   std::vector<PythonThread> threads;
 };
 
-/// How many collectives a process group was given, and how many of them are finished.
-struct GroupCounters {
-  std::int64_t enqueued = 0;
-  std::int64_t completed = 0;
-};
-
 struct CountersAnswer {
   int id = 0;
   std::map<std::string, GroupCounters> groups;
   std::map<std::string, std::int64_t>
       waits;  ///< torch's wait counters: how many threads wait there
+};
+
+struct CollectivesAnswer {
+  int id = 0;
+  std::vector<CollectiveSeen> last;                  ///< of each group, the newest last
+  std::map<std::string, std::vector<Rank>> members;  ///< of the groups that the rank is in
 };
 
 /// The hook refuses what the profile asks for, since it would corrupt the training.
@@ -77,8 +78,8 @@ struct HookMessage {
   std::optional<int> local_rank;
   int dropped = 0;            ///< events lost before this one
   std::vector<Event> events;  ///< for Stages, none where the rank is unknown
-  std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, HookRefusal, HookFault,
-               HookException, HookCommunicator>
+  std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,
+               HookRefusal, HookFault, HookException, HookCommunicator>
       body;
 };
 
@@ -96,8 +97,9 @@ inline constexpr int kMostRanks = 65'536;
 /// be anybody's program. Unknown events are read, and say nothing.
 [[nodiscard]] Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& speaker);
 
-/// What safelaunch asks a hook.
-enum class HookQuestion { stack, counters };
+/// What safelaunch asks a hook. `collectives` costs the rank milliseconds, and is for one that
+/// hangs.
+enum class HookQuestion { stack, counters, collectives };
 
 [[nodiscard]] std::string hook_request(HookQuestion question, int id);
 

@@ -96,6 +96,10 @@ class Stages {
   [[nodiscard]] std::vector<StageAction> contradict(Verdict::Kind kind, std::string text,
                                                     TimePoint now);
 
+  /// The CUDA driver answers nobody, and these ranks stand still in it, in words.
+  [[nodiscard]] std::vector<StageAction> driver_is_silent(std::vector<Rank> ranks, std::string text,
+                                                          TimePoint now);
+
   /// When to call tick() next; nullopt while nothing can come but events: before anybody waits, in
   /// training, and after the verdict.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const { return due_; }

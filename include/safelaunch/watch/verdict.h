@@ -31,6 +31,7 @@ struct Verdict {
     raised,               ///< a rank ended with an exception, which is at hand
     world_size_mismatch,  ///< ranks that meet at one store gave different WORLD_SIZEs
     duplicate_rank,       ///< two live processes wait as the same rank
+    driver_silent,        ///< ranks wait in the CUDA driver, which answers nobody
   };
   enum class Certainty {
     certain,  ///< dead, stopped or contradicting: waiting longer cannot help

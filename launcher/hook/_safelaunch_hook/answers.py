@@ -1,9 +1,10 @@
 """Answers safelaunch's questions: where is this process, and which collectives has it finished?
 
-A thread waits in recv() and wakes for a question only. It goes by the name `safelaunch` in
-/proc/PID/task/TID/comm, so that whoever judges what a process does can leave it out. It is made by
-_thread, since importing `threading` costs every start, and doing so here would make this thread
-the main one.
+A thread waits in recv() and wakes for a question only. It ends when safelaunch shuts its side, since
+every rank has its first collective behind it: until then one that is through may be what the others
+wait for. It goes by the name `safelaunch` in /proc/PID/task/TID/comm, so that whoever judges what a
+process does can leave it out. It is made by _thread, since importing `threading` costs every start,
+and doing so here would make this thread the main one.
 """
 import _thread
 import os
@@ -24,12 +25,6 @@ def listen():
     if channel.is_open() and os.getpid() not in _listening:
         _listening.add(os.getpid())  # a forked child inherits the note, but not the thread
         _thread.start_new_thread(_serve, ())
-
-
-def stop():
-    """Answers no more: the first collective is done."""
-    if os.environ.get("SAFELAUNCH_STALL") != "1":
-        channel.stop_receiving()
 
 
 def name_thread():
@@ -67,6 +62,10 @@ def _answer(request):
         from . import counters
 
         channel.emit("counters", id=question["id"], **counters.read())
+    elif question["q"] == "collectives":
+        from . import counters
+
+        channel.emit("collectives", id=question["id"], **counters.collectives())
 
 
 def threads():

@@ -149,7 +149,6 @@ def _completed(name, began, work):
             channel.emit("coll.failed", op=name, err=str(error))
             return
     channel.emit("coll.done", op=name, ms=round((time.monotonic() - began) * 1000, 3))
-    answers.stop()
 
 
 class _Completion:

@@ -1,11 +1,14 @@
 """torch's own counters, read inside the process: 15 microseconds each, and no server.
 
-The flight recorder counts the collectives of each group, the wait counters say in which of the
-store's operations a thread waits in C++.
+The flight recorder counts the collectives of each group, and keeps the last of them; the wait
+counters say in which of the store's operations a thread waits in C++.
 """
 import json
 import sys
 
+_LAST_OF_A_GROUP = 4  # collectives
+_LAST_OF_ALL = 64
+_MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 
 def start():
     """Waits are counted from the first question on."""
@@ -13,7 +16,8 @@ def start():
 
 
 def read():
-    """{"groups": {name: {"enqueued", "completed"}}, "waits": {name: active}}; empty without torch."""
+    """{"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}}; empty
+    without torch."""
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
         return {"groups": {}, "waits": {}}
@@ -22,17 +26,61 @@ def read():
 
 def _groups(library):
     groups = {}
-    for name in ("_dump_fr_trace_json", "_dump_nccl_trace_json"):  # a CUDA build has both
-        dump = getattr(library, name, None)
-        if dump is None:
-            continue
-        status = json.loads(dump(includeCollectives=False, onlyActive=False)).get("pg_status", {})
-        for group, counts in status.items():
+    for recorded in _recorders(library, includeCollectives=False):
+        for group, counts in recorded.get("pg_status", {}).items():
             groups[group] = {
-                "enqueued": int(counts["last_enqueued_collective"]),
-                "completed": int(counts["last_completed_collective"]),
+                name: int(counts["last_%s_collective" % name]) for name in ("enqueued", "started", "completed")
             }
     return groups
+
+
+def _recorders(library, **wanted):
+    """What each flight recorder tells; a CUDA build has two."""
+    for name in ("_dump_fr_trace_json", "_dump_nccl_trace_json"):
+        dump = getattr(library, name, None)
+        if dump is not None:
+            yield json.loads(dump(onlyActive=False, **wanted))
+
+
+def collectives():
+    """{"last": [[group, number, operation, state], …], "members": {group: ranks}}, the newest last; a
+    collective's number is the same on all ranks of its group. To be asked once, of a rank that
+    hangs: reading the whole recorder takes 30 milliseconds, and on a GPU looks at its events."""
+    library = sys.modules.get("torch._C._distributed_c10d")
+    if library is None:
+        return {"last": [], "members": {}}
+    last = []
+    for recorded in _recorders(library, includeCollectives=True):
+        last += [_entry(one) for one in recorded.get("entries", []) if not one.get("is_p2p")]
+    return {"last": _last_of_each_group(last), "members": _members()}
+
+
+def _entry(one):
+    finished = one.get("retired") or one.get("state") == "completed"
+    operation = one["profiling_name"].rpartition(":")[2]  # without the backend
+    state = "finished" if finished else "started" if one.get("state") == "started" else "enqueued"
+    return [one["process_group"][0], one["collective_seq_id"], operation, state]
+
+
+def _last_of_each_group(entries):
+    kept, of_group = [], {}
+    for entry in reversed(entries):
+        of_group[entry[0]] = of_group.get(entry[0], 0) + 1
+        if of_group[entry[0]] <= _LAST_OF_A_GROUP and len(kept) < _LAST_OF_ALL:
+            kept.append(entry)
+    return kept[::-1]
+
+
+def _members():
+    """The global ranks of the groups that this rank is in."""
+    c10d = sys.modules.get("torch.distributed.distributed_c10d")
+    world = getattr(c10d, "_world", None)
+    members, room = {}, _MOST_MEMBERS
+    for group, ranks in list(getattr(world, "pg_group_ranks", {}).items()):
+        room -= len(ranks)
+        if group in world.pg_names and room >= 0:  # a rank knows of groups that it is not in
+            members[str(world.pg_names[group])] = sorted(ranks)
+    return members
 
 
 def _waits(library):

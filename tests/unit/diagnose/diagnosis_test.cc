@@ -1,79 +1,11 @@
-#include "safelaunch/diagnose/diagnosis.h"
-
+// Attempts that failed.
 #include <csignal>
 
 #include "catch.h"
-#include "test_data.h"
+#include "evidence_of.h"
 
 using namespace safelaunch;
-using namespace std::chrono_literals;
-using safelaunch::testing::data;
-
-namespace {
-
-using With = RetrySame::With;
-
-Diagnosis diagnosed(const Evidence& evidence) {
-  return diagnose(evidence, Catalogue::builtin());
-}
-
-int status(const Evidence& evidence) {
-  return exit_status_of(evidence, diagnosed(evidence));
-}
-
-bool falls_back(const Diagnosis& diagnosis) {
-  return diagnosis.decision == Decision(FallBack{});
-}
-
-bool stops(const Diagnosis& diagnosis, StopReason reason) {
-  return diagnosis.decision == Decision(Stop{reason});
-}
-
-/// A job under a launcher without a hook: its output is all there is.
-Evidence only_text(std::string text) {
-  Evidence evidence;
-  evidence.command = Exited{1};
-  evidence.output = {{"stderr", std::nullopt, std::move(text)}};
-  return evidence;
-}
-
-Evidence of_file(const std::string& name) {
-  return only_text(data("launchers/" + name + ".txt"));
-}
-
-Exception raised(int rank, std::string type, std::string message) {
-  return {Rank{rank}, std::move(type), std::move(message), "", false};
-}
-
-Evidence with_exceptions(std::vector<Exception> exceptions) {
-  Evidence evidence;
-  evidence.outcome = Outcome::rank_died;
-  evidence.stage = Stage::group;
-  evidence.exceptions = std::move(exceptions);
-  return evidence;
-}
-
-Evidence hang(Stage stage, std::vector<MissingRank> missing) {
-  Evidence evidence;
-  evidence.outcome = Outcome::hung;
-  evidence.stage = stage;
-  evidence.waited = 180s;
-  evidence.waiting = {Rank{0}, Rank{1}, Rank{3}};
-  evidence.missing = std::move(missing);
-  return evidence;
-}
-
-Evidence port_taken(RendezvousPort::Choice choice) {
-  Evidence evidence = of_file("python-port-taken");
-  evidence.port = RendezvousPort{29741, choice};
-  return evidence;
-}
-
-const std::string kPeerLost =
-    "[gloo/transport/tcp/pair.cc:537] Read error [127.0.0.1]:39613: Connection reset by peer. "
-    "GLHF!";
-
-}  // namespace
+using namespace safelaunch::testing;
 
 TEST_CASE("nccl on a machine without it falls back under every launcher", "[diagnosis]") {
   for (const char* file : {"torchrun-nccl", "deepspeed-nccl", "accelerate-nccl", "spawn-nccl",
@@ -258,18 +190,6 @@ TEST_CASE("a rank whose status the kernel does not tell is still the first to ha
   CHECK(stops(diagnosed(evidence), StopReason::users_own));
 }
 
-TEST_CASE("a rank that stays away from NCCL does so under any profile", "[diagnosis]") {
-  Evidence evidence = hang(Stage::communicator, {{Rank{2}, Activity::idling, "sleeping", ""}});
-  evidence.remarks = {"rank 2 of 3 never came to NCCL"};
-
-  const Diagnosis d = diagnosed(evidence);
-
-  CHECK(d.cause == "rank-missing");
-  CHECK(stops(d, StopReason::stays_away));
-  CHECK(exit_status_of(evidence, d) == 124);
-  CHECK(d.explanation.ends_with(" Rank 2 of 3 never came to NCCL."));
-}
-
 TEST_CASE("a warning is no reason where there is another", "[diagnosis]") {
   const std::string warnings =
       "[W socket.cpp:464] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be retrieved "
@@ -321,6 +241,41 @@ TEST_CASE("a bus error is a full /dev/shm, as a guess", "[diagnosis]") {
   CHECK(falls_back(diagnosed(evidence)));
 }
 
+namespace {
+
+Evidence crashed_in_communicator(const MissingRank& rank) {
+  Evidence evidence;
+  evidence.outcome = Outcome::rank_died;
+  evidence.stage = Stage::communicator;
+  evidence.missing = {rank};
+  evidence.ended = {{rank.rank, Signaled{SIGSEGV}}};
+  return evidence;
+}
+
+}  // namespace
+
+TEST_CASE("a crash inside NCCL's init is not the script's own", "[diagnosis]") {
+  const auto crash = diagnosed(crashed_in_communicator({Rank{1}, Activity::dead, "", "", true}));
+  CHECK(crash.cause == "nccl-crash");
+  CHECK(falls_back(crash));
+  CHECK(crash.explanation == "Rank 1 failed first (killed by SIGSEGV) in stage communicator.");
+}
+
+TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diagnosis]") {
+  const auto crash = diagnosed(crashed_in_communicator({Rank{1}, Activity::dead, "", "", false}));
+  CHECK(crash.cause == "rank-died");
+  CHECK(stops(crash, StopReason::users_own));
+}
+
+TEST_CASE("what NCCL wrote before it crashed tells more than the crash", "[diagnosis]") {
+  Evidence evidence = crashed_in_communicator({Rank{1}, Activity::dead, "", "", true});
+  evidence.output = {
+      {"nccl.node.70", Rank{0},
+       "node:70:80 [0] NCCL WARN Error while creating shared memory segment "
+       "/dev/shm/nccl-PYOXTa (size 9637888), error: No space left on device (28)\n"}};
+  CHECK(diagnosed(evidence).cause == "shm-small");
+}
+
 TEST_CASE("facts of the host make a cause certain, or a more specific one", "[diagnosis]") {
   Evidence evidence = only_text(
       "vm:1:1 [0] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 "
@@ -332,124 +287,6 @@ TEST_CASE("facts of the host make a cause certain, or a more specific one", "[di
   CHECK(diagnosed(evidence).cause == "shm-leaked");
   evidence.confirmations = {{"port-taken", "beside the point"}};
   CHECK(diagnosed(evidence).cause == "shm-small");
-}
-
-TEST_CASE("a rank that never comes is named with what it does", "[diagnosis]") {
-  const Evidence evidence = hang(
-      Stage::rendezvous,
-      {{Rank{2}, Activity::idling, "sleeping in hrtimer_nanosleep", "load_data (train.py:12)"}});
-  const Diagnosis d = diagnosed(evidence);
-  CHECK(d.cause == "rank-missing");
-  CHECK(d.certainty == Certainty::confirmed);
-  CHECK(falls_back(d));
-  CHECK(
-      d.explanation ==
-      "Ranks 0, 1 and 3 waited 180s in stage rendezvous; rank 2 was missing: idling, sleeping in "
-      "hrtimer_nanosleep, in load_data (train.py:12). Its own code keeps it away, which a profile "
-      "can hardly change.");
-  CHECK(status(evidence) == 124);
-}
-
-TEST_CASE("a rank that sticks among the others is not called missing", "[diagnosis]") {
-  Evidence evidence = hang(Stage::collective, {{.rank = Rank{2},
-                                                .activity = Activity::stopped,
-                                                .doing = "by a signal (state T)",
-                                                .where = {},
-                                                .inside = true}});
-  evidence.waited = std::chrono::milliseconds(1902);
-  CHECK(
-      diagnosed(evidence).explanation ==
-      "Ranks 0, 1 and 3 waited 1.9s in stage collective; rank 2 did not come through: stopped, by "
-      "a signal (state T). Somebody stopped it, which a profile can hardly change.");
-}
-
-TEST_CASE("what is known of nobody is a guess", "[diagnosis]") {
-  CHECK(diagnosed(hang(Stage::group, {{Rank{2}, Activity::unseen, "", ""}})).certainty ==
-        Certainty::guess);
-}
-
-TEST_CASE("a stopped rank is named at once as stopped", "[diagnosis]") {
-  const Diagnosis d = diagnosed(hang(Stage::collective, {{Rank{1}, Activity::stopped, "", ""}}));
-  CHECK(d.cause == "rank-stopped");
-  CHECK(d.certainty == Certainty::confirmed);
-  CHECK(falls_back(d));
-}
-
-TEST_CASE("the function of a missing rank may tell why it is missing", "[diagnosis]") {
-  const Diagnosis d = diagnosed(hang(
-      Stage::group, {{Rank{2}, Activity::idling, "a timed sleep", "wait (file_baton.py:49)"}}));
-  CHECK(d.cause == "extension-lock");
-}
-
-TEST_CASE("the last words of a missing rank may tell why it is missing", "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {{Rank{2}, Activity::quiet, "", ""}});
-  evidence.output = {{"rank-2.err", Rank{2}, "hello\nwandb: Enter your choice:\n"}};
-  CHECK(diagnosed(evidence).cause == "waiting-for-human");
-  evidence.output = {{"rank-2.err", Rank{2}, "wandb: Enter your choice:\n1\n2\n3\n4\n"}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
-  evidence.output = {{"rank-0.err", Rank{0}, "wandb: Enter your choice:\n"}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
-}
-
-TEST_CASE("a hang in which all ranks came is guessed from the stage", "[diagnosis]") {
-  CHECK(diagnosed(hang(Stage::imported, {})).cause == "start-stuck");
-  CHECK(diagnosed(hang(Stage::rendezvous, {})).cause == "store-silent");
-  CHECK(diagnosed(hang(Stage::communicator, {})).cause == "init-stuck");
-  CHECK(diagnosed(hang(Stage::collective, {})).cause == "collective-stuck");
-}
-
-TEST_CASE("NCCL's way between the ranks is a hint where its first collective hangs",
-          "[diagnosis]") {
-  Evidence evidence = hang(Stage::collective, {});
-  evidence.output = {
-      {"nccl", std::nullopt, "vm:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"}};
-  CHECK(diagnosed(evidence).cause == "gpu-p2p");
-  CHECK(diagnosed(evidence).certainty == Certainty::guess);
-  evidence.missing = {{Rank{2}, Activity::idling, "", ""}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
-}
-
-TEST_CASE("a rank that left with status 0 while others wait is the script's own", "[diagnosis]") {
-  const Diagnosis d =
-      diagnosed(hang(Stage::group, {{Rank{2}, Activity::dead, "exit status 0", ""}}));
-  CHECK(d.cause == "rank-died");
-  CHECK(stops(d, StopReason::users_own));
-  CHECK(d.explanation.find("rank 2 had ended (exit status 0)") != std::string::npos);
-}
-
-TEST_CASE("a hang whose cause NCCL writes down is matched", "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {});
-  evidence.output = {
-      {"nccl", std::nullopt, testing::scenes("nccl/2.29.7.log").at("nranks-differ")}};
-  const Diagnosis d = diagnosed(evidence);
-  CHECK(d.cause == "world-size-mismatch");
-  CHECK(stops(d, StopReason::hopeless));
-}
-
-TEST_CASE("an exception that a hanging job has caught and logged is not its cause", "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {{Rank{2}, Activity::idling, "", ""}});
-  evidence.output = {{"stderr", std::nullopt,
-                      "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 1\n"}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
-  evidence.exceptions = {raised(2, "KeyError", "1")};
-  CHECK(diagnosed(evidence).cause == "user-exception");
-  CHECK(status(evidence) == 1);
-}
-
-TEST_CASE("a port that is taken after the rendezvous is not the cause", "[diagnosis]") {
-  Evidence evidence = hang(Stage::collective, {});
-  evidence.output = {{"stderr", std::nullopt, "tensorboard: Address already in use\n"}};
-  CHECK(diagnosed(evidence).cause == "collective-stuck");
-}
-
-TEST_CASE("ranks that contradict each other are named at once", "[diagnosis]") {
-  Evidence evidence;
-  evidence.outcome = Outcome::mismatch;
-  CHECK(diagnosed(evidence).cause == "world-size-mismatch");
-  CHECK(stops(diagnosed(evidence), StopReason::hopeless));
-  evidence.outcome = Outcome::duplicate;
-  CHECK(diagnosed(evidence).cause == "duplicate-rank");
-  CHECK(status(evidence) == 124);
 }
 
 TEST_CASE("once training has begun, nothing is started again", "[diagnosis]") {
@@ -484,45 +321,4 @@ TEST_CASE("an opaque command that fails without a word keeps its status", "[diag
   CHECK(diagnosed(evidence).cause == "rank-died");
   CHECK(diagnosed(evidence).explanation == "The command failed (exit status 42).");
   CHECK(status(evidence) == 42);
-}
-
-TEST_CASE("many ranks are told in runs", "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {{Rank{7}, Activity::unseen, "", ""}});
-  evidence.waiting = {Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}, Rank{6}, Rank{8}};
-  CHECK(diagnosed(evidence).explanation.starts_with("Ranks 0-3, 5, 6 and 8 waited 180s"));
-}
-
-TEST_CASE("who holds the port that the script chose is told", "[diagnosis]") {
-  Evidence evidence = port_taken(RendezvousPort::Choice::ours);
-  evidence.port->number = 29500;
-  CHECK(ports_said_taken(evidence, Catalogue::builtin()) == std::vector<int>{29741});
-
-  evidence.confirmations = {{"port-taken", "Port 29741 is held by pid 71 (nc) of user bob", 29741}};
-
-  const Diagnosis diagnosis = diagnosed(evidence);
-  CHECK(diagnosis.certainty == Certainty::confirmed);
-  CHECK(diagnosis.explanation.ends_with(" Port 29741 is held by pid 71 (nc) of user bob."));
-  CHECK(stops(diagnosis, StopReason::port_of_user));
-}
-
-TEST_CASE("ranks that wait for a program which is not their store blame that program",
-          "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {});
-  evidence.port = RendezvousPort{29500, RendezvousPort::Choice::ours};
-  CHECK(diagnosed(evidence).cause == "init-stuck");
-
-  evidence.confirmations = {{"store-foreign", "Port 29500 is held by pid 71 (nc)", 29500}};
-  CHECK(diagnosed(evidence).cause == "store-foreign");
-  CHECK(diagnosed(evidence).decision == Decision(RetrySame{1s, With::another_port}));
-
-  evidence.confirmations.front().port = 29741;
-  CHECK(stops(diagnosed(evidence), StopReason::port_of_user));
-}
-
-TEST_CASE("a contradiction between ranks is told with what they say", "[diagnosis]") {
-  Evidence evidence;
-  evidence.outcome = Outcome::mismatch;
-  evidence.confirmations = {{"world-size-mismatch", "rank 0 says 2, rank 1 says 3"}};
-  CHECK(diagnosed(evidence).explanation ==
-        "It would hang until torch's timeout: rank 0 says 2, rank 1 says 3.");
 }

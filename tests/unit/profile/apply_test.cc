@@ -137,12 +137,10 @@ TEST_CASE("the hook is told what a profile asks of it", "[apply]") {
   mine.backend = Backend::gloo;
   mine.process_group_timeout = 1500ms;
   mine.verify = Verify::inject;
-  mine.timeouts.stall = 1min;
   mine.faulthandler = true;
   CHECK(hook_variables(mine) == Environment{{"SAFELAUNCH_BACKEND", "gloo"},
                                             {"SAFELAUNCH_PG_TIMEOUT", "1.5"},
                                             {"SAFELAUNCH_VERIFY", "inject"},
-                                            {"SAFELAUNCH_STALL", "1"},
                                             {"SAFELAUNCH_FAULTHANDLER", "1"}});
 }
 

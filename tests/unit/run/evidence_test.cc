@@ -18,6 +18,24 @@ AttemptRecord spawned_by_torch(std::vector<RankExited> exits) {
   return record;
 }
 
+using State = CollectiveSeen::State;
+
+// Three ranks of one group hang in their first collective, or what each of them takes for it.
+AttemptRecord hung_in_collectives(const std::vector<CollectiveSeen>& called) {
+  AttemptRecord record;
+  Verdict verdict{.kind = Verdict::Kind::hung, .stage = Stage::collective};
+  for (int i = 0; i < static_cast<int>(called.size()); ++i) {
+    const CollectiveSeen& one = called[static_cast<std::size_t>(i)];
+    RankCollectives& rank = record.ranks.answers.collectives[Rank{i}];
+    rank.members["0"] = {Rank{0}, Rank{1}, Rank{2}};
+    if (one.number > 0) rank.last = {one};
+    if (one.number > 0 && one.state != State::finished)
+      verdict.suspects.push_back({.rank = Rank{i}, .inside = true});
+  }
+  record.verdict = verdict;
+  return record;
+}
+
 AttemptContext by_script() {
   AttemptContext context;
   context.launcher = Launcher::python;
@@ -39,4 +57,39 @@ TEST_CASE("a rank that nobody saw before it failed is the first, not those that 
 TEST_CASE("a rank whose own failure was seen stays the first", "[evidence]") {
   const auto record = spawned_by_torch({{Rank{1}, {}, Exited{7}}});
   CHECK(make_evidence(record, by_script()).ended.front().rank == Rank{1});
+}
+
+TEST_CASE("ranks in different collectives are shown to disagree, and none of them is missing",
+          "[evidence]") {
+  const AttemptRecord record = hung_in_collectives({{"0", 1, "all_reduce", State::enqueued},
+                                                    {"0", 1, "broadcast", State::finished},
+                                                    {"0", 1, "all_reduce", State::enqueued}});
+  const Evidence evidence = make_evidence(record, by_script());
+  REQUIRE(evidence.confirmations.size() == 1);
+  CHECK(evidence.confirmations.front().cause == "ranks-disagree");
+  CHECK(evidence.missing.empty());
+  CHECK(evidence.waiting == std::vector<Rank>{Rank{0}, Rank{2}});
+}
+
+TEST_CASE("of ranks that hang alike none is missing or behind", "[evidence]") {
+  const CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};
+  const Evidence evidence = make_evidence(hung_in_collectives({same, same, same}), by_script());
+  CHECK(evidence.confirmations.empty());
+  CHECK(evidence.missing.size() == 3);
+  CHECK(evidence.remarks.empty());
+}
+
+TEST_CASE("a rank that never called the collective is missing, not those that wait in it",
+          "[evidence]") {
+  const CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};
+  AttemptRecord record = hung_in_collectives({same, {}, same});
+  record.ranks.answers.stacks[Rank{1}] = {"train.py:7 evaluate", "frames"};
+  const Evidence evidence = make_evidence(record, by_script());
+  CHECK(evidence.confirmations.empty());
+  REQUIRE(evidence.missing.size() == 1);
+  CHECK(evidence.missing.front().rank == Rank{1});
+  CHECK(evidence.missing.front().where == "train.py:7 evaluate");
+  CHECK(evidence.waiting == std::vector<Rank>{Rank{0}, Rank{2}});
+  CHECK(evidence.remarks ==
+        std::vector<std::string>{"rank 1 never called all_reduce, collective 1 of group 0"});
 }

@@ -90,10 +90,26 @@ TEST_CASE("answers are read", "[hook_message]") {
   CHECK(stack.threads.front().frames == std::vector<std::string>{"a.py:1 f"});
 
   const auto counters = std::get<CountersAnswer>(
-      read(R"({"e":"counters","id":8,"groups":{"0":{"enqueued":5,"completed":4}},"waits":{"w":1}})")
+      read(
+          R"({"e":"counters","id":8,"groups":{"0":{"enqueued":5,"started":-1,"completed":4}},"waits":{"w":1}})")
           .body);
   CHECK(counters.groups.at("0").completed == 4);
+  CHECK(counters.groups.at("0").started == -1);
   CHECK(counters.waits.at("w") == 1);
+}
+
+TEST_CASE("collectives are read, and what is none of them is left out", "[hook_message]") {
+  const auto answer = std::get<CollectivesAnswer>(
+      read(R"({"e":"collectives","id":9,"last":[["0",1,"all_reduce","finished"],["0",2],7,)"
+           R"(["0",2,"broadcast","enqueued"]],"members":{"0":[0,1,-3,"x"]}})")
+          .body);
+  CHECK(answer.id == 9);
+  REQUIRE(answer.last.size() == 2);
+  CHECK(answer.last[0].state == CollectiveSeen::State::finished);
+  CHECK(answer.last[1].operation == "broadcast");
+  CHECK(answer.last[1].number == 2);
+  CHECK(answer.members.at("0") == std::vector<Rank>{Rank{0}, Rank{1}});
+  CHECK(hook_request(HookQuestion::collectives, 9) == R"({"q":"collectives","id":9})");
 }
 
 TEST_CASE("a request is what the protocol says", "[hook_message]") {
@@ -140,7 +156,7 @@ TEST_CASE("a packet of nothing but brackets is refused", "[hook_message]") {
 TEST_CASE("damaged packets are read or refused, and never throw", "[hook_message]") {
   const std::string whole =
       R"({"e":"counters","t":123456789,"rank":3,"world":8,"local_rank":3,"id":8,"dropped":2,)"
-      R"("groups":{"0":{"enqueued":5,"completed":4}},"waits":{"TCPStore__init":1},)"
+      R"("groups":{"0":{"enqueued":5,"started":-1,"completed":4}},"waits":{"TCPStore__init":1},)"
       R"("threads":[{"name":"MainThread","frames":["/a b/c.py:7 f","x"]}],"err":"\u00e9"})";
   std::mt19937 random(7);
   const auto pick = [&](std::size_t most) {

@@ -120,4 +120,24 @@ inline void calls_init(Story& story, int rank, int world) {
   story.reached(rank, Stage::rendezvous);
 }
 
+/// Four ranks, all through init, none in a collective.
+inline Story four_with_a_group() {
+  Story story;
+  everybody_imports(story, 4);
+  for (int rank = 0; rank < 4; ++rank) calls_init(story, rank, 4);
+  for (int rank = 0; rank < 4; ++rank) story.reached(rank, Stage::group);
+  return story;
+}
+
+/// Ranks 0, 1 and 3 of four wait in init_process_group; rank 2 has imported torch and no more.
+inline Story rank_2_is_missing(StagesConfig config = {}) {
+  Story story(std::move(config));
+  everybody_imports(story, 4);
+  for (const int rank : {0, 1, 3}) {
+    calls_init(story, rank, 4);
+    story.does(rank, Activity::quiet);
+  }
+  return story;
+}
+
 }  // namespace safelaunch::testing

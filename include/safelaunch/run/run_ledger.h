@@ -1,0 +1,56 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "safelaunch/base/finding.h"
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/report/event_log.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/report/summary.h"
+#include "safelaunch/run/attempt.h"
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch {
+
+/// What a run leaves behind, from its beginning to its end: the run directory, its events, and the
+/// summary that becomes outcome.json. Where nothing can be recorded the job runs all the same.
+class RunLedger {
+ public:
+  explicit RunLedger(TimePoint began) : began_(began) {}
+
+  /// An error only for a --run-dir that cannot be made.
+  Result<void> open(const RunPlan& plan);
+
+  [[nodiscard]] const std::string& run_id() const { return summary_.run_id; }
+  /// Empty where nothing can be recorded; `trouble()` then says why.
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
+  [[nodiscard]] const std::string& trouble() const { return directory_.trouble(); }
+  [[nodiscard]] EventLog& events() { return events_; }
+  [[nodiscard]] const RunSummary& summary() const { return summary_; }
+  /// How many attempts have ended.
+  [[nodiscard]] int attempts() const { return static_cast<int>(summary_.attempts.size()); }
+
+  /// Makes the folder of the next attempt; empty where nothing can be recorded.
+  [[nodiscard]] std::filesystem::path next_attempt(std::string_view profile) const;
+  void note(const Finding& finding);
+  void note_cause(const Diagnosis& diagnosis);
+  /// An attempt has ended; returns its place in the summary.
+  AttemptSummary& add(const std::string& profile, const AttemptRecord& record);
+  [[nodiscard]] AttemptSummary& last() { return summary_.attempts.back(); }
+  void set_cost(std::string cost) { summary_.cost = std::move(cost); }
+
+  /// The run is over: outcome.json.
+  void close(int exit_code, std::string stopped_because);
+  /// The page for people, where there is anything to tell.
+  void write_page(const Environment& environment) const;
+
+ private:
+  TimePoint began_;
+  RunDirectory directory_;
+  EventLog events_;
+  RunSummary summary_;
+};
+
+}  // namespace safelaunch

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string_view>
+
+#include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/report/summary.h"
+#include "safelaunch/run/attempt.h"
+#include "safelaunch/run/next_step.h"
+
+namespace safelaunch {
+
+/// What a run tells people: on stderr, in the order in which it happens. A healthy run says
+/// nothing.
+class RunVoice {
+ public:
+  /// All of them belong to the run, and outlive this.
+  RunVoice(const RunPlan& plan, const StandardStreams& streams, TerminalWriter& terminal,
+           const RunSummary& summary)
+      : plan_(plan), streams_(streams), terminal_(terminal), summary_(summary) {}
+
+  /// One line of ours; not with --quiet.
+  void say(std::string_view text);
+  /// As say, whatever --quiet: the run fails for it.
+  void tell_error(std::string_view text);
+
+  /// The last attempt has failed, and another one follows.
+  void tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step);
+  /// The user's own failure: launchers bury it under their own words. Of a job that was stuck
+  /// nothing failed.
+  void tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis);
+  /// Training outlives whoever read its output, but not without a word.
+  void tell_of_lost_output();
+  /// The closing screen, or --json's object.
+  void tell_end();
+
+ private:
+  const RunPlan& plan_;
+  const StandardStreams& streams_;
+  TerminalWriter& terminal_;
+  const RunSummary& summary_;
+};
+
+/// A single process that fails has told why, and its words stand last on the screen.
+[[nodiscard]] bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
+                                     const Diagnosis& diagnosis);
+
+}  // namespace safelaunch

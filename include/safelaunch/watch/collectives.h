@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+
+/// What torch's flight recorder and wait counters say of ranks that hang, and what follows from it.
+namespace safelaunch {
+
+/// The numbers of the last collectives of a process group; -1: none yet.
+struct GroupCounters {
+  std::int64_t enqueued = 0;
+  std::int64_t started = 0;  ///< gloo never tells
+  std::int64_t completed = 0;
+};
+
+/// A collective as the flight recorder of one rank keeps it.
+struct CollectiveSeen {
+  enum class State { enqueued, started, finished };
+  std::string group;        ///< its name, the same on all ranks; "0" is torch's default group
+  std::int64_t number = 0;  ///< in its group, from 1 on: what meets has the same number everywhere
+  std::string operation;    ///< "all_reduce"
+  State state = State::enqueued;
+};
+
+/// What one rank's hook told.
+struct RankCollectives {
+  std::map<std::string, GroupCounters> groups;
+  std::vector<CollectiveSeen> last;
+  std::map<std::string, std::vector<Rank>> members;  ///< of the groups that it is in
+  std::vector<std::string> waits;                    ///< "TCPStore__wait": where a thread waits now
+};
+
+/// "all_reduce, collective 1 of group 0, enqueued; waits in TCPStore__wait".
+[[nodiscard]] std::string describe(const RankCollectives& rank);
+
+/// What the answers of the ranks show together. Sentences without their full stops.
+struct CollectivesCompared {
+  std::vector<Rank> waiting;  ///< in a collective that they have called
+  /// They can never meet: different operations under one number, or ranks that wait in different
+  /// groups for each other. Empty: nothing proves that.
+  std::string contradiction;
+  /// Ranks that never called what the others of their group are in, and wait in no collective
+  /// themselves.
+  std::vector<Rank> behind;
+  std::string behind_what;  ///< "rank 1 never called all_reduce, collective 1 of group 0"
+  std::string store_waits;  ///< "ranks 0 and 2 wait in the store (TCPStore__wait)"
+};
+
+/// Only what was seen counts: a rank that has not answered is no evidence.
+[[nodiscard]] CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks);
+
+}  // namespace safelaunch

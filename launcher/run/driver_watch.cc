@@ -1,0 +1,112 @@
+#include "safelaunch/run/driver_watch.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/base/rank_list.h"
+#include "safelaunch/gpu/libraries.h"
+#include "safelaunch/host/process_facts.h"
+#include "safelaunch/launch/probe_program.h"
+
+namespace safelaunch {
+namespace {
+
+// Where ranks rest for minutes, nobody is in a hurry.
+constexpr Duration kLookOften{1'000};
+constexpr Duration kLookSeldom{10'000};
+
+constexpr const char* kDriver = "libcuda.so";
+
+bool waits_for_others(const RankState& rank) {
+  return rank.entered(Stage::rendezvous) || rank.entered(Stage::group) ||
+         rank.entered(Stage::communicator);
+}
+
+}  // namespace
+
+void DriverWatch::begin(Environment environment, RanksNow ranks) {
+  if (limits_.still == Duration::zero() || limits_.answer == Duration::zero()) return;
+  environment.erase("RANK");  // or it would be looked upon as a rank itself
+  environment_ = std::move(environment);
+  ranks_ = std::move(ranks);
+  patience_ = limits_.still;
+  look_later();
+}
+
+void DriverWatch::end() {
+  timer_.cancel();
+  question_.reset();
+  ranks_ = nullptr;
+}
+
+void DriverWatch::look_later() {
+  timer_.expires_after(patience_ > 4 * limits_.still ? kLookSeldom : kLookOften);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled && ranks_) look();
+  });
+}
+
+// Not before the first look, which short jobs do not live to see.
+bool DriverWatch::find_means() {
+  if (find_library("libcuda.so.1", environment_).empty()) return false;
+  const Result<std::string> program = find_probe_program(environment_);
+  if (program)
+    program_ = *program;
+  else
+    log_debug(program.error().message);
+  return program.has_value();
+}
+
+void DriverWatch::look() {
+  if (program_.empty() && !find_means()) return end();
+  const TimePoint now = Clock::now();
+  for (const auto& [rank, state] : ranks_()) {
+    if (waits_for_others(state)) return end();  // its clocks run from now on
+    note(rank, state, now);
+  }
+  if (const std::vector<Rank> still = standing_still(now); !still.empty() && !question_) ask(still);
+  look_later();
+}
+
+void DriverWatch::note(Rank rank, const RankState& state, TimePoint now) {
+  const bool alive = state.alive();
+  bool& has_driver = has_driver_[state.process().value_or(ProcessId{})];
+  if (alive && !has_driver) has_driver = maps_contain(state.process()->pid, kDriver);
+  if (!alive || !has_driver) return void(still_since_.erase(rank));
+  const auto seen = sampler_.look(rank, *state.process(), now);
+  if (!seen) return;
+  const bool still = seen->activity == Activity::quiet || seen->activity == Activity::idling;
+  if (still)
+    still_since_.try_emplace(rank, now);
+  else
+    still_since_.erase(rank);
+}
+
+std::vector<Rank> DriverWatch::standing_still(TimePoint now) const {
+  std::vector<Rank> ranks;
+  for (const auto& [rank, since] : still_since_)
+    if (now - since >= patience_) ranks.push_back(rank);
+  return ranks;
+}
+
+void DriverWatch::ask(const std::vector<Rank>& ranks) {
+  auto started = Helper::start(
+      services_.io, services_.reaper, {{program_, "driver"}, environment_, limits_.answer},
+      [](std::string_view) {}, [this, ranks](const HelperEnd& end) { heard(ranks, end); });
+  if (!started) return log_debug(started.error().message);
+  question_.emplace(std::move(*started));
+}
+
+void DriverWatch::heard(const std::vector<Rank>& ranks, const HelperEnd& end) {
+  question_.reset();
+  patience_ *= 2;
+  if (!ranks_ || !end.timed_out) return;
+  on_silent_(ranks, fmt::format("{} {} still with the CUDA driver loaded, and it does not answer a "
+                                "process of our own within {} either",
+                                rank_list(ranks), ranks.size() == 1 ? "stands" : "stand",
+                                describe_duration(limits_.answer)));
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,92 @@
+#include "safelaunch/run/rank_inquiry.h"
+
+#include <sys/stat.h>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/report/run_directory.h"
+
+namespace safelaunch {
+namespace {
+
+std::string frames_of(const StackAnswer& answer) {
+  std::string text;
+  for (const PythonThread& thread : answer.threads) {
+    text += "thread " + thread.name + " (innermost last)\n";
+    for (const std::string& frame : thread.frames) text += "  " + frame + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+void RankInquiry::begin(const std::map<Rank, RankState>& ranks,
+                        const std::filesystem::path& directory, Duration limit, const Ask& ask,
+                        Done done) {
+  done_ = std::move(done);
+  if (!directory.empty()) {
+    evidence_ = directory / "evidence";
+    mkdir(evidence_.c_str(), 0700);  // where it fails nothing is kept, and that is all
+  }
+  for (const auto& [rank, state] : ranks) {
+    if (!state.alive() || state.activity(Clock::now()) == Activity::stopped) continue;
+    const ProcessId process = *state.process();
+    for (const HookQuestion question :
+         {HookQuestion::stack, HookQuestion::counters, HookQuestion::collectives})
+      if (ask(process, question))
+        asked_.try_emplace(process, Asked{rank, {}}).first->second.open.insert(question);
+  }
+  finish_soon(asked_.empty() ? Duration::zero() : limit);
+}
+
+std::optional<Rank> RankInquiry::close(ProcessId process, HookQuestion question) {
+  const auto found = asked_.find(process);
+  if (found == asked_.end() || found->second.open.erase(question) == 0) return std::nullopt;
+  const Rank rank = found->second.rank;
+  if (found->second.open.empty()) asked_.erase(found);
+  if (asked_.empty()) finish_soon(Duration::zero());
+  return rank;
+}
+
+void RankInquiry::answered(ProcessId process, const StackAnswer& answer) {
+  const auto rank = close(process, HookQuestion::stack);
+  if (!rank) return;
+  const StackSeen& seen = answers_.stacks[*rank] = {summarize(answer.threads), frames_of(answer)};
+  if (!evidence_.empty())
+    (void)write_atomically(evidence_ / fmt::format("rank-{}.stack", rank->value), seen.frames);
+}
+
+void RankInquiry::answered(ProcessId process, const CountersAnswer& answer) {
+  const auto rank = close(process, HookQuestion::counters);
+  if (!rank) return;
+  RankCollectives& seen = answers_.collectives[*rank];
+  seen.groups = answer.groups;
+  for (const auto& [name, active] : answer.waits)
+    if (active > 0) seen.waits.push_back(name);
+}
+
+void RankInquiry::answered(ProcessId process, const CollectivesAnswer& answer) {
+  const auto rank = close(process, HookQuestion::collectives);
+  if (!rank) return;
+  RankCollectives& seen = answers_.collectives[*rank];
+  seen.last = answer.last;
+  seen.members = answer.members;
+}
+
+void RankInquiry::keep_collectives() const {
+  if (evidence_.empty() || answers_.collectives.empty()) return;
+  std::string text;
+  for (const auto& [rank, seen] : answers_.collectives)
+    text += fmt::format("rank {}: {}\n", rank.value, describe(seen));
+  (void)write_atomically(evidence_ / "collectives", text);
+}
+
+void RankInquiry::finish_soon(Duration after) {
+  timer_.expires_after(after);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled || !done_) return;
+    keep_collectives();
+    std::exchange(done_, nullptr)(std::move(answers_));
+  });
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,163 @@
+// RankWatch: what comes from the hooks, from NCCL, from /proc, and the ends of ranks.
+#include "rank_watch_state.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/run/nccl_rank.h"
+
+namespace safelaunch {
+namespace {
+
+// A job that has shown no rank for a minute is hardly a distributed one.
+constexpr Duration kLookSeldom{10'000};
+constexpr Duration kLooksOften{60'000};
+
+// cuInit takes ten seconds and more where eight GPUs have to be woken.
+constexpr Duration kDriverAnswersWithin{30'000};
+
+}  // namespace
+
+void RankWatch::State::open_channel() {
+  if (!config.hook) return;
+  HookChannel::Listener listener;
+  listener.on_message = [this](ProcessId process, const HookMessage& message) {
+    hear(process, message);
+  };
+  listener.on_closed = [](ProcessId) {};  // an end is seen by its pidfd
+  auto opened =
+      HookChannel::open(services.io, config.hook->socket, config.hook->token, std::move(listener));
+  // Without it the ranks are watched from /proc alone, as with --no-hook.
+  if (!opened) return log_warning(opened.error().message);
+  channel = std::move(*opened);
+}
+
+NcclWatch::Observer RankWatch::State::nccl_observer() {
+  NcclWatch::Observer listener;
+  listener.whose = [this](const NcclProcessName& who, const std::optional<NcclPart>& part) {
+    return rank_of(who, part, {hooked, plugged, stages, config.nccl.variable});
+  };
+  listener.world_size = [this] { return stages.world_size(); };
+  listener.on_event = [this](const Event& event) {
+    if (!judging()) return;
+    if (const auto* started = std::get_if<RankStarted>(&event))
+      if (started->process.start_ticks != 0) watch_exit(started->rank, started->process);
+    if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
+    feed(event);
+  };
+  listener.on_contradiction = [this](const NcclContradiction& found) {
+    if (frozen) return;
+    const bool twice = found.about == NcclRootComplaint::About::rank_twice;
+    act_on(stages.contradict(
+        twice ? Verdict::Kind::duplicate_rank : Verdict::Kind::world_size_mismatch, found.text,
+        Clock::now()));
+  };
+  listener.on_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
+    if (!frozen) observer.on_nccl_said(rank, said);
+  };
+  return listener;
+}
+
+DriverWatch::Limits RankWatch::State::driver_limits() const {
+  return {config.stages.limits.quiet, std::min(config.stages.limits.init, kDriverAnswersWithin)};
+}
+
+DriverWatch::OnSilent RankWatch::State::driver_is_silent() {
+  return [this](std::vector<Rank> ranks, const std::string& text) {
+    if (judging()) act_on(stages.driver_is_silent(std::move(ranks), text, Clock::now()));
+  };
+}
+
+// Hook, log and plugin may tell the same.
+void RankWatch::State::record_stage(const StageReached& reached) {
+  const auto known = stages.ranks().find(reached.rank);
+  if (known != stages.ranks().end() && known->second.reached(reached.stage)) return;
+  services.log.record("stage", {{"rank", std::int64_t{reached.rank.value}},
+                                {"stage", std::string(name(reached.stage))},
+                                {"pid", std::int64_t{reached.process.pid}}});
+}
+
+void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
+  if (frozen) return;
+  const bool by_plugin = message.source == Source::plugin;
+  if (message.rank) (by_plugin ? plugged : hooked)[process] = *message.rank;
+  // Where the hook watches the collectives, its word counts: the plugin's event passes too when a
+  // communicator is aborted.
+  if (by_plugin && in_torch.contains(process)) return;
+  for (const Event& event : message.events) {
+    note_store(event);
+    if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
+    if (const auto* raised = std::get_if<RankRaised>(&event)) {
+      const auto* ending = std::get_if<HookException>(&message.body);
+      seen.raised.push_back({*raised, ending != nullptr && ending->communication});
+    }
+    if (const auto* started = std::get_if<RankStarted>(&event)) watch_exit(started->rank, process);
+    if (const auto* entered = std::get_if<StageEntered>(&event)) {
+      watch_exit(entered->rank, process);
+      if (!by_plugin) in_torch.insert(process);
+    }
+    feed(event);
+  }
+  hear_body(process, message);
+}
+
+void RankWatch::State::note_store(const Event& event) {
+  const auto* entered = std::get_if<StageEntered>(&event);
+  if (entered != nullptr && entered->stage == Stage::rendezvous)
+    seen.knocking[entered->rank] = entered->detail;
+  const auto* reached = std::get_if<StageReached>(&event);
+  if (reached != nullptr && reached->stage == Stage::rendezvous) seen.knocking.erase(reached->rank);
+}
+
+void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) {
+  if (const auto* answer = std::get_if<StackAnswer>(&message.body)) {
+    inquiry.answered(process, *answer);
+  } else if (const auto* collectives = std::get_if<CollectivesAnswer>(&message.body)) {
+    inquiry.answered(process, *collectives);
+  } else if (const auto* counters = std::get_if<CountersAnswer>(&message.body)) {
+    inquiry.answered(process, *counters);
+    if (message.rank) stall.answered(*message.rank, *counters);
+  } else if (const auto* refusal = std::get_if<HookRefusal>(&message.body)) {
+    observer.on_notice(fmt::format("{} is refused: {}", refusal->what, refusal->why));
+  } else if (const auto* fault = std::get_if<HookFault>(&message.body)) {
+    services.log.record("hook_error", {{"where", fault->where}, {"error", fault->error}});
+  }
+}
+
+// Of a process that we spawned we are told the end; others are watched by a pidfd.
+void RankWatch::State::watch_exit(Rank rank, ProcessId process) {
+  if (spawned.contains(process) || exits.contains(process)) return;
+  exits.emplace(process, ExitWatch(services.io, process,
+                                   [this, rank, process](std::optional<ExitStatus> status) {
+                                     on_exit(rank, process, status);
+                                   }));
+}
+
+void RankWatch::State::on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status) {
+  if (frozen) return;
+  // Its last words come before its end.
+  nccl.read_now();
+  if (channel) channel->drain(process);
+  const auto known = stages.ranks().find(rank);
+  if (known != stages.ranks().end() && known->second.process() == process)
+    seen.exits.push_back({rank, process, status});
+  feed(RankExited{rank, process, status});
+}
+
+bool RankWatch::State::every_rank_has_a_hook() const {
+  std::set<Rank> ranks;
+  for (const auto& [process, rank] : hooked) ranks.insert(rank);
+  return stages.world_size() > 0 && static_cast<int>(ranks.size()) >= stages.world_size();
+}
+
+void RankWatch::State::look_for_ranks(TimePoint now) {
+  if (!next_look || now < *next_look) return;
+  next_look =
+      now + (now - begun < kLooksOften || stages.wants_samples() ? kLookEvery : kLookSeldom);
+  if (every_rank_has_a_hook()) return next_look.reset();
+  for (const Event& event : ranks_in_proc.on(looker.look(self()), hooked)) {
+    if (const auto* started = std::get_if<RankStarted>(&event))
+      watch_exit(started->rank, started->process);
+    feed(event);
+  }
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <set>
+
+#include "safelaunch/launch/exit_watch.h"
+#include "safelaunch/run/driver_watch.h"
+#include "safelaunch/run/rank_watch.h"
+#include "safelaunch/run/stall_watch.h"
+#include "safelaunch/watch/activity_sampler.h"
+#include "safelaunch/watch/hook_channel.h"
+#include "safelaunch/watch/observer.h"
+
+namespace safelaunch {
+
+/// What is known while ranks are watched, and what changes it: rank_news.cc has what comes from
+/// outside, rank_watch.cc what follows and when to look.
+struct RankWatch::State {
+  /// Ranks that no hook speaks for are looked for in /proc.
+  static constexpr Duration kLookEvery{1'000};
+
+  State(const Services& given, RankWatchConfig settled, Observer call)
+      : services(given),
+        config(std::move(settled)),
+        observer(std::move(call)),
+        stages(config.stages),
+        looker(table, sockets),
+        sampler(table),
+        timer(given.io),
+        inquiry(given.io),
+        stall(given.io, config.stall, observer.on_stall),
+        nccl(given.io, config.nccl, nccl_observer()),
+        driver(given, driver_limits(), driver_is_silent()) {}
+
+  void open_channel();
+  NcclWatch::Observer nccl_observer();
+  [[nodiscard]] DriverWatch::Limits driver_limits() const;
+  DriverWatch::OnSilent driver_is_silent();
+  void feed(const Event& event);
+  void record_stage(const StageReached& reached);
+  void act_on(const std::vector<StageAction>& actions);
+  void perform(const Verdict& verdict);
+  void perform(const StatusChanged& status);
+  void perform(const JobTraining& training);
+  void hear(ProcessId process, const HookMessage& message);
+  void note_store(const Event& event);
+  void hear_body(ProcessId process, const HookMessage& message);
+  void watch_exit(Rank rank, ProcessId process);
+  void on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status);
+  void look_for_ranks(TimePoint now);
+  void sample(TimePoint now);
+  void tick();
+  void rearm();
+  [[nodiscard]] bool every_rank_has_a_hook() const;
+  [[nodiscard]] bool judging() const { return !frozen && !stages.verdict() && !stages.training(); }
+  void show_waiting(TimePoint now);
+
+  Services services;
+  RankWatchConfig config;
+  Observer observer;
+  Stages stages;
+  Procfs table;
+  KernelSockets sockets;
+  safelaunch::Observer ranks_in_proc;
+  ProcessObserver looker;
+  ActivitySampler sampler;
+  boost::asio::steady_timer timer;
+  RankInquiry inquiry;
+  StallWatch stall;
+  NcclWatch nccl;
+  DriverWatch driver;
+  std::unique_ptr<HookChannel> channel;
+  std::map<ProcessId, Rank> hooked;
+  std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
+  std::set<ProcessId> in_torch;       // whose hook has seen them call it
+  std::set<ProcessId> spawned;
+  std::map<ProcessId, ExitWatch> exits;
+  RanksSeen seen;
+  bool frozen = false;
+  TimePoint begun{};
+  std::optional<TimePoint> next_look;
+  std::optional<TimePoint> waiting_since;
+  TimePoint noticed_at{};
+};
+
+}  // namespace safelaunch

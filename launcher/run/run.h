@@ -1,0 +1,90 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "safelaunch/launch/guardian.h"
+#include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/run/attempt_spec.h"
+#include "safelaunch/run/gpu_memory.h"
+#include "safelaunch/run/next_step.h"
+#include "safelaunch/run/port_choice.h"
+#include "safelaunch/run/probe_beside.h"
+#include "safelaunch/run/run_ledger.h"
+#include "safelaunch/run/run_voice.h"
+
+namespace safelaunch {
+
+/// Everything of one run. Its handlers follow each other in the order in which they stand here,
+/// those of an attempt's start in run_job.cc, those of its end in run_outcome.cc.
+class Run {
+ public:
+  explicit Run(RunPlan plan)
+      : plan_(std::move(plan)),
+        streams_(inspect_streams()),
+        ledger_(Clock::now()),
+        reaper_(io_, [](int, const ExitStatus&) {}),
+        guardian_(io_),
+        signals_(io_, [this](const ReceivedSignal& received) { on_signal(received); }),
+        terminal_(io_, streams_),
+        voice_(plan_, streams_, terminal_, ledger_.summary()),
+        gpu_memory_(io_, reaper_, plan_.environment),
+        pause_(io_) {}
+
+  int run();
+
+ private:
+  Result<void> check_host();
+  void start_attempt(const Profile& profile);
+  Result<void> try_to_start(const Profile& profile);
+  [[nodiscard]] Attempt::Observer attempt_observer();
+  void probe_beside(const Profile& profile);
+  [[nodiscard]] std::optional<HookDoor> hook_door();
+  [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events()}; }
+  void on_attempt_end(const AttemptRecord& record);
+  void on_failure(const AttemptRecord& record);
+  void on_switched();
+  [[nodiscard]] RunProgress progress(const Diagnosis& diagnosis, std::vector<std::string> tried);
+  [[nodiscard]] Evidence evidence_of(const AttemptRecord& record) const;
+  void strike_refuted();
+  void go_on(const NextStep& step);
+  void start_after(Duration wait, const Profile& profile);
+  void fail(const AttemptRecord& record, const Diagnosis& diagnosis, std::string why);
+  void close(std::string stopped_because);
+  void give_up(const Error& error);
+  void on_signal(const ReceivedSignal& received);
+  void remember_what_worked();
+  [[nodiscard]] std::span<const Profile> known_profiles();
+  int refuse(const Error& error);
+
+  RunPlan plan_;
+  StandardStreams streams_;
+  RunLedger ledger_;
+  boost::asio::io_context io_{1};
+  Reaper reaper_;
+  GuardianWatch guardian_;
+  SignalIntake signals_;
+  TerminalWriter terminal_;
+  RunVoice voice_;
+  GpuMemory gpu_memory_;
+  boost::asio::steady_timer pause_;
+
+  std::unique_ptr<Attempt> attempt_;
+  const Profile* profile_ = nullptr;
+  std::optional<ProbeBeside> probe_;  // beside the first attempt
+  struct Switch {
+    Diagnosis diagnosis;
+    NextStep step;
+  };
+  std::optional<Switch> switch_;  // to another profile, for what the probe has shown
+  std::optional<PortLease> port_;
+  FormerPort former_port_ = FormerPort::none;
+  std::optional<std::int64_t> oom_kills_before_;  // the attempt
+  int retries_of_profile_ = 0;
+  std::vector<std::string> tried_;
+  std::vector<Profile> known_;
+  std::optional<int> interrupted_;
+  int exit_code_ = 125;
+};
+
+}  // namespace safelaunch

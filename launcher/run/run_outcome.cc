@@ -1,0 +1,128 @@
+// Run: what an attempt's end means, and what comes next.
+#include <algorithm>
+
+#include "run.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/cgroup_memory.h"
+#include "safelaunch/profile/library.h"
+#include "safelaunch/run/evidence.h"
+#include "safelaunch/run/port_facts.h"
+#include "safelaunch/run/records.h"
+
+namespace safelaunch {
+
+void Run::on_attempt_end(const AttemptRecord& record) {
+  ledger_.add(profile_->name, record);
+  for (const Survivor& survivor : record.survivors)
+    voice_.say(fmt::format("warning: pid {} was killed and does not end (state {})", survivor.pid,
+                           survivor.state));
+  if (record.gave_way && !record.signal) return on_switched();
+  if (!went_well(record)) return on_failure(record);
+  exit_code_ = 0;
+  if (profile_->cost != Cost::none) ledger_.set_cost(cost_in_words(plan_, *profile_));
+  remember_what_worked();
+  close({});
+}
+
+Evidence Run::evidence_of(const AttemptRecord& record) const {
+  AttemptContext context;
+  context.launcher = plan_.command.launcher;
+  context.autotuning = plan_.command.autotuning;
+  context.retries_of_profile = retries_of_profile_;
+  if (port_)
+    context.port =
+        RendezvousPort{port_->port(), plan_.options.port == "keep" ? RendezvousPort::Choice::users
+                                                                   : RendezvousPort::Choice::ours};
+  if (const auto kills = oom_kills_of_our_cgroup(); kills && oom_kills_before_)
+    context.oom_kills = static_cast<int>(*kills - *oom_kills_before_);
+  Evidence evidence = make_evidence(record, context);
+  std::ranges::move(
+      port_facts(evidence, record.ranks.knocking, Catalogue::builtin(), KernelSockets()),
+      std::back_inserter(evidence.confirmations));
+  return evidence;
+}
+
+void Run::on_failure(const AttemptRecord& record) {
+  const Evidence evidence = evidence_of(record);
+  const Diagnosis diagnosis = diagnose(evidence, Catalogue::builtin());
+  exit_code_ = exit_status_of(evidence, diagnosis);
+  AttemptSummary& attempt = ledger_.last();
+  attempt.end = end_of(record, diagnosis);
+  describe_in(attempt, diagnosis);
+  attempt.told_by_itself = speaks_for_itself(plan_, record, diagnosis);
+  ledger_.note_cause(diagnosis);
+  strike_refuted();
+  const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_));
+  if (step.profile == nullptr) return fail(record, diagnosis, step.why);
+  attempt.next = step.profile->name + ": " + step.why;
+  voice_.tell_of_fallback(diagnosis, step);
+  go_on(step);
+}
+
+RunProgress Run::progress(const Diagnosis& diagnosis, std::vector<std::string> tried) {
+  // All that there are is read only where one of them may be needed.
+  const bool falls_back = std::holds_alternative<FallBack>(diagnosis.decision);
+  return {ledger_.attempts(), profile_, std::move(tried),
+          falls_back ? known_profiles() : std::span<const Profile>{}};
+}
+
+// No attempt is wasted on what the probe has shown to fail.
+void Run::strike_refuted() {
+  if (!probe_) return;
+  for (const std::string& name : probe_->refuted()) {
+    if (std::ranges::find(tried_, name) != tried_.end()) continue;
+    voice_.say(fmt::format("not {}: a probe showed that it fails here", name));
+    tried_.insert(tried_.begin(), name);
+  }
+}
+
+void Run::on_switched() {
+  AttemptSummary& attempt = ledger_.last();
+  attempt.end = AttemptEnd::given_up;
+  describe_in(attempt, switch_->diagnosis);
+  attempt.next = switch_->step.profile->name + ": " + switch_->step.why;
+  strike_refuted();
+  voice_.tell_of_fallback(switch_->diagnosis, switch_->step);
+  go_on(switch_->step);
+}
+
+void Run::go_on(const NextStep& step) {
+  attempt_.reset();
+  former_port_ = step.other_port ? FormerPort::was_taken : former_port_;
+  if (step.profile == profile_) ++retries_of_profile_;
+  gpu_memory_.when_back([this, profile = step.profile, wait = step.wait](const std::string& why) {
+    if (!why.empty()) voice_.say("warning: " + why);
+    start_after(wait, *profile);
+  });
+}
+
+void Run::start_after(Duration wait, const Profile& profile) {
+  if (interrupted_) return;
+  if (wait == Duration::zero()) return start_attempt(profile);
+  pause_.expires_after(wait);
+  pause_.async_wait([this, &profile](const boost::system::error_code& cancelled) {
+    if (!cancelled && !interrupted_) start_attempt(profile);
+  });
+}
+
+// People read the end of a screen; a program takes the end for the object that it asked for.
+void Run::fail(const AttemptRecord& record, const Diagnosis& diagnosis, std::string why) {
+  if (plan_.options.json) voice_.tell_of_first_failure(record, diagnosis);
+  close(std::move(why));
+  if (!plan_.options.json) voice_.tell_of_first_failure(record, diagnosis);
+}
+
+std::span<const Profile> Run::known_profiles() {
+  // Read only when something has to be healed: a healthy run needs its first profile alone.
+  if (!known_.empty()) return known_;
+  if (const Result<void> read = read_rest_of_chain(plan_); !read)
+    voice_.say("warning: " + read.error().message);
+  known_ = ProfileLibrary::standard(plan_.environment).load_all();
+  return known_;
+}
+
+void Run::remember_what_worked() {
+  remember_success(plan_, *profile_, ledger_.attempts(), probe_ ? Probed::yes : Probed::no);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,75 @@
+#include "safelaunch/run/run_voice.h"
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/run/records.h"
+
+namespace safelaunch {
+namespace {
+
+// What the rank said last on one of its streams, or on the one that all share.
+std::string last_words(const AttemptRecord& record, StdStream stream, std::optional<Rank> rank) {
+  std::string text;
+  for (const auto& [id, tail] : record.tails)
+    if (id.stream == stream && (!id.rank || !rank || id.rank == rank)) text += tail;
+  return first_failure(text, Catalogue::builtin(), rank);
+}
+
+}  // namespace
+
+void RunVoice::say(std::string_view text) {
+  if (plan_.options.verbosity != Verbosity::quiet) tell_error(text);
+}
+
+void RunVoice::tell_error(std::string_view text) {
+  terminal_.write_message(fmt::format("safelaunch: {}", text));
+}
+
+void RunVoice::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step) {
+  const AttemptSummary& attempt = summary_.attempts.back();
+  say(fmt::format("attempt {} ({}) {} after {}: {}", attempt.number, attempt.profile,
+                  name(attempt.end), describe_duration(attempt.took), diagnosis.explanation));
+  say(fmt::format("cause: {} ({}, {})", diagnosis.title, diagnosis.cause,
+                  name(diagnosis.certainty)));
+  for (const StruckOut& struck : step.struck_out)
+    say(fmt::format("not {}: {}", struck.name, struck.why));
+  say(fmt::format("now attempt {} with {} ({}); cost: {}", attempt.number + 1, step.profile->name,
+                  step.why, cost_in_words(plan_, *step.profile)));
+}
+
+void RunVoice::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis) {
+  const bool stuck = record.verdict && is_stuck(*record.verdict);
+  if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
+  std::string shown = last_words(record, StdStream::err, diagnosis.first_failed);
+  if (shown.empty()) shown = last_words(record, StdStream::out, diagnosis.first_failed);
+  if (shown.empty()) return;
+  say(diagnosis.first_failed
+          ? fmt::format("rank {} failed first; its last words:", diagnosis.first_failed->value)
+          : "what failed first:");
+  terminal_.write_message(std::string_view(shown).substr(0, shown.size() - 1));
+}
+
+void RunVoice::tell_of_lost_output() {
+  if (terminal_.lost() == 0) return;
+  const std::string kept =
+      summary_.directory.empty() ? "" : "; the logs have them: " + summary_.directory;
+  say(fmt::format("warning: nobody took {} bytes of the output{}", terminal_.lost(), kept));
+}
+
+void RunVoice::tell_end() {
+  if (plan_.options.json) return terminal_.write_message(outcome_json(summary_));
+  if (!worth_telling(summary_) || plan_.options.verbosity == Verbosity::quiet) return;
+  const bool coloured = plan_.options.colour && streams_.err.kind == StreamTarget::Kind::terminal;
+  terminal_.write_message(closing_screen(summary_, coloured ? Colour::on : Colour::off));
+}
+
+bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
+                       const Diagnosis& diagnosis) {
+  const Launcher launcher = plan.command.launcher;
+  const bool buried = !plan.spawn && launcher != Launcher::python && launcher != Launcher::opaque;
+  const bool single = record.ranks.world_size <= 1;
+  return single && !buried && std::holds_alternative<Stop>(diagnosis.decision) &&
+         (is_users_own(diagnosis.cause) || diagnosis.certainty == Certainty::guess);
+}
+
+}  // namespace safelaunch

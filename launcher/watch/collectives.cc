@@ -1,0 +1,205 @@
+#include "safelaunch/watch/collectives.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
+
+namespace safelaunch {
+namespace {
+
+using Answers = std::map<Rank, RankCollectives>;
+
+std::string name_of(const CollectiveSeen& one) {
+  return fmt::format("{}, collective {} of group {}", one.operation, one.number, one.group);
+}
+
+const char* verb(std::span<const Rank> ranks) {
+  return ranks.size() == 1 ? "waits" : "wait";
+}
+
+/// The oldest that is not finished: what holds the rank up.
+const CollectiveSeen* stands_in(const RankCollectives& rank) {
+  const auto found = std::ranges::find_if(rank.last, [](const CollectiveSeen& one) {
+    return one.state != CollectiveSeen::State::finished;
+  });
+  return found == rank.last.end() ? nullptr : &*found;
+}
+
+/// The number of the last one that the rank has called in a group; 0: none.
+std::int64_t called_in(const RankCollectives& rank, const std::string& group) {
+  std::int64_t number = 0;
+  for (const CollectiveSeen& one : rank.last)
+    if (one.group == group) number = std::max(number, one.number);
+  return number;
+}
+
+// ---- different operations under one number ------------------------------------------------------
+
+using Place = std::pair<std::string, std::int64_t>;  // group, number
+using RanksByOperation = std::map<std::string, std::vector<Rank>>;
+
+std::string operations_in_words(const Place& place, const RanksByOperation& operations) {
+  std::vector<std::pair<std::string, std::vector<Rank>>> parts(operations.begin(),
+                                                               operations.end());
+  std::ranges::stable_sort(parts, std::greater(),
+                           [](const auto& one) { return one.second.size(); });
+  std::string text = fmt::format("collective {} of group {} is", place.second, place.first);
+  const char* joint = " ";
+  for (const auto& [operation, ranks] : parts) {
+    text += fmt::format("{}{} on {}", joint, operation, rank_list(ranks));
+    joint = ", but ";
+  }
+  return text;
+}
+
+std::string different_operations(const Answers& ranks) {
+  std::map<Place, RanksByOperation> called;
+  std::map<std::string, std::int64_t> held_up;  // group → the last number that somebody waits in
+  for (const auto& [rank, answer] : ranks) {
+    for (const CollectiveSeen& one : answer.last)
+      called[{one.group, one.number}][one.operation].push_back(rank);
+    if (const CollectiveSeen* one = stands_in(answer))
+      held_up[one->group] = std::max(held_up[one->group], one->number);
+  }
+  for (const auto& [place, operations] : called) {
+    const auto hang = held_up.find(place.first);
+    // What has passed although it did not match is not what holds anybody up.
+    if (operations.size() > 1 && hang != held_up.end() && hang->second >= place.second)
+      return operations_in_words(place, operations);
+  }
+  return {};
+}
+
+// ---- who waits for whom -------------------------------------------------------------------------
+
+class Waits {
+ public:
+  explicit Waits(const Answers& ranks) : ranks_(ranks) {
+    for (const auto& [rank, answer] : ranks)
+      for (const auto& [group, members] : answer.members)
+        members_[group].insert(members.begin(), members.end());
+    for (const auto& [rank, answer] : ranks)
+      if (const CollectiveSeen* one = stands_in(answer)) standing_[rank] = one;
+    for (const auto& [rank, one] : standing_) awaited_[rank] = awaited_by(rank, *one);
+  }
+
+  /// Ranks that wait in each other's absence: each for one that is among them.
+  [[nodiscard]] std::set<Rank> entangled() const {
+    std::set<Rank> left;
+    for (const auto& [rank, awaited] : awaited_) left.insert(rank);
+    const auto free = [&](Rank rank) {
+      return std::ranges::none_of(awaited_.at(rank), [&](Rank one) { return left.contains(one); });
+    };
+    while (std::erase_if(left, free) > 0) {
+    }
+    return left;
+  }
+
+  /// Those that wait themselves are left out.
+  [[nodiscard]] std::map<Rank, const CollectiveSeen*> behind() const {
+    std::map<Rank, const CollectiveSeen*> result;
+    for (const auto& [rank, awaited] : awaited_)
+      for (const Rank one : awaited)
+        if (!standing_.contains(one)) result.emplace(one, standing_.at(rank));
+    return result;
+  }
+
+  [[nodiscard]] std::string in_words(const std::set<Rank>& those) const {
+    std::map<std::pair<std::string, std::vector<Rank>>, std::vector<Rank>> parts;
+    for (const Rank rank : those) {
+      std::vector<Rank> awaited = awaited_.at(rank);
+      std::erase_if(awaited, [&](Rank one) { return !those.contains(one); });
+      parts[{name_of(*standing_.at(rank)), std::move(awaited)}].push_back(rank);
+    }
+    std::string text;
+    for (const auto& [what, waiting] : parts)
+      text += fmt::format("{}{} {} in {}, for {}", text.empty() ? "" : "; ", rank_list(waiting),
+                          verb(waiting), what.first, rank_list(what.second));
+    return text;
+  }
+
+ private:
+  [[nodiscard]] std::vector<Rank> awaited_by(Rank rank, const CollectiveSeen& one) const {
+    std::vector<Rank> awaited;
+    const auto members = members_.find(one.group);
+    if (members == members_.end()) return awaited;
+    for (const Rank member : members->second) {
+      const auto answer = ranks_.find(member);
+      if (member != rank && answer != ranks_.end() &&
+          called_in(answer->second, one.group) < one.number)
+        awaited.push_back(member);
+    }
+    return awaited;
+  }
+
+  const Answers& ranks_;
+  std::map<std::string, std::set<Rank>> members_;  // by group
+  std::map<Rank, const CollectiveSeen*> standing_;
+  std::map<Rank, std::vector<Rank>> awaited_;  // by those that wait
+};
+
+std::string behind_in_words(const std::map<Rank, const CollectiveSeen*>& behind) {
+  std::map<std::string, std::vector<Rank>> parts;
+  for (const auto& [rank, one] : behind) parts[name_of(*one)].push_back(rank);
+  std::string text;
+  for (const auto& [what, ranks] : parts)
+    text += fmt::format("{}{} never called {}", text.empty() ? "" : "; ", rank_list(ranks), what);
+  return text;
+}
+
+// ---- the store ----------------------------------------------------------------------------------
+
+std::string waits_in_words(const Answers& ranks) {
+  std::map<std::string, std::vector<Rank>> parts;
+  for (const auto& [rank, answer] : ranks)
+    for (const std::string& wait : answer.waits)
+      if (wait.starts_with("TCPStore__")) parts[wait].push_back(rank);
+  std::string text;
+  for (const auto& [wait, waiting] : parts)
+    text += fmt::format("{}{} {} in the store ({})", text.empty() ? "" : "; ", rank_list(waiting),
+                        verb(waiting), wait);
+  return text;
+}
+
+const char* name(CollectiveSeen::State state) {
+  constexpr std::array<const char*, 3> kNames{"enqueued", "started", "finished"};
+  return kNames.at(static_cast<std::size_t>(state));
+}
+
+}  // namespace
+
+std::string describe(const RankCollectives& rank) {
+  std::string text;
+  const auto add = [&](const std::string& piece) { text += (text.empty() ? "" : "; ") + piece; };
+  for (const auto& [group, counters] : rank.groups)
+    add(fmt::format("group {}: enqueued {}, started {}, completed {}", group, counters.enqueued,
+                    counters.started, counters.completed));
+  for (const CollectiveSeen& one : rank.last)
+    add(fmt::format("{}: {}", name_of(one), name(one.state)));
+  for (const std::string& wait : rank.waits) add("waits in " + wait);
+  return text.empty() ? "no collective yet" : text;
+}
+
+CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks) {
+  CollectivesCompared result;
+  for (const auto& [rank, answer] : ranks)
+    if (stands_in(answer) != nullptr) result.waiting.push_back(rank);
+  result.store_waits = waits_in_words(ranks);
+  result.contradiction = different_operations(ranks);
+  if (!result.contradiction.empty()) return result;
+  const Waits waits(ranks);
+  if (const std::set<Rank> entangled = waits.entangled(); !entangled.empty()) {
+    result.contradiction = waits.in_words(entangled);
+    return result;
+  }
+  const auto behind = waits.behind();
+  for (const auto& [rank, one] : behind) result.behind.push_back(rank);
+  result.behind_what = behind_in_words(behind);
+  return result;
+}
+
+}  // namespace safelaunch

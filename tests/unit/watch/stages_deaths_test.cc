@@ -1,0 +1,124 @@
+// Ranks that end, or raise, before the job trains.
+#include "catch.h"
+#include "stages_story.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+using namespace std::chrono_literals;
+using Ranks = std::vector<int>;
+
+TEST_CASE("scene d: a rank that dies before init ends the attempt at once, with its status",
+          "[stages]") {
+  const auto [status, words] = GENERATE(table<ExitStatus, std::string>(
+      {{Exited{3}, "rank 3 ended before rendezvous: exit status 3"},
+       {Signaled{9, false}, "rank 3 ended before rendezvous: killed by SIGKILL"}}));
+  Story story;
+  everybody_imports(story, 4);
+  calls_init(story, 0, 4);
+
+  story.exited(3, status);
+
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->kind == Verdict::Kind::rank_died);
+  CHECK(story.suspects() == Ranks{3});
+  CHECK(story.waiting() == Ranks{0});
+  CHECK(story.words() == words);
+  CHECK(story.verdict()->suspects.front().status == status);
+}
+
+TEST_CASE("ranks that die after the first one are followers", "[stages]") {
+  Story story;
+  everybody_imports(story, 4);
+
+  story.exited(3, Exited{3});
+  story.exited(0, Exited{1});
+
+  CHECK(story.suspects() == Ranks{3});
+  CHECK(story.stages().first_failure()->rank == Rank{3});
+}
+
+TEST_CASE("scene d: a launcher that restarts its ranks is left alone", "[stages]") {
+  Story story({.dead_rank = DeadRank::is_restarted});
+  everybody_imports(story, 2);
+  calls_init(story, 0, 2);
+  story.exited(1, Exited{3});
+  story.exited(0, Signaled{15, false});
+  story.pass(1min);
+  REQUIRE_FALSE(story.verdict());
+
+  for (int rank = 0; rank < 2; ++rank) {
+    const ProcessId again{2000 + rank, 9};
+    story.tell(RankStarted{Rank{rank}, again, 2, Source::hook});
+    story.tell(StageEntered{Rank{rank}, again, Stage::group, {}, 2, Source::hook});
+    story.tell(StageReached{Rank{rank}, again, Stage::collective, Source::hook});
+  }
+
+  CHECK_FALSE(story.verdict());
+  CHECK(story.trainings() == 1);
+}
+
+TEST_CASE("under an unknown script a failed rank counts once another rank waits for it",
+          "[stages]") {
+  Story story({.dead_rank = DeadRank::hangs_the_others});
+  everybody_imports(story, 2);
+  story.exited(1, Exited{3});
+  CHECK_FALSE(story.verdict());
+
+  story.entered(0, Stage::group, 2);
+
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->kind == Verdict::Kind::rank_died);
+  CHECK(story.suspects() == Ranks{1});
+}
+
+TEST_CASE("a rank that ends with status 0 before init hangs the others, said at once", "[stages]") {
+  Story story = rank_2_is_missing();
+
+  story.exited(2, Exited{0});
+
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->kind == Verdict::Kind::hung);
+  CHECK(story.suspects() == Ranks{2});
+  CHECK(story.words() ==
+        "hung in group: rank 2 is missing (dead: exit status 0) while ranks 0 1 3 have waited for "
+        "0s");
+}
+
+TEST_CASE("scene j: a user's exception is kept with the rank's end", "[stages]") {
+  Story story;
+  everybody_imports(story, 2);
+  story.raised(1, "ValueError", "no such dataset");
+  CHECK_FALSE(story.verdict());
+
+  story.exited(1, Exited{1});
+
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->kind == Verdict::Kind::raised);
+  CHECK(story.verdict()->texts ==
+        std::vector<std::string>{"ValueError: no such dataset", "Traceback"});
+}
+
+TEST_CASE("a rank that raised and cannot end lets the others wait, and is named", "[stages]") {
+  Story story;
+  everybody_imports(story, 2);
+  for (const int rank : {0, 1}) calls_init(story, rank, 2);
+  story.raised(1, "RuntimeError", "CUDA error");
+  story.does(1, Activity::quiet);
+
+  story.pass(1h);
+
+  CHECK(story.suspects() == Ranks{1});
+  CHECK(story.verdict()->texts.front() == "RuntimeError: CUDA error");
+}
+
+TEST_CASE("a rank that ends with status 0 right after its collective has come through",
+          "[stages]") {
+  Story story = four_with_a_group();
+  for (int rank = 0; rank < 4; ++rank) story.entered(rank, Stage::collective, 4, "allreduce_");
+
+  story.exited(0, Exited{0});  // os._exit: its coll.done never came
+  CHECK_FALSE(story.verdict());
+  for (const int rank : {1, 2, 3}) story.reached(rank, Stage::collective);
+
+  CHECK(story.trainings() == 1);
+}

@@ -1,0 +1,231 @@
+// What is never a verdict.
+#include "catch.h"
+#include "stages_story.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+using namespace std::chrono_literals;
+using Ranks = std::vector<int>;
+
+TEST_CASE("an init that raises and is tried again with another backend is healthy", "[stages]") {
+  Story story;
+  everybody_imports(story, 2);
+  for (const int rank : {0, 1}) {
+    calls_init(story, rank, 2);
+    story.raised(rank, "RuntimeError", "Distributed package doesn't have NCCL built in");
+  }
+  story.pass(1h);  // nobody waits
+  REQUIRE_FALSE(story.verdict());
+
+  for (const int rank : {0, 1}) calls_init(story, rank, 2);
+  for (const int rank : {0, 1}) story.reached(rank, Stage::collective);
+
+  CHECK(story.trainings() == 1);
+}
+
+TEST_CASE("scene k: after the first collective nothing is judged", "[stages]") {
+  Story story = four_with_a_group();
+  for (int rank = 0; rank < 4; ++rank) story.reached(rank, Stage::collective);
+
+  story.does(1, Activity::stopped);
+  story.pass(1h);
+  story.exited(2, Exited{1});
+
+  CHECK_FALSE(story.verdict());
+  CHECK(story.stages().first_failure()->rank == Rank{2});
+}
+
+TEST_CASE("a job that is suspended as a whole is not hung", "[stages]") {
+  Story story = rank_2_is_missing();
+  story.does(2, Activity::idling);
+  story.pass(100s);
+  for (int rank = 0; rank < 4; ++rank) story.does(rank, Activity::stopped);
+  story.pass(1h);
+  REQUIRE_FALSE(story.verdict());
+
+  for (int rank = 0; rank < 4; ++rank) story.does(rank, Activity::idling);
+  story.pass(70s);  // 170 s of its 180 s
+  CHECK_FALSE(story.verdict());
+  story.pass(20s);
+
+  CHECK(story.suspects() == Ranks{2});
+}
+
+TEST_CASE("a minute in which safelaunch itself was stopped counts against nobody", "[stages]") {
+  Story story = rank_2_is_missing({.limits = {.init = 60s, .quiet = 10s}});
+  story.does(2, Activity::quiet);
+  story.pass(8s);
+
+  story.sleep(60s);
+  SECTION("and a tick comes first") {
+    story.look();
+  }
+  SECTION("and news comes first") {
+    calls_init(story, 2, 4);
+  }
+
+  CHECK_FALSE(story.verdict());
+}
+
+TEST_CASE("a tick whose samples are old does not take a rank for stopped", "[stages]") {
+  Stages stages(StagesConfig{});
+  const TimePoint t0{1h};
+  const auto at = [&](int rank) { return ProcessId{rank + 1, 1}; };
+  for (int rank = 0; rank < 2; ++rank)
+    (void)stages.on(RankStarted{Rank{rank}, at(rank), 2, Source::hook}, t0);
+  (void)stages.on(StageEntered{Rank{0}, at(0), Stage::group, {}, 2, Source::hook}, t0);
+  (void)stages.on(RankActivity{Rank{1}, at(1), Activity::stopped, {}}, t0);
+
+  (void)stages.tick(t0 + 4s);
+
+  CHECK_FALSE(stages.verdict());
+}
+
+TEST_CASE("a lazy NCCL makes nobody wait in group, however long the others take", "[stages]") {
+  Story story;
+  everybody_imports(story, 2);
+  calls_init(story, 0, 2);
+  story.reached(0, Stage::group);
+
+  story.pass(5h);
+  CHECK_FALSE(story.verdict());
+  CHECK(story.looks() == 0);
+
+  story.entered(0, Stage::collective, 2, "allreduce_");
+  story.does(1, Activity::idling);
+  story.pass(1h);
+
+  CHECK(story.verdict()->stage == Stage::collective);
+  CHECK(story.suspects() == Ranks{1});
+}
+
+TEST_CASE("a communicator that comes before its group is healthy", "[stages]") {
+  Story story;
+  everybody_imports(story, 2);
+  for (const int rank : {0, 1}) calls_init(story, rank, 2);
+  for (const int rank : {0, 1}) {
+    story.tell(StageEntered{Rank{rank}, Story::process(rank), Stage::communicator, "Init START",
+                            std::nullopt, Source::nccl_log});
+    story.reached(rank, Stage::communicator, Source::nccl_log);
+  }
+  CHECK(story.stages().ranks().at(Rank{0}).waits_in(Stage::group));
+  for (const int rank : {0, 1}) story.reached(rank, Stage::group);
+
+  story.pass(5h);
+
+  CHECK_FALSE(story.verdict());
+}
+
+TEST_CASE("a rank without a hook is not blamed for its silence in a collective", "[stages]") {
+  Story story;
+  for (const int rank : {0, 1}) story.started(rank, 2, Source::launch);
+  story.entered(0, Stage::group, 2);
+  story.reached(0, Stage::group);
+  story.reached(1, Stage::group, Source::proc);
+  story.entered(0, Stage::collective, 2, "allreduce_");
+  story.does(1, Activity::quiet);
+
+  story.pass(100s);  // three times quiet-timeout
+  CHECK_FALSE(story.verdict());
+  story.pass(1h);
+
+  CHECK(story.verdict()->source == Source::proc);
+}
+
+TEST_CASE("a rank without a hook that ends in order may have done its part", "[stages]") {
+  Story story;
+  for (const int rank : {0, 1}) story.started(rank, 2, Source::launch);
+  story.entered(0, Stage::collective, 2, "allreduce_");
+
+  story.exited(1, Exited{0});
+  story.pass(10s);
+  CHECK_FALSE(story.verdict());
+  story.reached(0, Stage::collective);
+
+  story.pass(1h);
+  CHECK_FALSE(story.verdict());
+}
+
+TEST_CASE("without any hook a job is taken to train once all have their group", "[stages]") {
+  Story story;
+  for (const int rank : {0, 1}) {
+    story.started(rank, 2, Source::proc);
+    story.reached(rank, Stage::group, Source::proc);
+  }
+
+  CHECK(story.trainings() == 1);
+}
+
+TEST_CASE("a job that never meets gets no verdict and is not sampled", "[stages]") {
+  Story story;
+  everybody_imports(story, 4);
+  story.pass(24h);
+  for (int rank = 0; rank < 4; ++rank) story.exited(rank, Exited{0});
+
+  CHECK_FALSE(story.verdict());
+  CHECK(story.looks() == 0);
+}
+
+TEST_CASE("a silent driver is a verdict of its own, though nobody waits", "[stages]") {
+  Stages stages({.world_size = 2});
+  const TimePoint now{};
+  for (const int rank : {0, 1})
+    (void)stages.on(RankStarted{Rank{rank}, Story::process(rank), 2, Source::launch}, now);
+  const auto actions = stages.driver_is_silent({Rank{0}, Rank{1}}, "it is silent", now);
+  REQUIRE(stages.verdict());
+  CHECK(stages.verdict()->kind == Verdict::Kind::driver_silent);
+  CHECK(is_stuck(*stages.verdict()));
+  CHECK(describe(*stages.verdict()) == "it is silent");
+  CHECK_FALSE(actions.empty());
+}
+
+TEST_CASE("a world of one gets no verdict", "[stages]") {
+  Story story;
+  story.started(0, 1);
+  calls_init(story, 0, 1);
+  story.pass(24h);
+  story.exited(0, Exited{1});
+
+  CHECK_FALSE(story.verdict());
+}
+
+TEST_CASE("while a rank waits there are about two looks a second", "[stages]") {
+  Story story = rank_2_is_missing();
+  story.does(2, Activity::working);
+
+  story.pass(600s);
+
+  CHECK(story.looks() >= 1200);
+  CHECK(story.looks() <= 1210);
+}
+
+TEST_CASE("the status changes only when the ranks do", "[stages]") {
+  Story story = rank_2_is_missing();
+  story.does(2, Activity::working, "reads 40 MB/s");
+  story.pass(5s);
+  const std::size_t lines = story.lines().size();
+  CHECK(story.lines().back() ==
+        "imported 4/4 · rendezvous 3/4 · group 0/4 · waiting for rank 2 (working: reads 40 MB/s)");
+
+  story.does(2, Activity::working, "reads 41 MB/s");
+  story.pass(60s);
+
+  CHECK(story.lines().size() == lines);
+}
+
+TEST_CASE("events that come late, twice or from a stranger change nothing", "[stages]") {
+  Story story = four_with_a_group();
+  for (int rank = 0; rank < 4; ++rank) {
+    story.reached(rank, Stage::collective);
+    story.entered(rank, Stage::collective, 4, "allreduce_");
+    story.entered(rank, Stage::group, 4);
+    story.reached(rank, Stage::imported);
+  }
+  story.tell(RankExited{Rank{77}, {1, 1}, Exited{1}});
+  story.tell(RankRaised{Rank{77}, {1, 1}, "E", "m", ""});
+  story.tell(RankActivity{Rank{77}, {1, 1}, Activity::stopped, ""});
+  story.pass(1h);
+
+  CHECK(story.trainings() == 1);
+  CHECK_FALSE(story.verdict());
+}
