@@ -3,12 +3,14 @@
 #include <dirent.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <array>
 #include <ctime>
 #include <memory>
-#include <optional>
+
+#include "proc_file.h"
 
 namespace safelaunch {
 namespace {
@@ -27,8 +29,16 @@ Duration age_of(std::int64_t written) {
   return std::chrono::seconds(std::max<std::int64_t>(0, ::time(nullptr) - written));
 }
 
-/// nullopt for what is no plain file, a link to one included.
-std::optional<LeftFile> look_at(const std::string& path) {
+// What a mapping shows may no longer be what has the name, or have it elsewhere: in a container.
+bool is_of(std::string_view mapping, const LeftFile& file) {
+  const std::string identity =
+      fmt::format(" {:02x}:{:02x} {} ", major(file.device), minor(file.device), file.inode);
+  return mapping.find(identity) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<LeftFile> file_at(const std::string& path) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return std::nullopt;
   LeftFile left;
@@ -43,8 +53,6 @@ std::optional<LeftFile> look_at(const std::string& path) {
   return left;
 }
 
-}  // namespace
-
 SharedMemory read_shared_memory(const std::string& path) {
   SharedMemory memory;
   struct statvfs system {};
@@ -53,7 +61,7 @@ SharedMemory read_shared_memory(const std::string& path) {
   memory.bytes = std::uint64_t{system.f_blocks} * system.f_frsize;
   memory.available = std::uint64_t{system.f_bavail} * system.f_frsize;
   for (const std::string& name : entries_of(path))
-    if (auto file = look_at(path + "/" + name)) memory.files.push_back(std::move(*file));
+    if (auto file = file_at(path + "/" + name)) memory.files.push_back(std::move(*file));
   return memory;
 }
 
@@ -62,6 +70,20 @@ bool is_job_segment(const std::string& path) {
       "nccl-", "torch_", "deepspeed_allreduce_buffer_", "psm_", "vllm", "sgl_", "sem.mp-"};
   const auto name = std::string_view(path).substr(path.rfind('/') + 1);
   return std::ranges::any_of(kPrefixes, [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+std::vector<LeftFile> mapped_segments(int pid) {
+  std::vector<LeftFile> segments;
+  const std::string maps = read_whole(ProcPath(pid, "maps").c_str()).value_or("");
+  std::string_view rest = maps;
+  while (!rest.empty()) {
+    const std::string_view line = take_word(rest, '\n');
+    const std::size_t at = line.find("/dev/shm/");
+    if (at == std::string_view::npos || !is_job_segment(std::string(line.substr(at)))) continue;
+    auto file = file_at(std::string(line.substr(at)));
+    if (file && is_of(line.substr(0, at), *file)) segments.push_back(std::move(*file));
+  }
+  return segments;
 }
 
 std::string extensions_folder(const Environment& environment) {
@@ -78,9 +100,9 @@ std::vector<LeftFile> extension_locks(const std::string& folder) {
   std::vector<LeftFile> locks;
   for (const std::string& outer : entries_of(folder)) {
     const std::string first = folder + "/" + outer;
-    if (auto lock = look_at(first + "/lock")) locks.push_back(std::move(*lock));
+    if (auto lock = file_at(first + "/lock")) locks.push_back(std::move(*lock));
     for (const std::string& inner : entries_of(first))
-      if (auto lock = look_at(first + "/" + inner + "/lock")) locks.push_back(std::move(*lock));
+      if (auto lock = file_at(first + "/" + inner + "/lock")) locks.push_back(std::move(*lock));
   }
   return locks;
 }

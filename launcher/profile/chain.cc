@@ -51,7 +51,8 @@ std::string objection(const ChainState& state, const Profile& profile) {
     return fmt::format("works on one node only, the job has {}", state.nodes);
   if (state.slow == SlowProfiles::refuse && profile.cost == Cost::large)
     return "slow, and --fail-on-slow is given";
-  return {};
+  const auto hopeless = std::ranges::find(state.hopeless, profile.name, &StruckOut::name);
+  return hopeless != state.hopeless.end() ? hopeless->why : std::string();
 }
 
 }  // namespace

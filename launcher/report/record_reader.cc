@@ -89,7 +89,8 @@ class RecordReader {
     } else if (what == "verdict") {
       attempt.verdict = RecordedVerdict{at_, text_of(event, "stage"), text_of(event, "text"),
                                         ranks_of(event, "waiting"), ranks_of(event, "missing")};
-      const bool hung = text_of(event, "kind") == "hung";
+      const std::string kind = text_of(event, "kind");
+      const bool hung = kind == "hung" || kind == "driver_silent";
       attempt.told.end = hung ? AttemptEnd::hung : AttemptEnd::failed_user;
     } else if (what == "nccl") {
       attempt.nccl = nccl_in_words(event);

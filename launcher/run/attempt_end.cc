@@ -112,6 +112,7 @@ void Attempt::State::stop(const StopWanted& wanted) {
     caller.on_stopping();
     watch.freeze();
     services.terminal.set_status({});
+    if (workers.running()) segments = segments_of_descendants(age());
   }
   timer.cancel();
   stopper.stop(wanted);
@@ -119,6 +120,7 @@ void Attempt::State::stop(const StopWanted& wanted) {
 
 void Attempt::State::on_tree_gone(const std::vector<Survivor>& survivors) {
   record.survivors = survivors;
+  record_segments(services.log, remove_left_segments(segments));
   phase = Phase::draining;
   if (output.drained()) return on_drained();
   output.finish();
@@ -141,7 +143,7 @@ void Attempt::State::finish_record() {
   record.ranks = watch.seen();
   record_nccl(services.log, record.ranks.nccl);
   record.stages = watch.stages_reached();
-  record.took = std::chrono::duration_cast<Duration>(Clock::now() - began);
+  record.took = age();
   if (record.tails.empty()) keep_tails();
 }
 

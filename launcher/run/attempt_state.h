@@ -7,6 +7,7 @@
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/run/attempt.h"
+#include "safelaunch/run/left_segments.h"
 #include "safelaunch/run/ras_question.h"
 
 namespace safelaunch {
@@ -31,6 +32,10 @@ struct Attempt::State {
             [this](const std::vector<Survivor>& survivors) { on_tree_gone(survivors); }) {}
 
   [[nodiscard]] bool own_spawn() const { return spec.workers.front().rank.has_value(); }
+
+  [[nodiscard]] Duration age() const {
+    return std::chrono::duration_cast<Duration>(Clock::now() - began);
+  }
 
   [[nodiscard]] std::string titled(const std::string& line) const {
     return fmt::format("attempt {} {} · {}", spec.number, spec.profile, line);
@@ -74,6 +79,7 @@ struct Attempt::State {
   boost::asio::steady_timer timer;
   std::optional<RasQuestion> ras;
   int unanswered = 0;  // questions, while asking
+  std::vector<LeftFile> segments;  // of its own, when it was stopped
   JobOutput output;
   Workers workers;
   RankWatch watch;

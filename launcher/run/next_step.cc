@@ -1,6 +1,9 @@
 #include "safelaunch/run/next_step.h"
 
+#include <algorithm>
+
 #include "safelaunch/base/format.h"
+#include "safelaunch/run/sameness.h"
 
 namespace safelaunch {
 namespace {
@@ -21,6 +24,17 @@ NextStep same_again(const RetrySame& retry, const RunProgress& progress) {
   return step;
 }
 
+std::vector<StruckOut> hopeless(const RunPlan& plan, const RunProgress& progress) {
+  std::vector<const Profile*> tried;
+  std::vector<const Profile*> others;
+  for (const std::span<const Profile> profiles : {std::span(plan.chain), progress.known})
+    for (const Profile& profile : profiles) {
+      const bool was = std::ranges::find(progress.tried, profile.name) != progress.tried.end();
+      (was ? tried : others).push_back(&profile);
+    }
+  return same_as_tried(plan, tried, others, progress.nccl);
+}
+
 NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunProgress& progress) {
   if (plan.options.only) return stop("--only: the first profile alone is tried");
   if (progress.attempts >= plan.max_attempts)
@@ -33,6 +47,8 @@ NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunPro
   state.cause = diagnosis.cause;
   state.nodes = plan.nodes();
   state.slow = plan.options.fail_on_slow ? SlowProfiles::refuse : SlowProfiles::allow;
+  const std::vector<StruckOut> struck = hopeless(plan, progress);
+  state.hopeless = struck;
   NextProfile next = next_profile(state);
   NextStep step;
   step.profile = next.profile;

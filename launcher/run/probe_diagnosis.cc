@@ -26,8 +26,8 @@ Diagnosis diagnose(const ProbeOutcome& outcome) {
   Diagnosis diagnosis;
   diagnosis.shown_by = sightings_in(outcome);
   diagnosis.certainty = diagnosis.shown_by.empty() ? Certainty::guess : Certainty::matched;
-  const Cause& cause = diagnosis.shown_by.empty() ? catalogue().at("comm-error")
-                                                  : *diagnosis.shown_by.front().cause;
+  const Cause& cause =
+      diagnosis.shown_by.empty() ? catalogue().at("comm-error") : *diagnosis.shown_by.front().cause;
   diagnosis.cause = cause.id;
   diagnosis.title = cause.title;
   diagnosis.remedy = cause.remedy;

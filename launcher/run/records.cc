@@ -70,6 +70,17 @@ void record_collectives(EventLog& log, const RankAnswers& answers) {
                              {"store", compared.store_waits}});
 }
 
+void record_segments(EventLog& log, const std::vector<LeftFile>& removed) {
+  if (removed.empty()) return;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> paths;
+  for (const LeftFile& file : removed) {
+    bytes += file.bytes;
+    paths.push_back(file.path);
+  }
+  log.record("segments", {{"removed", paths}, {"bytes", static_cast<std::int64_t>(bytes)}});
+}
+
 AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
   if (record.signal) return AttemptEnd::interrupted;
   const bool hung = record.verdict && (record.verdict->kind == Verdict::Kind::hung ||

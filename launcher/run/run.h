@@ -82,6 +82,7 @@ class Run {
   std::optional<std::int64_t> oom_kills_before_;  // the attempt
   int retries_of_profile_ = 0;
   std::vector<std::string> tried_;
+  std::optional<NcclVersion> nccl_;  // the job's, once an attempt has told
   std::vector<Profile> known_;
   std::optional<int> interrupted_;
   int exit_code_ = 125;

@@ -3,6 +3,7 @@
 
 #include "run.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/host/cgroup_memory.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/evidence.h"
@@ -36,21 +37,21 @@ Evidence Run::evidence_of(const AttemptRecord& record) const {
   if (const auto kills = oom_kills_of_our_cgroup(); kills && oom_kills_before_)
     context.oom_kills = static_cast<int>(*kills - *oom_kills_before_);
   Evidence evidence = make_evidence(record, context);
-  std::ranges::move(
-      port_facts(evidence, record.ranks.knocking, Catalogue::builtin(), KernelSockets()),
-      std::back_inserter(evidence.confirmations));
+  std::ranges::move(port_facts(evidence, record.ranks.knocking, catalogue(), KernelSockets()),
+                    std::back_inserter(evidence.confirmations));
   return evidence;
 }
 
 void Run::on_failure(const AttemptRecord& record) {
   const Evidence evidence = evidence_of(record);
-  const Diagnosis diagnosis = diagnose(evidence, Catalogue::builtin());
+  const Diagnosis diagnosis = diagnose(evidence, catalogue());
   exit_code_ = exit_status_of(evidence, diagnosis);
   AttemptSummary& attempt = ledger_.last();
   attempt.end = end_of(record, diagnosis);
   describe_in(attempt, diagnosis);
   attempt.told_by_itself = speaks_for_itself(plan_, record, diagnosis);
   ledger_.note_cause(diagnosis);
+  if (record.ranks.nccl.version) nccl_ = record.ranks.nccl.version;
   strike_refuted();
   const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_));
   if (step.profile == nullptr) return fail(record, diagnosis, step.why);
@@ -63,7 +64,7 @@ RunProgress Run::progress(const Diagnosis& diagnosis, std::vector<std::string> t
   // All that there are is read only where one of them may be needed.
   const bool falls_back = std::holds_alternative<FallBack>(diagnosis.decision);
   return {ledger_.attempts(), profile_, std::move(tried),
-          falls_back ? known_profiles() : std::span<const Profile>{}};
+          falls_back ? known_profiles() : std::span<const Profile>{}, nccl_};
 }
 
 // No attempt is wasted on what the probe has shown to fail.

@@ -2,6 +2,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/run/records.h"
 
 namespace safelaunch {
@@ -12,7 +13,7 @@ std::string last_words(const AttemptRecord& record, StdStream stream, std::optio
   std::string text;
   for (const auto& [id, tail] : record.tails)
     if (id.stream == stream && (!id.rank || !rank || id.rank == rank)) text += tail;
-  return first_failure(text, Catalogue::builtin(), rank);
+  return first_failure(text, catalogue(), rank);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,17 @@ struct SharedMemory {
   bool operator==(const SharedMemory&) const = default;
 };
 
+/// The plain file at a path; nullopt for everything else, a link to one included.
+[[nodiscard]] std::optional<LeftFile> file_at(const std::string& path);
+
 /// /dev/shm, or the folder that a test made. `files` are the plain files at its top.
 [[nodiscard]] SharedMemory read_shared_memory(const std::string& path = "/dev/shm");
 
 /// Whether the name of a segment is one that NCCL, torch, DeepSpeed, vLLM, … give theirs.
 [[nodiscard]] bool is_job_segment(const std::string& path);
+
+/// Those segments that a process has mapped now, and that still have their name.
+[[nodiscard]] std::vector<LeftFile> mapped_segments(int pid);
 
 /// Where torch builds extensions: TORCH_EXTENSIONS_DIR, else below XDG_CACHE_HOME or HOME; empty
 /// where none is known.

@@ -22,6 +22,13 @@ namespace safelaunch {
 /// Whether profiles of large cost may be chosen (--fail-on-slow: no).
 enum class SlowProfiles { allow, refuse };
 
+/// A profile that would have come before the chosen one, and why it was left out.
+struct StruckOut {
+  std::string name;
+  std::string why;
+  bool operator==(const StruckOut&) const = default;
+};
+
 /// What is known when the next profile is to be chosen.
 struct ChainState {
   std::span<const Profile> chain;
@@ -30,13 +37,7 @@ struct ChainState {
   std::string_view cause;              ///< a catalogue id; empty: no cause is known
   int nodes = 1;
   SlowProfiles slow = SlowProfiles::allow;
-};
-
-/// A profile that would have come before the chosen one, and why it was left out.
-struct StruckOut {
-  std::string name;
-  std::string why;
-  bool operator==(const StruckOut&) const = default;
+  std::span<const StruckOut> hopeless = {};  ///< by what else is known of the job
 };
 
 /// What to try next; no profile where all have been tried or struck out.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/nccl/version.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/run/plan.h"
 
@@ -24,7 +25,8 @@ struct RunProgress {
   int attempts = 0;
   const Profile* last = nullptr;
   std::vector<std::string> tried;
-  std::span<const Profile> known;  ///< all profiles there are, for healers outside the chain
+  std::span<const Profile> known;   ///< all profiles there are, for healers outside the chain
+  std::optional<NcclVersion> nccl;  ///< the job's; none: not known
 };
 
 /// Chooses the next step from the diagnosis; pure.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/host/left_files.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/summary.h"
@@ -26,6 +27,9 @@ void record_nccl(EventLog& log, const NcclRecord& nccl);
 
 /// What the ranks of a hang answered of their collectives, and what it shows; none where none did.
 void record_collectives(EventLog& log, const RankAnswers& answers);
+
+/// The segments that were removed behind an attempt; none where there were none.
+void record_segments(EventLog& log, const std::vector<LeftFile>& removed);
 
 /// How a failed attempt ended, in the report's terms.
 [[nodiscard]] AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis);

@@ -1,0 +1,71 @@
+"""Segments in /dev/shm that a stopped attempt leaves behind: its own are removed, and nothing else."""
+
+import json
+import mmap
+import pathlib
+import time
+
+from harness import SafelaunchTest, main
+from own_mounts import old_file, own_shared_memory
+
+SHM = pathlib.Path("/dev/shm")
+LIGHT_WORKER = pathlib.Path(__file__).with_name("light_worker.py")
+
+# Both ranks map what they were told to, then one never comes. Killed processes unlink nothing.
+WORKER = f"""
+import mmap, os, runpy, sys, time
+rank = os.environ["RANK"]
+held = []
+for name in os.environ["MAPS"].split():
+    file = open(f"/dev/shm/{{name}}".replace("RANK", rank), "a+b")
+    file.truncate(1 << 20)
+    held.append(mmap.mmap(file.fileno(), 1 << 20))
+    file.close()
+if rank == "1" and os.environ["SAFELAUNCH_ATTEMPT"] == "1":
+    time.sleep(1000)
+sys.argv = [{str(LIGHT_WORKER)!r}]
+runpy.run_path({str(LIGHT_WORKER)!r}, run_name="__main__")
+"""
+
+
+def setUpModule():
+    own_shared_memory()
+
+
+class LeftSegments(SafelaunchTest):
+    def tearDown(self):
+        for path in SHM.iterdir():
+            path.unlink()
+        super().tearDown()
+
+    def hung_job(self, maps):
+        return self.run_safelaunch("--profile", "basic,conservative", "--quiet-timeout", "1s", "--init-timeout", "2s", "--nproc-per-node", "2",
+                                   "--", "python3", self.script(WORKER), env=self.environment(MAPS=maps))
+
+    def removed(self, run):
+        events = [json.loads(line) for line in (run.directory / "events.jsonl").read_text().splitlines()]
+        return [sorted(event["removed"]) for event in events if event["e"] == "segments"]
+
+    def test_what_an_attempt_leaves_is_gone_before_the_next_begins(self):
+        run = self.hung_job("nccl-abcRANK deepspeed_allreduce_buffer_RANK")
+        self.assert_status(run, 0)
+        self.assertEqual(self.removed(run), [[f"/dev/shm/{name}{rank}" for name in ("deepspeed_allreduce_buffer_", "nccl-abc") for rank in "01"]])
+
+    def test_what_is_not_proven_to_be_the_attempts_own_stays(self):
+        old_file(SHM / "nccl-old")  # of another job
+        strange = SHM / "nccl-strange"  # nobody of the job has it
+        strange.write_bytes(b"x")
+        shared = SHM / "nccl-shared"  # somebody beside the job has it too
+        shared.touch()
+        with shared.open("r+b") as file:
+            file.truncate(1 << 20)
+            held = mmap.mmap(file.fileno(), 1 << 20)
+        run = self.hung_job("model-cache psm_abc nccl-shared")
+        self.assert_status(run, 0)
+        self.assertEqual(self.removed(run), [])
+        self.assertEqual(sorted(path.name for path in SHM.iterdir()), ["model-cache", "nccl-old", "nccl-shared", "nccl-strange", "psm_abc"])
+        held.close()
+
+
+if __name__ == "__main__":
+    main(needs=())
