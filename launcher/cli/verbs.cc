@@ -19,7 +19,7 @@ constexpr std::array kVerbs{
     Verb{"explain", verb_explain, StartsJob::no, "a CAUSE, a VARIABLE, or - for a log on stdin"},
     Verb{"doctor", verb_doctor, StartsJob::no,
          "what stands in the way of a run: [--fix] [COMMAND]"},
-    Verb{"clean", verb_clean, StartsJob::no, "stale processes of earlier runs"},
+    Verb{"clean", verb_clean, StartsJob::no, "what earlier runs left: processes, segments, locks"},
     Verb{"version", verb_version, StartsJob::no, "the version"},
 };
 

@@ -46,7 +46,10 @@ void check_size(const HostFacts& facts, Advices& advices) {
   const bool gpus = facts.host.gpus > 0;
   if (memory.available < kNothing) {
     advise(advices, Severity::risk, "shm-small",
-           size_in_words(memory) + ": the next that needs it ends with SIGBUS", remedy_for(facts));
+           size_in_words(memory) +
+               ": who needs it ends with SIGBUS; NCCL does without from 2.24 on, with a driver "
+               "of CUDA 12.6",
+           remedy_for(facts));
   } else if (gpus && memory.available < needed(facts)) {
     advise(
         advices, Severity::risk, "shm-small",

@@ -18,6 +18,8 @@ std::string title_of(const Gpu& gpu) {
   return fmt::format("GPU {} ({}, {})", gpu.index, gpu.name, gpu.pci);
 }
 
+constexpr const char* kLookAtKernel =
+    "nvidia-smi will hang as well; look at dmesg | grep -i xid, and reset the GPU or reboot";
 constexpr const char* kTakeOut =
     "take it out of the job (CUDA_VISIBLE_DEVICES) and have the node looked at: nvidia-smi -q, "
     "dmesg | grep -i xid";
@@ -39,11 +41,10 @@ void judge_driver(const GpuFacts& facts, Findings& findings) {
                           "create the container again: it may no longer open its GPUs"});
       return;
     case GpuTrouble::no_answer:
+      findings.push_back({"driver-silent", Severity::blocks, facts.why, kLookAtKernel});
+      return;
     case GpuTrouble::crashed:
-      findings.push_back(
-          {"gpu-ill", Severity::blocks, facts.why,
-           "nvidia-smi will hang as well; look at dmesg | grep -i xid, and reset the "
-           "GPU or reboot"});
+      findings.push_back({"gpu-ill", Severity::blocks, facts.why, kLookAtKernel});
       return;
     case GpuTrouble::failed:
       findings.push_back({"cuda-unknown", Severity::risk, facts.why, "nvidia-smi -q"});
@@ -91,7 +92,7 @@ void judge_mode(const Gpu& gpu, const GpuUse& use, Findings& findings) {
   } else if (gpu.compute_mode == ComputeMode::exclusive_process) {
     if (!others_on(gpu, use.own_pids).empty())
       add(Severity::blocks, fmt::format("takes one process, and pid {} is on it",
-                                          others_on(gpu, use.own_pids).front().pid));
+                                        others_on(gpu, use.own_pids).front().pid));
     else if (devices > 0 && use.ranks > devices)
       add(Severity::blocks,
           fmt::format("takes one process, and {} ranks share {} GPUs", use.ranks, devices));

@@ -44,8 +44,9 @@ TEST_CASE("a driver that cannot be asked is a finding of its own kind") {
   CHECK(only_finding(troubled(GpuTrouble::no_driver)).severity == Severity::note);
   CHECK(only_finding(troubled(GpuTrouble::driver_mismatch)).cause == "driver-mismatch");
   CHECK(only_finding(troubled(GpuTrouble::no_permission)).cause == "container-lost-gpus");
-  CHECK(only_finding(troubled(GpuTrouble::no_answer)).cause == "gpu-ill");
+  CHECK(only_finding(troubled(GpuTrouble::no_answer)).cause == "driver-silent");
   CHECK(only_finding(troubled(GpuTrouble::no_answer)).evidence == "as NVML says");
+  CHECK(only_finding(troubled(GpuTrouble::crashed)).cause == "gpu-ill");
   CHECK(only_finding(troubled(GpuTrouble::crashed)).severity == Severity::blocks);
   CHECK(only_finding(troubled(GpuTrouble::failed)).cause == "cuda-unknown");
 }
