@@ -23,10 +23,13 @@ StaleFile unproven(const LeftFile& file, std::string why) {
 }
 
 std::optional<StaleFile> judge_segment(const LeftFile& file, const FileWitness& witness) {
-  if (!is_job_segment(file.path) || file.uid != witness.uid) return std::nullopt;
+  const SegmentMaker maker = maker_of(file.path);
+  if (maker == SegmentMaker::unknown || file.uid != witness.uid) return std::nullopt;
   if (is_among(witness.use.used, file) || file.age < kFileSettled) return std::nullopt;
   if (is_among(witness.use.untold, file))
     return unproven(file, "the kernel does not tell whether somebody has it open");
+  if (maker == SegmentMaker::server)
+    return unproven(file, "its name alone does not tell who made it");
   if (!witness.sees_all_processes)
     return unproven(file, "a process outside of this container may know its name");
   if (witness.use.unreadable > 0)
@@ -59,6 +62,16 @@ std::optional<StaleFile> judge_lock(const LeftFile& lock, const FileWitness& wit
                   rough_age(lock.age))};
 }
 
+Result<void> still_the_same(const LeftFile& file) {
+  struct stat now {};
+  if (::lstat(file.path.c_str(), &now) != 0) return Error{Errc::os, "was gone already"};
+  if (now.st_dev != file.device || now.st_ino != file.inode || !S_ISREG(now.st_mode))
+    return Error{Errc::os, "left alone, since it is another file by now"};
+  if (now.st_mtim.tv_sec != file.written)
+    return Error{Errc::os, "left alone, since it was written to just now"};
+  return {};
+}
+
 }  // namespace
 
 std::vector<StaleFile> stale_segments(std::span<const LeftFile> files, const FileWitness& witness) {
@@ -78,14 +91,10 @@ std::vector<StaleFile> stale_locks(std::span<const LeftFile> locks, const FileWi
 
 Result<void> remove_stale(const StaleFile& stale) {
   const std::string& path = stale.file.path;
-  struct stat now {};
-  if (::lstat(path.c_str(), &now) != 0) return Error{Errc::os, "was gone already"};
-  if (now.st_dev != stale.file.device || now.st_ino != stale.file.inode || !S_ISREG(now.st_mode))
-    return Error{Errc::os, "left alone, since it is another file by now"};
-  if (now.st_mtim.tv_sec != stale.file.written)
-    return Error{Errc::os, "left alone, since it was written to just now"};
+  if (const Result<void> same = still_the_same(stale.file); !same) return same;
   if (holder_of(stale.file) != Holder::nobody)
     return Error{Errc::os, "left alone, since somebody has opened it"};
+  if (const Result<void> same = still_the_same(stale.file); !same) return same;
   if (::unlink(path.c_str()) != 0)
     return Error{Errc::os,
                  fmt::format("cannot be removed ({})", std::generic_category().message(errno))};

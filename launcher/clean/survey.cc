@@ -119,7 +119,8 @@ std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
 
 StaleFiles survey_files(FoundFiles found, const HostIdentity& host, std::span<const Mount> mounts) {
   std::erase_if(found.segments, [&](const LeftFile& file) {
-    return file.age < kFileSettled || file.uid != host.uid || !is_job_segment(file.path);
+    return file.age < kFileSettled || file.uid != host.uid ||
+           maker_of(file.path) == SegmentMaker::unknown;
   });
   std::erase_if(found.locks, [](const LeftFile& file) { return file.age < kFileSettled; });
   if (found.segments.empty() && found.locks.empty()) return {};

@@ -30,6 +30,13 @@ CLI::Option* add_number(CLI::App& app, const char* names, std::optional<int>& ta
       ->type_name("N");
 }
 
+std::string options_in_words(const CLI::App& app) {
+  const std::string text = app.help();
+  for (const char* title : {"Options:", "OPTIONS:"})  // as the version has it
+    if (const std::size_t at = text.find(title); at != std::string::npos) return text.substr(at);
+  return text;
+}
+
 std::string did_you_mean_option(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())

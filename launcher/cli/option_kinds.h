@@ -17,6 +17,9 @@ CLI::Option* add_duration(CLI::App& app, const char* names, std::optional<Durati
 CLI::Option* add_number(CLI::App& app, const char* names, std::optional<int>& target, int first,
                         int last, const char* help);
 
+/// CLI11's table of the options; what stands before it is ours to write.
+[[nodiscard]] std::string options_in_words(const CLI::App& app);
+
 /// The nearest option to a word that is none: "; did you mean '--ranks'?", or nothing.
 [[nodiscard]] std::string did_you_mean_option(const CLI::App& app, const std::string& word);
 

@@ -131,8 +131,6 @@ class Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
-  [[nodiscard]] std::string help() const { return app_.help(); }
-
   [[nodiscard]] const CLI::Option* find(const std::string& name) const {
     return app_.get_option_no_throw(name);
   }
@@ -233,9 +231,8 @@ std::vector<std::string> run_option_names() {
 }
 
 std::string run_help() {
-  const std::string text = Parser().help();
-  return text.substr(
-      text.find("Options:"));  // the line before tells the usage, which is ours to tell
+  const Parser parser;
+  return options_in_words(parser.app());
 }
 
 }  // namespace safelaunch

@@ -1,5 +1,7 @@
 #include "safelaunch/cli/verb_options.h"
 
+#include <algorithm>
+
 #include "option_kinds.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/cli/answer.h"
@@ -87,22 +89,21 @@ void VerbOptions::exclude(const char* one, const char* other) {
 }
 
 std::string VerbOptions::help() const {
-  const std::string text = state_->app.help();  // its first lines are ours to write
   return fmt::format("Usage: safelaunch {} {}\n\n{}\n\n{}", state_->verb, state_->usage,
-                     state_->purpose, text.substr(text.find("Options:")));
+                     state_->purpose, options_in_words(state_->app));
 }
 
 // CLI11 leaves what it does not know: the rest, and misspelt options.
 Result<std::vector<std::string>> VerbOptions::State::words_left() const {
   std::vector<std::string> left = app.remaining();
-  const bool marked = !left.empty() && left.front() == "--";
-  if (marked) left.erase(left.begin());
-  for (const std::string& word : left) {
-    if (!marked && is_option(word))
-      return wrong(
-          fmt::format("{} does not take '{}'{}", verb, word, did_you_mean_option(app, word)));
-    if (rest == Rest::command) break;  // what follows is not ours
-  }
+  const auto mark = std::ranges::find(left, "--");
+  const auto first_of_command = left.begin() + (mark == left.begin() ? 0 : 1);
+  const auto last = rest == Rest::command ? first_of_command : mark;
+  const auto wrong_word = std::find_if(left.begin(), last, is_option);
+  if (wrong_word != last)
+    return wrong(fmt::format("{} does not take '{}'{}", verb, *wrong_word,
+                             did_you_mean_option(app, *wrong_word)));
+  if (mark != left.end() && (rest == Rest::words || mark == left.begin())) left.erase(mark);
   return left;
 }
 

@@ -39,10 +39,14 @@ std::string text(const YAML::Node& node) {
   return node.Scalar();
 }
 
-std::vector<std::string> texts(const YAML::Node& node) {
+const YAML::Node& list(const YAML::Node& node) {
   if (!node.IsSequence()) throw Wrong(node.Mark(), "a list is expected here");
+  return node;
+}
+
+std::vector<std::string> texts(const YAML::Node& node) {
   std::vector<std::string> all;
-  for (const YAML::Node& item : node) all.push_back(text(item));
+  for (const YAML::Node& item : list(node)) all.push_back(text(item));
   return all;
 }
 
@@ -65,7 +69,7 @@ std::vector<Stage> stages(const YAML::Node& node) {
     words[i] = {name(stage), stage};
   }
   std::vector<Stage> all;
-  for (const YAML::Node& item : node) all.push_back(one_of(item, words));
+  for (const YAML::Node& item : list(node)) all.push_back(one_of(item, words));
   return all;
 }
 

@@ -1,8 +1,10 @@
 #include "safelaunch/host/file_use.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -116,6 +118,8 @@ class Company {
   std::map<std::string, bool, std::less<>> embeds_python_;
 };
 
+constexpr long kZfs = 0x2fc12fc1;  // of no header of the kernel's
+
 /// An open file that is still the one that was seen.
 UniqueFd open_again(const LeftFile& file) {
   UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
@@ -125,11 +129,23 @@ UniqueFd open_again(const LeftFile& file) {
   return fd;
 }
 
+/// On a network the kernel of another host may know a holder that ours does not, and some such file
+/// systems leave leases to ours alone. Their mounts need not show in the path: it may lead over
+/// links.
+bool is_on_this_host(int fd) {
+  constexpr std::array<long, 8> kLocal{
+      TMPFS_MAGIC,           EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+      OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, RAMFS_MAGIC,     kZfs};
+  struct statfs system {};
+  return ::fstatfs(fd, &system) == 0 &&
+         std::ranges::find(kLocal, static_cast<long>(system.f_type)) != kLocal.end();
+}
+
 }  // namespace
 
 Holder holder_of(const LeftFile& file) {
   const UniqueFd fd = open_again(file);
-  if (!fd) return Holder::untold;
+  if (!fd || !is_on_this_host(fd.get())) return Holder::untold;
   // Should somebody open it while we have the lease, we are told by a signal, which is SIGIO and
   // deadly unless another is asked for.
   ::fcntl(fd.get(), F_SETSIG, SIGURG);

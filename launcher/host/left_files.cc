@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "proc_file.h"
+#include "safelaunch/host/process_facts.h"
 
 namespace safelaunch {
 namespace {
@@ -29,8 +30,51 @@ Duration age_of(std::int64_t written) {
   return std::chrono::seconds(std::max<std::int64_t>(0, ::time(nullptr) - written));
 }
 
+// ---- names of segments --------------------------------------------------------------------------
+
+bool takes(std::string_view& name, std::string_view beginning) {
+  if (!name.starts_with(beginning)) return false;
+  name.remove_prefix(beginning.size());
+  return true;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_hexadecimal(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
+bool is_alphanumeric(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_python_name(char c) {
+  return is_alphanumeric(c) || c == '_';
+}
+
+bool is_of(std::string_view text, std::size_t size, bool (*kind)(char)) {
+  return text.size() == size && std::ranges::all_of(text, kind);
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_digit);
+}
+
+/// "71_2_0": so many numbers, and nothing else.
+bool are_numbers(std::string_view text, int count) {
+  for (; count > 1; --count)
+    if (!is_number(take_word(text, '_'))) return false;
+  return is_number(text);
+}
+
+SegmentMaker only_if(bool fits, SegmentMaker maker) {
+  return fits ? maker : SegmentMaker::unknown;
+}
+
 // What a mapping shows may no longer be what has the name, or have it elsewhere: in a container.
-bool is_of(std::string_view mapping, const LeftFile& file) {
+bool shows(std::string_view mapping, const LeftFile& file) {
   const std::string identity =
       fmt::format(" {:02x}:{:02x} {} ", major(file.device), minor(file.device), file.inode);
   return mapping.find(identity) != std::string_view::npos;
@@ -65,23 +109,32 @@ SharedMemory read_shared_memory(const std::string& path) {
   return memory;
 }
 
-bool is_job_segment(const std::string& path) {
-  constexpr std::array<std::string_view, 7> kPrefixes{
-      "nccl-", "torch_", "deepspeed_allreduce_buffer_", "psm_", "vllm", "sgl_", "sem.mp-"};
-  const auto name = std::string_view(path).substr(path.rfind('/') + 1);
-  return std::ranges::any_of(kPrefixes, [&](auto prefix) { return name.starts_with(prefix); });
+SegmentMaker maker_of(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (takes(name, "nccl-")) return only_if(is_of(name, 6, is_alphanumeric), SegmentMaker::one_job);
+  if (takes(name, "torch_"))  // its process, a random number, a counter
+    return only_if(are_numbers(name, 3), SegmentMaker::one_job);
+  if (takes(name, "deepspeed_allreduce_buffer_")) {
+    const bool numbered = is_number(take_word(name, '_'));
+    (void)take_word(name, '_');  // the master's address
+    return only_if(numbered && are_numbers(name, 2), SegmentMaker::one_job);
+  }
+  if (takes(name, "psm_")) return only_if(is_of(name, 8, is_hexadecimal), SegmentMaker::python);
+  if (takes(name, "sem.mp-")) return only_if(is_of(name, 8, is_python_name), SegmentMaker::python);
+  return only_if(takes(name, "vllm") || takes(name, "sgl_"), SegmentMaker::server);
 }
 
 std::vector<LeftFile> mapped_segments(int pid) {
   std::vector<LeftFile> segments;
-  const std::string maps = read_whole(ProcPath(pid, "maps").c_str()).value_or("");
+  const std::string maps = maps_of(pid).value_or("");
   std::string_view rest = maps;
   while (!rest.empty()) {
     const std::string_view line = take_word(rest, '\n');
     const std::size_t at = line.find("/dev/shm/");
-    if (at == std::string_view::npos || !is_job_segment(std::string(line.substr(at)))) continue;
+    if (at == std::string_view::npos || maker_of(line.substr(at)) == SegmentMaker::unknown)
+      continue;
     auto file = file_at(std::string(line.substr(at)));
-    if (file && is_of(line.substr(0, at), *file)) segments.push_back(std::move(*file));
+    if (file && shows(line.substr(0, at), *file)) segments.push_back(std::move(*file));
   }
   return segments;
 }

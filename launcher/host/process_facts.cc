@@ -147,8 +147,18 @@ std::optional<std::uint64_t> io_bytes_of(int pid) {
   return bytes;
 }
 
+// The kernel may hold whoever asks for the mappings of a process until a thread of it that sleeps
+// uninterruptibly, on a dead file server or in a sick driver, comes back.
+std::optional<std::string> maps_of(int pid) {
+  for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str())) {
+    const SmallFile stat(ProcPath(pid, tid, "stat"));
+    if (stat.text().find(") D ") != std::string_view::npos) return std::nullopt;
+  }
+  return read_whole(ProcPath(pid, "maps").c_str());
+}
+
 bool maps_contain(int pid, std::string_view part) {
-  const auto maps = read_whole(ProcPath(pid, "maps").c_str());
+  const auto maps = maps_of(pid);
   return maps && maps->find(part) != std::string::npos;
 }
 

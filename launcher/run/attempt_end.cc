@@ -106,13 +106,18 @@ void Attempt::State::give_way() {
   stop({StopMode::sweep, SIGTERM, kSweepGrace});
 }
 
+// What the user ended, or what has trained, may have left something for later.
+bool Attempt::State::may_be_followed() const {
+  return workers.running() && !record.signal && !record.training && !watch.training();
+}
+
 void Attempt::State::stop(const StopWanted& wanted) {
   if (phase == Phase::running || phase == Phase::asking) {
     phase = Phase::stopping;
     caller.on_stopping();
     watch.freeze();
     services.terminal.set_status({});
-    if (workers.running()) segments = segments_of_descendants(age());
+    if (may_be_followed()) segments = segments_of_descendants(age());
   }
   timer.cancel();
   stopper.stop(wanted);

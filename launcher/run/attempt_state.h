@@ -62,6 +62,7 @@ struct Attempt::State {
   void answered();
   void stop_hung();
   void give_way();
+  [[nodiscard]] bool may_be_followed() const;
   void stop(const StopWanted& wanted);
   void on_tree_gone(const std::vector<Survivor>& survivors);
   void on_drained();

@@ -101,10 +101,16 @@ void DriverWatch::ask(const std::vector<Rank>& ranks) {
 
 void DriverWatch::heard(const std::vector<Rank>& ranks, const HelperEnd& end) {
   question_.reset();
-  patience_ *= 2;
-  if (!ranks_ || !end.timed_out) return;
+  if (!ranks_) return;
+  if (!end.timed_out) {
+    silences_ = 0;
+    patience_ *= 2;
+    return;
+  }
+  // The first one alone may be a driver that wakes its GPUs, or a host that was suspended.
+  if (++silences_ < 2 || standing_still(Clock::now()) != ranks) return;
   on_silent_(ranks, fmt::format("{} {} still with the CUDA driver loaded, and it does not answer a "
-                                "process of our own within {} either",
+                                "process of our own within {} either, twice",
                                 rank_list(ranks), ranks.size() == 1 ? "stands" : "stand",
                                 describe_duration(limits_.answer)));
 }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/launch/process_tree.h"
@@ -13,14 +12,6 @@ namespace {
 
 // Dates of files count whole seconds.
 constexpr Duration kSecond{1'000};
-
-// Made and opened within one job. What Python's shared_memory, vLLM or SGLang make may be meant for
-// a process beside the job: `safelaunch clean` looks after those.
-bool is_private_to_a_job(const LeftFile& file) {
-  constexpr std::array<std::string_view, 3> kMakers{"/dev/shm/nccl-", "/dev/shm/torch_",
-                                                    "/dev/shm/deepspeed_allreduce_buffer_"};
-  return std::ranges::any_of(kMakers, [&](auto maker) { return file.path.starts_with(maker); });
-}
 
 bool known(const std::vector<LeftFile>& files, const LeftFile& file) {
   return std::ranges::find(files, file.path, &LeftFile::path) != files.end();
@@ -38,7 +29,7 @@ std::vector<LeftFile> segments_of_descendants(Duration age_of_attempt) {
   const std::size_t count = std::min(living_descendants(room), room.size());
   for (std::size_t i = 0; i < count; ++i)
     for (LeftFile& file : mapped_segments(room[i].pid)) {
-      const bool ours = is_private_to_a_job(file) && file.uid == ::geteuid() &&
+      const bool ours = maker_of(file.path) == SegmentMaker::one_job && file.uid == ::geteuid() &&
                         file.age <= age_of_attempt + kSecond;
       if (ours && !known(segments, file)) segments.push_back(std::move(file));
     }

@@ -68,6 +68,7 @@ void RankInquiry::answered(ProcessId process, const CollectivesAnswer& answer) {
   const auto rank = close(process, HookQuestion::collectives);
   if (!rank) return;
   RankCollectives& seen = answers_.collectives[*rank];
+  seen.told = true;
   seen.last = answer.last;
   seen.members = answer.members;
 }

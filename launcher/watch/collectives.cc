@@ -31,7 +31,8 @@ const CollectiveSeen* stands_in(const RankCollectives& rank) {
 
 /// The number of the last one that the rank has called in a group; 0: none.
 std::int64_t called_in(const RankCollectives& rank, const std::string& group) {
-  std::int64_t number = 0;
+  const auto counted = rank.groups.find(group);
+  std::int64_t number = counted == rank.groups.end() ? 0 : counted->second.enqueued;
   for (const CollectiveSeen& one : rank.last)
     if (one.group == group) number = std::max(number, one.number);
   return number;
@@ -56,6 +57,15 @@ std::string operations_in_words(const Place& place, const RanksByOperation& oper
   return text;
 }
 
+/// Two kinds of collectives were counted as one: then a number says nothing.
+bool contradicts_itself(const RanksByOperation& operations) {
+  std::set<Rank> seen;
+  for (const auto& [operation, ranks] : operations)
+    for (const Rank rank : ranks)
+      if (!seen.insert(rank).second) return true;
+  return false;
+}
+
 std::string different_operations(const Answers& ranks) {
   std::map<Place, RanksByOperation> called;
   std::map<std::string, std::int64_t> held_up;  // group → the last number that somebody waits in
@@ -68,7 +78,8 @@ std::string different_operations(const Answers& ranks) {
   for (const auto& [place, operations] : called) {
     const auto hang = held_up.find(place.first);
     // What has passed although it did not match is not what holds anybody up.
-    if (operations.size() > 1 && hang != held_up.end() && hang->second >= place.second)
+    if (operations.size() > 1 && !contradicts_itself(operations) && hang != held_up.end() &&
+        hang->second >= place.second)
       return operations_in_words(place, operations);
   }
   return {};
@@ -129,7 +140,7 @@ class Waits {
     if (members == members_.end()) return awaited;
     for (const Rank member : members->second) {
       const auto answer = ranks_.find(member);
-      if (member != rank && answer != ranks_.end() &&
+      if (member != rank && answer != ranks_.end() && answer->second.told &&
           called_in(answer->second, one.group) < one.number)
         awaited.push_back(member);
     }

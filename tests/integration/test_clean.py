@@ -71,7 +71,7 @@ class Clean(SafelaunchTest):
         self.assertEqual(json.loads(self.clean("--json")), [])
 
     def test_a_dry_run_tells_what_is_then_done(self):
-        segment, lock = self.segment("nccl-left"), self.lock("cpu_adam")
+        segment, lock = self.segment("nccl-left01"), self.lock("cpu_adam")
         would = self.clean("--dry-run")
         self.assertTrue(segment.exists() and lock.exists())
         self.needs_the_hosts_processes(would)
@@ -82,7 +82,7 @@ class Clean(SafelaunchTest):
         self.assertEqual(self.clean(), "nothing is stale\n")
 
     def test_policy_off_lists_and_leaves(self):
-        segment = self.segment("nccl-left")
+        segment = self.segment("nccl-left01")
         self.assertRegex(self.clean("--policy", "off"), rf"\Aleft alone: {segment} ")
         self.assertTrue(segment.exists())
 
@@ -94,11 +94,11 @@ class Clean(SafelaunchTest):
         self.assertIn("made 1h ago", line["why"])
 
     def test_segments_of_others_and_of_the_living_survive(self):
-        young = SHM / "nccl-young"
+        young = SHM / "nccl-young1"
         young.touch()
         os.chown(young, NOBODY, -1)
-        decoys = [self.segment("nccl-roots", owner=0), self.segment("pulse-shm-1"), young]
-        mapped = self.segment("torch_71_0")
+        decoys = [self.segment("nccl-roots1", owner=0), self.segment("pulse-shm-1"), young]
+        mapped = self.segment("torch_71_2_0")
         with mapped.open("r+b") as file:
             mapping = mmap.mmap(file.fileno(), 0)  # open no more, and mapped by another user than its owner
         self.assertEqual(self.clean(), "nothing is stale\n")
@@ -139,7 +139,7 @@ class Clean(SafelaunchTest):
 
     def test_what_somebody_links_to_is_no_segment(self):
         target = old_file(self.folder / "precious", NOBODY)
-        os.symlink(target, SHM / "nccl-link")
+        os.symlink(target, SHM / "nccl-link01")
         self.assertEqual(self.clean(), "nothing is stale\n")
         self.assertTrue(target.exists())
 

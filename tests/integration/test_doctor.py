@@ -150,19 +150,19 @@ class Doctor(SafelaunchTest):
         self.assertTrue(lock.exists())
 
     def test_a_segment_that_a_dead_job_left_is_found_and_fixed(self):
-        left = old_file(pathlib.Path("/dev/shm/nccl-left"))
+        left = old_file(pathlib.Path("/dev/shm/nccl-left01"))
         self.addCleanup(left.unlink, missing_ok=True)
         os.chown(left, self.give_away(self.folder), -1)
         finding = self.doctor(user=left.stat().st_uid)["shm-leaked"]
-        self.assertIn("64 KiB of /dev/shm in 1 file that nobody is seen to use, such as /dev/shm/nccl-left", finding["evidence"])
+        self.assertIn("64 KiB of /dev/shm in 1 file that nobody is seen to use, such as /dev/shm/nccl-left01", finding["evidence"])
         if not finding["fixable"]:
             self.skipTest("from inside a container nobody can tell: " + finding["evidence"])
         self.doctor("--fix", user=left.stat().st_uid)
-        self.assertRegex(self.fixed[0], r"removed: /dev/shm/nccl-left .*: written 1h ago, and nobody has it open")
+        self.assertRegex(self.fixed[0], r"removed: /dev/shm/nccl-left01 .*: written 1h ago, and nobody has it open")
         self.assertFalse(left.exists())
 
     def test_segments_in_use_and_of_strangers_are_left_alone(self):
-        held = old_file(pathlib.Path("/dev/shm/nccl-held"))
+        held = old_file(pathlib.Path("/dev/shm/nccl-held01"))
         strange = old_file(pathlib.Path("/dev/shm/somebody-else"))
         self.addCleanup(held.unlink)
         self.addCleanup(strange.unlink)
@@ -170,7 +170,7 @@ class Doctor(SafelaunchTest):
             self.assertNotIn("shm-leaked", self.doctor("--fix"))
         self.assertTrue(held.exists() and strange.exists())
         # This very test is a Python process, though a younger one than the file: whoever is older may know its name.
-        self.assertIn("/dev/shm/nccl-held", self.doctor()["shm-leaked"]["evidence"])
+        self.assertIn("/dev/shm/nccl-held01", self.doctor()["shm-leaked"]["evidence"])
 
     def test_a_proxy_matters_to_a_script_that_imports_jax(self):
         jax, torch = self.script("import jax\n", "jax_job.py"), self.script("import torch\n", "torch_job.py")

@@ -3,9 +3,9 @@
 import json
 import mmap
 import pathlib
-import time
+import signal
 
-from harness import SafelaunchTest, main
+from harness import SafelaunchTest, main, wait_until
 from own_mounts import old_file, own_shared_memory
 
 SHM = pathlib.Path("/dev/shm")
@@ -25,6 +25,7 @@ if rank == "1" and os.environ["SAFELAUNCH_ATTEMPT"] == "1":
     time.sleep(1000)
 sys.argv = [{str(LIGHT_WORKER)!r}]
 runpy.run_path({str(LIGHT_WORKER)!r}, run_name="__main__")
+time.sleep(float(os.environ.get("TRAINS", "0")))
 """
 
 
@@ -47,23 +48,33 @@ class LeftSegments(SafelaunchTest):
         return [sorted(event["removed"]) for event in events if event["e"] == "segments"]
 
     def test_what_an_attempt_leaves_is_gone_before_the_next_begins(self):
-        run = self.hung_job("nccl-abcRANK deepspeed_allreduce_buffer_RANK")
+        run = self.hung_job("nccl-abcdeRANK deepspeed_allreduce_buffer_0_127.0.0.1_29500_RANK")
         self.assert_status(run, 0)
-        self.assertEqual(self.removed(run), [[f"/dev/shm/{name}{rank}" for name in ("deepspeed_allreduce_buffer_", "nccl-abc") for rank in "01"]])
+        self.assertEqual(self.removed(run), [[f"/dev/shm/{name}{rank}" for name in ("deepspeed_allreduce_buffer_0_127.0.0.1_29500_", "nccl-abcde") for rank in "01"]])
+
+    def test_what_a_job_has_made_stays_once_it_has_trained(self):
+        job = self.start("--nproc-per-node", "2", "--", "python3", self.script(WORKER.replace('== "1" and', '== "none" and')),
+                         env=self.environment(MAPS="nccl-abcdeRANK", TRAINS="100"))
+        events = job.run_directory / "events.jsonl"
+        wait_until(lambda: events.exists() and '"e":"training"' in events.read_text(), what="the first collective of all ranks")
+        job.send_signal(signal.SIGINT)
+        run = self.finish(job)
+        self.assertEqual(self.removed(run), [])
+        self.assertEqual(sorted(path.name for path in SHM.iterdir()), ["nccl-abcde0", "nccl-abcde1"])
 
     def test_what_is_not_proven_to_be_the_attempts_own_stays(self):
-        old_file(SHM / "nccl-old")  # of another job
-        strange = SHM / "nccl-strange"  # nobody of the job has it
+        old_file(SHM / "nccl-Older1")  # of another job
+        strange = SHM / "nccl-Stran1"  # nobody of the job has it
         strange.write_bytes(b"x")
-        shared = SHM / "nccl-shared"  # somebody beside the job has it too
+        shared = SHM / "nccl-Share1"  # somebody beside the job has it too
         shared.touch()
         with shared.open("r+b") as file:
             file.truncate(1 << 20)
             held = mmap.mmap(file.fileno(), 1 << 20)
-        run = self.hung_job("model-cache psm_abc nccl-shared")
+        run = self.hung_job("torch_checkpoint.pt psm_1a2b3c4d nccl-Share1")
         self.assert_status(run, 0)
         self.assertEqual(self.removed(run), [])
-        self.assertEqual(sorted(path.name for path in SHM.iterdir()), ["model-cache", "nccl-old", "nccl-shared", "nccl-strange", "psm_abc"])
+        self.assertEqual(sorted(path.name for path in SHM.iterdir()), ["nccl-Older1", "nccl-Share1", "nccl-Stran1", "psm_1a2b3c4d", "torch_checkpoint.pt"])
         held.close()
 
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "safelaunch/base/environment.h"
@@ -39,8 +40,16 @@ struct SharedMemory {
 /// /dev/shm, or the folder that a test made. `files` are the plain files at its top.
 [[nodiscard]] SharedMemory read_shared_memory(const std::string& path = "/dev/shm");
 
-/// Whether the name of a segment is one that NCCL, torch, DeepSpeed, vLLM, … give theirs.
-[[nodiscard]] bool is_job_segment(const std::string& path);
+/// Who gives a segment such a name.
+enum class SegmentMaker {
+  unknown,
+  one_job,  ///< NCCL, torch, DeepSpeed: made and opened by the processes of one job
+  python,   ///< multiprocessing's shared memory and semaphores: opened by whoever knows the name
+  server,   ///< vLLM, SGLang, whose names have no fixed form: a user's own file may look the same
+};
+
+/// By the whole name, not its beginning: people keep files of their own in /dev/shm.
+[[nodiscard]] SegmentMaker maker_of(std::string_view path);
 
 /// Those segments that a process has mapped now, and that still have their name.
 [[nodiscard]] std::vector<LeftFile> mapped_segments(int pid);

@@ -73,6 +73,9 @@ struct ProcessFacts {
 /// Bytes that went through read and write calls, those of waited-for children included.
 [[nodiscard]] std::optional<std::uint64_t> io_bytes_of(int pid);
 
+/// /proc/PID/maps; nullopt where it cannot be read, or not without a risk to wait for it.
+[[nodiscard]] std::optional<std::string> maps_of(int pid);
+
 /// True where a mapped file's path contains `part` ("libtorch_python.so").
 [[nodiscard]] bool maps_contain(int pid, std::string_view part);
 

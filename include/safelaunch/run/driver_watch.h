@@ -21,7 +21,7 @@ namespace safelaunch {
 /// wait for no other rank, so no clock runs for them; and nothing that they show tells them from a
 /// program that has loaded the driver and rests. So where ranks with the driver stand still, the
 /// driver itself is asked, by a process of its own with a deadline: a healthy one answers, and the
-/// job is left alone.
+/// job is left alone. A silent one is asked twice.
 ///
 /// Looks only until the first rank waits for another, and only where there is a driver.
 class DriverWatch {
@@ -67,6 +67,7 @@ class DriverWatch {
   std::map<Rank, TimePoint> still_since_;
   std::optional<Helper> question_;
   Duration patience_{};  // doubled whenever the driver has answered
+  int silences_ = 0;     // in a row
 };
 
 }  // namespace safelaunch

@@ -29,6 +29,7 @@ struct CollectiveSeen {
 
 /// What one rank's hook told.
 struct RankCollectives {
+  bool told = false;  ///< it has answered which collectives it called; its counters alone are none
   std::map<std::string, GroupCounters> groups;
   std::vector<CollectiveSeen> last;
   std::map<std::string, std::vector<Rank>> members;  ///< of the groups that it is in

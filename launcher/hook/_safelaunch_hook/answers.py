@@ -6,6 +6,7 @@ wait for. It goes by the name `safelaunch` in /proc/PID/task/TID/comm, so that w
 process does can leave it out. It is made by _thread, since importing `threading` costs every start,
 and doing so here would make this thread the main one.
 """
+import _signal
 import _thread
 import os
 import sys
@@ -24,7 +25,17 @@ def listen():
     """Starts the thread, unless this process has it or there is nobody to ask."""
     if channel.is_open() and os.getpid() not in _listening:
         _listening.add(os.getpid())  # a forked child inherits the note, but not the thread
-        _thread.start_new_thread(_serve, ())
+        start_thread(_serve)
+
+
+def start_thread(function):
+    """Starts a thread that takes no signal: a program that blocks one, to wait for it, would else
+    find that the kernel has given it to our thread, with its default action."""
+    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
+    try:
+        _thread.start_new_thread(function, ())
+    finally:
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
 
 
 def name_thread():

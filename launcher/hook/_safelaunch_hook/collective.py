@@ -164,7 +164,7 @@ class _Completion:
 
     def wait_in_a_thread(self):
         ending.before_exit(self._end)
-        _thread.start_new_thread(self._poll, ())
+        answers.start_thread(self._poll)
 
     def _poll(self):
         try:

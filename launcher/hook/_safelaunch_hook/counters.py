@@ -9,6 +9,9 @@ import sys
 _LAST_OF_A_GROUP = 4  # collectives
 _LAST_OF_ALL = 64
 _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
+# A CUDA build has two. A group may have both backends, each with its own numbers from 1 on.
+_RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
+
 
 def start():
     """Waits are counted from the first question on."""
@@ -26,20 +29,19 @@ def read():
 
 def _groups(library):
     groups = {}
-    for recorded in _recorders(library, includeCollectives=False):
+    for backend, recorded in _recorded(library, includeCollectives=False):
         for group, counts in recorded.get("pg_status", {}).items():
-            groups[group] = {
+            groups[group + backend] = {
                 name: int(counts["last_%s_collective" % name]) for name in ("enqueued", "started", "completed")
             }
     return groups
 
 
-def _recorders(library, **wanted):
-    """What each flight recorder tells; a CUDA build has two."""
-    for name in ("_dump_fr_trace_json", "_dump_nccl_trace_json"):
+def _recorded(library, **wanted):
+    for name, backend in _RECORDERS:
         dump = getattr(library, name, None)
         if dump is not None:
-            yield json.loads(dump(onlyActive=False, **wanted))
+            yield backend, json.loads(dump(onlyActive=False, **wanted))
 
 
 def collectives():
@@ -50,16 +52,17 @@ def collectives():
     if library is None:
         return {"last": [], "members": {}}
     last = []
-    for recorded in _recorders(library, includeCollectives=True):
-        last += [_entry(one) for one in recorded.get("entries", []) if not one.get("is_p2p")]
-    return {"last": _last_of_each_group(last), "members": _members()}
+    for backend, recorded in _recorded(library, includeCollectives=True):
+        last += [_entry(one, backend) for one in recorded.get("entries", []) if not one.get("is_p2p")]
+    last = _last_of_each_group(last)
+    return {"last": last, "members": _members({entry[0] for entry in last})}
 
 
-def _entry(one):
+def _entry(one, backend):
     finished = one.get("retired") or one.get("state") == "completed"
     operation = one["profiling_name"].rpartition(":")[2]  # without the backend
     state = "finished" if finished else "started" if one.get("state") == "started" else "enqueued"
-    return [one["process_group"][0], one["collective_seq_id"], operation, state]
+    return [one["process_group"][0] + backend, one["collective_seq_id"], operation, state]
 
 
 def _last_of_each_group(entries):
@@ -71,15 +74,17 @@ def _last_of_each_group(entries):
     return kept[::-1]
 
 
-def _members():
-    """The global ranks of the groups that this rank is in."""
+def _members(groups):
+    """The global ranks of those groups."""
     c10d = sys.modules.get("torch.distributed.distributed_c10d")
     world = getattr(c10d, "_world", None)
     members, room = {}, _MOST_MEMBERS
     for group, ranks in list(getattr(world, "pg_group_ranks", {}).items()):
-        room -= len(ranks)
-        if group in world.pg_names and room >= 0:  # a rank knows of groups that it is not in
-            members[str(world.pg_names[group])] = sorted(ranks)
+        for backend in {backend for _, backend in _RECORDERS}:
+            name = str(world.pg_names.get(group)) + backend
+            if name in groups and len(ranks) <= room:
+                members[name] = sorted(ranks)
+                room -= len(ranks)
     return members
 
 

@@ -35,8 +35,8 @@ TEST_CASE("what is planned is what is done, to what is claimed and to nothing el
   const Child stale([] { ::pause(); });
   const Child decoy([] { ::pause(); });
   LeftFolder folder;
-  const std::string left = folder.add("nccl-left", "x");
-  const std::string kept = folder.add("nccl-someones", "x");
+  const std::string left = folder.add("nccl-left01", "x");
+  const std::string kept = folder.add("nccl-other1", "x");
   const Leftovers all{{process(stale.id(), Claim::ours), process(decoy.id(), Claim::unproven)},
                       {file(folder, 0, Claim::ours), file(folder, 1, Claim::unproven)}};
 
@@ -57,7 +57,7 @@ TEST_CASE("what is planned is what is done, to what is claimed and to nothing el
 
 TEST_CASE("policy off touches nothing", "[removal]") {
   LeftFolder folder;
-  const std::string left = folder.add("nccl-left", "x");
+  const std::string left = folder.add("nccl-left01", "x");
   const Leftovers all{{}, {file(folder, 0, Claim::ours)}};
   CHECK(done_of(plan_removal(all, CleanPolicy::off)) == Lines{"left alone"});
   CHECK(done_of(remove(all, CleanPolicy::off)) == Lines{"left alone"});

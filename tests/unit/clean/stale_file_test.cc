@@ -42,7 +42,7 @@ std::vector<StaleFile> locks(const LeftFile& one, const FileWitness& seen,
   return stale_locks(std::vector{one}, seen, mounts);
 }
 
-const LeftFile kSegment = file("/dev/shm/nccl-abc");
+const LeftFile kSegment = file("/dev/shm/nccl-abcdef");
 const LeftFile kLock = file("/home/a/.cache/torch_extensions/x/lock");
 
 }  // namespace
@@ -55,11 +55,11 @@ TEST_CASE("an old segment of ours that nobody maps may be removed", "[stale_file
 
 TEST_CASE("segments of others, of nobody we know, young and used ones are no business of ours",
           "[stale_file]") {
-  CHECK(segments(file("/dev/shm/nccl-abc", kHour, 1001), witness()).empty());
+  CHECK(segments(file("/dev/shm/nccl-abcdef", kHour, 1001), witness()).empty());
   CHECK(segments(file("/dev/shm/pulse-shm-1"), witness()).empty());
-  CHECK(segments(file("/dev/shm/nccl-abc", Duration{60'000}), witness()).empty());
+  CHECK(segments(file("/dev/shm/nccl-abcdef", Duration{60'000}), witness()).empty());
   FileWitness seen = witness();
-  seen.use.used = {"/dev/shm/nccl-abc"};
+  seen.use.used = {"/dev/shm/nccl-abcdef"};
   CHECK(segments(kSegment, seen).empty());
 }
 
@@ -115,11 +115,11 @@ TEST_CASE("a lock that nobody holds is nobody's in all containers", "[stale_file
 
 TEST_CASE("only the very file that was looked at is removed", "[stale_file]") {
   LeftFolder folder;
-  const std::string path = folder.add("nccl-abc", "x");
+  const std::string path = folder.add("nccl-abcdef", "x");
   const StaleFile seen{read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
 
   fs::rename(path, path + ".kept");  // its inode stays in use, so a new file gets another
-  folder.add("nccl-abc", "x");
+  folder.add("nccl-abcdef", "x");
   CHECK_THAT(remove_stale(seen).error().message, Contains("another file by now"));
   CHECK(fs::exists(path));
 
@@ -131,7 +131,7 @@ TEST_CASE("only the very file that was looked at is removed", "[stale_file]") {
 
 TEST_CASE("a file that somebody has opened meanwhile is not removed", "[stale_file]") {
   LeftFolder folder;
-  const std::string path = folder.add("nccl-abc", "x");
+  const std::string path = folder.add("nccl-abcdef", "x");
   const StaleFile seen{read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
   {
     const std::ifstream held(path);

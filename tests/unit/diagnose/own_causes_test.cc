@@ -75,6 +75,7 @@ TEST_CASE("a mistake in a file of one's own is told with file, line and the righ
   CHECK(refused(row + ", patern: [x]}") == ":1: unknown field 'patern'; did you mean 'patterns'?");
   CHECK(refused("\n" + row + ", beats: [shm-smal]}") ==
         ":2: no cause has the id 'shm-smal'; did you mean 'shm-small'?");
+  CHECK(refused(row + ", stages: collective}") == ":1: a list is expected here");
   CHECK(refused(row + "}\n" + row + "}") == ":2: the id 'a' is given twice");
   CHECK(refused(row + ", patterns: ['(']}").find("is no RE2 pattern") != std::string::npos);
 }

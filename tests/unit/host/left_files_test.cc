@@ -36,10 +36,17 @@ TEST_CASE("what is not there has no size", "[left_files]") {
 }
 
 TEST_CASE("segments of jobs are known by the beginnings of their names", "[left_files]") {
-  CHECK(is_job_segment("/dev/shm/nccl-vR6Fzi"));
-  CHECK(is_job_segment("/dev/shm/torch_71_2_0"));
-  CHECK_FALSE(is_job_segment("/dev/shm/pulse-shm-1"));
-  CHECK_FALSE(is_job_segment("/dev/shm/my-nccl-"));
+  for (const char* name :
+       {"nccl-vR6Fzi", "torch_71_3202371123_0", "deepspeed_allreduce_buffer_0_127.0.0.1_29500_1"})
+    CHECK(maker_of(std::string("/dev/shm/") + name) == SegmentMaker::one_job);
+  for (const char* name : {"psm_1a2b3c4d", "sem.mp-x7_qa0zz"})
+    CHECK(maker_of(std::string("/dev/shm/") + name) == SegmentMaker::python);
+  CHECK(maker_of("/dev/shm/vllm_cache") == SegmentMaker::server);
+  // People keep their own there.
+  for (const char* name :
+       {"nccl-tests-results.log", "torch_checkpoint_step100.pt", "my-nccl-", "torch_dataset.bin",
+        "torch_1_2_3.pt", "psm_model", "pulse-shm-1", "deepspeed_allreduce_buffer_notes"})
+    CHECK(maker_of(std::string("/dev/shm/") + name) == SegmentMaker::unknown);
 }
 
 TEST_CASE("torch's extensions have a folder by variable, cache or home", "[left_files]") {

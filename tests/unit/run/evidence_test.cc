@@ -27,6 +27,7 @@ AttemptRecord hung_in_collectives(const std::vector<CollectiveSeen>& called) {
   for (int i = 0; i < static_cast<int>(called.size()); ++i) {
     const CollectiveSeen& one = called[static_cast<std::size_t>(i)];
     RankCollectives& rank = record.ranks.answers.collectives[Rank{i}];
+    rank.told = true;
     rank.members["0"] = {Rank{0}, Rank{1}, Rank{2}};
     if (one.number > 0) rank.last = {one};
     if (one.number > 0 && one.state != State::finished)

@@ -14,6 +14,7 @@ const std::vector<Rank> kWorld{Rank{0}, Rank{1}, Rank{2}};
 // A rank of a world of three that has called these.
 RankCollectives called(std::vector<CollectiveSeen> last) {
   RankCollectives rank;
+  rank.told = true;
   rank.last = std::move(last);
   rank.members["0"] = kWorld;
   return rank;
@@ -31,6 +32,7 @@ CollectiveSeen through(const std::string& operation, std::int64_t number = 1,
 
 RankCollectives waits_in(std::string wait) {
   RankCollectives rank;
+  rank.told = true;
   rank.waits = {std::move(wait)};
   return rank;
 }
@@ -75,9 +77,11 @@ TEST_CASE("ranks that wait in different groups for each other are entangled", "[
 TEST_CASE("groups whose own ranks have all come are not entangled: their way is broken",
           "[collectives]") {
   RankCollectives left;
+  left.told = true;
   left.last = {in("all_reduce", 1, "left")};
   left.members = {{"0", {Rank{0}, Rank{1}, Rank{2}, Rank{3}}}, {"left", {Rank{0}, Rank{1}}}};
   RankCollectives right;
+  right.told = true;
   right.last = {in("all_gather", 1, "right")};
   right.members = {{"0", {Rank{0}, Rank{1}, Rank{2}, Rank{3}}}, {"right", {Rank{2}, Rank{3}}}};
   const auto compared =
@@ -112,6 +116,23 @@ TEST_CASE("a rank that has not answered is no evidence", "[collectives]") {
       compare({{Rank{0}, called({in("all_reduce")})}, {Rank{2}, called({in("all_reduce")})}});
   CHECK(compared.contradiction.empty());
   CHECK(compared.behind.empty());
+}
+
+TEST_CASE("counters alone, without an answer about collectives, are no evidence", "[collectives]") {
+  RankCollectives counted;
+  counted.groups["0"] = {.enqueued = 1, .started = -1, .completed = -1};
+  RankCollectives silent;
+  const auto compared =
+      compare({{Rank{0}, called({in("all_reduce")})}, {Rank{1}, counted}, {Rank{2}, silent}});
+  CHECK(compared.behind.empty());
+  counted.told = true;  // the recorder had no room for it any more
+  CHECK(compare({{Rank{0}, called({in("all_reduce")})}, {Rank{1}, counted}}).behind.empty());
+}
+
+TEST_CASE("a number that one rank gives to two operations says nothing", "[collectives]") {
+  const auto two_backends = called({through("broadcast"), in("all_reduce")});
+  const auto late = called({through("broadcast")});
+  CHECK(compare({{Rank{0}, two_backends}, {Rank{1}, late}}).contradiction.empty());
 }
 
 TEST_CASE("waits in the store are told, other waits are not", "[collectives]") {
