@@ -1,5 +1,7 @@
 #include "option_kinds.h"
 
+#include <algorithm>
+
 #include "safelaunch/base/nearest.h"
 
 namespace safelaunch {
@@ -28,6 +30,17 @@ CLI::Option* add_number(CLI::App& app, const char* names, std::optional<int>& ta
   return app.add_option(names, target, help)
       ->check(CLI::Range(first, last).description(""))
       ->type_name("N");
+}
+
+CLI::Option* add_words(CLI::Option* option, const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
+  const auto check = [words, all](const std::string& word) -> std::string {
+    const std::vector<std::string_view> known(words.begin(), words.end());
+    if (std::ranges::find(words, word) != words.end()) return {};
+    return "'" + word + "' is not one of " + all + did_you_mean(word, known);
+  };
+  return option->check(CLI::Validator(check, ""))->type_name(all);
 }
 
 std::string options_in_words(const CLI::App& app) {

@@ -12,11 +12,12 @@ namespace {
 template <class T>
 void add_choice(CLI::App& app, const char* names, T& target,
                 const std::vector<std::pair<std::string, T>>& choices, const char* help) {
-  std::string type;
-  for (const auto& [word, value] : choices) type += (type.empty() ? "" : "|") + word;
-  app.add_option(names, target, help)
-      ->transform(CLI::CheckedTransformer(choices).description(""))
-      ->type_name(type);
+  std::vector<std::string> words;
+  for (const auto& choice : choices) words.push_back(choice.first);
+  const auto read = [&target, choices](const std::string& word) {
+    target = std::ranges::find(choices, word, &std::pair<std::string, T>::first)->second;
+  };
+  add_words(app.add_option_function<std::string>(names, read, help), words);
 }
 
 // A flag that turns off what is on by default.
@@ -76,9 +77,9 @@ void add_topology(CLI::App& app, RunOptions& options) {
   add_number(app, "--world-size", options.world_size, 1, kMost, "ranks in all");
   app.add_option("--master-addr", options.master_addr, "address of rank 0")->type_name("HOST");
   add_number(app, "--master-port", options.master_port, 1, 65535, "port of rank 0");
-  app.add_option("--binding", options.binding, "bind each worker to its share of the CPUs")
-      ->check(CLI::IsMember({"none", "numa", "cores"}).description(""))
-      ->type_name("none|numa|cores");
+  add_words(
+      app.add_option("--binding", options.binding, "bind each worker to its share of the CPUs"),
+      {"none", "numa", "cores"});
   app.add_option("--rendezvous", options.rendezvous, "how the agents of several nodes agree")
       ->type_name("URL");
 }

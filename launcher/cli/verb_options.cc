@@ -77,11 +77,7 @@ void VerbOptions::number(const char* names, std::optional<int>& target, int firs
 
 void VerbOptions::choice(const char* names, std::string& target,
                          const std::vector<std::string>& words, const char* help) {
-  std::string type;
-  for (const std::string& word : words) type += (type.empty() ? "" : "|") + word;
-  state_->app.add_option(names, target, help)
-      ->check(CLI::IsMember(words).description(""))
-      ->type_name(type);
+  add_words(state_->app.add_option(names, target, help), words);
 }
 
 void VerbOptions::exclude(const char* one, const char* other) {

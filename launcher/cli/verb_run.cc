@@ -3,12 +3,23 @@
 #include "safelaunch/cli/interactive.h"
 #include "safelaunch/cli/run_options.h"
 #include "safelaunch/cli/verbs.h"
+#include "safelaunch/launch/find_program.h"
 #include "safelaunch/run/run_job.h"
 
 namespace safelaunch {
 namespace {
 
 constexpr int kInterrupted = 130;  // as after Ctrl-C at the question
+
+// A misspelt verb is taken for a command that does not exist.
+Result<void> check_command(const RunPlan& plan) {
+  const std::string& word = plan.options.command.front();
+  const std::string hint = did_you_mean_verb(word);
+  if (hint.empty()) return {};
+  const auto program = find_program(word, plan.environment);
+  if (program) return {};
+  return Error{program.error().code, program.error().message + hint};
+}
 
 }  // namespace
 
@@ -33,6 +44,7 @@ int verb_run(std::span<const std::string> words) {
     if (!wish) return refuse(wish.error());
     if (*wish == Wish::nothing) return kInterrupted;
   }
+  if (const Result<void> known = check_command(*plan); !known) return refuse(known.error());
   if (!plan->options.dry_run) return run_job(std::move(*plan));
   return answer(plan->options.json ? plan_json(*plan) : render_plan(*plan));
 }

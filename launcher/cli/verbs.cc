@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/nearest.h"
 #include "safelaunch/cli/run_options.h"
 
 namespace safelaunch {
@@ -45,6 +47,13 @@ bool is_verb(std::string_view word) {
 const Verb& find_verb(std::string_view word) {
   const Verb* found = lookup(word);
   return found != nullptr ? *found : kVerbs.front();
+}
+
+std::string did_you_mean_verb(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : kVerbs) names.push_back(verb.name);
+  const std::string_view near = nearest(word, names);
+  return near.empty() ? "" : fmt::format("; did you mean the verb '{}'?", near);
 }
 
 std::string general_help() {

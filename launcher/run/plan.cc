@@ -152,6 +152,16 @@ void warn_of_variables(RunPlan& plan) {
   for (const CommandWarning& warning : plan.command.warnings) plan.warnings.push_back(warning.text);
 }
 
+// A launcher's ranks write to one pipe: whose line is whose only the launcher can tell.
+void warn_of_options(RunPlan& plan) {
+  const RunOptions& options = plan.options;
+  if (!plan.spawn && (options.prefix || options.ranks != "all"))
+    plan.warnings.push_back(
+        "--prefix and --ranks have no effect where a launcher starts the ranks; use its own "
+        "options "
+        "(torchrun: --local-ranks-filter, --redirects), or --nproc-per-node");
+}
+
 // An option of the plan that nothing performs yet: saying nothing would be a promise.
 Result<void> refuse_what_is_not_there(const RunOptions& options) {
   if (options.rendezvous.empty()) return {};
@@ -201,6 +211,7 @@ Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
   if (const Result<void> spawn = plan_own_spawn(plan); !spawn) return spawn.error();
   if (const Result<void> chain = load_chain(plan); !chain) return chain.error();
   warn_of_variables(plan);
+  warn_of_options(plan);
   return plan;
 }
 

@@ -8,6 +8,9 @@ namespace {
 
 // Where there is no status line to watch, somebody who waits gets a line now and then.
 constexpr Duration kNoticeAfter{10'000};
+
+// Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
+constexpr Duration kStatusAfter{2'000};
 constexpr Duration kNoticeEvery{60'000};
 
 }  // namespace
@@ -76,7 +79,7 @@ void RankWatch::State::show_waiting(TimePoint now) {
   }
   if (!waiting_since) waiting_since = now;
   const std::string line = stages.status_line(now);
-  observer.on_status(line);
+  if (now - *waiting_since >= kStatusAfter) observer.on_status(line);
   if (now - *waiting_since < kNoticeAfter || now - noticed_at < kNoticeEvery) return;
   noticed_at = now;
   observer.on_waiting(line);

@@ -48,9 +48,11 @@ void Run::on_failure(const AttemptRecord& record) {
   exit_code_ = exit_status_of(evidence, diagnosis);
   AttemptSummary& attempt = ledger_.last();
   attempt.end = end_of(record, diagnosis);
-  describe_in(attempt, diagnosis);
+  if (!record.signal) {  // else its end has no other cause
+    describe_in(attempt, diagnosis);
+    ledger_.note_cause(diagnosis);
+  }
   attempt.told_by_itself = speaks_for_itself(plan_, record, diagnosis);
-  ledger_.note_cause(diagnosis);
   if (record.ranks.nccl.version) nccl_ = record.ranks.nccl.version;
   strike_refuted();
   const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_));

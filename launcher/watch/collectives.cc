@@ -166,13 +166,16 @@ std::string behind_in_words(const std::map<Rank, const CollectiveSeen*>& behind)
 
 std::string waits_in_words(const Answers& ranks) {
   std::map<std::string, std::vector<Rank>> parts;
-  for (const auto& [rank, answer] : ranks)
+  for (const auto& [rank, answer] : ranks) {
+    std::string operations;
     for (const std::string& wait : answer.waits)
-      if (wait.starts_with("TCPStore__")) parts[wait].push_back(rank);
+      if (wait.starts_with("TCPStore__")) operations += (operations.empty() ? "" : ", ") + wait;
+    if (!operations.empty()) parts[operations].push_back(rank);
+  }
   std::string text;
-  for (const auto& [wait, waiting] : parts)
+  for (const auto& [operations, waiting] : parts)
     text += fmt::format("{}{} {} in the store ({})", text.empty() ? "" : "; ", rank_list(waiting),
-                        verb(waiting), wait);
+                        verb(waiting), operations);
   return text;
 }
 

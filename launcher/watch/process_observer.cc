@@ -50,11 +50,23 @@ Snapshot ProcessObserver::look(ProcessId root) {
   return snapshot;
 }
 
+namespace {
+
+// Lightning gives its own ranks no RANK: on the first node it is the local one.
+std::optional<int> rank_in(const Environment& environment) {
+  if (const auto rank = number_in(environment, "RANK", kMostRanks - 1)) return rank;
+  const bool first_node = value_or(environment, "NODE_RANK") == "0";
+  if (!first_node || !environment.contains("WORLD_SIZE")) return std::nullopt;
+  return number_in(environment, "LOCAL_RANK", kMostRanks - 1);
+}
+
+}  // namespace
+
 SeenProcess ProcessObserver::read(const ProcessFacts& facts) const {
   SeenProcess process{.id = facts.id, .rank = {}, .world_size = {}};
   process.spawned_child = is_spawned_child(facts.id.pid);
   const Environment environment = environment_of(facts.id.pid).value_or(Environment{});
-  if (const auto rank = number_in(environment, "RANK", kMostRanks - 1)) process.rank = Rank{*rank};
+  if (const auto rank = rank_in(environment)) process.rank = Rank{*rank};
   process.world_size = number_in(environment, "WORLD_SIZE", kMostRanks);
   constexpr int kLastPort = 65'535;
   const auto port = number_in(environment, "MASTER_PORT", kLastPort);

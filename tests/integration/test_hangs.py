@@ -45,6 +45,27 @@ SPAWNS_AND_HIDES_ITS_STORE = SPAWNS_BY_ITSELF.replace(
     "        os.environ.update(MASTER_ADDR=\"127.0.0.1\", MASTER_PORT=str(free.getsockname()[1]))",
     "        sys.argv.append(str(free.getsockname()[1]))")
 
+# As Lightning starts ranks: the script starts itself anew, with LOCAL_RANK and without RANK.
+STARTS_ITSELF_ANEW = '''
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+if "LOCAL_RANK" in os.environ:
+    while True:
+        time.sleep(3600)
+with socket.create_server(("127.0.0.1", 0)) as free:
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free.getsockname()[1]), NODE_RANK="0", WORLD_SIZE="2")
+subprocess.Popen([sys.executable, *sys.argv], env={**os.environ, "LOCAL_RANK": "1"})
+print("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/2", flush=True)
+dist.init_process_group("gloo", rank=0, world_size=2)
+'''
+
 # Rank 1 is stopped when it is inside its first all_reduce: the others wait outside until then.
 STOPPED_INSIDE = '''
 import os
@@ -182,6 +203,17 @@ class ARankStoppedInItsFirstCollective(HangTest):
 
     def test_it_is_named_where_gloo_connects_inside_the_collective(self):
         self.assert_named_as_stopped(self.run_job(TORCH_GLOO_LAZY_INIT="1"))
+
+
+class AScriptThatStartsItselfAnew(SafelaunchTest):
+    """Lightning's ranks have no RANK, and what it prints in every run is no cause."""
+
+    def test_a_rank_that_never_comes_is_seen_and_named(self):
+        run = self.run_safelaunch("--only", "--init-timeout", "4s", "--quiet-timeout", "2s", "--", sys.executable, self.script(STARTS_ITSELF_ANEW))
+        self.assert_status(run, 124)
+        (attempt,) = run.attempts
+        self.assertEqual(attempt["cause"]["id"], "rank-missing", str(run))
+        self.assertIn("rank 1 was missing: idling", attempt["cause"]["explanation"], str(run))
 
 
 if __name__ == "__main__":

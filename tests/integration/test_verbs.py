@@ -80,6 +80,8 @@ class Verbs(SafelaunchTest):
             (["--bogus", "true"], "unknown option --bogus"),
             (["--init-timeout", "5parsecs", "true"], "--init-timeout: '5parsecs' is not a duration"),
             (["--only"], "there is no command to run"),
+            (["--clean", "our", "true"], "'our' is not one of off|ours|orphans; did you mean 'ours'?"),
+            (["clean", "--policy", "orphan"], "'orphan' is not one of off|ours|orphans; did you mean 'orphans'?"),
             (["--port", "99999", "true"], "'99999' is no port"),
             (["profiles", "shwo", "basic"], "did you mean 'show'?"),
             (["clean", "--dryrun"], "did you mean '--dry-run'?"),
@@ -121,6 +123,16 @@ class Verbs(SafelaunchTest):
 
     def test_a_command_that_is_not_there_ends_with_127(self):
         self.assertIn("command not found: 'no-such-program'", self.say("no-such-program", status=127))
+
+    def test_a_misspelt_verb_is_answered_with_the_right_one(self):
+        self.assertIn("command not found: 'reprot' (looked in PATH); did you mean the verb 'report'?", self.say("reprot", status=127))
+
+    def test_what_a_launcher_alone_can_do_is_said(self):
+        self.assertIn("--prefix and --ranks have no effect", self.warned("--prefix", "--dry-run", "torchrun", "x.py"))
+
+    def warned(self, *words):
+        done = subprocess.run([SAFELAUNCH, *words], env=self.environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+        return done.stdout + done.stderr
 
     def test_a_command_that_may_not_be_executed_ends_with_126(self):
         file = self.folder / "plain.txt"

@@ -27,6 +27,9 @@ struct Verb {
 /// Whether the word is a verb, so that it is not the command's first.
 [[nodiscard]] bool is_verb(std::string_view word);
 
+/// "; did you mean the verb 'report'?" where one is near, else empty: the tail of an error.
+[[nodiscard]] std::string did_you_mean_verb(std::string_view word);
+
 /// `safelaunch --help`.
 [[nodiscard]] std::string general_help();
 
