@@ -34,7 +34,7 @@ if world > 1:
 """
 
 ZERO2_JOB = """
-import argparse, torch, deepspeed
+import argparse, glob, os, torch, deepspeed
 parser = argparse.ArgumentParser()
 parser.add_argument("--local_rank", type=int)
 parser.parse_args()
@@ -47,8 +47,11 @@ for step in range(3):
     loss = engine(torch.ones(4, 8)).square().mean()
     engine.backward(loss)
     engine.step()
+torch.distributed.barrier()
 if torch.distributed.get_rank() == 0:
     print("ZeRO-2 trained with", torch.distributed.get_backend())
+    for left in glob.glob("/dev/shm/deepspeed_allreduce_buffer_*_{MASTER_PORT}_*".format(**os.environ)):
+        os.remove(left)  # DeepSpeed itself leaves them
 """
 
 
