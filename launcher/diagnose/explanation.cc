@@ -88,13 +88,21 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   return text;
 }
 
+/// " in stage group" of a rank that had come to it, " before stage group" of one that had not.
+std::string place_of(const Evidence& evidence, std::optional<Rank> rank) {
+  const auto seen = std::ranges::find_if(
+      evidence.missing, [&](const MissingRank& missing) { return missing.rank == rank; });
+  if (!evidence.stage || seen == evidence.missing.end()) return {};
+  return fmt::format(" {} stage {}", seen->inside ? "in" : "before", name(*evidence.stage));
+}
+
 std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text = diagnosis.first_failed
                          ? fmt::format("Rank {} failed first", diagnosis.first_failed->value)
                          : "The command failed";
   if (const auto status = status_of(evidence, diagnosis.first_failed))
     text += fmt::format(" ({})", describe(*status));
-  if (evidence.stage) text += fmt::format(" in stage {}", name(*evidence.stage));
+  text += place_of(evidence, diagnosis.first_failed);
   if (!diagnosis.victims.empty())
     text += fmt::format("; {} only followed", list_of(diagnosis.victims));
   return text + ".";

@@ -265,6 +265,7 @@ TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diag
   const auto crash = diagnosed(crashed_in_communicator({Rank{1}, Activity::dead, "", "", false}));
   CHECK(crash.cause == "rank-died");
   CHECK(stops(crash, StopReason::users_own));
+  CHECK(crash.explanation == "Rank 1 failed first (killed by SIGSEGV) before stage communicator.");
 }
 
 TEST_CASE("what NCCL wrote before it crashed tells more than the crash", "[diagnosis]") {
