@@ -102,6 +102,8 @@ def run_bare(fault, bench, mark):
     if not hasattr(fault, "command"):
         return {"skipped": "only the doctor is asked, no job is run"}
     words = fault.command(bench)
+    if "--nproc-per-node" in words[:4]:
+        return {"skipped": "safelaunch itself starts its ranks"}
     words = words[words.index("--") + 1:] if "--" in words[:4] else words
     status, out, seconds = run_command(words, bench)
     left = end_survivors(mark) if status != "silent" else []
