@@ -8,10 +8,10 @@ namespace {
 
 // Where there is no status line to watch, somebody who waits gets a line now and then.
 constexpr Duration kNoticeAfter{10'000};
+constexpr Duration kNoticeEvery{60'000};
 
 // Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
 constexpr Duration kStatusAfter{2'000};
-constexpr Duration kNoticeEvery{60'000};
 
 }  // namespace
 

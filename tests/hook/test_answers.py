@@ -142,6 +142,18 @@ class Answers(harness.HookTest):
             finally:
                 process.communicate("\n")
 
+    def test_a_signal_that_the_program_blocks_is_left_to_it(self):
+        script = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+os.kill(os.getpid(), signal.SIGUSR1)
+assert signal.sigtimedwait({signal.SIGUSR1}, 20) is not None
+"""
+        with Collector() as collector:
+            (process,) = harness.start_ranks(harness.script(script), harness.environment(collector), only=[0])
+            process.communicate()
+            self.assertEqual(process.returncode, 0)
+
     def test_collectives_without_torch_are_none(self):
         with Collector() as collector:
             processes = harness.start_ranks(harness.script("import time; time.sleep(600)"),
