@@ -12,7 +12,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -22,17 +21,14 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from free_port import free_port  # noqa: E402
+
 DOUBLES = os.environ.get("SAFELAUNCH_DOUBLES", "")
 WORKER = os.environ.get("SAFELAUNCH_WORKER", "")
 VERSIONS = ["2.18.5", "2.21.5", "2.24.3", "2.26.5", "2.27.7", "2.28.9", "2.29.7", "2.30.7"]
 ALL_LINES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,NET"}
 KILLED = -signal.SIGKILL  # the status of a rank that hung until we had seen enough
-
-
-def free_port():
-    with socket.socket() as any_socket:
-        any_socket.bind(("127.0.0.1", 0))
-        return any_socket.getsockname()[1]
 
 
 SMALL_SHM = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=1m tmpfs /dev/shm && exec "$@"', "sh"]

@@ -14,12 +14,13 @@ A fault is a folder with a `fault.py`: its first docstring line says what is wro
 import ctypes
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "integration")]
 import harness  # noqa: E402
+from free_port import free_port  # noqa: E402, F401
 
 DDP = harness.DDP
 CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
@@ -112,9 +113,3 @@ class Bench:
         if not pathlib.Path(worker).exists():
             raise Impossible("victim_nccl_worker is not built")
         return ["--nproc-per-node", str(ranks), "--", worker, *arguments]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

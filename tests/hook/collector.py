@@ -64,11 +64,14 @@ class Collector:
         self._folder = tempfile.TemporaryDirectory(prefix="hook-test-")
         self.name = "@hook-test-%d-%d" % (os.getpid(), time.monotonic_ns()) if abstract else self._folder.name + "/socket"
         self.news = News()
-        self.workers = []
+        self.workers = []  # those that have said hello
         self._connections = []
+        self._callers = []  # the names of those that connected; a hook has none
+        self._readers = []
         self._reads = reads
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.bind("\0" + self.name[1:] if abstract else self.name)
+        self._address = "\0" + self.name[1:] if abstract else self.name
+        self._socket.bind(self._address)
         self._socket.listen(64)
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
@@ -112,19 +115,29 @@ class Collector:
         return self.news.wait_for(found, timeout, "a worker that sends %s %s" % (event, fields))
 
     def drained(self, timeout=20):
-        """Waits until every connection is closed: all events are in."""
-        self.news.wait_for(lambda: all(worker.closed for worker in self.workers), timeout, "the workers' ends")
+        """Waits until every connection is closed: all events are in, also those of a process whose
+        connection nobody had accepted yet when it ended."""
+        self._wait_for_the_backlog(timeout)
+        self.news.wait_for(lambda: all(worker.closed for worker in self._readers), timeout, "the workers' ends")
         return self
+
+    def _wait_for_the_backlog(self, timeout):
+        """The kernel hands connections over in their order: after one of our own, all earlier ones are in."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as last:
+            last.bind("")  # the kernel chooses a name
+            last.connect(self._address)
+            self.news.wait_for(lambda: last.getsockname() in self._callers, timeout, "the backlog's end")
 
     def _accept(self):
         while True:
             try:
-                connection = self._socket.accept()[0]
+                connection, caller = self._socket.accept()
             except OSError:
                 return
             self._connections.append(connection)
             if self._reads:
                 self._start_reading(connection)
+            self.news.notify(lambda: self._callers.append(caller))
 
     def read_all(self):
         """Begins to read, after all."""
@@ -133,7 +146,8 @@ class Collector:
             self._start_reading(connection)
 
     def _start_reading(self, connection):
-        threading.Thread(target=self._read, args=(Worker(connection, self.news),), daemon=True).start()
+        self._readers.append(Worker(connection, self.news))
+        threading.Thread(target=self._read, args=self._readers[-1:], daemon=True).start()
 
     def _read(self, worker):
         while True:

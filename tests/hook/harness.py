@@ -3,16 +3,20 @@ import atexit
 import importlib.util
 import os
 import shutil
-import socket
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 
 from collector import TOKEN
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from free_port import free_port  # noqa: E402
+
 SOURCE = os.path.join(HERE, "..", "..", "launcher", "hook")
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE
 
@@ -22,17 +26,12 @@ HOOK = os.path.join(_folder, "hook")
 shutil.copytree(SOURCE, HOOK, ignore=shutil.ignore_patterns("__pycache__", "*.cc", "CMakeLists.txt"))
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def environment(collector=None, **variables):
     """What safelaunch gives to a command. A variable that is None is taken away."""
     result = {name: value for name, value in os.environ.items() if not name.startswith("SAFELAUNCH_")}
     result["PYTHONPATH"] = HOOK
     result["OMP_NUM_THREADS"] = "1"
+    result["PYTHONFAULTHANDLER"] = "1"  # finish() asks one that hangs for its stacks
     if collector is not None:
         result.update(SAFELAUNCH_HOOK=collector.name, SAFELAUNCH_HOOK_TOKEN=TOKEN)
     for name, value in variables.items():
@@ -60,17 +59,31 @@ class Result:
 
 
 def start(command, env):
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    """In a process group of its own, so that finish() reaches a launcher's ranks too."""
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            start_new_session=True)
 
 
 def finish(process, timeout=240):
-    try:
-        out, err = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        out, err = process.communicate()
-        raise AssertionError("still running after %s s: %r" % (timeout, Result("killed", out, err)))
-    return Result(process.returncode, out, err)
+    return finish_all([process], timeout)[0]
+
+
+def finish_all(processes, timeout=240):
+    """Waits for all; where one hangs, the failure shows what each has said, and the stacks of those
+    that still run."""
+    deadline, late = time.monotonic() + timeout, False
+    results = []
+    for process in processes:
+        try:
+            out, err = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            late = True
+            os.killpg(process.pid, signal.SIGABRT)
+            out, err = process.communicate()
+        results.append(Result(process.returncode, out, err))
+    if late:
+        raise AssertionError("still running after %s s: %r" % (timeout, results))
+    return results
 
 
 def run(command, env, timeout=240):
@@ -82,7 +95,8 @@ def python(path, env, *arguments):
 
 
 def torchrun(path, env, ranks=2):
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=%d" % ranks, path]
+    command = [sys.executable, "-m", "torch.distributed.run", "--master_port=%d" % free_port(),
+               "--nproc_per_node=%d" % ranks, path]
     return run(command, env)
 
 
@@ -98,8 +112,7 @@ def start_ranks(path, env, ranks=2, only=None, **variables):
 
 
 def run_ranks(path, env, ranks=2, timeout=240, **variables):
-    processes = start_ranks(path, env, ranks, **variables)
-    return [finish(process, timeout) for process in processes]
+    return finish_all(start_ranks(path, env, ranks, **variables), timeout)
 
 
 class HookTest(unittest.TestCase):

@@ -105,7 +105,8 @@ class Doors(harness.HookTest):
         self.assertEqual(os.listdir(folder), ["own.py"])
 
     def test_faulthandler(self):
-        self.names("import faulthandler; print(faulthandler.is_enabled())", SAFELAUNCH_FAULTHANDLER=1)
+        self.names("import faulthandler; print(faulthandler.is_enabled())",
+                   SAFELAUNCH_FAULTHANDLER=1, PYTHONFAULTHANDLER=None)
         self.assertEqual(self.result.out, "True\n")
 
     def test_fetching_the_loader_of_a_watched_module_gives_the_loader_as_it_was(self):

@@ -20,7 +20,7 @@ class Jax(harness.HookTest):
 
     def test_both_processes_send_every_stage(self):
         with Collector() as collector:
-            results = [harness.finish(process) for process in self.start(collector)]
+            results = harness.finish_all(self.start(collector))
             self.assert_ended_well(*results)
             self.assertIn("2.0", results[0].out)
             ranks = collector.drained().ranks()

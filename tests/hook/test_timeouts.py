@@ -105,7 +105,7 @@ class Verify(harness.HookTest):
                           MASTER_PORT=str(port)) for rank in (0, 1)]
             del ranks[1]["PYTHONPATH"]
             processes = [harness.start([harness.sys.executable, path], one) for one in ranks]
-            self.assert_ended_well(*[harness.finish(process) for process in processes])
+            self.assert_ended_well(*harness.finish_all(processes))
             worker = collector.drained().ranks()[0]
             self.assertEqual(worker.first("hook_error")["where"], "verify")
 

@@ -21,6 +21,9 @@ import unittest
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from free_port import free_port  # noqa: E402, F401
+
 SAFELAUNCH = os.environ.get("SAFELAUNCH_BIN", str(ROOT / "build/release/launcher/cli/safelaunch"))
 DDP = str(ROOT / "examples/ddp/train.py")
 BIN = pathlib.Path(sys.executable).parent

@@ -1,9 +1,8 @@
 """Scene d: a rank that dies, or fails in its own code, ends the job at once, by its name and with its status."""
 
-import socket
 import sys
 
-from harness import DDP, SafelaunchTest, extensions, main, torchrun
+from harness import DDP, SafelaunchTest, extensions, free_port, main, torchrun
 
 DEADLINES = ["--init-timeout", "60s", "--collective-timeout", "60s"]
 
@@ -48,12 +47,6 @@ dist.all_reduce(ones)
 sys.stdout.write(f"life {os.environ['TORCHELASTIC_RESTART_COUNT']} sum {int(ones)}\\n")  # in one piece: the ranks share a pipe
 dist.destroy_process_group()
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 class Deaths(SafelaunchTest):
@@ -101,12 +94,12 @@ class Deaths(SafelaunchTest):
         self.assert_named(self.deepspeed("kill"), 1, 137)
 
     def test_a_rank_that_exits_before_init_ends_the_job_of_mp_spawn(self):
-        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "exit", free_port())
+        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "exit", str(free_port()))
         self.assert_named(run, 2, 3)
         self.assert_last_on_the_screen(run, "rank two gives up")
 
     def test_a_rank_that_is_killed_before_init_ends_the_job_of_mp_spawn(self):
-        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "kill", free_port())
+        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "kill", str(free_port()))
         self.assert_named(run, 2, 137)
 
     def test_a_rank_that_leaves_with_status_0_while_others_wait_for_it_is_named(self):

@@ -10,7 +10,7 @@ BAD_IN_EVERY_ATTEMPT = ["--steps", "5", "--hang", "never-init", "--bad-rank", "2
 # As torch.multiprocessing.spawn starts ranks: RANK is in nobody's environment.
 SPAWNS_BY_ITSELF = '''
 import os
-import socket
+import random
 import sys
 import time
 
@@ -33,8 +33,7 @@ def worker(rank, world_size):
 
 
 if __name__ == "__main__":
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free.getsockname()[1]))
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(random.randrange(10000, 20000)))
     mp.spawn(worker, args=(3,), nprocs=3)
 '''
 
@@ -48,7 +47,7 @@ SPAWNS_AND_HIDES_ITS_STORE = SPAWNS_BY_ITSELF.replace(
 # As Lightning starts ranks: the script starts itself anew, with LOCAL_RANK and without RANK.
 STARTS_ITSELF_ANEW = '''
 import os
-import socket
+import random
 import subprocess
 import sys
 import time
@@ -59,8 +58,7 @@ import torch.distributed as dist
 if "LOCAL_RANK" in os.environ:
     while True:
         time.sleep(3600)
-with socket.create_server(("127.0.0.1", 0)) as free:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free.getsockname()[1]), NODE_RANK="0", WORLD_SIZE="2")
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(random.randrange(10000, 20000)), NODE_RANK="0", WORLD_SIZE="2")
 subprocess.Popen([sys.executable, *sys.argv], env={**os.environ, "LOCAL_RANK": "1"})
 print("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/2", flush=True)
 dist.init_process_group("gloo", rank=0, world_size=2)

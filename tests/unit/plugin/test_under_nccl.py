@@ -7,27 +7,21 @@ Real ones are those that SAFELAUNCH_TEST_NCCL names, over doubles of CUDA: kerne
 
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TESTS / "hook"), str(TESTS / "doubles")]
+sys.path[:0] = [str(TESTS), str(TESTS / "hook"), str(TESTS / "doubles")]
 from collector import TOKEN, Collector  # noqa: E402
+from free_port import free_port  # noqa: E402
 from real_nccl import real_nccls, why_not  # noqa: E402
 
 PLUGIN = os.environ["SAFELAUNCH_PLUGIN"]
 DOUBLES = os.environ["SAFELAUNCH_DOUBLES"]
 WORKER = os.environ["SAFELAUNCH_WORKER"]
 RANKS = 2
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def start_workers(collector, *words, **more):
