@@ -52,4 +52,10 @@ bool RankSelection::contains(Rank rank) const {
          });
 }
 
+std::optional<Rank> RankSelection::beyond(int world_size) const {
+  const auto found = std::find_if(ranges_.begin(), ranges_.end(),
+                                  [=](const auto& range) { return range.first >= world_size; });
+  return found == ranges_.end() ? std::nullopt : std::optional(Rank{found->first});
+}
+
 }  // namespace safelaunch

@@ -57,6 +57,12 @@ constexpr std::array kOptions{
     RunOption{"no-color", Kind::flag, Scope::config, {}},
 };
 
+constexpr std::string_view kPrefix = "SAFELAUNCH_";
+// Variables that are no options: a person sets the first, safelaunch itself those of its workers.
+constexpr std::array<std::string_view, 10> kOtherVariables{
+    "PROFILE_PATH", "RUN_ID",  "ATTEMPT",    "OWNER",  "HOOK",
+    "HOOK_TOKEN",   "BACKEND", "PG_TIMEOUT", "VERIFY", "FAULTHANDLER"};
+
 constexpr std::string_view kFlagChoices = "true|false|on|off|yes|no|1|0";
 
 bool is_one_of(std::string_view word, std::string_view choices) {
@@ -144,7 +150,7 @@ const RunOption* find_option(std::string_view name) {
 }
 
 std::string environment_name(std::string_view option) {
-  std::string result = "SAFELAUNCH_";
+  std::string result(kPrefix);
   for (const char c : option)
     result += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '-' ? '_' : c;
   return result;
@@ -180,6 +186,24 @@ Result<Settings> settings_from(const Environment& environment) {
     result[std::string(option.name)] = {std::string(value), name};
   }
   return result;
+}
+
+std::vector<std::string> misspelt_settings(const Environment& environment) {
+  std::vector<std::string> names;  // without the prefix, which would make all of them near
+  for (const RunOption& option : kOptions)
+    names.push_back(environment_name(option.name).substr(kPrefix.size()));
+  names.insert(names.end(), kOtherVariables.begin(), kOtherVariables.end());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  std::vector<std::string> warnings;
+  for (const auto& [variable, value] : environment) {
+    if (!variable.starts_with(kPrefix)) continue;
+    const std::string_view name = std::string_view(variable).substr(kPrefix.size());
+    const std::string_view meant = nearest(name, known);
+    if (!meant.empty() && meant != name)
+      warnings.push_back(
+          fmt::format("{} is no setting; did you mean {}{}?", variable, kPrefix, meant));
+  }
+  return warnings;
 }
 
 Result<Settings> read_settings(const YamlNode& node, OptionScope scope) {

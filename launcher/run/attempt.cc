@@ -7,6 +7,8 @@
 namespace safelaunch {
 namespace {
 
+constexpr Duration kUnexplainedSilence{2'000};  // after a signal
+
 bool stops_for_the_shell(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -129,8 +131,23 @@ void Attempt::State::signal(const ReceivedSignal& received) {
   asked_by = received.origin;
   services.log.record("signal", {{"signal", signal_name(received.signal)},
                                  {"sender", std::int64_t{received.sender}}});
-  if (!record.signal && phase == Phase::running) record.signal = received.signal;
+  const bool first = !record.signal && phase == Phase::running;
+  if (first) record.signal = received.signal;
   stop({StopMode::polite, received.signal, spec.grace});
+  if (first && (received.signal == SIGINT || received.signal == SIGTERM)) say_if_it_takes_long();
+}
+
+// Most jobs end at once, and what they say then is enough. The timer was the verdict's, which a
+// stop has cancelled.
+void Attempt::State::say_if_it_takes_long() {
+  timer.expires_after(kUnexplainedSilence);
+  timer.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled || phase != Phase::stopping) return;
+    services.terminal.write_message(
+        fmt::format("safelaunch: {}: the ranks have {} to save and end (--grace); a second one "
+                    "ends them now",
+                    signal_name(*record.signal), describe_duration(spec.grace)));
+  });
 }
 
 Attempt::Attempt(const Services& services, AttemptSpec spec, Observer observer)

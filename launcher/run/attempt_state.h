@@ -69,6 +69,7 @@ struct Attempt::State {
   void keep_tails();
   void finish_record();
   void signal(const ReceivedSignal& received);
+  void say_if_it_takes_long();
 
   Services services;
   AttemptSpec spec;

@@ -11,6 +11,8 @@ Result<Configuration> read_configuration(const std::string& file, const std::str
   Result<FoundConfig> found = find_config(file, environment);
   if (!found) return found.error();
   result.warnings = std::move(found->warnings);
+  for (std::string& warning : misspelt_settings(environment))
+    result.warnings.push_back(std::move(warning));
   const Config& config = found->config;
   // Facts of the host are read only where a rule asks for them: most people have none.
   ClusterHost host;

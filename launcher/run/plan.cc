@@ -10,6 +10,7 @@
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
+#include "safelaunch/output/rank_selection.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
@@ -60,6 +61,17 @@ HostCounts host_counts(const RunPlan& plan) {
   return counts;
 }
 
+// A choice of none would hide all that the ranks say.
+Result<void> refuse_ranks_that_are_not(const RunPlan& plan) {
+  const Result<RankSelection> chosen = RankSelection::parse(plan.options.ranks);
+  if (!chosen) return chosen.error();
+  const int last = plan.spawn->world_size - 1;
+  if (const auto beyond = chosen->beyond(plan.spawn->world_size))
+    return Error{Errc::usage, fmt::format("--ranks {}: this job has no rank {}; its last is {}",
+                                          plan.options.ranks, beyond->value, last)};
+  return {};
+}
+
 Result<void> plan_own_spawn(RunPlan& plan) {
   if (plan.options.nproc_per_node.empty()) return {};
   if (spawns_by_itself(plan.command.launcher))
@@ -73,7 +85,7 @@ Result<void> plan_own_spawn(RunPlan& plan) {
   Result<SpawnPlan> spawn = plan_spawn(*wanted, plan.environment, host_counts(plan));
   if (!spawn) return spawn.error();
   plan.spawn = std::move(*spawn);
-  return {};
+  return refuse_ranks_that_are_not(plan);
 }
 
 // The chain of the default or of a cluster rule begins with what worked here before.

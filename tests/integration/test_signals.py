@@ -127,6 +127,14 @@ class Stopping(SafelaunchTest):
         self.assertLess(time.monotonic() - began, 50)
         self.assertEqual(status, 128 + signal.SIGKILL)
 
+    def test_after_ctrl_c_a_job_that_takes_its_time_is_explained(self):
+        terminal = self.in_terminal("--grace", "100s", *self.ranks(2, STUBBORN))
+        self.wait_for_ranks(2)
+        terminal.press_ctrl_c()
+        terminal.read_until(b"SIGINT: the ranks have 100s to save and end (--grace); a second one ends them now")
+        terminal.press_ctrl_c()
+        self.assertEqual(terminal.close(), 128 + signal.SIGKILL)
+
     def test_term_calls_each_ranks_handler_once_under_torchrun(self):
         process = self.start(*torchrun("--nproc_per_node=2", self.script(SAVING)))
         self.wait_for_ranks(2)

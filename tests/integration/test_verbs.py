@@ -63,6 +63,10 @@ class Verbs(SafelaunchTest):
         self.assertEqual(json.loads(self.say("--dry-run", "--json", *words))["command"], words)
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_a_misspelt_variable_of_ours_is_told(self):
+        plan = self.say("--dry-run", "true", SAFELAUNCH_PROFIL="no-shm")
+        self.assertIn("SAFELAUNCH_PROFIL is no setting; did you mean SAFELAUNCH_PROFILE?", plan)
+
     def test_status_tells_of_running_jobs_only(self):
         self.assertIn("no job of yours runs", self.say("status"))
         # `status` looks where runs are kept by default, hence no --run-dir.
@@ -82,6 +86,7 @@ class Verbs(SafelaunchTest):
             (["--only"], "there is no command to run"),
             (["--clean", "our", "true"], "'our' is not one of off|ours|orphans; did you mean 'ours'?"),
             (["clean", "--policy", "orphan"], "'orphan' is not one of off|ours|orphans; did you mean 'orphans'?"),
+            (["--ranks", "0,7", "--nproc-per-node", "2", "--", "true"], "this job has no rank 7; its last is 1"),
             (["--port", "99999", "true"], "'99999' is no port"),
             (["profiles", "shwo", "basic"], "did you mean 'show'?"),
             (["clean", "--dryrun"], "did you mean '--dry-run'?"),

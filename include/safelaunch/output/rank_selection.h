@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,6 +20,9 @@ class RankSelection {
   [[nodiscard]] static Result<RankSelection> parse(std::string_view text);
 
   [[nodiscard]] bool contains(Rank rank) const;
+
+  /// The first chosen rank of a range that lies wholly past a job's last one, or nullopt.
+  [[nodiscard]] std::optional<Rank> beyond(int world_size) const;
 
  private:
   std::vector<std::pair<int, int>> ranges_;  // first and last; none at all means every rank

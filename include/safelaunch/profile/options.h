@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
@@ -58,6 +59,11 @@ using Settings = std::map<std::string, Setting, std::less<>>;
 /// The settings that SAFELAUNCH_* variables give; an empty variable gives none. Errors: a bad
 /// value.
 [[nodiscard]] Result<Settings> settings_from(const Environment& environment);
+
+/// A warning for each variable that no one reads and that looks like a misspelt setting:
+/// "SAFELAUNCH_PROFIL is no setting; did you mean SAFELAUNCH_PROFILE?". SAFELAUNCH_ variables that
+/// are near to none are somebody else's.
+[[nodiscard]] std::vector<std::string> misspelt_settings(const Environment& environment);
 
 /// The settings of an `options:` map of a file that may hold those of `scope`.
 [[nodiscard]] Result<Settings> read_settings(const YamlNode& node, OptionScope scope);

@@ -15,6 +15,13 @@ TEST_CASE("ranks are chosen by number and by range", "[rank_selection]") {
   for (const int rank : {1, 2, 4, 7, 11}) CHECK_FALSE(chosen.contains(Rank{rank}));
 }
 
+TEST_CASE("a chosen rank that the job does not have is found", "[rank_selection]") {
+  CHECK(RankSelection::parse("0,7").value().beyond(2) == Rank{7});
+  CHECK(RankSelection::parse("2").value().beyond(2) == Rank{2});
+  CHECK(RankSelection::parse("0-7").value().beyond(2) == std::nullopt);
+  CHECK(RankSelection().beyond(1) == std::nullopt);
+}
+
 TEST_CASE("what is no choice of ranks is refused by name", "[rank_selection]") {
   for (const char* text : {"", "0,", ",1", "x", "1.5", "3-1", "-1", "0 3", "99999999999"}) {
     INFO(text);

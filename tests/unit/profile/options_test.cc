@@ -31,6 +31,19 @@ TEST_CASE("options are read from the environment", "[options]") {
         "SAFELAUNCH_CLEAN: 'all' is not one of off|ours|orphans");
 }
 
+TEST_CASE("a variable that looks like a misspelt setting is told", "[options]") {
+  CHECK(misspelt_settings({{"SAFELAUNCH_PROFIL", "no-shm"}, {"SAFELAUNCH_INITTIMEOUT", "5s"}}) ==
+        std::vector<std::string>{
+            "SAFELAUNCH_INITTIMEOUT is no setting; did you mean SAFELAUNCH_INIT_TIMEOUT?",
+            "SAFELAUNCH_PROFIL is no setting; did you mean SAFELAUNCH_PROFILE?"});
+  const Environment right_or_somebody_elses{{"SAFELAUNCH_PORT", "keep"},
+                                            {"SAFELAUNCH_HOOK", "@x"},
+                                            {"SAFELAUNCH_ATTEMPT", "1"},
+                                            {"SAFELAUNCH_TEST_PYTHON", "python3"},
+                                            {"SAFELANCH_PORT", "keep"}};
+  CHECK(misspelt_settings(right_or_somebody_elses).empty());
+}
+
 TEST_CASE("the value of an option is checked by its kind", "[options]") {
   const auto accepted = [](std::string_view name, std::string_view value) {
     return !refuse_value(*find_option(name), value);
