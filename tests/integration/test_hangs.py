@@ -41,8 +41,8 @@ if __name__ == "__main__":
 SPAWNS_AND_HIDES_ITS_STORE = SPAWNS_BY_ITSELF.replace(
     "    dist.init_process_group(", """    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2])
     dist.init_process_group(""").replace(
-    "        os.environ.update(MASTER_ADDR=\"127.0.0.1\", MASTER_PORT=str(free.getsockname()[1]))",
-    "        sys.argv.append(str(free.getsockname()[1]))")
+    "    os.environ.update(MASTER_ADDR=\"127.0.0.1\", MASTER_PORT=str(random.randrange(10000, 20000)))",
+    "    sys.argv.append(str(random.randrange(10000, 20000)))")
 
 # As Lightning starts ranks: the script starts itself anew, with LOCAL_RANK and without RANK.
 STARTS_ITSELF_ANEW = '''
