@@ -40,7 +40,7 @@ void add_profiles(CLI::App& app, RunOptions& options) {
   app.add_flag("--interactive", options.interactive, "ask which profile to use");
 }
 
-void add_deadlines(CLI::App& app, RunOptions& options, std::optional<Duration>& grace) {
+void add_deadlines(CLI::App& app, RunOptions& options) {
   add_duration(app, "--init-timeout", options.init_timeout,
                "how long ranks may wait for an idle rank before their first collective (0 = off)");
   add_duration(app, "--collective-timeout", options.collective_timeout,
@@ -50,7 +50,8 @@ void add_deadlines(CLI::App& app, RunOptions& options, std::optional<Duration>& 
   add_duration(app, "--work-timeout", options.work_timeout, "the same for a rank that works");
   add_duration(app, "--stall-timeout", options.stall_timeout,
                "report training that stands still for so long");
-  add_duration(app, "--grace", grace, "what TERM gives the ranks to save (30s)");
+  add_duration(app, "--grace", options.grace,
+               "what TERM gives the ranks to save (30s, or torchrun's own where that is more)");
 }
 
 void add_host(CLI::App& app, RunOptions& options) {
@@ -120,7 +121,7 @@ class Parser {
     app_.set_help_flag();
     app_.option_defaults()->take_last();
     add_profiles(app_, options_);
-    add_deadlines(app_, options_, grace_);
+    add_deadlines(app_, options_);
     add_host(app_, options_);
     add_topology(app_, options_);
     add_environment(app_, options_);
@@ -144,7 +145,6 @@ class Parser {
   Result<void> complete(const std::string& name, const Setting& setting);
 
   RunOptions options_;
-  std::optional<Duration> grace_;
   CLI::App app_;
 };
 
@@ -179,7 +179,6 @@ Result<RunOptions> Parser::parse(std::vector<std::string> words, const OptionDef
   for (const auto& [name, setting] : *settings) {
     if (const Result<void> done = complete(name, setting); !done) return done.error();
   }
-  if (grace_) options_.grace = *grace_;
   return std::move(options_);
 }
 

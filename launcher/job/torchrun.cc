@@ -87,6 +87,7 @@ void read_torchrun(const CommandLine& line, Command& command) {
   command.standalone = settings.flag("standalone");
   if (!command.standalone) command.port = find_port(settings, command.rendezvous);
   command.max_restarts = to_int(settings.text("max_restarts", "0")).value_or(0);
+  command.shutdown_timeout = to_int(settings.text("shutdown_timeout", ""));
   if (const auto python = line.variables.find("PYTHON_EXEC")) command.python = python->value;
 }
 

@@ -93,7 +93,7 @@ void Attempt::State::on_worker_exit(std::optional<Rank> rank, ProcessId process,
   if (first_failure) record.command = status;
   if (phase == Phase::running && rank && !succeeded(status) && workers.running()) {
     // As torchrun does: a world that lacks a rank is over. In training the others may save first.
-    stop(watch.training() ? StopWanted{StopMode::polite, SIGTERM, spec.grace}
+    stop(watch.training() ? StopWanted{StopMode::polite, SIGTERM, spec.grace.in_all}
                           : StopWanted{StopMode::sweep, SIGTERM, kSweepGrace});
   }
 }
@@ -113,7 +113,8 @@ void Attempt::State::on_stall(const std::string& words) {
   record.stalled = true;
   services.log.record("stall", {{"text", words}});
   services.terminal.write_message("safelaunch: " + words);
-  if (spec.kill_on_stall && phase == Phase::running) stop({StopMode::polite, SIGTERM, spec.grace});
+  if (spec.kill_on_stall && phase == Phase::running)
+    stop({StopMode::polite, SIGTERM, spec.grace.in_all});
 }
 
 void Attempt::State::on_recording_stopped(const RecordingLoss& loss) {
@@ -133,7 +134,7 @@ void Attempt::State::signal(const ReceivedSignal& received) {
                                  {"sender", std::int64_t{received.sender}}});
   const bool first = !record.signal && phase == Phase::running;
   if (first) record.signal = received.signal;
-  stop({StopMode::polite, received.signal, spec.grace});
+  stop({StopMode::polite, received.signal, spec.grace.in_all});
   if (first && (received.signal == SIGINT || received.signal == SIGTERM)) say_if_it_takes_long();
 }
 
@@ -146,7 +147,7 @@ void Attempt::State::say_if_it_takes_long() {
     services.terminal.write_message(
         fmt::format("safelaunch: {}: the ranks have {} to save and end (--grace); a second one "
                     "ends them now",
-                    signal_name(*record.signal), describe_duration(spec.grace)));
+                    signal_name(*record.signal), describe_duration(spec.grace.of_ranks)));
   });
 }
 

@@ -77,14 +77,6 @@ std::string add_plugin(const AttemptInputs& inputs, Descendants descendants,
   return {};
 }
 
-// torchrun cuts the time that scripts have to save at 30 s, whatever we were told.
-void pass_grace_on(Duration grace, Environment& environment) {
-  constexpr Duration kOfTorchrun{30'000};
-  if (grace == kOfTorchrun) return;
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(grace);
-  environment.try_emplace("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", std::to_string(seconds.count()));
-}
-
 Result<Command> with_profile_arguments(Command command, const ArgumentChanges& changes,
                                        std::string_view profile) {
   if (changes.append.empty() && changes.replace.empty()) return command;
@@ -185,7 +177,6 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.stages = stages_of(plan, inputs.profile);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
   spec.kill_on_stall = inputs.profile.on_stall == OnStall::kill;
-  spec.grace = plan.options.grace;
   spec.directory = inputs.directory;
   spec.hook = inputs.hook;
   Result<OutputPlan> output = output_of(inputs);
@@ -195,6 +186,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
                                              plan.configuration.rules.variables, plan.overrides);
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);
+  spec.grace = grace_of(plan.options, plan.command, applied.environment);
   pass_grace_on(spec.grace, applied.environment);
   const Descendants descendants = plan.spawn ? Descendants::all : plan.command.descendants;
   result.notice = add_plugin(inputs, descendants, applied.environment);

@@ -145,6 +145,14 @@ class Stopping(SafelaunchTest):
         self.assertEqual(len(run.attempts), 1, "a job that was told to end is not started again")
         self.assertEqual(run.attempts[0]["end"], "interrupted")
 
+    def test_torchrun_has_the_time_to_tell_of_the_ranks_it_kills(self):
+        process = self.start("--grace", "2s", *torchrun("--nproc_per_node=2", self.script(STUBBORN)))
+        self.wait_for_ranks(2)
+        process.terminate()
+        run = self.finish(process)
+        self.assertIn("got signal: 15", run.err)
+        self.assertNotEqual(run.status, 128 + signal.SIGKILL, str(run))
+
     def test_each_signal_that_ends_a_job_reaches_its_ranks_once(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT):
             with self.subTest(signal=number.name):

@@ -133,6 +133,8 @@ struct Command {
   std::string rendezvous;   ///< torchrun's backend: "static", "c10d", "etcd-v2", …; else empty
   bool standalone = false;  ///< torchrun looks for a free port by itself
   int max_restarts = 0;     ///< torchrun's own restarts: above 0, one dead rank is its affair
+  /// Seconds that torchrun gives its workers to end before it kills them; nullopt: not told.
+  std::optional<int> shutdown_timeout;
   bool autotuning = false;  ///< deepspeed starts many jobs in one call: never relaunch it
 
   /// The Python that runs the script, as a word that exec would understand; nullopt where only the

@@ -13,6 +13,7 @@
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
 #include "safelaunch/profile/profile.h"
+#include "safelaunch/run/grace.h"
 #include "safelaunch/run/rank_watch.h"
 #include "safelaunch/run/services.h"
 #include "safelaunch/run/workers.h"
@@ -29,7 +30,7 @@ struct AttemptSpec {
   StagesConfig stages;
   Duration stall{};  ///< 0: off
   bool kill_on_stall = false;
-  Duration grace{};
+  Grace grace;
   OutputPlan output;
   std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded
   std::optional<HookDoor> hook;     ///< none: watch from /proc alone

@@ -32,7 +32,7 @@ struct RunOptions {
   std::optional<Duration> quiet_timeout;
   std::optional<Duration> work_timeout;
   std::optional<Duration> stall_timeout;
-  Duration grace = std::chrono::seconds(30);
+  std::optional<Duration> grace;
 
   CleanPolicy clean = CleanPolicy::ours;
   std::string port = "auto";  ///< keep | auto | N | A-B

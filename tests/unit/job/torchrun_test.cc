@@ -41,6 +41,12 @@ TEST_CASE("torchrun's PET variables count where argv says nothing", "[torchrun]"
   CHECK_FALSE(command("torchrun t.py", {{"PET_STANDALONE", "0"}}).standalone);
 }
 
+TEST_CASE("the time that torchrun is to give its workers is read", "[torchrun]") {
+  CHECK(command("torchrun --shutdown-timeout 300 t.py").shutdown_timeout == 300);
+  CHECK(command("torchrun t.py", {{"PET_SHUTDOWN_TIMEOUT", "60"}}).shutdown_timeout == 60);
+  CHECK_FALSE(command("torchrun t.py --shutdown-timeout 300").shutdown_timeout);
+}
+
 TEST_CASE("env words before torchrun change the variables it reads", "[torchrun]") {
   const Environment outer = {{"PET_NPROC_PER_NODE", "4"}};
   CHECK(command("env PET_NPROC_PER_NODE=2 torchrun t.py", outer).processes_per_node ==
