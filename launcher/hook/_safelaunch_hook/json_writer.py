@@ -3,7 +3,7 @@
 _ESCAPES = {code: "\\u%04x" % code for code in range(32)}
 _ESCAPES.update({ord('"'): '\\"', ord("\\"): "\\\\", ord("\n"): "\\n", ord("\t"): "\\t"})
 _MOST = 60000  # bytes of a packet, which the protocol allows
-_LIMITS = (16000, 4000, 1000, 100)  # characters of a text; a list may have a hundredth as many items
+_LIMITS = (16000, 4000, 1000, 100)  # characters of a text, numbers of a list; of other items a hundredth
 
 
 def encode(fields):
@@ -29,7 +29,8 @@ def _write(value, limit):
             '%s:%s' % (_write(str(key), limit), _write(item, limit)) for key, item in value.items()
         )
     if isinstance(value, (list, tuple)):
-        return "[%s]" % ",".join(_write(item, limit) for item in value[: limit // 100])
+        most = limit if value and isinstance(value[0], int) else limit // 100
+        return "[%s]" % ",".join(_write(item, limit) for item in value[:most])
     return '"%s"' % _cut(str(value), limit).translate(_ESCAPES)
 
 
