@@ -11,10 +11,13 @@ namespace {
 Verbosity chosen = Verbosity::normal;
 
 LogWriter& writer() {
-  static LogWriter instance = [](std::string_view line) {
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-  };
+  static LogWriter instance;
   return instance;
+}
+
+void write(std::string_view line) {
+  if (writer()) return writer()(line);
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
 }
 
 // Hands each finished line to whoever owns the terminal at the time.
@@ -22,7 +25,7 @@ class WriterSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    writer()(std::string_view(line.data(), line.size()));
+    write(std::string_view(line.data(), line.size()));
   }
   void flush_() override {}
 };
@@ -43,9 +46,13 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void set_verbosity(Verbosity verbosity) { chosen = verbosity; }
+void set_verbosity(Verbosity verbosity) {
+  chosen = verbosity;
+}
 
-void set_log_writer(LogWriter to) { writer() = std::move(to); }
+void set_log_writer(LogWriter to) {
+  writer() = std::move(to);
+}
 
 void log_debug(std::string_view message) {
   if (chosen == Verbosity::verbose) logger().debug("{}", message);
@@ -55,6 +62,8 @@ void log_warning(std::string_view message) {
   if (chosen != Verbosity::quiet) logger().warn("{}", message);
 }
 
-void log_error(std::string_view message) { logger().error("{}", message); }
+void log_error(std::string_view message) {
+  logger().error("{}", message);
+}
 
 }  // namespace safelaunch

@@ -133,7 +133,10 @@ void Attempt::State::signal(const ReceivedSignal& received) {
   services.log.record("signal", {{"signal", signal_name(received.signal)},
                                  {"sender", std::int64_t{received.sender}}});
   const bool first = !record.signal && phase == Phase::running;
-  if (first) record.signal = received.signal;
+  if (first || record.gave_way)
+    record.signal = received.signal;
+  else if (!record.signal)
+    record.late_signal = received.signal;
   stop({StopMode::polite, received.signal, spec.grace.in_all});
   if (first && (received.signal == SIGINT || received.signal == SIGTERM)) say_if_it_takes_long();
 }

@@ -145,6 +145,7 @@ void Attempt::State::keep_tails() {
 }
 
 void Attempt::State::finish_record() {
+  record.training = record.training || watch.training();
   record.ranks = watch.seen();
   record_nccl(services.log, record.ranks.nccl);
   record.stages = watch.stages_reached();

@@ -80,7 +80,7 @@ struct Attempt::State {
   SignalOrigin asked_by = SignalOrigin::user;
   boost::asio::steady_timer timer;
   std::optional<RasQuestion> ras;
-  int unanswered = 0;  // questions, while asking
+  int unanswered = 0;              // questions, while asking
   std::vector<LeftFile> segments;  // of its own, when it was stopped
   JobOutput output;
   Workers workers;

@@ -149,6 +149,10 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, evidence);
   evidence.signal = record.signal;
+  if (!record.signal && record.late_signal) {  // its end was our doing
+    evidence.signal = record.late_signal;
+    evidence.command.reset();
+  }
   evidence.oom_kills = context.oom_kills;
   evidence.port = context.port;
   evidence.former_pids = context.former_pids;

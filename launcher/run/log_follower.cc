@@ -26,18 +26,21 @@ constexpr std::size_t kLongestLine = 64 << 10;
 constexpr std::size_t kAtOnce = 4 << 20;
 
 struct File {
-  UniqueFd fd;
+  UniqueFd fd;  // none yet: it stood there before, and nothing has been written to it since
   off_t read_to = 0;
   std::string begun_line;
   Tail tail;
 };
 
+bool is_own(const struct stat& facts) {
+  return S_ISREG(facts.st_mode) && facts.st_uid == geteuid();
+}
+
 /// A regular file of our own; anybody may have put other things into a folder like /tmp.
 UniqueFd open_own(const std::filesystem::path& path) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat facts {};
-  if (!fd || fstat(fd.get(), &facts) != 0) return {};
-  if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid()) return {};
+  if (!fd || fstat(fd.get(), &facts) != 0 || !is_own(facts)) return {};
   return fd;
 }
 
@@ -91,11 +94,9 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
 
   void follow(const std::string& name, From from) {
     if (files_.contains(name) || files_.size() >= kMostFiles || !observer_.wanted(name)) return;
-    UniqueFd fd = open_own(directory_ / name);
-    if (!fd) return;
-    File& file = files_[name];
-    if (from == From::end) file.read_to = lseek(fd.get(), 0, SEEK_END);
-    file.fd = std::move(fd);
+    struct stat facts {};
+    if (lstat((directory_ / name).c_str(), &facts) != 0 || !is_own(facts)) return;
+    files_[name].read_to = from == From::end ? facts.st_size : 0;
     if (!notices_.is_open()) return;
     const int watch =
         inotify_add_watch(notices_.native_handle(), (directory_ / name).c_str(), IN_MODIFY);
@@ -132,11 +133,21 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
   void read(const std::string& name) {
     const auto found = files_.find(name);
     if (found == files_.end() || stopped_ || reading_) return;
+    if (!open_if_grown(name, found->second)) return;
     reading_ = true;  // whoever hears a line may want more of them at once: they come anyway
     const bool more = read_some(name, found->second);
     reading_ = false;
     if (more && !stopped_)
       boost::asio::post(io_, [self = shared_from_this(), name] { self->read(name); });
+  }
+
+  /// The logs of former jobs stay closed: there may be more of them than we may open files.
+  bool open_if_grown(const std::string& name, File& file) {
+    if (file.fd) return true;
+    struct stat facts {};
+    const auto path = directory_ / name;
+    if (lstat(path.c_str(), &facts) == 0 && facts.st_size != file.read_to) file.fd = open_own(path);
+    return bool(file.fd);
   }
 
   /// True where it stopped before the end.

@@ -2,6 +2,7 @@
 #include "rank_watch_state.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/host/process_facts.h"
 #include "safelaunch/run/nccl_rank.h"
 
 namespace safelaunch {
@@ -93,10 +94,22 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
     if (const auto* entered = std::get_if<StageEntered>(&event)) {
       watch_exit(entered->rank, process);
       if (!by_plugin) in_torch.insert(process);
+      if (is_a_ranks_child(entered->rank, process)) continue;
     }
     feed(event);
   }
   hear_body(process, message);
+}
+
+// What a rank starts has inherited its RANK, and may meet whom it likes, even at the same store.
+bool RankWatch::State::is_a_ranks_child(Rank rank, ProcessId process) const {
+  const auto known = stages.ranks().find(rank);
+  if (known == stages.ranks().end()) return false;
+  const RankState& state = known->second;
+  if (!state.alive() || state.process() == process || !state.entered(Stage::rendezvous))
+    return false;
+  const std::vector<int> ancestors = ancestors_of(process.pid);
+  return std::ranges::find(ancestors, state.process()->pid) != ancestors.end();
 }
 
 void RankWatch::State::note_store(const Event& event) {
@@ -124,6 +137,7 @@ void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) 
 
 // Of a process that we spawned we are told the end; others are watched by a pidfd.
 void RankWatch::State::watch_exit(Rank rank, ProcessId process) {
+  for (const ProcessId ended : std::exchange(told_exits, {})) exits.erase(ended);
   if (spawned.contains(process) || exits.contains(process)) return;
   exits.emplace(process, ExitWatch(services.io, process,
                                    [this, rank, process](std::optional<ExitStatus> status) {
@@ -140,6 +154,7 @@ void RankWatch::State::on_exit(Rank rank, ProcessId process, std::optional<ExitS
   if (known != stages.ranks().end() && known->second.process() == process)
     seen.exits.push_back({rank, process, status});
   feed(RankExited{rank, process, status});
+  told_exits.push_back(process);
 }
 
 bool RankWatch::State::every_rank_has_a_hook() const {

@@ -139,7 +139,7 @@ void RankWatch::freeze() {
 }
 
 bool RankWatch::training() const {
-  return state_->stages.training();
+  return state_->stages.training() || state_->stages.may_have_trained();
 }
 
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <set>
 
@@ -45,6 +46,7 @@ struct RankWatch::State {
   void hear(ProcessId process, const HookMessage& message);
   void note_store(const Event& event);
   void hear_body(ProcessId process, const HookMessage& message);
+  [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
   void watch_exit(Rank rank, ProcessId process);
   void on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status);
   void look_for_ranks(TimePoint now);
@@ -75,6 +77,7 @@ struct RankWatch::State {
   std::set<ProcessId> in_torch;       // whose hook has seen them call it
   std::set<ProcessId> spawned;
   std::map<ProcessId, ExitWatch> exits;
+  std::vector<ProcessId> told_exits;  // whose watch has done its part, and holds a descriptor
   RanksSeen seen;
   bool frozen = false;
   TimePoint begun{};

@@ -30,9 +30,10 @@ void write_job_file(const RunDirectory& directory, const RunPlan& plan, const st
   json["boot_id"] = read_boot_id();
   json["started"] = wall_time_now();
   json["command"] = redact(plan.options.command);
-  json["directory"] = std::filesystem::current_path().native();
+  std::error_code gone;  // a folder that was removed under us is no reason not to run
+  json["directory"] = std::filesystem::current_path(gone).native();
   if (!plan.options.log_dir.empty())
-    json["log_dir"] = std::filesystem::absolute(plan.options.log_dir).native();
+    json["log_dir"] = std::filesystem::absolute(plan.options.log_dir, gone).native();
   json["chain"] = plan.chain_names;
   (void)write_atomically(directory.path() / "job.json",
                          json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");

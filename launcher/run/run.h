@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "safelaunch/base/log.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/run/attempt_spec.h"
@@ -30,6 +31,9 @@ class Run {
         voice_(plan_, streams_, terminal_, ledger_.summary()),
         gpu_memory_(io_, reaper_, plan_.environment),
         pause_(io_) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { set_log_writer({}); }  // which wrote to our terminal
 
   int run();
 

@@ -28,6 +28,8 @@ Patience patience_with_dead(const RankState& rank, Stage stage, TimePoint since,
   if (rank.blind()) return {after(since, limits.quiet), true};
   // It went in, and how it ended is not known: perhaps well, with the others' news still under way.
   if (rank.entered(stage)) return {after(since, limits.stopped), true};
+  // The world's group needs every rank; in a group of some, what is done may be no affair of it.
+  if (stage >= Stage::communicator) return {after(since, limit_of(stage, limits)), false};
   return {since, true};
 }
 

@@ -47,6 +47,7 @@ void RankState::enter(Stage stage, TimePoint now) {
   if (stage >= Stage::rendezvous) reach(Stage::imported, now);
   if (stage == Stage::collective) reach(Stage::group, now);
   if (!entered_[index(stage)]) entered_[index(stage)] = now;
+  tried_[index(stage)] = true;
 }
 
 void RankState::reach(Stage stage, TimePoint now) {
@@ -81,6 +82,12 @@ void RankState::exit(ProcessId process, std::optional<ExitStatus> status, TimePo
     // What a wrapper started has ended; the wrapper decides what that means for the rank.
     const Wrapper wrapper = wrappers_.back();
     wrappers_.pop_back();
+    if (status && succeeded(*status)) {
+      came_through(now);
+      process_ = wrapper.process;
+      evidence_ = wrapper.evidence;
+      return;
+    }
     const std::optional<RankRaised> raised = raised_;
     start_over(wrapper.process, wrapper.evidence);
     raised_ = raised;
@@ -88,11 +95,14 @@ void RankState::exit(ProcessId process, std::optional<ExitStatus> status, TimePo
   }
   ended_at_ = now;
   status_ = status;
-  if (status && succeeded(*status))
-    // Nobody ends in order inside a blocking call: it came through, and the news of it was lost
-    // (os._exit right after the collective).
-    for (std::size_t i = 0; i < entered_.size(); ++i)
-      if (entered_[i]) reach(static_cast<Stage>(i), now);
+  if (status && succeeded(*status)) came_through(now);
+}
+
+// Nobody ends in order inside a blocking call: it came through, and the news of it was lost
+// (os._exit right after the collective).
+void RankState::came_through(TimePoint now) {
+  for (std::size_t i = 0; i < entered_.size(); ++i)
+    if (entered_[i]) reach(static_cast<Stage>(i), now);
 }
 
 void RankState::sample(Activity activity, std::string doing, TimePoint now, Duration period) {

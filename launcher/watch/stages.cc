@@ -91,7 +91,7 @@ TimePoint Stages::job_time(TimePoint monotonic) {
 
 std::vector<StageAction> Stages::finish(TimePoint monotonic) {
   const TimePoint now = clock_.at(monotonic);
-  if (const auto deadline = earliest_deadline(now))
+  if (const auto deadline = earliest_deadline(now); deadline && due_)
     due_ = std::min(*due_, std::max(monotonic, clock_.monotonic(*deadline)));
   if (standings_.empty()) {
     const auto trains = trains_at();
@@ -278,6 +278,15 @@ std::optional<TimePoint> Stages::trains_at() const {
     wait = std::max(wait, call_comes ? kStartsWithin : kConnectsWithin);
   }
   return progress_ + wait;
+}
+
+bool Stages::may_have_trained() const {
+  bool some_through = false;
+  for (const auto& [rank, state] : ranks_) {
+    if (state.tried(Stage::collective) && !state.reached(Stage::collective)) return false;
+    some_through = some_through || state.reached(Stage::collective);
+  }
+  return some_through;
 }
 
 void Stages::check_training(TimePoint now) {

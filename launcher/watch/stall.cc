@@ -41,8 +41,10 @@ std::optional<TimePoint> Stall::next_deadline() const {
   if (timeout_ == Duration::zero()) return std::nullopt;
   switch (step_) {
     case Step::silent: return moved_at_ + timeout_ / 2;
-    case Step::asked: return moved_at_ + timeout_;
-    case Step::asked_again: return moved_at_ + timeout_ + kAnswersIn;
+    // Counted from the question too: after a while in which nobody ran, as after Ctrl-Z, all of
+    // them would be due at once, before anything could be heard.
+    case Step::asked: return std::max(moved_at_ + timeout_, looked_at_ + timeout_ / 2);
+    case Step::asked_again: return std::max(moved_at_ + timeout_, looked_at_) + kAnswersIn;
     case Step::reported: return looked_at_ + timeout_;
   }
   return std::nullopt;

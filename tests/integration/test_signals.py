@@ -44,6 +44,15 @@ open(f"ready-{os.environ.get('RANK', '0')}", "w").close()
 time.sleep(600)
 """
 
+# Rank 1 never comes, and does not end when it is told to.
+WAITING_FOR_RANK_1 = """
+import os, signal, time, torch.distributed as dist
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.environ["RANK"] == "1":
+    time.sleep(600)
+dist.init_process_group("gloo")
+"""
+
 # A launcher that goes on after USR1, and says so.
 HEEDING = """
 import os, signal, sys
@@ -144,6 +153,18 @@ class Stopping(SafelaunchTest):
         self.assertNotEqual(run.status, 0, str(run))
         self.assertEqual(len(run.attempts), 1, "a job that was told to end is not started again")
         self.assertEqual(run.attempts[0]["end"], "interrupted")
+
+    def test_ctrl_c_after_a_verdict_starts_no_other_attempt(self):
+        job = self.start("--init-timeout", "1s", "--quiet-timeout", "1s", *self.ranks(2, WAITING_FOR_RANK_1))
+        events = job.run_directory / "events.jsonl"
+        wait_until(lambda: events.exists() and '"verdict"' in events.read_text(), what="the verdict")
+        job.send_signal(signal.SIGINT)
+        run = self.finish(job)
+        after = [event["e"] for event in run.events]
+        after = after[after.index("signal"):] if "signal" in after else []  # where it came between two attempts
+        self.assertNotIn("attempt", after, str(run))
+        self.assertEqual(run.status, 128 + signal.SIGINT, str(run))
+        self.assertIn("safelaunch was told to end" if after else "interrupted by SIGINT", run.err)
 
     def test_torchrun_has_the_time_to_tell_of_the_ranks_it_kills(self):
         process = self.start("--grace", "2s", *torchrun("--nproc_per_node=2", self.script(STUBBORN)))
@@ -269,6 +290,9 @@ class Surroundings(SafelaunchTest):
     def assert_runs(self, line, out="trained\n"):
         run = self.shell(line)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, out, ""))
+
+    def test_a_working_directory_that_is_gone_does_not_matter(self):
+        self.assert_runs("mkdir gone; cd gone; rmdir ../gone; SAFELAUNCH echo trained")
 
     def test_closed_standard_streams_stay_closed_and_the_job_runs(self):
         self.assert_runs("SAFELAUNCH sh -c 'echo trained' <&-")

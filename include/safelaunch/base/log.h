@@ -13,8 +13,8 @@ enum class Verbosity { quiet, normal, verbose };
 /// Sets how much is said; before the first call it is `normal`.
 void set_verbosity(Verbosity verbosity);
 
-/// Takes one line without its end. Before the first call lines go straight to stderr; a run hands them
-/// to the one that keeps them out of the job's lines.
+/// Takes one line without its end. With none, lines go straight to stderr; a run hands them to the
+/// one that keeps them out of the job's lines.
 using LogWriter = std::function<void(std::string_view line)>;
 void set_log_writer(LogWriter to);
 

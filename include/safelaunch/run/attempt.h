@@ -46,6 +46,7 @@ struct AttemptRecord {
   bool stalled = false;
   std::optional<ExitStatus> command;  ///< how the launcher (or the first failing worker) ended
   std::optional<int> signal;          ///< that somebody sent us, and that stops a job
+  std::optional<int> late_signal;     ///< the same, while it was being stopped already
   bool gave_way = false;              ///< ended by us for another profile, before it had failed
   RanksSeen ranks;
   std::string ras;                  ///< what NCCL's RAS said is amiss; empty: nothing, or not asked

@@ -45,7 +45,8 @@ class RankState {
   void raise(const RankRaised& raised);
 
   /// A process has ended: the rank itself, unless it was only what a wrapper had started, or a
-  /// former process, or a stranger.
+  /// former process, or a stranger. What a wrapper's process did before it ended in order, the rank
+  /// has done.
   void exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now);
 
   /// One sample of what the rank does, good for the `period` before it.
@@ -63,6 +64,8 @@ class RankState {
 
   [[nodiscard]] bool entered(Stage stage) const { return entered_[index(stage)].has_value(); }
   [[nodiscard]] bool reached(Stage stage) const { return reached_[index(stage)]; }
+  /// Has ever entered the stage, also where an exception has ended its waiting since.
+  [[nodiscard]] bool tried(Stage stage) const { return tried_[index(stage)]; }
   /// Alive, has entered the stage and not come through.
   [[nodiscard]] bool waits_in(Stage stage) const;
   [[nodiscard]] std::optional<TimePoint> entered_at(Stage stage) const {
@@ -97,6 +100,7 @@ class RankState {
  private:
   static std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
   void start_over(ProcessId process, RankEvidence evidence);
+  void came_through(TimePoint now);
 
   struct Wrapper {
     ProcessId process;
@@ -109,6 +113,7 @@ class RankState {
 
   std::array<std::optional<TimePoint>, kStageCount> entered_{};
   std::array<bool, kStageCount> reached_{};
+  std::array<bool, kStageCount> tried_{};
   std::optional<TimePoint> ended_at_;
   std::optional<ExitStatus> status_;
   std::optional<RankRaised> raised_;

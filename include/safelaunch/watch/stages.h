@@ -25,6 +25,8 @@
 ///   it is     it is waited for                    counted from
 ///   --------  ---------------------------------- -------------------------------------------------
 ///   dead      not at all                          -
+///   done      the stage's timeout; before         the clock's start
+///             `communicator` not at all
 ///   stopped   a second, also where it had         when it was stopped, or the clock's start
 ///             entered the stage
 ///   quiet     quiet-timeout                       when it became quiet, or the clock's start
@@ -38,13 +40,12 @@
 ///     when the last of the missing ranks has used up its time: one that sleeps may well sleep
 ///     until another one, which works, is done.
 ///   - Where all ranks are stopped somebody has suspended the job. Time stands still then, as it
-///   does
-///     while safelaunch itself is stopped (watch/clock.h).
+///     does while safelaunch itself is stopped (watch/clock.h).
 ///   - Contradictions need no time: WORLD_SIZEs that differ at one store, two live processes that
 ///     wait there as one rank.
 ///   - A rank that ends with a failure before the job is training is a verdict of its own, unless
-///   the
-///     launcher restarts it. One that ends with status 0 is fault only of what it had not entered.
+///     the launcher restarts it. One that ends with status 0 is done: it is at fault only of what
+///     it had not entered, and may well have no part in what a group of some ranks waits for.
 ///   - A world of one never gets a verdict, and neither does a job in which nobody waits.
 ///   - Once every rank is through `collective` the job is training, and nothing here judges it any
 ///     more: see watch/stall.h. Of ranks whose collectives nobody sees it is assumed, once they
@@ -109,6 +110,10 @@ class Stages {
   [[nodiscard]] std::vector<Rank> sample_these() const;
 
   [[nodiscard]] bool training() const { return training_; }
+  /// Some rank here has its first collective behind it, and none has failed in its own or is in it
+  /// still: the job may have trained, though ranks of other nodes, or those that no collective
+  /// needs, are not known to. It must not be started again.
+  [[nodiscard]] bool may_have_trained() const;
   [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
   /// The first rank that failed; those that followed it are not to blame.
   [[nodiscard]] const std::optional<RankExited>& first_failure() const { return first_failure_; }

@@ -174,3 +174,20 @@ TEST_CASE("the end of each file is at hand", "[nccl]") {
   CHECK(endings[0].text.size() == 64 << 10);
   CHECK(endings[0].text.ends_with("\nthe end"));
 }
+
+TEST_CASE("logs of former jobs are not opened until they grow", "[nccl]") {
+  const auto open_files = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const Folder folder;
+  for (int i = 0; i < 100; ++i) folder.write("log." + std::to_string(i), "old\n");
+  const auto before = open_files();
+
+  Following following(folder.path());
+  following.follower.read_now();
+  CHECK(open_files() < before + 50);
+  folder.write("log.7", "new\n");
+  following.await_lines(1);
+
+  CHECK(following.lines == Lines{"log.7 new"});
+}

@@ -96,3 +96,15 @@ TEST_CASE("what a wrapper starts is the rank, and the wrapper's own end is the r
 
   CHECK(story.verdict()->kind == Verdict::Kind::rank_died);
 }
+
+TEST_CASE("a contradiction that NCCL tells after the verdict changes nothing", "[stages]") {
+  Story story = rank_2_is_missing();
+  story.exited(2, Exited{3});
+  REQUIRE(story.verdict());
+  Stages stages = story.stages();
+
+  CHECK(
+      stages.contradict(Verdict::Kind::duplicate_rank, "rank 1 twice", TimePoint{} + 200h).empty());
+
+  CHECK(stages.verdict()->kind == Verdict::Kind::rank_died);
+}

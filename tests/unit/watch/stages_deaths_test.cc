@@ -122,3 +122,73 @@ TEST_CASE("a rank that ends with status 0 right after its collective has come th
 
   CHECK(story.trainings() == 1);
 }
+
+TEST_CASE("a rank that is done while others reduce in a group of their own is waited for",
+          "[stages]") {
+  Story story = four_with_a_group();
+  story.exited(3, Exited{0});
+  story.entered(0, Stage::collective, 4, "allreduce_");
+  story.does(1, Activity::working);
+  story.does(2, Activity::idling);
+
+  story.pass(60s);
+  CHECK_FALSE(story.verdict());
+  story.reached(0, Stage::collective);
+  story.pass(1h);
+
+  CHECK_FALSE(story.verdict());
+}
+
+TEST_CASE("what a wrapper's process did before it ended in order, the rank has done", "[stages]") {
+  Story story;
+  const ProcessId wrapper{500, 1};
+  everybody_imports(story, 1);
+  story.tell(RankStarted{Rank{1}, wrapper, 2, Source::proc});
+  story.started(1, 2);
+  for (int rank = 0; rank < 2; ++rank) {
+    calls_init(story, rank, 2);
+    story.reached(rank, Stage::group);
+    story.entered(rank, Stage::collective, 2, "broadcast_");
+  }
+
+  story.exited(1, Exited{0});
+  CHECK_FALSE(story.verdict());
+  story.reached(0, Stage::collective);
+
+  CHECK(story.trainings() == 1);
+}
+
+TEST_CASE("ranks that reduce without one another may have trained", "[stages]") {
+  Story story = four_with_a_group();
+  CHECK_FALSE(story.stages().may_have_trained());
+  for (const int rank : {0, 1}) story.entered(rank, Stage::collective, 4, "allreduce_");
+  story.reached(0, Stage::collective);
+  CHECK_FALSE(story.stages().may_have_trained());
+
+  story.reached(1, Stage::collective);
+
+  CHECK(story.stages().may_have_trained());
+  CHECK_FALSE(story.stages().training());
+}
+
+TEST_CASE("one node's ranks may have trained with those of another", "[stages]") {
+  Story story({.world_size = 4, .expected_here = {Rank{0}, Rank{1}}});
+  for (const int rank : {0, 1}) {
+    story.started(rank, 4);
+    calls_init(story, rank, 4);
+    story.entered(rank, Stage::collective, 4, "allreduce_");
+    story.reached(rank, Stage::collective);
+  }
+
+  CHECK(story.stages().may_have_trained());
+}
+
+TEST_CASE("a job whose first collective failed on a rank has not trained", "[stages]") {
+  Story story = four_with_a_group();
+  for (int rank = 0; rank < 4; ++rank) story.entered(rank, Stage::collective, 4, "broadcast_");
+  story.reached(0, Stage::collective);  // the root of a broadcast need not wait for the others
+
+  for (const int rank : {1, 2, 3}) story.raised(rank, "DistBackendError", "NCCL error");
+
+  CHECK_FALSE(story.stages().may_have_trained());
+}

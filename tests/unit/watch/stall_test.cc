@@ -92,3 +92,16 @@ TEST_CASE("a stall timeout of 0 reports nothing", "[stall]") {
   Stall stall(0s, t0);
   CHECK_FALSE(stall.next_deadline());
 }
+
+TEST_CASE("a job that was suspended is asked before it is said to stand still", "[stall]") {
+  Stall stall(6s, t0);
+  stall.on_output(t0 + 1s);
+  const TimePoint resumed = t0 + 16s;
+
+  CHECK(std::holds_alternative<AskCounters>(*stall.tick(resumed)));
+  CHECK_FALSE(stall.tick(resumed));
+  CHECK(stall.next_deadline() == resumed + 3s);
+  CHECK(std::holds_alternative<AskCounters>(*stall.tick(resumed + 3s)));
+
+  CHECK(stall.next_deadline() == resumed + 4s);
+}
