@@ -62,7 +62,7 @@ def starts(count, collector):
     ways = (
         ("start (CPU), hook on the path and safelaunch absent", harness.environment()),
         ("start (CPU), with events", harness.environment(collector)),
-        ("start (CPU), with events, RANK set: a thread that answers", harness.environment(collector, RANK=0)),
+        ("start (CPU), with events, RANK set", harness.environment(collector, RANK=0)),
     )
     for name, env in ways:
         yield figure(name, "ms", pairs(count, start_ms, plain, env))

@@ -69,6 +69,7 @@ class Collector:
         self._callers = []  # the names of those that connected; a hook has none
         self._readers = []
         self._reads = reads
+        self._turn = threading.Lock()  # of _accept and read_all: each connection is read by one of them
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._address = "\0" + self.name[1:] if abstract else self.name
         self._socket.bind(self._address)
@@ -134,16 +135,18 @@ class Collector:
                 connection, caller = self._socket.accept()
             except OSError:
                 return
-            self._connections.append(connection)
-            if self._reads:
-                self._start_reading(connection)
+            with self._turn:
+                self._connections.append(connection)
+                if self._reads:
+                    self._start_reading(connection)
             self.news.notify(lambda: self._callers.append(caller))
 
     def read_all(self):
         """Begins to read, after all."""
-        self._reads = True
-        for connection in list(self._connections):
-            self._start_reading(connection)
+        with self._turn:
+            self._reads = True
+            for connection in self._connections:
+                self._start_reading(connection)
 
     def _start_reading(self, connection):
         self._readers.append(Worker(connection, self.news))

@@ -1,6 +1,7 @@
 """Runs Python programs under the hook, as safelaunch would: plain, by torchrun, by mp.spawn."""
 import atexit
 import importlib.util
+import itertools
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from collector import TOKEN
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+from compiled_extensions import without_stale_locks  # noqa: E402, F401
 from free_port import free_port  # noqa: E402
 
 SOURCE = os.path.join(HERE, "..", "..", "launcher", "hook")
@@ -113,6 +115,15 @@ def start_ranks(path, env, ranks=2, only=None, **variables):
 
 def run_ranks(path, env, ranks=2, timeout=240, **variables):
     return finish_all(start_ranks(path, env, ranks, **variables), timeout)
+
+
+def numbers_for(seconds=60):
+    """1, 2, 3, ... until so long has passed: the numbers of questions that are asked again."""
+    end = time.monotonic() + seconds
+    for number in itertools.count(1):
+        yield number
+        if time.monotonic() > end:
+            return
 
 
 class HookTest(unittest.TestCase):

@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import textwrap
 
 import harness
 from collector import Collector
@@ -22,6 +23,12 @@ def folder_with(**files):
         with open("%s/%s.py" % (folder, name), "w") as file:
             file.write(text)
     return folder
+
+
+def pythons():
+    """Those named in SAFELAUNCH_TEST_PYTHONS, with colons between; else this one."""
+    named = os.environ.get("SAFELAUNCH_TEST_PYTHONS", "").split(":")
+    return [python for python in named if python] or [sys.executable]
 
 
 class Doors(harness.HookTest):
@@ -50,6 +57,65 @@ class Doors(harness.HookTest):
     def test_without_torchs_door_the_import_is_watched(self):
         names, = self.names(TRAIN, TORCH_DEVICE_BACKEND_AUTOLOAD=0)
         self.assertEqual((names[:2], names[-2:]), (["start", "imported"], ["coll.done", "exit"]))
+
+    def test_a_look_whether_torch_is_there_leaves_its_import_watched(self):
+        names, = self.names("import importlib.util\nassert importlib.util.find_spec('torch').loader\n"
+                            + textwrap.dedent(TRAIN) + "print(vars(torch.__spec__.loader).keys())",
+                            TORCH_DEVICE_BACKEND_AUTOLOAD=0)
+        self.assertEqual((names[:2], names[-2:]), (["start", "imported"], ["coll.done", "exit"]))
+        self.assertEqual(self.result.out, "dict_keys(['name', 'path'])\n")
+
+    def test_an_import_that_has_failed_is_watched_when_it_is_tried_again(self):
+        folder = folder_with(jax="import sys\nif not hasattr(sys, 'again'): raise ImportError('the first time')")
+        names = self.names("""
+            import sys
+            try:
+                import jax
+            except ImportError as error:
+                sys.again = print(error)
+            import jax
+        """, PYTHONPATH=harness.HOOK + ":" + folder)
+        self.assertEqual((self.result.out, names), ("the first time\n", [["start", "imported", "exit"]]))
+
+    def test_a_spec_that_was_looked_up_can_be_used_as_without_us(self):
+        names = self.names("""
+            import importlib.util, sys
+            spec = importlib.util.find_spec("jax")
+            aside = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(aside)
+            spec.loader.exec_module(aside)
+            assert aside.text == "its own" and "jax" not in sys.modules
+            import jax
+            assert jax is not aside and vars(jax.__spec__.loader) == vars(spec.loader)
+        """, PYTHONPATH=harness.HOOK + ":" + folder_with(jax="text = 'its own'"))
+        self.assertEqual(names, [["start", "imported", "exit"]])
+
+    def test_a_finder_that_asks_all_finders_for_the_name_again_finds_an_end(self):
+        names = self.names("""
+            import importlib.util, sys
+            class Asks:
+                asked = 0
+                def find_spec(self, name, path=None, target=None):
+                    if name != "jax" or self.asked == 5:
+                        return None
+                    self.asked += 1
+                    return importlib.util.find_spec(name)
+            sys.meta_path.insert(1, Asks())
+            import jax
+            assert jax.text == "its own"
+        """, PYTHONPATH=harness.HOOK + ":" + folder_with(jax="text = 'its own'"))
+        self.assertEqual(names, [["start", "imported", "exit"]])
+
+    def test_a_library_that_is_not_there_is_no_fault(self):
+        names = self.names("""
+            import sys
+            sys.path[:] = [entry for entry in sys.path if "site-packages" not in entry]
+            try:
+                import jax
+            except ImportError as error:
+                assert error.name == "jax"
+        """)
+        self.assertEqual(names, [["start", "exit"]])
 
     def test_several_hook_directories_end_with_the_foreign_one(self):
         copy = harness._folder + "/copy"
@@ -115,12 +181,11 @@ class Doors(harness.HookTest):
 
 
 class OtherPythons(harness.HookTest):
-    """Every Python that a command might start; named in SAFELAUNCH_TEST_PYTHONS, with colons between."""
+    """Every Python that a command might start."""
 
     def test_each_starts_reports_and_chains(self):
-        pythons = [python for python in os.environ.get("SAFELAUNCH_TEST_PYTHONS", "").split(":") if python]
         foreign = folder_with(sitecustomize="import sys; sys.stdout.write('foreign\\n')")
-        for python in pythons or [sys.executable]:
+        for python in pythons():
             with self.subTest(python), Collector() as collector:
                 env = harness.environment(collector, RANK=0, PYTHONPATH=harness.HOOK + ":" + foreign)
                 version = subprocess.run([python, "-c", "import sys; print(sys.version_info[0:2] >= (3, 6))"],
@@ -130,6 +195,40 @@ class OtherPythons(harness.HookTest):
                 if version.endswith("True\n"):
                     collector.drained()
                     self.assertEqual(collector.workers[-1].names(), ["start", "exit"])
+
+    def served(self):
+        for python in pythons():
+            if subprocess.call([python, "-c", "import sys; sys.exit(sys.version_info < (3, 6))"]) == 0:
+                yield python
+
+    def test_a_rank_without_torch_is_as_single_threaded_as_without_us(self):
+        text = """
+            import os, sys
+            print(len(os.listdir("/proc/self/task")))
+            sys.stdout.flush()
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+        """
+        for python in self.served():
+            with self.subTest(python), Collector() as collector:
+                result = harness.run([python, harness.script(text)], harness.environment(collector, RANK=0))
+                self.assertEqual((result.code, result.out, result.err), (0, "1\n", ""))
+                self.assertEqual(collector.drained().workers[-1].names(), ["start", "exit"])
+
+    def test_each_answers_from_the_beginning_of_torchs_import(self):
+        path = harness.HOOK + ":" + folder_with(torch="import sys; sys.stdin.readline(); raise SystemExit(0)")
+        for python in self.served():
+            with self.subTest(python), Collector() as collector:
+                env = harness.environment(collector, RANK=0, PYTHONPATH=path)
+                process = subprocess.Popen([python, harness.script("import torch")], env=env, stdin=subprocess.PIPE)
+                try:
+                    frames = collector.wait_for_worker("start").ask("stack")["threads"][0]["frames"]
+                    self.assertRegex(frames[0], r"train\.py:1 <module>$")
+                finally:
+                    process.communicate(b"\n")
+                self.assert_no_fault(collector.drained())
 
 
 if __name__ == "__main__":

@@ -62,8 +62,11 @@ class Uncaught(harness.HookTest):
     def test_a_peer_that_died_is_of_communication(self):
         path = harness.script(INIT + """
     import os
+    store = dist.distributed_c10d._get_default_store()
     if dist.get_rank() == 1:
+        store.wait(["in"])  # the other is through its init too
         os._exit(3)
+    store.set("in", "1")
     dist.all_reduce(torch.ones(1))
 """)
         with Collector() as collector:
@@ -82,6 +85,26 @@ class Uncaught(harness.HookTest):
                 raise ValueError("training failed") from error
         """)
         self.assertIs(worker.first("exception")["comm"], True)
+
+    def test_an_exception_that_led_to_itself_ends_the_program_as_it_does_alone(self):
+        path = harness.script("""
+            try:
+                raise ValueError("a ring")
+            except ValueError as error:
+                raise error from error
+        """)
+        with Collector() as collector:
+            watched = harness.finish(harness.start([sys.executable, path], harness.environment(collector)), timeout=60)
+            self.assertEqual(collector.drained().workers[0].first("exception")["err"], "a ring")
+        alone = harness.python(path, harness.environment(PYTHONPATH=None))
+        self.assertEqual((watched.code, watched.err), (alone.code, alone.err))
+
+    def test_an_excepthook_that_ends_the_process_leaves_the_event(self):
+        folder = harness.os.path.dirname(harness.script("import os, sys; sys.excepthook = lambda *_: os._exit(7)",
+                                                        "sitecustomize.py"))
+        result, worker = self.run_one("import torch\nraise ValueError('told')", PYTHONPATH=folder + ":" + harness.HOOK)
+        self.assertEqual((result.code, result.err), (7, ""))
+        self.assertEqual([event["err"] for event in worker.all("exception")], ["told"])
 
     def test_a_spawned_rank_reports_although_spawn_catches(self):
         path = harness.script("""
@@ -159,6 +182,13 @@ class Communication(harness.HookTest):
             "UNAVAILABLE: The following tasks are unhealthy; from the coordination service",
         ):
             self.assertTrue(exceptions.is_communication(RuntimeError(text)), text)
+
+    def test_a_ring_of_exceptions_has_an_end(self):
+        first, second = ValueError("the one"), ValueError("the other")
+        first.__cause__, second.__context__ = second, first
+        self.assertFalse(exceptions.is_communication(first))
+        second.__context__ = RuntimeError("gloo: Connection reset by peer")
+        self.assertTrue(exceptions.is_communication(first))
 
     def test_texts_of_other_failures(self):
         for error in (

@@ -61,6 +61,7 @@ class FirstCollective(harness.HookTest):
     number = torch.full((1,), float(rank))
     dist.send(number, 1) if rank == 0 else dist.recv(number, 0)
     assert number.item() == 0
+    dist.barrier()
 """), ["send", "recv_"])
 
     def test_of_ddp_in_cpp(self):

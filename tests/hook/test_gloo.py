@@ -56,6 +56,7 @@ class Gloo(harness.HookTest):
             import torch, torch.distributed as dist
             dist.init_process_group(backend="cpu:gloo,cuda:nccl", device_id=0)
             assert dist.get_backend_config() == "cpu:gloo,cuda:gloo", dist.get_backend_config()
+            dist.barrier()
         """)
         self.assertEqual(ranks[0].first("init.enter")["backend_used"], "cpu:gloo,cuda:gloo")
 
@@ -76,6 +77,7 @@ class Gloo(harness.HookTest):
             assert gloo.backend("mpi") == "mpi" and gloo.backend(None) is None
             dist.init_process_group(dist.Backend("NCCL"))
             assert dist.get_backend() == "gloo"
+            dist.barrier()
         """)
 
     def test_without_the_profile_nothing_is_changed(self):
@@ -143,6 +145,7 @@ class Gloo(harness.HookTest):
         results, ranks = self.run_two("""
             import torch, torch.distributed as dist
             dist.init_process_group("nccl")
+            dist.barrier()
             tensor = torch.empty(1, device="meta")  # stands for a GPU's
             dist.send(tensor, 1) if dist.get_rank() == 0 else dist.recv(tensor, 0)
         """)
@@ -164,12 +167,29 @@ class Gloo(harness.HookTest):
             assert got.item() == 1 - rank
         """)
 
+    def test_a_forked_child_that_ends_in_order_leaves_its_parents_groups_alone(self):
+        self.runs("""
+            import atexit, os, torch, torch.distributed as dist
+            dist.init_process_group("nccl")
+            dist.barrier()
+            child = os.fork()
+            if child == 0:
+                dist.distributed_c10d.destroy_process_group = lambda: os._exit(9)
+                atexit._run_exitfuncs()
+                os._exit(0)  # torch itself would now wait for gloo's threads for ever
+            assert os.waitpid(child, 0)[1] == 0
+        """)
+
     def test_a_rank_that_fails_is_not_held_back_by_the_destruction_of_its_groups(self):
         results, _ = self.run_two("""
             import torch, torch.distributed as dist
             dist.init_process_group("nccl")
+            store = dist.distributed_c10d._get_default_store()
             if dist.get_rank() == 0:
+                store.set("in", "1")
                 dist.barrier(async_op=True)
+            else:
+                store.wait(["in"])
             raise ValueError("the user's own")
         """)
         self.assertIn("ValueError: the user's own", results[0].err)

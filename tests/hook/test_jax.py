@@ -37,7 +37,7 @@ class Jax(harness.HookTest):
             process, = self.start(collector, ranks=[0])
             try:
                 worker = collector.wait_for_worker("init.enter", rank=0)
-                for number in range(1, 1000):
+                for number in harness.numbers_for():
                     lines = worker.ask("stack", number)["threads"][0]["frames"]
                     if "connect" in lines[-1] or lines[-1].endswith(" initialize"):
                         break

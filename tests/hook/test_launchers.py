@@ -10,9 +10,10 @@ from collector import Collector
 HAS = {name: importlib.util.find_spec(name) is not None for name in ("deepspeed", "accelerate")}
 # The first init of DeepSpeed compiles an operation for up to a minute; once for all runs of the tests.
 EXTENSIONS = os.environ.get("SAFELAUNCH_TEST_EXTENSIONS", os.path.join(harness._folder, "extensions"))
+COMPILES = 600  # seconds
 
 DEEPSPEED = """
-    import argparse, torch, deepspeed
+    import argparse, glob, os, torch, deepspeed
     import torch.distributed as dist
     parser = argparse.ArgumentParser()
     parser.add_argument("--local_rank", type=int)
@@ -27,6 +28,10 @@ DEEPSPEED = """
     engine.backward(engine(torch.ones(1, 4)).sum())
     engine.step()
     print("trained %d" % dist.get_rank())
+    dist.barrier()
+    if dist.get_rank() == 0:
+        for left in glob.glob("/dev/shm/deepspeed_allreduce_buffer_*_{MASTER_PORT}_*".format(**os.environ)):
+            os.remove(left)  # DeepSpeed itself leaves them
 """
 ACCELERATE = """
     import torch
@@ -50,19 +55,20 @@ class Launchers(harness.HookTest):
             self.assertEqual(order, ["imported", "init.enter", "group", "coll.enter", "coll.done"])
         return ranks
 
-    def launch(self, collector, command, **variables):
+    def launch(self, collector, command, timeout=240, **variables):
         variables.setdefault("PATH", os.path.dirname(sys.executable) + ":" + os.environ["PATH"])
-        env = harness.environment(collector, TORCH_EXTENSIONS_DIR=EXTENSIONS, **variables)
-        result = harness.run(command, env)
+        folder = harness.without_stale_locks(EXTENSIONS)
+        env = harness.environment(collector, TORCH_EXTENSIONS_DIR=folder, **variables)
+        result = harness.run(command, env, timeout)
         self.assert_ended_well(result)
         self.assertIn("trained 0", result.out)
         self.assertIn("trained 1", result.out)
 
     def deepspeed(self, arguments, **variables):
         with Collector() as collector:
-            port = str(harness.free_port())
-            self.launch(collector, [sys.executable, "-m", "deepspeed.launcher.runner", "--num_gpus", "2", "--master_port",
-                                    port, harness.script(DEEPSPEED.replace("ARGUMENTS", arguments))], **variables)
+            path = harness.script(DEEPSPEED.replace("ARGUMENTS", arguments))
+            self.launch(collector, [sys.executable, "-m", "deepspeed.launcher.runner", "--num_gpus", "2",
+                                    "--master_port", str(harness.free_port()), path], COMPILES, **variables)
             return self.assert_stages(collector)
 
     @unittest.skipUnless(HAS["deepspeed"], "no deepspeed")

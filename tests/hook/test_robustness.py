@@ -174,7 +174,7 @@ class Children(harness.HookTest):
 
     def test_a_program_forks_beside_our_thread_and_goes_on(self):
         path = harness.script("""
-            import os
+            import os, torch
             child = os.fork()
             if child == 0:
                 os._exit(0)

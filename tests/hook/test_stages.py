@@ -1,4 +1,7 @@
 """The stages of torch, under every way to start its ranks."""
+import importlib.util
+import unittest
+
 import harness
 from collector import Collector
 
@@ -80,6 +83,33 @@ class Stages(harness.HookTest):
             self.assertEqual([ranks[rank].names() for rank in (0, 1)], [STAGES, STAGES])
             self.assert_no_fault(collector)
 
+    def test_numbers_of_another_kind_are_told_as_numbers(self):
+        path = harness.script("""
+            import os
+            class Number:  # as numpy.int64: no int, but it counts as one
+                def __init__(self, text): self.value = int(text)
+                def __index__(self): return self.value
+            from _safelaunch_hook import channel
+            channel.know_rank(rank=Number(os.environ["RANK"]), world=None, local_rank="none")
+            channel.emit("store.enter", port=Number(29500), master=True)
+        """)
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(path, harness.environment(collector)))
+            event = next(worker.first("store.enter") for worker in collector.drained().workers
+                         if worker.first("store.enter")["rank"] == 1)
+            self.assertEqual((event["rank"], event["world"], event["local_rank"]), (1, 2, 1))
+            self.assertEqual((event["port"], event["master"]), (29500, True))
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "no numpy")
+    def test_a_rank_of_numpys_type_is_a_rank(self):
+        path = harness.script(TRAIN.replace("import torch,", "import numpy, os, torch,").replace('("gloo")', """(
+        "gloo", rank=numpy.int64(os.environ["RANK"]), world_size=numpy.int64(2))"""))
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(path, harness.environment(collector)))
+            ranks = collector.drained().ranks()
+            self.assertEqual([ranks[rank].names() for rank in (0, 1)], [STAGES, STAGES])
+            self.assertEqual([ranks[rank].first("init.enter")["rank"] for rank in (0, 1)], [0, 1])
+
     def test_a_forked_rank_has_its_own_connection(self):
         path = harness.script("""
             import multiprocessing, sys
@@ -105,6 +135,7 @@ class Stages(harness.HookTest):
             import torch, torch.distributed as dist
             from torch.distributed.device_mesh import init_device_mesh
             init_device_mesh("cpu", (2, 1))
+            dist.barrier()
             dist.destroy_process_group()
         """)
         with Collector() as collector:

@@ -8,12 +8,16 @@ SHOW = """
     def timeout(group):
         return group._get_backend(torch.device("cpu")).options._timeout
 """
+END = """
+    dist.barrier()  # or one goes while the other still connects to it
+    dist.destroy_process_group()
+"""
 
 
 class Timeouts(harness.HookTest):
     def run_two(self, text, collector=None, **variables):
         variables.setdefault("SAFELAUNCH_PG_TIMEOUT", "77")
-        results = harness.run_ranks(harness.script(SHOW + text), harness.environment(collector, **variables))
+        results = harness.run_ranks(harness.script(SHOW + text + END), harness.environment(collector, **variables))
         self.assert_ended_well(*results)
 
     def test_holds_for_the_group_the_store_and_later_groups(self):
@@ -24,47 +28,42 @@ class Timeouts(harness.HookTest):
     assert timeout(dist.new_group([0, 1])) == timedelta(seconds=77)
     assert dist.distributed_c10d._get_default_store().timeout == timedelta(seconds=77)
     assert dist.TCPStore("127.0.0.1", 0, is_master=True).timeout == timedelta(seconds=77)
-    dist.destroy_process_group()
 """, collector)
             self.assertEqual(collector.drained().ranks()[0].first("init.enter")["timeout_s"], 77)
 
     def test_leaves_what_the_program_chose(self):
         self.run_two("""
-    dist.init_process_group("gloo", timeout=timedelta(seconds=11))
-    assert timeout(dist.group.WORLD) == timedelta(seconds=11)
-    assert timeout(dist.new_group([0, 1], timedelta(seconds=12))) == timedelta(seconds=12)
-    store = dist.TCPStore("127.0.0.1", 0, None, True, timedelta(seconds=13))
-    assert store.timeout == timedelta(seconds=13)
-    dist.destroy_process_group()
+    dist.init_process_group("gloo", timeout=timedelta(seconds=111))
+    assert timeout(dist.group.WORLD) == timedelta(seconds=111)
+    assert timeout(dist.new_group([0, 1], timedelta(seconds=112))) == timedelta(seconds=112)
+    store = dist.TCPStore("127.0.0.1", 0, None, True, timedelta(seconds=113))
+    assert store.timeout == timedelta(seconds=113)
 """)
 
     def test_a_default_that_a_framework_passes_on_is_no_choice(self):
         self.run_two("""
     dist.init_process_group("gloo", timeout=dist.default_pg_timeout)
     assert timeout(dist.group.WORLD) == timedelta(seconds=77)
-    dist.destroy_process_group()
 """)
 
     def test_without_it_torchs_own_default_holds(self):
         self.run_two("""
     dist.init_process_group("gloo")
     assert timeout(dist.group.WORLD) == timedelta(minutes=30)
-    dist.destroy_process_group()
 """, SAFELAUNCH_PG_TIMEOUT=None)
 
     def test_nonsense_is_no_timeout(self):
         self.run_two("""
     dist.init_process_group("gloo")
     assert timeout(dist.group.WORLD) == timedelta(minutes=30)
-    dist.destroy_process_group()
 """, SAFELAUNCH_PG_TIMEOUT="soon")
 
     def test_it_needs_no_socket(self):
         with Collector() as collector:
             path = harness.script("import torch.distributed as dist\ndist.init_process_group('gloo')")
-            env = harness.environment(collector, SAFELAUNCH_PG_TIMEOUT=1)
+            env = harness.environment(collector, SAFELAUNCH_PG_TIMEOUT=5)
             rank, = harness.start_ranks(path, env, only=[0])
-            result = harness.finish(rank, timeout=60)
+            result = harness.finish(rank)
             self.assertEqual(result.code, 1)
             self.assertIn("waiting for clients. 1/2 clients joined", result.err)
 

@@ -22,6 +22,7 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
+from compiled_extensions import without_stale_locks  # noqa: E402
 from free_port import free_port  # noqa: E402, F401
 
 SAFELAUNCH = os.environ.get("SAFELAUNCH_BIN", str(ROOT / "build/release/launcher/cli/safelaunch"))
@@ -61,7 +62,7 @@ def processes_with(mark):
     return found
 
 
-def wait_until(condition, seconds=60, what="the condition"):
+def wait_until(condition, seconds=180, what="the condition"):
     """Polls until the condition holds; fails loudly instead of hanging."""
     end = time.monotonic() + seconds
     while not condition():
@@ -86,11 +87,9 @@ def own_network():
 
 
 def extensions():
-    """Where DeepSpeed keeps what it compiles, kept between runs: the first takes a minute."""
+    """Where DeepSpeed keeps what it compiles."""
     cache = os.environ.get("SAFELAUNCH_TEST_CACHE", tempfile.gettempdir())
-    folder = pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return str(folder)
+    return without_stale_locks(pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}"))
 
 
 class Run:

@@ -69,16 +69,24 @@ def _start():
     if os.environ.get("SAFELAUNCH_BACKEND") == "gloo":  # JAX reads it early; on GPUs it has only NCCL
         os.environ.setdefault("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo")
     _watch_end()
-    imports.when_imported("torch", torch_is_imported)
-    imports.when_imported("jax._src.distributed", _watch_jax)
-    imports.when_imported("jax._src.xla_bridge", _watch_jax_backends)
-    imports.when_imported("jax", _jax_is_imported)
+    listen = _listen_early()
+    imports.watch("torch", torch_is_imported, begins=listen)
+    imports.watch("jax._src.distributed", _watch_jax)
+    imports.watch("jax._src.xla_bridge", _watch_jax_backends)
+    imports.watch("jax", _jax_is_imported, begins=listen)
     channel.emit("start")
-    if _may_be_a_rank(channel.arguments()):
-        # So that a rank which never comes as far as torch can still say where it is.
-        from . import answers
 
-        answers.listen()
+
+def _listen_early():
+    """For a rank that never comes to init: what makes it answer where it is. To be called when torch
+    or JAX begins, since a program that has neither may need to be its only thread."""
+    from . import channel
+
+    if not _may_be_a_rank(channel.arguments()):
+        return None
+    from . import answers  # in the main thread, which it notes
+
+    return answers.listen
 
 
 def _watch_end():

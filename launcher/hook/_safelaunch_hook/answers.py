@@ -19,6 +19,8 @@ _FRAMES_OF_OTHERS = 12
 _THREADS = 30
 _main_thread = _thread.get_ident()  # imported by the main thread: sitecustomize, torch's import
 _listening = set()  # the pid of a process that has the thread
+# Without the C library's own, which old Pythons refuse. (valid_signals() came with Python 3.8.)
+_ALL_SIGNALS = set(range(1, _signal.NSIG)) - set(range(32, _signal.SIGRTMIN))
 
 
 def listen():
@@ -31,7 +33,7 @@ def listen():
 def start_thread(function):
     """Starts a thread that takes no signal: a program that blocks one, to wait for it, would else
     find that the kernel has given it to our thread, with its default action."""
-    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
+    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
     try:
         _thread.start_new_thread(function, ())
     finally:

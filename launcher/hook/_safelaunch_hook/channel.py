@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from .json_writer import encode
+from .json_writer import encode, integer
 
 _QUEUE = 64  # packets that wait for a safelaunch which is slow to read
 _SEND_FLAGS = 0x40 | 0x4000  # MSG_DONTWAIT, and MSG_NOSIGNAL because programs reset SIGPIPE
@@ -62,7 +62,8 @@ def fault(where, error):
 
 def know_rank(**fields):
     """What the program itself says of its rank is better than the environment (mp.spawn has none)."""
-    _of_this_process().rank.update({key: value for key, value in fields.items() if value is not None})
+    said = {key: integer(value) for key, value in fields.items()}
+    _of_this_process().rank.update({key: value for key, value in said.items() if value is not None})
 
 
 def is_open():

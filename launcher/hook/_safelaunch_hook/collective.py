@@ -16,6 +16,7 @@ from .patching import quietly, replace
 
 _SHORTEST_WAIT = 0.0005  # seconds between two looks at the first collective
 _LONGEST_WAIT = 0.1
+_LONGEST_END = 5  # seconds for which a poller that is stuck inside torch delays the exit; others end at once
 # Not isend and irecv: P2POp compares them by identity.
 _PYTHON_COLLECTIVES = (
     "all_reduce", "all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single", "barrier",
@@ -182,4 +183,4 @@ class _Completion:
 
     def _end(self):
         self._stop.release()
-        self._ended.acquire(True, 0.5)
+        self._ended.acquire(True, _LONGEST_END)

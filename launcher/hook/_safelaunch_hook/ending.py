@@ -6,8 +6,9 @@ import sys
 from . import channel
 
 _reported = []
+# Both with the pid: a forked child inherits the notes, but not the threads, and has its own end.
 _before_exit = []
-_ended = set()  # pids: a forked child inherits the note, but has its own end
+_ended = set()
 
 
 def watch():
@@ -17,8 +18,8 @@ def watch():
 
 
 def before_exit(action):
-    """action() is called when the interpreter ends in order, before the last event."""
-    _before_exit.append(action)
+    """action() is called when this process's interpreter ends in order, before the last event."""
+    _before_exit.append((os.getpid(), action))
 
 
 def report(error):
@@ -44,7 +45,7 @@ def failed():
 
 def _reporting(original):
     def excepthook(kind, error, traceback):
-        report(error)
+        report(error)  # first, since the program's own hook may end the process, or open a debugger
         original(kind, error, traceback)
 
     return excepthook
@@ -58,9 +59,10 @@ def _at_exit():
     error = getattr(sys, "last_value", None)
     if isinstance(error, BaseException):
         report(error)
-    for action in _before_exit:
+    for pid, action in _before_exit:
         try:
-            action()
+            if pid == os.getpid():
+                action()
         except Exception as fault:
             channel.fault("exit", fault)
     del _before_exit[:]

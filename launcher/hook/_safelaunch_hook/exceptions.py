@@ -16,6 +16,7 @@ _FILES = (
     "torch/distributed/rendezvous.py",
     "jax/_src/distributed.py",
 )
+_LONGEST_CHAIN = 100  # exceptions that led to one another
 
 
 def type_name(error):
@@ -30,14 +31,25 @@ def text(error):
 def is_communication(error):
     """True for an error of the runtime (RuntimeError and its kin) that communication raised, and for
     what was raised because of one."""
-    while error is not None:
-        if type_name(error).startswith(_TYPES):
-            return True
-        if isinstance(error, (RuntimeError, OSError)):
-            if _TEXT.search(str(error)) or _raised_in(error).endswith(_FILES):
-                return True
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return False
+    return any(_tells_of_communication(one) for one in _chain(error))
+
+
+def _chain(error):
+    """The exception, the one that led to it, and so on. A chain may be a ring: `raise e from e`."""
+    chain = []
+    while error is not None and len(chain) < _LONGEST_CHAIN and not any(error is known for known in chain):
+        chain.append(error)
+        because = error.__cause__
+        error = error.__context__ if because is None and not error.__suppress_context__ else because
+    return chain
+
+
+def _tells_of_communication(error):
+    if type_name(error).startswith(_TYPES):
+        return True
+    if not isinstance(error, (RuntimeError, OSError)):
+        return False
+    return bool(_TEXT.search(str(error))) or _raised_in(error).endswith(_FILES)
 
 
 def _raised_in(error):

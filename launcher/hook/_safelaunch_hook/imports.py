@@ -1,36 +1,62 @@
-"""Calls a function at the end of a module's import. Taken away when nothing is awaited any more."""
+"""Calls functions where a module's import begins and where it has ended."""
+import _thread
 import sys
 
 from . import channel
 
 
 class _Watch:
-    """A finder that finds nothing itself: it lets the others find, and wraps the loader's last step."""
+    """A finder that finds nothing itself: it lets the others find, and wraps the loader's last step.
+
+    A name is awaited until it has been imported, since to find is not to import: programs look
+    whether torch is there, and an import may fail and be tried again. The finder stays when nothing is
+    awaited any more, since another thread may be on its way through sys.meta_path.
+    """
 
     def __init__(self):
-        self.awaited = {}
+        self.awaited = {}  # name: (begins, ended)
+        self._finding = set()  # (thread, name): other finders may ask for a name all over again
 
     def find_spec(self, name, path=None, target=None):
-        action = self.awaited.pop(name, None)
-        if action is None:
+        finding = (_thread.get_ident(), name)
+        if name not in self.awaited or finding in self._finding:
             return None
-        if not self.awaited:
-            sys.meta_path.remove(self)
-        spec = _find(name, path, target, self)
+        self._finding.add(finding)
         try:
-            _act_after(spec.loader, action)
-        except Exception as error:  # no loader, or one that takes no attribute: no event
-            channel.fault("import of " + name, error)
+            spec = _find(name, path, target, self)
+        finally:
+            self._finding.discard(finding)
+        if spec is not None:
+            _quietly("import of " + name, self._wrap, spec.loader)
         return spec
+
+    def _wrap(self, loader):
+        if "exec_module" in vars(loader):  # by us already, where the modules of an archive share theirs
+            return
+        original = loader.exec_module
+
+        def exec_module(module):
+            name = module.__name__
+            begins, ended = self.awaited.get(name, (None, None))
+            if ended is None:
+                return original(module)
+            vars(loader).pop("exec_module", None)  # the loader is as it was: programs look at it
+            if begins is not None:
+                _quietly("before import", begins)
+            original(module)
+            if name in sys.modules and self.awaited.pop(name, None):
+                _quietly("after import", ended)
+
+        loader.exec_module = exec_module
 
 
 _watch = _Watch()
 
 
-def when_imported(name, action):
-    """Calls action() once `name` is imported. Nobody can have imported it before the interpreter's
-    start has called us."""
-    _watch.awaited[name] = action
+def watch(name, ended, begins=None):
+    """Calls begins() before the module's code runs, each time that it is tried, and ended() once it has
+    run. Nobody can have imported it before the interpreter's start has called us."""
+    _watch.awaited[name] = (begins, ended)
     if _watch not in sys.meta_path:
         sys.meta_path.insert(0, _watch)
 
@@ -44,15 +70,8 @@ def _find(name, path, target, but):
     return None
 
 
-def _act_after(loader, action):
-    original = loader.exec_module
-
-    def exec_module(module):
-        del loader.exec_module  # the loader is as it was: programs look at it
-        original(module)
-        try:
-            action()
-        except Exception as error:
-            channel.fault("after import", error)
-
-    loader.exec_module = exec_module
+def _quietly(where, step, *arguments):
+    try:
+        step(*arguments)
+    except Exception as error:  # a loader that takes no attribute, say: no event
+        channel.fault(where, error)
