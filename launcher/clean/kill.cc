@@ -30,9 +30,10 @@ struct Target {
 Target open_target(ProcessId process) {
   Target target{process, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0))), {}};
   // Compared after the opening: from here on the descriptor is this process, or nothing.
-  if (!is_running(process))
+  const Life life = life_of(process);
+  if (life == Life::ended)
     target.finish(EndResult::gone_before);
-  else if (!target.pidfd)
+  else if (life == Life::hidden || !target.pidfd)
     target.finish(EndResult::refused);
   return target;
 }

@@ -14,12 +14,17 @@ namespace {
 /// such a tree proves only that the tree was started from a job. safelaunch itself is among them: a
 /// job whose guardian was killed is still a running job.
 constexpr std::string_view kProtected[] = {
-    "safelaunch",  "tmux",          "screen",          "SCREEN",     "zellij", "sshd",
-    "mosh-server", "mpirun",        "mpiexec",         "prterun",    "prted",  "orterun",
-    "orted",       "mpiexec.hydra", "hydra_pmi_proxy", "slurmstepd", "srun",
+    "safelaunch", "tmux",          "screen",          "SCREEN",
+    "zellij",     "sshd",          "mosh-server",     "mpirun",
+    "mpiexec",    "prterun",       "prted",           "orterun",
+    "orted",      "mpiexec.hydra", "hydra_pmi_proxy", "slurmstepd",
+    "srun",       "res",           "sbatchd",         "pbs_mom",
+    "sge_execd",  "sge_shepherd",  "condor_starter",  "flux-shell",
+    "atd",        "cron",          "crond",
 };
 
-/// Who adopts orphans besides PID 1.
+/// Who adopts orphans besides PID 1. The kernel does not tell who is a subreaper, so what another
+/// one has adopted stays unproven.
 constexpr std::string_view kAdopters[] = {"systemd",   "init",        "tini",
                                           "dumb-init", "docker-init", "catatonit"};
 
@@ -42,6 +47,24 @@ bool is_from_here(const OwnerMark& mark, const Surroundings& us) {
   return mark.boot_id == us.host.boot_id && mark.pid_namespace == us.host.pid_namespace;
 }
 
+bool adopts_orphans(const Ancestor& ancestor) {
+  return ancestor.pid == 1 || listed(kAdopters, ancestor.comm);
+}
+
+bool is_in_another_job(const Candidate& candidate, const Surroundings& us) {
+  const auto job = scheduled_job_of(candidate.cgroup, candidate.environment);
+  return !job.empty() && job != scheduled_job_of(us.cgroup, us.environment);
+}
+
+/// The nearest process above it that is not of the run itself; for an orphan of the run that is the
+/// one that has adopted it. Any other one starts new work that only looks like the run's: a batch
+/// system gives its jobs the environment of whoever submits them.
+const Ancestor& end_of_run_above(const Candidate& candidate, std::string_view run_id) {
+  const auto first = std::ranges::find_if(
+      candidate.above, [&](const Ancestor& ancestor) { return ancestor.run_id != run_id; });
+  return first == candidate.above.end() ? candidate.above.back() : *first;
+}
+
 /// Of a process that carries our variables.
 Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::string_view text) {
   const auto run_id = value_or(candidate.environment, kRunIdVariable);
@@ -49,8 +72,18 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
   if (!mark || run_id.empty()) return {Claim::unproven, "its safelaunch mark is not whole"};
   if (!is_from_here(*mark, us))
     return {Claim::unproven, "its safelaunch mark is from another boot or container"};
-  if (candidate.owner_runs)
+  if (candidate.owner == Life::running)
     return {Claim::unproven, fmt::format("belongs to the running safelaunch job {}", run_id)};
+  if (candidate.owner == Life::hidden)
+    return {Claim::unproven,
+            fmt::format("/proc hides whether its safelaunch (pid {}) still runs", mark->owner.pid)};
+  if (is_in_another_job(candidate, us))
+    return {Claim::unproven, "it belongs to another job of the scheduler"};
+  if (const auto& above = end_of_run_above(candidate, run_id); !adopts_orphans(above))
+    return {Claim::unproven,
+            fmt::format(
+                "has the mark of safelaunch run {}, but runs below '{}' (pid {}), which has not",
+                run_id, above.comm, above.pid)};
   return {Claim::ours, fmt::format("of safelaunch run {}, whose safelaunch (pid {}) is gone",
                                    run_id, mark->owner.pid)};
 }
@@ -63,12 +96,11 @@ bool has_launcher_variables(const Environment& environment) {
 }
 
 bool was_adopted(const Candidate& candidate) {
-  return candidate.process.parent == 1 || listed(kAdopters, candidate.parent_name);
+  return !candidate.above.empty() && adopts_orphans(candidate.above.front());
 }
 
 /// Every sign must be there; the first that is missing is the reason to leave it alone.
 Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
-  const auto job = scheduled_job_of(candidate.cgroup, candidate.environment);
   const char* missing = nullptr;
   if (!has_launcher_variables(candidate.environment))
     missing = "no launcher started it, as far as its environment tells";
@@ -78,7 +110,7 @@ Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
     missing = "it has a terminal";
   else if (candidate.process.age < kSettled)
     missing = "it is younger than 30s";
-  else if (!job.empty() && job != scheduled_job_of(us.cgroup, us.environment))
+  else if (is_in_another_job(candidate, us))
     missing = "it belongs to another job of the scheduler";
   else if (candidate.holds.empty())
     missing = "it holds nothing that this run needs";
@@ -97,16 +129,46 @@ bool is_us_or_above(const Candidate& candidate, const Surroundings& us) {
   return pid == us.self || pid == 1 || std::ranges::find(us.ancestors, pid) != us.ancestors.end();
 }
 
+/// The name of the protected program that it is or runs below; empty for none.
+std::string_view protector_of(const Candidate& candidate) {
+  if (is_protected(candidate.process.comm)) return candidate.process.comm;
+  for (const auto& ancestor : candidate.above)
+    if (ancestor.pid != 1 && is_protected(ancestor.comm)) return ancestor.comm;
+  return {};
+}
+
+/// Whom we cannot see may be protected. PID 1 alone may be hidden: it adopts.
+bool is_seen_up_to_the_top(const Candidate& candidate) {
+  return !candidate.above.empty() && candidate.above.back().pid == 1;
+}
+
 Judgement judge(const Candidate& candidate, const Surroundings& us) {
   if (candidate.process.uid != us.host.uid) return {Claim::unproven, "belongs to another user"};
   if (candidate.pid_namespace != us.host.pid_namespace)
     return {Claim::unproven, "belongs to another container"};
   if (is_us_or_above(candidate, us)) return {Claim::unproven, "this safelaunch runs below it"};
-  if (!candidate.protected_by.empty())
-    return {Claim::unproven, fmt::format("it is or runs below '{}'", candidate.protected_by)};
+  if (const auto protector = protector_of(candidate); !protector.empty())
+    return {Claim::unproven, fmt::format("it is or runs below '{}'", protector)};
+  if (!is_seen_up_to_the_top(candidate))
+    return {Claim::unproven, "/proc does not show all that it runs below"};
   const auto mark = candidate.environment.find(kOwnerVariable);
   return mark != candidate.environment.end() ? judge_marked(candidate, us, mark->second)
                                              : judge_unmarked(candidate, us);
+}
+
+/// The job that a batch system's variables name.
+std::string job_in(const Environment& environment) {
+  constexpr std::pair<std::string_view, std::string_view> kVariables[] = {{"SLURM_JOB_ID", "slurm"},
+                                                                          {"LSB_JOBID", "lsf"},
+                                                                          {"PBS_JOBID", "pbs"},
+                                                                          {"FLUX_JOB_ID", "flux"}};
+  for (const auto& [variable, scheduler] : kVariables)
+    if (const auto job = value_or(environment, variable); !job.empty())
+      return fmt::format("{} {}", scheduler, job);
+  // Many programs have a JOB_ID; beside SGE_TASK_ID it is Grid Engine's.
+  const auto job = value_or(environment, "JOB_ID");
+  if (job.empty() || !environment.contains("SGE_TASK_ID")) return {};
+  return fmt::format("sge {}.{}", job, value_or(environment, "SGE_TASK_ID"));
 }
 
 }  // namespace
@@ -125,8 +187,10 @@ std::string scheduled_job_of(std::string_view cgroup, const Environment& environ
       const auto rest = cgroup.substr(found + marker.size());
       return fmt::format("{} {}", scheduler, rest.substr(0, rest.find_first_of("/.\n")));
     }
-  const auto job = value_or(environment, "SLURM_JOB_ID");
-  return job.empty() ? std::string() : fmt::format("slurm {}", job);
+  // What at and cron start, they start in the cgroup of their own service.
+  for (const std::string_view service : {"/atd.service", "/cron.service", "/crond.service"})
+    if (cgroup.find(service) != std::string_view::npos) return std::string(service.substr(1));
+  return job_in(environment);
 }
 
 std::optional<StaleProcess> classify_stale(const Candidate& candidate, const Surroundings& us) {

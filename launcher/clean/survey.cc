@@ -45,20 +45,21 @@ std::vector<std::string> gpus_held_by(int pid) {
   return gpus;
 }
 
-/// The name of the nearest protected process from `process` up to whoever adopts orphans.
-std::string protector_of(const ProcessFacts& process) {
-  constexpr int kDeepest = 64;  // a pid that is reused while we climb could make a circle
-  std::optional<ProcessFacts> above = process;
-  for (int depth = 0; above && above->id.pid > 1 && depth < kDeepest; ++depth) {
-    if (is_protected(above->comm)) return above->comm;
-    above = facts_of(above->parent);
+std::vector<Ancestor> ancestors_above(const ProcessFacts& process) {
+  constexpr std::size_t kDeepest = 64;  // a pid that is reused while we climb could make a circle
+  std::vector<Ancestor> above;
+  for (int pid = process.parent; pid > 0 && above.size() < kDeepest;) {
+    const auto facts = facts_of(pid).value_or(ProcessFacts{});
+    const auto environment = environment_of(pid).value_or(Environment{});
+    above.push_back({pid, facts.comm, std::string(value_or(environment, kRunIdVariable))});
+    pid = facts.parent;
   }
-  return {};
+  return above;
 }
 
-bool owner_runs(const Environment& environment) {
+Life life_of_owner(const Environment& environment) {
   const auto mark = parse_owner_mark(value_or(environment, kOwnerVariable));
-  return mark && is_running(mark->owner);
+  return mark ? life_of(mark->owner) : Life::hidden;
 }
 
 /// Marked by us, or started by some launcher: found by one read of its environment, which is gone
@@ -77,15 +78,14 @@ std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds)
   if (!facts) return std::nullopt;
   Candidate candidate;
   if (facts->state == 'Z' || facts->state == 'D') candidate.stuck_in = stuck_in(pid);
-  if (facts->state == 'Z' && !candidate.stuck_in) return std::nullopt;
+  if (facts->has_ended() && !candidate.stuck_in) return std::nullopt;
   candidate.process = *facts;
   candidate.command = short_command_of(pid, facts->comm);
   candidate.environment = environment_of(pid).value_or(Environment{});
   candidate.pid_namespace = pid_namespace_of(pid);
   candidate.cgroup = cgroup_of(pid);
-  if (const auto parent = facts_of(facts->parent)) candidate.parent_name = parent->comm;
-  candidate.owner_runs = owner_runs(candidate.environment);
-  candidate.protected_by = protector_of(*facts);
+  candidate.above = ancestors_above(*facts);
+  candidate.owner = life_of_owner(candidate.environment);
   candidate.holds = std::move(holds);
   return candidate;
 }

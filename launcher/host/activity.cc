@@ -67,7 +67,7 @@ Answer when_children_work(std::span<const ProcessPair> children) {
     const auto& comm = after->facts.comm;
     const bool progresses =
         before == nullptr || after->facts.cpu > before->facts.cpu || after->facts.state == 'R';
-    if (is_compiler(comm) && progresses && after->facts.state != 'Z')
+    if (is_compiler(comm) && progresses && !after->facts.has_ended())
       return ActivitySeen{Activity::working, fmt::format("{} compiles in a child (pid {})", comm,
                                                          after->facts.id.pid)};
     // A shell's retry loop starts a new sleep every time: that is no work.
@@ -155,7 +155,7 @@ ActivitySeen quiet(const TreeSample& after) {
 }  // namespace
 
 ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
-  if (after.processes.empty() || after.processes.front().facts.state == 'Z')
+  if (after.processes.empty() || after.processes.front().facts.has_ended())
     return {Activity::dead, "its process has ended"};
   if (auto answer = when_stopped(after)) return *answer;
   if (after.processes.front().threads.empty()) return {Activity::unseen, "may not be looked at"};

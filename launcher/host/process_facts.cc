@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "proc_file.h"
 
 namespace safelaunch {
@@ -13,6 +15,12 @@ namespace {
 Duration from_ticks(std::uint64_t ticks) {
   static const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   return Duration(ticks * 1000 / per_second);
+}
+
+std::optional<unsigned> user_of(int pid) {
+  struct stat folder {};
+  if (::stat(ProcPath(pid, "").c_str(), &folder) != 0) return std::nullopt;
+  return folder.st_uid;
 }
 
 Duration uptime_now() {
@@ -48,7 +56,9 @@ std::optional<ProcessFacts> parse_stat(std::string_view stat, Duration uptime) {
   std::uint64_t ticks = 0;
   for (int i = 0; i < 4; ++i) ticks += number_in(next());  // utime stime cutime cstime
   facts.cpu = from_ticks(ticks);
-  skip(4);  // priority nice num_threads itrealvalue
+  skip(2);  // priority nice
+  facts.threads = number_in<int>(next());
+  skip(1);  // itrealvalue
   if (rest.empty()) return std::nullopt;
   facts.id.start_ticks = number_in(next());
   facts.age = std::max(Duration{}, uptime - from_ticks(facts.id.start_ticks));
@@ -56,10 +66,10 @@ std::optional<ProcessFacts> parse_stat(std::string_view stat, Duration uptime) {
 }
 
 std::optional<ProcessFacts> facts_of(int pid) {
-  struct stat folder {};
-  if (::stat(ProcPath(pid, "").c_str(), &folder) != 0) return std::nullopt;
+  const auto uid = user_of(pid);
+  if (!uid) return std::nullopt;
   auto facts = parse_stat(SmallFile(ProcPath(pid, "stat")).text(), uptime_now());
-  if (facts) facts->uid = folder.st_uid;
+  if (facts) facts->uid = *uid;
   return facts;
 }
 
@@ -74,9 +84,14 @@ ProcessId self() {
   return facts ? facts->id : ProcessId{static_cast<int>(::getpid()), 0};
 }
 
+Life life_of(ProcessId id) {
+  if (const auto facts = facts_of(id.pid))
+    return facts->id == id && !facts->has_ended() ? Life::running : Life::ended;
+  return ::kill(id.pid, 0) != 0 && errno == ESRCH ? Life::ended : Life::hidden;
+}
+
 bool is_running(ProcessId id) {
-  const auto facts = facts_of(id);
-  return facts && facts->state != 'Z' && facts->state != 'X';
+  return life_of(id) == Life::running;
 }
 
 bool is_stuck(std::string_view stat) {
@@ -110,7 +125,15 @@ std::vector<std::string> command_line_of(int pid) {
 }
 
 std::optional<std::string> raw_environment_of(int pid, std::optional<unsigned> uid) {
-  return read_whole(ProcPath(pid, "environ").c_str(), uid);
+  auto text = read_whole(ProcPath(pid, "environ").c_str(), uid);
+  if ((text && !text->empty()) || (uid && user_of(pid) != uid)) return text;
+  const auto facts = facts_of(pid);
+  if (!facts || facts->state != 'Z' || facts->has_ended()) return text;
+  // Its main thread has ended, and only the others still know.
+  for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str()))
+    if (auto told = read_whole(ProcPath(pid, tid, "environ").c_str(), uid); told && !told->empty())
+      return told;
+  return text;
 }
 
 std::optional<Environment> environment_of(int pid) {

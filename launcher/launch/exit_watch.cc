@@ -7,11 +7,15 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <cstdint>
 #include <utility>
 
 #include "pidfd.h"
 #include "proc_files.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/base/unique_fd.h"
 
 namespace safelaunch {
 namespace {
@@ -27,6 +31,15 @@ struct PidfdInfo {
 static_assert(sizeof(PidfdInfo) == 64);  // PIDFD_INFO_SIZE_VER0
 constexpr unsigned long kPidfdGetInfo = _IOWR(0xff, 11, PidfdInfo);
 constexpr std::uint64_t kPidfdInfoExit = 1U << 3;
+
+/// Too many open files is a state that passes.
+constexpr Duration kRetryPause{200};
+
+enum class Opened {
+  yes,
+  gone,     ///< it has ended, or a stranger has its pid
+  unknown,  ///< we have no descriptor to find out with
+};
 
 /// Of a process that was reaped.
 std::optional<ExitStatus> status_by_pidfd(int pidfd) {
@@ -57,19 +70,37 @@ std::optional<ExitStatus> status_by_zombie(ProcessId process) {
 
 struct ExitWatch::Watch : std::enable_shared_from_this<Watch> {
   Watch(boost::asio::io_context& io, ProcessId watched, OnExit callback)
-      : pidfd(io), process(watched), on_exit(std::move(callback)) {}
+      : pidfd(io), retry(io), process(watched), on_exit(std::move(callback)) {}
 
   boost::asio::posix::stream_descriptor pidfd;
+  boost::asio::steady_timer retry;
   ProcessId process;
   OnExit on_exit;
 
-  /// False where it is gone, or a stranger has its pid.
-  bool open() {
-    const int fd = pidfd::open(process.pid);
-    if (fd < 0) return false;
-    pidfd.assign(fd);
+  void begin() {
+    switch (open()) {
+      case Opened::yes: return await();
+      case Opened::gone: return tell_soon();
+      case Opened::unknown: return begin_later();
+    }
+  }
+
+  Opened open() {
+    UniqueFd fd(pidfd::open(process.pid));
+    if (!fd) return pidfd::means_nobody(errno) ? Opened::gone : Opened::unknown;
     const auto stat = proc::stat_of(process.pid);
-    return stat && stat->start_ticks == process.start_ticks;
+    if (!stat) return pidfd::has_ended(fd.get()) ? Opened::gone : Opened::unknown;
+    if (stat->start_ticks != process.start_ticks) return Opened::gone;
+    pidfd.assign(fd.release());
+    return Opened::yes;
+  }
+
+  void begin_later() {
+    retry.expires_after(kRetryPause);
+    retry.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+      const auto watch = weak.lock();
+      if (watch && !error) watch->begin();
+    });
   }
 
   void await() {
@@ -82,6 +113,12 @@ struct ExitWatch::Watch : std::enable_shared_from_this<Watch> {
                      });
   }
 
+  void tell_soon() {
+    boost::asio::post(pidfd.get_executor(), [weak = weak_from_this()] {
+      if (const auto watch = weak.lock()) std::exchange(watch->on_exit, nullptr)(std::nullopt);
+    });
+  }
+
   void tell() {
     // In this order: what is no zombie any more was reaped before, so the second can answer.
     auto status = status_by_zombie(process);
@@ -92,12 +129,7 @@ struct ExitWatch::Watch : std::enable_shared_from_this<Watch> {
 
 ExitWatch::ExitWatch(boost::asio::io_context& io, ProcessId process, OnExit on_exit)
     : watch_(std::make_shared<Watch>(io, process, std::move(on_exit))) {
-  if (watch_->open())
-    watch_->await();
-  else
-    boost::asio::post(io, [weak = watch_->weak_from_this()] {
-      if (const auto watch = weak.lock()) std::exchange(watch->on_exit, nullptr)(std::nullopt);
-    });
+  watch_->begin();
 }
 
 ExitWatch::ExitWatch(ExitWatch&&) noexcept = default;

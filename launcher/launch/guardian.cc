@@ -41,12 +41,11 @@ void report_survivors() {
   Descendant alive[16];
   const std::size_t count = living_descendants(alive);
   for (const Descendant& process : std::span(alive, count)) {
-    const auto stat = proc::stat_of(process.pid);
     char line[128];
     const auto end = fmt::format_to_n(line, sizeof(line),
                                       "safelaunch: process {} was killed but has not ended (state "
                                       "{}); it ends as soon as the kernel lets it\n",
-                                      process.pid, stat ? stat->state : '?');
+                                      process.pid, proc::state_of(process.pid));
     if (::write(STDERR_FILENO, line, std::min(sizeof(line), end.size)) < 0) return;
   }
 }
@@ -124,8 +123,8 @@ class Guardian {
   int asked_to_stop_by_ = 0;
 };
 
-/// Ours alone, since the supervisor's are the ones that the job gets: a pipe's reader must see its
-/// end when the job closes it, whoever else still lives.
+/// The guardian needs none of them. The supervisor must keep its own, which each attempt gets anew:
+/// so a pipe that the job has closed ends for its reader only when the supervisor does.
 void close_passed_fds() {
   if (!inherited().fds.empty()) ::close_range(STDERR_FILENO + 1, ~0U, 0);
 }
@@ -144,7 +143,13 @@ void split_guardian() {
     Guardian(child).run();
   }
   if (child < 0) guardian = 0;  // we go on alone: less safe, but the job can run
-  if (child == 0) ::setsid();
+  if (child == 0) {
+    ::setsid();
+    // Should the guardian be killed while the job is suspended, we must wake up to end the job: the
+    // kernel continues only who is in the guardian's session. If it is gone before this call,
+    // nobody has suspended us yet, and GuardianWatch sees it.
+    ::prctl(PR_SET_PDEATHSIG, SIGCONT);
+  }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const sigset_t faults = own_faults();
   ::sigprocmask(SIG_UNBLOCK, &faults, nullptr);

@@ -26,7 +26,8 @@ std::vector<Frozen> freeze_descendants() {
   const int self = ::getpid();
   for_each_descendant(children, self, room, [&](const Descendant& found) {
     const auto stat = proc::stat_of(found.pid);
-    if (!stat || stat->state == 'T' || stat->state == 't' || stat->state == 'Z') return;
+    const char state = proc::state_of(found.pid);
+    if (!stat || state == 'T' || state == 't' || state == 'Z') return;
     if (signal_descendant(found, self, SIGSTOP) == Delivery::sent)
       frozen.push_back({found, stat->start_ticks});
   });

@@ -32,6 +32,14 @@ class Fields {
   int next_ = 3;
 };
 
+std::optional<Stat> read_stat(const Path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char line[2048];  // 52 numbers of at most 20 digits and a name
+  const ssize_t size = ::read(fd.get(), line, sizeof(line));
+  if (size <= 0) return std::nullopt;
+  return parse_stat_line({line, static_cast<std::size_t>(size)});
+}
+
 }  // namespace
 
 std::optional<Stat> parse_stat_line(std::string_view line) {
@@ -49,11 +57,18 @@ std::optional<Stat> parse_stat_line(std::string_view line) {
 }
 
 std::optional<Stat> stat_of(int pid) {
-  const UniqueFd fd(::open(Path("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  char line[2048];  // 52 numbers of at most 20 digits and a name
-  const ssize_t size = ::read(fd.get(), line, sizeof(line));
-  if (size <= 0) return std::nullopt;
-  return parse_stat_line({line, static_cast<std::size_t>(size)});
+  return read_stat(Path("/proc/{}/stat", pid));
+}
+
+char state_of(int pid) {
+  const auto process = stat_of(pid);
+  char state = process ? process->state : '?';
+  if (state == 'Z')
+    for_each_number(Path("/proc/{}/task", pid).c_str(), [&](int tid) {
+      const auto thread = read_stat(Path("/proc/{}/task/{}/stat", pid, tid));
+      if (thread && thread->state != 'Z') state = thread->state;
+    });
+  return state;
 }
 
 }  // namespace safelaunch::proc

@@ -50,7 +50,7 @@ void for_each_number(const char* directory, Take take) {
 
 /// What /proc/PID/stat says, as far as one who ends processes needs it.
 struct Stat {
-  char state = '?';  ///< as in ps; Z: ended, not reaped
+  char state = '?';  ///< of its main thread, as in ps; Z: ended
   int parent = 0;
   int terminal_group = 0;  ///< the foreground process group of its terminal; -1: no terminal
   int group = 0;
@@ -61,7 +61,11 @@ struct Stat {
 /// nullopt where the process is gone.
 [[nodiscard]] std::optional<Stat> stat_of(int pid);
 
-/// The same, of a line that was read.
+/// The state of a process as in ps; where its main thread alone has ended, that of another one. '?'
+/// where it is gone.
+[[nodiscard]] char state_of(int pid);
+
+/// What stat_of says, of a line that was read.
 [[nodiscard]] std::optional<Stat> parse_stat_line(std::string_view line);
 
 }  // namespace safelaunch::proc

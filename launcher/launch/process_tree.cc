@@ -93,6 +93,11 @@ Reaped reap_until(TimePoint end) {
   return Reaped::all;
 }
 
+bool lives(int pid) {
+  const UniqueFd process(pidfd::open(pid));
+  return process ? !pidfd::has_ended(process.get()) : !pidfd::means_nobody(errno);
+}
+
 template <class Visit>
 void for_each_of_ours(Visit visit) {
   ProcChildren children;
@@ -113,9 +118,10 @@ std::size_t ProcChildren::children_of(int pid, std::span<Descendant> out) {
 
 Delivery signal_descendant(const Descendant& descendant, int root, int signal) {
   const UniqueFd process(pidfd::open(descendant.pid));
-  if (!process) return Delivery::gone;
+  if (!process) return pidfd::means_nobody(errno) ? Delivery::gone : Delivery::refused;
+  if (pidfd::has_ended(process.get())) return Delivery::gone;
   const auto stat = proc::stat_of(descendant.pid);
-  if (!stat || stat->state == 'Z') return Delivery::gone;
+  if (!stat) return Delivery::refused;
   if (stat->parent != descendant.parent && stat->parent != root) return Delivery::gone;
   if (pidfd::send_signal(process.get(), signal)) return Delivery::sent;
   return errno == EPERM ? Delivery::refused : Delivery::gone;
@@ -145,8 +151,7 @@ std::size_t kill_descendants(Duration patience) {
 std::size_t living_descendants(std::span<Descendant> out) {
   std::size_t count = 0;
   for_each_of_ours([&](const Descendant& found) {
-    const auto stat = proc::stat_of(found.pid);
-    if (stat && stat->state != 'Z' && count < out.size()) out[count++] = found;
+    if (count < out.size() && lives(found.pid)) out[count++] = found;
   });
   return count;
 }

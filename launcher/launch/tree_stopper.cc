@@ -16,10 +16,8 @@ std::vector<Survivor> survivors() {
   std::array<Descendant, 64> alive;
   const std::size_t count = living_descendants(alive);
   std::vector<Survivor> result;
-  for (const Descendant& process : std::span(alive).first(count)) {
-    const auto stat = proc::stat_of(process.pid);
-    if (stat) result.push_back({process.pid, stat->state});
-  }
+  for (const Descendant& process : std::span(alive).first(count))
+    result.push_back({process.pid, proc::state_of(process.pid)});
   return result;
 }
 

@@ -144,6 +144,23 @@ class Clean(SafelaunchTest):
         self.assertTrue(target.exists())
 
 
+class Hidden(SafelaunchTest):
+    def test_a_running_job_whose_safelaunch_proc_hides_is_left_alone(self):
+        as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        hide = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh"]
+        job = self.start("--clean", "off", *as_nobody, "sh", "-c", "echo pid $$; exec sleep 600")
+        try:
+            pid = int(job.stdout.readline().split()[1])
+            os.chmod(self.folder, 0o755)
+            said = subprocess.run([*hide, *as_nobody, SAFELAUNCH, "clean", "--dry-run"], cwd="/", capture_output=True,
+                                  env=self.environment(HOME="/nonexistent"), text=True, timeout=60)
+            self.assertEqual((said.returncode, said.stderr), (0, ""), said.stdout)
+            self.assertNotIn(f"pid {pid} ", said.stdout)
+        finally:
+            job.terminate()
+            self.finish(job)
+
+
 class SilentFileSystem:
     """A FUSE file system that says that it is there and answers nothing else: whoever asks it hangs in the kernel."""
 

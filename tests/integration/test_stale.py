@@ -34,10 +34,13 @@ class Stale(SafelaunchTest):
         return self.script(f"#!/bin/sh\n{words}\ntrue\n", "launch.sh")
 
     def kill_both_halves(self, job):
-        """Guardian and supervisor, stopped first so that neither can react to the other's end."""
+        """Guardian and supervisor, stopped first so that neither can react to the other's end.
+
+        The supervisor goes first, since the guardian's end wakes it up.
+        """
         (supervisor,) = children_of(job.pid)
         (script,) = children_of(supervisor)
-        halves = [job.pid, supervisor]
+        halves = [supervisor, job.pid]
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in halves:
                 os.kill(pid, number)
@@ -75,6 +78,18 @@ class Stale(SafelaunchTest):
         self.assertRegex(run.err, rf"stale, (ended|killed): pid \d+ .* holds port {PORT}: of safelaunch run", str(run))
         self.assertNotIn("the job uses port", run.err, "the port is free again")
         self.assertFalse([pid for pid in left if is_alive(pid)])
+
+    def test_new_work_that_a_batch_daemon_starts_with_the_environment_of_an_ended_job_is_left_alone(self):
+        submitted = self.folder / "environment"
+        self.assert_status(self.run_safelaunch("sh", "-c", f"env -0 > {submitted}"), 0)
+        variables = dict(line.split("=", 1) for line in submitted.read_text().split("\0") if line)
+        self.assertIn("SAFELAUNCH_OWNER", variables)
+        work = subprocess.Popen(["sleep", "600"], env=variables)  # we are the daemon
+        try:
+            self.assertNotIn(f"would be ended: pid {work.pid} ", self.dry_run())
+        finally:
+            work.kill()
+            work.wait()
 
     def test_the_same_tree_started_by_hand_is_listed_and_untouched(self):
         tree = subprocess.Popen([self.launch_script()], env=self.environment(), stdout=subprocess.DEVNULL,

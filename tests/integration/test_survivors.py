@@ -2,6 +2,7 @@
 
 import os
 import random
+import select
 import signal
 import sys
 import time
@@ -54,6 +55,16 @@ while time.monotonic() < end:
         os._exit(0)
     os.setsid()
     time.sleep(0.001)
+"""
+
+
+# Its main thread ends, another one lives on: /proc calls such a process a zombie.
+HEADLESS = """
+import ctypes, signal, sys, threading, time
+for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(ignored, signal.SIG_IGN)
+threading.Thread(target=time.sleep, args=(120,)).start()
+ctypes.CDLL(None).pthread_exit(None)
 """
 
 
@@ -120,6 +131,16 @@ class Survivors(SafelaunchTest):
         run = self.run_safelaunch(sys.executable, self.script(forgetful, "tree.py"))
         self.assertEqual(self.alive(), set())
         self.assert_status(run, 0)
+
+    def test_a_process_whose_main_thread_alone_has_ended_does_not_outlive_the_run(self):
+        is_left, held = os.pipe()
+        job = ('"$0" "$1" & '
+               'until grep -q "State:.Z" /proc/$!/status && [ $(ls /proc/$!/task | wc -l) = 2 ]; do sleep 0.01; done')
+        run = self.run_safelaunch("sh", "-c", job, sys.executable, self.script(HEADLESS, "headless.py"), pass_fds=[held])
+        os.close(held)
+        self.assert_status(run, 0)
+        self.assertTrue(select.select([is_left], [], [], 30)[0], "who holds the pipe has outlived the run")
+        os.close(is_left)
 
     def test_nobody_outruns_the_end(self):
         process = self.start(sys.executable, self.script(RUNNER, "runner.py"))

@@ -1,9 +1,9 @@
-// guarded [--forward] [--alike] PROGRAM [ARG...]: the smallest supervisor behind a guardian, made
-// of the room `launch` alone. Says "supervisor PID" first. Passes INT, TERM and HUP on politely
-// (half a second of grace), stops for Ctrl-Z, leaves nothing running, ends with the program's
-// status. With
+// guarded [--forward] [--alike] [--impatient] PROGRAM [ARG...]: the smallest supervisor behind a
+// guardian, made of the room `launch` alone. Says "supervisor PID" first. Passes INT, TERM and HUP
+// on politely, stops for Ctrl-Z, leaves nothing running, ends with the program's status. With
 // --forward every signal goes to the program and none stops it; with --alike a signal that ended
-// the program ends it too, instead of 128 + N.
+// the program ends it too, instead of 128 + N; with --impatient the grace is half a second, not
+// half a minute.
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
@@ -25,6 +25,7 @@ using namespace safelaunch;
 struct Options {
   bool forward = false;
   bool alike = false;
+  Duration grace{30'000};
   LaunchSpec launch;
 };
 
@@ -37,6 +38,8 @@ Options parse(int argc, char** argv) {
       options.forward = true;
     else if (options.launch.argv.empty() && word == "--alike")
       options.alike = true;
+    else if (options.launch.argv.empty() && word == "--impatient")
+      options.grace = Duration{500};
     else
       options.launch.argv.push_back(word);
   }
@@ -66,7 +69,7 @@ class Supervisor {
     switch (options_.forward ? 0 : received.signal) {
       case SIGINT:
       case SIGTERM:
-      case SIGHUP: return stopper_.stop({StopMode::polite, received.signal, Duration{500}});
+      case SIGHUP: return stopper_.stop({StopMode::polite, received.signal, options_.grace});
       case SIGTSTP: return void(suspend_job());
       default: return child_->send(received.signal);
     }

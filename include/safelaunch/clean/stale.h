@@ -22,9 +22,16 @@ enum class CleanPolicy {
 
 /// What we know about a process that stands in the way or is left over.
 enum class Claim {
-  ours,      ///< proven: our mark, and the safelaunch that answers for it is gone
+  ours,      ///< proven: our mark, the safelaunch that answers for it gone, nobody else above it
   orphan,    ///< not ours, but by every sign a worker without its launcher
   unproven,  ///< listed and never touched
+};
+
+/// A process above a candidate in the tree.
+struct Ancestor {
+  int pid = 0;
+  std::string comm;
+  std::string run_id;  ///< of the mark in its environment; empty for none, or where we may not look
 };
 
 /// A process that may be stale, with all that the decision rests on.
@@ -34,9 +41,8 @@ struct Candidate {
   Environment environment;  ///< empty where we may not read it
   std::optional<std::uint64_t> pid_namespace;
   std::string cgroup;
-  std::string parent_name;   ///< comm of the parent
-  bool owner_runs = false;   ///< the process that its SAFELAUNCH_OWNER names is there
-  std::string protected_by;  ///< it, or what it runs below, is `is_protected`: that one's name
+  std::vector<Ancestor> above;  ///< from its parent up to PID 1, or to where /proc hides the next
+  Life owner = Life::hidden;    ///< of the process that its SAFELAUNCH_OWNER names
   std::vector<std::string> holds;       ///< "port 29500", "/dev/nvidia0": of what this run needs
   std::optional<std::string> stuck_in;  ///< `stuck_in` of it
 };
@@ -67,12 +73,12 @@ struct StaleProcess {
 /// Whether a policy lets us end a process of this claim.
 [[nodiscard]] bool acts_on(CleanPolicy policy, Claim claim);
 
-/// The scheduler's job or the pod that a process belongs to ("slurm 123", "pod 1b2c"), empty for
+/// The batch system's job or the pod that a process belongs to ("slurm 123", "pod 1b2c"), empty for
 /// none: from its cgroup, which it cannot leave, else from its environment.
 [[nodiscard]] std::string scheduled_job_of(std::string_view cgroup, const Environment& environment);
 
-/// True for programs whose trees are never touched: tmux, mpirun, orted, slurmstepd, another
-/// safelaunch.
+/// True for programs whose trees are never touched: tmux, mpirun, orted, slurmstepd, the daemons of
+/// batch systems, another safelaunch.
 [[nodiscard]] bool is_protected(std::string_view comm);
 
 /// "pid 71 (python train.py), user bob, 3h old, holds port 29500: …".

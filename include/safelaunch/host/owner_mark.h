@@ -14,7 +14,8 @@ inline constexpr std::string_view kRunIdVariable = "SAFELAUNCH_RUN_ID";
 inline constexpr std::string_view kOwnerVariable = "SAFELAUNCH_OWNER";
 
 /// Whose a process is: the one that answers for the job (the guardian, which outlives a killed
-/// safelaunch). When that one is gone and a marked process is not, the marked one is left over.
+/// safelaunch). When that one is gone and a marked process is not, the marked one is left over,
+/// unless a stranger has started it with an environment that he was given.
 /// A pid means something only within its namespace and boot, so both belong to the mark.
 struct OwnerMark {
   std::string boot_id;

@@ -24,11 +24,15 @@ struct ProcessFacts {
   int group = 0;
   int session = 0;
   int terminal = 0;  ///< device number of the controlling terminal; 0: none
-  char state = '?';  ///< as in ps: R S D T t Z X I
+  char state = '?';  ///< as in ps, of its main thread: R S D T t Z X I
+  int threads = 0;   ///< an ended main thread counts among them as long as there are others
   unsigned uid = 0;  ///< the effective one
   std::string comm;  ///< the kernel's name of it, at most 15 bytes
   Duration cpu{};    ///< of all its threads, and of the children it has waited for
   Duration age{};    ///< since it was started
+
+  /// True for a zombie. A process whose main thread alone has ended looks like one, and works on.
+  [[nodiscard]] bool has_ended() const { return (state == 'Z' || state == 'X') && threads <= 1; }
 };
 
 /// The facts that a line of /proc/PID/stat holds (uid stays 0), seen `uptime` after the boot.
@@ -42,8 +46,17 @@ struct ProcessFacts {
 /// Ourselves.
 [[nodiscard]] ProcessId self();
 
-/// True while the process exists and is no zombie: an orphan may stay a zombie for long where PID 1
-/// does not reap, and kill(pid, 0) calls that alive.
+/// What is known of a process's life.
+enum class Life {
+  running,
+  ended,   ///< its pid is free or another's, or it is a zombie, which it may stay for long where
+           ///< PID 1 does not reap
+  hidden,  ///< somebody has its pid whom /proc does not show to us (hidepid)
+};
+
+[[nodiscard]] Life life_of(ProcessId id);
+
+/// True where the process is seen to run: what is hidden counts for nothing.
 [[nodiscard]] bool is_running(ProcessId id);
 
 /// Whether a line of /proc/PID/stat is of a thread that was killed and cannot take notice: it is in
@@ -88,7 +101,7 @@ struct ProcessFacts {
 /// The inode of the process's pid namespace; two processes with the same one share their pids.
 [[nodiscard]] std::optional<std::uint64_t> pid_namespace_of(int pid);
 
-/// The parent, its parent, … up to PID 1, ourselves not included.
+/// The parent, its parent, … up to PID 1, ourselves not included; not beyond one that is hidden.
 [[nodiscard]] std::vector<int> ancestors_of(int pid);
 
 }  // namespace safelaunch

@@ -16,6 +16,7 @@ namespace safelaunch {
 /// Watches a process that is not our child, as a rank under torchrun is, and calls once when it has
 /// ended; at once (through the io_context) where that is so already. The status is read off the
 /// zombie, or, where its parent was quicker, asked of the kernel (since Linux 6.15), or unknown.
+/// Where we have no descriptor to spare, the watch begins as soon as there is one.
 /// Destroying it before ends the watching.
 class ExitWatch {
  public:

@@ -54,7 +54,8 @@ void for_each_descendant(ChildLister& lister, int root, std::span<Descendant> ro
 /// What became of a signal.
 enum class Delivery {
   sent,
-  refused,  ///< it lives, but belongs to another user (a setuid program)
+  refused,  ///< it may live, but is out of reach: another user's (a setuid program), hidden in
+            ///< /proc
   gone,     ///< it has ended, or the pid belongs to a stranger by now
 };
 

@@ -72,6 +72,13 @@ TEST_CASE("an ended process, reaped or not, is gone") {
   CHECK(end_one(id, kImpatient) == EndResult::gone_before);
 }
 
+TEST_CASE("a process whose main thread alone has ended is ended too") {
+  Child child([] { testing::leave_to_another_thread(); });
+  REQUIRE(eventually([&] { return facts_of(child.pid())->state == 'Z'; }));
+  CHECK(end_one(child.id(), kPatient) == EndResult::ended);
+  CHECK_FALSE(is_running(child.id()));
+}
+
 TEST_CASE("several processes end together, each with its own result, in their order") {
   Child polite([] { ::pause(); });
   Child gone([] { ::pause(); });
@@ -80,7 +87,7 @@ TEST_CASE("several processes end together, each with its own result, in their or
   Stubborn stubborn;
 
   const std::vector all{stubborn.child.id(), gone_id, polite.id()};
-  const auto results = end_processes(all, {300ms, 60s});
+  const auto results = end_processes(all, {5s, 60s});
 
   REQUIRE(results.size() == 3);
   CHECK(results[0].result == EndResult::killed);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <map>
 #include <memory>
@@ -138,11 +139,20 @@ TEST_CASE("a port that another safelaunch job has is said to be its") {
 
 TEST_CASE("a lease ends with the process that has it") {
   const auto port = lease_any().port();
+  std::array<int, 2> tell{};
+  REQUIRE(::pipe(tell.data()) == 0);
   auto child = std::make_unique<Child>([&] {
     const auto lease = lease_port(only(port));
+    const bool leased = lease.has_value();
+    static_cast<void>(::write(tell[1], &leased, sizeof leased));
     ::pause();
   });
-  REQUIRE(safelaunch::testing::eventually([&] { return lease_port(only(port)).has_error(); }));
+  ::close(tell[1]);
+  bool leased = false;
+  REQUIRE(::read(tell[0], &leased, sizeof leased) == sizeof leased);
+  ::close(tell[0]);
+  REQUIRE(leased);
+  REQUIRE(lease_port(only(port)).has_error());
 
   child.reset();
 

@@ -21,8 +21,10 @@ Surroundings us() {
   return us;
 }
 
+constexpr const char* kRun = "20261120-a1b2";
+
 Environment mark(const OwnerMark& owner) {
-  return {{"SAFELAUNCH_RUN_ID", "20261120-a1b2"}, {"SAFELAUNCH_OWNER", to_string(owner)}};
+  return {{"SAFELAUNCH_RUN_ID", kRun}, {"SAFELAUNCH_OWNER", to_string(owner)}};
 }
 
 /// A worker that carries our mark, of a safelaunch that is gone.
@@ -35,7 +37,8 @@ Candidate marked() {
   candidate.command = "python train.py";
   candidate.environment = mark({"boot-1", 4026531836, {60, 4000}});
   candidate.pid_namespace = 4026531836;
-  candidate.parent_name = "init";
+  candidate.above = {{1, "init", ""}};
+  candidate.owner = Life::ended;
   return candidate;
 }
 
@@ -72,6 +75,25 @@ TEST_CASE("a marked process whose safelaunch is gone is ours") {
   CHECK(found->why == "of safelaunch run 20261120-a1b2, whose safelaunch (pid 60) is gone");
 }
 
+TEST_CASE("what hangs below orphans of its run is ours like them, whoever has adopted those") {
+  auto worker = marked();
+  SECTION("PID 1, which may have any name, and be hidden") {
+    worker.above = {{70, "pt_elastic", kRun}, {1, GENERATE("", "sshd"), ""}};
+  }
+  SECTION("a user's systemd") {
+    worker.above = {{70, "pt_elastic", kRun}, {900, "systemd", ""}, {1, "systemd", ""}};
+  }
+  CHECK(claim_of(worker) == Claim::ours);
+}
+
+TEST_CASE("a leftover of our own batch job is ours") {
+  auto worker = marked();
+  worker.environment["PBS_JOBID"] = "71.head";
+  auto here = us();
+  here.environment["PBS_JOBID"] = "71.head";
+  CHECK(classify_stale(worker, here)->claim == Claim::ours);
+}
+
 TEST_CASE(
     "what was killed and does not end is listed, though it holds nothing, and never claimed") {
   auto stuck = marked();
@@ -106,8 +128,36 @@ TEST_CASE("decoys are left alone") {
     check_untouched(decoy, "another boot or container");
   }
   SECTION("a job whose safelaunch runs") {
-    decoy.owner_runs = true;
+    decoy.owner = Life::running;
     check_untouched(decoy, "running safelaunch job");
+  }
+  SECTION("a job whose safelaunch /proc hides") {
+    decoy.owner = Life::hidden;
+    check_untouched(decoy, "/proc hides whether its safelaunch (pid 60) still runs");
+  }
+  SECTION("work that a daemon has started with the environment of a job that is over") {
+    decoy.above = {{90, "batchd", ""}, {1, "init", ""}};
+    check_untouched(decoy, "runs below 'batchd' (pid 90), which has not");
+  }
+  SECTION("the same further down in the work's tree") {
+    decoy.above = {{91, "sh", kRun}, {90, "batchd", ""}, {1, "init", ""}};
+    check_untouched(decoy, "runs below 'batchd' (pid 90)");
+  }
+  SECTION("what another safelaunch's job has started") {
+    decoy.above = {{91, "sh", "20261121-c3d4"}, {1, "init", ""}};
+    check_untouched(decoy, "runs below 'sh' (pid 91)");
+  }
+  SECTION("what /proc does not show the parents of") {
+    decoy.above = {{91, "", ""}};
+    check_untouched(decoy, "/proc does not show");
+  }
+  SECTION("what was put into our container from outside") {
+    decoy.above = {};
+    check_untouched(decoy, "/proc does not show");
+  }
+  SECTION("a batch system's job that no daemon is above any more") {
+    decoy.environment["LSB_JOBID"] = "7";
+    check_untouched(decoy, "another job of the scheduler");
   }
   SECTION("a mark that is not whole") {
     decoy.environment["SAFELAUNCH_OWNER"] = "boot-1:1:2";
@@ -126,7 +176,7 @@ TEST_CASE("decoys are left alone") {
     check_untouched(decoy, "runs below it");
   }
   SECTION("a tmux server that the job started, and what runs in it") {
-    decoy.protected_by = "tmux: server";
+    decoy.above = {{91, "bash", kRun}, {90, "tmux: server", kRun}, {1, "init", ""}};
     check_untouched(decoy, "tmux: server");
   }
   CHECK(claim_of(decoy) == Claim::unproven);
@@ -147,8 +197,7 @@ TEST_CASE("what lacks one sign of an orphan is none") {
     missing = "no launcher started it";
   }
   SECTION("the loss of its parent") {
-    worker.process.parent = 70;
-    worker.parent_name = "pt_elastic";
+    worker.above = {{70, "pt_elastic", ""}, {1, "init", ""}};
     missing = "its parent is still there";
   }
   SECTION("the absence of a terminal") {
@@ -171,8 +220,7 @@ TEST_CASE("what lacks one sign of an orphan is none") {
 
 TEST_CASE("an orphan that a user's systemd adopted is one too") {
   auto worker = orphan();
-  worker.process.parent = 900;
-  worker.parent_name = "systemd";
+  worker.above = {{900, "systemd", ""}, {1, "systemd", ""}};
   CHECK(claim_of(worker) == Claim::orphan);
 }
 
@@ -208,12 +256,22 @@ TEST_CASE("the scheduler's job is read from the cgroup before the environment") 
   CHECK(scheduled_job_of("0::/kubepods/burstable/pod1b2c-3d/abc\n", {}) == "pod 1b2c-3d");
   CHECK(scheduled_job_of("0::/kubepods.slice/kubepods-pod1b2c.slice/x\n", {}) == "pod 1b2c");
   CHECK(scheduled_job_of("0::/user.slice\n", {{"SLURM_JOB_ID", "9"}}) == "slurm 9");
+  CHECK(scheduled_job_of("0::/system.slice/atd.service\n", {}) == "atd.service");
   CHECK(scheduled_job_of("0::/user.slice\n", {}).empty());
 }
 
+TEST_CASE("each batch system's job is known by its variables") {
+  CHECK(scheduled_job_of("", {{"LSB_JOBID", "7"}}) == "lsf 7");
+  CHECK(scheduled_job_of("", {{"PBS_JOBID", "7.head"}}) == "pbs 7.head");
+  CHECK(scheduled_job_of("", {{"FLUX_JOB_ID", "f7"}}) == "flux f7");
+  CHECK(scheduled_job_of("", {{"JOB_ID", "7"}, {"SGE_TASK_ID", "2"}}) == "sge 7.2");
+  CHECK(scheduled_job_of("", {{"JOB_ID", "a program's own"}}).empty());
+}
+
 TEST_CASE("programs that keep others' processes are protected") {
-  for (const auto* comm : {"tmux: server", "screen", "mpirun", "orted", "prted", "slurmstepd",
-                           "hydra_pmi_proxy", "safelaunch"})
+  for (const auto* comm :
+       {"tmux: server", "screen", "mpirun", "orted", "prted", "slurmstepd", "hydra_pmi_proxy",
+        "safelaunch", "atd", "sge_shepherd", "pbs_mom", "res"})
     CHECK(is_protected(comm));
   CHECK_FALSE(is_protected("python"));
   CHECK_FALSE(is_protected("systemd"));  // it adopts orphans, and they are stale all the same

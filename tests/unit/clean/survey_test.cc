@@ -18,6 +18,7 @@
 
 using namespace safelaunch;
 using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
 using safelaunch::testing::Child;
 using safelaunch::testing::eventually;
 
@@ -33,11 +34,45 @@ std::unique_ptr<Child> sleeper(const Environment& environment) {
   return started ? std::move(child) : nullptr;
 }
 
-/// The mark of an owner that has died, of this boot and namespace.
+/// The mark of an owner that has died, of this boot and namespace. Any safelaunch of ours ends what
+/// carries it: such a test is [alone].
 std::string mark_of_dead_owner() {
   Child owner([] { ::pause(); });
   return owner_mark(owner.id());
 }
+
+Environment marked_by_the_dead() {
+  return {{"SAFELAUNCH_RUN_ID", "r1"}, {"SAFELAUNCH_OWNER", mark_of_dead_owner()}};
+}
+
+/// A process with these variables below one of the given name.
+class Below {
+ public:
+  Below(const char* name, const Environment& environment) {
+    std::array<int, 2> tell{};
+    REQUIRE(::pipe(tell.data()) == 0);
+    above_ = std::make_unique<Child>([&] {
+      ::prctl(PR_SET_NAME, name);
+      const auto inner = sleeper(environment);
+      const ProcessId id = inner->id();
+      static_cast<void>(::write(tell[1], &id, sizeof id));
+      for (;;) ::pause();
+    });
+    REQUIRE(::read(tell[0], &id_, sizeof id_) == sizeof id_);
+    ::close(tell[0]);
+    ::close(tell[1]);
+  }
+  Below(const Below&) = delete;
+  Below& operator=(const Below&) = delete;
+  ~Below() { ::kill(id_.pid, SIGKILL); }
+
+  [[nodiscard]] ProcessId id() const { return id_; }
+  [[nodiscard]] int adopter() const { return above_->pid(); }
+
+ private:
+  std::unique_ptr<Child> above_;
+  ProcessId id_;
+};
 
 const StaleProcess* find(const std::vector<StaleProcess>& list, ProcessId id) {
   const auto found =
@@ -54,43 +89,37 @@ Surroundings elsewhere() {
 
 }  // namespace
 
-TEST_CASE("a leftover of a dead safelaunch is found, its unmarked and its living likes are not") {
-  const auto stale =
-      sleeper({{"SAFELAUNCH_RUN_ID", "r1"}, {"SAFELAUNCH_OWNER", mark_of_dead_owner()}});
+TEST_CASE("a leftover of a dead safelaunch is found, its unmarked and its living likes are not",
+          "[alone]") {
+  const Below stale("tini", marked_by_the_dead());
   const auto unmarked = sleeper({{"RANK", "0"}});
   const auto living =
       sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", owner_mark(self())}});
 
   const auto list = survey({}, elsewhere());
 
-  REQUIRE(find(list, stale->id()));
-  CHECK(find(list, stale->id())->claim == Claim::ours);
-  CHECK(find(list, stale->id())->command == "sleep 1000");
+  REQUIRE(find(list, stale.id()));
+  CHECK(find(list, stale.id())->claim == Claim::ours);
+  CHECK(find(list, stale.id())->command == "sleep 1000");
   CHECK_FALSE(find(list, unmarked->id()));
   CHECK_FALSE(find(list, living->id()));
 }
 
-TEST_CASE("a leftover below a terminal multiplexer is left alone") {
-  const Environment environment{{"SAFELAUNCH_RUN_ID", "r1"},
-                                {"SAFELAUNCH_OWNER", mark_of_dead_owner()}};
-  std::array<int, 2> tell{};
-  REQUIRE(::pipe(tell.data()) == 0);
-  Child multiplexer([&] {
-    ::prctl(PR_SET_NAME, "tmux: server");
-    const auto inner = sleeper(environment);
-    const ProcessId id = inner->id();
-    static_cast<void>(::write(tell[1], &id, sizeof id));
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    ::pause();
-  });
-  ProcessId inner;
-  REQUIRE(::read(tell[0], &inner, sizeof inner) == sizeof inner);
+TEST_CASE("a leftover below a terminal multiplexer is left alone", "[alone]") {
+  const Below leftover("tmux: server", marked_by_the_dead());
+  CHECK_FALSE(find(survey({}, elsewhere()), leftover.id()));
+}
 
-  CHECK_FALSE(find(survey({}, elsewhere()), inner));
+TEST_CASE("a job that a daemon has started with the environment of a dead run is left alone",
+          "[alone]") {
+  const Below job("batchd", marked_by_the_dead());
+  const Needs needs{.ports = {}, .held = {{job.id().pid, "9 MiB of GPU 0"}}};
 
-  ::kill(inner.pid, SIGKILL);
-  ::close(tell[0]);
-  ::close(tell[1]);
+  const auto list = survey(needs, elsewhere());
+
+  REQUIRE(find(list, job.id()));
+  CHECK(find(list, job.id())->claim == Claim::unproven);
+  CHECK_THAT(find(list, job.id())->why, Contains("runs below 'batchd'"));
 }
 
 TEST_CASE("a stranger on our port is listed with what he holds, and not claimed") {
@@ -117,19 +146,19 @@ TEST_CASE("a stranger on our port is listed with what he holds, and not claimed"
 }
 
 TEST_CASE(
-    "a leftover and a stranger that hold a GPU's memory are listed with it, one of them claimed") {
-  const auto stale =
-      sleeper({{"SAFELAUNCH_RUN_ID", "r1"}, {"SAFELAUNCH_OWNER", mark_of_dead_owner()}});
+    "a leftover and a stranger that hold a GPU's memory are listed with it, one of them claimed",
+    "[alone]") {
+  const Below stale("tini", marked_by_the_dead());
   const auto stranger = sleeper({});
   const Needs needs{
       .ports = {},
-      .held = {{stale->pid(), "4096 MiB of GPU 0"}, {stranger->pid(), "9 MiB of GPU 1"}}};
+      .held = {{stale.id().pid, "4096 MiB of GPU 0"}, {stranger->pid(), "9 MiB of GPU 1"}}};
 
   const auto list = survey(needs, elsewhere());
 
-  REQUIRE(find(list, stale->id()));
-  CHECK(find(list, stale->id())->claim == Claim::ours);
-  CHECK(find(list, stale->id())->holds == std::vector<std::string>{"4096 MiB of GPU 0"});
+  REQUIRE(find(list, stale.id()));
+  CHECK(find(list, stale.id())->claim == Claim::ours);
+  CHECK(find(list, stale.id())->holds == std::vector<std::string>{"4096 MiB of GPU 0"});
   REQUIRE(find(list, stranger->id()));
   CHECK(find(list, stranger->id())->claim == Claim::unproven);
 }
@@ -141,19 +170,18 @@ TEST_CASE("we ourselves are never claimed, whatever marks we carry") {
   }
 }
 
-TEST_CASE("what the survey proves is what ends, and a decoy beside it lives on") {
-  const auto stale =
-      sleeper({{"SAFELAUNCH_RUN_ID", "r1"}, {"SAFELAUNCH_OWNER", mark_of_dead_owner()}});
+TEST_CASE("what the survey proves is what ends, and a decoy beside it lives on", "[alone]") {
+  const Below stale("tini", marked_by_the_dead());
   const auto decoy =
       sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", owner_mark(self())}});
 
   std::vector<ProcessId> proven;
   for (const auto& found : survey({}, elsewhere()))
-    if (acts_on(CleanPolicy::ours, found.claim) && found.process.parent == ::getpid())
+    if (acts_on(CleanPolicy::ours, found.claim) && found.process.parent == stale.adopter())
       proven.push_back(found.process.id);
-  REQUIRE(proven == std::vector{stale->id()});
+  REQUIRE(proven == std::vector{stale.id()});
 
-  CHECK(end_processes(proven, {1000ms, 1000ms}).front().result == EndResult::ended);
-  CHECK_FALSE(is_running(stale->id()));
+  CHECK(end_processes(proven, {60s, 60s}).front().result == EndResult::ended);
+  CHECK_FALSE(is_running(stale.id()));
   CHECK(is_running(decoy->id()));
 }

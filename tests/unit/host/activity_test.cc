@@ -63,6 +63,11 @@ TEST_CASE("an ended process is dead, whether it is reaped or not") {
   zombie.root().facts.state = 'Z';
   CHECK(zombie.seen().activity == Activity::dead);
 
+  Scene handed_on;  // its main thread has ended, and others have not
+  handed_on.root().facts.state = 'Z';
+  handed_on.root().facts.threads = 2;
+  CHECK(handed_on.seen().activity != Activity::dead);
+
   Scene reaped;
   reaped.after.processes.clear();
   CHECK(reaped.seen().activity == Activity::dead);

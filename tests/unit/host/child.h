@@ -1,6 +1,8 @@
 #pragma once
 
+#include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +54,18 @@ class Child {
   int pid_ = 0;
   ProcessId id_;
 };
+
+/// For a Child's body: the main thread ends, as by pthread_exit, and another one lives on.
+[[noreturn]] inline void leave_to_another_thread() {
+  pthread_t thread{};
+  ::pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        for (;;) ::pause();
+      },
+      nullptr);
+  for (;;) ::syscall(SYS_exit, 0);
+}
 
 /// Looks until `condition` holds; false where it never does. For states that the kernel reaches
 /// soon, without telling anybody.

@@ -1,6 +1,8 @@
 #include "safelaunch/host/process_facts.h"
 
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -16,7 +18,7 @@ using safelaunch::testing::eventually;
 
 TEST_CASE("a name with blanks and parentheses does not shift the fields of stat") {
   const auto facts = parse_stat(
-      "71 (a) S (b) S 12 71 70 34816 71 4194560 1 2 3 4 150 50 20 30 20 0 1 0 4711 9 9", 100s);
+      "71 (a) S (b) S 12 71 70 34816 71 4194560 1 2 3 4 150 50 20 30 20 0 3 0 4711 9 9", 100s);
 
   REQUIRE(facts);
   CHECK(facts->id == ProcessId{71, 4711});
@@ -26,6 +28,7 @@ TEST_CASE("a name with blanks and parentheses does not shift the fields of stat"
   CHECK(facts->group == 71);
   CHECK(facts->session == 70);
   CHECK(facts->terminal == 34816);
+  CHECK(facts->threads == 3);
   CHECK(facts->cpu == 2500ms);
   CHECK(facts->age == 100s - 47110ms);
 }
@@ -80,6 +83,39 @@ TEST_CASE("a zombie does not run") {
   CHECK_FALSE(is_running(child.id()));
 }
 
+TEST_CASE("a process whose main thread alone has ended runs on, and its environment can be read") {
+  Child child([] { testing::leave_to_another_thread(); });
+
+  REQUIRE(eventually([&] { return facts_of(child.pid())->state == 'Z'; }));
+  CHECK(is_running(child.id()));
+  CHECK(raw_environment_of(child.pid(), ::geteuid()) == raw_environment_of(::getpid(), {}));
+}
+
+TEST_CASE("a process that /proc hides is neither seen to run nor taken for ended") {
+  if (::geteuid() != 0) return;  // a /proc of our own is only to be had by root
+  auto ended = self();
+  {
+    Child child([] {});
+    ended = child.id();
+  }
+  std::array<int, 2> tell{};
+  REQUIRE(::pipe(tell.data()) == 0);
+  Child who_sees_nobody([&] {
+    const bool blind = ::unshare(CLONE_NEWNS) == 0 &&
+                       ::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                       ::mount("none", "/proc", "tmpfs", 0, nullptr) == 0;
+    const std::array lives{blind, life_of({::getppid(), 1}) == Life::hidden,
+                           life_of(ended) == Life::ended};
+    static_cast<void>(::write(tell[1], &lives, sizeof lives));
+  });
+  std::array<bool, 3> lives{};
+  REQUIRE(::read(tell[0], &lives, sizeof lives) == sizeof lives);
+  CHECK((!lives[0] || lives[1]));  // in a container root may not be allowed to mount
+  CHECK(lives[2]);
+  ::close(tell[0]);
+  ::close(tell[1]);
+}
+
 TEST_CASE("of a process that has vanished nothing is known") {
   Child child([] { ::pause(); });
   const int pid = child.pid();
@@ -102,7 +138,11 @@ TEST_CASE("words and variables are read as they were given to exec") {
     ::execl("/bin/sh", "sh", "-c", "sleep 1000; true", "a b", "", nullptr);
   });
 
-  CHECK(eventually([&] { return command_line_of(child.pid()).front() == "sh"; }));
+  // Inside exec there are no words, then no variables; these come last.
+  REQUIRE(eventually([&] {
+    const auto environment = environment_of(child.pid());
+    return environment && environment->contains("SAFELAUNCH_TEST");
+  }));
   CHECK(command_line_of(child.pid()) ==
         std::vector<std::string>{"sh", "-c", "sleep 1000; true", "a b", ""});
   CHECK(environment_of(child.pid())->at("SAFELAUNCH_TEST") == "one=two three");

@@ -1,9 +1,11 @@
 #include "safelaunch/launch/exit_watch.h"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <csignal>
 
 #include "catch.h"
+#include "no_more_files.h"
 #include "program.h"
 #include "safelaunch/host/process_facts.h"
 
@@ -63,6 +65,24 @@ TEST_CASE("a process that was gone before is told at once, and its pid's next ow
   const int pid = other.number_after("ready");
   CHECK(told(io, {pid, 1}, [] {}) == std::nullopt);
   CHECK(told(io, {1 << 22, 1}, [] {}) == std::nullopt);
+}
+
+TEST_CASE("where files cannot be opened a living process is not told to be gone, and its end is") {
+  boost::asio::io_context io;
+  Program program({victim("go_silent")});
+  const int pid = program.number_after("ready");
+  const auto process = id_of(pid);
+  const boost::asio::steady_timer timer(io);  // has the io_context open what it needs itself
+  std::optional<NoMoreFiles> none(std::in_place);
+  std::optional<std::optional<ExitStatus>> seen;
+  const ExitWatch watch(io, process, [&](std::optional<ExitStatus> status) { seen = status; });
+  io.run_one();  // whatever comes first: the wrong news, or the next attempt to open it
+  CHECK_FALSE(seen);
+
+  none.reset();
+  ::kill(pid, SIGKILL);
+  io.run();
+  CHECK(seen == std::optional<ExitStatus>(Signaled{SIGKILL, false}));
 }
 
 TEST_CASE("a watch that is given up tells nothing") {

@@ -168,7 +168,7 @@ TEST_CASE("TERM lets a program save its state, once, and ends what does not end"
     CHECK(guarded.program.wait() == ExitStatus{Exited{0}});
   }
   SECTION("the grace ends") {
-    Guarded guarded({victim("ignore_term")});
+    Guarded guarded({"--impatient", victim("ignore_term")});
     guarded.program.number_after("ready");
     ::kill(guarded.program.pid(), SIGTERM);
     CHECK(guarded.program.wait() == ExitStatus{Exited{128 + SIGKILL}});
@@ -190,6 +190,18 @@ TEST_CASE("Ctrl-Z stops the whole job, the shell sees it, and fg goes on with it
   CHECK(guarded.program.nobody_left());
 }
 
+TEST_CASE("a suspended job does not outlive its guardian") {
+  Guarded guarded({victim("fork_orphan")});
+  const int daemon = guarded.program.number_after("ready");
+  ::kill(-guarded.program.pid(), SIGTSTP);
+  REQUIRE(guarded.program.wait_stopped() == SIGTSTP);
+  REQUIRE(becomes(daemon, "T"));
+  REQUIRE(becomes(guarded.supervisor, "T"));
+
+  ::kill(guarded.program.pid(), SIGKILL);
+  CHECK(guarded.program.nobody_left());
+}
+
 TEST_CASE("a supervisor that somebody stops and continues does not stop the guardian") {
   Guarded guarded({victim("slow_stop")});
   guarded.program.number_after("ready");
@@ -198,7 +210,7 @@ TEST_CASE("a supervisor that somebody stops and continues does not stop the guar
   ::kill(guarded.supervisor, SIGCONT);
   ::kill(guarded.program.pid(), SIGTERM);
   CHECK(guarded.program.number_after("saved") == 1);
-  CHECK(state_of(guarded.program.pid()) == 'S');
+  CHECK(becomes(guarded.program.pid(), "S"));
 }
 
 TEST_CASE("what nohup ignores stays ignored, for us and for the program") {

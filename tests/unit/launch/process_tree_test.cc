@@ -7,8 +7,11 @@
 #include <map>
 #include <vector>
 
+#include "../launcher/launch/proc_files.h"
 #include "catch.h"
+#include "no_more_files.h"
 #include "program.h"
+#include "unit/host/child.h"
 
 using namespace safelaunch;
 using namespace safelaunch::testing;
@@ -90,4 +93,23 @@ TEST_CASE("a zombie has nothing left to signal") {
   Program program({victim("exit_with"), "0"});
   REQUIRE(becomes(program.pid(), "Z"));
   CHECK(signal_descendant({program.pid(), ::getpid()}, ::getpid(), SIGTERM) == Delivery::gone);
+}
+
+TEST_CASE("a process whose main thread alone has ended is alive, and signalled") {
+  Child child([] { leave_to_another_thread(); });
+  REQUIRE(becomes(child.pid(), "Z"));
+  std::vector<Descendant> alive(8);
+  REQUIRE(living_descendants(alive) == 1);
+  CHECK(alive[0] == Descendant{child.pid(), ::getpid()});
+  CHECK(eventually([&] { return proc::state_of(child.pid()) == 'S'; }));
+  CHECK(signal_descendant(alive[0], ::getpid(), SIGKILL) == Delivery::sent);
+  child.end();
+  CHECK(living_descendants(alive) == 0);
+}
+
+TEST_CASE("too many open files are no proof that a process is gone") {
+  Program program({victim("go_silent")});
+  const int pid = program.number_after("ready");
+  const NoMoreFiles none;
+  CHECK(signal_descendant({pid, ::getpid()}, ::getpid(), SIGKILL) == Delivery::refused);
 }
