@@ -9,9 +9,6 @@ namespace {
 /// always the first.
 constexpr Duration kSettle{300};
 
-/// To abort a communicator takes NCCL 10 ms; a GPU that is being reset may be slower.
-constexpr Duration kAbortGrace{1'000};
-
 /// To take a communicator down.
 constexpr Duration kEndGrace{2'000};
 
@@ -109,7 +106,7 @@ ProbeRun::Actions ProbeRun::take(const ProbeTimePassed&, TimePoint now) {
 
 ProbeRun::Actions ProbeRun::abort(TimePoint now) {
   state_ = State::aborting;
-  deadline_ = now + kAbortGrace;
+  deadline_ = now + limits_.abort_grace;
   return {AbortRanks{}};
 }
 

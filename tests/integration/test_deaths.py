@@ -4,7 +4,8 @@ import sys
 
 from harness import DDP, SafelaunchTest, extensions, free_port, main, torchrun
 
-DEADLINES = ["--init-timeout", "60s", "--collective-timeout", "60s"]
+# Longer than a test waits for its run: who ends in time has waited for neither.
+DEADLINES = ["--init-timeout", "600s", "--collective-timeout", "600s"]
 
 SPAWN = """
 import os, signal, sys, torch.distributed as dist, torch.multiprocessing as mp
@@ -35,10 +36,13 @@ if os.environ["RANK"] == "1":
 dist.init_process_group("gloo")
 """
 
-# Fails in its first life and trains in its second, as elastic jobs do.
+# Fails in its first life and trains in its second, as elastic jobs do. Rank 0 does not begin with the first, so
+# that it is not ended somewhere inside gloo.
 RESTARTED = """
-import os, sys, torch, torch.distributed as dist
-if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1":
+import os, sys, time, torch, torch.distributed as dist
+if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+    if os.environ["RANK"] == "0":
+        time.sleep(600)
     print("a bad first life", file=sys.stderr, flush=True)
     os._exit(3)
 dist.init_process_group("gloo")
@@ -55,7 +59,6 @@ class Deaths(SafelaunchTest):
     def assert_named(self, run, rank, status):
         self.assert_status(run, status)
         self.assertEqual(len(run.attempts), 1, f"it was tried again: {run}")
-        self.assertLess(run.attempts[0]["seconds"], 40, f"a deadline was waited for: {run}")
         self.assertIn(f"Rank {rank} failed first", run.attempts[0]["cause"]["explanation"], str(run))
         self.assertIn(f"Rank {rank} failed first", run.err)
 
@@ -103,19 +106,17 @@ class Deaths(SafelaunchTest):
         self.assert_named(run, 2, 137)
 
     def test_a_rank_that_leaves_with_status_0_while_others_wait_for_it_is_named(self):
-        run = self.run_safelaunch("--init-timeout", "60s", *torchrun("--nproc_per_node=2", self.script(LEAVING)))
+        run = self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=2", self.script(LEAVING)))
         self.assert_status(run, 124)
         self.assertEqual(len(run.attempts), 1, str(run))
-        self.assertLess(run.attempts[0]["seconds"], 40, str(run))
         self.assertIn("rank 1 had ended (exit status 0)", run.attempts[0]["cause"]["explanation"], str(run))
 
     def test_torchruns_own_restarts_go_on_as_without_us(self):
         run = self.run_safelaunch(*torchrun("--nproc_per_node=2", "--max-restarts", "1", self.script(RESTARTED)))
         self.assert_status(run, 0)
         self.assertEqual(run.out.count("life 1 sum 2"), 2, str(run))
-        if "connectFullMesh failed" not in run.err:  # on a starved machine gloo may lose its second life by itself
-            self.assertEqual(len(run.attempts), 1, str(run))
-            self.assertNotIn("safelaunch: what happened", run.err)
+        self.assertEqual(len(run.attempts), 1, str(run))
+        self.assertNotIn("safelaunch: what happened", run.err)
 
 
 class UsersOwn(SafelaunchTest):
@@ -127,7 +128,6 @@ class UsersOwn(SafelaunchTest):
         self.assertEqual(run.attempts[0]["cause"]["id"], "user-exception", str(run))
         self.assertEqual(run.err.rstrip("\n").splitlines()[-1], "ZeroDivisionError: division by zero", str(run))
         self.assertIn("rank 1 failed first", run.err)
-        self.assertLess(run.attempts[0]["seconds"], 40, str(run))
 
     def test_an_exception_under_torchrun(self):
         self.assert_users_own(self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=2", self.script(DIVIDING))))

@@ -1,6 +1,5 @@
 """Scenes b and c: a job that hangs before its first collective is seen, its rank named, and the next profile tried."""
 
-import datetime
 import sys
 
 from harness import DDP, SafelaunchTest, main, torchrun
@@ -66,6 +65,7 @@ dist.init_process_group("gloo", rank=0, world_size=2)
 
 # Rank 1 is stopped when it is inside its first all_reduce: the others wait outside until then.
 STOPPED_INSIDE = '''
+import linecache
 import os
 import pathlib
 import signal
@@ -79,14 +79,23 @@ import torch.distributed as dist
 FOLDER = pathlib.Path(sys.argv[1], os.environ["SAFELAUNCH_ATTEMPT"])
 
 
+def is_inside():
+    """In the operation itself, or in the wait for it: the hook has told that it begins."""
+    frame = sys._current_frames()[threading.main_thread().ident]
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "redispatch":
+            return True
+        if code.co_name == "all_reduce" and code.co_filename.endswith("distributed_c10d.py"):
+            return ".wait()" in linecache.getline(code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return False
+
+
 def stop_once_inside():
-    main = pathlib.Path(f"/proc/self/task/{os.getpid()}/stat")
-    state = lambda: main.read_text().rpartition(")")[2].split()[0]
-    while not (FOLDER / "entering").exists() or state() != "S":
+    while not is_inside():
         time.sleep(0.05)
-    time.sleep(0.5)  # the hook's news go ahead
-    (FOLDER / "stopped.new").write_text(str(time.time()))
-    (FOLDER / "stopped.new").rename(FOLDER / "stopped")
+    (FOLDER / "stopped").touch()
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
@@ -95,7 +104,6 @@ dist.init_process_group("gloo")
 bad = dist.get_rank() == 1 and os.environ["SAFELAUNCH_ATTEMPT"] == "1"
 if bad:
     threading.Thread(target=stop_once_inside, daemon=True).start()
-    (FOLDER / "entering").touch()
 while not bad and os.environ["SAFELAUNCH_ATTEMPT"] == "1" and not (FOLDER / "stopped").exists():
     time.sleep(0.05)
 dist.all_reduce(torch.ones(1))
@@ -186,12 +194,9 @@ class ARankStoppedInItsFirstCollective(HangTest):
         self.assertIn(explanation, run.err)
         verdict = self.verdicts(run)[0]
         self.assertIn("hung in collective: rank 1 does not come through (stopped: by a signal", verdict["text"])
-        stopped = float((self.folder / "1" / "stopped").read_text())
-        named = datetime.datetime.fromisoformat(verdict["wall"]).timestamp()
-        self.assertLess(named - stopped, 20, "the timeouts are a minute")
 
     def run_job(self, **environment):
-        limits = [f"--{name}-timeout=60s" for name in ("init", "collective", "quiet")]
+        limits = [f"--{name}-timeout=600s" for name in ("init", "collective", "quiet")]  # longer than a test waits
         script = self.script(STOPPED_INSIDE)
         return self.run_safelaunch(*limits, *torchrun("--nproc-per-node", "3", script, self.folder),
                                    env=self.environment(**environment))

@@ -21,7 +21,7 @@ BUILD = pathlib.Path(SAFELAUNCH).resolve().parents[2]
 DOUBLES = pathlib.Path(os.environ.get("SAFELAUNCH_DOUBLES", BUILD / "tests/doubles/lib"))
 WORKER = os.environ.get("SAFELAUNCH_WORKER", str(BUILD / "tests/victim_nccl_worker"))
 PROBE = BUILD / "launcher/probe/safelaunch-probe"
-QUICKLY = ("--driver-timeout", "2s", "--init-timeout", "2s", "--collective-timeout", "2s")
+QUICKLY = ("--collective-timeout", "5s")  # for a collective that hangs
 
 
 def setUpModule():
@@ -156,7 +156,7 @@ class OverDoubles(ProbeTest):
         for ill, words in [("hang", "no answer within its time"), ("crash", "SIGSEGV"), ("none", "CUDA_ERROR_NO_DEVICE"),
                            ("garbage", "it is ill")]:
             with self.subTest(ill):
-                result = self.over_doubles("--profile", "basic", *QUICKLY, SAFELAUNCH_DOUBLE_CUDA=ill, timeout=30)
+                result = self.over_doubles("--profile", "basic", "--driver-timeout", "5s", SAFELAUNCH_DOUBLE_CUDA=ill)
                 self.assert_ends_with(result, 69, "cannot probe", words)
         with self.subTest("old"):
             result = self.over_doubles("--profile", "basic", SAFELAUNCH_DOUBLE_CUDA="old")
@@ -168,8 +168,8 @@ class OverDoubles(ProbeTest):
                                    stdout=subprocess.DEVNULL)
         wait_until(lambda: len(processes_with(self.mark)) == 3, what="safelaunch and two ranks")
         process.send_signal(signal.SIGINT)
-        process.wait(30)
-        wait_until(lambda: not processes_with(self.mark), seconds=10, what="that the ranks have gone too")
+        process.wait(180)
+        wait_until(lambda: not processes_with(self.mark), what="that the ranks have gone too")
 
 
 class BesideAJob(ProbeTest):
@@ -204,13 +204,14 @@ class BesideAJob(ProbeTest):
         self.assertEqual([one["profile"] for one in run.attempts], ["basic"])
 
     def test_a_profile_that_fails_is_left_for_the_one_that_works_before_any_rank_has_met_another(self):
-        process = self.job(20, "--probe", "always", NCCL_SOCKET_IFNAME="nope")
+        process = self.job(600, "--probe", "always", NCCL_SOCKET_IFNAME="nope")
+        wait_until(lambda: any(process.run_directory.glob("attempt-2-*")), what="the second attempt")
+        (self.folder / "go").touch()
         run = self.finish(process)
         self.assert_status(run, 0)
         self.assertEqual(self.probes(run), [("basic", "failed"), ("loopback", "works")], str(run))
         first, second = run.attempts
         self.assertEqual((first["end"], first["cause"]["id"]), ("given up", "ifname-missing"), str(run))
-        self.assertLess(first["seconds"], 15, str(run))  # of the twenty that its import takes
         self.assertEqual(second["profile"], "loopback")
         self.assertIn("a probe showed that it works here", run.err)
 
@@ -224,7 +225,7 @@ class BesideAJob(ProbeTest):
         names = "--profile", "basic,no-p2p"
         measured = self.probe("--nccl", DOUBLES / "libnccl.so.2", *names, LD_LIBRARY_PATH=str(DOUBLES))
         self.assert_ends_with(measured, 0)
-        run = self.finish(self.job(0, *names, "--collective-timeout", "2s", "--quiet-timeout", "2s",
+        run = self.finish(self.job(0, *names, *QUICKLY, "--quiet-timeout", "2s",
                                    SAFELAUNCH_DOUBLE_FAULT="p2p-hang"))
         self.assertEqual([one["profile"] for one in run.attempts], ["basic", "no-p2p"], str(run))
         self.assertIn("as the probe has measured", run.err)

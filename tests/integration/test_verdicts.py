@@ -10,6 +10,7 @@ import unittest
 from harness import DDP, SafelaunchTest, main, torchrun
 
 SHORT = ["--init-timeout", "3s", "--collective-timeout", "3s", "--quiet-timeout", "2s"]
+AT_ONCE = ["--init-timeout", "600s", "--collective-timeout", "600s"]  # longer than a test waits for its run
 TWO_RANKS = ["--nproc-per-node", "2", "--", sys.executable]
 HANGS = [*TWO_RANKS, DDP, "--hang", "never-init"]
 MEBIBYTE = 1 << 20
@@ -64,17 +65,15 @@ class NothingToHeal(SafelaunchTest):
         self.assertIn("ValueError: an error of the user's own", words)
 
     def test_a_world_size_that_differs_between_ranks(self):
-        run = self.run_safelaunch(*self.changed_for_rank_1("WORLD_SIZE=3"))
+        run = self.run_safelaunch(*AT_ONCE, *self.changed_for_rank_1("WORLD_SIZE=3"))
         self.assert_one_attempt(run, 124, "world-size-mismatch")
         self.assertRegex(run.err, r"rank 0 says 2, rank 1 says 3|rank 1 says 3, rank 0 says 2")
-        self.assertLess(run.seconds, 60, "180 s are the deadline")
 
     def test_a_rank_that_is_given_twice(self):
-        run = self.run_safelaunch(*self.changed_for_rank_1("RANK=0"))
+        run = self.run_safelaunch(*AT_ONCE, *self.changed_for_rank_1("RANK=0"))
         # The second rank 0 may find the port taken, and raise, before it is seen to be the second.
         self.assert_one_attempt(run, 1 if "EADDRINUSE" in run.err else 124, "duplicate-rank")
         self.assertRegex(run.err, r"[Rr]ank 0 was given twice: pid \d+ and pid \d+")
-        self.assertLess(run.seconds, 60, "180 s are the deadline")
 
     def changed_for_rank_1(self, change):
         wrapper = self.script(f'#!/bin/sh\n[ "$RANK" = 1 ] && export {change}\nexec "$@"\n', "wrapper.sh")

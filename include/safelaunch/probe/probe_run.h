@@ -12,7 +12,7 @@
 
 namespace safelaunch {
 
-/// How long each phase may take, from when the last rank has entered it.
+/// How long each phase may take, from when the last rank has entered it, and an abort after it.
 struct ProbeLimits {
   using Seconds = std::chrono::seconds;
 
@@ -20,6 +20,9 @@ struct ProbeLimits {
   /// woken (no persistence mode), NCCL's init with them as much again.
   std::array<Duration, kProbePhaseCount> of{Seconds(30), Seconds(15), Seconds(10), Seconds(10),
                                             Seconds(30), Seconds(20), Seconds(5),  Seconds(30)};
+
+  /// To abort a communicator takes NCCL 10 ms; a GPU that is being reset may be slower.
+  Duration abort_grace = Seconds(1);
 
   [[nodiscard]] Duration operator[](ProbePhase phase) const {
     return of[static_cast<std::size_t>(phase)];

@@ -16,7 +16,7 @@
 namespace safelaunch::testing {
 namespace {
 
-constexpr int kPatienceMs = 500;  // for a process that is stopped
+constexpr int kPatienceMs = 2'000;  // for a process that is stopped
 
 /// Of whom a process asks another.
 struct Question {

@@ -65,6 +65,7 @@ TEST_CASE("a rank that hangs is told to abort, and the phase is named") {
   const Script script(R"(echo '{"phase":"driver","ms":1}'; read word; echo "$word" >&2)");
   auto spec = script.spec(2);
   spec.limits[ProbePhase::context] = Duration(100);
+  spec.limits.abort_grace = Duration(30'000);
   const auto outcome = run_probe(spec);
   REQUIRE(outcome.has_value());
   CHECK(outcome->verdict == ProbeVerdict{ProbeHung{ProbePhase::context, {0, 1}}});
