@@ -125,6 +125,11 @@ void take_launcher_words(Launcher launcher, Evidence& evidence) {
   evidence.command = told;
 }
 
+// How a hung command ends, or one that makes room for another profile, says how we ended it.
+bool ended_by_us(const AttemptRecord& record) {
+  return record.gave_way || (record.verdict && is_stuck(*record.verdict));
+}
+
 }  // namespace
 
 bool went_well(const AttemptRecord& record) {
@@ -148,11 +153,8 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
   take_nccl(record.ranks.nccl, evidence);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, evidence);
-  evidence.signal = record.signal;
-  if (!record.signal && record.late_signal) {  // its end was our doing
-    evidence.signal = record.late_signal;
-    evidence.command.reset();
-  }
+  evidence.signal = record.signal ? record.signal : record.late_signal;
+  if (evidence.signal && ended_by_us(record)) evidence.command.reset();
   evidence.oom_kills = context.oom_kills;
   evidence.port = context.port;
   evidence.former_pids = context.former_pids;

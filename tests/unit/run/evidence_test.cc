@@ -94,3 +94,20 @@ TEST_CASE("a rank that never called the collective is missing, not those that wa
   CHECK(evidence.remarks ==
         std::vector<std::string>{"rank 1 never called all_reduce, collective 1 of group 0"});
 }
+
+TEST_CASE("a signal after the verdict counts, and what we did to the command does not",
+          "[evidence]") {
+  AttemptRecord record = hung_in_collectives({{}, {}});
+  record.command = Signaled{SIGKILL};
+  record.late_signal = SIGINT;
+
+  const Evidence hung = make_evidence(record, by_script());
+  CHECK(hung.signal == SIGINT);
+  CHECK_FALSE(hung.command);
+
+  record.verdict->kind = Verdict::Kind::rank_died;
+  record.command = Exited{3};
+  const Evidence failed = make_evidence(record, by_script());
+  CHECK(failed.signal == SIGINT);
+  CHECK(failed.command == ExitStatus(Exited{3}));
+}
