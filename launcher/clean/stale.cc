@@ -23,8 +23,7 @@ constexpr std::string_view kProtected[] = {
     "atd",        "cron",          "crond",
 };
 
-/// Who adopts orphans besides PID 1. The kernel does not tell who is a subreaper, so what another
-/// one has adopted stays unproven.
+/// Who adopts orphans besides PID 1. The kernel does not tell who is a subreaper.
 constexpr std::string_view kAdopters[] = {"systemd",   "init",        "tini",
                                           "dumb-init", "docker-init", "catatonit"};
 
@@ -56,13 +55,29 @@ bool is_in_another_job(const Candidate& candidate, const Surroundings& us) {
   return !job.empty() && job != scheduled_job_of(us.cgroup, us.environment);
 }
 
-/// The nearest process above it that is not of the run itself; for an orphan of the run that is the
-/// one that has adopted it. Any other one starts new work that only looks like the run's: a batch
-/// system gives its jobs the environment of whoever submits them.
-const Ancestor& end_of_run_above(const Candidate& candidate, std::string_view run_id) {
-  const auto first = std::ranges::find_if(
-      candidate.above, [&](const Ancestor& ancestor) { return ancestor.run_id != run_id; });
-  return first == candidate.above.end() ? candidate.above.back() : *first;
+/// Where a run's processes end: the topmost one's session, and who is above it. For orphans of the
+/// run that is the one that has adopted them. Any other one starts new work that only looks like
+/// the run's: a batch system gives its jobs the environment of whoever submits them.
+struct EndOfRun {
+  int session = 0;
+  const Ancestor& above;
+};
+
+EndOfRun end_of_run(const Candidate& candidate, std::string_view run_id) {
+  int session = candidate.process.session;
+  for (const Ancestor& ancestor : candidate.above) {
+    if (ancestor.run_id != run_id) return {session, ancestor};
+    session = ancestor.session;
+  }
+  return {session, candidate.above.back()};
+}
+
+/// Adopted, too, by a subreaper that we run below ourselves: a run's processes are in sessions of
+/// their own, and what such a one starts for us is in ours.
+bool is_adopted(const EndOfRun& end, const Surroundings& us) {
+  if (adopts_orphans(end.above)) return true;
+  const bool above_us = std::ranges::find(us.ancestors, end.above.pid) != us.ancestors.end();
+  return above_us && end.session != end.above.session;
 }
 
 /// Of a process that carries our variables.
@@ -79,11 +94,11 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
             fmt::format("/proc hides whether its safelaunch (pid {}) still runs", mark->owner.pid)};
   if (is_in_another_job(candidate, us))
     return {Claim::unproven, "it belongs to another job of the scheduler"};
-  if (const auto& above = end_of_run_above(candidate, run_id); !adopts_orphans(above))
+  if (const EndOfRun end = end_of_run(candidate, run_id); !is_adopted(end, us))
     return {Claim::unproven,
             fmt::format(
                 "has the mark of safelaunch run {}, but runs below '{}' (pid {}), which has not",
-                run_id, above.comm, above.pid)};
+                run_id, end.above.comm, end.above.pid)};
   return {Claim::ours, fmt::format("of safelaunch run {}, whose safelaunch (pid {}) is gone",
                                    run_id, mark->owner.pid)};
 }

@@ -51,7 +51,8 @@ std::vector<Ancestor> ancestors_above(const ProcessFacts& process) {
   for (int pid = process.parent; pid > 0 && above.size() < kDeepest;) {
     const auto facts = facts_of(pid).value_or(ProcessFacts{});
     const auto environment = environment_of(pid).value_or(Environment{});
-    above.push_back({pid, facts.comm, std::string(value_or(environment, kRunIdVariable))});
+    above.push_back(
+        {pid, facts.comm, std::string(value_or(environment, kRunIdVariable)), facts.session});
     pid = facts.parent;
   }
   return above;

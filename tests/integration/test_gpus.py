@@ -45,8 +45,8 @@ class Gpus(SafelaunchTest):
             process.wait()
         super().tearDown()
 
-    def sleeper(self, **environment):
-        self.sleepers.append(subprocess.Popen(["sleep", "1000"], env=self.environment(**environment)))
+    def sleeper(self, session=False, **environment):
+        self.sleepers.append(subprocess.Popen(["sleep", "1000"], env=self.environment(**environment), start_new_session=session))
         return self.sleepers[-1]
 
     def test_every_gpu_is_told_with_its_links_and_its_ways_to_the_others(self):
@@ -80,7 +80,7 @@ class Gpus(SafelaunchTest):
         boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         namespace = os.stat("/proc/self/ns/pid").st_ino
         nobody = f"{boot}:{namespace}:{2 ** 22 - 1}:1"
-        leftover = self.sleeper(SAFELAUNCH_RUN_ID="r1", SAFELAUNCH_OWNER=nobody)
+        leftover = self.sleeper(session=True, SAFELAUNCH_RUN_ID="r1", SAFELAUNCH_OWNER=nobody)  # as if we had adopted it
         listed = self.clean(f"busy:{leftover.pid}:4096", "--dry-run").stdout
         self.assertIn(f"would be ended: pid {leftover.pid} (sleep 1000)", listed)
         self.assertIn("holds 4096 MiB of GPU 0", listed)

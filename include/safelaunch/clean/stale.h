@@ -32,6 +32,7 @@ struct Ancestor {
   int pid = 0;
   std::string comm;
   std::string run_id;  ///< of the mark in its environment; empty for none, or where we may not look
+  int session = 0;
 };
 
 /// A process that may be stale, with all that the decision rests on.

@@ -80,6 +80,9 @@ TEST_CASE("what hangs below orphans of its run is ours like them, whoever has ad
   SECTION("PID 1, which may have any name, and be hidden") {
     worker.above = {{70, "pt_elastic", kRun}, {1, GENERATE("", "sshd"), ""}};
   }
+  SECTION("a subreaper that we run below too") {
+    worker.above = {{70, "pt_elastic", kRun, 70}, {400, "runner", "", 7}, {1, "init", ""}};
+  }
   SECTION("a user's systemd") {
     worker.above = {{70, "pt_elastic", kRun}, {900, "systemd", ""}, {1, "systemd", ""}};
   }
@@ -138,6 +141,11 @@ TEST_CASE("decoys are left alone") {
   SECTION("work that a daemon has started with the environment of a job that is over") {
     decoy.above = {{90, "batchd", ""}, {1, "init", ""}};
     check_untouched(decoy, "runs below 'batchd' (pid 90), which has not");
+  }
+  SECTION("work that a program above us has started in its own session") {
+    decoy.above = {{400, "python", "", 7}, {1, "init", ""}};
+    decoy.process.session = 7;
+    check_untouched(decoy, "runs below 'python' (pid 400), which has not");
   }
   SECTION("the same further down in the work's tree") {
     decoy.above = {{91, "sh", kRun}, {90, "batchd", ""}, {1, "init", ""}};
