@@ -2,20 +2,26 @@
 
 The kernel hands out ports of its ephemeral range to whoever asks for any, and a rank that meets such a
 stranger on its MASTER_PORT waits for it without a word. So the choice is made below that range, and below
-the ports that safelaunch chooses from.
+the ports that safelaunch chooses from. Of tests that run beside each other each leaves alone what another
+has chosen: the name of an abstract socket is the lease, until the test's process ends.
 """
 import random
 import socket
 
 _FIRST, _LAST = 10000, 19999
+_leases = []
 
 
 def free_port():
     while True:
         port = random.randint(_FIRST, _LAST)
-        with socket.socket() as probe:
-            try:
+        lease = socket.socket(socket.AF_UNIX)
+        try:
+            lease.bind("\0safelaunch-test-port-%d" % port)
+            with socket.socket() as probe:
                 probe.bind(("", port))
-                return port
-            except OSError:
-                continue
+        except OSError:
+            lease.close()
+            continue
+        _leases.append(lease)
+        return port

@@ -2,14 +2,13 @@
 
 import sys
 
-from harness import DDP, SafelaunchTest, main, torchrun
+from harness import DDP, SafelaunchTest, free_port, main, torchrun
 
 BAD_IN_EVERY_ATTEMPT = ["--steps", "5", "--hang", "never-init", "--bad-rank", "2"]
 
 # As torch.multiprocessing.spawn starts ranks: RANK is in nobody's environment.
 SPAWNS_BY_ITSELF = '''
 import os
-import random
 import sys
 import time
 
@@ -32,7 +31,7 @@ def worker(rank, world_size):
 
 
 if __name__ == "__main__":
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(random.randrange(10000, 20000)))
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="FREE_PORT")
     mp.spawn(worker, args=(3,), nprocs=3)
 '''
 
@@ -40,13 +39,12 @@ if __name__ == "__main__":
 SPAWNS_AND_HIDES_ITS_STORE = SPAWNS_BY_ITSELF.replace(
     "    dist.init_process_group(", """    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2])
     dist.init_process_group(""").replace(
-    "    os.environ.update(MASTER_ADDR=\"127.0.0.1\", MASTER_PORT=str(random.randrange(10000, 20000)))",
-    "    sys.argv.append(str(random.randrange(10000, 20000)))")
+    "    os.environ.update(MASTER_ADDR=\"127.0.0.1\", MASTER_PORT=\"FREE_PORT\")",
+    "    sys.argv.append(\"FREE_PORT\")")
 
 # As Lightning starts ranks: the script starts itself anew, with LOCAL_RANK and without RANK.
 STARTS_ITSELF_ANEW = '''
 import os
-import random
 import subprocess
 import sys
 import time
@@ -57,7 +55,7 @@ import torch.distributed as dist
 if "LOCAL_RANK" in os.environ:
     while True:
         time.sleep(3600)
-os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(random.randrange(10000, 20000)), NODE_RANK="0", WORLD_SIZE="2")
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="FREE_PORT", NODE_RANK="0", WORLD_SIZE="2")
 subprocess.Popen([sys.executable, *sys.argv], env={**os.environ, "LOCAL_RANK": "1"})
 print("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/2", flush=True)
 dist.init_process_group("gloo", rank=0, world_size=2)
@@ -111,6 +109,10 @@ dist.destroy_process_group()
 '''
 
 
+def at_a_free_port(script):
+    return script.replace("FREE_PORT", str(free_port()))
+
+
 class HangTest(SafelaunchTest):
     def verdicts(self, run):
         return [event for event in run.events if event["e"] == "verdict"]
@@ -162,7 +164,7 @@ class ARankThatNeverReachesInit(HangTest):
         self.assert_function_is_named(run)
 
     def test_it_is_named_with_its_function_where_the_script_spawns_its_ranks(self):
-        run = self.run_job(sys.executable, self.script(SPAWNS_BY_ITSELF), "1")
+        run = self.run_job(sys.executable, self.script(at_a_free_port(SPAWNS_BY_ITSELF)), "1")
         self.assert_status(run, 0)
         self.assertEqual(run.outcome["worked_with"], "conservative", str(run))
         self.assert_rank_2_is_named(run)
@@ -170,13 +172,13 @@ class ARankThatNeverReachesInit(HangTest):
 
     def test_it_is_named_without_the_hook_where_the_script_spawns_its_ranks(self):
         run = self.run_safelaunch("--no-hook", "--init-timeout", "4s", "--only",
-                                  sys.executable, self.script(SPAWNS_BY_ITSELF), "1")
+                                  sys.executable, self.script(at_a_free_port(SPAWNS_BY_ITSELF)), "1")
         self.assert_status(run, 124)
         self.assert_rank_2_is_named(run)
 
     def test_it_alone_is_named_without_the_hook_where_the_script_hides_its_store(self):
         run = self.run_safelaunch("--no-hook", "--init-timeout", "4s", "--only",
-                                  sys.executable, self.script(SPAWNS_AND_HIDES_ITS_STORE), "1")
+                                  sys.executable, self.script(at_a_free_port(SPAWNS_AND_HIDES_ITS_STORE)), "1")
         self.assert_status(run, 124)
         self.assert_rank_2_is_named(run)
 
@@ -212,7 +214,8 @@ class AScriptThatStartsItselfAnew(SafelaunchTest):
     """Lightning's ranks have no RANK, and what it prints in every run is no cause."""
 
     def test_a_rank_that_never_comes_is_seen_and_named(self):
-        run = self.run_safelaunch("--only", "--init-timeout", "4s", "--quiet-timeout", "2s", "--", sys.executable, self.script(STARTS_ITSELF_ANEW))
+        run = self.run_safelaunch("--only", "--init-timeout", "4s", "--quiet-timeout", "2s", "--", sys.executable,
+                                  self.script(at_a_free_port(STARTS_ITSELF_ANEW)))
         self.assert_status(run, 124)
         (attempt,) = run.attempts
         self.assertEqual(attempt["cause"]["id"], "rank-missing", str(run))
