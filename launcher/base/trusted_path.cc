@@ -1,0 +1,197 @@
+#include "safelaunch/base/trusted_path.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_file.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr unsigned kGroupWrites = 0020;
+constexpr unsigned kOthersWrite = 0002;
+constexpr unsigned kSticky = 01000;
+constexpr unsigned kNobody = 65534;  // how the kernel shows a user that has no number here
+constexpr int kMostLinks = 40;       // as the kernel's own walk
+
+Ownership ownership_of(const struct stat& status) {
+  return {status.st_uid, status.st_gid, status.st_mode & 07777U};
+}
+
+// In a container without the host's users, the folders above are the host's root's. Nobody can tell
+// them from a neighbour's, and a job must run there too.
+bool is_hidden_root(unsigned owner) {
+  if (owner != kNobody) return false;
+  const Result<std::string> map = read_user_file("/proc/self/uid_map");
+  return map && !maps_all_users(*map);
+}
+
+std::string in_words(Outsider outsider, const Ownership& facts, const std::string& path) {
+  if (outsider == Outsider::owner) return fmt::format("{} belongs to uid {}", path, facts.owner);
+  if (outsider == Outsider::everybody)
+    return fmt::format("everybody can write to {} (mode {:04o})", path, facts.mode);
+  return fmt::format("group {} can write to {} (mode {:04o})", facts.group, path, facts.mode);
+}
+
+enum class Missing { is_an_error, is_made };
+
+/// One walk along a path, folder by folder, each held open so that nobody can turn the way behind
+/// us. The error of a step says why the path is not trusted.
+class Walk {
+ public:
+  explicit Walk(Missing missing) : missing_(missing) {}
+
+  Result<void> along(std::string path) {
+    if (!path.starts_with('/')) {
+      std::array<char, PATH_MAX> here{};
+      if (::getcwd(here.data(), here.size()) == nullptr) return cannot("find", "this folder");
+      path = std::string(here.data()) + "/" + path;
+    }
+    rest_ = std::move(path);
+    if (Result<void> root = begin_at_root(); !root) return root;
+    while (!rest_.empty())
+      if (Result<void> step = take_step(next_name()); !step) return step;
+    return judge_last();
+  }
+
+  /// Of what the path ends at.
+  [[nodiscard]] const Ownership& facts() const { return facts_; }
+  [[nodiscard]] bool ends_at_folder() const { return is_folder_; }
+
+ private:
+  static Error cannot(const char* what, const std::string& path) {
+    return Error{Errc::os, fmt::format("cannot {} {}: {}", what, path, strerror(errno))};
+  }
+
+  Result<void> begin_at_root() {
+    at_.reset(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    where_ = "";
+    struct stat status {};
+    if (!at_ || ::fstat(at_.get(), &status) != 0) return cannot("open", "/");
+    return arrive(status);
+  }
+
+  std::string next_name() {
+    const std::size_t begin = std::min(rest_.find_first_not_of('/'), rest_.size());
+    const std::size_t end = std::min(rest_.find('/', begin), rest_.size());
+    std::string name = rest_.substr(begin, end - begin);
+    rest_.erase(0, std::min(rest_.find_first_not_of('/', end), rest_.size()));
+    return name;
+  }
+
+  Result<void> take_step(const std::string& name) {
+    if (name.empty() || name == ".") return {};
+    if (Result<void> passable = judge_on_the_way(); !passable) return passable;
+    where_ += "/" + name;
+    UniqueFd next = open_next(name);
+    struct stat status {};
+    if (!next || ::fstat(next.get(), &status) != 0) return cannot("open", where_);
+    if (S_ISLNK(status.st_mode)) return follow(next, status);
+    at_ = std::move(next);
+    return arrive(status);
+  }
+
+  // As a folder first: only then does the kernel mount what is mounted on demand.
+  UniqueFd open_next(const std::string& name) {
+    constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd next(::openat(at_.get(), name.c_str(), kLook | O_DIRECTORY));
+    if (!next && errno == ENOENT && missing_ == Missing::is_made &&
+        (::mkdirat(at_.get(), name.c_str(), 0700) == 0 || errno == EEXIST))
+      next.reset(::openat(at_.get(), name.c_str(), kLook | O_DIRECTORY));
+    if (!next && errno == ENOTDIR) next.reset(::openat(at_.get(), name.c_str(), kLook));
+    return next;
+  }
+
+  Result<void> follow(const UniqueFd& link, const struct stat& status) {
+    const Ownership facts{status.st_uid, status.st_gid, 0};  // nobody can write to a link
+    if (const Outsider outsider = outsider_for_us(facts); outsider != Outsider::none)
+      return Error{Errc::os, in_words(outsider, facts, where_)};
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
+    if (++links_ > kMostLinks) errno = ELOOP;
+    if (size <= 0 || links_ > kMostLinks) return cannot("follow", where_);
+    rest_ = std::string(target.data(), static_cast<std::size_t>(size)) + "/" + rest_;
+    where_.erase(where_.rfind('/'));
+    return rest_.starts_with('/') ? begin_at_root() : Result<void>();
+  }
+
+  Result<void> arrive(const struct stat& status) {
+    facts_ = ownership_of(status);
+    is_folder_ = S_ISDIR(status.st_mode);
+    return {};
+  }
+
+  [[nodiscard]] static Outsider outsider_for_us(const Ownership& facts) {
+    Ownership known = facts;
+    if (is_hidden_root(facts.owner)) known.owner = 0;
+    return outsider_of(known, ::geteuid());
+  }
+
+  [[nodiscard]] Result<void> judge(const Ownership& facts) const {
+    const Outsider outsider = outsider_for_us(facts);
+    if (outsider == Outsider::none) return {};
+    return Error{Errc::os, in_words(outsider, facts_, where_.empty() ? "/" : where_)};
+  }
+
+  [[nodiscard]] Result<void> judge_on_the_way() const {
+    Ownership facts = facts_;
+    if (is_folder_ && (facts.mode & kSticky) != 0) facts.mode &= ~(kGroupWrites | kOthersWrite);
+    return judge(facts);
+  }
+
+  [[nodiscard]] Result<void> judge_last() const { return judge(facts_); }
+
+  Missing missing_;
+  UniqueFd at_;
+  std::string where_;  ///< the way to `at_`, without links
+  std::string rest_;   ///< what is still to be walked
+  Ownership facts_;    ///< of `at_`
+  bool is_folder_ = true;
+  int links_ = 0;
+};
+
+}  // namespace
+
+Outsider outsider_of(const Ownership& facts, unsigned user) {
+  if (facts.owner != user && facts.owner != 0) return Outsider::owner;
+  if ((facts.mode & kOthersWrite) != 0) return Outsider::everybody;
+  const bool by_group = (facts.mode & kGroupWrites) != 0 && facts.group != facts.owner;
+  return by_group ? Outsider::group : Outsider::none;
+}
+
+bool maps_all_users(std::string_view uid_map) {
+  constexpr std::string_view kBlanks = " \t\n";
+  std::string words;
+  while (!uid_map.empty()) {
+    uid_map.remove_prefix(std::min(uid_map.find_first_not_of(kBlanks), uid_map.size()));
+    const std::size_t end = std::min(uid_map.find_first_of(kBlanks), uid_map.size());
+    if (end > 0) words += std::string(uid_map.substr(0, end)) + " ";
+    uid_map.remove_prefix(end);
+  }
+  return words == "0 0 4294967295 ";
+}
+
+std::optional<std::string> distrust_path(const std::string& path) {
+  Walk walk(Missing::is_an_error);
+  const Result<void> walked = walk.along(path);
+  return walked ? std::nullopt : std::optional(walked.error().message);
+}
+
+Result<void> make_private_folder(const std::string& path) {
+  Walk walk(Missing::is_made);
+  if (Result<void> walked = walk.along(path); !walked) return walked;
+  if (!walk.ends_at_folder()) return Error{Errc::os, path + " is not a folder"};
+  if (walk.facts().owner == ::geteuid()) return {};
+  return Error{Errc::os, fmt::format("{} belongs to uid {}", path, walk.facts().owner)};
+}
+
+}  // namespace safelaunch

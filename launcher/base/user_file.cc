@@ -1,0 +1,53 @@
+#include "safelaunch/base/user_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+Error unreadable(const std::string& path, int reason) {
+  return Error{Errc::os, fmt::format("{}: cannot be read: {}", path, strerror(reason))};
+}
+
+Error not_regular(const std::string& path) {
+  return Error{Errc::os, path + ": is not a regular file, so it is not read"};
+}
+
+}  // namespace
+
+Result<UniqueFd> open_user_file(const std::string& path, Links links) {
+  struct stat facts {};
+  const int flags = links == Links::refused ? AT_SYMLINK_NOFOLLOW : 0;
+  if (::fstatat(AT_FDCWD, path.c_str(), &facts, flags) != 0) return unreadable(path, errno);
+  if (!S_ISREG(facts.st_mode)) return not_regular(path);
+  const int no_link = links == Links::refused ? O_NOFOLLOW : 0;
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | no_link));
+  if (!file || ::fstat(file.get(), &facts) != 0) return unreadable(path, errno);
+  if (!S_ISREG(facts.st_mode)) return not_regular(path);  // put there since
+  return file;
+}
+
+Result<std::string> read_user_file(const std::string& path, std::size_t most, Links links) {
+  const Result<UniqueFd> file = open_user_file(path, links);
+  if (!file) return file.error();
+  std::string text;
+  char block[16384];
+  while (text.size() < most) {
+    const ssize_t got = ::read(file->get(), block, std::min(sizeof block, most - text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unreadable(path, errno);
+    if (got == 0) break;
+    text.append(block, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace safelaunch

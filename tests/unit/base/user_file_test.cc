@@ -1,0 +1,98 @@
+#include "safelaunch/base/user_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+#include "catch.h"
+#include "temporary_folder.h"
+
+using namespace safelaunch;
+using safelaunch::testing::TemporaryFolder;
+
+namespace {
+
+std::string fd_path(int fd) {
+  return "/dev/fd/" + std::to_string(fd);
+}
+
+std::string rest_of(int fd) {
+  std::array<char, 64> text{};
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+struct Pipe {
+  UniqueFd reader, writer;
+  Pipe() {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    reader.reset(ends[0]);
+    writer.reset(ends[1]);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a regular file is read up to the limit", "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("f", "12345");
+
+  CHECK(read_user_file(path).value() == "12345");
+  CHECK(read_user_file(path, 3).value() == "123");
+  CHECK(read_user_file(folder.write("empty", "")).value().empty());
+  CHECK(read_user_file("/proc/self/stat").value().size() > 10);  // its size is said to be 0
+}
+
+TEST_CASE("the bytes of a pipe are left to the job", "[user_file]") {
+  const Pipe pipe;
+  REQUIRE(::write(pipe.writer.get(), "print(1)", 8) == 8);
+
+  CHECK(read_user_file(fd_path(pipe.reader.get())).has_error());
+  CHECK(rest_of(pipe.reader.get()) == "print(1)");
+}
+
+TEST_CASE("a file that is somebody's stdin is read without moving his position", "[user_file]") {
+  const TemporaryFolder folder;
+  const UniqueFd open_file(::open(folder.write("f", "print(1)").c_str(), O_RDONLY | O_CLOEXEC));
+
+  CHECK(read_user_file(fd_path(open_file.get())).value() == "print(1)");
+  CHECK(rest_of(open_file.get()) == "print(1)");
+}
+
+TEST_CASE("a FIFO is not waited for, and its writer is not let go", "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string fifo = folder / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  std::thread writer([&fifo] {
+    const UniqueFd end(::open(fifo.c_str(), O_WRONLY | O_CLOEXEC));
+    (void)!::write(end.get(), "print(1)", 8);
+  });
+
+  for (int i = 0; i < 1000; ++i) CHECK(read_user_file(fifo).has_error());
+
+  const UniqueFd job(::open(fifo.c_str(), O_RDONLY | O_CLOEXEC));
+  CHECK(rest_of(job.get()) == "print(1)");
+  writer.join();
+}
+
+TEST_CASE("devices, folders and files that are not there are errors", "[user_file]") {
+  const TemporaryFolder folder;
+  CHECK(read_user_file("/dev/zero").error().message ==
+        "/dev/zero: is not a regular file, so it is not read");
+  CHECK(read_user_file(folder / ".").has_error());
+  CHECK(read_user_file(folder / "none").error().message ==
+        folder / "none" + ": cannot be read: No such file or directory");
+}
+
+TEST_CASE("a link is followed or refused, as asked", "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string link = folder / "link";
+  REQUIRE(::symlink(folder.write("f", "text").c_str(), link.c_str()) == 0);
+
+  CHECK(read_user_file(link).value() == "text");
+  CHECK(read_user_file(link, kMostOfUserFile, Links::refused).has_error());
+}
