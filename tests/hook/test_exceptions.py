@@ -1,4 +1,5 @@
 """Exceptions that end a rank: what is said of them, and that the program sees none of us."""
+import signal
 import sys
 
 import harness
@@ -46,6 +47,11 @@ class Uncaught(harness.HookTest):
     def test_an_exit_status_is_no_exception_and_stays(self):
         result, worker = self.run_one("import sys; sys.exit(7)")
         self.assertEqual(result.code, 7)
+        self.assertEqual(worker.names(), ["start", "exit"])
+
+    def test_an_interrupt_is_no_exception_and_python_dies_of_its_signal(self):
+        result, worker = self.run_one("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(60)")
+        self.assertEqual(result.code, -signal.SIGINT)
         self.assertEqual(worker.names(), ["start", "exit"])
 
     def test_a_missing_backend_is_of_communication(self):

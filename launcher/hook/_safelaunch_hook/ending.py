@@ -26,6 +26,10 @@ def report(error):
     """Sends an exception that ends this process, once."""
     if any(error is known for known in _reported) or hasattr(sys, "ps1"):
         return  # at an interactive prompt an exception ends nothing
+    # Somebody's wish is no failure. Python dies of SIGINT behind it, and forgets to where code that
+    # is imported now (a namedtuple) runs eval().
+    if isinstance(error, KeyboardInterrupt):
+        return
     _reported.append(error)
     try:
         from . import exceptions
