@@ -5,9 +5,6 @@
 namespace safelaunch {
 namespace {
 
-// What most examples and images set without meaning it.
-constexpr int kDefaultPort = 29500;
-
 bool is_written(const Command& command) {
   return !std::holds_alternative<NotWritten>(command.port.place);
 }
@@ -56,7 +53,8 @@ PortPolicy port_policy(const Command& command) {
   if (picked_by_launcher(command)) return PortPolicy::nothing;
   const bool plain = command.launcher == Launcher::python || command.launcher == Launcher::opaque;
   const int named = command.port.value.value_or(0);
-  return named == 0 || (plain && named == kDefaultPort) ? PortPolicy::choose : PortPolicy::user;
+  // Most examples and images set the default without meaning it.
+  return named == 0 || (plain && named == kDefaultMasterPort) ? PortPolicy::choose : PortPolicy::user;
 }
 
 PortedCommand with_port(Command command, int port) {

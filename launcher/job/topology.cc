@@ -118,6 +118,8 @@ Result<> settle_master(const SpawnOptions& options, const Environment& environme
   if (plan.master_port == 0) plan.master_port = std::nullopt;
   if (plan.master_port && (*plan.master_port < 0 || *plan.master_port > 65535))
     return contradiction(fmt::format("port {} does not exist", *plan.master_port));
+  // No node can choose a port that the others do not know: all take the one that torch takes.
+  if (plan.nodes > 1 && !plan.master_port) plan.master_port = kDefaultMasterPort;
   return {};
 }
 

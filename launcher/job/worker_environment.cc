@@ -49,7 +49,7 @@ Environment worker_environment(const SpawnPlan& plan, int local_rank, const RunI
   set_ranks(plan, local_rank, variables);
   set_torchelastic(run, variables["RANK"], variables);
   variables["MASTER_ADDR"] = plan.master_addr;
-  variables["MASTER_PORT"] = std::to_string(plan.master_port.value_or(0));
+  if (plan.master_port) variables["MASTER_PORT"] = std::to_string(*plan.master_port);
   set_jax(plan, local_rank, variables);
   if (!inherited.contains("TORCH_NCCL_ASYNC_ERROR_HANDLING"))
     variables["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "1";

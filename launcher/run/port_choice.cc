@@ -11,6 +11,12 @@ std::optional<std::uint16_t> users_port(const RunPlan& plan) {
   return static_cast<std::uint16_t>(*port);
 }
 
+// Ranks of our own spawn always need a number; a launcher that was told none finds one itself.
+std::optional<std::uint16_t> kept_port(const RunPlan& plan) {
+  const auto port = users_port(plan);
+  return port || !plan.spawn ? port : std::uint16_t{kDefaultMasterPort};
+}
+
 Result<PortChoice> lease(PortRange range) {
   Result<PortLease> leased = lease_port(range);
   if (!leased) return leased.error();
@@ -44,7 +50,7 @@ Result<PortChoice> choose_port(const RunPlan& plan, FormerPort former) {
   const std::string& wanted = plan.options.port;
   if (policy == PortPolicy::multi_node) return PortChoice{};
   if (wanted == "keep") {
-    const auto port = users_port(plan);
+    const auto port = kept_port(plan);
     return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
   }
   if (wanted != "auto") {

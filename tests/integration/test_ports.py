@@ -73,6 +73,13 @@ class Ports(SafelaunchTest):
         self.assert_holder_is_named(run, pid)
         self.assertEqual(run.out, "")
 
+    def test_own_spawn_that_keeps_its_port_takes_the_environments_or_torchs(self):
+        light = ["--port", "keep", "--nproc-per-node", "2", "--", sys.executable, LIGHT_WORKER]
+        for port, environment in [(PORT, {}), (29777, {"MASTER_PORT": "29777"})]:
+            run = self.run_safelaunch(*light, env=self.environment(**environment))
+            self.assert_status(run, 0)
+            self.assertIn(f"2 ranks met at port {port}\n", run.out)
+
     def test_eight_jobs_at_once_on_default_ports_all_run(self):
         light = ["--nproc-per-node", "2", "--", sys.executable, LIGHT_WORKER]
         real = torchrun("--nproc_per_node=2", f"--master_port={PORT}", *HEALTHY)

@@ -5,6 +5,9 @@
 
 namespace safelaunch {
 
+/// Where ranks meet whom nobody has told another port: torchrun's, deepspeed's and accelerate's own.
+inline constexpr int kDefaultMasterPort = 29500;
+
 /// What may be done about the port on which the ranks meet.
 enum class PortPolicy {
   nothing,     ///< the launcher finds a free one, or we know of none

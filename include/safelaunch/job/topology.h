@@ -44,7 +44,8 @@ struct SpawnPlan {
   int start_rank = 0;
   int world_size = 1;
   std::string master_addr = "127.0.0.1";
-  std::optional<int> master_port;  ///< nullopt until one is chosen
+  /// nullopt until one is chosen; of several nodes it is always settled.
+  std::optional<int> master_port;
 
   std::vector<std::string> devices;  ///< the GPUs that the workers share out by LOCAL_RANK
   /// CUDA_VISIBLE_DEVICES must be set to them: --devices names them, or CUDA would choose others.

@@ -160,6 +160,11 @@ TEST_CASE("the meeting point comes from options, then the environment, then this
   CHECK(plan_spawn(options, environment, kHost).value().master_port == 29501);
   options.master_port = 5;
   CHECK(plan_spawn(options, environment, kHost).value().master_port == 5);
+  options.master_port.reset();
+  options.nodes = 2;
+  options.node_rank = 1;
+  options.master_addr = "node-0";
+  CHECK(plan_spawn(options, {}, kHost).value().master_port == kDefaultMasterPort);
 }
 
 TEST_CASE("the port of our own workers is chosen unless somebody named it", "[topology]") {
