@@ -6,6 +6,7 @@
 #include "choice.h"
 #include "explanation.h"
 #include "number_after.h"
+#include "status_after_signal.h"
 
 namespace safelaunch {
 namespace {
@@ -140,8 +141,7 @@ std::vector<int> ports_said_taken(const Evidence& evidence, const Catalogue& cat
 
 int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   constexpr int kHung = 124;  // as timeout(1)
-  if (evidence.signal)
-    return evidence.command ? shell_code(*evidence.command) : 128 + *evidence.signal;
+  if (evidence.signal) return status_after_signal(evidence);
   const bool never_failed = evidence.outcome == Outcome::hung ||
                             evidence.outcome == Outcome::mismatch ||
                             evidence.outcome == Outcome::duplicate;

@@ -54,7 +54,8 @@ PortPolicy port_policy(const Command& command) {
   const bool plain = command.launcher == Launcher::python || command.launcher == Launcher::opaque;
   const int named = command.port.value.value_or(0);
   // Most examples and images set the default without meaning it.
-  return named == 0 || (plain && named == kDefaultMasterPort) ? PortPolicy::choose : PortPolicy::user;
+  return named == 0 || (plain && named == kDefaultMasterPort) ? PortPolicy::choose
+                                                              : PortPolicy::user;
 }
 
 PortedCommand with_port(Command command, int port) {

@@ -27,7 +27,8 @@ std::vector<StopAction> StopSequence::on(const StopEvent& event, TimePoint now) 
   return std::visit(
       Overloaded{[&](const StopWanted& stop) { return wanted(stop, now); },
                  [&](MainEnded ended) { return main_ended(ended, now); },
-                 [&](TreeEmpty) { return done(); }, [&](TimePassed) { return time_passed(now); }},
+                 [&](RanksGone) { return ranks_gone(now); }, [&](TreeEmpty) { return done(); },
+                 [&](TimePassed) { return time_passed(now); }},
       event);
 }
 
@@ -61,7 +62,15 @@ std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now)
 std::vector<StopAction> StopSequence::main_ended(MainEnded ended, TimePoint now) {
   if (phase_ != Phase::asking) return {};
   const bool rest_was_asked = ended.how == MainEnded::How::by_itself;
-  return sweep(rest_was_asked ? std::min(deadline_, now + kSweepGrace) : deadline_);
+  const bool nobody_saves = rest_was_asked || ranks_gone_;
+  return sweep(nobody_saves ? std::min(deadline_, now + kSweepGrace) : deadline_);
+}
+
+// A launcher that still runs may have to collect its ranks, and to tell of them.
+std::vector<StopAction> StopSequence::ranks_gone(TimePoint now) {
+  ranks_gone_ = true;
+  if (phase_ == Phase::sweeping) deadline_ = std::min(deadline_, now + kSweepGrace);
+  return {};
 }
 
 std::vector<StopAction> StopSequence::sweep(TimePoint end) {

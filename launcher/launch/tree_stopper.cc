@@ -91,4 +91,8 @@ void TreeStopper::main_ended(MainEnded ended) {
   performance_->take(ended);
 }
 
+void TreeStopper::ranks_gone() {
+  performance_->take(RanksGone{});
+}
+
 }  // namespace safelaunch

@@ -60,6 +60,7 @@ RankWatch::Observer Attempt::State::watch_observer() {
   };
   observer.on_notice = [this](const std::string& text) { tell(text); };
   observer.on_stall = [this](const std::string& words) { on_stall(words); };
+  observer.on_ranks_gone = [this] { stopper.ranks_gone(); };
   observer.on_nccl_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
     services.terminal.write_message(replayed(rank, said));
   };

@@ -110,6 +110,12 @@ bool only_followed(const Ended& ended, Rank failed) {
   return ended.status == ExitStatus(Signaled{SIGTERM}) && ended.rank != failed;
 }
 
+// torchrun ends with 1 whatever its ranks end with, and the others likewise.
+bool hides_statuses(Launcher launcher) {
+  return launcher == Launcher::torchrun || launcher == Launcher::deepspeed ||
+         launcher == Launcher::accelerate;
+}
+
 // What the launcher says of its first failure, where nobody else saw it.
 void take_launcher_words(Launcher launcher, Evidence& evidence) {
   if (!evidence.command) return;
@@ -123,6 +129,7 @@ void take_launcher_words(Launcher launcher, Evidence& evidence) {
   if (failed && (!seen || only_followed(*first, *failed)))
     evidence.ended.insert(evidence.ended.begin(), {*failed, told});
   evidence.command = told;
+  evidence.command_hides = hides_statuses(launcher) && !(failure && failure->status);
 }
 
 // How a hung command ends, or one that makes room for another profile, says how we ended it.
@@ -148,13 +155,18 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
   for (const RankExited& exited : record.ranks.exits)
     if (!exited.status || !succeeded(*exited.status) || record.verdict)
       evidence.ended.push_back({exited.rank, exited.status});
+  for (const RankExited& exited : record.ranks.late_exits)
+    evidence.ended_in_stop.push_back({exited.rank, exited.status});
   evidence.command = record.command;
   take_outputs(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, evidence);
   evidence.signal = record.signal ? record.signal : record.late_signal;
-  if (evidence.signal && ended_by_us(record)) evidence.command.reset();
+  if (evidence.signal && ended_by_us(record)) {
+    evidence.command.reset();
+    evidence.ended_in_stop.clear();
+  }
   evidence.oom_kills = context.oom_kills;
   evidence.port = context.port;
   evidence.former_pids = context.former_pids;

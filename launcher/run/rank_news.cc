@@ -146,15 +146,34 @@ void RankWatch::State::watch_exit(Rank rank, ProcessId process) {
 }
 
 void RankWatch::State::on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status) {
-  if (frozen) return;
+  if (frozen) return on_late_exit(rank, process, status);
   // Its last words come before its end.
   nccl.read_now();
   if (channel) channel->drain(process);
-  const auto known = stages.ranks().find(rank);
-  if (known != stages.ranks().end() && known->second.process() == process)
-    seen.exits.push_back({rank, process, status});
+  if (is_rank(rank, process)) seen.exits.push_back({rank, process, status});
   feed(RankExited{rank, process, status});
   told_exits.push_back(process);
+}
+
+void RankWatch::State::on_late_exit(Rank rank, ProcessId process,
+                                    std::optional<ExitStatus> status) {
+  if (!is_rank(rank, process) || !ended_late.insert(process).second) return;
+  seen.late_exits.push_back({rank, process, status});
+  if (all_ranks_have_gone()) observer.on_ranks_gone();
+}
+
+bool RankWatch::State::is_rank(Rank rank, ProcessId process) const {
+  const auto known = stages.ranks().find(rank);
+  return known != stages.ranks().end() && known->second.process() == process;
+}
+
+// A process in which no hook has spoken may be a wrapper, whose rank is below it and still saves.
+bool RankWatch::State::all_ranks_have_gone() const {
+  return std::ranges::all_of(stages.ranks(), [this](const auto& one) {
+    const RankState& state = one.second;
+    if (!state.known()) return !spawned.empty();  // of another node: all of ours were spawned
+    return state.ended() || (!state.blind() && ended_late.contains(*state.process()));
+  });
 }
 
 bool RankWatch::State::every_rank_has_a_hook() const {

@@ -49,6 +49,9 @@ struct RankWatch::State {
   [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
   void watch_exit(Rank rank, ProcessId process);
   void on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status);
+  void on_late_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status);
+  [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const;
+  [[nodiscard]] bool all_ranks_have_gone() const;
   void look_for_ranks(TimePoint now);
   void sample(TimePoint now);
   void tick();
@@ -78,6 +81,7 @@ struct RankWatch::State {
   std::set<ProcessId> spawned;
   std::map<ProcessId, ExitWatch> exits;
   std::vector<ProcessId> told_exits;  // whose watch has done its part, and holds a descriptor
+  std::set<ProcessId> ended_late;     // while the job was stopped
   RanksSeen seen;
   bool frozen = false;
   TimePoint begun{};

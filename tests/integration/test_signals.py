@@ -44,6 +44,15 @@ open(f"ready-{os.environ.get('RANK', '0')}", "w").close()
 time.sleep(600)
 """
 
+# A rank that ends at the first signal, and leaves a process that does not.
+LEAVES_A_DAEMON = """
+import os, subprocess, sys, time
+daemon = ("import os, signal, time; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 15)]; "
+          f"open('ready-{os.environ['RANK']}', 'w').close(); time.sleep(600)")
+subprocess.Popen([sys.executable, "-c", daemon], start_new_session=True)
+time.sleep(600)
+"""
+
 # Rank 1 never comes, and does not end when it is told to.
 WAITING_FOR_RANK_1 = """
 import os, signal, time, torch.distributed as dist
@@ -134,7 +143,7 @@ class Stopping(SafelaunchTest):
         terminal.press_ctrl_c()
         status = terminal.close()
         self.assertLess(time.monotonic() - began, 50)
-        self.assertEqual(status, 128 + signal.SIGKILL)
+        self.assertEqual(status, 128 + signal.SIGINT)  # that KILL ended the ranks was our doing
 
     def test_after_ctrl_c_a_job_that_takes_its_time_is_explained(self):
         terminal = self.in_terminal("--grace", "100s", *self.ranks(2, STUBBORN))
@@ -142,7 +151,7 @@ class Stopping(SafelaunchTest):
         terminal.press_ctrl_c()
         terminal.read_until(b"SIGINT: the ranks have 100s to save and end (--grace); a second one ends them now")
         terminal.press_ctrl_c()
-        self.assertEqual(terminal.close(), 128 + signal.SIGKILL)
+        self.assertEqual(terminal.close(), 128 + signal.SIGINT)
 
     def test_term_calls_each_ranks_handler_once_under_torchrun(self):
         process = self.start(*torchrun("--nproc_per_node=2", self.script(SAVING)))
@@ -172,7 +181,26 @@ class Stopping(SafelaunchTest):
         process.terminate()
         run = self.finish(process)
         self.assertIn("got signal: 15", run.err)
-        self.assertNotEqual(run.status, 128 + signal.SIGKILL, str(run))
+        self.assert_status(run, 128 + signal.SIGTERM)
+
+    def test_a_status_that_a_rank_chooses_after_a_signal_comes_through_torchrun(self):
+        process = self.start(*torchrun("--nproc_per_node=2", self.script(SAVING + "sys.exit(85 if rank == '1' else 0)\n")))
+        self.wait_for_ranks(2)
+        process.terminate()
+        self.assert_status(self.finish(process), 85)
+
+    def test_a_daemon_that_ignores_term_does_not_outlive_its_ranks_by_the_grace(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(signal=number.name):
+                process = self.start("--grace", "100s", *self.ranks(2, LEAVES_A_DAEMON))
+                self.wait_for_ranks(2)
+                told = time.monotonic()
+                process.send_signal(number)
+                run = self.finish(process)
+                self.assertLess(time.monotonic() - told, 60, str(run))
+                self.assert_status(run, 128 + number)
+                for path in self.folder.glob("ready-*"):
+                    path.unlink()
 
     def test_each_signal_that_ends_a_job_reaches_its_ranks_once(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT):
@@ -194,7 +222,7 @@ class Stopping(SafelaunchTest):
         run = self.finish(process)
         self.assertGreater(time.monotonic() - told, 1.9, "the grace was cut")
         self.assertLess(time.monotonic() - told, 60)
-        self.assert_status(run, 128 + signal.SIGKILL)
+        self.assert_status(run, 128 + signal.SIGTERM)
 
     def test_usr1_reaches_the_command_and_ends_nothing(self):
         process = self.start(sys.executable, self.script(HEEDING))

@@ -87,7 +87,8 @@ struct Diagnosis {
                                                 const Catalogue& catalogue);
 
 /// With which status the command ended, or would have: that of the first rank that failed, also
-/// where the launcher hides it; 124 for a hang; never 0.
+/// where the launcher hides it; 124 for a hang; after a signal 128 and that, unless a rank chose a
+/// status. 0 only where ranks that were told to end did so in order.
 [[nodiscard]] int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis);
 
 }  // namespace safelaunch

@@ -78,7 +78,9 @@ struct Evidence {
   std::vector<MissingRank> missing;
   std::vector<Exception> exceptions;  ///< in order of time
   std::vector<Ended> ended;           ///< in order of time, before safelaunch stopped the rest
+  std::vector<Ended> ended_in_stop;   ///< while safelaunch stopped the job, or passed a signal on
   std::optional<ExitStatus> command;  ///< how the command itself ended, if by itself
+  bool command_hides = false;         ///< a launcher's own status, which tells of no rank's
   std::vector<Output> output;         ///< within one, in order of time
   std::vector<Confirmation> confirmations;
   std::vector<std::string> remarks;  ///< on a hang, whatever its cause; sentences, no full stops

@@ -5,7 +5,8 @@
 
 namespace safelaunch {
 
-/// Where ranks meet whom nobody has told another port: torchrun's, deepspeed's and accelerate's own.
+/// Where ranks meet whom nobody has told another port: torchrun's, deepspeed's and accelerate's
+/// own.
 inline constexpr int kDefaultMasterPort = 29500;
 
 /// What may be done about the port on which the ranks meet.

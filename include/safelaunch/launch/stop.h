@@ -35,12 +35,14 @@ struct StopWanted {
 struct MainEnded {
   enum class How { by_itself, by_signal } how = How::by_itself;
 };
+/// No rank lives any more: nobody who could save something is left.
+struct RanksGone {};
 /// Nothing that lives is below us any more.
 struct TreeEmpty {};
 /// Some time has passed; perhaps the deadline.
 struct TimePassed {};
 
-using StopEvent = std::variant<StopWanted, MainEnded, TreeEmpty, TimePassed>;
+using StopEvent = std::variant<StopWanted, MainEnded, RanksGone, TreeEmpty, TimePassed>;
 
 /// Signal the launcher alone, or each worker that we spawned.
 struct AskMain {
@@ -61,7 +63,7 @@ using StopAction = std::variant<AskMain, SignalTree, StopDone>;
 
 /// Decides how a job is stopped; `TreeStopper` does it.
 ///
-///     idle ─ StopWanted polite ─→ asking ─ MainEnded ─→ sweeping
+///     idle ─ StopWanted polite ─→ asking ─ MainEnded ─→ sweeping (RanksGone: a second more)
 ///       └──── StopWanted sweep ───────────────────────────┘ │
 ///     any ── deadline, StopWanted now, second INT or TERM ──→ killing (again and again)
 ///     any ── TreeEmpty ──→ done ←── patience over ── killing
@@ -78,6 +80,7 @@ class StopSequence {
   std::vector<StopAction> wanted(const StopWanted& stop, TimePoint now);
   std::vector<StopAction> ask(const StopWanted& stop, TimePoint now);
   std::vector<StopAction> main_ended(MainEnded ended, TimePoint now);
+  std::vector<StopAction> ranks_gone(TimePoint now);
   std::vector<StopAction> sweep(TimePoint end);
   std::vector<StopAction> kill(TimePoint now);
   std::vector<StopAction> time_passed(TimePoint now);
@@ -85,6 +88,7 @@ class StopSequence {
 
   Phase phase_ = Phase::idle;
   bool user_insisted_ = false;  ///< one INT or TERM was there already
+  bool ranks_gone_ = false;
   TimePoint deadline_{};
   TimePoint patience_ends_{};  ///< killing
   Duration pause_{};           ///< killing: until the next walk through the tree

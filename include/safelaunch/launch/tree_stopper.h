@@ -36,6 +36,9 @@ class TreeStopper {
   /// The launcher, or the last worker of ours, has ended.
   void main_ended(MainEnded ended);
 
+  /// The last rank has ended.
+  void ranks_gone();
+
  private:
   struct Performance;
   std::shared_ptr<Performance> performance_;

@@ -27,6 +27,7 @@ struct RaisedHere {
 struct RanksSeen {
   int world_size = 0;                    ///< of the job; 0: no rank was seen
   std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
+  std::vector<RankExited> late_exits;    ///< of ranks, in order, while it was being stopped
   std::vector<RaisedHere> raised;        ///< in order
   RankAnswers answers;                   ///< to what they were asked after the verdict
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
@@ -56,6 +57,7 @@ class RankWatch {
     std::function<void(const std::string&)> on_notice;   ///< worth a line of its own
     std::function<void(const std::string&)> on_stall;
     std::function<void(std::optional<Rank>, const NcclSaid&)> on_nccl_said;
+    std::function<void()> on_ranks_gone;  ///< the last rank has ended while the job was stopped
   };
 
   RankWatch(const Services& services, RankWatchConfig config, Observer observer);
@@ -70,7 +72,7 @@ class RankWatch {
   void ended(Rank rank, ProcessId process, const ExitStatus& status);
   /// The job has written something.
   void saw_output(StreamId stream, std::string_view bytes);
-  /// Nothing is judged any more: the attempt is being stopped.
+  /// Nothing is judged any more: the attempt is being stopped. Ends of ranks are still noted.
   void freeze();
   [[nodiscard]] bool training() const;
 

@@ -67,6 +67,28 @@ TEST_CASE("what a launcher leaves that the signal killed has the rest of the gra
   CHECK(stop.deadline() == t0 + seconds(30));
 }
 
+TEST_CASE("what is left when the ranks are gone has a second, whenever that is known") {
+  StopSequence stop;
+  CHECK(stop.on(kTerm, t0) == Actions{AskMain{SIGTERM}});
+  SECTION("they end before the last worker") {
+    CHECK(stop.on(RanksGone{}, t0 + seconds(1)).empty());
+    CHECK(stop.deadline() == t0 + seconds(30));  // a launcher may have to tell of them
+    CHECK(stop.on(MainEnded{MainEnded::How::by_signal}, t0 + seconds(2)) == kSweeping);
+    CHECK(stop.deadline() == t0 + seconds(2) + kSweepGrace);
+  }
+  SECTION("they end below a wrapper that was killed before them") {
+    CHECK(stop.on(MainEnded{MainEnded::How::by_signal}, t0 + seconds(2)) == kSweeping);
+    CHECK(stop.on(RanksGone{}, t0 + seconds(5)).empty());
+    CHECK(stop.deadline() == t0 + seconds(5) + kSweepGrace);
+    CHECK(stop.on(TimePassed{}, t0 + seconds(6)) == kKilling);
+  }
+  SECTION("they end just before the grace does") {
+    CHECK(stop.on(MainEnded{MainEnded::How::by_signal}, t0 + seconds(2)) == kSweeping);
+    CHECK(stop.on(RanksGone{}, t0 + milliseconds(29'900)).empty());
+    CHECK(stop.deadline() == t0 + seconds(30));
+  }
+}
+
 TEST_CASE("a launcher that ends just before the grace does not prolong it") {
   StopSequence stop;
   CHECK(stop.on(kTerm, t0) == Actions{AskMain{SIGTERM}});
