@@ -13,6 +13,17 @@ HANGING_TORCH = """
         time.sleep(600)
     never_ends()
 """
+# A torch as 2.6 is, which has handlers but counts no waits.
+TORCH_WITHOUT_WAIT_COUNTERS = """
+    import sys, time, types
+    def _get_handler(name):
+        raise ValueError("Failed to find handler " + name)
+    sys.modules["torch._C._distributed_c10d"] = types.SimpleNamespace(
+        _Request=object, _Response=object, _get_handler=_get_handler)
+    def never_ends():
+        time.sleep(600)
+    never_ends()
+"""
 SLEEPS_AFTER_TORCH = """
     import os, time
     import torch.distributed as dist
@@ -63,8 +74,8 @@ class Answers(harness.HookTest):
             finally:
                 self.stop(processes)
 
-    def start_one_in_torchs_import(self, collector):
-        folder = harness.os.path.dirname(harness.script(HANGING_TORCH, "torch.py"))
+    def start_one_in_torchs_import(self, collector, torch=HANGING_TORCH):
+        folder = harness.os.path.dirname(harness.script(torch, "torch.py"))
         env = harness.environment(collector, PYTHONPATH=harness.HOOK + ":" + folder)
         return harness.start_ranks(harness.script("import torch"), env, only=[0])
 
@@ -139,6 +150,41 @@ class Answers(harness.HookTest):
                 self.assertEqual((answer["groups"], answer["waits"]), ({}, {}))
             finally:
                 self.stop(processes)
+
+    def test_a_torch_that_counts_no_waits_tells_its_groups_and_goes_on_answering(self):
+        with Collector() as collector:
+            processes = self.start_one_in_torchs_import(collector, TORCH_WITHOUT_WAIT_COUNTERS)
+            try:
+                worker = collector.wait_for_worker("start")
+                self.ask_until(worker, "never_ends")
+                answer = worker.ask("counters", 1)
+                self.assertEqual((answer["groups"], answer["waits"]), ({}, {}))
+                self.ask_until(worker, "never_ends")
+                self.assert_no_fault(collector)
+            finally:
+                self.stop(processes)
+
+    def test_a_question_that_fails_leaves_the_next_one_its_answer(self):
+        with Collector() as collector:
+            processes = self.start_one_in_torchs_import(collector)
+            try:
+                worker = collector.wait_for_worker("start")
+                worker.connection.send(b"no question")
+                self.ask_until(worker, "never_ends")
+                self.assertEqual(worker.first("hook_error")["where"], "answers")
+            finally:
+                self.stop(processes)
+
+    def test_a_rank_that_knows_its_local_number_alone_says_where_it_is(self):
+        with Collector() as collector:
+            folder = harness.os.path.dirname(harness.script(HANGING_TORCH, "torch.py"))
+            env = harness.environment(collector, PYTHONPATH=harness.HOOK + ":" + folder, RANK=None,
+                                      LOCAL_RANK=1, NODE_RANK=0, WORLD_SIZE=2)  # as Lightning's children
+            process = harness.start([harness.sys.executable, harness.script("import torch")], env)
+            try:
+                self.ask_until(collector.wait_for_worker("start"), "never_ends")
+            finally:
+                self.stop([process])
 
     def test_of_many_collectives_the_last_ones_are_told(self):
         with Collector() as collector:

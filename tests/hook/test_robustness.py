@@ -1,9 +1,11 @@
 """Doing no harm: whatever happens to safelaunch or to the hook, the program goes on as without them."""
+import importlib.util
 import os
 import signal
 import socket
 import subprocess
 import sys
+import unittest
 
 import harness
 from collector import Collector
@@ -134,6 +136,44 @@ class Safelaunch(harness.HookTest):
                 with Collector() as collector:
                     result = self.train(collector, PYTHONPATH=broken)
                     self.assertEqual((result.code, result.out, result.err), (0, "trained\n", ""))
+
+
+class Greenlets(harness.HookTest):
+    """Programs that put their own in the place of Python's threads: what we start there runs in theirs."""
+
+    # As gevent does: the function runs in the main thread, and what it waits for the program waits for.
+    PATCH = """
+    import _thread
+    def run_in_this_thread(function, arguments=(), more={}):
+        function(*arguments, **more)
+        return 1
+    _thread.start_new_thread = run_in_this_thread
+"""
+
+    def train(self, text, **variables):
+        with Collector() as collector:
+            env = harness.environment(collector, MASTER_PORT=harness.free_port(), **dict(ALONE, **variables))
+            result = harness.run([sys.executable, harness.script(text)], env, timeout=120)
+            self.assertEqual((result.code, result.out, result.err), (0, "trained\n", ""))
+            self.assert_no_fault(collector.drained())
+            return collector.workers[0].names()
+
+    def test_in_the_place_of_threads_do_not_wait_for_our_questions(self):
+        names = self.train(self.PATCH + TRAIN)
+        self.assertEqual(names[-3:], ["coll.enter", "coll.done", "exit"])
+
+    def test_that_were_there_before_us_get_no_thread_of_ours(self):
+        folder = os.path.dirname(harness.script(self.PATCH, "sitecustomize.py"))
+        names = self.train(TRAIN, PYTHONPATH=folder + ":" + harness.HOOK)
+        self.assertEqual(names[-3:], ["coll.enter", "coll.done", "exit"])
+
+    @unittest.skipUnless(importlib.util.find_spec("gevent"), "no gevent")
+    def test_of_gevent_train_as_without_us(self):
+        self.train("    from gevent import monkey; monkey.patch_all()\n" + TRAIN)
+
+    @unittest.skipUnless(importlib.util.find_spec("eventlet"), "no eventlet")
+    def test_of_eventlet_train_as_without_us(self):
+        self.train("    import warnings; warnings.simplefilter('ignore')\n    import eventlet; eventlet.monkey_patch()\n" + TRAIN)
 
 
 class Children(harness.HookTest):

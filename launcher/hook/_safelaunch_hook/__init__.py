@@ -30,8 +30,10 @@ def _is_asked_for():
 
 
 def _may_be_a_rank(arguments):
-    """A process that has a rank, or a multiprocessing child, which learns its rank later (mp.spawn)."""
-    return "RANK" in os.environ or "--multiprocessing-fork" in arguments
+    """A process that has a rank (Lightning gives its children the local one alone), or a multiprocessing
+    child, which learns its rank later (mp.spawn)."""
+    has_rank = "RANK" in os.environ or "LOCAL_RANK" in os.environ
+    return has_rank or "--multiprocessing-fork" in arguments
 
 
 def _quietly(where, step):

@@ -7,17 +7,15 @@ process does can leave it out. It is made by _thread, since importing `threading
 and doing so here would make this thread the main one.
 """
 import _signal
-import _thread
 import os
 import sys
-import time
 
-from . import channel
+from . import channel, native
 
 _FRAMES = 60  # innermost frames of the main thread
 _FRAMES_OF_OTHERS = 12
 _THREADS = 30
-_main_thread = _thread.get_ident()  # imported by the main thread: sitecustomize, torch's import
+_main_thread = native.get_ident()  # imported by the main thread: sitecustomize, torch's import
 _listening = set()  # the pid of a process that has the thread
 # Without the C library's own, which old Pythons refuse. (valid_signals() came with Python 3.8.)
 _ALL_SIGNALS = set(range(1, _signal.NSIG)) - set(range(32, _signal.SIGRTMIN))
@@ -25,7 +23,7 @@ _ALL_SIGNALS = set(range(1, _signal.NSIG)) - set(range(32, _signal.SIGRTMIN))
 
 def listen():
     """Starts the thread, unless this process has it or there is nobody to ask."""
-    if channel.is_open() and os.getpid() not in _listening:
+    if native.has_threads() and channel.is_open() and os.getpid() not in _listening:
         _listening.add(os.getpid())  # a forked child inherits the note, but not the thread
         start_thread(_serve)
 
@@ -35,7 +33,7 @@ def start_thread(function):
     find that the kernel has given it to our thread, with its default action."""
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
     try:
-        _thread.start_new_thread(function, ())
+        native.start_new_thread(function, ())
     finally:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
 
@@ -51,18 +49,26 @@ def name_thread():
 
 def _serve():
     try:
+        if native.in_main_thread():  # however it came about: the program would wait for safelaunch
+            return
         name_thread()
         while not channel.is_connected():  # safelaunch's backlog is full, or it is gone
             if not channel.is_open():
                 return
-            time.sleep(0.2)
-        while True:
-            request = channel.receive()
-            if not request:
-                return
-            _answer(request)
+            native.sleep(0.2)
+        _answer_all()
     except Exception as error:
         channel.fault("answers", error)
+
+
+def _answer_all():
+    request = channel.receive()
+    while request:
+        try:
+            _answer(request)
+        except Exception as error:  # this question has no answer; the next one may have
+            channel.fault("answers", error)
+        request = channel.receive()
 
 
 def _answer(request):
@@ -84,7 +90,7 @@ def _answer(request):
 def threads():
     """Every thread's name and frames, the main thread first, the innermost frame last."""
     stacks = sys._current_frames()
-    stacks.pop(_thread.get_ident(), None)
+    stacks.pop(native.get_ident(), None)
     names = _names()
     result = []
     for ident in sorted(stacks, key=lambda ident: ident != _main_thread)[:_THREADS]:

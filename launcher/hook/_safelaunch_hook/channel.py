@@ -3,12 +3,12 @@
 emit() never waits. What the kernel does not take at once stays in a short queue for the next time;
 once safelaunch is gone everything is dropped without a word.
 """
-import _thread
 import errno
 import os
 import sys
 import time
 
+from . import native
 from .json_writer import encode, integer
 
 _QUEUE = 64  # packets that wait for a safelaunch which is slow to read
@@ -21,7 +21,7 @@ class _Connection:
 
     def __init__(self):
         self.pid = os.getpid()
-        self.lock = _thread.RLock()  # re-entrant, because a signal handler may emit while we do
+        self.lock = native.RLock()  # re-entrant, because a signal handler may emit while we do
         self.socket = None
         self.inode = 0
         self.waiting = []

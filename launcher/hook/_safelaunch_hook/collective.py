@@ -5,13 +5,12 @@ calls and C++'s (DDP, FSDP, DTensor) are seen alike. The first call removes it f
 collectives cost nothing. A torch whose Library.impl knows no keyset has Python wrappers instead, which
 do not see what C++ calls.
 """
-import _thread
 import functools
 import inspect
 import sys
 import time
 
-from . import answers, channel, ending
+from . import answers, channel, ending, native
 from .patching import quietly, replace
 
 _SHORTEST_WAIT = 0.0005  # seconds between two looks at the first collective
@@ -126,6 +125,8 @@ def _returned(name, began, result):
     work = _work(result)
     if work is None or work.is_completed():
         _completed(name, began, work)
+    elif not native.has_threads():  # nobody to look again: what has returned counts as finished
+        _completed(name, began, None)
     else:
         _Completion(name, began, work).wait_in_a_thread()
 
@@ -158,9 +159,9 @@ class _Completion:
 
     def __init__(self, name, began, work):
         self._call = (name, began, work)
-        self._stop = _thread.allocate_lock()
+        self._stop = native.allocate_lock()
         self._stop.acquire()
-        self._ended = _thread.allocate_lock()
+        self._ended = native.allocate_lock()
         self._ended.acquire()
 
     def wait_in_a_thread(self):

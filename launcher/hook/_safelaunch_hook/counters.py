@@ -24,7 +24,7 @@ def read():
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
         return {"groups": {}, "waits": {}}
-    return {"groups": _groups(library), "waits": _waits(library)}
+    return {"groups": _groups(library), "waits": _waits_if_counted(library)}
 
 
 def _groups(library):
@@ -88,9 +88,15 @@ def _members(groups):
     return members
 
 
-def _waits(library):
-    if not hasattr(library, "_get_handler"):
+def _waits_if_counted(library):
+    """torch 2.6 has handlers, but not this one, which it says by an exception."""
+    try:
+        return _waits(library) if hasattr(library, "_get_handler") else {}
+    except Exception:
         return {}
+
+
+def _waits(library):
     request, response = _question(library)
     library._get_handler("wait_counter_values")(request, response)
     prefix = "pytorch.wait_counter."
