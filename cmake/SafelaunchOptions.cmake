@@ -10,6 +10,12 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
+option(SAFELAUNCH_UNITY "Compile the sources of a room a dozen at a time: a cold build takes a quarter of the time" OFF)
+if(SAFELAUNCH_UNITY)
+  # GCC takes a batch for a header, and warns of what a header must not have.
+  add_compile_options(-Wno-subobject-linkage)
+endif()
+
 option(SAFELAUNCH_PRECOMPILE "Compile what nearly every source includes once" OFF)
 if(SAFELAUNCH_PRECOMPILE)
   add_compile_options(-fpch-preprocess)  # ccache asks for it

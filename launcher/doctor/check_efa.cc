@@ -7,7 +7,7 @@
 namespace safelaunch {
 namespace {
 
-constexpr const char* kCause = "efa";
+constexpr const char* kEfaCause = "efa";
 
 const InfinibandPort* efa_port(const Infiniband& infiniband) {
   const auto found = std::ranges::find(infiniband.ports, "efa", &InfinibandPort::driver);
@@ -43,12 +43,12 @@ void check_efa(const HostFacts& facts, Advices& advices) {
   const InfinibandPort* port = efa_port(facts.infiniband);
   if (port == nullptr || !facts.libraries || facts.host.gpus == 0) return;
   if (const std::string trouble = trouble_with_plugin(facts); !trouble.empty())
-    advise(advices, Severity::risk, kCause,
+    advise(advices, Severity::risk, kEfaCause,
            fmt::format("{} is an EFA adapter, and {}: NCCL goes over TCP", port->device, trouble),
            "install aws-ofi-nccl, and name its lib folder in LD_LIBRARY_PATH");
   const auto provider = value_or(facts.subject.environment, "FI_PROVIDER");
   if (!provider.empty() && provider.find("efa") == std::string_view::npos)
-    advise(advices, Severity::risk, kCause,
+    advise(advices, Severity::risk, kEfaCause,
            fmt::format("FI_PROVIDER={} leaves the EFA adapter {} out", provider, port->device),
            "unset FI_PROVIDER, or FI_PROVIDER=efa");
 }

@@ -5,13 +5,13 @@
 namespace safelaunch {
 namespace {
 
-constexpr const char* kCause = "variable";
+constexpr const char* kVariableCause = "variable";
 
 /// Settings that do nothing, or something else than whoever set them hoped.
 void check_environment(const HostFacts& facts, Advices& advices) {
   for (const auto& [name, value] : facts.subject.environment)
     if (const auto warning = warning_for(name, value))
-      advise(advices, Severity::note, kCause, *warning, "safelaunch explain " + name);
+      advise(advices, Severity::note, kVariableCause, *warning, "safelaunch explain " + name);
 }
 
 bool counts(const FileVariable& variable, const Environment& environment) {
@@ -23,14 +23,14 @@ void check_files(const HostFacts& facts, Advices& advices) {
   for (const FileVariable& one : facts.nccl_files) {
     if (!counts(one, facts.subject.environment)) continue;
     const auto warning = warning_for(one.name, one.value);
-    advise(advices, Severity::note, kCause,
+    advise(advices, Severity::note, kVariableCause,
            fmt::format("{}:{} sets {}={} for every job with NCCL{}", one.file, one.line, one.name,
                        one.value, warning ? "; " + *warning : ""),
            "safelaunch explain " + one.name);
   }
   for (const FileVariable& one : facts.deepspeed_files)
     if (counts(one, facts.subject.environment))
-      advise(advices, Severity::note, kCause,
+      advise(advices, Severity::note, kVariableCause,
              fmt::format("{}:{} sets {}={} on the nodes that deepspeed reaches by ssh", one.file,
                          one.line, one.name, one.value),
              "safelaunch explain " + one.name);

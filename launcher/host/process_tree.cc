@@ -10,7 +10,7 @@
 namespace safelaunch {
 namespace {
 
-bool belongs_to(int pid, unsigned uid) {
+bool process_belongs_to(int pid, unsigned uid) {
   struct stat folder {};
   return ::stat(ProcPath(pid, "").c_str(), &folder) == 0 && folder.st_uid == uid;
 }
@@ -35,7 +35,7 @@ std::vector<int> listed_children(int pid) {
 std::vector<int> pids_of(std::optional<unsigned> uid) {
   auto pids = numbers_in_folder("/proc");
   // The owner first: on a shared host most processes are others', and stat(2) is the cheapest look.
-  if (uid) std::erase_if(pids, [&](int pid) { return !belongs_to(pid, *uid); });
+  if (uid) std::erase_if(pids, [&](int pid) { return !process_belongs_to(pid, *uid); });
   return pids;
 }
 

@@ -24,9 +24,9 @@ constexpr std::array kTorchrunTypes = {"MULTI_GPU", "MULTI_NPU",  "MULTI_MLU", "
                                        "MULTI_XPU", "MULTI_MUSA", "MULTI_HPU", "MULTI_NEURON",
                                        "FSDP",      "MEGATRON_LM"};
 
-class Reader {
+class AccelerateReader {
  public:
-  Reader(const CommandLine& line, Command& command)
+  AccelerateReader(const CommandLine& line, Command& command)
       : line_(line),
         command_(command),
         walk_(walk_options(line.argv, command.launcher_word + 1, kAccelerateTable)) {}
@@ -177,7 +177,7 @@ class Reader {
 }  // namespace
 
 void read_accelerate(const CommandLine& line, Command& command) {
-  Reader(line, command).read();
+  AccelerateReader(line, command).read();
 }
 
 }  // namespace safelaunch

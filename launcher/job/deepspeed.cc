@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::string_view kDefaultHostfile = "/job/hostfile";
 
-class Reader {
+class DeepspeedReader {
  public:
-  Reader(const CommandLine& line, Command& command)
+  DeepspeedReader(const CommandLine& line, Command& command)
       : line_(line),
         command_(command),
         walk_(walk_options(line.argv, command.launcher_word + 1, kDeepspeedTable)) {}
@@ -110,7 +110,7 @@ class Reader {
 }  // namespace
 
 void read_deepspeed(const CommandLine& line, Command& command) {
-  Reader(line, command).read();
+  DeepspeedReader(line, command).read();
 }
 
 }  // namespace safelaunch

@@ -2,7 +2,8 @@
 
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "json_text.h"
 
 namespace safelaunch {
 namespace {
@@ -11,16 +12,7 @@ constexpr std::array<const char*, kProbePhaseCount> kNames{
     "driver", "context",          "library", "unique_id",
     "init",   "first_all_reduce", "checked", "bandwidth"};
 
-/// Longer words are no error message but garbage.
-constexpr std::size_t kLongestWords = 2000;
-
 using Json = nlohmann::json;
-
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) return {};
-  return found->get_ref<const std::string&>().substr(0, kLongestWords);
-}
 
 std::optional<double> number(const Json& object, const char* key) {
   const auto found = object.find(key);

@@ -1,8 +1,8 @@
 #include "safelaunch/probe/survey.h"
 
-#include <nlohmann/json.hpp>
 #include <variant>
 
+#include "json_text.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/nccl/log_fact.h"
@@ -14,15 +14,6 @@ using Json = nlohmann::json;
 
 /// Nothing but a socket is opened.
 constexpr Duration kNcclDeadline = std::chrono::seconds(10);
-
-/// Names and errors longer than this are garbage.
-constexpr std::size_t kLongestText = 2000;
-
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) return {};
-  return found->get_ref<const std::string&>().substr(0, kLongestText);
-}
 
 /// The objects among the lines that a helper printed.
 std::vector<Json> objects_in(const std::vector<std::string>& lines) {

@@ -11,7 +11,6 @@ namespace {
 constexpr std::size_t kMostRows = 64;
 constexpr std::size_t kLogsShown = 10;
 constexpr std::size_t kMostChanges = 200;
-constexpr std::size_t kLongestText = 4'000;
 constexpr std::size_t kLongestLog = 32U << 10;
 
 void write_end(const AttemptHistory& attempt, RunRecord::State state, HtmlWriter& to) {

@@ -7,6 +7,9 @@
 /// The parts of the page, one file each.
 namespace safelaunch {
 
+/// Longer texts of a run are cut on the page, in bytes.
+constexpr std::size_t kLongestText = 4'000;
+
 /// What all attempts together may add to the page, in bytes; each takes from it.
 struct PageBudget {
   std::size_t logs = 1U << 20;

@@ -7,7 +7,6 @@
 namespace safelaunch {
 namespace {
 
-constexpr std::size_t kLongestText = 4'000;
 constexpr std::size_t kLongestLine = 1'000;
 constexpr std::size_t kMostFindings = 200;
 

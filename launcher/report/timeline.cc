@@ -7,8 +7,6 @@
 namespace safelaunch {
 namespace {
 
-using Kind = TimelineSpan::Kind;
-
 enum class Part { none, waited, missing };
 
 bool holds(const std::vector<Rank>& ranks, Rank rank) {
@@ -114,7 +112,7 @@ class RowWriter {
     std::sort(reached.begin(), reached.end());
     for (const auto& [when, stage] : reached) {
       go_to(when);
-      now_ = {Kind::reached, stage, now_.to, now_.to};
+      now_ = {TimelineSpan::Kind::reached, stage, now_.to, now_.to};
     }
     finish();
     return std::move(spans_);
@@ -131,9 +129,10 @@ class RowWriter {
   void finish() {
     const Duration end = ended_by_all(group_).value_or(attempt_.until);
     if (attempt_.verdict && group_.behaviour.part != Part::none) {
-      now_.kind = group_.behaviour.part == Part::missing ? Kind::missing : Kind::waiting;
+      now_.kind = group_.behaviour.part == Part::missing ? TimelineSpan::Kind::missing
+                                                         : TimelineSpan::Kind::waiting;
       go_to(attempt_.verdict->at);
-      now_ = {Kind::stopped, now_.stage, now_.to, now_.to};
+      now_ = {TimelineSpan::Kind::stopped, now_.stage, now_.to, now_.to};
     }
     go_to(end);
   }
@@ -170,11 +169,11 @@ Timeline timeline_of(const AttemptHistory& attempt, std::size_t most_rows) {
 
 const char* name(TimelineSpan::Kind kind) {
   switch (kind) {
-    case Kind::starting: return "starting";
-    case Kind::reached: return "reached";
-    case Kind::waiting: return "waiting";
-    case Kind::missing: return "missing";
-    case Kind::stopped: return "stopped";
+    case TimelineSpan::Kind::starting: return "starting";
+    case TimelineSpan::Kind::reached: return "reached";
+    case TimelineSpan::Kind::waiting: return "waiting";
+    case TimelineSpan::Kind::missing: return "missing";
+    case TimelineSpan::Kind::stopped: return "stopped";
   }
   return "?";
 }
