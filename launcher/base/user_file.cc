@@ -50,4 +50,9 @@ Result<std::string> read_user_file(const std::string& path, std::size_t most, Li
   return text;
 }
 
+std::optional<std::string> user_file_text(const std::string& path, std::size_t most) {
+  Result<std::string> text = read_user_file(path, most);
+  return text ? std::optional(std::move(*text)) : std::nullopt;
+}
+
 }  // namespace safelaunch

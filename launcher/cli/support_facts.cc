@@ -1,9 +1,5 @@
 #include "support_facts.h"
 
-#include <fstream>
-#include <iterator>
-#include <optional>
-
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/render.h"
@@ -14,12 +10,6 @@
 
 namespace safelaunch {
 namespace {
-
-std::optional<std::string> read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 std::string lines_of(const char* what, const std::vector<FoundLibrary>& libraries) {
   std::string text;
@@ -59,7 +49,7 @@ std::string gpus(const Environment& environment) {
 std::vector<RecordedFile> support_facts(std::vector<std::string> command) {
   const Environment environment = current_environment();
   Subject subject{environment, std::nullopt, std::nullopt};
-  if (!command.empty()) subject.command = recognise(std::move(command), environment, read_text);
+  if (!command.empty()) subject.command = recognise(std::move(command), environment);
   const HostFacts host = read_facts(std::move(subject), Depth::full);
   std::vector<RecordedFile> facts = system_facts(environment);
   const auto add = [&](const char* name, std::string text) {

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/cli/answer.h"
@@ -34,17 +33,10 @@ VerbOptions doctor_verb(DoctorWords& words) {
   return verb;
 }
 
-std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 Subject subject_of(const DoctorWords& words) {
   Subject subject;
   subject.environment = current_environment();
-  if (!words.command.empty())
-    subject.command = recognise(words.command, subject.environment, read_file);
+  if (!words.command.empty()) subject.command = recognise(words.command, subject.environment);
   return subject;
 }
 

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "efa.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/clean/port_lease.h"
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/gpu/devices.h"
@@ -35,11 +35,8 @@ bool imports_jax(const Subject& subject) {
   if (command->script->kind == ScriptKind::code) return imports_module(word, "jax");
   if (command->script->kind != ScriptKind::file) return false;
   constexpr std::size_t kLargest = 1 << 18;  // imports stand at the beginning
-  std::ifstream file(word, std::ios::binary);
-  std::string text(kLargest, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return imports_module(text, "jax");
+  const auto text = user_file_text(word, kLargest);
+  return text && imports_module(*text, "jax");
 }
 
 // Names and the way to the master. Without a resolver only /etc/hosts and the routing table speak.

@@ -1,7 +1,6 @@
 #include "elf_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +8,7 @@
 #include <string_view>
 
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
@@ -20,7 +20,9 @@ constexpr std::size_t kLongestName = 16'384;  // torch's RPATH alone has a kilob
 
 class ElfReader {
  public:
-  explicit ElfReader(const char* path) : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+  explicit ElfReader(const std::string& path) {
+    if (Result<UniqueFd> file = open_user_file(path)) fd_ = std::move(*file);
+  }
 
   template <class Value>
   [[nodiscard]] std::optional<Value> read(std::size_t offset) const {
@@ -111,7 +113,7 @@ std::vector<std::string> folders_in(std::string_view list, std::string_view orig
 }  // namespace
 
 std::optional<ElfFile> read_elf(const std::string& path) {
-  const ElfReader file(path.c_str());
+  const ElfReader file(path);
   const auto header = header_of(file);
   if (!header || !is_of_this_machine(*header)) return std::nullopt;
   const Segments segments = segments_of(file, *header);
@@ -133,7 +135,7 @@ std::optional<ElfFile> read_elf(const std::string& path) {
 }
 
 bool is_loadable(const std::string& path) {
-  const auto header = header_of(ElfReader(path.c_str()));
+  const auto header = header_of(ElfReader(path));
   return header && is_of_this_machine(*header);
 }
 

@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "elf_file.h"
-#include "file_text.h"
 #include "library_version.h"
 #include "loader_cache.h"
+#include "safelaunch/base/user_file.h"
 #include "torch_files.h"
 
 namespace safelaunch {
@@ -67,7 +67,8 @@ class Copies {
 
   void add_system(const SystemPlaces& system) {
     constexpr std::size_t kLargestCache = 8 << 20;
-    for (const auto& path : cached_paths(file_text(system.loader_cache, kLargestCache), soname_))
+    for (const auto& path :
+         cached_paths(user_file_text(system.loader_cache, kLargestCache).value_or(""), soname_))
       add(path, LibraryOrigin::system);
     for (const auto& folder : system.folders) add(folder + "/" + soname_, LibraryOrigin::system);
   }

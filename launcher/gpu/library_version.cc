@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "file_text.h"
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
@@ -59,7 +59,7 @@ std::string nccl_version_inside(const std::string& path) {
   // 4 MB in 2.32.3.
   constexpr std::size_t kSearched = std::size_t{32} << 20;
   constexpr std::string_view kBefore = "NCCL version ";
-  const std::string bytes = file_text(path, kSearched);
+  const std::string bytes = user_file_text(path, kSearched).value_or("");
   const std::string_view all = bytes;
   for (auto at = all.find(kBefore); at != std::string_view::npos; at = all.find(kBefore, at + 1)) {
     const auto numbers = numbers_at(all.substr(at + kBefore.size(), 32));

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "file_text.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/launch/find_program.h"
 
 namespace safelaunch {
@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
 VirtualEnvironment read_pyvenv(const fs::path& prefix) {
   constexpr std::size_t kLongest = 65'536;
   VirtualEnvironment venv;
-  const std::string text = file_text(prefix / "pyvenv.cfg", kLongest);
+  const std::string text = user_file_text(prefix / "pyvenv.cfg", kLongest).value_or("");
   for (std::string_view rest = text; !rest.empty();) {
     const auto line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
@@ -109,7 +109,7 @@ void add_user_packages(PackageFolders& folders, const Environment& environment) 
 
 /// The first word of a file; empty where there is none.
 std::string first_word(const fs::path& file) {
-  const std::string text = file_text(file, 256);
+  const std::string text = user_file_text(file, 256).value_or("");
   return text.substr(0, text.find_first_of(" \t\r\n"));
 }
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "elf_file.h"
-#include "file_text.h"
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
@@ -39,7 +39,7 @@ TorchFiles read_torch(const PythonPlaces& python) {
   TorchFiles torch;
   const std::string folder = torch_folder(python);
   if (folder.empty()) return torch;
-  const std::string source = file_text(folder + "/version.py", kLongest);
+  const std::string source = user_file_text(folder + "/version.py", kLongest).value_or("");
   torch.version = python_text(source, "__version__");
   torch.cuda = python_text(source, "cuda");
   // conda-forge keeps it among the environment's own libraries.

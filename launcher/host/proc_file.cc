@@ -20,7 +20,7 @@ bool belongs_to(int fd, unsigned uid) {
 }  // namespace
 
 SmallFile::SmallFile(const char* path) {
-  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  UniqueFd fd(::open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (fd) size_ = ::read(fd.get(), buffer_.data(), buffer_.size());
 }
 
@@ -31,7 +31,7 @@ std::string_view SmallFile::text() const {
 }
 
 std::optional<std::string> read_whole(const char* path, std::optional<unsigned> owner) {
-  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  UniqueFd fd(::open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (!fd || (owner && !belongs_to(fd.get(), *owner))) return std::nullopt;
   std::string text;
   std::array<char, 16384> piece;

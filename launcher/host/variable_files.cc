@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proc_file.h"
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
@@ -20,7 +21,7 @@ std::string in_home(const Environment& environment, const char* name) {
 }
 
 void add_file(const std::string& file, std::vector<FileVariable>& variables) {
-  const auto text = file.empty() ? std::nullopt : read_whole(file.c_str());
+  const auto text = file.empty() ? std::nullopt : user_file_text(file);
   if (!text) return;
   for (FileVariable& one : parse_variable_file(*text, file))
     if (std::ranges::find(variables, one.name, &FileVariable::name) == variables.end())

@@ -6,6 +6,7 @@
 
 #include "command_line.h"
 #include "interpreter.h"
+#include "safelaunch/base/user_file.h"
 #include "text.h"
 #include "wrappers.h"
 
@@ -203,6 +204,11 @@ const char* name(Launcher launcher) {
 Command recognise(std::vector<std::string> argv, const Environment& environment,
                   const FileReader& read_file) {
   return Recogniser(std::move(argv), environment, read_file).recognise();
+}
+
+Command recognise(std::vector<std::string> argv, const Environment& environment) {
+  return recognise(std::move(argv), environment,
+                   [](const std::string& path) { return user_file_text(path); });
 }
 
 }  // namespace safelaunch

@@ -1,9 +1,10 @@
 #include "safelaunch/plugin/plugin.h"
 
-#include <fstream>
+#include <algorithm>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/installed_files.h"
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
@@ -15,16 +16,15 @@ constexpr std::string_view kVariable = "NCCL_PROFILER_PLUGIN";
 // NCCL looks for a library of this name where nothing else is said.
 constexpr std::string_view kUsualName = "libnccl-profiler.so";
 
-// A file that somebody took for a configuration by mistake is not read to its end.
-constexpr int kMostLines = 10'000;
-
 // As NCCL reads it: NAME=VALUE, without spaces, the first one counts.
 std::optional<std::string> value_in(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  for (int i = 0; i < kMostLines && std::getline(stream, line); ++i)
+  const std::string text = user_file_text(file).value_or("");
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.starts_with(kVariable) && line.substr(kVariable.size()).starts_with('='))
-      return line.substr(kVariable.size() + 1);
+      return std::string(line.substr(kVariable.size() + 1));
+  }
   return std::nullopt;
 }
 

@@ -1,12 +1,12 @@
 #include "safelaunch/report/run_files.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
@@ -22,11 +22,10 @@ struct OpenFile {
 };
 
 std::optional<OpenFile> open_regular(const fs::path& file) {
-  // Not to wait for the writer of a pipe, nor to follow a link out of the folder.
-  UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  Result<UniqueFd> fd = open_user_file(file, Links::refused);  // a link leads out of the folder
   struct stat facts {};
-  if (!fd || fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
-  return OpenFile{std::move(fd), static_cast<std::uintmax_t>(facts.st_size)};
+  if (!fd || fstat(fd->get(), &facts) != 0) return std::nullopt;
+  return OpenFile{std::move(*fd), static_cast<std::uintmax_t>(facts.st_size)};
 }
 
 std::string read_range(const OpenFile& file, std::uintmax_t from, std::size_t count) {

@@ -1,20 +1,18 @@
 #include "safelaunch/report/status.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "json_fields.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_whole(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
+// A run that records more is in trouble of another kind.
+constexpr std::size_t kMostOfEvents = 64U << 20;
 
 int number_or_none(const Json& json, const char* key) {
   return number_of(json, key).value_or(-1);
@@ -40,7 +38,7 @@ void apply(const Json& event, RunStatus& status) {
 }
 
 bool read_run(const fs::path& directory, RunStatus& status) {
-  const Json job = parse_json(read_whole(directory / "job.json"));
+  const Json job = parse_json(user_file_text(directory / "job.json").value_or(""));
   if (!job.is_object() || !job.contains("command") || !job["command"].is_array()) return false;
   status.run = text_of(job, "run");
   status.process.pid = number_or_none(job, "pid");
@@ -49,9 +47,12 @@ bool read_run(const fs::path& directory, RunStatus& status) {
   status.boot_id = text_of(job, "boot_id");
   status.started = text_of(job, "started");
   status.command = texts_of(job, "command");
-  std::ifstream events(directory / "events.jsonl");
-  for (std::string line; std::getline(events, line);)
+  const std::string events = user_file_text(directory / "events.jsonl", kMostOfEvents).value_or("");
+  for (std::string_view rest = events; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (const Json event = parse_json(line); event.is_object()) apply(event, status);
+  }
   return true;
 }
 

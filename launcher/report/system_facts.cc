@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <span>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
@@ -58,11 +58,7 @@ constexpr std::array<std::string_view, 32> kFamilies{
     "PYTHON", "VIRTUAL_",   "CONDA_", "LD_",        "UCX_",   "FI_",        "MKL_",   "PATH"};
 
 std::string read_front(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(kMostOfFile, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, stream.gcount())));
-  return text;
+  return user_file_text(file, kMostOfFile).value_or("");
 }
 
 std::string first_processor(std::string text) {

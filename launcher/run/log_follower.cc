@@ -1,7 +1,6 @@
 #include "safelaunch/run/log_follower.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/output/tail.h"
 
 namespace safelaunch {
@@ -38,10 +38,10 @@ bool is_own(const struct stat& facts) {
 
 /// A regular file of our own; anybody may have put other things into a folder like /tmp.
 UniqueFd open_own(const std::filesystem::path& path) {
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  Result<UniqueFd> fd = open_user_file(path, Links::refused);
   struct stat facts {};
-  if (!fd || fstat(fd.get(), &facts) != 0 || !is_own(facts)) return {};
-  return fd;
+  if (!fd || fstat(fd->get(), &facts) != 0 || !is_own(facts)) return {};
+  return std::move(*fd);
 }
 
 std::vector<std::string> names_in(const std::filesystem::path& directory) {

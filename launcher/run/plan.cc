@@ -1,10 +1,9 @@
 #include "safelaunch/run/plan.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/gpu/libraries.h"
@@ -17,16 +16,6 @@
 
 namespace safelaunch {
 namespace {
-
-std::optional<std::string> read_small_file(const std::string& path) {
-  constexpr std::size_t kLargest = 1 << 20;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text(kLargest, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
 
 bool spawns_by_itself(Launcher launcher) {
   return launcher == Launcher::torchrun || launcher == Launcher::deepspeed ||
@@ -196,7 +185,7 @@ HostKey host_key() {
   HostKey key;
   key.hostname = read_hostname();
   key.gpus = gpu_models();
-  key.driver = read_small_file("/proc/driver/nvidia/version").value_or("");
+  key.driver = user_file_text("/proc/driver/nvidia/version").value_or("");
   return key;
 }
 
@@ -213,7 +202,7 @@ Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
   if (const Result<void> known = refuse_what_is_not_there(options); !known) return known.error();
   RunPlan plan;
   plan.environment = environment;
-  plan.command = recognise(options.command, environment, read_small_file);
+  plan.command = recognise(options.command, environment);
   plan.options = std::move(options);
   plan.configuration = std::move(configuration);
   plan.warnings = plan.configuration.warnings;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "safelaunch/base/result.h"
@@ -27,5 +28,9 @@ inline constexpr std::size_t kMostOfUserFile = 1U << 20;
 [[nodiscard]] Result<std::string> read_user_file(const std::string& path,
                                                  std::size_t most = kMostOfUserFile,
                                                  Links links = Links::followed);
+
+/// The same for a caller who does not tell why not: nullopt where it cannot be read.
+[[nodiscard]] std::optional<std::string> user_file_text(const std::string& path,
+                                                        std::size_t most = kMostOfUserFile);
 
 }  // namespace safelaunch

@@ -151,5 +151,7 @@ using FileReader = std::function<std::optional<std::string>(const std::string& p
 /// recognised is opaque.
 [[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment,
                                 const FileReader& read_file);
+/// The same with the files that are there; a pipe among them is left to the command.
+[[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment);
 
 }  // namespace safelaunch
