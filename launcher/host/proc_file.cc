@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/host/own_proc.h"
 
 namespace safelaunch {
 namespace {
@@ -18,6 +19,11 @@ bool belongs_to(int fd, unsigned uid) {
 }
 
 }  // namespace
+
+bool proc_can_be_believed() {
+  static const bool ours = proc_is_ours();
+  return ours;
+}
 
 SmallFile::SmallFile(const char* path) {
   UniqueFd fd(::open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));

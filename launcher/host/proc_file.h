@@ -14,6 +14,9 @@
 /// thousand processes are read in one go.
 namespace safelaunch {
 
+/// What proc_is_ours() says, asked once.
+[[nodiscard]] bool proc_can_be_believed();
+
 /// A path below /proc, built without an allocation.
 class ProcPath {
  public:

@@ -66,6 +66,7 @@ std::optional<ProcessFacts> parse_stat(std::string_view stat, Duration uptime) {
 }
 
 std::optional<ProcessFacts> facts_of(int pid) {
+  if (!proc_can_be_believed()) return std::nullopt;
   const auto uid = user_of(pid);
   if (!uid) return std::nullopt;
   auto facts = parse_stat(SmallFile(ProcPath(pid, "stat")).text(), uptime_now());
@@ -117,6 +118,7 @@ std::optional<std::string> stuck_in(int pid) {
 }
 
 std::vector<std::string> command_line_of(int pid) {
+  if (!proc_can_be_believed()) return {};
   std::vector<std::string> words;
   const auto text = read_whole(ProcPath(pid, "cmdline").c_str());
   for (std::string_view rest = text ? std::string_view(*text) : std::string_view(); !rest.empty();)
@@ -125,6 +127,7 @@ std::vector<std::string> command_line_of(int pid) {
 }
 
 std::optional<std::string> raw_environment_of(int pid, std::optional<unsigned> uid) {
+  if (!proc_can_be_believed()) return std::nullopt;
   auto text = read_whole(ProcPath(pid, "environ").c_str(), uid);
   if ((text && !text->empty()) || (uid && user_of(pid) != uid)) return text;
   const auto facts = facts_of(pid);

@@ -33,6 +33,7 @@ std::vector<int> listed_children(int pid) {
 }  // namespace
 
 std::vector<int> pids_of(std::optional<unsigned> uid) {
+  if (!proc_can_be_believed()) return {};
   auto pids = numbers_in_folder("/proc");
   // The owner first: on a shared host most processes are others', and stat(2) is the cheapest look.
   if (uid) std::erase_if(pids, [&](int pid) { return !process_belongs_to(pid, *uid); });
@@ -44,6 +45,7 @@ std::optional<ProcessFacts> Procfs::facts(int pid) const {
 }
 
 std::vector<int> Procfs::children(int pid) const {
+  if (!proc_can_be_believed()) return {};
   static const bool listed = kernel_lists_children();
   if (listed) return listed_children(pid);
   std::vector<int> children;

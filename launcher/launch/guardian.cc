@@ -1,5 +1,6 @@
 #include "safelaunch/launch/guardian.h"
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,8 +9,12 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
+#include "halves.h"
 #include "pidfd.h"
 #include "proc_files.h"
 #include "safelaunch/launch/inherited.h"
@@ -37,21 +42,26 @@ sigset_t own_faults() {
   return faults;
 }
 
+template <class... Args>
+void say(fmt::format_string<Args...> format, Args&&... args) {
+  char line[192];
+  const auto end = fmt::format_to_n(line, sizeof(line), format, std::forward<Args>(args)...);
+  (void)!::write(STDERR_FILENO, line, std::min(sizeof(line), end.size));
+}
+
+/// Another user's are left out: where the supervisor could, it has told of them.
 void report_survivors() {
   Descendant alive[16];
   const std::size_t count = living_descendants(alive);
-  for (const Descendant& process : std::span(alive, count)) {
-    char line[128];
-    const auto end = fmt::format_to_n(line, sizeof(line),
-                                      "safelaunch: process {} was killed but has not ended (state "
-                                      "{}); it ends as soon as the kernel lets it\n",
-                                      process.pid, proc::state_of(process.pid));
-    if (::write(STDERR_FILENO, line, std::min(sizeof(line), end.size)) < 0) return;
-  }
+  for (const Descendant& process : std::span(alive, std::min(count, std::size(alive))))
+    if (may_signal(process.pid))
+      say("safelaunch: process {} was killed but has not ended (state {}); it ends as soon as the "
+          "kernel lets it\n",
+          process.pid, proc::state_of(process.pid));
 }
 
-void leave_nothing_running() {
-  if (kill_descendants(kKillPatience) > 0) report_survivors();
+void leave_nothing_running(Duration patience = kKillPatience) {
+  if (kill_descendants(patience) > 0) report_survivors();
 }
 
 /// Does to ourselves what `signal` does by default.
@@ -64,24 +74,48 @@ void suffer(int signal) {
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
 }
 
+/// A supervisor that reads nothing for so long after a second Ctrl-C will not end the job.
+constexpr Duration kAnswersWithin{1'000};
+
+/// One that has said goodbye, and cannot be reaped yet: a thread of it is stuck in a write.
+constexpr Duration kReapedWithin{1'000};
+
+/// A deaf supervisor may be one that even SIGKILL does not end (state D).
+constexpr Duration kDeafPatience{2'000};
+
 /// The guardian's whole life.
 class Guardian {
  public:
   explicit Guardian(int supervisor) : supervisor_(supervisor) {}
 
   [[noreturn]] void run() {
-    const sigset_t all = all_signals();
     for (;;) {
       siginfo_t info{};
-      const int signal = ::sigwaitinfo(&all, &info);
+      const int signal = next_signal(info);
       if (signal == SIGCHLD)
         look_after_children();
       else if (signal > 0)
         hand_on(signal, info);
+      if (answer_due_ && Clock::now() >= *answer_due_) judge_answer();
+      if (end_due_ && Clock::now() >= *end_due_) end_without_reaping();
     }
   }
 
  private:
+  [[nodiscard]] std::optional<TimePoint> deadline() const {
+    return end_due_ ? end_due_ : answer_due_;
+  }
+
+  int next_signal(siginfo_t& info) const {
+    const sigset_t all = all_signals();
+    const auto until = deadline();
+    if (!until) return ::sigwaitinfo(&all, &info);
+    const auto left = std::max(Clock::duration::zero(), *until - Clock::now());
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec timeout{seconds.count(), std::chrono::nanoseconds(left - seconds).count()};
+    return ::sigtimedwait(&all, &info, &timeout);
+  }
+
   void hand_on(int signal, const siginfo_t& info) {
     if (signal == SIGCONT) {
       // Plainly: the supervisor may be stopped, and no other signal ends that.
@@ -89,7 +123,26 @@ class Guardian {
       return;
     }
     if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) asked_to_stop_by_ = signal;
+    if (signal == SIGINT || signal == SIGTERM) note_wish_to_end(signal);
     courier::send(supervisor_, {signal, info.si_code > 0 ? courier::kKernel : info.si_pid});
+  }
+
+  /// The second one is the user's last: from then on it is on us, too, that the job ends.
+  void note_wish_to_end(int signal) {
+    if (halves() == nullptr || sigismember(&inherited().ignored, signal) == 1) return;
+    const bool insists = std::exchange(wished_by_, wished_by_ == 0 ? signal : wished_by_) != 0;
+    if (!insists || answer_due_) return;
+    heard_before_ = halves()->heard;
+    answer_due_ = Clock::now() + kAnswersWithin;
+  }
+
+  void judge_answer() {
+    answer_due_.reset();
+    if (halves()->heard != heard_before_) return;
+    say("safelaunch: its supervisor (pid {}) has not answered for a second: the job is killed\n",
+        supervisor_);
+    leave_nothing_running(kDeafPatience);
+    ::_exit(128 + wished_by_);
   }
 
   void look_after_children() {
@@ -101,6 +154,8 @@ class Guardian {
       else
         end_as_the_supervisor(wait_status);
     }
+    const bool says_goodbye = halves() != nullptr && halves()->farewell != 0;
+    if (says_goodbye && !end_due_) end_due_ = Clock::now() + kReapedWithin;
   }
 
   /// The job and the supervisor have stopped for a Ctrl-Z; now the shell must see it happen.
@@ -119,8 +174,18 @@ class Guardian {
     end_like(*exit_status_from_wait(wait_status));
   }
 
+  [[noreturn]] void end_without_reaping() {
+    ::kill(supervisor_, SIGKILL);
+    leave_nothing_running(Duration{});
+    ::_exit(halves()->farewell - 1);
+  }
+
   int supervisor_;
   int asked_to_stop_by_ = 0;
+  int wished_by_ = 0;          // the first INT or TERM
+  unsigned heard_before_ = 0;  // the second
+  std::optional<TimePoint> answer_due_;
+  std::optional<TimePoint> end_due_;
 };
 
 /// The guardian needs none of them. The supervisor must keep its own, which each attempt gets anew:
@@ -129,10 +194,25 @@ void close_passed_fds() {
   if (!inherited().fds.empty()) ::close_range(STDERR_FILENO + 1, ~0U, 0);
 }
 
+/// A page that both halves see; what it costs is one fault.
+Halves* shared_page() {
+  void* page =
+      ::mmap(nullptr, sizeof(Halves), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return page == MAP_FAILED ? nullptr : new (page) Halves{};
+}
+
+Halves* shared = nullptr;
+
 }  // namespace
+
+Halves* halves() {
+  return shared;
+}
 
 void split_guardian() {
   inherited();
+  note_strangers();
+  shared = shared_page();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const sigset_t all = all_signals();
   ::sigprocmask(SIG_BLOCK, &all, nullptr);
@@ -140,10 +220,15 @@ void split_guardian() {
   const int child = ::fork();
   if (child > 0) {
     close_passed_fds();
+    note_own_child(child);
     Guardian(child).run();
   }
-  if (child < 0) guardian = 0;  // we go on alone: less safe, but the job can run
+  if (child < 0) {  // we go on alone: less safe, but the job can run
+    guardian = 0;
+    shared = nullptr;
+  }
   if (child == 0) {
+    forget_strangers();
     ::setsid();
     // Should the guardian be killed while the job is suspended, we must wake up to end the job: the
     // kernel continues only who is in the guardian's session. If it is gone before this call,
@@ -186,14 +271,28 @@ struct GuardianWatch::Watch {
 GuardianWatch::GuardianWatch(asio::io_context& io) {
   if (guardian == 0) return;
   const int fd = pidfd::open(guardian);
+  const int error = errno;
   // Asked only now, since before the pidfd was open it could still have ended unseen.
-  if (::getppid() != guardian || fd < 0) end_without_guardian();
+  if (::getppid() != guardian) end_without_guardian();
+  if (fd < 0)
+    throw std::runtime_error(fmt::format(
+        "cannot watch its other half: pidfd_open: {} (it needs Linux 5.3, a seccomp filter that "
+        "allows it, and free descriptors)",
+        std::strerror(error)));
   watch_ = std::make_unique<Watch>(io);
   watch_->pidfd.assign(fd);
   watch_->await();
 }
 
 GuardianWatch::~GuardianWatch() = default;
+
+void end_at_once(int exit_code) {
+  if (shared != nullptr) {
+    shared->farewell = exit_code + 1;
+    ::kill(guardian, SIGCHLD);
+  }
+  ::_exit(exit_code);
+}
 
 void end_like(const ExitStatus& status) {
   if (const auto* exited = std::get_if<Exited>(&status)) ::_exit(exited->code);

@@ -27,9 +27,11 @@ std::vector<Frozen> freeze_descendants() {
   for_each_descendant(children, self, room, [&](const Descendant& found) {
     const auto stat = proc::stat_of(found.pid);
     const char state = proc::state_of(found.pid);
-    if (!stat || state == 'T' || state == 't' || state == 'Z') return;
+    if (is_spared(found)) return false;
+    if (!stat || state == 'T' || state == 't' || state == 'Z') return true;
     if (signal_descendant(found, self, SIGSTOP) == Delivery::sent)
       frozen.push_back({found, stat->start_ticks});
+    return true;
   });
   return frozen;
 }

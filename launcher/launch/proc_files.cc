@@ -40,7 +40,45 @@ std::optional<Stat> read_stat(const Path& path) {
   return parse_stat_line({line, static_cast<std::size_t>(size)});
 }
 
+/// Looks for a setting in an environment that comes in pieces, a zero byte behind each variable.
+class SettingFinder {
+ public:
+  explicit SettingFinder(std::string_view setting) : setting_(setting) {}
+
+  void take(std::string_view piece) {
+    for (const char c : piece) {
+      if (c == '\0') {
+        found_ = found_ || matched_ == setting_.size();
+        matched_ = 0;
+      } else {
+        matched_ = matched_ < setting_.size() && setting_[matched_] == c ? matched_ + 1 : kNever;
+      }
+    }
+  }
+
+  [[nodiscard]] bool found() const { return found_; }
+
+ private:
+  static constexpr std::size_t kNever = std::string_view::npos;
+
+  std::string_view setting_;
+  std::size_t matched_ = 0;
+  bool found_ = false;
+};
+
 }  // namespace
+
+bool was_started_with(int pid, std::string_view setting) {
+  // Its memory may be locked by what it waits for, and would keep us waiting too.
+  const auto stat = stat_of(pid);
+  if (!stat || stat->state == 'D') return false;
+  const UniqueFd fd(::open(Path("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  SettingFinder finder(setting);
+  char piece[4096];
+  for (ssize_t size = 0; (size = ::read(fd.get(), piece, sizeof(piece))) > 0;)
+    finder.take({piece, static_cast<std::size_t>(size)});
+  return finder.found();
+}
 
 std::optional<Stat> parse_stat_line(std::string_view line) {
   const std::size_t name_end = line.rfind(") ");

@@ -61,6 +61,10 @@ struct Stat {
 /// nullopt where the process is gone.
 [[nodiscard]] std::optional<Stat> stat_of(int pid);
 
+/// Whether the process was started with a setting ("NAME=VALUE") in its environment;
+/// false where that cannot be read, or not without a risk to wait for it.
+[[nodiscard]] bool was_started_with(int pid, std::string_view setting);
+
 /// The state of a process as in ps; where its main thread alone has ended, that of another one. '?'
 /// where it is gone.
 [[nodiscard]] char state_of(int pid);

@@ -4,11 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 
 #include "pidfd.h"
 #include "proc_files.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/process_id.h"
+#include "safelaunch/host/keep.h"
+#include "safelaunch/host/own_proc.h"
+#include "safelaunch/host/owner_mark.h"
 
 namespace safelaunch {
 namespace {
@@ -93,21 +99,71 @@ Reaped reap_until(TimePoint end) {
   return Reaped::all;
 }
 
+/// The children that were there before us; beyond the room all without a mark are spared as well.
+struct Strangers {
+  bool any = false;
+  std::size_t count = 0;
+  std::array<ProcessId, 1024> noted;
+  std::array<char, 192> mark;  // "SAFELAUNCH_OWNER=…"
+  int own_child = 0;
+};
+Strangers strangers;
+
+bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+bool was_there_before_us(int pid) {
+  const auto stat = proc::stat_of(pid);
+  const auto noted = std::span(strangers.noted).first(strangers.count);
+  return !stat || std::ranges::find(noted, ProcessId{pid, stat->start_ticks}) != noted.end();
+}
+
+bool is_strangers_child(int pid) {
+  return strangers.any &&
+         (was_there_before_us(pid) || !proc::was_started_with(pid, strangers.mark.data()));
+}
+
 bool lives(int pid) {
   const UniqueFd process(pidfd::open(pid));
   return process ? !pidfd::has_ended(process.get()) : !pidfd::means_nobody(errno);
 }
 
-template <class Visit>
-void for_each_of_ours(Visit visit) {
-  ProcChildren children;
-  WalkRoom room;
-  for_each_descendant(children, ::getpid(), room, visit);
-}
-
 }  // namespace
 
+void note_strangers() {
+  strangers.any = has_children();
+  if (!strangers.any) return;
+  std::array<Descendant, 1024> found;
+  const std::size_t count = ProcChildren().children_of(::getpid(), found);
+  for (const Descendant& child : std::span(found).first(count))
+    if (const auto stat = proc::stat_of(child.pid))
+      strangers.noted[strangers.count++] = {child.pid, stat->start_ticks};
+  *fmt::format_to_n(strangers.mark.data(), strangers.mark.size() - 1, "{}={}", kOwnerVariable,
+                    owner_mark(self()))
+       .out = '\0';
+}
+
+void note_own_child(int pid) {
+  strangers.own_child = pid;
+}
+
+void forget_strangers() {
+  strangers.any = false;
+  strangers.count = 0;
+}
+
+bool is_spared(const Descendant& found) {
+  if (found.pid == strangers.own_child) return false;
+  if (found.parent == ::getpid() && is_strangers_child(found.pid)) return true;
+  return proc::was_started_with(found.pid, kKeepSetting);
+}
+
+ProcChildren::ProcChildren() : proc_is_ours_(proc_is_ours()) {}
+
 std::size_t ProcChildren::children_of(int pid, std::span<Descendant> out) {
+  if (!proc_is_ours_) return 0;
   if (!kernel_lists_children()) return children_by_scan(pid, out);
   std::size_t count = 0;
   proc::for_each_number(proc::Path("/proc/{}/task", pid).c_str(), [&](int thread) {
@@ -127,22 +183,14 @@ Delivery signal_descendant(const Descendant& descendant, int root, int signal) {
   return errno == EPERM ? Delivery::refused : Delivery::gone;
 }
 
-std::size_t signal_descendants(int signal) {
-  std::size_t alive = 0;
-  const int self = ::getpid();
-  for_each_of_ours([&](const Descendant& found) {
-    if (signal_descendant(found, self, signal) != Delivery::gone) ++alive;
-  });
-  return alive;
-}
-
 std::size_t kill_descendants(Duration patience) {
   const TimePoint deadline = Clock::now() + patience;
   int met_nobody = 0;  // there may be zombies that only a debugger can reap: then no ECHILD comes
   // A walk is not free, and most of what it killed needs some time to end: so ever fewer walks.
   for (milliseconds pause{2};; pause = std::min(pause * 2, milliseconds(64))) {
-    const std::size_t alive = signal_descendants(SIGKILL);
+    const std::size_t alive = signal_descendants(SIGKILL).alive;
     met_nobody = alive == 0 ? met_nobody + 1 : 0;
+    if (met_nobody > 0) pause = milliseconds(1);
     if (reap_until(Clock::now() + pause) == Reaped::all || met_nobody == kWalksThatProve) return 0;
     if (Clock::now() >= deadline) return alive;
   }
@@ -150,10 +198,18 @@ std::size_t kill_descendants(Duration patience) {
 
 std::size_t living_descendants(std::span<Descendant> out) {
   std::size_t count = 0;
-  for_each_of_ours([&](const Descendant& found) {
+  ProcChildren children;
+  WalkRoom room;
+  for_each_descendant(children, ::getpid(), room, [&](const Descendant& found) {
+    if (is_spared(found)) return false;
     if (count < out.size() && lives(found.pid)) out[count++] = found;
+    return true;
   });
   return count;
+}
+
+bool may_signal(int pid) {
+  return ::kill(pid, 0) == 0 || errno != EPERM;
 }
 
 }  // namespace safelaunch

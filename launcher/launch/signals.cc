@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "halves.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/launch/inherited.h"
 #include "signal_courier.h"
@@ -31,6 +32,7 @@ ReceivedSignal received(const signalfd_siginfo& info) {
   const int signal = static_cast<int>(info.ssi_signo);
   const int sender = static_cast<int>(info.ssi_pid);
   const bool by_guardian = sender != 0 && sender == guardian_pid();
+  if (by_guardian && halves() != nullptr) ++halves()->heard;
   if (by_guardian && signal == courier::carrier() && info.ssi_code == SI_QUEUE)
     return from_letter(courier::open(info.ssi_ptr));
   if (info.ssi_code > 0) return {signal, 0, SignalOrigin::terminal};

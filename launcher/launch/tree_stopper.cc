@@ -1,23 +1,32 @@
 #include "safelaunch/launch/tree_stopper.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <csignal>
 #include <utility>
 
 #include "proc_files.h"
+#include "safelaunch/host/own_proc.h"
+#include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/process_tree.h"
 
 namespace safelaunch {
 namespace {
 
+/// Where some are left that are not ours to end, the kernel does not tell that all others are gone:
+/// then we look.
+constexpr Duration kLookEvery{50};
+constexpr Duration kProveEvery{1};
+
 std::vector<Survivor> survivors() {
   std::array<Descendant, 64> alive;
   const std::size_t count = living_descendants(alive);
   std::vector<Survivor> result;
-  for (const Descendant& process : std::span(alive).first(count))
-    result.push_back({process.pid, proc::state_of(process.pid)});
+  for (const Descendant& process : std::span(alive).first(std::min(count, alive.size())))
+    result.push_back({process.pid, proc::state_of(process.pid), !may_signal(process.pid)});
   return result;
 }
 
@@ -25,7 +34,11 @@ std::vector<Survivor> survivors() {
 
 struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   Performance(boost::asio::io_context& context, Reaper& children, AskMainWith ask, OnDone done)
-      : reaper(children), ask_main(std::move(ask)), on_done(std::move(done)), timer(context) {}
+      : reaper(children),
+        ask_main(std::move(ask)),
+        on_done(std::move(done)),
+        timer(context),
+        look(context) {}
 
   void take(const StopEvent& event) {
     for (const StopAction& action : sequence.on(event, Clock::now()))
@@ -35,17 +48,36 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
 
   void perform(const AskMain& ask) { ask_main(ask.signal); }
   void perform(const SignalTree& all) {
-    const bool met_somebody = signal_descendants(all.signal) > 0;
-    if (all.signal != SIGKILL) return;
-    // Zombies that only a debugger may reap would otherwise keep us from the end.
-    walks_in_vain = met_somebody ? 0 : walks_in_vain + 1;
-    if (walks_in_vain == kWalksThatProve) take(TreeEmpty{});
+    if (!proc_is_ours()) return ask_main(all.signal);  // nothing else is known
+    std::vector<int> met_now;
+    look_again(signal_descendants(all.signal,
+                                  [&](const Descendant& found) { met_now.push_back(found.pid); }));
+    if (all.signal == SIGTERM && met.empty()) note(met_now);
+  }
+
+  /// They are not reaped before we return, so their names can still be read.
+  void note(const std::vector<int>& pids) {
+    for (const int pid : pids)
+      if (const auto facts = facts_of(pid))
+        met.push_back({{pid, facts->comm}, facts->session == pid});
   }
   void perform(StopDone) {
     reaper.when_childless(nullptr);
     const auto alive = survivors();
     boost::asio::post(timer.get_executor(), [self = shared_from_this(), alive] {
       if (self->on_done) self->on_done(alive);
+    });
+  }
+
+  /// Zombies that only a debugger may reap, too, would keep us from the end.
+  void look_again(const Met& walk) {
+    walks_in_vain = walk.alive == 0 ? walks_in_vain + 1 : 0;
+    if (walks_in_vain == kWalksThatProve) return take(TreeEmpty{});
+    if (walks_in_vain == 0 && walk.refused + walk.spared == 0) return;
+    look.expires_after(walks_in_vain > 0 ? kProveEvery : kLookEvery);
+    look.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+      const auto self = weak.lock();
+      if (self && !error && self->sequence.deadline()) self->look_again(signal_descendants(0));
     });
   }
 
@@ -69,8 +101,14 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   AskMainWith ask_main;
   OnDone on_done;
   boost::asio::steady_timer timer;
+  boost::asio::steady_timer look;
   StopSequence sequence;
   int walks_in_vain = 0;
+  struct MetBySweep {
+    Swept process;
+    bool was_ended = false;
+  };
+  std::vector<MetBySweep> met;
 };
 
 TreeStopper::TreeStopper(boost::asio::io_context& io, Reaper& reaper, AskMainWith ask_main,
@@ -93,6 +131,19 @@ void TreeStopper::main_ended(MainEnded ended) {
 
 void TreeStopper::ranks_gone() {
   performance_->take(RanksGone{});
+}
+
+void TreeStopper::orphan_ended(int pid, const ExitStatus& status) {
+  if (!std::holds_alternative<Signaled>(status)) return;
+  for (auto& one : performance_->met)
+    if (one.process.pid == pid) one.was_ended = true;
+}
+
+std::vector<Swept> TreeStopper::swept() const {
+  std::vector<Swept> ended;
+  for (const auto& one : performance_->met)
+    if (one.was_ended) ended.push_back(one.process);
+  return ended;
 }
 
 }  // namespace safelaunch

@@ -59,9 +59,9 @@ constexpr std::array kOptions{
 
 constexpr std::string_view kPrefix = "SAFELAUNCH_";
 // Variables that are no options: a person sets the first, safelaunch itself those of its workers.
-constexpr std::array<std::string_view, 10> kOtherVariables{
-    "PROFILE_PATH", "RUN_ID",  "ATTEMPT",    "OWNER",  "HOOK",
-    "HOOK_TOKEN",   "BACKEND", "PG_TIMEOUT", "VERIFY", "FAULTHANDLER"};
+constexpr std::array<std::string_view, 11> kOtherVariables{
+    "PROFILE_PATH", "RUN_ID",     "ATTEMPT", "OWNER",        "HOOK", "HOOK_TOKEN",
+    "BACKEND",      "PG_TIMEOUT", "VERIFY",  "FAULTHANDLER", "KEEP"};
 
 constexpr std::string_view kFlagChoices = "true|false|on|off|yes|no|1|0";
 

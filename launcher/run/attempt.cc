@@ -168,6 +168,10 @@ void Attempt::give_way() {
   state_->give_way();
 }
 
+void Attempt::orphan_ended(int pid, const ExitStatus& status) {
+  state_->stopper.orphan_ended(pid, status);
+}
+
 void Attempt::signal(const ReceivedSignal& received) {
   if (!stops_for_the_shell(received.signal)) return state_->signal(received);
   (void)suspend_job();  // the watch's clock sees by itself that nobody could look meanwhile

@@ -125,6 +125,7 @@ void Attempt::State::stop(const StopWanted& wanted) {
 
 void Attempt::State::on_tree_gone(const std::vector<Survivor>& survivors) {
   record.survivors = survivors;
+  record.swept = stopper.swept();
   record_segments(services.log, remove_left_segments(segments));
   phase = Phase::draining;
   if (output.drained()) return on_drained();

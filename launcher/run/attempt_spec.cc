@@ -5,6 +5,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/host/identity.h"
+#include "safelaunch/host/keep.h"
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/job/binding.h"
 #include "safelaunch/job/processes.h"
@@ -59,6 +60,8 @@ StagesConfig stages_of(const RunPlan& plan, const Profile& profile) {
 void add_marks(const AttemptInputs& inputs, Environment& environment) {
   const int guardian = guardian_pid();
   const auto facts = guardian != 0 ? facts_of(guardian) : facts_of(self().pid);
+  // Meant for safelaunch itself, inside another job: a job of which all is kept cannot be ended.
+  environment.erase(std::string(kKeepVariable));
   environment["SAFELAUNCH_RUN_ID"] = inputs.run_id;
   environment["SAFELAUNCH_ATTEMPT"] = std::to_string(inputs.number);
   environment["SAFELAUNCH_OWNER"] = owner_mark(facts ? facts->id : self());

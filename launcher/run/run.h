@@ -24,7 +24,10 @@ class Run {
       : plan_(std::move(plan)),
         streams_(inspect_streams()),
         ledger_(Clock::now()),
-        reaper_(io_, [](int, const ExitStatus&) {}),
+        reaper_(io_,
+                [this](int pid, const ExitStatus& status) {
+                  if (attempt_) attempt_->orphan_ended(pid, status);
+                }),
         guardian_(io_),
         signals_(io_, [this](const ReceivedSignal& received) { on_signal(received); }),
         terminal_(io_, streams_),

@@ -7,6 +7,7 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/doctor/render.h"
 #include "safelaunch/host/cgroup_memory.h"
+#include "safelaunch/host/own_proc.h"
 #include "safelaunch/run/preflight.h"
 #include "safelaunch/run/records.h"
 
@@ -23,6 +24,10 @@ int Run::run() {
   set_log_writer([this](std::string_view line) { terminal_.write_message(line); });
   if (const Result<void> opened = ledger_.open(plan_); !opened) return refuse(opened.error());
   if (!ledger_.trouble().empty()) voice_.say("warning: " + ledger_.trouble());
+  if (!proc_is_ours())
+    voice_.say(
+        "warning: /proc shows another pid namespace: of this job only what safelaunch starts "
+        "itself can be watched and ended (unshare --mount-proc)");
   for (const std::string& warning : plan_.warnings) voice_.say("warning: " + warning);
   if (const Result<void> checked = check_host(); checked)
     start_attempt(plan_.chain.front());

@@ -5,21 +5,48 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/host/cgroup_memory.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/keep.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/evidence.h"
 #include "safelaunch/run/port_facts.h"
 #include "safelaunch/run/records.h"
 
 namespace safelaunch {
+namespace {
+
+constexpr std::size_t kMostNamed = 5;
+
+std::string in_words(const Survivor& survivor) {
+  if (!survivor.refused)
+    return fmt::format("warning: pid {} was killed and does not end (state {})", survivor.pid,
+                       survivor.state);
+  const auto facts = facts_of(survivor.pid);
+  return fmt::format(
+      "warning: the job leaves pid {} ({}) running: it belongs to user {} (a setuid program) and "
+      "may not be signalled",
+      survivor.pid, facts ? facts->comm : "?", facts ? user_name(facts->uid) : "?");
+}
+
+std::string in_words(const std::vector<Swept>& swept) {
+  std::string names;
+  for (const Swept& one : std::span(swept).first(std::min(swept.size(), kMostNamed)))
+    names += fmt::format("{}{} (pid {})", names.empty() ? "" : ", ", one.name, one.pid);
+  if (swept.size() > kMostNamed) names += fmt::format(" and {} more", swept.size() - kMostNamed);
+  return fmt::format(
+      "ended what the job had left running: {}; {} in its environment keeps a process", names,
+      kKeepSetting);
+}
+
+}  // namespace
 
 void Run::on_attempt_end(const AttemptRecord& record) {
   ledger_.add(profile_->name, record);
-  for (const Survivor& survivor : record.survivors)
-    voice_.say(fmt::format("warning: pid {} was killed and does not end (state {})", survivor.pid,
-                           survivor.state));
+  for (const Survivor& survivor : record.survivors) voice_.say(in_words(survivor));
   if (record.gave_way && !record.signal) return on_switched();
   if (!went_well(record)) return on_failure(record);
   exit_code_ = 0;
+  if (!record.swept.empty()) voice_.say(in_words(record.swept));
   if (profile_->cost != Cost::none) ledger_.set_cost(cost_in_words(plan_, *profile_));
   remember_what_worked();
   close({});

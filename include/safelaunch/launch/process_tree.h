@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <cstddef>
 #include <span>
@@ -31,13 +33,18 @@ class ChildLister {
 /// the parents of all processes.
 class ProcChildren final : public ChildLister {
  public:
+  ProcChildren();
   std::size_t children_of(int pid, std::span<Descendant> out) override;
+
+ private:
+  bool proc_is_ours_;  // else its numbers are of processes of another pid namespace
 };
 
 /// Room for a walk: what was seen and not yet visited. Only the pages that are used cost memory.
 using WalkRoom = std::array<Descendant, 16384>;
 
-/// Calls visit(descendant) for everything below `root`. A process is visited *before* its children
+/// Calls visit(descendant) for everything below `root`; where that returns false, what is below the
+/// descendant is left out. A process is visited *before* its children
 /// are listed, because a process that was just killed forks no more: what it had forked is then
 /// still below it, or was adopted by the subreaper above and is found by the next walk. The same
 /// holds for what does not fit into `room`, so whoever kills walks until nothing is left.
@@ -46,10 +53,26 @@ void for_each_descendant(ChildLister& lister, int root, std::span<Descendant> ro
   std::size_t waiting = lister.children_of(root, room);
   while (waiting > 0) {
     const Descendant next = room[--waiting];
-    visit(next);
+    if (!visit(next)) continue;
     waiting += lister.children_of(next.pid, room.subspan(waiting));
   }
 }
+
+/// Notes the children that we have already: where a shell becomes safelaunch by exec, its children
+/// become ours, and are none of the job's. Nor is what they orphan to us later: so where there are
+/// any, only a child that carries our job's mark (host/owner_mark.h) is ours from then on. To be
+/// called before anything is started.
+void note_strangers();
+
+/// A child that is ours without a mark: the supervisor.
+void note_own_child(int pid);
+
+/// After a fork: the children were the parent's.
+void forget_strangers();
+
+/// Whether a process that was found below us is to be left alone, with what is below it: it, or
+/// what it descends from, was there before us, or asks to be kept (host/keep.h).
+[[nodiscard]] bool is_spared(const Descendant& found);
 
 /// What became of a signal.
 enum class Delivery {
@@ -64,13 +87,44 @@ enum class Delivery {
 /// must still be the one it was found under, or `root`, which adopts.
 Delivery signal_descendant(const Descendant& descendant, int root, int signal);
 
-/// Sends a signal to everything below ourselves, once through the tree; returns how many live
-/// processes it met. What is forked meanwhile is left for the next call.
-std::size_t signal_descendants(int signal);
+/// What a walk met.
+struct Met {
+  std::size_t alive = 0;    ///< live processes that got the signal
+  std::size_t refused = 0;  ///< that may not be signalled
+  std::size_t spared = 0;   ///< that are not to be signalled
+};
 
-/// Kills everything below ourselves and reaps it, however quickly it forks. We must be a subreaper
-/// and have SIGCHLD blocked. Blocks; gives up after `patience` and returns how many live ones are
-/// left then.
+/// Sends a signal (0: none, only looks) to everything of ours below us, once through the tree, and
+/// calls on_sent(descendant) for each that got it. What is forked meanwhile is left for the next
+/// call.
+template <class OnSent>
+Met signal_descendants(int signal, OnSent on_sent) {
+  Met met;
+  const int self = ::getpid();
+  ProcChildren children;
+  WalkRoom room;
+  for_each_descendant(children, self, room, [&](const Descendant& found) {
+    if (is_spared(found)) {
+      ++met.spared;
+      return false;
+    }
+    const Delivery delivery = signal_descendant(found, self, signal);
+    if (delivery == Delivery::sent) {
+      ++met.alive;
+      on_sent(found);
+    }
+    if (delivery == Delivery::refused) ++met.refused;
+    return true;
+  });
+  return met;
+}
+inline Met signal_descendants(int signal) {
+  return signal_descendants(signal, [](const Descendant&) {});
+}
+
+/// Kills everything of ours below us and reaps it, however quickly it forks. We must be a subreaper
+/// and have SIGCHLD blocked. Blocks; gives up after `patience` and returns how many are left then
+/// that were killed and live. For what may not be signalled it does not wait.
 std::size_t kill_descendants(Duration patience);
 
 /// So many walks in a row that met nobody prove that nobody is there. One does not: it may have
@@ -81,7 +135,10 @@ inline constexpr int kWalksThatProve = 6;
 /// lets it go, and one that has tens of gigabytes to unmap needs seconds.
 inline constexpr Duration kKillPatience{10'000};
 
-/// The pids below us that still live, as far as they fit into `out`, and how many that is.
+/// What of ours below us still lives, as far as it fits into `out`, and how many that is.
 std::size_t living_descendants(std::span<Descendant> out);
+
+/// Whether we may signal a process: not another user's, as a setuid program is.
+[[nodiscard]] bool may_signal(int pid);
 
 }  // namespace safelaunch

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "safelaunch/launch/reaper.h"
@@ -9,10 +10,18 @@
 
 namespace safelaunch {
 
-/// A process that was killed and has not ended.
+/// A process of the job that has not ended.
 struct Survivor {
   int pid = 0;
-  char state = '?';  ///< as in ps; D: in a driver
+  char state = '?';      ///< as in ps; D: in a driver
+  bool refused = false;  ///< it is another user's, and was not signalled; else it was killed
+};
+
+/// A process that a sweep has ended.
+struct Swept {
+  int pid = 0;
+  std::string name;  ///< the kernel's name of it
+  bool operator==(const Swept&) const = default;
 };
 
 /// Performs one stop, as a StopSequence decides it, on everything below us. Woken by processes that
@@ -38,6 +47,13 @@ class TreeStopper {
 
   /// The last rank has ended.
   void ranks_gone();
+
+  /// An orphan that came to us was reaped.
+  void orphan_ended(int pid, const ExitStatus& status);
+
+  /// What the sweep has ended: processes that a signal killed, and what had left the job's sessions
+  /// for one of its own. All others have followed their parents by themselves.
+  [[nodiscard]] std::vector<Swept> swept() const;
 
  private:
   struct Performance;

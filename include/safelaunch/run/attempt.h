@@ -51,7 +51,8 @@ struct AttemptRecord {
   RanksSeen ranks;
   std::string ras;                  ///< what NCCL's RAS said is amiss; empty: nothing, or not asked
   std::string stages;               ///< "group 4/4 · collective 3/4"
-  std::vector<Survivor> survivors;  ///< killed, and yet not gone
+  std::vector<Survivor> survivors;  ///< not gone, though killed or another user's
+  std::vector<Swept> swept;         ///< what its launcher had left running
   struct Tail {
     StreamId stream;
     std::string text;
@@ -89,6 +90,9 @@ class Attempt {
 
   /// Ends it, while it runs, because another profile is to be tried.
   void give_way();
+
+  /// A process that the job had orphaned was reaped.
+  void orphan_ended(int pid, const ExitStatus& status);
 
   /// A signal that was sent to safelaunch while the attempt runs.
   void signal(const ReceivedSignal& received);

@@ -11,6 +11,7 @@
 
 #include "catch.h"
 #include "program.h"
+#include "unit/host/child.h"
 
 using namespace safelaunch;
 using namespace safelaunch::testing;
@@ -30,6 +31,14 @@ struct Guarded {
     return words;
   }
 };
+
+/// Two of a kind that are sent while none is taken are one.
+bool has_taken_its_signals(int pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string word; status >> word;)
+    if (word == "ShdPnd:" && status >> word) return word.find_first_not_of('0') == word.npos;
+  return false;
+}
 
 }  // namespace
 
@@ -223,6 +232,52 @@ TEST_CASE("what nohup ignores stays ignored, for us and for the program") {
   ::kill(program.pid(), SIGHUP);
   ::kill(program.pid(), SIGUSR1);
   CHECK(program.number_after("signal") == SIGUSR1);
+}
+
+TEST_CASE(
+    "children that a shell had before it became the guardian are spared, with what is below") {
+  // The subshell leaves an orphan that the guardian adopts, of its own session.
+  Program program(
+      {"/bin/bash", "-c",
+       "sleep 300 & echo before $!; (setsid sh -c 'sleep 300 & echo orphan $!') & wait -n; "
+       "exec " +
+           victim("guarded") + " " + victim("exit_with") + " 3"});
+  int before = 0;
+  int orphan = 0;
+  for (std::string line = program.line(); !line.starts_with("supervisor"); line = program.line())
+    (line.starts_with("before") ? before : orphan) = std::stoi(line.substr(line.find(' ')));
+  CHECK(program.wait() == ExitStatus{Exited{3}});
+  CHECK(::kill(before, 0) == 0);
+  CHECK(::kill(orphan, 0) == 0);
+  ::kill(before, SIGKILL);
+  ::kill(orphan, SIGKILL);
+  CHECK(program.nobody_left());
+}
+
+TEST_CASE("a second INT that a stopped supervisor does not read ends the job all the same") {
+  const int second = GENERATE(SIGINT, SIGTERM);
+  Guarded guarded({victim("ignore_term")});
+  guarded.program.number_after("ready");
+  ::kill(guarded.supervisor, SIGSTOP);
+  REQUIRE(becomes(guarded.supervisor, "T"));
+  ::kill(guarded.program.pid(), SIGINT);
+  REQUIRE(eventually([&] { return has_taken_its_signals(guarded.program.pid()); }));
+  ::kill(guarded.program.pid(), second);
+  CHECK(guarded.program.nobody_left());
+  CHECK(guarded.program.wait() == ExitStatus{Exited{128 + SIGINT}});
+}
+
+TEST_CASE("a supervisor that reads the second INT keeps the job in its own hands") {
+  Guarded guarded({"--forward", victim("report_signals"), "3"});
+  guarded.program.number_after("ready");
+  for (int sent = 0; sent < 2; ++sent) {
+    ::kill(guarded.program.pid(), SIGINT);
+    CHECK(guarded.program.number_after("signal") == SIGINT);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'500));  // longer than an answer may take
+  ::kill(guarded.program.pid(), SIGUSR1);
+  CHECK(guarded.program.number_after("signal") == SIGUSR1);
+  CHECK(guarded.program.wait() == ExitStatus{Exited{0}});
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need memory themselves

@@ -42,7 +42,10 @@ class FakeChildren final : public ChildLister {
 
 std::vector<int> walk(ChildLister& lister, std::span<Descendant> room) {
   std::vector<int> seen;
-  for_each_descendant(lister, 1, room, [&](const Descendant& found) { seen.push_back(found.pid); });
+  for_each_descendant(lister, 1, room, [&](const Descendant& found) {
+    seen.push_back(found.pid);
+    return true;
+  });
   return seen;
 }
 
@@ -62,6 +65,7 @@ TEST_CASE("what does not fit into a walk's room is met by the next walk") {
     for_each_descendant(tree, 1, room, [&](const Descendant& found) {
       tree.kill(found, 1);
       ++killed;
+      return true;
     });
   CHECK(killed == 8);
   CHECK(walk(tree, room).empty());
@@ -112,4 +116,30 @@ TEST_CASE("too many open files are no proof that a process is gone") {
   const int pid = program.number_after("ready");
   const NoMoreFiles none;
   CHECK(signal_descendant({pid, ::getpid()}, ::getpid(), SIGKILL) == Delivery::refused);
+}
+
+TEST_CASE("a setting is found in the environment that a process was started with, whole or not") {
+  Program program({"/usr/bin/env", "-i", "A=1", "SAFELAUNCH_KEEP=1", "SAFELAUNCH_KEEPER=12",
+                   victim("go_silent")});
+  const int pid = program.number_after("ready");
+  CHECK(proc::was_started_with(pid, "SAFELAUNCH_KEEP=1"));
+  CHECK(proc::was_started_with(pid, "SAFELAUNCH_KEEPER=12"));
+  CHECK_FALSE(proc::was_started_with(pid, "SAFELAUNCH_KEEPER=1"));
+  CHECK_FALSE(proc::was_started_with(pid, "KEEPER=12"));
+  CHECK_FALSE(proc::was_started_with(pid, "=1"));
+}
+
+TEST_CASE("what asks to be kept is neither signalled nor met, with what is below it") {
+  Program kept({"/usr/bin/env", "SAFELAUNCH_KEEP=1", "/bin/sh", "-c",
+                victim("go_silent") + " & exec env -i " + victim("go_silent")});
+  kept.number_after("ready");
+  kept.number_after("ready");
+  // An exec with another environment takes the wish back: so the shell's child alone has it now.
+  Program asks({"/usr/bin/env", "SAFELAUNCH_KEEP=1", victim("go_silent")});
+  const int pid = asks.number_after("ready");
+  CHECK(is_spared({pid, ::getpid()}));
+  CHECK_FALSE(is_spared({kept.pid(), ::getpid()}));
+  const Met met = signal_descendants(0);
+  CHECK(met.alive == 1);
+  CHECK(met.spared == 2);
 }
