@@ -72,12 +72,25 @@ EndOfRun end_of_run(const Candidate& candidate, std::string_view run_id) {
   return {session, candidate.above.back()};
 }
 
+/// The kernel gives an orphan to a process that it ran below. Any other one that has it below
+/// itself has started it, with an environment that it was given.
+bool ran_below(const OwnerMark& mark, const Ancestor& ancestor) {
+  return ancestor.pid == 1 ||
+         std::ranges::find(mark.above, ProcessId{ancestor.pid, ancestor.start_ticks}) !=
+             mark.above.end();
+}
+
 /// Adopted, too, by a subreaper that we run below ourselves: a run's processes are in sessions of
 /// their own, and what such a one starts for us is in ours.
-bool is_adopted(const EndOfRun& end, const Surroundings& us) {
+bool is_adopted(const EndOfRun& end, const OwnerMark& mark, const Surroundings& us) {
+  if (!ran_below(mark, end.above)) return false;
   if (adopts_orphans(end.above)) return true;
   const bool above_us = std::ranges::find(us.ancestors, end.above.pid) != us.ancestors.end();
   return above_us && end.session != end.above.session;
+}
+
+bool asks_to_be_kept(const Candidate& candidate) {
+  return value_or(candidate.environment, "SAFELAUNCH_KEEP") == "1";
 }
 
 /// Of a process that carries our variables.
@@ -94,7 +107,13 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
             fmt::format("/proc hides whether its safelaunch (pid {}) still runs", mark->owner.pid)};
   if (is_in_another_job(candidate, us))
     return {Claim::unproven, "it belongs to another job of the scheduler"};
-  if (const EndOfRun end = end_of_run(candidate, run_id); !is_adopted(end, us))
+  if (asks_to_be_kept(candidate)) return {Claim::unproven, "SAFELAUNCH_KEEP=1 asks to keep it"};
+  if (cgroups_key(candidate.cgroup) != mark->cgroups)
+    return {Claim::unproven,
+            fmt::format("has the mark of safelaunch run {}, but is in another cgroup: a service "
+                        "manager may have started it",
+                        run_id)};
+  if (const EndOfRun end = end_of_run(candidate, run_id); !is_adopted(end, *mark, us))
     return {Claim::unproven,
             fmt::format(
                 "has the mark of safelaunch run {}, but runs below '{}' (pid {}), which has not",
@@ -114,24 +133,32 @@ bool was_adopted(const Candidate& candidate) {
   return !candidate.above.empty() && adopts_orphans(candidate.above.front());
 }
 
-/// Every sign must be there; the first that is missing is the reason to leave it alone.
-Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
-  const char* missing = nullptr;
+/// The first sign of a rank without its launcher that is missing; nullptr where all are there.
+const char* missing_sign(const Candidate& candidate, const Surroundings& us) {
   if (!has_launcher_variables(candidate.environment))
-    missing = "no launcher started it, as far as its environment tells";
-  else if (!was_adopted(candidate))
-    missing = "its parent is still there";
-  else if (candidate.process.terminal != 0)
-    missing = "it has a terminal";
-  else if (candidate.process.age < kSettled)
-    missing = "it is younger than 30s";
-  else if (is_in_another_job(candidate, us))
-    missing = "it belongs to another job of the scheduler";
-  else if (candidate.holds.empty())
-    missing = "it holds nothing that this run needs";
-  if (missing != nullptr)
-    return {Claim::unproven, fmt::format("not started by safelaunch; {}", missing)};
-  return {Claim::orphan, "not started by safelaunch; a worker whose launcher is gone"};
+    return "no launcher started it, as far as its environment tells";
+  if (!was_adopted(candidate)) return "its parent is still there";
+  if (candidate.process.terminal != 0) return "it has a terminal";
+  if (candidate.process.age < kSettled) return "it is younger than 30s";
+  if (is_in_another_job(candidate, us)) return "it belongs to another job of the scheduler";
+  return nullptr;
+}
+
+/// Ranks that were started by hand look like ranks whose launcher has died. Only what does nothing
+/// is an orphan: nobody can tell a rank that hangs from one that works while it moves at all.
+Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
+  const auto not_ours = [](const std::string& why) {
+    return "not started by safelaunch; " + why;
+  };
+  if (const char* missing = missing_sign(candidate, us); missing != nullptr)
+    return {Claim::unproven, not_ours(missing)};
+  if (asks_to_be_kept(candidate))
+    return {Claim::unproven, not_ours("SAFELAUNCH_KEEP=1 asks to keep it")};
+  const std::string alone = not_ours("a rank without a launcher, or started by hand");
+  if (!candidate.work) return {Claim::unproven, alone};
+  if (!candidate.work->none) return {Claim::unproven, alone + "; " + candidate.work->what};
+  return {Claim::orphan, not_ours("a rank without a launcher, which does nothing: ") +
+                             candidate.work->what};
 }
 
 std::string why_stuck(const std::string& function) {
@@ -157,15 +184,20 @@ bool is_seen_up_to_the_top(const Candidate& candidate) {
   return !candidate.above.empty() && candidate.above.back().pid == 1;
 }
 
-Judgement judge(const Candidate& candidate, const Surroundings& us) {
-  if (candidate.process.uid != us.host.uid) return {Claim::unproven, "belongs to another user"};
-  if (candidate.pid_namespace != us.host.pid_namespace)
-    return {Claim::unproven, "belongs to another container"};
-  if (is_us_or_above(candidate, us)) return {Claim::unproven, "this safelaunch runs below it"};
+/// Why a process is nobody's that we could judge, whatever its environment says; empty: it may be.
+std::string why_not_ours_to_judge(const Candidate& candidate, const Surroundings& us) {
+  if (candidate.process.uid != us.host.uid) return "belongs to another user";
+  if (candidate.pid_namespace != us.host.pid_namespace) return "belongs to another container";
+  if (is_us_or_above(candidate, us)) return "this safelaunch runs below it";
   if (const auto protector = protector_of(candidate); !protector.empty())
-    return {Claim::unproven, fmt::format("it is or runs below '{}'", protector)};
-  if (!is_seen_up_to_the_top(candidate))
-    return {Claim::unproven, "/proc does not show all that it runs below"};
+    return fmt::format("it is or runs below '{}'", protector);
+  if (!is_seen_up_to_the_top(candidate)) return "/proc does not show all that it runs below";
+  return {};
+}
+
+Judgement judge(const Candidate& candidate, const Surroundings& us) {
+  if (std::string why = why_not_ours_to_judge(candidate, us); !why.empty())
+    return {Claim::unproven, std::move(why)};
   const auto mark = candidate.environment.find(kOwnerVariable);
   return mark != candidate.environment.end() ? judge_marked(candidate, us, mark->second)
                                              : judge_unmarked(candidate, us);
@@ -208,14 +240,21 @@ std::string scheduled_job_of(std::string_view cgroup, const Environment& environ
   return job_in(environment);
 }
 
+bool lost_its_launcher(const Candidate& candidate, const Surroundings& us) {
+  return !candidate.environment.contains(kOwnerVariable) &&
+         why_not_ours_to_judge(candidate, us).empty() && missing_sign(candidate, us) == nullptr;
+}
+
 std::optional<StaleProcess> classify_stale(const Candidate& candidate, const Surroundings& us) {
   const bool unkillable = candidate.stuck_in.has_value();
   auto [claim, why] = unkillable ? Judgement{Claim::unproven, why_stuck(*candidate.stuck_in)}
                                  : judge(candidate, us);
-  // What is neither provably left over nor in our way is nobody's business but its owner's.
-  if (claim == Claim::unproven && candidate.holds.empty() && !unkillable) return std::nullopt;
+  const bool launcherless = !unkillable && lost_its_launcher(candidate, us);
+  // What is neither left over nor in our way is nobody's business but its owner's.
+  if (claim == Claim::unproven && candidate.holds.empty() && !unkillable && !launcherless)
+    return std::nullopt;
   return StaleProcess{candidate.process, candidate.command, candidate.holds, claim,
-                      std::move(why),    unkillable};
+                      std::move(why),    unkillable,        launcherless};
 }
 
 bool acts_on(CleanPolicy policy, Claim claim) {
@@ -232,6 +271,7 @@ std::string describe(const StaleProcess& stale) {
   std::string text = fmt::format("pid {} ({}), user {}, {} old", process.id.pid, stale.command,
                                  user_name(process.uid), rough_age(process.age));
   for (const auto& held : stale.holds) text += ", holds " + held;
+  if (stale.launcherless && stale.holds.empty()) text += ", holds no port and no GPU";
   return text + ": " + stale.why;
 }
 

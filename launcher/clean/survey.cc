@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <charconv>
 #include <map>
 
+#include "launcherless.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/open_gpus.h"
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/process_tree.h"
 #include "safelaunch/host/sockets.h"
@@ -27,22 +29,13 @@ Holdings holders_of(const Needs& needs) {
   return holdings;
 }
 
-/// True for /dev/nvidia0 and its like, not for the control devices (nvidiactl, nvidia-uvm).
-bool is_gpu(std::string_view path) {
-  constexpr std::string_view kPrefix = "/dev/nvidia";
-  return path.starts_with(kPrefix) && path.size() > kPrefix.size() &&
-         path.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
+bool is_needed(int gpu, const NeededGpus& needed) {
+  return !needed || std::ranges::find(*needed, gpu) != needed->end();
 }
 
-std::vector<std::string> gpus_held_by(int pid) {
-  std::vector<std::string> gpus;
-  std::error_code error;
-  const auto folder = fmt::format("/proc/{}/fd", pid);
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto target = std::filesystem::read_symlink(entry.path(), error).string();
-    if (is_gpu(target) && std::ranges::find(gpus, target) == gpus.end()) gpus.push_back(target);
-  }
-  return gpus;
+void add_gpus(int pid, const NeededGpus& needed, std::vector<std::string>& holds) {
+  for (const int gpu : gpus_opened_by(pid))
+    if (is_needed(gpu, needed)) holds.push_back(fmt::format("/dev/nvidia{}", gpu));
 }
 
 std::vector<Ancestor> ancestors_above(const ProcessFacts& process) {
@@ -51,8 +44,8 @@ std::vector<Ancestor> ancestors_above(const ProcessFacts& process) {
   for (int pid = process.parent; pid > 0 && above.size() < kDeepest;) {
     const auto facts = facts_of(pid).value_or(ProcessFacts{});
     const auto environment = environment_of(pid).value_or(Environment{});
-    above.push_back(
-        {pid, facts.comm, std::string(value_or(environment, kRunIdVariable)), facts.session});
+    above.push_back({pid, facts.comm, std::string(value_or(environment, kRunIdVariable)),
+                     facts.session, facts.id.start_ticks});
     pid = facts.parent;
   }
   return above;
@@ -103,18 +96,38 @@ Surroundings read_surroundings() {
   return us;
 }
 
+NeededGpus gpus_named(std::span<const std::string> devices, std::optional<int> processes) {
+  std::vector<int> gpus;
+  for (const std::string& device : devices) {
+    int gpu = 0;
+    const auto read = std::from_chars(device.data(), device.data() + device.size(), gpu);
+    if (read.ec != std::errc() || read.ptr != device.data() + device.size()) return std::nullopt;
+    if (processes && std::ssize(gpus) == *processes) break;
+    gpus.push_back(gpu);
+  }
+  return gpus;
+}
+
 std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
   auto holdings = holders_of(needs);
   for (const int pid : pids_of(std::nullopt))
     if (is_of_interest(pid, us.host.uid)) holdings.try_emplace(pid);
 
-  std::vector<StaleProcess> stale;
+  std::vector<Candidate> candidates;
   for (auto& [pid, holds] : holdings) {
-    if (needs.gpus) std::ranges::move(gpus_held_by(pid), std::back_inserter(holds));
-    const auto candidate = read_candidate(pid, std::move(holds));
-    if (!candidate) continue;
-    if (auto found = classify_stale(*candidate, us)) stale.push_back(std::move(*found));
+    add_gpus(pid, needs.gpus, holds);
+    if (auto candidate = read_candidate(pid, std::move(holds)))
+      candidates.push_back(std::move(*candidate));
   }
+  std::vector<Candidate*> launcherless;
+  for (Candidate& candidate : candidates)
+    if (lost_its_launcher(candidate, us)) launcherless.push_back(&candidate);
+  if (needs.inventory) take_inventory(launcherless);
+  if (needs.watch > Duration{}) watch_for_work(launcherless, needs.watch);
+
+  std::vector<StaleProcess> stale;
+  for (const Candidate& candidate : candidates)
+    if (auto found = classify_stale(candidate, us)) stale.push_back(std::move(*found));
   return stale;
 }
 

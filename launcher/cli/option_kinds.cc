@@ -32,13 +32,15 @@ CLI::Option* add_number(CLI::App& app, const char* names, std::optional<int>& ta
       ->type_name("N");
 }
 
-CLI::Option* add_words(CLI::Option* option, const std::vector<std::string>& words) {
+CLI::Option* add_words(CLI::Option* option, const std::vector<std::string>& words,
+                       std::string_view advice) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
-  const auto check = [words, all](const std::string& word) -> std::string {
+  const auto check = [words, all, end = advice.empty() ? "" : "; " + std::string(advice)](
+                         const std::string& word) -> std::string {
     const std::vector<std::string_view> known(words.begin(), words.end());
     if (std::ranges::find(words, word) != words.end()) return {};
-    return "'" + word + "' is not one of " + all + did_you_mean(word, known);
+    return "'" + word + "' is not one of " + all + did_you_mean(word, known) + end;
   };
   return option->check(CLI::Validator(check, ""))->type_name(all);
 }

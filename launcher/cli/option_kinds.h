@@ -17,8 +17,10 @@ CLI::Option* add_duration(CLI::App& app, const char* names, std::optional<Durati
 CLI::Option* add_number(CLI::App& app, const char* names, std::optional<int>& target, int first,
                         int last, const char* help);
 
-/// Lets the option take these words alone; any other is answered with them and the nearest.
-CLI::Option* add_words(CLI::Option* option, const std::vector<std::string>& words);
+/// Lets the option take these words alone; any other is answered with them, the nearest and
+/// `advice`.
+CLI::Option* add_words(CLI::Option* option, const std::vector<std::string>& words,
+                       std::string_view advice = {});
 
 /// CLI11's table of the options; what stands before it is ours to write.
 [[nodiscard]] std::string options_in_words(const CLI::App& app);

@@ -17,7 +17,9 @@ void add_choice(CLI::App& app, const char* names, T& target,
   const auto read = [&target, choices](const std::string& word) {
     target = std::ranges::find(choices, word, &std::pair<std::string, T>::first)->second;
   };
-  add_words(app.add_option_function<std::string>(names, read, help), words);
+  const RunOption* option = find_option(std::string_view(names).substr(2));
+  add_words(app.add_option_function<std::string>(names, read, help), words,
+            option != nullptr ? option->advice : std::string_view());
 }
 
 // A flag that turns off what is on by default.
@@ -57,8 +59,8 @@ void add_deadlines(CLI::App& app, RunOptions& options) {
 void add_host(CLI::App& app, RunOptions& options) {
   add_choice<CleanPolicy>(
       app, "--clean", options.clean,
-      {{"off", CleanPolicy::off}, {"ours", CleanPolicy::ours}, {"orphans", CleanPolicy::orphans}},
-      "which stale processes are ended before the launch");
+      {{"off", CleanPolicy::off}, {"ours", CleanPolicy::ours}},
+      "whether processes of a safelaunch that is gone are ended before the launch");
   app.add_option("--port", options.port, "the job's port")->type_name("keep|auto|N|A-B");
   add_choice<WhenToProbe>(app, "--probe", options.probe,
                           {{"auto", WhenToProbe::automatic},

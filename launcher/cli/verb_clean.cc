@@ -61,8 +61,11 @@ void tell_of_hidden_holders(const GpuFacts& facts) {
     log_warning(memory + " are in use by processes that are not visible here");
 }
 
+// Long enough for a program that works to show it, short enough to be waited for.
+constexpr Duration kWatch{2'000};
+
 Needs all_that_is_held(const GpuFacts& facts) {
-  Needs needs;
+  Needs needs{.ports = {}, .inventory = true, .watch = kWatch};
   for (MemoryHolding& held : memory_holdings(facts))
     needs.held.push_back({held.pid, std::move(held.what)});
   return needs;

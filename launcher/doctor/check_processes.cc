@@ -71,7 +71,8 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
         break;
       case Claim::orphan: advice.finding.remedy = "safelaunch clean --policy orphans"; break;
       case Claim::unproven:
-        if (!holds_a_device(stale)) continue;  // a running job, which is in nobody's way
+        // Else it is a running job, which is in nobody's way.
+        if (!holds_a_device(stale) && !stale.launcherless) continue;
         advice.finding.remedy =
             fmt::format("if it is yours and dead: kill {}", stale.process.id.pid);
         break;

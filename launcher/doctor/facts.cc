@@ -118,7 +118,8 @@ void read_processes(const GpuFacts& gpus, HostFacts& facts) {
   for (MemoryHolding& held : memory_holdings(gpus))
     needs.held.push_back({held.pid, std::move(held.what)});
   if (const auto port = port_of(facts.world)) needs.ports.push_back(*port);
-  needs.gpus = facts.host.gpus > 0;
+  if (facts.host.gpus > 0) needs.gpus = std::nullopt;
+  needs.inventory = true;
   facts.processes = survey(needs, read_surroundings());
 }
 

@@ -11,18 +11,46 @@
 namespace safelaunch {
 namespace {
 
-/// A whole, positive number with nothing behind it.
+/// A whole number with nothing behind it.
+template <class Number>
+bool parse_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
 template <class Number>
 bool parse_positive(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() && number > 0;
+  return parse_number(text, number) && number > 0;
+}
+
+/// "1.3,71.4711"; an owner whose parents are hidden has none that we could know.
+bool parse_processes(std::string_view text, std::vector<ProcessId>& processes) {
+  while (!text.empty()) {
+    auto word = take_word(text, ',');
+    ProcessId process;
+    const bool whole = parse_positive(take_word(word, '.'), process.pid) &&
+                       parse_number(word, process.start_ticks);
+    if (!whole) return false;
+    processes.push_back(process);
+  }
+  return true;
 }
 
 }  // namespace
 
+std::uint64_t cgroups_key(std::string_view lines) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const char c : lines) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash == 0 ? 1 : hash;
+}
+
 std::string to_string(const OwnerMark& mark) {
-  return fmt::format("{}:{}:{}:{}", mark.boot_id, mark.pid_namespace, mark.owner.pid,
-                     mark.owner.start_ticks);
+  std::string text = fmt::format("{}:{}:{}:{}:{}:", mark.boot_id, mark.pid_namespace,
+                                 mark.owner.pid, mark.owner.start_ticks, mark.cgroups);
+  for (const ProcessId& process : mark.above)
+    text += fmt::format("{}{}.{}", text.ends_with(':') ? "" : ",", process.pid,
+                        process.start_ticks);
+  return text;
 }
 
 std::optional<OwnerMark> parse_owner_mark(std::string_view text) {
@@ -31,13 +59,19 @@ std::optional<OwnerMark> parse_owner_mark(std::string_view text) {
   const bool whole = !mark.boot_id.empty() &&
                      parse_positive(take_word(text, ':'), mark.pid_namespace) &&
                      parse_positive(take_word(text, ':'), mark.owner.pid) &&
-                     parse_positive(text, mark.owner.start_ticks);
+                     parse_positive(take_word(text, ':'), mark.owner.start_ticks) &&
+                     parse_positive(take_word(text, ':'), mark.cgroups) &&
+                     parse_processes(text, mark.above);
   if (!whole) return std::nullopt;
   return mark;
 }
 
 std::string owner_mark(ProcessId owner) {
-  return to_string({read_boot_id(), pid_namespace_of(owner.pid).value_or(0), owner});
+  OwnerMark mark{read_boot_id(), pid_namespace_of(owner.pid).value_or(0), owner,
+                 cgroups_key(cgroup_of(owner.pid)), {}};
+  for (const int pid : ancestors_of(owner.pid))
+    if (const auto facts = facts_of(pid)) mark.above.push_back(facts->id);
+  return to_string(mark);
 }
 
 }  // namespace safelaunch

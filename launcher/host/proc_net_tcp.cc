@@ -1,4 +1,5 @@
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 
 #include <cstring>
 
@@ -37,7 +38,9 @@ Socket parse_line(std::string_view line) {
   static_cast<void>(next_column(line));  // the line's number
   auto local = parse_endpoint(next_column(line));
   auto remote = parse_endpoint(next_column(line));
-  socket.state = state_of_tcp(number_in<unsigned>(next_column(line), 16));
+  const auto state = number_in<unsigned>(next_column(line), 16);
+  socket.state = state_of_tcp(state);
+  socket.established = state == TCP_ESTABLISHED;
   for (int i = 0; i < 3; ++i) static_cast<void>(next_column(line));  // queues, timer, retransmits
   socket.uid = number_in<unsigned>(next_column(line));
   static_cast<void>(next_column(line));  // timeout

@@ -19,9 +19,13 @@ namespace {
 /// older kernels ignore it. The header of Debian 12 has no name for it.
 constexpr unsigned kBoundInactive = 13;
 
-constexpr std::uint32_t states(bool listening_only) {
-  constexpr std::uint32_t kAll = ~std::uint32_t{0};
-  return listening_only ? 1U << TCP_LISTEN : kAll;
+constexpr std::uint32_t states(SocketQuery::Only only) {
+  switch (only) {
+    case SocketQuery::Only::listening: return 1U << TCP_LISTEN;
+    case SocketQuery::Only::established: return 1U << TCP_ESTABLISHED;
+    case SocketQuery::Only::all: break;
+  }
+  return ~std::uint32_t{0};
 }
 
 struct Request {
@@ -36,7 +40,7 @@ bool send_request(int netlink, int family, const SocketQuery& query) {
   request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request.body.sdiag_family = static_cast<std::uint8_t>(family);
   request.body.sdiag_protocol = IPPROTO_TCP;
-  request.body.idiag_states = states(query.listening_only);
+  request.body.idiag_states = states(query.only);
   request.body.id.idiag_sport = htons(query.local_port);
   request.body.id.idiag_dport = htons(query.remote_port);
   return ::send(netlink, &request, sizeof request, 0) == static_cast<ssize_t>(sizeof request);
@@ -51,6 +55,7 @@ std::string address_text(int family, const void* address) {
 Socket to_socket(const inet_diag_msg& message) {
   Socket socket;
   socket.state = state_of_tcp(message.idiag_state);
+  socket.established = message.idiag_state == TCP_ESTABLISHED;
   socket.local_port = ntohs(message.id.idiag_sport);
   socket.local_address = address_text(message.idiag_family, message.id.idiag_src);
   if (socket.state == SocketState::connected || socket.state == SocketState::time_wait) {
@@ -104,7 +109,8 @@ SocketState state_of_tcp(unsigned kernel_state) {
 bool matches(const Socket& socket, const SocketQuery& query) {
   return (query.local_port == 0 || query.local_port == socket.local_port) &&
          (query.remote_port == 0 || query.remote_port == socket.remote_port) &&
-         (!query.listening_only || socket.state == SocketState::listening);
+         (query.only != SocketQuery::Only::listening || socket.state == SocketState::listening) &&
+         (query.only != SocketQuery::Only::established || socket.established);
 }
 
 std::optional<std::vector<Socket>> ask_sock_diag(const SocketQuery& query) {

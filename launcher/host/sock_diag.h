@@ -9,9 +9,11 @@ namespace safelaunch {
 
 /// Which TCP sockets a dump is to hold; 0 in a port means any.
 struct SocketQuery {
+  enum class Only { all, listening, established };
+
   std::uint16_t local_port = 0;
   std::uint16_t remote_port = 0;
-  bool listening_only = false;
+  Only only = Only::all;
 };
 
 [[nodiscard]] bool matches(const Socket& socket, const SocketQuery& query);

@@ -43,7 +43,11 @@ std::vector<Socket> KernelSockets::to_port(std::uint16_t port) const {
 }
 
 std::vector<Socket> KernelSockets::listening() const {
-  return find_sockets({.listening_only = true});
+  return find_sockets({.only = SocketQuery::Only::listening});
+}
+
+std::vector<Socket> KernelSockets::established() const {
+  return find_sockets({.only = SocketQuery::Only::established});
 }
 
 }  // namespace safelaunch

@@ -28,7 +28,8 @@ constexpr std::array kOptions{
     RunOption{"work-timeout", Kind::duration, Scope::config, {}},
     RunOption{"stall-timeout", Kind::duration, Scope::config, {}},
     RunOption{"grace", Kind::duration, Scope::profile, {}},
-    RunOption{"clean", Kind::choice, Scope::profile, "off|ours|orphans"},
+    RunOption{"clean", Kind::choice, Scope::profile, "off|ours",
+              "a run ends only what safelaunch has started; for others: safelaunch clean"},
     RunOption{"port", Kind::port, Scope::profile, {}},
     RunOption{"probe", Kind::choice, Scope::profile, "auto|always|never"},
     RunOption{"nproc-per-node", Kind::text, Scope::config, {}},
@@ -165,7 +166,8 @@ std::optional<std::string> refuse_value(const RunOption& option, std::string_vie
     case Kind::port: return expected(value, is_port(value), "keep, auto, a port or A-B");
     case Kind::choice:
       return expected(value, is_one_of(value, option.choices),
-                      fmt::format("one of {}", option.choices));
+                      fmt::format("one of {}{}{}", option.choices, option.advice.empty() ? "" : "; ",
+                                  option.advice));
     case Kind::duration: {
       const Result<Duration> duration = parse_duration(value);
       if (duration.has_error()) return duration.error().message;

@@ -8,11 +8,25 @@
 namespace safelaunch {
 namespace {
 
+AppliedEnvironment first_environment(const RunPlan& plan) {
+  return apply_profile(plan.chain.front(), plan.environment, plan.configuration.rules.variables,
+                       plan.overrides);
+}
+
+NeededGpus gpus_of(const RunPlan& plan) {
+  if (plan.spawn && !plan.spawn->devices.empty())
+    return gpus_named(plan.spawn->devices, plan.spawn->workers);
+  const Environment environment = first_environment(plan).environment;
+  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
+  if (visible == environment.end()) return std::nullopt;
+  return gpus_named(parse_devices(visible->second), std::nullopt);
+}
+
 Needs needs_of(const RunPlan& plan) {
   Needs needs;
   const std::optional<int> port = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
   if (port && *port > 0 && *port <= 65535) needs.ports.push_back(static_cast<std::uint16_t>(*port));
-  needs.gpus = true;
+  needs.gpus = gpus_of(plan);
   return needs;
 }
 
@@ -33,9 +47,7 @@ std::vector<std::string> clean_before_run(const RunPlan& plan) {
 }
 
 std::vector<Finding> examine_host(const RunPlan& plan) {
-  AppliedEnvironment applied = apply_profile(plan.chain.front(), plan.environment,
-                                             plan.configuration.rules.variables, plan.overrides);
-  return preflight_findings({std::move(applied.environment), plan.command, plan.spawn});
+  return preflight_findings({first_environment(plan).environment, plan.command, plan.spawn});
 }
 
 }  // namespace safelaunch

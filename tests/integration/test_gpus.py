@@ -1,7 +1,6 @@
 """What NVML tells of GPUs, asked through the double of it: the facts, and what `clean` makes of them."""
 
 import json
-import os
 import pathlib
 import subprocess
 import time
@@ -77,10 +76,8 @@ class Gpus(SafelaunchTest):
     # Dry runs all: the leftovers of tests that run beside this one are not ours to end.
 
     def test_clean_finds_the_leftover_that_holds_memory_and_says_how_much(self):
-        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        namespace = os.stat("/proc/self/ns/pid").st_ino
-        nobody = f"{boot}:{namespace}:{2 ** 22 - 1}:1"
-        leftover = self.sleeper(session=True, SAFELAUNCH_RUN_ID="r1", SAFELAUNCH_OWNER=nobody)  # as if we had adopted it
+        gone = self.run_safelaunch("sh", "-c", "echo $SAFELAUNCH_OWNER").out.strip()
+        leftover = self.sleeper(session=True, SAFELAUNCH_RUN_ID="r1", SAFELAUNCH_OWNER=gone)  # as if we had adopted it
         listed = self.clean(f"busy:{leftover.pid}:4096", "--dry-run").stdout
         self.assertIn(f"would be ended: pid {leftover.pid} (sleep 1000)", listed)
         self.assertIn("holds 4096 MiB of GPU 0", listed)

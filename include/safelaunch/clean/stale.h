@@ -17,13 +17,13 @@ namespace safelaunch {
 enum class CleanPolicy {
   off,      ///< nothing
   ours,     ///< what carries the mark of a safelaunch that is gone
-  orphans,  ///< also workers that lost their launcher and hold what this run needs
+  orphans,  ///< also ranks that lost their launcher and do nothing; only a person asks for that
 };
 
 /// What we know about a process that stands in the way or is left over.
 enum class Claim {
   ours,      ///< proven: our mark, the safelaunch that answers for it gone, nobody else above it
-  orphan,    ///< not ours, but by every sign a worker without its launcher
+  orphan,    ///< not ours, but by every sign a rank without its launcher, and it does nothing
   unproven,  ///< listed and never touched
 };
 
@@ -33,6 +33,13 @@ struct Ancestor {
   std::string comm;
   std::string run_id;  ///< of the mark in its environment; empty for none, or where we may not look
   int session = 0;
+  std::uint64_t start_ticks = 0;
+};
+
+/// What a second look has seen of a process since the first.
+struct Work {
+  bool none = false;  ///< no CPU, io, children or connections; it holds no GPU that may work for it
+  std::string what;   ///< what it does, or in what it rests
 };
 
 /// A process that may be stale, with all that the decision rests on.
@@ -44,7 +51,8 @@ struct Candidate {
   std::string cgroup;
   std::vector<Ancestor> above;  ///< from its parent up to PID 1, or to where /proc hides the next
   Life owner = Life::hidden;    ///< of the process that its SAFELAUNCH_OWNER names
-  std::vector<std::string> holds;       ///< "port 29500", "/dev/nvidia0": of what this run needs
+  std::vector<std::string> holds;       ///< "port 29500", "/dev/nvidia0"
+  std::optional<Work> work;             ///< nullopt: nobody has looked twice
   std::optional<std::string> stuck_in;  ///< `stuck_in` of it
 };
 
@@ -65,11 +73,16 @@ struct StaleProcess {
   Claim claim = Claim::unproven;
   std::string why;          ///< what the claim rests on, or what is missing for one
   bool unkillable = false;  ///< it was killed, and does not end
+  bool launcherless = false;  ///< a rank that some other launcher has left: listed in any case
 };
 
 /// What is to be said about a process; nullopt where it is none of our business.
 [[nodiscard]] std::optional<StaleProcess> classify_stale(const Candidate& candidate,
                                                          const Surroundings& us);
+
+/// True for a rank that nobody looks after any more, as far as can be seen without a second look: a
+/// launcher's variables, adopted, no terminal, not young, no other batch job.
+[[nodiscard]] bool lost_its_launcher(const Candidate& candidate, const Surroundings& us);
 
 /// Whether a policy lets us end a process of this claim.
 [[nodiscard]] bool acts_on(CleanPolicy policy, Claim claim);

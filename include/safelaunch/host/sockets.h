@@ -30,6 +30,7 @@ struct Socket {
   std::uint16_t remote_port = 0;
   std::uint64_t inode = 0;  ///< joins with /proc/PID/fd; 0: nobody holds it any more
   unsigned uid = 0;
+  bool established = false;  ///< connected, and neither side has closed it
 };
 
 /// The TCP sockets of this host. The real one is `KernelSockets`.
@@ -45,6 +46,9 @@ class SocketTable {
 
   /// Everything that listens.
   [[nodiscard]] virtual std::vector<Socket> listening() const = 0;
+
+  /// Every connection whose other side has not closed it.
+  [[nodiscard]] virtual std::vector<Socket> established() const = 0;
 };
 
 /// Asks the kernel by netlink (sock_diag), and reads /proc/net/tcp and tcp6 where it refuses.
@@ -53,6 +57,7 @@ class KernelSockets final : public SocketTable {
   [[nodiscard]] std::vector<Socket> on_port(std::uint16_t port) const override;
   [[nodiscard]] std::vector<Socket> to_port(std::uint16_t port) const override;
   [[nodiscard]] std::vector<Socket> listening() const override;
+  [[nodiscard]] std::vector<Socket> established() const override;
 };
 
 /// Who holds each of the sockets: inode → pids. Looks through the descriptors of `pids` only, or of

@@ -29,7 +29,8 @@ struct RunOption {
   std::string_view name;  ///< without dashes: "init-timeout"
   OptionKind kind = OptionKind::text;
   OptionScope scope = OptionScope::config;
-  std::string_view choices;  ///< of a choice: "off|ours|orphans"
+  std::string_view choices;  ///< of a choice: "off|ours"
+  std::string_view advice = {};  ///< ends the message that refuses a value
 };
 
 /// All options of `safelaunch run`: the one list that files, environment and help agree on.

@@ -23,6 +23,13 @@ Surroundings us() {
 
 constexpr const char* kRun = "20261120-a1b2";
 
+constexpr const char* kSession = "0::/user.slice/session-6.scope\n";
+
+/// Of a safelaunch in that session, which a shell (400) and a user's systemd (900) ran above.
+OwnerMark owner() {
+  return {"boot-1", 4026531836, {60, 4000}, cgroups_key(kSession), {{400, 0}, {900, 0}, {1, 0}}};
+}
+
 Environment mark(const OwnerMark& owner) {
   return {{"SAFELAUNCH_RUN_ID", kRun}, {"SAFELAUNCH_OWNER", to_string(owner)}};
 }
@@ -35,7 +42,8 @@ Candidate marked() {
   candidate.process.uid = 1000;
   candidate.process.age = 1h;
   candidate.command = "python train.py";
-  candidate.environment = mark({"boot-1", 4026531836, {60, 4000}});
+  candidate.environment = mark(owner());
+  candidate.cgroup = kSession;
   candidate.pid_namespace = 4026531836;
   candidate.above = {{1, "init", ""}};
   candidate.owner = Life::ended;
@@ -48,6 +56,7 @@ Candidate orphan() {
   candidate.environment = {
       {"RANK", "0"}, {"LOCAL_RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "29500"}};
   candidate.holds = {"port 29500"};
+  candidate.work = Work{true, "sleeping in hrtimer_nanosleep"};
   return candidate;
 }
 
@@ -123,11 +132,15 @@ TEST_CASE("decoys are left alone") {
     check_untouched(decoy, "another container");
   }
   SECTION("a mark from before the boot") {
-    decoy.environment = mark({"boot-0", 4026531836, {60, 4000}});
+    auto before = owner();
+    before.boot_id = "boot-0";
+    decoy.environment = mark(before);
     check_untouched(decoy, "another boot");
   }
   SECTION("a mark from another container") {
-    decoy.environment = mark({"boot-1", 4026532000, {60, 4000}});
+    auto elsewhere = owner();
+    elsewhere.pid_namespace = 4026532000;
+    decoy.environment = mark(elsewhere);
     check_untouched(decoy, "another boot or container");
   }
   SECTION("a job whose safelaunch runs") {
@@ -167,6 +180,27 @@ TEST_CASE("decoys are left alone") {
     decoy.environment["LSB_JOBID"] = "7";
     check_untouched(decoy, "another job of the scheduler");
   }
+  SECTION("a service of a user's manager that was given the environment of a job") {
+    decoy.above = {{900, "systemd", ""}, {1, "systemd", ""}};
+    decoy.cgroup = "0::/user.slice/user@1000.service/app.slice/notes.service\n";
+    check_untouched(decoy, "is in another cgroup: a service manager may have started it");
+  }
+  SECTION("a service of PID 1 that was given it") {
+    decoy.cgroup = "0::/system.slice/notes.service\n";
+    check_untouched(decoy, "is in another cgroup");
+  }
+  SECTION("a service of a manager that the run's safelaunch did not run below") {
+    decoy.above = {{901, "systemd", ""}, {1, "systemd", ""}};
+    check_untouched(decoy, "runs below 'systemd' (pid 901), which has not");
+  }
+  SECTION("a service of a manager that has the pid of one above the run's safelaunch") {
+    decoy.above = {{900, "systemd", "", 0, 5}, {1, "systemd", ""}};
+    check_untouched(decoy, "runs below 'systemd' (pid 900), which has not");
+  }
+  SECTION("what asks to be kept") {
+    decoy.environment["SAFELAUNCH_KEEP"] = "1";
+    check_untouched(decoy, "SAFELAUNCH_KEEP=1 asks to keep it");
+  }
   SECTION("a mark that is not whole") {
     decoy.environment["SAFELAUNCH_OWNER"] = "boot-1:1:2";
     check_untouched(decoy, "not whole");
@@ -190,11 +224,44 @@ TEST_CASE("decoys are left alone") {
   CHECK(claim_of(decoy) == Claim::unproven);
 }
 
-TEST_CASE("a worker that lost its launcher and holds our port is an orphan") {
-  const auto found = classify_stale(orphan(), us());
+TEST_CASE("a rank that lost its launcher and does nothing is an orphan, whatever it holds") {
+  auto rank = orphan();
+  if (GENERATE(true, false)) rank.holds.clear();
+  const auto found = classify_stale(rank, us());
 
   REQUIRE(found);
   CHECK(found->claim == Claim::orphan);
+  CHECK(found->launcherless);
+  CHECK_THAT(found->why, EndsWith("which does nothing: sleeping in hrtimer_nanosleep"));
+}
+
+TEST_CASE("a training that was started by hand is listed and never an orphan") {
+  auto rank = orphan();
+  rank.holds = {"/dev/nvidia0"};
+  SECTION("it works") {
+    rank.work = Work{false, "working: uses 99 % of a CPU"};
+  }
+  SECTION("nobody has looked whether it does") {
+    rank.work.reset();
+  }
+  SECTION("it asks to be kept") {
+    rank.environment["SAFELAUNCH_KEEP"] = "1";
+  }
+  const auto found = classify_stale(rank, us());
+
+  REQUIRE(found);
+  CHECK(found->claim == Claim::unproven);
+  CHECK(found->launcherless);
+}
+
+TEST_CASE("a rank without a launcher is listed though it holds nothing") {
+  auto rank = orphan();
+  rank.holds.clear();
+  rank.work.reset();
+  const auto found = classify_stale(rank, us());
+
+  REQUIRE(found);
+  CHECK_THAT(describe(*found), Contains("1h old, holds no port and no GPU: not started by"));
 }
 
 TEST_CASE("what lacks one sign of an orphan is none") {
@@ -245,6 +312,7 @@ TEST_CASE("a worker of our own Slurm job is no stranger's") {
 TEST_CASE("what neither is ours nor stands in the way is not even listed") {
   auto worker = orphan();
   worker.holds.clear();
+  worker.process.terminal = 34816;
   CHECK_FALSE(classify_stale(worker, us()));
 }
 
@@ -290,5 +358,5 @@ TEST_CASE("a line of the list says who, since when, what it holds and why") {
   found.process.uid = 3'999'999'999U;
   CHECK(describe(found) ==
         "pid 71 (python train.py), user 3999999999, 1h old, holds port 29500: not started by "
-        "safelaunch; a worker whose launcher is gone");
+        "safelaunch; a rank without a launcher, which does nothing: sleeping in hrtimer_nanosleep");
 }

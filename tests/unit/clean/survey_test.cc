@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "catch.h"
@@ -45,15 +46,18 @@ Environment marked_by_the_dead() {
   return {{"SAFELAUNCH_RUN_ID", "r1"}, {"SAFELAUNCH_OWNER", mark_of_dead_owner()}};
 }
 
-/// A process with these variables below one of the given name.
+/// The same, made anew by whoever is to be above the dead.
+using Variables = std::function<Environment()>;
+
+/// A process with these variables below one of the given name, which makes the variables.
 class Below {
  public:
-  Below(const char* name, const Environment& environment) {
+  Below(const char* name, const Variables& environment) {
     std::array<int, 2> tell{};
     REQUIRE(::pipe(tell.data()) == 0);
     above_ = std::make_unique<Child>([&] {
       ::prctl(PR_SET_NAME, name);
-      const auto inner = sleeper(environment);
+      const auto inner = sleeper(environment());
       const ProcessId id = inner->id();
       static_cast<void>(::write(tell[1], &id, sizeof id));
       for (;;) ::pause();
@@ -91,7 +95,7 @@ Surroundings elsewhere() {
 
 TEST_CASE("a leftover of a dead safelaunch is found, its unmarked and its living likes are not",
           "[alone]") {
-  const Below stale("tini", marked_by_the_dead());
+  const Below stale("tini", marked_by_the_dead);
   const auto unmarked = sleeper({{"RANK", "0"}});
   const auto living =
       sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", owner_mark(self())}});
@@ -106,13 +110,13 @@ TEST_CASE("a leftover of a dead safelaunch is found, its unmarked and its living
 }
 
 TEST_CASE("a leftover below a terminal multiplexer is left alone", "[alone]") {
-  const Below leftover("tmux: server", marked_by_the_dead());
+  const Below leftover("tmux: server", marked_by_the_dead);
   CHECK_FALSE(find(survey({}, elsewhere()), leftover.id()));
 }
 
 TEST_CASE("a job that a daemon has started with the environment of a dead run is left alone",
           "[alone]") {
-  const Below job("batchd", marked_by_the_dead());
+  const Below job("batchd", marked_by_the_dead);
   const Needs needs{.ports = {}, .held = {{job.id().pid, "9 MiB of GPU 0"}}};
 
   const auto list = survey(needs, elsewhere());
@@ -120,6 +124,19 @@ TEST_CASE("a job that a daemon has started with the environment of a dead run is
   REQUIRE(find(list, job.id()));
   CHECK(find(list, job.id())->claim == Claim::unproven);
   CHECK_THAT(find(list, job.id())->why, Contains("runs below 'batchd'"));
+}
+
+TEST_CASE("a service of a manager that was given a dead run's environment is left alone",
+          "[alone]") {
+  const Environment given = marked_by_the_dead();
+  const Below service("systemd", [&] { return given; });
+  const Needs needs{.ports = {}, .held = {{service.id().pid, "9 MiB of GPU 0"}}};
+
+  const auto list = survey(needs, elsewhere());
+
+  REQUIRE(find(list, service.id()));
+  CHECK(find(list, service.id())->claim == Claim::unproven);
+  CHECK_THAT(find(list, service.id())->why, Contains("runs below 'systemd'"));
 }
 
 TEST_CASE("a stranger on our port is listed with what he holds, and not claimed") {
@@ -148,7 +165,7 @@ TEST_CASE("a stranger on our port is listed with what he holds, and not claimed"
 TEST_CASE(
     "a leftover and a stranger that hold a GPU's memory are listed with it, one of them claimed",
     "[alone]") {
-  const Below stale("tini", marked_by_the_dead());
+  const Below stale("tini", marked_by_the_dead);
   const auto stranger = sleeper({});
   const Needs needs{
       .ports = {},
@@ -171,7 +188,7 @@ TEST_CASE("we ourselves are never claimed, whatever marks we carry") {
 }
 
 TEST_CASE("what the survey proves is what ends, and a decoy beside it lives on", "[alone]") {
-  const Below stale("tini", marked_by_the_dead());
+  const Below stale("tini", marked_by_the_dead);
   const auto decoy =
       sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", owner_mark(self())}});
 

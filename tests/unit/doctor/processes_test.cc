@@ -81,6 +81,16 @@ TEST_CASE("a running job that is in nobody's way is not told", "[doctor][process
   CHECK(outline(facts) == Lines{});
 }
 
+TEST_CASE("a rank without a launcher is told, though it is in nobody's way",
+          "[doctor][processes]") {
+  HostFacts facts = healthy_host();
+  facts.processes = {stale_process(Claim::unproven)};
+  facts.processes[0].launcherless = true;
+  facts.processes[0].holds.clear();
+  CHECK(outline(facts) == Lines{"left-over-process note"});
+  CHECK_FALSE(examine(facts)[0].can_be_fixed());
+}
+
 TEST_CASE("mistakes in the command are findings", "[doctor][processes]") {
   HostFacts facts = healthy_host();
   facts.subject.command =

@@ -31,15 +31,20 @@ TEST_CASE("a user without a name is his number") {
 }
 
 TEST_CASE("an owner's mark is read back as it was written") {
-  const OwnerMark mark{"fba06507-94c2-4389-a3a6-682f40b741e2", 4026531836, {71, 4711}};
-  CHECK(to_string(mark) == "fba06507-94c2-4389-a3a6-682f40b741e2:4026531836:71:4711");
+  const OwnerMark mark{"fba06507-94c2-4389-a3a6-682f40b741e2", 4026531836, {71, 4711}, 9,
+                       {{70, 4700}, {1, 0}}};
+  CHECK(to_string(mark) ==
+        "fba06507-94c2-4389-a3a6-682f40b741e2:4026531836:71:4711:9:70.4700,1.0");
   CHECK(parse_owner_mark(to_string(mark)) == mark);
+  const OwnerMark alone{"boot", 1, {2, 3}, 4, {}};
+  CHECK(parse_owner_mark(to_string(alone)) == alone);
 }
 
 TEST_CASE("a mark that is not whole proves nothing") {
   const auto* text =
       GENERATE("", ":", "boot", "boot:1:2", "boot:1:2:", "boot:1:2:3x", "boot:1:2:-3", ":1:2:3",
-               "boot:0:2:3", "boot:1:0:3", "boot:1:2:3:4", "boot:1:99999999999999999999:3");
+               "boot:0:2:3:4:", "boot:1:0:3:4:", "boot:1:2:3", "boot:1:2:3:0:", "boot:1:2:3:4:5",
+               "boot:1:2:3:4:5.6,7", "boot:1:2:3:4:5.6:7", "boot:1:99999999999999999999:3:4:");
   CAPTURE(text);
   CHECK_FALSE(parse_owner_mark(text));
 }
@@ -51,4 +56,7 @@ TEST_CASE("our own mark names this boot, this namespace and us") {
   CHECK(mark->owner == self());
   CHECK(mark->boot_id == read_identity().boot_id);
   CHECK(mark->pid_namespace == pid_namespace_of(::getpid()));
+  CHECK(mark->cgroups == cgroups_key(cgroup_of(::getpid())));
+  REQUIRE_FALSE(mark->above.empty());
+  CHECK(mark->above.front() == facts_of(::getppid())->id);
 }

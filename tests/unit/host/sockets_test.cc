@@ -187,7 +187,7 @@ TEST_CASE("an IPv6 line of /proc/net/tcp6 is read") {
       "  sl  local_address remote_address st\n"
       "   0: 00000000000000000000000001000000:733C 00000000000000000000000000000000:0000 0A "
       "00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0\n",
-      {.local_port = 29500, .listening_only = true});
+      {.local_port = 29500, .only = SocketQuery::Only::listening});
 
   REQUIRE(sockets.size() == 1);
   CHECK(sockets[0].local_address == "::1");

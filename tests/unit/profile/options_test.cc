@@ -28,7 +28,8 @@ TEST_CASE("options are read from the environment", "[options]") {
   CHECK(settings == Settings{{"init-timeout", {"5s", "SAFELAUNCH_INIT_TIMEOUT"}},
                              {"no-hook", {"1", "SAFELAUNCH_NO_HOOK"}}});
   CHECK(settings_from({{"SAFELAUNCH_CLEAN", "all"}}).error().message ==
-        "SAFELAUNCH_CLEAN: 'all' is not one of off|ours|orphans");
+        "SAFELAUNCH_CLEAN: 'all' is not one of off|ours; a run ends only what safelaunch has started; "
+        "for others: safelaunch clean");
 }
 
 TEST_CASE("a variable that looks like a misspelt setting is told", "[options]") {
@@ -52,8 +53,8 @@ TEST_CASE("the value of an option is checked by its kind", "[options]") {
     CHECK(accepted("port", port));
   for (const char* port : {"", "any", "65536", "1-", "-1", "1-2-3", "29500 "})
     CHECK_FALSE(accepted("port", port));
-  for (const char* choice : {"off", "ours", "orphans"}) CHECK(accepted("clean", choice));
-  for (const char* choice : {"", "all", "off|ours", "|"}) CHECK_FALSE(accepted("clean", choice));
+  for (const char* choice : {"off", "ours"}) CHECK(accepted("clean", choice));
+  for (const char* choice : {"", "all", "orphans", "off|ours", "|"}) CHECK_FALSE(accepted("clean", choice));
   for (const char* flag : {"true", "0", "on"}) CHECK(accepted("only", flag));
   for (const char* flag : {"", "2", "True "}) CHECK_FALSE(accepted("only", flag));
   for (const char* count : {"0", "8"}) CHECK(accepted("nnodes", count));

@@ -19,6 +19,7 @@ class OneListener final : public SocketTable {
   }
   [[nodiscard]] std::vector<Socket> to_port(std::uint16_t) const override { return {}; }
   [[nodiscard]] std::vector<Socket> listening() const override { return {socket_}; }
+  [[nodiscard]] std::vector<Socket> established() const override { return {}; }
 
  private:
   Socket socket_;
