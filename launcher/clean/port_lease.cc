@@ -1,6 +1,7 @@
 #include "safelaunch/clean/port_lease.h"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -8,6 +9,7 @@
 
 #include "port_socket.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/identity.h"
 #include "safelaunch/host/sockets.h"
 
 namespace safelaunch {
@@ -55,6 +57,27 @@ Error why_not(PortRange range, int error) {
                       range.first, describe_holders(range.first))};
 }
 
+/// A port that is bound for us, and the name that keeps other safelaunches off it.
+struct HeldPort {
+  BoundPort bound;
+  UniqueFd name;
+};
+
+/// Two jobs can both bind a port, thanks to SO_REUSEADDR; only one of them gets its name. A name
+/// that somebody took without binding the port keeps nobody off it: then the port is ours without.
+HeldPort hold_port(std::uint16_t port) {
+  HeldPort held{bind_port(port), {}};
+  if (held.bound.error != 0) return held;
+  held.name = take_port_name(port);
+  if (held.name) return held;
+  held.bound = BoundPort{};  // so that what we ask is not about us
+  if (is_bound_by_somebody(port))
+    held.bound.error = EADDRINUSE;
+  else
+    held.bound = bind_port(port);
+  return held;
+}
+
 }  // namespace
 
 Result<PortLease> lease_port(PortRange range) {
@@ -63,29 +86,28 @@ Result<PortLease> lease_port(PortRange range) {
   for (std::uint32_t tries = 0; tries < walk.size(); ++tries) {
     PortLease lease;
     lease.port_ = walk.next();
-    auto bound = bind_port(lease.port_);
-    error = bound.error;
+    HeldPort held = hold_port(lease.port_);
+    error = held.bound.error;
     if (error != 0) continue;
-    // Two jobs could both bind it, thanks to SO_REUSEADDR; only one of them gets the name.
-    lease.name_ = take_port_name(lease.port_);
-    if (!lease.name_) {
-      error = EADDRINUSE;
-      continue;
-    }
-    lease.ipv4_ = std::move(bound.ipv4);
-    lease.ipv6_ = std::move(bound.ipv6);
+    lease.name_ = std::move(held.name);
+    lease.ipv4_ = std::move(held.bound.ipv4);
+    lease.ipv6_ = std::move(held.bound.ipv6);
     return lease;
   }
   return why_not(range, error);
 }
 
 std::string describe_holders(std::uint16_t port) {
-  if (const int pid = holder_of_port_name(port); pid > 0)
-    return fmt::format("another safelaunch job (pid {})", pid);
+  const NameHolder named = holder_of_port_name(port);
+  if (named.pid > 0 && named.uid == ::geteuid())
+    return fmt::format("another safelaunch job (pid {})", named.pid);
   std::string text;
   for (const auto& holder : holders_of(port, KernelSockets()))
     text += (text.empty() ? "" : ", ") + describe(holder);
   // Before 6.8 the kernel shows no socket that is bound and does not listen.
+  if (text.empty() && named.pid > 0)
+    return fmt::format("pid {} of user {}, maybe a safelaunch job", named.pid,
+                       user_name(named.uid));
   return text.empty() ? "a socket that the kernel does not show" : text;
 }
 

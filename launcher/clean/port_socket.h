@@ -20,7 +20,16 @@ struct BoundPort {
 /// is per network namespace, as ports are, and the kernel frees it when its holder dies.
 [[nodiscard]] UniqueFd take_port_name(std::uint16_t port);
 
-/// The pid of the safelaunch that has the name, 0 where it cannot be told.
-[[nodiscard]] int holder_of_port_name(std::uint16_t port);
+/// Whether anybody has the port bound, listening or not: what a lease is, besides its name. Anybody
+/// can make names without holding any port.
+[[nodiscard]] bool is_bound_by_somebody(std::uint16_t port);
+
+/// Who has the name, as the kernel says.
+struct NameHolder {
+  int pid = 0;  ///< 0 where it cannot be told
+  unsigned uid = 0;
+};
+
+[[nodiscard]] NameHolder holder_of_port_name(std::uint16_t port);
 
 }  // namespace safelaunch

@@ -28,13 +28,13 @@ struct PortRange {
 [[nodiscard]] PortRange ephemeral_ports();
 
 /// One port, ours until this object goes or the process dies, by two means:
-/// - a name in the abstract Unix namespace, which no two safelaunch jobs of a host can have at
-/// once;
 /// - a TCP socket bound to the port, on IPv4 and IPv6, that does not listen. The kernel gives the
-/// port
-///   to no outgoing connection, and a server without SO_REUSEADDR cannot bind it; the job's own
-///   server sets SO_REUSEADDR and can. torch's TCPStore, torchrun, deepspeed, accelerate and JAX's
-///   coordinator were seen to start while the port is held.
+///   port to no outgoing connection, and a server without SO_REUSEADDR cannot bind it; the job's
+///   own server sets SO_REUSEADDR and can. torch's TCPStore, torchrun, deepspeed, accelerate and
+///   JAX's coordinator were seen to start while the port is held. So can any other program that
+///   sets SO_REUSEADDR, of whatever user: that cannot be kept off.
+/// - a name in the abstract Unix namespace, which no two safelaunch jobs of a host can have at
+///   once. A name alone, without the port bound, counts for nothing.
 /// Both close on exec: nothing of it reaches the job.
 class PortLease {
  public:

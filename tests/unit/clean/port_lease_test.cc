@@ -3,10 +3,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -124,6 +127,27 @@ TEST_CASE("every port of a range is given out once, then none") {
   const auto none = lease_port(kRange);
   CHECK(none.error().code == Errc::blocked);
   CHECK_THAT(none.error().message, Contains("no port from 21990 to 22003 is free"));
+}
+
+TEST_CASE("a name that somebody took without holding its port keeps no job off the port") {
+  auto lease = std::make_unique<PortLease>(lease_any());
+  const auto port = lease->port();
+  lease.reset();
+  const UniqueFd squatter(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const auto text = fmt::format("safelaunch/port/{}", port);
+  std::ranges::copy(text, name.sun_path + 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  REQUIRE(::bind(squatter.get(), reinterpret_cast<sockaddr*>(&name), size) == 0);
+
+  const auto ours = lease_port(only(port));
+
+  REQUIRE(ours.has_value());
+  UniqueFd stranger;
+  CHECK(serve(port, Reuse::no, stranger) == EADDRINUSE);
+  const bool taken = lease_port(only(port)).has_error();
+  CHECK(taken);  // ours is bound, which the next one sees
 }
 
 TEST_CASE("a port that another safelaunch job has is said to be its") {
