@@ -1,32 +1,89 @@
-"""What a fault may use: commands, scripts, namespaces, and processes that stand in the way.
+"""What a fault and a healthy program may use: commands, scripts, namespaces, and processes that stand in the way.
 
-A fault is a folder with a `fault.py`: its first docstring line says what is wrong, and it has
+A fault is a folder of tests/faults with a `fault.py`: its first docstring line says what is wrong, and it has
 
-    EXPECTED   ids of the catalogue that are right; the first is the best. None: a healthy job, of which nothing may be said
+    EXPECTED   ids of the catalogue that are right; the first is the best. None: the job comes through, and nothing is said
     HEALED_BY  the profile (or "port") with which the job comes through in the end; None where nothing can heal it
     command(bench) -> argv        what the user types behind safelaunch
     make(bench)                   optional: makes the fault; runs in a process of its own, so namespaces are free to use
     OPTIONS    optional: safelaunch's options; the deadlines are short unless it sets them
     VERB       optional: "doctor" where the fault is known before any launch
     NEEDS      optional: modules without which the fault is skipped
+
+A healthy program is a folder of tests/healthy with a `program.py`: its first docstring line says what a careless watcher would
+take for a hang or a death. It has `command`, and may have `make`, `OPTIONS` (longer deadlines, where its own way needs them), `NEEDS`, and
+
+    LINES      optional: a pattern; only the lines of stdout that have it are compared, where a launcher prints times of its own
+    bare       optional: the command without safelaunch, where that is another one
+    PERSON     optional: (words, seconds, answer): so long after the words on stdout a person types the answer at its terminal
+    QUICK      optional: True where it is among the few that every run of the tests passes
 """
 
+import contextlib
 import ctypes
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
+import textwrap
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "integration")]
 import harness  # noqa: E402
 from free_port import free_port  # noqa: E402, F401
 
-DDP = harness.DDP
+DDP, BIN = harness.DDP, harness.BIN
 CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
 MS_REC_PRIVATE = (1 << 14) | (1 << 18)
 # As torch starts a job: it is what most faults need, and nothing else.
 INIT = "import os, sys, time, torch, torch.distributed as dist\ndist.init_process_group('gloo')\nRANK = dist.get_rank()\n"
+
+# What healthy programs share. They have their rank, work for some time, say a line in one piece, leave a note for others, come late
+# (they work until another waits for them, and then for longer than the deadlines) ...
+START = """
+import os, sys, time
+HERE, RANK, WORLD = os.getcwd(), int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+def work(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: sum(range(10000))
+def say(text):
+    sys.stdout.write(text + "\\n")
+    sys.stdout.flush()
+def note(name, value=""):
+    path = os.path.join(HERE, name)
+    with open(path + ".new", "w") as file: file.write(str(value))
+    os.rename(path + ".new", path)
+def late(seconds=10):
+    while not any(name.startswith("waits") for name in os.listdir(HERE)): work(0.1)
+    work(seconds)
+"""
+# ... and meet in the end.
+MEET = """
+import torch, torch.distributed as dist
+note(f"waits{RANK}")
+dist.init_process_group("gloo")
+total = torch.ones(1)
+dist.all_reduce(total)
+dist.barrier()
+say(f"rank {dist.get_rank()} of {dist.get_world_size()}: {int(total)}")
+dist.destroy_process_group()
+"""
+
+
+def indent(text):
+    """The text as a function's body."""
+    return textwrap.indent(text, "    ")
+
+
+# Somebody outside the job waits for the ranks' notes.
+OPERATOR = """
+import os, signal, subprocess, time
+def wait_for(name):
+    while not os.path.exists(name): time.sleep(0.05)
+    return open(name).read()
+print("there", flush=True)
+"""
 
 
 class Impossible(Exception):
@@ -38,8 +95,10 @@ class Bench:
 
     def __init__(self, folder, environment):
         self.folder, self.env = pathlib.Path(folder), environment
+        self.record = self.folder.parent  # of the bench itself; the job looks elsewhere
         self.standing = []  # processes that are part of the fault
         self.options = []   # of safelaunch, that only the making tells
+        self.undo = []      # what has to be called in the end
 
     def torchrun(self, script, *arguments, ranks=2, options=()):
         return harness.torchrun(f"--nproc_per_node={ranks}", *options, script, *arguments)
@@ -58,6 +117,17 @@ class Bench:
         """A script that has its process group, and then does what the text says."""
         return self.script(INIT + text)
 
+    def program(self, text, end=MEET):
+        """A script of a healthy program: what all have, the text, and then their meeting."""
+        return self.script(START + text + end)
+
+    def train(self, text="", end=MEET, ranks=2, options=()):
+        """The usual healthy program: torchrun runs the text, then all ranks meet."""
+        return self.torchrun(self.program(text, end), ranks=ranks, options=[f"--master_port={free_port()}", *options])
+
+    def shell(self, text, name="run.sh"):
+        return ["/bin/bash", self.script("set -e\n" + text, name)]
+
     def start(self, *words, ready=True, **options):
         """A process that belongs to the fault; it prints a line when it is in place."""
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.PIPE, **options)
@@ -66,13 +136,25 @@ class Bench:
             process.stdout.readline()
         return process
 
+    def operator(self, text):
+        """Somebody outside the job, who acts on its processes."""
+        self.python(OPERATOR + text, cwd=self.folder)
+
     def python(self, text, **options):
         return self.start(sys.executable, "-c", text, **options)
+
+    def left_behind(self):
+        """The job's processes that are alive after its end; those that stand in its way are none of them."""
+        standing = {process.pid for process in self.standing}
+        left = [pid for pid in harness.processes_with(self.env["SAFELAUNCH_TEST_MARK"]) if pid not in standing]
+        return [f"{len(left)} processes left behind"] if left else []
 
     def clear(self):
         for process in self.standing:
             process.kill()
             process.communicate()
+        for undo in self.undo:
+            undo()
 
     # Namespaces: they are this process's own, and end with it.
     def own_network(self):
@@ -113,3 +195,19 @@ class Bench:
         if not pathlib.Path(worker).exists():
             raise Impossible("victim_nccl_worker is not built")
         return ["--nproc-per-node", str(ranks), "--", worker, *arguments]
+
+
+def environment_of(folder, mark):
+    keep = {name: value for name, value in os.environ.items()
+            if not name.startswith(("SAFELAUNCH_", "PET_", "NCCL_", "MASTER_", "GLOO_"))}
+    return {**keep, "PATH": f"{harness.BIN}:{keep.get('PATH', '')}", "XDG_STATE_HOME": f"{folder}/state",
+            "OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": harness.extensions(), "SAFELAUNCH_TEST_MARK": mark}
+
+
+@contextlib.contextmanager
+def place(mark):
+    """A bench in a folder of its own, which is gone afterwards; all its processes carry the mark."""
+    with tempfile.TemporaryDirectory(prefix="safelaunch-bench-") as folder:
+        bench = Bench(f"{folder}/job", environment_of(folder, mark))
+        bench.folder.mkdir()
+        yield bench

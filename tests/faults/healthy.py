@@ -1,0 +1,71 @@
+"""One healthy program: it is run bare and then under safelaunch with short deadlines, and both must be the same."""
+
+import re
+import uuid
+
+import comparison
+import running
+from workbench import Impossible, harness, place
+
+DEADLINES = ["--init-timeout", "8s", "--collective-timeout", "8s", "--quiet-timeout", "5s", "--work-timeout", "60s"]
+
+
+def run_once(program, command, before=lambda directory: []):
+    """In a folder of its own: what one run leaves there is not there for the other."""
+    mark = uuid.uuid4().hex
+    with place(mark) as bench:
+        bystanders = running.Bystanders(bench.env)
+        try:
+            if hasattr(program, "make"):
+                program.make(bench)
+            directory = bench.record / "run"
+            done = running.run_command([*before(directory), *command(bench)], bench, person=getattr(program, "PERSON", None))
+            return {**done, "out": comparable(program, bench, done["out"]), "events": comparison.events_of(directory),
+                    "harm": bystanders.harm() + bench.left_behind()}
+        finally:
+            bench.clear()
+            bystanders.clear()
+            running.end_survivors(mark)
+
+
+def comparable(program, bench, out):
+    """Without the folder's path; and where a launcher prints times of its own, only the program's lines."""
+    lines = re.compile(getattr(program, "LINES", ""))
+    return "".join(line for line in out.replace(str(bench.folder), "FOLDER").splitlines(keepends=True) if lines.search(line))
+
+
+def safelaunch(program):
+    options = getattr(program, "OPTIONS", ())
+    return lambda directory: [harness.SAFELAUNCH, "--run-dir", str(directory), *DEADLINES, "--only", *options, "--"]
+
+
+def run(program, bare_only):
+    try:
+        bare = run_once(program, getattr(program, "bare", program.command))
+        if bare["status"] != 0:
+            return {"broken": f"bare: status {bare['status']}: {(bare['err'] or bare['out'])[:3000]}"}
+        if bare_only:
+            return {"bare": bare, "well": True}
+        return judge(bare, run_once(program, program.command, safelaunch(program)))
+    except Impossible as reason:
+        return {"skipped": str(reason)}
+
+
+def judge(bare, ours):
+    found = comparison.differences(bare, ours)
+    return {"bare": bare, "ours": ours, "differences": found, "harm": ours["harm"], "well": not found and not ours["harm"]}
+
+
+def row(result):
+    bare = f"bare {result['bare']['seconds']:5.1f} s"
+    if "ours" not in result:
+        return bare
+    ours = result["ours"]
+    return (f"{'FALSE ALARM' if result['differences'] else 'same':11} {bare}, ours {ours['seconds']:5.1f} s, "
+            f"waited {comparison.waited(ours['events']):4.1f} s  {'; '.join([*result['harm'], *result['differences']])}")
+
+
+def summary(results):
+    done = [result for result in results if "ours" in result]
+    return (f"healthy programs: {sum(bool(result['differences']) for result in done)} false alarms of {len(done)}, "
+            f"{sum(bool(result['harm']) for result in done)} harmed")

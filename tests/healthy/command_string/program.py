@@ -1,0 +1,6 @@
+"""The program is a string (-c), unbuffered (-u)."""
+import sys
+
+
+def command(bench):
+    return [sys.executable, "-u", "-c", "import sys; print(sys.argv, sys.flags)", "word"]

@@ -1,0 +1,15 @@
+"""Rank 0 evaluates in bursts, and sleeps between them; the others wait for it in a barrier."""
+
+
+def command(bench):
+    return bench.train("""
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+if RANK == 0:
+    for _ in range(14):
+        time.sleep(0.7)
+        work(0.3)
+dist.barrier()
+say(f"rank {RANK}")
+dist.destroy_process_group()
+""", end="")

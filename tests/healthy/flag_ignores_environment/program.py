@@ -1,0 +1,6 @@
+"""Python that ignores its environment (-E)."""
+import sys
+
+
+def command(bench):
+    return [sys.executable, "-E", bench.script("import sys\nprint(len(sys.argv), sys.flags)\n"), "word"]

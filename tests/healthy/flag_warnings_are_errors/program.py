@@ -1,0 +1,6 @@
+"""Every warning is an error (-W error)."""
+import sys
+
+
+def command(bench):
+    return [sys.executable, "-W", "error", bench.script("import sys\nprint(len(sys.argv), sys.flags)\n"), "word"]

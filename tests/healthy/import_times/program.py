@@ -1,0 +1,6 @@
+"""The user looks at import times, which Python writes to stderr."""
+import sys
+
+
+def command(bench):
+    return [sys.executable, "-X", "importtime", bench.script("import sys\nprint(len(sys.argv), sys.flags)\n"), "word"]

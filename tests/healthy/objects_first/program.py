@@ -1,0 +1,15 @@
+"""The first collectives carry objects; rank 0 computes what it broadcasts."""
+
+
+def command(bench):
+    return bench.train("""
+import torch.distributed as dist
+dist.init_process_group("gloo")
+if RANK == 0: work(10)
+given = [{"seed": 7} if RANK == 0 else None]
+dist.broadcast_object_list(given)
+gathered = [None] * WORLD
+dist.all_gather_object(gathered, (RANK, given[0]["seed"]))
+say(str(gathered))
+dist.destroy_process_group()
+""", end="")
