@@ -21,6 +21,7 @@ const char* name(Activity activity) {
     case Activity::quiet: return "quiet";
     case Activity::idling: return "idling";
     case Activity::working: return "working";
+    case Activity::attended: return "attended";
     case Activity::unseen: return "unseen";
   }
   return "?";

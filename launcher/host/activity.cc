@@ -52,13 +52,41 @@ bool tells(const ProcessSample& process, const ThreadSample& thread) {
 
 using Answer = std::optional<ActivitySeen>;
 
-Answer when_stopped(const TreeSample& after) {
-  const auto& root = after.processes.front();
-  const char state = root.facts.state;
-  if (state == 'T') return ActivitySeen{Activity::stopped, "by a signal (state T)"};
-  if (state == 't') return ActivitySeen{Activity::stopped, "by a debugger (state t)"};
-  if (!root.threads.empty() && root.threads.front().waits_in == "do_freezer_trap")
-    return ActivitySeen{Activity::stopped, "by its cgroup (frozen)"};
+/// How a process is kept from running at this moment; empty: it is not.
+std::string_view halt_of(const ProcessSample& process) {
+  if (process.facts.state == 'T') return "by a signal (state T)";
+  if (process.threads.empty()) return {};
+  // Cgroups freeze by a trap in their second version, in the first by uninterruptible sleep.
+  const auto& function = process.threads.front().waits_in;
+  const bool frozen = function == "do_freezer_trap" || function.ends_with("refrigerator");
+  return frozen ? "by its cgroup (frozen)" : std::string_view();
+}
+
+/// A limiter of CPU stops its process and lets it go many times a second, and every look may find
+/// it stopped: it has run in between.
+bool has_run(const ProcessSample& before, const ProcessSample& after) {
+  return before.facts.cpu != after.facts.cpu || before.threads.empty() || after.threads.empty() ||
+         before.threads.front().runs != after.threads.front().runs;
+}
+
+Answer when_stopped(const ProcessPair& root) {
+  const auto how = halt_of(*root.after);
+  if (how.empty() || root.before == nullptr || halt_of(*root.before).empty() ||
+      has_run(*root.before, *root.after))
+    return std::nullopt;
+  return ActivitySeen{Activity::stopped, std::string(how)};
+}
+
+/// A tracer may be a debugger, in which a person thinks; nobody types for hours at a prompt,
+/// either.
+Answer when_attended(const TreeSample& after) {
+  for (const auto& process : after.processes) {
+    if (process.tracer != 0 || process.facts.state == 't')
+      return ActivitySeen{Activity::attended, "held by a debugger" + place_of(process, after)};
+    if (std::ranges::any_of(process.threads, &ThreadSample::at_terminal))
+      return ActivitySeen{Activity::attended,
+                          "waits for somebody to type at the terminal" + place_of(process, after)};
+  }
   return std::nullopt;
 }
 
@@ -121,12 +149,14 @@ Answer idling_thread(const ThreadSample* before, const ThreadSample& now,
     const auto& function = now.waits_in.empty() ? "the kernel" : now.waits_in;
     return ActivitySeen{Activity::idling, fmt::format(fmt::runtime(pattern), function) + where};
   };
+  if (now.state == 'T') return ActivitySeen{Activity::idling, "stopped by a signal" + where};
   if (now.state == 'D') return idling("in uninterruptible sleep (state D) in {}");
   if (now.wait == WaitKind::lock) return idling("waiting for a file lock in {}");
   if (now.wait == WaitKind::timed) return idling("sleeping in {}");
   if (now.state == 'S' && now.wait == WaitKind::unknown)
     return idling("asleep in {}; for how long cannot be seen");
   if (before == nullptr || now.runs != before->runs) return idling("waking now and then in {}");
+  if (now.wait == WaitKind::outer) return idling("waiting for something from outside in {}");
   return std::nullopt;
 }
 
@@ -157,9 +187,10 @@ ActivitySeen quiet(const TreeSample& after) {
 ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
   if (after.processes.empty() || after.processes.front().facts.has_ended())
     return {Activity::dead, "its process has ended"};
-  if (auto answer = when_stopped(after)) return *answer;
-  if (after.processes.front().threads.empty()) return {Activity::unseen, "may not be looked at"};
+  if (auto answer = when_attended(after)) return *answer;
   const auto pairs = pair_up(before, after);
+  if (auto answer = when_stopped(pairs.front())) return *answer;
+  if (after.processes.front().threads.empty()) return {Activity::unseen, "may not be looked at"};
   if (auto answer = when_children_work(std::span(pairs).subspan(1))) return *answer;
   if (auto answer = when_it_uses_resources(before, after)) return *answer;
   if (auto answer = when_starved(pairs, after)) return *answer;

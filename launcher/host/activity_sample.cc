@@ -1,3 +1,11 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <string>
+
 #include "proc_file.h"
 #include "safelaunch/host/activity.h"
 
@@ -14,6 +22,49 @@ std::uint64_t runs_of(int pid, int tid) {
   return number_in(rest);
 }
 
+/// "/dev/pts/3", "pipe:[71]", "socket:[72]". Reading the link touches no file system.
+std::string target_of(int pid, int descriptor) {
+  std::array<char, 256> target{};
+  const auto size = ::readlink(ProcPath(pid, fmt::format("fd/{}", descriptor)).c_str(),
+                               target.data(), target.size());
+  return {target.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+bool is_terminal(std::string_view target) {
+  constexpr std::string_view kPseudo = "/dev/pts/", kReal = "/dev/tty";
+  const auto digits = [](std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  if (target == "/dev/console") return true;
+  if (target.starts_with(kPseudo)) return digits(target.substr(kPseudo.size()));
+  return target.starts_with(kReal) && digits(target.substr(kReal.size()));
+}
+
+/// The descriptors that an epoll descriptor watches: the lines "tfd: 0 events: …".
+bool watches_terminal(int pid, int epoll) {
+  const auto text = read_whole(ProcPath(pid, fmt::format("fdinfo/{}", epoll)).c_str());
+  for (std::string_view rest = text ? std::string_view(*text) : std::string_view();
+       !rest.empty();) {
+    auto line = take_word(rest, '\n');
+    if (take_word(line, ':') != "tfd") continue;
+    line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
+    if (is_terminal(target_of(pid, number_in<int>(line)))) return true;
+  }
+  return false;
+}
+
+/// What the thread waits to read.
+void look_at_input(int pid, const AwaitedInput& input, ThreadSample& thread) {
+  if (input.is_epoll) {
+    thread.at_terminal = watches_terminal(pid, input.descriptor);
+    return;
+  }
+  const std::string target = target_of(pid, input.descriptor);
+  thread.at_terminal = is_terminal(target);
+  constexpr std::string_view kPipe = "pipe:[";
+  if (target.starts_with(kPipe)) thread.pipe = number_in(target.substr(kPipe.size()));
+}
+
 ThreadSample sample_thread(int pid, int tid) {
   ThreadSample thread;
   thread.tid = tid;
@@ -24,17 +75,53 @@ ThreadSample sample_thread(int pid, int tid) {
   thread.runs = runs_of(pid, tid);
   const SmallFile wchan{ProcPath(pid, tid, "wchan")};
   if (wchan.text() != "0") thread.waits_in = wchan.text();
-  if (thread.state == 'S')
-    thread.wait = kind_of_wait(SmallFile{ProcPath(pid, tid, "syscall")}.text(), wchan.text());
+  if (thread.state != 'S') return thread;
+  const SmallFile call{ProcPath(pid, tid, "syscall")};
+  thread.wait = kind_of_wait(call.text(), wchan.text());
+  if (const auto input = awaited_input(call.text())) look_at_input(pid, *input, thread);
   return thread;
+}
+
+int tracer_of(int pid) {
+  constexpr std::string_view kKey = "\nTracerPid:\t";
+  const SmallFile status{ProcPath(pid, "status")};
+  const auto at = status.text().find(kKey);
+  return at == std::string_view::npos ? 0 : number_in<int>(status.text().substr(at + kKey.size()));
 }
 
 ProcessSample sample_process(ProcessFacts facts) {
   const int pid = facts.id.pid;
-  ProcessSample process{std::move(facts), io_bytes_of(pid).value_or(0), {}};
+  ProcessSample process{std::move(facts), io_bytes_of(pid).value_or(0), tracer_of(pid), {}};
   for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str()))
     process.threads.push_back(sample_thread(pid, tid));
   return process;
+}
+
+/// The pipes that processes of ours beside the tree have open. A pipe that came to the job from
+/// outside is open in ourselves too, since we hand on what we were given.
+std::set<std::uint64_t> pipes_beside(const TreeSample& sample, const ProcessTable& table) {
+  std::set<std::uint64_t> pipes;
+  for (const ProcessFacts& process : tree_of(self(), table)) {
+    const int pid = process.id.pid;
+    if (std::ranges::any_of(sample.processes,
+                            [&](const auto& one) { return one.facts.id == process.id; }))
+      continue;
+    for (const int descriptor : numbers_in_folder(ProcPath(pid, "fd").c_str()))
+      if (const std::string target = target_of(pid, descriptor); target.starts_with("pipe:["))
+        pipes.insert(number_in(std::string_view(target).substr(6)));
+  }
+  return pipes;
+}
+
+/// Into a pipe that nobody else has open only the tree itself can write.
+void find_own_pipes(TreeSample& sample, const ProcessTable& table) {
+  std::optional<std::set<std::uint64_t>> beside;
+  for (ProcessSample& process : sample.processes)
+    for (ThreadSample& thread : process.threads) {
+      if (thread.pipe == 0 || thread.wait != WaitKind::outer) continue;
+      if (!beside) beside = pipes_beside(sample, table);
+      if (!beside->contains(thread.pipe)) thread.wait = WaitKind::inner;
+    }
 }
 
 }  // namespace
@@ -43,6 +130,7 @@ TreeSample sample_tree(ProcessId root, TimePoint now, const ProcessTable& table)
   TreeSample sample{now, {}};
   for (auto& facts : tree_of(root, table))
     sample.processes.push_back(sample_process(std::move(facts)));
+  find_own_pipes(sample, table);
   return sample;
 }
 

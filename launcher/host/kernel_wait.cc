@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "proc_file.h"
 
@@ -19,6 +20,7 @@ enum class Timeout {
   futex_pointer,  ///< a pointer, if the operation is one of waiting
   file_lock,      ///< no timeout: it waits for a lock
   fcntl_lock,     ///< the same, if the command is one of locking
+  child,          ///< no timeout: it waits for the end of a child
 };
 
 /// Where a system call that may sleep keeps its timeout.
@@ -40,6 +42,8 @@ constexpr SleepingCall kSleepingCalls[] = {
     {SYS_epoll_pwait2, 3, Timeout::pointer},
     {SYS_rt_sigtimedwait, 2, Timeout::pointer},
     {SYS_semtimedop, 3, Timeout::pointer},
+    {SYS_wait4, 0, Timeout::child},
+    {SYS_waitid, 0, Timeout::child},
     {SYS_flock, 0, Timeout::file_lock},
     {SYS_fcntl, 1, Timeout::fcntl_lock},
 #ifdef SYS_poll  // newer architectures have the p-calls only
@@ -69,7 +73,13 @@ bool locks_file(std::uint64_t command) {
 }
 
 WaitKind timed_if(bool timed) {
-  return timed ? WaitKind::timed : WaitKind::open;
+  return timed ? WaitKind::timed : WaitKind::outer;
+}
+
+/// A futex that is not shared can be woken by the threads of its process alone.
+WaitKind kind_of_futex(std::uint64_t operation, std::uint64_t timeout) {
+  if (timeout != 0 && waits_on_futex(operation)) return WaitKind::timed;
+  return (operation & FUTEX_PRIVATE_FLAG) != 0 ? WaitKind::inner : WaitKind::outer;
 }
 
 WaitKind kind_of_call(const SleepingCall& call, const Arguments& arguments) {
@@ -78,9 +88,10 @@ WaitKind kind_of_call(const SleepingCall& call, const Arguments& arguments) {
     case Timeout::always: return WaitKind::timed;
     case Timeout::pointer: return timed_if(value != 0);
     case Timeout::milliseconds: return timed_if(static_cast<std::int32_t>(value) >= 0);
-    case Timeout::futex_pointer: return timed_if(value != 0 && waits_on_futex(arguments[1]));
+    case Timeout::futex_pointer: return kind_of_futex(arguments[1], value);
     case Timeout::file_lock: return WaitKind::lock;
-    case Timeout::fcntl_lock: return locks_file(value) ? WaitKind::lock : WaitKind::open;
+    case Timeout::fcntl_lock: return locks_file(value) ? WaitKind::lock : WaitKind::outer;
+    case Timeout::child: return WaitKind::inner;
   }
   return WaitKind::unknown;
 }
@@ -90,22 +101,62 @@ WaitKind kind_by_function(std::string_view wchan) {
   if (wchan.empty() || wchan == "0") return WaitKind::unknown;
   if (wchan.find("nanosleep") != std::string_view::npos) return WaitKind::timed;
   if (wchan.find("lock_inode_wait") != std::string_view::npos) return WaitKind::lock;
+  if (wchan == "do_wait") return WaitKind::inner;
   // A poll or futex may have a timeout or not, and this does not tell.
   for (const std::string_view either : {"poll", "select", "futex", "sigtimedwait"})
     if (wchan.find(either) != std::string_view::npos) return WaitKind::unknown;
-  return WaitKind::open;
+  return WaitKind::outer;
 }
+
+/// The number and the arguments of a system call; nullopt where they are not told.
+struct Call {
+  long number = 0;
+  Arguments arguments{};
+};
+
+std::optional<Call> read_call(std::string_view syscall) {
+  if (syscall.empty() || syscall == "running" || syscall.starts_with('-')) return std::nullopt;
+  Call call{.number = number_in<long>(take_word(syscall))};
+  for (auto& argument : call.arguments) argument = hex(take_word(syscall));
+  return call;
+}
+
+/// How a call says which descriptor it reads.
+enum class Input { first_argument, highest, epoll };
+
+struct ReadingCall {
+  long number;
+  Input input;
+};
+
+constexpr ReadingCall kReadingCalls[] = {
+    {SYS_read, Input::first_argument}, {SYS_readv, Input::first_argument},
+    {SYS_pselect6, Input::highest},    {SYS_epoll_pwait, Input::epoll},
+    {SYS_epoll_pwait2, Input::epoll},
+#ifdef SYS_poll
+    {SYS_select, Input::highest},      {SYS_epoll_wait, Input::epoll},
+#endif
+};
 
 }  // namespace
 
 WaitKind kind_of_wait(std::string_view syscall, std::string_view wchan) {
-  if (syscall.empty() || syscall == "running" || syscall.starts_with('-'))
-    return kind_by_function(wchan);
-  const auto number = number_in<long>(take_word(syscall));
-  Arguments arguments{};
-  for (auto& argument : arguments) argument = hex(take_word(syscall));
-  const auto call = std::ranges::find(kSleepingCalls, number, &SleepingCall::number);
-  return call == std::end(kSleepingCalls) ? WaitKind::open : kind_of_call(*call, arguments);
+  const auto call = read_call(syscall);
+  if (!call) return kind_by_function(wchan);
+  const auto known = std::ranges::find(kSleepingCalls, call->number, &SleepingCall::number);
+  return known == std::end(kSleepingCalls) ? WaitKind::outer
+                                           : kind_of_call(*known, call->arguments);
+}
+
+std::optional<AwaitedInput> awaited_input(std::string_view syscall) {
+  const auto call = read_call(syscall);
+  if (!call) return std::nullopt;
+  const auto known = std::ranges::find(kReadingCalls, call->number, &ReadingCall::number);
+  if (known == std::end(kReadingCalls)) return std::nullopt;
+  const int first = static_cast<int>(call->arguments[0]);
+  if (known->input != Input::highest) return AwaitedInput{first, known->input == Input::epoll};
+  if (first <= 0) return std::nullopt;
+  return AwaitedInput{first - 1};
 }
 
 }  // namespace safelaunch

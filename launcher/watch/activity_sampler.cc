@@ -11,13 +11,6 @@ using namespace std::chrono_literals;
 // compared with the look before the last.
 constexpr auto kApart = 500ms;
 
-// Under strace or py-spy a healthy process is found in a tracing stop time and again, and one that
-// a debugger holds is in somebody's hands: neither is abandoned.
-ActivitySeen without_tracing_stops(ActivitySeen seen, const TreeSample& tree) {
-  if (tree.processes.front().facts.state == 't') seen.activity = Activity::idling;
-  return seen;
-}
-
 }  // namespace
 
 std::optional<ActivitySeen> compare_looks(const std::optional<TreeSample>& older,
@@ -26,10 +19,8 @@ std::optional<ActivitySeen> compare_looks(const std::optional<TreeSample>& older
   if (newest.processes.empty()) return std::nullopt;
   const auto* base = newer && newest.at - newer->at >= kApart ? &newer : &older;
   const bool comparable = *base && !(*base)->processes.empty();
-  ActivitySeen seen = classify(comparable ? **base : newest, newest);
-  seen = without_tracing_stops(std::move(seen), newest);
-  if (!comparable && seen.activity != Activity::stopped) return std::nullopt;
-  return seen;
+  if (!comparable) return std::nullopt;
+  return classify(**base, newest);
 }
 
 std::optional<RankActivity> ActivitySampler::look(Rank rank, ProcessId process, TimePoint now) {

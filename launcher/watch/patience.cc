@@ -56,6 +56,7 @@ Patience patience_with(const RankState& rank, Stage stage, TimePoint since, Time
           false};
     case Activity::idling: return {after(calm(Activity::idling), limit), false};
     case Activity::working: return {after(since, limits.work), false};
+    case Activity::attended: return {std::nullopt, false};
     case Activity::unseen: return {after(since, limit), false};
   }
   return {};

@@ -111,13 +111,10 @@ void RankState::sample(Activity activity, std::string doing, TimePoint now, Dura
   sampled_at_ = now;
   for (const Activity calm : {Activity::stopped, Activity::quiet, Activity::idling}) {
     auto& since = calm_since_[calm_index(calm)];
-    // Quiet and idling are seen as the difference of two looks, so they held from the first look
-    // on.
-    const TimePoint seen = calm == Activity::stopped ? now : now - period;
     if (activity > calm)
       since.reset();
     else if (!since)
-      since = seen;
+      since = now - period;  // seen as the difference of two looks, it held from the first one on
   }
 }
 

@@ -45,7 +45,7 @@ std::optional<Stages::Standing> Stages::standing(Stage stage) const {
   for (int i = 0; i < world_size_; ++i) {
     const RankState& state = state_of(Rank{i});
     if (state.reached(stage))
-      result.some_through = true;
+      result.through.push_back(Rank{i});
     else if (!state.waits_in(stage))
       result.missing.push_back(Rank{i});
   }
@@ -65,7 +65,12 @@ Patience Stages::patience(Rank rank, const Standing& standing, TimePoint now) co
   const bool ended_well = state.status() && succeeded(*state.status());
   if (config_.dead_rank == DeadRank::is_restarted && state.ended() && !ended_well)
     return {standing.since + limit_of(standing.stage, config_.limits), false};
-  return patience_with(state, standing.stage, standing.since, now, config_.limits);
+  const Patience one = patience_with(state, standing.stage, standing.since, now, config_.limits);
+  // Where ranks come one after the other, the next one may be on its way.
+  const bool may_come = state.activity(now) >= Activity::idling;
+  const Duration limit = limit_of(standing.stage, config_.limits);
+  if (!one.until || one.certain || !may_come || limit == Duration::zero()) return one;
+  return {std::max(*one.until, arrival_ + limit), false};
 }
 
 std::optional<TimePoint> Stages::certain_at(const Standing& standing, TimePoint now) const {
@@ -78,18 +83,39 @@ std::optional<TimePoint> Stages::certain_at(const Standing& standing, TimePoint 
 }
 
 std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint now) const {
-  if (standing.missing.empty()) {
-    const Duration limit = limit_of(standing.stage, config_.limits);
-    if (limit == Duration::zero()) return std::nullopt;
-    return std::max(standing.since, progress_) + limit;
-  }
+  const Duration limit = limit_of(standing.stage, config_.limits);
+  if (limit == Duration::zero() && standing.missing.empty()) return std::nullopt;
   TimePoint last = standing.since;
+  if (standing.missing.empty()) last = std::max(last, progress_) + limit;
   for (const Rank rank : standing.missing) {
     const Patience one = patience(rank, standing, now);
     if (!one.until) return std::nullopt;
     last = std::max(last, *one.until);
   }
+  for (const Rank rank : standing.through) {
+    const Patience one = patience_with_passed(state_of(rank), standing, now);
+    if (!one.until) return std::nullopt;
+    last = std::max(last, *one.until);
+  }
   return last;
+}
+
+// From the communicator on, ranks meet in groups of their own: one that has its first meeting
+// behind it may be the one that others wait for in the next.
+Patience Stages::patience_with_passed(const RankState& rank, const Standing& standing,
+                                      TimePoint now) const {
+  if (standing.stage < Stage::communicator || !rank.alive()) return {standing.since, false};
+  if (busy(rank, now))
+    return patience_with(rank, standing.stage, standing.since, now, config_.limits);
+  const Duration limit = limit_of(standing.stage, config_.limits);
+  if (limit == Duration::zero()) return {};
+  const TimePoint calm = rank.calm_since(Activity::idling).value_or(standing.since);
+  return {std::max(standing.since, calm) + limit, false};
+}
+
+bool Stages::busy(const RankState& rank, TimePoint now) {
+  const Activity activity = rank.activity(now);
+  return activity == Activity::working || activity == Activity::attended;
 }
 
 std::vector<Rank> Stages::suspects(const Standing& standing, TimePoint now) const {
@@ -100,8 +126,11 @@ std::vector<Rank> Stages::suspects(const Standing& standing, TimePoint now) cons
   std::sort(certain.begin(), certain.end());
   if (!certain.empty()) return certain;
   if (!standing.missing.empty()) return standing.missing;
-  // All have arrived. Where some came through, those that did not are the ones to look at.
-  return standing.some_through ? standing.waiting : std::vector<Rank>();
+  // All have arrived. Where some came through, those that did not are the ones to look at, unless
+  // one of the others has work to do before it comes to the next meeting.
+  const auto works = [&](Rank rank) { return busy(state_of(rank), now); };
+  if (standing.through.empty() || std::ranges::any_of(standing.through, works)) return {};
+  return standing.waiting;
 }
 
 std::vector<Rank> Stages::all_waiting() const {
@@ -121,6 +150,12 @@ bool Stages::suspended(TimePoint now) const {
     any = true;
   }
   return any;
+}
+
+bool Stages::attended(TimePoint now) const {
+  return std::ranges::any_of(ranks_, [&](const auto& one) {
+    return one.second.alive() && one.second.activity(now) == Activity::attended;
+  });
 }
 
 std::vector<Rank> Stages::sample_these() const {

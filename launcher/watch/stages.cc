@@ -85,7 +85,8 @@ std::vector<StageAction> Stages::driver_is_silent(std::vector<Rank> ranks, std::
 }
 
 TimePoint Stages::job_time(TimePoint monotonic) {
-  if (suspended(clock_.at(monotonic))) return clock_.read_frozen(monotonic);
+  const TimePoint now = clock_.at(monotonic);
+  if (suspended(now) || attended(now)) return clock_.read_frozen(monotonic);
   return clock_.read(monotonic, due_);
 }
 
@@ -148,6 +149,8 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
   std::optional<RankState::Twin>& twin = ranks_[event.rank].twin;
   if (state != nullptr) {
     if (!state->entered(event.stage)) progress_ = now;
+    // One that failed and tries again is no news: it might do so for ever.
+    if (!state->tried(event.stage)) arrival_ = now;
     state->enter(event.stage, now);
     if (event.world_size) state->claimed_world = event.world_size;
     if (event.stage == Stage::rendezvous) state->store = event.detail;
@@ -159,7 +162,7 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
 void Stages::apply(const StageReached& event, TimePoint now) {
   RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source));
   if (state == nullptr) return;
-  if (!state->reached(event.stage)) progress_ = now;
+  if (!state->reached(event.stage)) progress_ = arrival_ = now;
   state->reach(event.stage, now);
   if (event.source == Source::plugin) state->plugin = RankState::Plugin::saw_call;
 }

@@ -96,4 +96,5 @@ def main():
         print(f"{WORLD} ranks met at port {STORE[1]}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -34,11 +34,12 @@ enum class Source {
 /// What a rank does while others wait for it, over its whole process tree (docs/stages.md).
 enum class Activity {
   dead,     ///< its process has ended
-  stopped,  ///< state T
-  quiet,    ///< blocked with nothing to wake it: no CPU, io or context switch, no timed sleep
-  idling,   ///< a timed sleep, a lock, a retry loop, D state: no real CPU or io
-  working,  ///< CPU, io, or compilers among its children
-  unseen,   ///< another user's, or no /proc
+  stopped,  ///< state T, or frozen
+  quiet,    ///< blocked in a way that only its own threads and children could end, and they are too
+  idling,   ///< a timed sleep, a lock, a connection, a retry loop, D state: no real CPU or io
+  working,  ///< CPU, io, bytes on sockets, compilers among its children
+  attended,  ///< in a person's hands: at a prompt on a terminal, or in a debugger
+  unseen,    ///< another user's, or no /proc
 };
 
 [[nodiscard]] const char* name(Activity activity);

@@ -20,12 +20,15 @@ struct ThreadSample {
   std::uint64_t runs = 0;  ///< how often it got onto a CPU
   std::string waits_in;    ///< the kernel function it sleeps in ("futex_do_wait"); empty: unknown
   WaitKind wait = WaitKind::unknown;
+  bool at_terminal = false;  ///< it waits for somebody to type there
+  std::uint64_t pipe = 0;    ///< inode of the pipe that it waits to read from; 0: none
 };
 
 /// One process of a tree at one moment.
 struct ProcessSample {
   ProcessFacts facts;
   std::uint64_t io_bytes = 0;
+  int tracer = 0;                     ///< pid of the debugger that is attached to it; 0: none
   std::vector<ThreadSample> threads;  ///< the main thread first
 };
 

@@ -14,8 +14,7 @@ class ActivitySampler {
  public:
   explicit ActivitySampler(const ProcessTable& table) : table_(table) {}
 
-  /// What the rank has done since the last look; nullopt at the first one, unless it shows a
-  /// stopped process: for that one look is enough.
+  /// What the rank has done since the last look; nullopt at the first one.
   [[nodiscard]] std::optional<RankActivity> look(Rank rank, ProcessId process, TimePoint now);
 
   /// Nobody waits any more: the looks are too old for a difference when somebody does again.

@@ -13,8 +13,7 @@ struct StageLimits {
   Duration collective = std::chrono::seconds(180);  ///< the first collective
   Duration quiet = std::chrono::seconds(30);        ///< for a rank that nothing will wake
   Duration work = std::chrono::minutes(30);         ///< for a rank that works
-  Duration stopped =
-      std::chrono::milliseconds(400);  ///< a second, less the time to look and say so
+  Duration stopped = std::chrono::seconds(5);       ///< for a rank that is stopped all the time
 };
 
 /// The limit of the stage itself.

@@ -27,20 +27,28 @@
 ///   dead      not at all                          -
 ///   done      the stage's timeout; before         the clock's start
 ///             `communicator` not at all
-///   stopped   a second, also where it had         when it was stopped, or the clock's start
+///   stopped   five seconds, also where it had     when it was stopped, or the clock's start
 ///             entered the stage
 ///   quiet     quiet-timeout                       when it became quiet, or the clock's start
-///   idling    the stage's timeout                 when it last worked, or the clock's start
+///   idling    the stage's timeout                 when it last worked, when a rank last came
+///                                                 somewhere, or the clock's start
 ///   working   work-timeout                        the clock's start
-///   unseen    the stage's timeout                 the clock's start
+///   attended  for ever                            -
+///   unseen    the stage's timeout                 when a rank last came somewhere, or the clock's
+///                                                 start
 ///   waiting   the stage's timeout, once           the last news of any rank: what a rank does
 ///             everybody waits there               inside a collective (NCCL spins) is no progress
 ///
 ///   - A rank that is dead or stopped ends the attempt whatever the others do. Otherwise it ends
 ///     when the last of the missing ranks has used up its time: one that sleeps may well sleep
 ///     until another one, which works, is done.
-///   - Where all ranks are stopped somebody has suspended the job. Time stands still then, as it
-///     does while safelaunch itself is stopped (watch/clock.h).
+///   - From `communicator` on a rank that is through may be missing in the next meeting: some ranks
+///     meet in a group, and one of them works before it joins the rest. While it works it is waited
+///     for like a missing rank that works, else for the stage's timeout from when it last worked.
+///     It is not blamed, and while it works those that wait are not blamed either.
+///   - Where all ranks are stopped somebody has suspended the job; where one is attended a person
+///     has it in hand. Time stands still then, as it does while safelaunch itself is stopped
+///     (watch/clock.h).
 ///   - Contradictions need no time: WORLD_SIZEs that differ at one store, two live processes that
 ///     wait there as one rank.
 ///   - A rank that ends with a failure before the job is training is a verdict of its own, unless
@@ -134,7 +142,7 @@ class Stages {
     TimePoint since{};
     std::vector<Rank> waiting{};
     std::vector<Rank> missing{};  ///< neither waiting nor through
-    bool some_through = false;
+    std::vector<Rank> through{};
   };
   enum class Wording { brief, full };  ///< full: with what each rank does
 
@@ -171,7 +179,11 @@ class Stages {
   [[nodiscard]] std::optional<TimePoint> certain_at(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> overdue_at(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::vector<Rank> suspects(const Standing& standing, TimePoint now) const;
+  [[nodiscard]] Patience patience_with_passed(const RankState& rank, const Standing& standing,
+                                              TimePoint now) const;
+  [[nodiscard]] static bool busy(const RankState& rank, TimePoint now);
   [[nodiscard]] bool suspended(TimePoint now) const;
+  [[nodiscard]] bool attended(TimePoint now) const;
 
   // The words.
   [[nodiscard]] Suspect suspect(Rank rank, Stage stage, TimePoint since, TimePoint now) const;
@@ -187,6 +199,7 @@ class Stages {
   int world_size_ = 0;
   std::vector<Standing> standings_;  // in the order of Stage; those whose clock runs
   TimePoint progress_{};             // the last news of any rank
+  TimePoint arrival_{};              // when a rank last came somewhere for the first time
   bool training_ = false;
   std::optional<Verdict> verdict_;
   std::optional<RankExited> first_failure_;

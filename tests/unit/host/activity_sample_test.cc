@@ -1,6 +1,9 @@
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -34,18 +37,70 @@ void wait_for_ever(int fd) {
 
 }  // namespace
 
-TEST_CASE("a process that reads from a silent socket is seen as quiet") {
+TEST_CASE("a process that waits for a server's answer is seen as idling") {
   Child child([] {
     std::array<int, 2> pair{};
     static_cast<void>(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()));
     wait_for_ever(pair[0]);
   });
+  CHECK(becomes(child, Activity::idling));
+}
+
+TEST_CASE("a process that polls without a timeout is seen as idling") {
+  Child child([] { ::poll(nullptr, 0, -1); });
+  CHECK(becomes(child, Activity::idling));
+}
+
+TEST_CASE("a process that reads a pipe which only itself and its children have is seen as quiet") {
+  Child child([] {
+    std::array<int, 2> own{};
+    static_cast<void>(::pipe(own.data()));
+    static_cast<void>(::fork());
+    wait_for_ever(own[0]);
+  });
   CHECK(becomes(child, Activity::quiet));
 }
 
-TEST_CASE("a process that polls without a timeout is seen as quiet") {
-  Child child([] { ::poll(nullptr, 0, -1); });
-  CHECK(becomes(child, Activity::quiet));
+TEST_CASE("a process that reads a pipe into which another may write is seen as idling") {
+  std::array<int, 2> shared{};
+  REQUIRE(::pipe(shared.data()) == 0);
+  Child child([&] { wait_for_ever(shared[0]); });
+  CHECK(becomes(child, Activity::idling));
+  ::close(shared[0]);
+  ::close(shared[1]);
+}
+
+TEST_CASE("a process that waits at a terminal is seen as attended") {
+  const int screen = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  REQUIRE(screen >= 0);
+  REQUIRE((::grantpt(screen) == 0 && ::unlockpt(screen) == 0));
+  const int keyboard = ::open(::ptsname(screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  REQUIRE(keyboard >= 0);
+  const bool by_epoll = GENERATE(false, true);
+  CAPTURE(by_epoll);
+  Child child([&] {
+    if (!by_epoll) wait_for_ever(keyboard);
+    const int set = ::epoll_create1(0);
+    epoll_event wanted{EPOLLIN, {}};
+    ::epoll_ctl(set, EPOLL_CTL_ADD, keyboard, &wanted);
+    ::epoll_wait(set, &wanted, 1, -1);
+  });
+  CHECK(becomes(child, Activity::attended));
+  ::close(keyboard);
+  ::close(screen);
+}
+
+TEST_CASE("a process that a debugger holds is seen as attended") {
+  std::array<int, 2> never{};
+  REQUIRE(::pipe(never.data()) == 0);
+  Child child([&] {
+    const int traced = ::fork();
+    if (traced == 0) wait_for_ever(never[0]);
+    ::ptrace(PTRACE_SEIZE, traced, nullptr, nullptr);
+    wait_for_ever(never[0]);
+  });
+  CHECK(becomes(child, Activity::attended));
+  for (const int end : never) ::close(end);
 }
 
 TEST_CASE("a process that sleeps is seen as idling") {

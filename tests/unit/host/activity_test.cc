@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRoot = 100;
 
-ThreadSample thread(int tid, WaitKind wait = WaitKind::open, std::string comm = "python") {
+ThreadSample thread(int tid, WaitKind wait = WaitKind::inner, std::string comm = "python") {
   ThreadSample sample;
   sample.tid = tid;
   sample.state = 'S';
@@ -27,7 +27,7 @@ ProcessSample process(int pid, std::string comm = "python") {
   sample.facts.id = {pid, 1};
   sample.facts.state = 'S';
   sample.facts.comm = comm;
-  sample.threads.push_back(thread(pid, WaitKind::open, std::move(comm)));
+  sample.threads.push_back(thread(pid, WaitKind::inner, std::move(comm)));
   return sample;
 }
 
@@ -75,15 +75,73 @@ TEST_CASE("an ended process is dead, whether it is reaped or not") {
 
 TEST_CASE("a stopped process is stopped, whatever it did before") {
   Scene scene;
-  scene.root().facts.state = 'T';
-  scene.root().facts.cpu = 900ms;
+  scene.root_before().facts.state = scene.root().facts.state = 'T';
   CHECK(scene.seen().activity == Activity::stopped);
+  CHECK(scene.seen().doing == "by a signal (state T)");
 }
 
-TEST_CASE("a process that its cgroup froze is stopped") {
+TEST_CASE("a process that is stopped and let go between the looks is not stopped") {
   Scene scene;
-  scene.main_thread().waits_in = "do_freezer_trap";
+  scene.root_before().facts.state = scene.root().facts.state = 'T';
+  scene.root_before().threads[0].state = scene.main_thread().state = 'T';
+  SECTION("it has run") {
+    scene.main_thread().runs += 10;
+  }
+  SECTION("it has used a CPU") {
+    scene.root().facts.cpu = 10ms;
+  }
+  SECTION("it was not stopped before") {
+    scene.root_before().facts.state = 'S';
+  }
+  CHECK(scene.seen().activity == Activity::idling);
+}
+
+TEST_CASE("a process that its cgroup froze is stopped, by either version") {
+  const auto* function = GENERATE("do_freezer_trap", "__refrigerator");
+  Scene scene;
+  scene.root_before().threads[0].waits_in = scene.main_thread().waits_in = function;
+  scene.root_before().threads[0].state = scene.main_thread().state = 'D';
   CHECK(scene.seen().activity == Activity::stopped);
+  CHECK(scene.seen().doing == "by its cgroup (frozen)");
+}
+
+TEST_CASE("a process at a prompt or in a debugger is in a person's hands") {
+  Scene scene;
+  SECTION("it reads the terminal") {
+    scene.main_thread().at_terminal = true;
+    CHECK(scene.seen().doing == "waits for somebody to type at the terminal");
+  }
+  SECTION("a child asks for a password") {
+    scene.add(process(101, "ssh"));
+    scene.after.processes[1].threads[0].at_terminal = true;
+    CHECK(scene.seen().doing ==
+          "waits for somebody to type at the terminal in a child (ssh, pid 101)");
+  }
+  SECTION("a debugger is attached") {
+    scene.root().tracer = 71;
+    scene.root_before().facts.state = scene.root().facts.state = 'T';
+    CHECK(scene.seen().doing == "held by a debugger");
+  }
+  SECTION("a debugger of another pid namespace holds it") {
+    scene.root().facts.state = 't';
+  }
+  CHECK(scene.seen().activity == Activity::attended);
+}
+
+TEST_CASE("a process that waits for an answer from outside is not quiet") {
+  Scene scene;
+  scene.root_before().threads[0].wait = scene.main_thread().wait = WaitKind::outer;
+  scene.main_thread().waits_in = "wait_woken";
+  CHECK(scene.seen().activity == Activity::idling);
+  CHECK(scene.seen().doing == "waiting for something from outside in wait_woken");
+}
+
+TEST_CASE("a child that somebody stopped is told") {
+  Scene scene;
+  scene.add(process(101, "pt_data_worker"));
+  scene.before.processes[1].threads[0].state = scene.after.processes[1].threads[0].state = 'T';
+  CHECK(scene.seen().activity == Activity::idling);
+  CHECK(scene.seen().doing == "stopped by a signal in a child (pt_data_worker, pid 101)");
 }
 
 TEST_CASE("CPU of any process of the tree is work") {
