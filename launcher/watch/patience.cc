@@ -24,10 +24,12 @@ bool out_of_sight(const RankState& rank, Stage stage) {
 Patience patience_with_dead(const RankState& rank, Stage stage, TimePoint since,
                             const StageLimits& limits) {
   if (rank.failed()) return {since, true};
-  // It ended in order and may have done its part where nobody could see it.
-  if (rank.blind()) return {after(since, limits.quiet), true};
+  const TimePoint ended = std::max(since, rank.ended_at().value_or(since));
+  // It ended in order and may have done its part where nobody could see it: ranks that come through
+  // together end one after the other, however long they had waited for each other before.
+  if (rank.blind()) return {after(ended, limits.quiet), true};
   // It went in, and how it ended is not known: perhaps well, with the others' news still under way.
-  if (rank.entered(stage)) return {after(since, limits.stopped), true};
+  if (rank.entered(stage)) return {after(ended, limits.stopped), true};
   // The world's group needs every rank; in a group of some, what is done may be no affair of it.
   if (stage >= Stage::communicator) return {after(since, limit_of(stage, limits)), false};
   return {since, true};

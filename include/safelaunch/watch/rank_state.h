@@ -55,6 +55,7 @@ class RankState {
   [[nodiscard]] const std::optional<ProcessId>& process() const { return process_; }
   [[nodiscard]] bool known() const { return process_.has_value(); }
   [[nodiscard]] bool ended() const { return ended_at_.has_value(); }
+  [[nodiscard]] std::optional<TimePoint> ended_at() const { return ended_at_; }
   [[nodiscard]] bool alive() const { return known() && !ended(); }
   /// Ended otherwise than with status 0, as far as is known.
   [[nodiscard]] bool failed() const { return ended() && status_ && !succeeded(*status_); }

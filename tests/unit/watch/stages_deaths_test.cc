@@ -192,3 +192,22 @@ TEST_CASE("a job whose first collective failed on a rank has not trained", "[sta
 
   CHECK_FALSE(story.stages().may_have_trained());
 }
+
+TEST_CASE(
+    "two ranks that nobody sees come through together, and one ends before the other is looked at",
+    "[stages]") {
+  Story story({.limits = {.quiet = 5s}});
+  for (const int rank : {0, 1}) story.started(rank, 2, Source::proc);
+  story.tell(StageEntered{Rank{0}, Story::process(0), Stage::group, {}, 2, Source::proc});
+  story.does(0, Activity::idling);
+  story.does(1, Activity::working);
+  story.pass(20s);
+
+  story.exited(1, Exited{0});
+  CHECK_FALSE(story.verdict());
+  story.pass(4s);
+  CHECK_FALSE(story.verdict());
+  story.pass(2s);
+
+  CHECK(story.suspects() == Ranks{1});
+}
