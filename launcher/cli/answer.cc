@@ -2,18 +2,22 @@
 
 #include <cstdio>
 
+#include "safelaunch/cli/harmless.h"
+
 namespace safelaunch {
 namespace {
 
 void say(std::string_view before, std::string_view text) {
-  std::fprintf(stderr, "safelaunch: %.*s%.*s\n", static_cast<int>(before.size()), before.data(),
-               static_cast<int>(text.size()), text.data());
+  const std::string shown = harmless(text);
+  std::fprintf(stderr, "safelaunch: %.*s%s\n", static_cast<int>(before.size()), before.data(),
+               shown.c_str());
 }
 
 }  // namespace
 
 int answer(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const std::string shown = harmless(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
   std::fflush(stdout);  // the next part may take half a minute
   return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
+#include "safelaunch/cli/harmless.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/preflight.h"
 #include "safelaunch/run/records.h"
@@ -29,7 +30,7 @@ std::vector<Profile> profiles_to_choose(const RunPlan& plan) {
 }
 
 void show(const std::string& text) {
-  std::fputs(text.c_str(), stderr);
+  std::fputs(harmless(text).c_str(), stderr);
 }
 
 }  // namespace
