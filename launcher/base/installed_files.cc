@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/trusted_path.h"
 
 namespace safelaunch {
 namespace {
@@ -64,6 +65,8 @@ class Installation {
         directory_(cache_dir_ / fmt::format("{}-{:016x}", set.name, content_hash(set.files))) {}
 
   Result<fs::path> run() {
+    if (const Result<> made = make_private_folder(cache_dir_); !made)
+      return untrusted(made.error());
     if (!is_intact(directory_, set_.files))
       if (const Result<> made = make(); !made) return made.error();
     if (const Result<> ours = check_owner(); !ours) return ours.error();
@@ -72,9 +75,6 @@ class Installation {
 
  private:
   Result<> make() {
-    std::error_code error;
-    fs::create_directories(cache_dir_, error);
-    if (error) return failure("mkdir", cache_dir_, error);
     const Result<fs::path> aside = write_aside();
     if (!aside) return aside.error();
     return put_in_place(*aside);
@@ -136,6 +136,12 @@ class Installation {
                              "write to it; remove it, or choose another cache directory with "
                              "XDG_CACHE_HOME",
                              set_.title, directory_.string())};
+  }
+
+  [[nodiscard]] Error untrusted(const Error& why) const {
+    return Error{Errc::os, fmt::format("{} cannot be installed in {}: {}; choose another place "
+                                       "with XDG_CACHE_HOME",
+                                       set_.title, cache_dir_.string(), why.message)};
   }
 
   [[nodiscard]] Error failure(std::string_view what, const fs::path& path,

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
@@ -184,6 +185,18 @@ std::optional<std::string> distrust_path(const std::string& path) {
   Walk walk(Missing::is_an_error);
   const Result<void> walked = walk.along(path);
   return walked ? std::nullopt : std::optional(walked.error().message);
+}
+
+bool make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return true;
+  struct stat there {};
+  if (errno == EEXIST && ::stat(path.c_str(), &there) == 0) {
+    errno = ENOTDIR;
+    return S_ISDIR(there.st_mode);
+  }
+  const std::string above = std::filesystem::path(path).parent_path();
+  if (errno != ENOENT || above.empty() || above == path || !make_folder(above)) return false;
+  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
 }
 
 Result<void> make_private_folder(const std::string& path) {

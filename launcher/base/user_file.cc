@@ -50,6 +50,18 @@ Result<std::string> read_user_file(const std::string& path, std::size_t most, Li
   return text;
 }
 
+Result<UniqueFd> open_to_append(const std::string& path) {
+  constexpr int kHow =
+      O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+  UniqueFd file(::open(path.c_str(), kHow, 0600));
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0) return Error{Errc::os, strerror(errno)};
+  if (S_ISFIFO(facts.st_mode)) return Error{Errc::os, "it is a FIFO"};
+  if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
+    return Error{Errc::os, fmt::format("it belongs to uid {}", facts.st_uid)};
+  return file;
+}
+
 std::optional<std::string> user_file_text(const std::string& path, std::size_t most) {
   Result<std::string> text = read_user_file(path, most);
   return text ? std::optional(std::move(*text)) : std::nullopt;

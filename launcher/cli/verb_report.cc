@@ -61,6 +61,11 @@ RunRecord record_of(const RunFiles& files) {
 }
 
 Result<void> write_page(const std::filesystem::path& directory, const std::string& file) {
+  std::error_code none;
+  if (std::filesystem::exists(file, none) && !is_report_page(file))
+    return Error{Errc::usage, "--html " + file +
+                                  ": is there already and is no page of "
+                                  "safelaunch's, so it is not overwritten"};
   const RunRecord run = record_of(cleaned(read_run_files(directory), current_environment()));
   if (!write_atomically(file, html_report(run)))
     return Error{Errc::os, "--html " + file + ": cannot be written: " + std::strerror(errno)};

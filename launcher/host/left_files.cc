@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,13 @@ std::vector<std::string> entries_of(const std::string& folder) {
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   std::ranges::sort(names);
   return names;
+}
+
+// In a folder that several users share, another's link may lead to a file of ours elsewhere.
+bool is_foreign_link(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode) &&
+         facts.st_uid != ::geteuid() && facts.st_uid != 0;
 }
 
 Duration age_of(std::int64_t written) {
@@ -153,9 +161,13 @@ std::vector<LeftFile> extension_locks(const std::string& folder) {
   std::vector<LeftFile> locks;
   for (const std::string& outer : entries_of(folder)) {
     const std::string first = folder + "/" + outer;
+    if (is_foreign_link(first)) continue;
     if (auto lock = file_at(first + "/lock")) locks.push_back(std::move(*lock));
-    for (const std::string& inner : entries_of(first))
-      if (auto lock = file_at(first + "/" + inner + "/lock")) locks.push_back(std::move(*lock));
+    for (const std::string& inner : entries_of(first)) {
+      const std::string second = first + "/" + inner;
+      auto lock = is_foreign_link(second) ? std::nullopt : file_at(second + "/lock");
+      if (lock) locks.push_back(std::move(*lock));
+    }
   }
   return locks;
 }

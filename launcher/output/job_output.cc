@@ -11,6 +11,7 @@
 
 #include "job_stream.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/trusted_path.h"
 #include "safelaunch/output/stream_pair.h"
 #include "safelaunch/output/terminal_writer.h"
 
@@ -108,8 +109,8 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
 };
 
 void JobOutput::State::start() {
-  std::error_code ignored;  // the recordings will say what is wrong
-  if (!plan_.directory.empty()) std::filesystem::create_directories(plan_.directory, ignored);
+  // Where it fails the recordings will say what is wrong.
+  if (!plan_.directory.empty()) (void)make_folder(plan_.directory);
   const auto progress = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->unpark();
   };

@@ -1,10 +1,11 @@
 #include "safelaunch/output/recording.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 
@@ -14,9 +15,11 @@ Recording::Recording(std::filesystem::path path) {
 
 // O_APPEND, so that a file which logrotate truncates goes on at its beginning.
 void Recording::open() {
-  file_.reset(
-      ::open(loss_.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!file_) stop(errno);
+  Result<UniqueFd> opened = open_to_append(loss_.path);
+  if (opened)
+    file_ = std::move(*opened);
+  else
+    stop(opened.error().message);
 }
 
 void Recording::append(std::string_view bytes) {
@@ -26,14 +29,14 @@ void Recording::append(std::string_view bytes) {
     if (written >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno != EINTR) {
-      stop(errno);
+      stop(std::strerror(errno));
     }
   }
   loss_.bytes += bytes.size();
 }
 
-void Recording::stop(int error) {
-  loss_.reason = std::strerror(error);
+void Recording::stop(std::string reason) {
+  loss_.reason = std::move(reason);
   file_.reset();
 }
 

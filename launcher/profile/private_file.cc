@@ -9,22 +9,15 @@
 #include <cstring>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_folder.h"
 
 namespace safelaunch {
 namespace {
 
 Error cannot(const char* what, const std::string& path) {
   return Error{Errc::os, fmt::format("cannot {} {}: {}", what, path, strerror(errno))};
-}
-
-// Every folder of a file's path, as `mkdir -p` with the mode that XDG asks for.
-Result<> make_folders(const std::string& file) {
-  for (std::size_t at = file.find('/', 1); at != std::string::npos; at = file.find('/', at + 1)) {
-    const std::string folder = file.substr(0, at);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return cannot("make", folder);
-  }
-  return {};
 }
 
 Result<> write_all(int fd, std::string_view text, const std::string& path) {
@@ -41,14 +34,13 @@ Result<> write_all(int fd, std::string_view text, const std::string& path) {
 }  // namespace
 
 std::string state_file(const Environment& environment, std::string_view name) {
-  const std::string_view state = value_or(environment, "XDG_STATE_HOME");
-  if (!state.empty()) return fmt::format("{}/safelaunch/{}", state, name);
-  const std::string_view home = value_or(environment, "HOME");
-  return home.empty() ? std::string() : fmt::format("{}/.local/state/safelaunch/{}", home, name);
+  const std::string state = user_folder(environment, "XDG_STATE_HOME", ".local/state");
+  return state.empty() ? state : fmt::format("{}/safelaunch/{}", state, name);
 }
 
 Result<> replace_private_file(const std::string& path, std::string_view text) {
-  if (Result<> made = make_folders(path); made.has_error()) return made;
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  if (!folder.empty() && !make_folder(folder)) return cannot("make", folder);
   std::string temporary = path + ".XXXXXX";
   UniqueFd file(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600, and a name that nobody can guess
   if (!file) return cannot("make", temporary);

@@ -1,8 +1,8 @@
 #include "safelaunch/report/event_log.h"
 
-#include <fcntl.h>
-
 #include <nlohmann/json.hpp>
+
+#include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 namespace {
@@ -16,9 +16,9 @@ std::string dump(const Json& json) {
 
 }  // namespace
 
-EventLog::EventLog(const std::filesystem::path& file, TimePoint begin)
-    : fd_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)),
-      begin_(begin) {}
+EventLog::EventLog(const std::filesystem::path& file, TimePoint begin) : begin_(begin) {
+  if (Result<UniqueFd> opened = open_to_append(file)) fd_ = std::move(*opened);
+}
 
 void EventLog::record(std::string_view event, Fields fields) {
   record(event, std::vector<Field>(fields));

@@ -2,6 +2,7 @@
 
 #include "html_parts.h"
 #include "report_template.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/report/run_directory.h"
 
 namespace safelaunch {
@@ -156,6 +157,12 @@ std::string html_report(const RunRecord& run) {
   HtmlWriter title;
   title.text(headline_of(run).text + " · " + run.id, kLongestLine);
   return filled(report_template().front().text, title.take(), body.take());
+}
+
+bool is_report_page(const std::string& file) {
+  constexpr std::size_t kHead = 1024;
+  constexpr std::string_view kSign = "<meta name=\"generator\" content=\"safelaunch\">";
+  return user_file_text(file, kHead).value_or("").find(kSign) != std::string::npos;
 }
 
 bool write_report_page(const std::filesystem::path& directory, const Environment& environment) {

@@ -1,42 +1,51 @@
 #include "safelaunch/report/run_directory.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_folder.h"
 
 namespace safelaunch {
 namespace {
 
 namespace fs = std::filesystem;
 
-// mkdir -p with mode 0700 for what is new. Nothing is said of a folder that is there already.
-bool make_directories(const fs::path& path) {
-  if (mkdir(path.c_str(), 0700) == 0) return true;
-  if (errno == EEXIST) return access(path.c_str(), W_OK | X_OK) == 0;
-  if (errno != ENOENT || !path.has_parent_path() || path.parent_path() == path) return false;
-  return make_directories(path.parent_path()) && mkdir(path.c_str(), 0700) == 0;
+bool is_folder_of_ours(const fs::path& path) {
+  struct stat facts {};
+  return lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
+}
+
+// A folder that the user named may lie where his team writes too: he is told, and it is used.
+Result<void> make_named(const fs::path& folder, std::string& trouble) {
+  if (!make_folder(folder) || access(folder.c_str(), W_OK | X_OK) != 0)
+    return Error{Errc::os, fmt::format("--run-dir {}: cannot be made or written: {}",
+                                       folder.native(), std::strerror(errno))};
+  if (const auto why = distrust_path(folder))
+    trouble = fmt::format("--run-dir: {}, and so change what is recorded there", *why);
+  return {};
 }
 
 }  // namespace
 
 fs::path runs_directory(const Environment& environment) {
-  if (const auto state = value_or(environment, "XDG_STATE_HOME"); !state.empty())
-    return fs::path(state) / "safelaunch/runs";
-  if (const auto home = value_or(environment, "HOME"); !home.empty())
-    return fs::path(home) / ".local/state/safelaunch/runs";
-  return {};
+  const std::string state = user_folder(environment, "XDG_STATE_HOME", ".local/state");
+  return state.empty() ? state : state + "/safelaunch/runs";
 }
 
 fs::path temporary_runs_directory(const Environment& environment) {
-  const std::string_view named = value_or(environment, "TMPDIR", "/tmp");
-  return fs::path(named) / fmt::format("safelaunch-{}", getuid()) / "runs";
+  const std::string_view named = value_or(environment, "TMPDIR");
+  return fs::path(named.starts_with('/') ? named : "/tmp") /
+         fmt::format("safelaunch-{}", getuid()) / "runs";
 }
 
 std::string new_run_id() {
@@ -55,39 +64,35 @@ Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::str
                                           const Environment& environment) {
   RunDirectory result;
   if (!wanted.empty()) {
-    if (!make_directories(wanted))
-      return Error{Errc::os, fmt::format("--run-dir {}: cannot be made or written: {}",
-                                         wanted.native(), std::strerror(errno))};
-    result.path_ = wanted;
+    if (Result<void> made = make_named(wanted, result.trouble_); !made) return made.error();
+    result.path_ = fs::absolute(wanted);
     return result;
   }
-  const fs::path usual = runs_directory(environment);
-  if (!usual.empty() && make_directories(usual / run_id)) {
-    result.path_ = usual / run_id;
-    return result;
+  std::string reasons;
+  for (const fs::path& place :
+       {runs_directory(environment), temporary_runs_directory(environment)}) {
+    const Result<void> made =
+        place.empty() ? Error{Errc::os, "HOME is not set"} : make_private_folder(place / run_id);
+    if (made) {
+      result.path_ = place / run_id;
+      return result;
+    }
+    reasons += (reasons.empty() ? "" : "; ") + made.error().message;
   }
-  const std::string reason = usual.empty() ? "HOME is not set" : std::strerror(errno);
-  const fs::path temporary = temporary_runs_directory(environment) / run_id;
-  if (make_directories(temporary)) {
-    result.path_ = temporary;
-    return result;
-  }
-  result.trouble_ = fmt::format("nothing is recorded: neither {} ({}) nor {} ({}) can be written",
-                                usual.empty() ? "~/.local/state" : usual.native(), reason,
-                                temporary.native(), std::strerror(errno));
+  result.trouble_ = "nothing is recorded: " + reasons;
   return result;
 }
 
 fs::path RunDirectory::attempt(int number, std::string_view profile) const {
   if (path_.empty()) return {};
   const fs::path made = path_ / fmt::format("attempt-{}-{}", number, profile);
-  return make_directories(made) ? made : fs::path{};
+  const bool ours = mkdir(made.c_str(), 0700) == 0 || is_folder_of_ours(made);
+  return ours ? made : fs::path{};
 }
 
 bool write_atomically(const fs::path& file, std::string_view text) {
-  const fs::path temporary = file.native() + ".new";
-  const UniqueFd fd(
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  std::string temporary = file.native() + ".XXXXXX";
+  const UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));  // 0600; nobody can be there before us
   if (!fd) return false;
   const bool written =
       write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());

@@ -12,6 +12,7 @@
 #include "safelaunch/job/worker_environment.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/plugin/plugin.h"
+#include "safelaunch/run/exec_room.h"
 
 namespace safelaunch {
 namespace {
@@ -168,6 +169,14 @@ std::vector<std::string> set_for_nccl(const std::vector<Difference>& differences
   return names;
 }
 
+// A command that starts without us starts with us, even if it fills all the room that there is.
+std::string make_room(const Environment& users, WorkerSpec& worker) {
+  if (fits_exec(worker.argv, worker.environment, exec_limit())) return {};
+  worker.environment = users;
+  return "the command's arguments and variables take all the room that the kernel gives; it runs "
+         "without safelaunch's variables, so without hook, plugin and the profile's settings";
+}
+
 }  // namespace
 
 Result<SettledAttempt> settle(const AttemptInputs& inputs) {
@@ -200,6 +209,9 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
                                  ? add_workers(inputs, applied.environment, spec)
                                  : add_launcher(inputs, std::move(applied.environment), spec);
   if (!added) return added.error();
+  if (plan.spawn) return result;  // its ranks have no bare command
+  if (std::string notice = make_room(plan.environment, spec.workers.front()); !notice.empty())
+    result.notice = std::move(notice);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/user_folder.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/plugin/plugin.h"
 
@@ -12,11 +13,8 @@ namespace safelaunch {
 namespace {
 
 std::filesystem::path cache_directory(const Environment& environment) {
-  if (const auto cache = value_or(environment, "XDG_CACHE_HOME"); !cache.empty())
-    return std::filesystem::path(cache) / "safelaunch";
-  if (const auto home = value_or(environment, "HOME"); !home.empty())
-    return std::filesystem::path(home) / ".cache/safelaunch";
-  return {};
+  const std::string cache = user_folder(environment, "XDG_CACHE_HOME", ".cache");
+  return cache.empty() ? cache : cache + "/safelaunch";
 }
 
 using Install = Result<std::filesystem::path> (*)(const std::filesystem::path&);

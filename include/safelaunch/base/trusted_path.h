@@ -34,7 +34,11 @@ enum class Outsider { none, owner, group, everybody };
 /// last: what is ours in it stays ours. What cannot be looked at is not trusted.
 [[nodiscard]] std::optional<std::string> distrust_path(const std::string& path);
 
-/// Makes a folder and those above it that are missing, with mode 0700. Errors: it cannot be made,
+/// Makes a folder and those above it that are missing, with mode 0700, where the user wants it:
+/// nothing is asked about those that are there. False, with errno, where it cannot be made.
+[[nodiscard]] bool make_folder(const std::string& path);
+
+/// The same for a folder that the user has not named. Errors: it cannot be made,
 /// it is not ours, or distrust_path().
 [[nodiscard]] Result<void> make_private_folder(const std::string& path);
 

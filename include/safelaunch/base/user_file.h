@@ -33,4 +33,8 @@ inline constexpr std::size_t kMostOfUserFile = 1U << 20;
 [[nodiscard]] std::optional<std::string> user_file_text(const std::string& path,
                                                         std::size_t most = kMostOfUserFile);
 
+/// Opens a log of ours to append to it, and makes it (0600). It may lie in a folder that others
+/// write to: what they have put there, a FIFO or a link is refused, and never waited for.
+[[nodiscard]] Result<UniqueFd> open_to_append(const std::string& path);
+
 }  // namespace safelaunch

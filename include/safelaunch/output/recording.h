@@ -33,7 +33,7 @@ class Recording {
 
  private:
   void open();
-  void stop(int error);
+  void stop(std::string reason);
 
   UniqueFd file_;
   RecordingLoss loss_;

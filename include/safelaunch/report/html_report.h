@@ -10,6 +10,9 @@ namespace safelaunch {
 /// none run), light or dark as the reader's screen is. A few megabytes at most, whatever the run.
 [[nodiscard]] std::string html_report(const RunRecord& run);
 
+/// Whether a file is such a page, by what stands at its beginning: it may be made anew.
+[[nodiscard]] bool is_report_page(const std::string& file);
+
 /// Reads a run directory and writes report.html into it, secrets taken out: for the end of a run.
 /// False where it cannot be written.
 [[nodiscard]] bool write_report_page(const std::filesystem::path& directory,

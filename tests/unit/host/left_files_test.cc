@@ -63,3 +63,16 @@ TEST_CASE("locks are found in both layouts", "[left_files]") {
   folder.add("py311_cu128/fused_adam/build.ninja");
   CHECK(paths_of(extension_locks(folder.path())) == std::vector{direct, nested});
 }
+
+TEST_CASE("a stranger's link in a shared folder of extensions leads to no lock", "[left_files]") {
+  if (::geteuid() != 0) return;  // only root can give a link away
+  LeftFolder elsewhere;
+  elsewhere.add("app/lock");
+  LeftFolder folder;
+  const std::string own = folder.add("py311_cpu/fused_adam/lock");
+  for (const std::string& link : {folder.path() + "/cpu_adam", folder.path() + "/py311_cpu/app"}) {
+    fs::create_directory_symlink(elsewhere.path() + "/app", link);
+    REQUIRE(::lchown(link.c_str(), 1001, 1001) == 0);
+  }
+  CHECK(paths_of(extension_locks(folder.path())) == std::vector{own});
+}
