@@ -5,6 +5,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
+#include "safelaunch/profile/needs_trust.h"
 #include "safelaunch/profile/network.h"
 #include "safelaunch/profile/pattern.h"
 #include "safelaunch/profile/trust.h"
@@ -138,6 +139,23 @@ Result<FoundConfig> read_given(std::string_view path, std::string_view given_by)
 
 constexpr const char* kFileName = "safelaunch.yaml";
 
+// The working directory may be anybody's. What lies there is told, and decides only what can do no
+// harm; naming the file is trust.
+bool may_decide_from_here(std::vector<std::string>& warnings) {
+  const Result<std::optional<std::string>> text = read_trusted_file(kFileName);
+  if (text.has_error()) {
+    warnings.push_back(text.error().message + "; passed over");
+    return false;
+  }
+  if (!*text) return false;
+  const auto why = what_needs_trust(**text);
+  warnings.push_back(
+      why ? fmt::format("./{} is passed over: it {}; `--config ./{}` says that you trust it",
+                        kFileName, *why, kFileName)
+          : fmt::format("uses ./{}", kFileName));
+  return !why;
+}
+
 }  // namespace
 
 Result<Config> read_config(std::string_view text, const std::string& file) {
@@ -161,10 +179,7 @@ Result<FoundConfig> find_config(std::string_view given, const Environment& envir
 
   FoundConfig found;
   std::vector<std::string> places;
-  if (const auto here = read_trusted_file(kFileName); here.has_error())
-    found.warnings.push_back(here.error().message + "; passed over");
-  else
-    places.emplace_back(kFileName);
+  if (may_decide_from_here(found.warnings)) places.emplace_back(kFileName);
   if (const std::string user = user_config_folder(environment); !user.empty())
     places.push_back(fmt::format("{}/{}", user, kFileName));
   places.push_back(fmt::format("/etc/safelaunch/{}", kFileName));

@@ -7,7 +7,9 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
+#include "safelaunch/base/user_folder.h"
 #include "safelaunch/profile/builtin.h"
+#include "safelaunch/profile/needs_trust.h"
 #include "safelaunch/profile/trust.h"
 
 namespace safelaunch {
@@ -43,10 +45,8 @@ Result<ProfileText> read_file(const std::string& path) {
 }  // namespace
 
 std::string user_config_folder(const Environment& environment) {
-  const std::string_view xdg = value_or(environment, "XDG_CONFIG_HOME");
-  if (!xdg.empty()) return fmt::format("{}/safelaunch", xdg);
-  const std::string_view home = value_or(environment, "HOME");
-  return home.empty() ? std::string() : fmt::format("{}/.config/safelaunch", home);
+  const std::string config = user_folder(environment, "XDG_CONFIG_HOME", ".config");
+  return config.empty() ? config : config + "/safelaunch";
 }
 
 std::vector<SearchFolder> profile_search_path(const Environment& environment) {
@@ -83,12 +83,30 @@ Result<std::optional<ProfileText>> ProfileLibrary::find_in(const SearchFolder& f
     return std::optional<ProfileText>();
   }
   if (!*text) return std::optional<ProfileText>();
-  const auto why = pass_over ? distrust_folder(folder.path) : std::nullopt;
-  if (why) {
-    warn(fmt::format("{}: refused, since of its folder: {}; passed over", path, *why));
-    return std::optional<ProfileText>();
+  if (pass_over) {
+    const EmbeddedFile* shipped = built_in(name);
+    if (shipped != nullptr && shipped->text == **text) return std::optional<ProfileText>();
+    if (const auto why = why_passed_over(folder, name, **text)) {
+      warn(fmt::format("{}: {}; passed over", path, *why));
+      return std::optional<ProfileText>();
+    }
+    warn("uses " + path);
   }
   return std::optional(ProfileText{std::string(name), path, std::move(**text)});
+}
+
+// Of a file that nobody has named.
+std::optional<std::string> ProfileLibrary::why_passed_over(const SearchFolder& folder,
+                                                           std::string_view name,
+                                                           std::string_view text) const {
+  if (const auto why = distrust_folder(folder.path)) return "refused, since of its folder: " + *why;
+  const auto trusted_by = [&](const std::string& what) {
+    return fmt::format("it {}; `--profile ./{}/{}{}` says that you trust it", what, folder.path,
+                       name, kSuffix);
+  };
+  if (built_in(name) != nullptr) return trusted_by("has the name of a built-in profile");
+  const auto what = what_needs_trust(text);
+  return what ? std::optional(trusted_by(*what)) : std::nullopt;
 }
 
 const EmbeddedFile* ProfileLibrary::built_in(std::string_view name) const {
@@ -124,8 +142,9 @@ Error ProfileLibrary::unknown(std::string_view name) const {
   const std::string hint = did_you_mean(name, words);
   return Error{
       Errc::bad_config,
-      fmt::format("there is no profile '{}'{}", name,
-                  hint.empty() ? "; `safelaunch profiles list` shows those there are" : hint)};
+      fmt::format("there is no profile '{}'{}{}", name,
+                  hint.empty() ? "; `safelaunch profiles list` shows those there are" : hint,
+                  warnings_.empty() ? "" : "; " + warnings_.back())};
 }
 
 void ProfileLibrary::warn(std::string warning) {

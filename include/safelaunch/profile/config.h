@@ -65,8 +65,8 @@ struct FoundConfig {
 /// The config file: the one given (--config; then it must be there), else $SAFELAUNCH_CONFIG (the
 /// same), else the first of ./safelaunch.yaml, $XDG_CONFIG_HOME/safelaunch/safelaunch.yaml,
 /// /etc/safelaunch/safelaunch.yaml; an empty Config where there is none. One in the working
-/// directory that must not be trusted is passed over with a warning; anywhere else that is an
-/// error.
+/// directory is told when it is used, and passed over with a warning if it must not be trusted or
+/// says more than a file may that nobody has named (needs_trust.h).
 [[nodiscard]] Result<FoundConfig> find_config(std::string_view given,
                                               const Environment& environment);
 

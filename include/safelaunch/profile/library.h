@@ -14,8 +14,9 @@ namespace safelaunch {
 /// A folder in which profiles are looked for.
 struct SearchFolder {
   std::string path;
-  /// What happens to a file there that must not be trusted. The working directory may be anybody's,
-  /// so there it is passed over with a warning; where the user or root pointed us, it is an error.
+  /// What happens to a file there that must not be trusted. Where the user or root pointed us, it
+  /// is an error. The working directory may be anybody's: there it is passed over with a warning,
+  /// and so is one that takes a built-in profile's name or says what needs trust (needs_trust.h).
   enum class Untrusted { refuse, pass_over } untrusted = Untrusted::refuse;
 };
 
@@ -59,6 +60,9 @@ class ProfileLibrary {
   [[nodiscard]] Result<ProfileText> find(std::string_view name);
   [[nodiscard]] Result<std::optional<ProfileText>> find_in(const SearchFolder& folder,
                                                            std::string_view name);
+  [[nodiscard]] std::optional<std::string> why_passed_over(const SearchFolder& folder,
+                                                           std::string_view name,
+                                                           std::string_view text) const;
   [[nodiscard]] const EmbeddedFile* built_in(std::string_view name) const;
   [[nodiscard]] Error unknown(std::string_view name) const;
   void warn(std::string warning);

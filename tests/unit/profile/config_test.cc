@@ -235,6 +235,24 @@ TEST_CASE("an unsafe config file is passed over here, and refused elsewhere", "[
         std::string::npos);
 }
 
+TEST_CASE("a config file of the working directory is told, and decides nothing that needs trust",
+          "[config]") {
+  const TemporaryFolder folder;
+  folder.write("here/safelaunch.yaml", "chain: [a]");
+  const InFolder here(folder / "here");
+  const Environment environment{{"XDG_CONFIG_HOME", folder / "xdg"}};
+  CHECK(find_config({}, environment)->warnings ==
+        std::vector<std::string>{"uses ./safelaunch.yaml"});
+
+  folder.write("here/safelaunch.yaml", "env: {LD_PRELOAD: /x.so}");
+  const FoundConfig found = find_config({}, environment).value();
+  CHECK(found.config.everywhere.variables.env.empty());
+  CHECK(found.warnings ==
+        std::vector<std::string>{"./safelaunch.yaml is passed over: it sets LD_PRELOAD; `--config "
+                                 "./safelaunch.yaml` says that you trust it"});
+  CHECK(find_config("./safelaunch.yaml", environment)->config.everywhere.variables.env.size() == 1);
+}
+
 TEST_CASE("a pattern that would take for ever is refused or takes no time", "[config]") {
   const std::string text(300, 'a');
 

@@ -146,6 +146,42 @@ TEST_CASE("a good file in a working directory that others can write to is passed
   CHECK(library.take_warnings().size() == 1);
 }
 
+TEST_CASE("a profile of the working directory is told when it is used", "[library]") {
+  const TemporaryFolder folder;
+  folder.write("mine.yaml", "env: {NCCL_DEBUG: INFO}");
+  ProfileLibrary library({{folder / ".", Untrusted::pass_over}}, kBuiltIn);
+
+  CHECK(library.load("mine").has_value());
+  CHECK(library.take_warnings() == std::vector<std::string>{"uses " + folder / "." + "/mine.yaml"});
+}
+
+TEST_CASE("no built-in profile is replaced from the working directory unless its file is named",
+          "[library]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("basic.yaml", "description: replaced");
+  ProfileLibrary library({{folder / ".", Untrusted::pass_over}}, kBuiltIn);
+
+  CHECK(library.load("basic")->description == "built in");
+  const std::vector<std::string> warnings = library.take_warnings();
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("has the name of a built-in profile") != std::string::npos);
+  CHECK(library.load(file)->description == "replaced");
+  CHECK(ProfileLibrary({{folder / "."}}, kBuiltIn).load("basic")->description == "replaced");
+}
+
+TEST_CASE("a profile of the working directory that runs code must be named by its file",
+          "[library]") {
+  const TemporaryFolder folder;
+  folder.write("evil.yaml", "env: {LD_PRELOAD: /x.so}");
+  folder.write("also.yaml", "args: {append: [--evil]}");
+  ProfileLibrary library({{folder / ".", Untrusted::pass_over}}, kBuiltIn);
+
+  CHECK(library.load("evil").error().message.find("it sets LD_PRELOAD; `--profile") !=
+        std::string::npos);
+  CHECK(library.load("also").has_error());
+  CHECK(library.load(folder / "evil.yaml").has_value());
+}
+
 TEST_CASE("profiles hold no mistake only where no file of a user can take part", "[library]") {
   const TemporaryFolder folder;
   const std::vector<std::string> shipped{"basic", "no-shm"};
