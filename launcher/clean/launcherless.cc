@@ -62,6 +62,8 @@ Work work_between(const TreeSample& before, const TreeSample& after,
   const ActivitySeen seen = classify(before, after);
   const bool may_rest = seen.activity == Activity::quiet || seen.activity == Activity::idling;
   if (!may_rest) return {false, fmt::format("{}: {}", name(seen.activity), seen.doing)};
+  const char state = after.processes.front().facts.state;
+  if (state == 'T' || state == 't') return {false, "it is stopped, by a person or a debugger"};
   if (after.processes.size() > 1)
     return {false, fmt::format("it has children (pid {})", after.processes[1].facts.id.pid)};
   if (cpu_of(after) != cpu_of(before)) return {false, "it uses some CPU"};
