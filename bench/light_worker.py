@@ -89,12 +89,12 @@ def train(hook):
     if FAULT in ("die", "stop", "absent") and RANK == BAD_RANK:
         spoil()
     hook.tell("init.enter", backend="gloo", backend_used="gloo", timeout_s=1800, init_method="env://")
-    hook.tell("store.enter", host="127.0.0.1", port=29500, master=RANK == 0)
+    hook.tell("store.enter", host="127.0.0.1", port=29500, master=RANK == 0, init=True)
     stamp("init")
     if FAULT in ("die", "stop", "absent"):
         while True:
             signal.pause()
-    hook.tell("store.exit", host="127.0.0.1", port=29500, master=RANK == 0)
+    hook.tell("store.exit", host="127.0.0.1", port=29500, master=RANK == 0, init=True)
     hook.tell("group", backend="gloo")
     hook.tell("coll.enter", op="all_reduce")
     hook.tell("coll.done", op="all_reduce", ms=1.0)

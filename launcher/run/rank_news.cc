@@ -23,7 +23,11 @@ void RankWatch::State::open_channel() {
   listener.on_message = [this](ProcessId process, const HookMessage& message) {
     hear(process, message);
   };
-  listener.on_closed = [](ProcessId) {};  // an end is seen by its pidfd
+  // An end is seen by its pidfd; a process that is still there at the next look has closed it.
+  listener.on_closed = [this](ProcessId process) {
+    if (hooked.contains(process)) silent.insert(process);
+    look_again();
+  };
   auto opened =
       HookChannel::open(services.io, config.hook->socket, config.hook->token, std::move(listener));
   // Without it the ranks are watched from /proc alone, as with --no-hook.
@@ -80,17 +84,22 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
   if (frozen) return;
   const bool by_plugin = message.source == Source::plugin;
   if (message.rank) (by_plugin ? plugged : hooked)[process] = *message.rank;
+  if (!by_plugin) silent.erase(process);
   // Where the hook watches the collectives, its word counts: the plugin's event passes too when a
   // communicator is aborted.
   if (by_plugin && in_torch.contains(process)) return;
-  for (const Event& event : message.events) {
+  for (Event event : message.events) {
     note_store(event);
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
     if (const auto* raised = std::get_if<RankRaised>(&event)) {
       const auto* ending = std::get_if<HookException>(&message.body);
       seen.raised.push_back({*raised, ending != nullptr && ending->communication});
     }
-    if (const auto* started = std::get_if<RankStarted>(&event)) watch_exit(started->rank, process);
+    if (auto* started = std::get_if<RankStarted>(&event)) {
+      if (started->anew) find_wrapper(*started);
+      if (started->wrapper) watch_exit(started->rank, *started->wrapper);
+      watch_exit(started->rank, process);
+    }
     if (const auto* entered = std::get_if<StageEntered>(&event)) {
       watch_exit(entered->rank, process);
       if (!by_plugin) in_torch.insert(process);
@@ -99,6 +108,12 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
     feed(event);
   }
   hear_body(process, message);
+}
+
+// Whoever speaks first may be a helper of the shell that is the rank.
+void RankWatch::State::find_wrapper(RankStarted& started) const {
+  const auto topmost = topmost_of_rank(line_of(started.process, self(), table));
+  if (topmost && *topmost != started.process) started.wrapper = topmost;
 }
 
 // What a rank starts has inherited its RANK, and may meet whom it likes, even at the same store.
@@ -145,14 +160,20 @@ void RankWatch::State::watch_exit(Rank rank, ProcessId process) {
                                    }));
 }
 
-void RankWatch::State::on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status) {
+void RankWatch::State::on_exit(Rank as_started, ProcessId process,
+                               std::optional<ExitStatus> status) {
+  const Rank rank = stages.rank_of(process).value_or(as_started);  // its script may choose another
   if (frozen) return on_late_exit(rank, process, status);
   // Its last words come before its end.
   nccl.read_now();
   if (channel) channel->drain(process);
-  if (is_rank(rank, process)) seen.exits.push_back({rank, process, status});
+  const bool was_rank = is_rank(rank, process);
   feed(RankExited{rank, process, status});
+  // Where a wrapper goes on it was a helper's end, and the wrapper is the rank's process again.
+  if (was_rank && is_rank(rank, process)) seen.exits.push_back({rank, process, status});
   told_exits.push_back(process);
+  silent.erase(process);
+  look_again();
 }
 
 void RankWatch::State::on_late_exit(Rank rank, ProcessId process,
@@ -176,17 +197,28 @@ bool RankWatch::State::all_ranks_have_gone() const {
   });
 }
 
-bool RankWatch::State::every_rank_has_a_hook() const {
-  std::set<Rank> ranks;
-  for (const auto& [process, rank] : hooked) ranks.insert(rank);
-  return stages.world_size() > 0 && static_cast<int>(ranks.size()) >= stages.world_size();
+// Where all ranks had a hook nobody looks at /proc any more; one that has lost its own needs it again.
+void RankWatch::State::look_again() {
+  if (next_look || !judging() || (silent.empty() && stages.all_heard())) return;
+  next_look = Clock::now() + kLookEvery;
+  rearm();
+}
+
+void RankWatch::State::note_silence() {
+  for (const ProcessId process : std::exchange(silent, {})) {
+    if (!is_running(process)) continue;
+    hooked.erase(process);
+    in_torch.erase(process);
+    if (const auto rank = stages.rank_of(process)) feed(RankSilent{*rank, process});
+  }
 }
 
 void RankWatch::State::look_for_ranks(TimePoint now) {
   if (!next_look || now < *next_look) return;
   next_look =
       now + (now - begun < kLooksOften || stages.wants_samples() ? kLookEvery : kLookSeldom);
-  if (every_rank_has_a_hook()) return next_look.reset();
+  note_silence();
+  if (stages.all_heard()) return next_look.reset();
   for (const Event& event : ranks_in_proc.on(looker.look(self()), hooked)) {
     if (const auto* started = std::get_if<RankStarted>(&event))
       watch_exit(started->rank, started->process);

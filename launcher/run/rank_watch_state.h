@@ -47,8 +47,11 @@ struct RankWatch::State {
   void note_store(const Event& event);
   void hear_body(ProcessId process, const HookMessage& message);
   [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
+  void find_wrapper(RankStarted& started) const;
   void watch_exit(Rank rank, ProcessId process);
-  void on_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status);
+  void note_silence();
+  void look_again();
+  void on_exit(Rank as_started, ProcessId process, std::optional<ExitStatus> status);
   void on_late_exit(Rank rank, ProcessId process, std::optional<ExitStatus> status);
   [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const;
   [[nodiscard]] bool all_ranks_have_gone() const;
@@ -56,7 +59,6 @@ struct RankWatch::State {
   void sample(TimePoint now);
   void tick();
   void rearm();
-  [[nodiscard]] bool every_rank_has_a_hook() const;
   [[nodiscard]] bool judging() const { return !frozen && !stages.verdict() && !stages.training(); }
   void show_waiting(TimePoint now);
 
@@ -78,6 +80,7 @@ struct RankWatch::State {
   std::map<ProcessId, Rank> hooked;
   std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
   std::set<ProcessId> in_torch;       // whose hook has seen them call it
+  std::set<ProcessId> silent;         // whose hook's connection is closed: it may have ended
   std::set<ProcessId> spawned;
   std::map<ProcessId, ExitWatch> exits;
   std::vector<ProcessId> told_exits;  // whose watch has done its part, and holds a descriptor

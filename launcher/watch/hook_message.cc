@@ -1,5 +1,6 @@
 #include "safelaunch/watch/hook_message.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -147,6 +148,11 @@ bool is_true(const Json& packet, const char* key) {
   return value != nullptr && value->is_boolean() && value->get<bool>();
 }
 
+bool is_false(const Json& packet, const char* key) {
+  const Json* value = find(packet, key);
+  return value != nullptr && value->is_boolean() && !value->get<bool>();
+}
+
 HookCommunicator communicator_of(const Json& packet) {
   const Json* id = find(packet, "comm");
   return {.id = id != nullptr && id->is_number_unsigned() ? id->get<std::uint64_t>() : 0,
@@ -168,9 +174,10 @@ class Translation {
 
   void run() {
     const std::string& name = message_.name;
-    if (name == "start") return start();
+    if (name == "start") return start(/*anew=*/true);
     if (name == "imported") return start(), reached(Stage::imported);
     if (name == "init.enter") return init();
+    if (name.starts_with("store.") && !is_true(packet_, "init")) return;  // the script's own
     if (name == "store.enter") return entered(Stage::rendezvous, store_address(packet_));
     if (name == "store.exit") return reached(Stage::rendezvous);
     if (name == "group") return reached(Stage::group);
@@ -179,13 +186,14 @@ class Translation {
     if (name == "comm") return start();
     if (name == "coll.issued") return issued();
     if (name == "exception" || name.ends_with(".failed")) return raised();
-    if (speaker_.uses_jax) jax_devices();
+    if (speaker_.uses_jax) return jax_devices();
+    if (is_false(packet_, "init")) group_of_some();
   }
 
  private:
-  void start() {
+  void start(bool anew = false) {
     message_.events.emplace_back(
-        RankStarted{*message_.rank, speaker_.process, message_.world_size, speaker_.source});
+        RankStarted{*message_.rank, speaker_.process, message_.world_size, speaker_.source, anew});
   }
 
   void init() {
@@ -198,6 +206,20 @@ class Translation {
   void jax_devices() {
     if (message_.name == "pg.enter") entered(Stage::communicator, text_of(packet_, "group"));
     if (message_.name == "pg.exit") reached(Stage::collective);
+  }
+
+  // A group beside the world's: whose making ends when its members have met, and who is not one of
+  // them waits for nobody.
+  void group_of_some() {
+    if (message_.name == "pg.exit")
+      message_.events.emplace_back(
+          StageLeft{*message_.rank, speaker_.process, Stage::communicator});
+    if (message_.name != "pg.enter") return;
+    const Json* list = find(packet_, "members");
+    const std::vector<Rank> members = list != nullptr ? ranks_of(*list) : std::vector<Rank>();
+    if (!members.empty() && std::ranges::find(members, *message_.rank) == members.end()) return;
+    entered(Stage::communicator, text_of(packet_, "group"));
+    std::get<StageEntered>(message_.events.back()).awaits = members;
   }
 
   // Who calls a collective has a communicator. That it waits in the collective counts only where

@@ -66,6 +66,14 @@ std::vector<SeenRank> ranks_by_order(const Snapshot& snapshot,
 
 }  // namespace
 
+std::optional<ProcessId> topmost_of_rank(std::span<const ProcessOfRank> line) {
+  if (line.empty() || !line.front().identity) return std::nullopt;
+  ProcessId topmost = line.front().process;
+  for (const ProcessOfRank& one : line)
+    if (one.identity == line.front().identity) topmost = one.process;
+  return topmost;
+}
+
 std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<ProcessId, Rank>& hooked) {
   std::vector<SeenRank> ranks = ranks_by_environment(snapshot);
   if (ranks.empty()) ranks = ranks_by_order(snapshot, hooked);

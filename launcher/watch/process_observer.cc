@@ -50,23 +50,32 @@ Snapshot ProcessObserver::look(ProcessId root) {
   return snapshot;
 }
 
-namespace {
-
-// Lightning gives its own ranks no RANK: on the first node it is the local one.
-std::optional<int> rank_in(const Environment& environment) {
-  if (const auto rank = number_in(environment, "RANK", kMostRanks - 1)) return rank;
-  const bool first_node = value_or(environment, "NODE_RANK") == "0";
-  if (!first_node || !environment.contains("WORLD_SIZE")) return std::nullopt;
-  return number_in(environment, "LOCAL_RANK", kMostRanks - 1);
+std::optional<RankIdentity> identity_in(const Environment& environment) {
+  const auto world_size = number_in(environment, "WORLD_SIZE", kMostRanks);
+  const auto local_rank = number_in(environment, "LOCAL_RANK", kMostRanks - 1);
+  if (const auto rank = number_in(environment, "RANK", kMostRanks - 1))
+    return RankIdentity{Rank{*rank}, world_size, local_rank};
+  // Lightning gives its own ranks no RANK: on the first node it is the local one.
+  if (!local_rank || !world_size || value_or(environment, "NODE_RANK") != "0") return std::nullopt;
+  return RankIdentity{Rank{*local_rank}, world_size, local_rank};
 }
 
-}  // namespace
+std::vector<ProcessOfRank> line_of(ProcessId process, ProcessId root, const ProcessTable& table) {
+  std::vector<ProcessOfRank> line;
+  for (auto facts = table.facts(process.pid); facts && facts->id.pid > 1 && facts->id != root;
+       facts = table.facts(facts->parent)) {
+    const auto environment = environment_of(facts->id.pid);
+    line.push_back({facts->id, environment ? identity_in(*environment) : std::nullopt});
+  }
+  if (!line.empty() && line.front().process != process) line.clear();  // its pid is another's
+  return line;
+}
 
 SeenProcess ProcessObserver::read(const ProcessFacts& facts) const {
   SeenProcess process{.id = facts.id, .rank = {}, .world_size = {}};
   process.spawned_child = is_spawned_child(facts.id.pid);
   const Environment environment = environment_of(facts.id.pid).value_or(Environment{});
-  if (const auto rank = rank_in(environment)) process.rank = Rank{*rank};
+  if (const auto identity = identity_in(environment)) process.rank = identity->rank;
   process.world_size = number_in(environment, "WORLD_SIZE", kMostRanks);
   constexpr int kLastPort = 65'535;
   const auto port = number_in(environment, "MASTER_PORT", kLastPort);

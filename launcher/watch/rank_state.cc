@@ -24,6 +24,7 @@ std::size_t calm_index(Activity activity) {
 RankClaim RankState::claim(ProcessId process, RankEvidence evidence) {
   if (process_ == process) {
     evidence_ = std::max(evidence_, evidence);
+    heard_ = heard_ || evidence >= RankEvidence::hook;
     return RankClaim::held;
   }
   if (alive() && evidence <= evidence_)
@@ -37,10 +38,39 @@ void RankState::start_over(ProcessId process, RankEvidence evidence) {
   RankState fresh;
   fresh.process_ = process;
   fresh.evidence_ = evidence;
-  fresh.spoke_ = evidence >= RankEvidence::hook || spoke_;
+  fresh.heard_ = evidence >= RankEvidence::hook;
   fresh.wrappers_ = std::move(wrappers_);
   fresh.reached_[index(Stage::spawned)] = true;
   *this = std::move(fresh);
+}
+
+void RankState::begin_anew() {
+  leave_world();
+  const RankState before = *this;
+  start_over(*process_, RankEvidence::hook);
+  had_collective_ = before.had_collective_;
+  worlds_left_ = before.worlds_left_;
+}
+
+void RankState::leave_world() {
+  had_collective_ = had_collective();
+  if (reached(Stage::group)) ++worlds_left_;
+}
+
+void RankState::join_anew() {
+  leave_world();
+  for (std::size_t i = index(Stage::rendezvous); i < entered_.size(); ++i) {
+    entered_[i].reset();
+    reached_[i] = false;
+    tried_[i] = false;
+  }
+  claimed_world.reset();
+  store.clear();
+  awaits.clear();
+}
+
+void RankState::leave(Stage stage) {
+  if (!reached(stage)) entered_[index(stage)].reset();
 }
 
 void RankState::enter(Stage stage, TimePoint now) {
@@ -86,6 +116,7 @@ void RankState::exit(ProcessId process, std::optional<ExitStatus> status, TimePo
       came_through(now);
       process_ = wrapper.process;
       evidence_ = wrapper.evidence;
+      heard_ = wrapper.evidence >= RankEvidence::hook;
       return;
     }
     const std::optional<RankRaised> raised = raised_;

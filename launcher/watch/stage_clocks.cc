@@ -34,6 +34,18 @@ int Stages::count_world() const {
   return announced > 0 ? announced : static_cast<int>(ranks_.size());
 }
 
+// Who has a part in the groups that those ranks make; empty: everybody.
+std::set<Rank> Stages::awaited_by(const std::vector<Rank>& waiting, Stage stage) const {
+  std::set<Rank> awaited;
+  if (stage != Stage::communicator) return awaited;
+  for (const Rank rank : waiting) {
+    const std::vector<Rank>& members = state_of(rank).awaits;
+    if (members.empty()) return {};
+    awaited.insert(members.begin(), members.end());
+  }
+  return awaited;
+}
+
 std::optional<Stages::Standing> Stages::standing(Stage stage) const {
   Standing result{.stage = stage, .since = TimePoint::max()};
   for (const auto& [rank, state] : ranks_) {
@@ -42,9 +54,16 @@ std::optional<Stages::Standing> Stages::standing(Stage stage) const {
     result.since = std::min(result.since, *state.entered_at(stage));
   }
   if (result.waiting.empty()) return std::nullopt;
+  int worlds_left = 0;
+  for (const Rank rank : result.waiting)
+    worlds_left = std::max(worlds_left, state_of(rank).worlds_left());
+  const std::set<Rank> awaited = awaited_by(result.waiting, stage);
   for (int i = 0; i < world_size_; ++i) {
+    if (!awaited.empty() && !awaited.contains(Rank{i})) continue;
     const RankState& state = state_of(Rank{i});
-    if (state.reached(stage))
+    // Another world's stages are another's; but whoever has ended joins no other.
+    const bool yet_to_join = state.alive() && state.worlds_left() < worlds_left;
+    if (state.reached(stage) && !yet_to_join)
       result.through.push_back(Rank{i});
     else if (!state.waits_in(stage))
       result.missing.push_back(Rank{i});

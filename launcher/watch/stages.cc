@@ -118,6 +118,8 @@ std::optional<TimePoint> Stages::earliest_deadline(TimePoint now) const {
 // ---- what an event changes ----------------------------------------------------------------------
 
 RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEvidence evidence) {
+  const std::optional<Rank> present = rank_of(process);
+  if (present && *present != rank && !change_places(*present, rank, evidence)) return nullptr;
   RankState& state = ranks_[rank];
   // What /proc lets us guess is nothing beside what the hook says.
   if (source == Source::proc && !state.blind()) return nullptr;
@@ -130,7 +132,41 @@ RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEviden
   return nullptr;
 }
 
+// A script may give itself another rank than its launcher did. Whoever had that rank only by its
+// environment takes the one that becomes free. False: the process stays what it is.
+bool Stages::change_places(Rank from, Rank to, RankEvidence evidence) {
+  RankState& present = ranks_[from];
+  if (evidence < RankEvidence::hook) return false;
+  if (present.evidence() == RankEvidence::entered && evidence < RankEvidence::entered) return false;
+  RankState& wanted = ranks_[to];
+  const bool contested = wanted.alive() && wanted.evidence() == RankEvidence::entered;
+  if (!contested) std::swap(present, wanted);
+  return true;
+}
+
+RankState* Stages::held_by(Rank rank, ProcessId process) {
+  const auto found = ranks_.find(rank);
+  return found != ranks_.end() && found->second.process() == process ? &found->second : nullptr;
+}
+
+std::optional<Rank> Stages::rank_of(ProcessId process) const {
+  for (const auto& [rank, state] : ranks_)
+    if (state.alive() && state.process() == process) return rank;
+  return std::nullopt;
+}
+
+bool Stages::all_heard() const {
+  for (int i = 0; i < world_size(); ++i)
+    if (const RankState& state = state_of(Rank{i}); state.blind() && !state.ended()) return false;
+  return world_size() > 0;
+}
+
 void Stages::apply(const RankStarted& event, TimePoint) {
+  if (event.wrapper)
+    (void)claim(event.rank, *event.wrapper, Source::launch, RankEvidence::process);
+  if (const auto present = rank_of(event.process); present && event.anew)
+    if (RankState& older = ranks_[*present]; older.evidence() >= RankEvidence::hook)
+      older.begin_anew();
   RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source));
   if (state == nullptr) return;
   if (event.world_size) state->announced_world = event.world_size;
@@ -148,10 +184,14 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
   RankState* state = claim(event.rank, event.process, event.source, evidence);
   std::optional<RankState::Twin>& twin = ranks_[event.rank].twin;
   if (state != nullptr) {
+    // The hook tells of no init_process_group that torch refuses since a group is there.
+    if (event.source == Source::hook && event.stage == Stage::group && state->reached(Stage::group))
+      state->join_anew();
     if (!state->entered(event.stage)) progress_ = now;
     // One that failed and tries again is no news: it might do so for ever.
     if (!state->tried(event.stage)) arrival_ = now;
     state->enter(event.stage, now);
+    if (event.stage == Stage::communicator) state->awaits = event.awaits;
     if (event.world_size) state->claimed_world = event.world_size;
     if (event.stage == Stage::rendezvous) state->store = event.detail;
   } else if (twin && twin->process == event.process && event.stage == Stage::rendezvous) {
@@ -159,8 +199,22 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
   }
 }
 
+void Stages::apply(const StageLeft& event, TimePoint now) {
+  RankState* state = held_by(event.rank, event.process);
+  if (state == nullptr) return;
+  state->leave(event.stage);
+  progress_ = now;
+}
+
+void Stages::apply(const RankSilent& event, TimePoint) {
+  if (RankState* state = held_by(event.rank, event.process)) state->fall_silent();
+}
+
 void Stages::apply(const StageReached& event, TimePoint now) {
   RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source));
+  std::optional<RankState::Twin>& twin = ranks_[event.rank].twin;
+  if (twin && twin->process == event.process && event.stage == Stage::collective)
+    twin->through = true;
   if (state == nullptr) return;
   if (!state->reached(event.stage)) progress_ = arrival_ = now;
   state->reach(event.stage, now);
@@ -168,9 +222,9 @@ void Stages::apply(const StageReached& event, TimePoint now) {
 }
 
 void Stages::apply(const RankRaised& event, TimePoint now) {
-  const auto found = ranks_.find(event.rank);
-  if (found == ranks_.end() || found->second.process() != event.process) return;
-  found->second.raise(event);
+  RankState* state = held_by(event.rank, event.process);
+  if (state == nullptr) return;
+  state->raise(event);
   progress_ = now;
 }
 
@@ -272,6 +326,8 @@ std::optional<TimePoint> Stages::trains_at() const {
   Duration wait{0};
   for (int i = 0; i < world_size(); ++i) {
     const RankState& state = state_of(Rank{i});
+    // A second world, whose ranks have the numbers of the first one's, may wait still.
+    if (state.twin && !state.twin->through) return std::nullopt;
     if (state.reached(Stage::collective)) continue;
     if (!state.blind()) return std::nullopt;
     if (state.reached(Stage::group)) continue;
@@ -286,8 +342,8 @@ std::optional<TimePoint> Stages::trains_at() const {
 bool Stages::may_have_trained() const {
   bool some_through = false;
   for (const auto& [rank, state] : ranks_) {
-    if (state.tried(Stage::collective) && !state.reached(Stage::collective)) return false;
-    some_through = some_through || state.reached(Stage::collective);
+    if (state.tried(Stage::collective) && !state.had_collective()) return false;
+    some_through = some_through || state.had_collective();
   }
   return some_through;
 }

@@ -92,6 +92,44 @@ class FirstCollective(harness.HookTest):
     assert out.item() == 2
 """), ["allreduce_"] * 2)
 
+    def test_a_collective_in_a_group_of_one_is_not_it(self):
+        self.assertEqual(self.first("""
+    alone = [dist.new_group([one]) for one in range(2)][rank]
+    number = torch.ones(1)
+    for _ in range(3):
+        dist.all_reduce(number, group=alone)
+    assert number.item() == 1
+    dist.barrier()
+"""), ["barrier"] * 2)
+
+    def test_an_older_torch_has_none_in_a_group_of_one_either(self):
+        self.assertEqual(self.first("""
+    alone = [dist.new_group([one]) for one in range(2)][rank]
+    number = torch.ones(1)
+    dist.all_reduce(number, group=alone)
+    dist.broadcast(number, 0)
+""", OLD_TORCH), ["broadcast"] * 2)
+
+    def test_of_each_world_that_a_process_joins(self):
+        with Collector() as collector:
+            results = harness.run_ranks(harness.script(INIT + """
+    number = torch.ones(1)
+    dist.all_reduce(number)
+    store = dist.distributed_c10d._get_default_store()
+    store.set("ready%d" % rank, "")
+    store.wait(["ready0", "ready1"])
+    dist.destroy_process_group()
+    again = dist.PrefixStore("again", store)
+    dist.init_process_group("gloo", store=again, rank=rank, world_size=2)
+    dist.barrier()
+    dist.all_reduce(number)
+    assert number.item() == 4
+""" + END), harness.environment(collector))
+            self.assert_ended_well(*results)
+            for worker in collector.drained().ranks().values():
+                self.assertEqual([event["op"] for event in worker.all("coll.done")], ["allreduce_", "barrier"])
+            self.assert_no_fault(collector)
+
     def test_results_are_right_from_the_first_on(self):
         self.first("""
     for _ in range(3):

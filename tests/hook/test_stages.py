@@ -66,6 +66,55 @@ class Stages(harness.HookTest):
             self.assertEqual(worker.first("coll.enter")["op"], "allreduce_")
             self.assertGreaterEqual(worker.first("coll.done")["ms"], 0)
 
+    def test_a_store_of_the_programs_own_is_told_from_the_worlds(self):
+        path = harness.script("""
+            import os, torch.distributed as dist
+            rank, port = int(os.environ["RANK"]), int(os.environ["MASTER_PORT"])
+            own = dist.TCPStore("127.0.0.1", port, 2, rank == 0)
+            dist.init_process_group("gloo", store=dist.PrefixStore("world", own), rank=rank, world_size=2)
+            dist.barrier()
+            dist.destroy_process_group()
+        """)
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(path, harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertEqual([event["init"] for event in worker.all("store.enter")], [False])
+                self.assertEqual([event["init"] for event in worker.all("pg.enter")], [True])
+
+    def test_the_worlds_store_is_made_inside_init(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(TRAIN), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertIs(worker.first("store.enter")["init"], True)
+                self.assertIs(worker.first("store.exit")["init"], True)
+
+    def test_a_group_tells_who_is_in_it(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(TRAIN.replace(
+                "    number =", "    dist.new_group([1])\n    number =")), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertEqual([(event["init"], event["members"]) for event in worker.all("pg.enter")],
+                                 [(True, None), (False, [1])])
+
+    def test_a_second_init_beside_the_first_changes_nothing(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(TRAIN.replace("    number =", """
+    try:
+        dist.init_process_group("gloo")
+    except ValueError:
+        pass
+    number =""", 1)), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertEqual(worker.names(), STAGES)
+
+    def test_lightnings_children_have_their_local_rank_for_their_rank(self):
+        with Collector() as collector:
+            process = harness.start([harness.sys.executable, "-c", "pass"], harness.environment(
+                collector, RANK=None, LOCAL_RANK=1, NODE_RANK=0, WORLD_SIZE=2))
+            self.assert_ended_well(harness.finish(process))
+            start = collector.drained().workers[0].first("start")
+            self.assertEqual((start["rank"], start["world"]), (1, 2))
+
     def test_torchrun(self):
         with Collector() as collector:
             self.assert_ended_well(harness.torchrun(harness.script(TRAIN), harness.environment(collector)))

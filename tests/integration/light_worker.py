@@ -81,7 +81,7 @@ def main():
     hook.tell("imported", lib="torch", version="2.13.0")
     dawdle(moods)
     hook.tell("init.enter", backend="gloo", backend_used="gloo", timeout_s=1800, init_method="env://")
-    address = {"host": STORE[0], "port": STORE[1], "master": RANK == 0}
+    address = {"host": STORE[0], "port": STORE[1], "master": RANK == 0, "init": True}
     hook.tell("store.enter", **address)
     store = Store()
     hook.tell("store.exit", **address)

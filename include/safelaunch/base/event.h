@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "safelaunch/base/exit_status.h"
 #include "safelaunch/base/process_id.h"
@@ -50,6 +51,9 @@ struct RankStarted {
   ProcessId process;
   std::optional<int> world_size;
   Source source = Source::launch;
+  bool anew = false;  ///< an interpreter has just started in it; the process may be older (exec)
+  /// The topmost process with that rank, where it is another: a wrapper (`sh run.sh`).
+  std::optional<ProcessId> wrapper{};
 };
 
 /// A rank has begun to wait for a stage (it called init_process_group, its first all_reduce, …).
@@ -60,6 +64,20 @@ struct StageEntered {
   std::string detail;  ///< the operation ("allreduce_"), the address of the store, …
   std::optional<int> world_size;
   Source source = Source::hook;
+  std::vector<Rank> awaits{};  ///< whom it waits for; empty: all ranks of the world
+};
+
+/// A rank waits no more, and the stage is not completed by that: it has made one group of several.
+struct StageLeft {
+  Rank rank;
+  ProcessId process;
+  Stage stage = Stage::spawned;
+};
+
+/// The hook of a live process is heard no more: the program has closed its connection.
+struct RankSilent {
+  Rank rank;
+  ProcessId process;
 };
 
 /// A rank has completed a stage.
@@ -96,7 +114,7 @@ struct RankActivity {
 };
 
 /// What happens to a job, as values. State machines take these and the present time, nothing else.
-using Event =
-    std::variant<RankStarted, StageEntered, StageReached, RankRaised, RankExited, RankActivity>;
+using Event = std::variant<RankStarted, StageEntered, StageLeft, StageReached, RankSilent,
+                           RankRaised, RankExited, RankActivity>;
 
 }  // namespace safelaunch

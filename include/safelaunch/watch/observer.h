@@ -56,6 +56,31 @@ class Observer {
   std::map<Rank, Told> told_;
 };
 
+/// What the environment of a process says of the rank it belongs to. All that a rank starts inherits
+/// it; the launcher above it, which may have a RANK of its own (a node's number), has another.
+struct RankIdentity {
+  Rank rank;
+  std::optional<int> world_size;
+  std::optional<int> local_rank;
+  auto operator<=>(const RankIdentity&) const = default;
+};
+
+/// RANK, or LOCAL_RANK where Lightning gives its own ranks no other.
+[[nodiscard]] std::optional<RankIdentity> identity_in(const Environment& environment);
+
+struct ProcessOfRank {
+  ProcessId process;
+  std::optional<RankIdentity> identity;
+};
+
+/// The rank's process, where the first of `line` has spoken: the topmost with the same identity.
+/// `line` goes upwards from it, and ends below safelaunch. nullopt: it is no rank's.
+[[nodiscard]] std::optional<ProcessId> topmost_of_rank(std::span<const ProcessOfRank> line);
+
+/// A process and those above it, up to `root`, which is left out.
+[[nodiscard]] std::vector<ProcessOfRank> line_of(ProcessId process, ProcessId root,
+                                                 const ProcessTable& table);
+
 /// Takes snapshots of the processes below `root`. Reads the environment, the command line and the
 /// maps of each process until they have told all they can; threads and sockets each time.
 class ProcessObserver {

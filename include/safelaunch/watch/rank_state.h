@@ -35,10 +35,20 @@ class RankState {
   /// A process says that it is this rank. A process that replaces an ended one starts from nothing.
   RankClaim claim(ProcessId process, RankEvidence evidence);
 
+  /// The process runs another program now (exec): it starts from nothing too.
+  void begin_anew();
+
+  /// The process joins another world: its stages begin again from the rendezvous on.
+  void join_anew();
+
+  /// The hook in the process is heard no more.
+  void fall_silent() { heard_ = false; }
+
   /// Entering implies what must lie behind: who waits for a group has imported torch, who is in a
   /// collective has its group. So an event lost on the way does no harm.
   void enter(Stage stage, TimePoint now);
   void reach(Stage stage, TimePoint now);
+  void leave(Stage stage);
 
   /// An exception: the rank has left what it was waiting in. What becomes of it is not known yet;
   /// `try: init("nccl") except: init("gloo")` is healthy.
@@ -60,13 +70,20 @@ class RankState {
   /// Ended otherwise than with status 0, as far as is known.
   [[nodiscard]] bool failed() const { return ended() && status_ && !succeeded(*status_); }
   [[nodiscard]] const std::optional<ExitStatus>& status() const { return status_; }
-  /// No hook has spoken in it: what it does in a collective cannot be seen.
-  [[nodiscard]] bool blind() const { return evidence_ < RankEvidence::hook && !spoke_; }
+  /// No hook speaks for it: what it does in a collective cannot be seen.
+  [[nodiscard]] bool blind() const { return !heard_; }
+  [[nodiscard]] RankEvidence evidence() const { return evidence_; }
 
   [[nodiscard]] bool entered(Stage stage) const { return entered_[index(stage)].has_value(); }
   [[nodiscard]] bool reached(Stage stage) const { return reached_[index(stage)]; }
   /// Has ever entered the stage, also where an exception has ended its waiting since.
   [[nodiscard]] bool tried(Stage stage) const { return tried_[index(stage)]; }
+  /// Had its first collective behind it, if only in a world or a program that it has left since.
+  [[nodiscard]] bool had_collective() const {
+    return had_collective_ || reached(Stage::collective);
+  }
+  /// Worlds that it has left for others: who is in an earlier one than those that wait has yet to come.
+  [[nodiscard]] int worlds_left() const { return worlds_left_; }
   /// Alive, has entered the stage and not come through.
   [[nodiscard]] bool waits_in(Stage stage) const;
   [[nodiscard]] std::optional<TimePoint> entered_at(Stage stage) const {
@@ -90,11 +107,13 @@ class RankState {
   /// That it will tell of the end too makes the rank one that is not blind.
   enum class Plugin { none, loaded, saw_call } plugin = Plugin::none;
   std::string store;  ///< "host:port" of the store it meets the others at
+  std::vector<Rank> awaits;  ///< in `communicator`: the members of the group that it makes
 
   /// Another live process that waits as this rank.
   struct Twin {
     ProcessId process;
     std::string store;
+    bool through = false;  ///< it has a collective behind it, in whatever world it is in
   };
   std::optional<Twin> twin;
 
@@ -102,6 +121,7 @@ class RankState {
   static std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
   void start_over(ProcessId process, RankEvidence evidence);
   void came_through(TimePoint now);
+  void leave_world();
 
   struct Wrapper {
     ProcessId process;
@@ -109,7 +129,9 @@ class RankState {
   };
   std::optional<ProcessId> process_;
   RankEvidence evidence_ = RankEvidence::none;
-  bool spoke_ = false;  // a hook below a wrapper has spoken
+  bool heard_ = false;           // a hook speaks in the process
+  bool had_collective_ = false;  // in an earlier world
+  int worlds_left_ = 0;
   std::vector<Wrapper> wrappers_;
 
   std::array<std::optional<TimePoint>, kStageCount> entered_{};

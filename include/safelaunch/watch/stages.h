@@ -61,6 +61,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,10 @@ class Stages {
   /// "group 4/4 · collective 3/4": how many ranks have reached what.
   [[nodiscard]] std::string counts_text() const;
   [[nodiscard]] const std::map<Rank, RankState>& ranks() const { return ranks_; }
+  /// As which rank a live process is known.
+  [[nodiscard]] std::optional<Rank> rank_of(ProcessId process) const;
+  /// A hook speaks for every rank that has not ended.
+  [[nodiscard]] bool all_heard() const;
   /// How many ranks there are, as far as is known.
   [[nodiscard]] int world_size() const { return world_size_; }
 
@@ -149,11 +154,15 @@ class Stages {
   // What an event changes. Instants are in job time here and below.
   void apply(const RankStarted& event, TimePoint now);
   void apply(const StageEntered& event, TimePoint now);
+  void apply(const StageLeft& event, TimePoint now);
   void apply(const StageReached& event, TimePoint now);
+  void apply(const RankSilent& event, TimePoint now);
   void apply(const RankRaised& event, TimePoint now);
   void apply(const RankExited& event, TimePoint now);
   void apply(const RankActivity& event, TimePoint now);
   RankState* claim(Rank rank, ProcessId process, Source source, RankEvidence evidence);
+  bool change_places(Rank from, Rank to, RankEvidence evidence);
+  [[nodiscard]] RankState* held_by(Rank rank, ProcessId process);
 
   // What follows from it.
   void check_contradictions(Rank rank);
@@ -174,6 +183,7 @@ class Stages {
   [[nodiscard]] const RankState& state_of(Rank rank) const;
   void take_stock();
   [[nodiscard]] int count_world() const;
+  [[nodiscard]] std::set<Rank> awaited_by(const std::vector<Rank>& waiting, Stage stage) const;
   [[nodiscard]] std::optional<Standing> standing(Stage stage) const;
   [[nodiscard]] Patience patience(Rank rank, const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> certain_at(const Standing& standing, TimePoint now) const;

@@ -129,6 +129,9 @@ def _rank(connection):
             value = int(text)
         if value is not None:
             known[field] = value
+    # Lightning gives its own ranks no RANK: on the first node it is the local one.
+    if "rank" not in known and {"local_rank", "world"} <= set(known) and os.environ.get("NODE_RANK") == "0":
+        known["rank"] = known["local_rank"]
     return known
 
 

@@ -2,7 +2,7 @@
 
 A kernel on the dispatch key BackendSelect stands in front of every c10d operation, so that Python's
 calls and C++'s (DDP, FSDP, DTensor) are seen alike. The first call removes it from inside: later
-collectives cost nothing. A torch whose Library.impl knows no keyset has Python wrappers instead, which
+collectives cost nothing. One in a group of a single rank meets nobody, and is let pass. A torch whose Library.impl knows no keyset has Python wrappers instead, which
 do not see what C++ calls.
 """
 import functools
@@ -28,21 +28,42 @@ _armed = []
 
 
 def watch(torch):
-    """Before the first process group is made."""
+    """Before a world's group is made; each world of a process has a first collective."""
     if _armed:
         return
     _armed.append(True)
+    _pending[:] = [True]
     if "with_keyset" in inspect.signature(torch.library.Library.impl).parameters:
         _watch_dispatcher(torch)
     else:
         _watch_functions(sys.modules["torch.distributed.distributed_c10d"])
 
 
-def _is_first():
+def _is_first(arguments):
+    if _meets_nobody(arguments):
+        return False
     try:
         return _pending.pop()
     except IndexError:
         return False
+
+
+def _meets_nobody(arguments):
+    """True in a group of one, of a world of more: where a degree of parallelism is 1 Megatron makes such."""
+    try:
+        library = sys.modules["torch._C._distributed_c10d"]
+        world = sys.modules["torch.distributed"].get_world_size()
+        return world > 1 and any(_size(library, one) == 1 for one in arguments)
+    except Exception:  # a torch that keeps its groups otherwise: every collective counts
+        return False
+
+
+def _size(library, argument):
+    if isinstance(argument, library.ProcessGroup):
+        return argument.size()
+    if hasattr(argument, "_type") and "ProcessGroup" in str(argument._type()):  # as the dispatcher hands it on
+        return library.ProcessGroup.unbox(argument).size()
+    return None
 
 
 def _watch_dispatcher(torch):
@@ -61,7 +82,7 @@ def _watch_dispatcher(torch):
 def _kernel(operation, name, key, library):
     def first_collective(keys, *args, **kwargs):
         rest = keys.remove(key)
-        if not _is_first():
+        if not _is_first(args + tuple(kwargs.values())):
             return operation.redispatch(rest, *args, **kwargs)
         began = _enter(name)
         try:
@@ -71,6 +92,7 @@ def _kernel(operation, name, key, library):
             raise
         finally:
             quietly("removing the kernel", library._destroy)
+            del _armed[:]
         quietly(name, _returned, name, began, result)
         return result
 
@@ -96,9 +118,10 @@ def _wrapper(original, put_back):
 
     @functools.wraps(original)
     def first_collective(*args, **kwargs):
-        if not _is_first():
+        if not _is_first(args + tuple(kwargs.values())):
             return original(*args, **kwargs)
         quietly("removing the wrappers", put_back)
+        del _armed[:]
         began = _enter(name)
         try:
             result = original(*args, **kwargs)

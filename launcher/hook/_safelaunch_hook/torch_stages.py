@@ -5,8 +5,11 @@ The wrappers stay for the life of the process; they cost microseconds, and group
 import functools
 import sys
 
-from . import answers, channel, collective, counters, ending, gloo, timeouts, verify
+from . import answers, channel, collective, counters, ending, gloo, native, timeouts, verify
 from .patching import Call, quietly, replace, send_failure
+
+_MOST_MEMBERS = 4096  # of a group, told in one packet
+_in_init = set()  # the threads that are in init_process_group
 
 
 def watch(torch):
@@ -58,6 +61,8 @@ def _init_process_group(torch, c10d):
 
     @functools.wraps(original)
     def init_process_group(*args, **kwargs):
+        if c10d.is_initialized():  # torch says no, and the group that is there stays
+            return original(*args, **kwargs)
         call = Call(original, args, kwargs)
         asked = call.arguments.get("backend")
         quietly("gloo", gloo.take_over, torch, c10d)
@@ -65,11 +70,14 @@ def _init_process_group(torch, c10d):
         call.change(timeouts.rewrite)
         quietly("init.enter", entered, asked, call.arguments)
         watch_closely()
+        _in_init.add(native.get_ident())
         try:
             result = original(*call.args, **call.kwargs)
         except BaseException as error:
             send_failure("init.failed", error)
             raise
+        finally:
+            _in_init.discard(native.get_ident())
         quietly("group", returned)
         return result
 
@@ -82,17 +90,23 @@ def _new_group(original):
         call = Call(original, args, kwargs)
         call.change(gloo.rewrite)
         call.change(timeouts.rewrite)
-        group = str(call.arguments.get("group_name", ""))
-        channel.emit("pg.enter", group=group)
+        about = {"group": str(call.arguments.get("group_name", "")), "init": native.get_ident() in _in_init}
+        channel.emit("pg.enter", members=_members(call.arguments), **about)
         try:
             made = original(*call.args, **call.kwargs)
         except BaseException as error:
-            send_failure("pg.failed", error, group=group)
+            send_failure("pg.failed", error, **about)
             raise
-        channel.emit("pg.exit", group=group)
+        channel.emit("pg.exit", **about)
         return made
 
     return _new_process_group_helper
+
+
+def _members(arguments):
+    """The global ranks of a group that is being made; None where they are all, or too many to tell."""
+    ranks = arguments.get("global_ranks_in_group")
+    return [int(rank) for rank in ranks] if ranks and len(ranks) <= _MOST_MEMBERS else None
 
 
 def _store(original):
@@ -106,7 +120,7 @@ def _store(original):
         call.change(timeouts.rewrite)
         where = {
             "host": _text(call.arguments.get("host_name")), "port": call.arguments.get("port"),
-            "master": bool(call.arguments.get("is_master")),
+            "master": bool(call.arguments.get("is_master")), "init": native.get_ident() in _in_init,
         }
         channel.emit("store.enter", **where)
         try:

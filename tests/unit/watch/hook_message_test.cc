@@ -43,15 +43,39 @@ TEST_CASE("each event of the protocol stands for its stage", "[hook_message]") {
                                                 {"group", Stage::group, false},
                                                 {"coll.enter", Stage::collective, true},
                                                 {"coll.done", Stage::collective, false}}));
-  const HookMessage message = read(R"({"e":")" + name + R"(","t":1,"rank":0})");
+  const HookMessage message = read(R"({"e":")" + name + R"(","t":1,"rank":0,"init":true})");
   CHECK((entered ? only_event<StageEntered>(message).stage
                  : only_event<StageReached>(message).stage) == stage);
 }
 
 TEST_CASE("the address of the store is kept to tell jobs apart", "[hook_message]") {
   CHECK(only_event<StageEntered>(
-            read(R"({"e":"store.enter","rank":0,"host":"node1","port":29500,"master":true})"))
+            read(
+                R"({"e":"store.enter","rank":0,"host":"node1","port":29500,"master":true,"init":true})"))
             .detail == "node1:29500");
+}
+
+TEST_CASE("a store that the script makes for itself is no stage", "[hook_message]") {
+  CHECK(read(R"({"e":"store.enter","rank":0,"host":"h","port":1,"init":false})").events.empty());
+  CHECK(read(R"({"e":"store.exit","rank":0,"host":"h","port":1,"init":false})").events.empty());
+  CHECK(read(R"({"e":"store.failed","rank":0,"host":"h","err":"x","init":false})").events.empty());
+}
+
+TEST_CASE("a start says that the process begins anew, an import does not", "[hook_message]") {
+  CHECK(only_event<RankStarted>(read(R"({"e":"start","rank":0})")).anew);
+  const HookMessage imported = read(R"({"e":"imported","rank":0,"lib":"torch"})");
+  CHECK_FALSE(std::get<RankStarted>(imported.events.front()).anew);
+}
+
+TEST_CASE("who makes a group of some ranks waits for its members", "[hook_message]") {
+  const auto entered = only_event<StageEntered>(
+      read(R"({"e":"pg.enter","rank":1,"group":"2","members":[1,3],"init":false})"));
+  CHECK(entered.stage == Stage::communicator);
+  CHECK(entered.awaits == std::vector{Rank{1}, Rank{3}});
+  CHECK(only_event<StageLeft>(read(R"({"e":"pg.exit","rank":1,"group":"2","init":false})")).stage ==
+        Stage::communicator);
+  CHECK(read(R"({"e":"pg.enter","rank":0,"group":"2","members":[1,3],"init":false})").events.empty());
+  CHECK(read(R"({"e":"pg.enter","rank":0,"group":"0","members":null,"init":true})").events.empty());
 }
 
 TEST_CASE("an exception is read with what says whether it came from communication",

@@ -218,7 +218,7 @@ TEST_CASE("events that come late, twice or from a stranger change nothing", "[st
   for (int rank = 0; rank < 4; ++rank) {
     story.reached(rank, Stage::collective);
     story.entered(rank, Stage::collective, 4, "allreduce_");
-    story.entered(rank, Stage::group, 4);
+    story.reached(rank, Stage::group);
     story.reached(rank, Stage::imported);
   }
   story.tell(RankExited{Rank{77}, {1, 1}, Exited{1}});
