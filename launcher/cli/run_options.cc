@@ -58,15 +58,15 @@ void add_deadlines(CLI::App& app, RunOptions& options) {
 
 void add_host(CLI::App& app, RunOptions& options) {
   add_choice<CleanPolicy>(
-      app, "--clean", options.clean,
-      {{"off", CleanPolicy::off}, {"ours", CleanPolicy::ours}},
+      app, "--clean", options.clean, {{"off", CleanPolicy::off}, {"ours", CleanPolicy::ours}},
       "whether processes of a safelaunch that is gone are ended before the launch");
   app.add_option("--port", options.port, "the job's port")->type_name("keep|auto|N|A-B");
   add_choice<WhenToProbe>(app, "--probe", options.probe,
                           {{"auto", WhenToProbe::automatic},
                            {"always", WhenToProbe::always},
                            {"never", WhenToProbe::never}},
-                          "whether NCCL is probed on the GPUs while the workers start");
+                          "whether NCCL is probed on the GPUs: after a failure in NCCL (auto), "
+                          "also beside the first start (always)");
 }
 
 void add_topology(CLI::App& app, RunOptions& options) {

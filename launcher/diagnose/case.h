@@ -23,4 +23,9 @@ struct Case {
   return evidence.outcome == Outcome::hung;
 }
 
+/// Before its first collective, or behind it.
+[[nodiscard]] inline bool stands_still(const Evidence& evidence) {
+  return hung(evidence) || evidence.outcome == Outcome::stalled;
+}
+
 }  // namespace safelaunch

@@ -139,8 +139,9 @@ CauseChoice of_waiting(const Case& now) {
 
 /// Whether the ranks' own answers, or the driver's silence, prove a cause of a hang.
 bool proved(const Evidence& evidence, std::string_view cause) {
-  return hung(evidence) && std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
-                               evidence.confirmations.end();
+  return stands_still(evidence) &&
+         std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
+             evidence.confirmations.end();
 }
 
 bool has_stopped(const Evidence& evidence) {
@@ -160,6 +161,8 @@ CauseChoice by_state(const Case& now) {
   if (has_stopped(evidence)) return the(now, "rank-stopped", Certainty::confirmed);
   for (const char* cause : {"driver-silent", "ranks-disagree"})
     if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
+  if (evidence.outcome == Outcome::stalled)
+    return the(now, "training-stalled", Certainty::confirmed);
   return {};
 }
 

@@ -142,9 +142,9 @@ std::vector<int> ports_said_taken(const Evidence& evidence, const Catalogue& cat
 int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   constexpr int kHung = 124;  // as timeout(1)
   if (evidence.signal) return status_after_signal(evidence);
-  const bool never_failed = evidence.outcome == Outcome::hung ||
-                            evidence.outcome == Outcome::mismatch ||
-                            evidence.outcome == Outcome::duplicate;
+  const bool never_failed =
+      evidence.outcome == Outcome::hung || evidence.outcome == Outcome::stalled ||
+      evidence.outcome == Outcome::mismatch || evidence.outcome == Outcome::duplicate;
   if (never_failed && evidence.exceptions.empty()) return kHung;
   const auto status = status_of(evidence, diagnosis.first_failed);
   const int code = status ? shell_code(*status) : 1;

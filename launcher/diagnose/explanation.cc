@@ -71,6 +71,12 @@ std::string absences(const std::vector<MissingRank>& missing) {
   return joined(words);
 }
 
+bool any_seen(const std::vector<MissingRank>& missing) {
+  return std::ranges::any_of(missing, [](const MissingRank& one) {
+    return one.activity != Activity::unseen || !one.where.empty();
+  });
+}
+
 std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string stage =
       evidence.stage ? fmt::format(" in stage {}", name(*evidence.stage)) : "";
@@ -81,11 +87,25 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text = fmt::format("{} waited{}{}", who, time, stage);
   if (evidence.missing.empty()) return text + "; nobody was missing.";
   text += "; " + absences(evidence.missing) + ".";
-  if (diagnosis.cause == "rank-missing")
+  if (diagnosis.cause == "rank-missing" && any_seen(evidence.missing))
     text += " Its own code keeps it away, which a profile can hardly change.";
   if (diagnosis.cause == "rank-stopped")
     text += " Somebody stopped it, which a profile can hardly change.";
   return text;
+}
+
+/// Who is missing is told by what it never called, if by anything.
+std::string of_stall(const Evidence& evidence) {
+  const std::string time = evidence.waited == Duration::zero()
+                               ? ""  // nobody is behind
+                               : " for " + describe_duration(evidence.waited);
+  std::string text =
+      fmt::format("Training stood still{}: no output, and no collective finished", time);
+  if (!evidence.waiting.empty())
+    text += fmt::format("; {} wait{} in a collective", list_of(evidence.waiting),
+                        evidence.waiting.size() == 1 ? "s" : "");
+  if (!evidence.missing.empty()) text += "; " + absences(evidence.missing);
+  return text + ".";
 }
 
 /// " in stage group" of a rank that had come to it, " before stage group" of one that had not.
@@ -143,6 +163,7 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string further = facts.empty() ? "" : " " + capital(facts);
   switch (evidence.outcome) {
     case Outcome::hung: return of_hang(evidence, diagnosis) + further + remarks_of(evidence);
+    case Outcome::stalled: return of_stall(evidence) + further + remarks_of(evidence);
     case Outcome::rank_died:
     case Outcome::ended: return of_failure(evidence, diagnosis) + further;
     case Outcome::mismatch:

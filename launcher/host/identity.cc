@@ -47,6 +47,10 @@ int count_gpus() {
   return static_cast<int>(devices > 0 ? devices : entries_in("/proc/driver/nvidia/gpus", is_card));
 }
 
+bool exists(const char* path) {
+  return ::access(path, F_OK) == 0;
+}
+
 std::vector<NumaNode> read_numa_nodes() {
   std::vector<NumaNode> nodes;
   for (const int number : parse_number_list(SmallFile("/sys/devices/system/node/online").text())) {
@@ -86,6 +90,10 @@ std::string read_hostname() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+bool may_have_gpu() {
+  return count_gpus() > 0 || exists("/dev/kfd") || exists("/dev/dxg");
 }
 
 bool sees_all_processes(const HostIdentity& host) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "safelaunch/base/utf8.h"
 #include "safelaunch/output/escape_filter.h"
@@ -26,6 +27,17 @@ int width_of(char32_t value) {
                      [=](Range range) { return value >= range.first && value <= range.last; })
              ? 2
              : 1;
+}
+
+// Of a text without colours.
+int columns_of(std::string_view text) {
+  int columns = 0;
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    columns += width_of(point.value);
+    text.remove_prefix(point.length);
+  }
+  return columns;
 }
 
 bool is_control(char32_t value) {
@@ -55,6 +67,14 @@ std::string fit_to_columns(std::string_view line, int columns) {
   }
   if (coloured) fitted += "\x1b[0m";
   return fitted;
+}
+
+std::string fit_keeping_last_word(std::string_view line, int columns) {
+  std::string fitted = fit_to_columns(line, columns);
+  if (fitted == fit_to_columns(line, std::numeric_limits<int>::max())) return fitted;
+  const std::string end = "… " + std::string(line.substr(line.rfind(' ') + 1));
+  if (columns_of(end) > columns) return fitted;
+  return fit_to_columns(line, columns - columns_of(end)) + end;
 }
 
 }  // namespace safelaunch

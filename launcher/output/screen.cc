@@ -87,7 +87,8 @@ void Screen::put_messages(std::string& out) {
 
 // One column stays free: a terminal may wrap as soon as the last one is written.
 std::string Screen::transient() const {
-  return fit_to_columns(preview_.empty() ? status_ : preview_, columns_ - 1);
+  return preview_.empty() ? fit_keeping_last_word(status_, columns_ - 1)
+                          : fit_to_columns(preview_, columns_ - 1);
 }
 
 }  // namespace safelaunch

@@ -25,11 +25,12 @@ ProbeChoice choose_to_probe(const ProbeSituation& situation) {
   if (!situation.profile_uses_nccl) return no("the profile does without NCCL");
   if (situation.gpus > 0 && situation.ranks > situation.gpus)
     return no("there are more ranks than GPUs");
+  const bool beside = situation.moment == ProbeMoment::beside_the_first;
+  if (beside && !forced) return no("nothing has failed yet");
   if (forced) return {true, "--probe always"};
   if (situation.nodes > 1) return no("the ranks are on several nodes");
   if (situation.ranks < 2) return no("one rank meets nobody");
-  if (situation.worked_here) return no("a job got through here lately");
-  return {true, "this host is not known to work"};
+  return {true, "an attempt failed in NCCL"};
 }
 
 std::vector<CampaignAction> ProbeCampaign::on(const CampaignEvent& event) {
@@ -68,9 +69,14 @@ ProbeCampaign::Actions ProbeCampaign::give_up() {
   return {StopProbe{}};
 }
 
-std::vector<std::string> ProbeCampaign::refuted() const {
+std::string ProbeSelection::chosen() const {
+  const auto best = winner(probed_);
+  return best ? probed_[*best].profile : std::string();
+}
+
+std::vector<std::string> refuted(std::span<const ProbedProfile> probed) {
   std::vector<std::string> names;
-  for (const ProbedProfile& one : probed_)
+  for (const ProbedProfile& one : probed)
     if (stopped_at(one.verdict)) names.push_back(one.profile);
   return names;
 }

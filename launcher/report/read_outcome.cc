@@ -7,9 +7,9 @@ namespace safelaunch {
 namespace {
 
 AttemptEnd end_named(std::string_view word) {
-  constexpr std::array kEnds{AttemptEnd::completed,   AttemptEnd::failed_user,
-                             AttemptEnd::failed_comm, AttemptEnd::hung,
-                             AttemptEnd::interrupted, AttemptEnd::given_up};
+  constexpr std::array kEnds{
+      AttemptEnd::completed,   AttemptEnd::failed_user, AttemptEnd::failed_comm, AttemptEnd::hung,
+      AttemptEnd::interrupted, AttemptEnd::given_up,    AttemptEnd::stalled};
   for (const AttemptEnd end : kEnds)
     if (word == name(end)) return end;
   return AttemptEnd::failed_user;

@@ -91,11 +91,15 @@ class RecordReader {
                                         ranks_of(event, "waiting"), ranks_of(event, "missing")};
       const std::string kind = text_of(event, "kind");
       const bool hung = kind == "hung" || kind == "driver_silent";
-      attempt.told.end = hung ? AttemptEnd::hung : AttemptEnd::failed_user;
+      attempt.told.end = hung                ? AttemptEnd::hung
+                         : kind == "stalled" ? AttemptEnd::stalled
+                                             : AttemptEnd::failed_user;
+      attempt.stopping = true;
     } else if (what == "nccl") {
       attempt.nccl = nccl_in_words(event);
     } else if (what == "signal") {
       attempt.told.end = AttemptEnd::interrupted;
+      attempt.stopping = true;
     } else if (what == "cause") {
       attempt.told.cause_id = text_of(event, "id");
       attempt.told.certainty = text_of(event, "certainty");
@@ -124,6 +128,7 @@ class RecordReader {
     if (!rank) return;
     attempt.ranks[*rank].ended = at_;
     attempt.ranks[*rank].status = text_of(event, "status");
+    attempt.ranks[*rank].told_to_end = attempt.stopping;
   }
 
   static std::string nccl_in_words(const Json& event) {

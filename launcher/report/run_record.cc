@@ -150,7 +150,7 @@ std::optional<Rank> first_failed(const AttemptHistory& attempt) {
   const RankHistory* first = nullptr;
   std::optional<Rank> result;
   for (const auto& [rank, history] : attempt.ranks) {
-    const bool failed = history.ended && history.status != "exit status 0";
+    const bool failed = history.ended && !history.told_to_end && history.status != "exit status 0";
     if (!failed || (first != nullptr && *first->ended <= *history.ended)) continue;
     first = &history;
     result = rank;

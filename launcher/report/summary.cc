@@ -76,6 +76,7 @@ const char* name(AttemptEnd end) {
     case AttemptEnd::failed_user: return "failed";
     case AttemptEnd::failed_comm: return "failed in communication";
     case AttemptEnd::hung: return "hung";
+    case AttemptEnd::stalled: return "stalled in training";
     case AttemptEnd::interrupted: return "interrupted";
     case AttemptEnd::given_up: return "given up";
   }
@@ -106,6 +107,7 @@ std::string end_in_words(const AttemptSummary& attempt) {
     case AttemptEnd::failed_user: return "failed after " + took;
     case AttemptEnd::failed_comm: return "failed in communication after " + took;
     case AttemptEnd::hung: return "hung, stopped after " + took;
+    case AttemptEnd::stalled: return "stalled in training, stopped after " + took;
     case AttemptEnd::interrupted: return "interrupted after " + took;
     case AttemptEnd::given_up: return "given up after " + took;
   }

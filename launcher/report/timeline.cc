@@ -1,6 +1,7 @@
 #include "safelaunch/report/timeline.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -25,17 +26,28 @@ struct Behaviour {
   bool suspect = false;
   unsigned stages = 0;  // a bit each
   std::string status;
+  bool told_to_end = false;
   auto operator<=>(const Behaviour&) const = default;
 };
+
+// A signal that safelaunch has sent, or passed on, is no failure of the rank.
+std::string end_of(const Behaviour& behaviour) {
+  if (behaviour.status.empty() || behaviour.status == "exit status 0") return {};
+  if (!behaviour.told_to_end) return behaviour.status;
+  constexpr std::array kOurs = {"SIGTERM", "SIGKILL", "SIGINT", "SIGHUP", "SIGQUIT"};
+  const bool by_us = std::ranges::any_of(kOurs, [&](const char* name) {
+    return behaviour.status == std::string("killed by ") + name;
+  });
+  return by_us ? "told to end" : "told to end: " + behaviour.status;
+}
 
 std::string note_of(const Behaviour& behaviour) {
   std::string text;
   if (behaviour.part == Part::missing) text = "missing";
   if (behaviour.part == Part::waited) text = "waited";
   if (behaviour.suspect && text.empty()) text = "failed first";
-  const bool tell_end = !behaviour.status.empty() && behaviour.status != "exit status 0";
-  if (tell_end) text += (text.empty() ? "" : ", ") + behaviour.status;
-  return text;
+  const std::string end = end_of(behaviour);
+  return end.empty() || text.empty() ? text + end : text + ", " + end;
 }
 
 struct Member {
@@ -51,7 +63,7 @@ struct Group {
 Behaviour behaviour_of(const AttemptHistory& attempt, const Member& member,
                        const std::vector<Rank>& suspects) {
   Behaviour behaviour{part_of(attempt, member.rank), holds(suspects, member.rank), 0,
-                      member.history->status};
+                      member.history->status, member.history->told_to_end};
   for (unsigned i = 0; i < kStageCount; ++i)
     if (member.history->reached[i]) behaviour.stages |= 1U << i;
   return behaviour;

@@ -3,11 +3,15 @@
 #include "attempt_state.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/launch/job_control.h"
+#include "safelaunch/run/waiting_words.h"
 
 namespace safelaunch {
 namespace {
 
 constexpr Duration kUnexplainedSilence{2'000};  // after a signal
+
+// A hook answers within milliseconds; nobody who has pressed Ctrl-C notices this.
+constexpr Duration kAnswersBeforeSignal{250};
 
 bool stops_for_the_shell(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
@@ -59,7 +63,7 @@ RankWatch::Observer Attempt::State::watch_observer() {
     if (!seen) tell(line);  // nobody watches a status line there
   };
   observer.on_notice = [this](const std::string& text) { tell(text); };
-  observer.on_stall = [this](const std::string& words) { on_stall(words); };
+  observer.on_stall = [this](const StallReport& report) { on_stall(report); };
   observer.on_ranks_gone = [this] { stopper.ranks_gone(); };
   observer.on_nccl_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
     services.terminal.write_message(replayed(rank, said));
@@ -110,14 +114,6 @@ void Attempt::State::on_training() {
   services.log.record("training");
 }
 
-void Attempt::State::on_stall(const std::string& words) {
-  record.stalled = true;
-  services.log.record("stall", {{"text", words}});
-  services.terminal.write_message("safelaunch: " + words);
-  if (spec.kill_on_stall && phase == Phase::running)
-    stop({StopMode::polite, SIGTERM, spec.grace.in_all});
-}
-
 void Attempt::State::on_recording_stopped(const RecordingLoss& loss) {
   services.terminal.write_message(
       fmt::format("safelaunch: warning: {} is not complete: {}; the job goes on without it",
@@ -138,8 +134,32 @@ void Attempt::State::signal(const ReceivedSignal& received) {
     record.signal = received.signal;
   else if (!record.signal)
     record.late_signal = received.signal;
+  const auto waiting = first ? watch.waiting_now() : std::nullopt;
+  if (waiting) return explain_then_stop(received, *waiting);
+  stop_as_told();
   stop({StopMode::polite, received.signal, spec.grace.in_all});
   if (first && (received.signal == SIGINT || received.signal == SIGTERM)) say_if_it_takes_long();
+}
+
+// Whoever ends a job in which ranks wait wants to know for whom. They are asked before the signal
+// reaches them, since afterwards they are elsewhere.
+void Attempt::State::explain_then_stop(const ReceivedSignal& received, const Verdict& waiting) {
+  told = StopWanted{StopMode::polite, received.signal, spec.grace.in_all};
+  watch.ask_ranks(spec.directory, kAnswersBeforeSignal, [this, received, waiting] {
+    const std::string who = signal_name(received.signal);
+    services.terminal.write_message(
+        fmt::format("safelaunch: {}: {}", who, who_waits_for_whom(waiting, watch.seen().answers)));
+    services.terminal.write_message(
+        fmt::format("safelaunch: the ranks have {} to save and end (--grace); {} ends them now",
+                    describe_duration(spec.grace.of_ranks),
+                    received.signal == SIGINT ? "Ctrl-C again" : "a second " + who));
+    stop_as_told();
+  });
+}
+
+// Once: a second signal does not wait for what the ranks answer.
+void Attempt::State::stop_as_told() {
+  if (told) stop(*std::exchange(told, std::nullopt));
 }
 
 // Most jobs end at once, and what they say then is enough. The timer was the verdict's, which a

@@ -6,6 +6,7 @@
 #include "safelaunch/nccl/ras.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/run/records.h"
+#include "safelaunch/run/stall_verdict.h"
 
 namespace safelaunch {
 namespace {
@@ -32,7 +33,7 @@ bool launcher_will_end_it(const Verdict& verdict, Launcher launcher) {
 
 }  // namespace
 
-void Attempt::State::on_verdict(const Verdict& verdict) {
+void Attempt::State::record_verdict(const Verdict& verdict) {
   record.verdict = verdict;
   std::vector<int> waiting;
   std::vector<int> missing;
@@ -43,12 +44,34 @@ void Attempt::State::on_verdict(const Verdict& verdict) {
                                   {"text", describe(verdict)},
                                   {"waiting", waiting},
                                   {"missing", missing}});
+}
+
+void Attempt::State::on_verdict(const Verdict& verdict) {
+  record_verdict(verdict);
   if (phase != Phase::running) return;
   if (own_spawn() || !launcher_will_end_it(verdict, spec.launcher)) return ask_then_stop();
   timer.expires_after(kLauncherReacts);
   timer.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled && phase == Phase::running) stop_hung();
   });
+}
+
+// The job goes on while its ranks are asked: a standstill may be a long evaluation.
+void Attempt::State::on_stall(const StallReport& report) {
+  if (phase != Phase::running) return;
+  watch.ask_ranks(spec.directory, kAnswersWithin, [this, report] { on_stall_answers(report); });
+}
+
+void Attempt::State::on_stall_answers(const StallReport& report) {
+  if (phase != Phase::running) return;
+  const RankAnswers& answers = watch.seen().answers;
+  const Verdict verdict = verdict_of(report, answers);
+  record_collectives(services.log, answers);
+  services.log.record("stall", {{"text", describe(verdict)}});
+  services.terminal.write_message("safelaunch: training stands still: " + describe(verdict));
+  if (!spec.kill_on_stall) return;
+  record_verdict(verdict);
+  stop({StopMode::polite, SIGTERM, spec.grace.in_all});
 }
 
 void Attempt::State::ask_then_stop() {

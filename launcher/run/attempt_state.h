@@ -53,7 +53,9 @@ struct Attempt::State {
   void on_all_ended();
   void on_verdict(const Verdict& verdict);
   void on_training();
-  void on_stall(const std::string& words);
+  void on_stall(const StallReport& report);
+  void on_stall_answers(const StallReport& report);
+  void record_verdict(const Verdict& verdict);
   void on_recording_stopped(const RecordingLoss& loss);
   void ask_then_stop();
   [[nodiscard]] bool ras_may_be_asked() const;
@@ -69,6 +71,8 @@ struct Attempt::State {
   void keep_tails();
   void finish_record();
   void signal(const ReceivedSignal& received);
+  void explain_then_stop(const ReceivedSignal& received, const Verdict& waiting);
+  void stop_as_told();
   void say_if_it_takes_long();
 
   Services services;
@@ -80,6 +84,7 @@ struct Attempt::State {
   SignalOrigin asked_by = SignalOrigin::user;
   boost::asio::steady_timer timer;
   std::optional<RasQuestion> ras;
+  std::optional<StopWanted> told;  // by a first signal, while the ranks are asked where they are
   int unanswered = 0;              // questions, while asking
   std::vector<LeftFile> segments;  // of its own, when it was stopped
   JobOutput output;

@@ -18,6 +18,7 @@ Outcome outcome_of(const std::optional<Verdict>& verdict) {
     case Verdict::Kind::world_size_mismatch: return Outcome::mismatch;
     case Verdict::Kind::duplicate_rank: return Outcome::duplicate;
     case Verdict::Kind::driver_silent: return Outcome::hung;
+    case Verdict::Kind::stalled: return Outcome::stalled;
   }
   return Outcome::ended;
 }
@@ -29,6 +30,7 @@ const char* proved_by(Verdict::Kind kind) {
     case Verdict::Kind::duplicate_rank: return "duplicate-rank";
     case Verdict::Kind::driver_silent: return "driver-silent";
     case Verdict::Kind::hung:
+    case Verdict::Kind::stalled:
     case Verdict::Kind::rank_died:
     case Verdict::Kind::raised: break;
   }
@@ -60,7 +62,7 @@ void take_verdict(const Verdict& verdict, const AttemptRecord& record, Evidence&
 
 // What torch's own counters tell beyond the stages: who called what.
 void take_collectives(const RankAnswers& answers, Evidence& evidence) {
-  if (evidence.outcome != Outcome::hung) return;
+  if (evidence.outcome != Outcome::hung && evidence.outcome != Outcome::stalled) return;
   const CollectivesCompared compared = compare(answers.collectives);
   // Those that stand in a collective wait, and are not missing.
   const bool all_inside = std::ranges::all_of(evidence.missing, &MissingRank::inside);

@@ -14,11 +14,20 @@ NextStep stop(std::string why) {
   return step;
 }
 
-NextStep same_again(const RetrySame& retry, const RunProgress& progress) {
+NextStep used_up(const RunProgress& progress) {
+  const bool one = progress.attempts == 1;
+  return stop(fmt::format("{} attempt{} made", progress.attempts, one ? " was" : "s were"));
+}
+
+NextStep same_again(const RunPlan& plan, const RetrySame& retry, const RunProgress& progress) {
+  const bool on_another_port = retry.with == RetrySame::With::another_port;
+  if (plan.options.only && !on_another_port) return stop("--only: one attempt is made");
+  if (plan.options.max_attempts && progress.attempts >= *plan.options.max_attempts)
+    return used_up(progress);
   NextStep step;
   step.profile = progress.last;
   step.wait = retry.backoff;
-  step.other_port = retry.with == RetrySame::With::another_port;
+  step.other_port = on_another_port;
   step.why = step.other_port ? "the same settings on another port"
                              : "the same settings, since this passes by itself";
   return step;
@@ -32,14 +41,20 @@ std::vector<StruckOut> hopeless(const RunPlan& plan, const RunProgress& progress
       const bool was = std::ranges::find(progress.tried, profile.name) != progress.tried.end();
       (was ? tried : others).push_back(&profile);
     }
-  return same_as_tried(plan, tried, others, progress.nccl);
+  return same_as_tried(plan, tried, others, progress.seen);
+}
+
+// Every node must run the same profile, and nobody here can tell the others.
+std::string without_the_others(const RunPlan& plan) {
+  const std::string whose = plan.nodes() > 1 ? fmt::format("a job of {} nodes", plan.nodes())
+                                             : std::string("a job whose other ranks others start");
+  return "one node alone cannot start " + whose + " again";
 }
 
 NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunProgress& progress) {
+  if (plan.others_start_ranks()) return stop(without_the_others(plan));
   if (plan.options.only) return stop("--only: the first profile alone is tried");
-  if (progress.attempts >= plan.max_attempts)
-    return stop(fmt::format("{} attempt{} were made", progress.attempts,
-                            progress.attempts == 1 ? "" : "s"));
+  if (progress.attempts >= plan.max_attempts) return used_up(progress);
   ChainState state;
   state.chain = plan.chain;
   state.known = progress.known;
@@ -52,8 +67,12 @@ NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunPro
   NextProfile next = next_profile(state);
   NextStep step;
   step.profile = next.profile;
-  step.why = next.profile != nullptr ? std::move(next.why) : "every profile of the chain was tried";
   step.struck_out = std::move(next.struck_out);
+  if (next.profile != nullptr)
+    step.why = std::move(next.why);
+  else
+    step.why = step.struck_out.empty() ? "every profile of the chain was tried"
+                                       : "no profile is left that could change anything";
   return step;
 }
 
@@ -62,8 +81,11 @@ NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunPro
 NextStep next_step(const RunPlan& plan, const Diagnosis& diagnosis, const RunProgress& progress) {
   if (const auto* stopped = std::get_if<Stop>(&diagnosis.decision))
     return stop(describe(stopped->reason));
+  if (progress.standstill &&
+      std::ranges::find(progress.former, *progress.standstill) != progress.former.end())
+    return stop(describe_again(*progress.standstill) + ", where no profile changes anything");
   if (const auto* retry = std::get_if<RetrySame>(&diagnosis.decision))
-    return same_again(*retry, progress);
+    return same_again(plan, *retry, progress);
   return fall_back(plan, diagnosis, progress);
 }
 

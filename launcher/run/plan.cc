@@ -1,6 +1,7 @@
 #include "safelaunch/run/plan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/user_file.h"
@@ -163,6 +164,9 @@ void warn_of_options(RunPlan& plan) {
         "(torchrun: --local-ranks-filter, --redirects), or --nproc-per-node");
 }
 
+constexpr std::array kSaysThatOneIsARank = {"RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                            "SLURM_STEP_NUM_TASKS"};
+
 // An option of the plan that nothing performs yet: saying nothing would be a promise.
 Result<void> refuse_what_is_not_there(const RunOptions& options) {
   if (options.rendezvous.empty()) return {};
@@ -170,6 +174,15 @@ Result<void> refuse_what_is_not_there(const RunOptions& options) {
 }
 
 }  // namespace
+
+bool RunPlan::others_start_ranks() const {
+  if (spawn) return spawn->nodes > 1;
+  if (command.descendants != Descendants::some) return false;
+  if (command.launcher != Launcher::opaque) return true;
+  // Below mpirun not all ranks are ours to see, but it starts them all, unless we are its rank.
+  return std::ranges::any_of(kSaysThatOneIsARank,
+                             [&](const char* name) { return environment.contains(name); });
+}
 
 int RunPlan::nodes() const {
   if (spawn) return spawn->nodes;

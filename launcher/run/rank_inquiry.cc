@@ -23,6 +23,8 @@ void RankInquiry::begin(const std::map<Rank, RankState>& ranks,
                         const std::filesystem::path& directory, Duration limit, const Ask& ask,
                         Done done) {
   done_ = std::move(done);
+  asked_.clear();
+  answers_ = {};
   if (!directory.empty()) {
     evidence_ = directory / "evidence";
     mkdir(evidence_.c_str(), 0700);  // where it fails nothing is kept, and that is all

@@ -89,7 +89,7 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
   // communicator is aborted.
   if (by_plugin && in_torch.contains(process)) return;
   for (Event event : message.events) {
-    note_store(event);
+    note_what_it_names(event);
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
     if (const auto* raised = std::get_if<RankRaised>(&event)) {
       const auto* ending = std::get_if<HookException>(&message.body);
@@ -127,10 +127,13 @@ bool RankWatch::State::is_a_ranks_child(Rank rank, ProcessId process) const {
   return std::ranges::find(ancestors, state.process()->pid) != ancestors.end();
 }
 
-void RankWatch::State::note_store(const Event& event) {
+// Its store, and its backend.
+void RankWatch::State::note_what_it_names(const Event& event) {
   const auto* entered = std::get_if<StageEntered>(&event);
   if (entered != nullptr && entered->stage == Stage::rendezvous)
     seen.knocking[entered->rank] = entered->detail;
+  if (entered != nullptr && entered->stage == Stage::group && entered->source == Source::hook)
+    seen.backends.insert(entered->detail);
   const auto* reached = std::get_if<StageReached>(&event);
   if (reached != nullptr && reached->stage == Stage::rendezvous) seen.knocking.erase(reached->rank);
 }

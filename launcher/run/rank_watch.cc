@@ -155,6 +155,10 @@ void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit
       });
 }
 
+std::optional<Verdict> RankWatch::waiting_now() const {
+  return state_->judging() ? state_->stages.waiting_now(Clock::now()) : std::nullopt;
+}
+
 RanksSeen RankWatch::seen() const {
   RanksSeen seen = state_->seen;
   seen.nccl = state_->nccl.record();

@@ -44,7 +44,7 @@ struct RankWatch::State {
   void perform(const StatusChanged& status);
   void perform(const JobTraining& training);
   void hear(ProcessId process, const HookMessage& message);
-  void note_store(const Event& event);
+  void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const HookMessage& message);
   [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
   void find_wrapper(RankStarted& started) const;

@@ -87,6 +87,7 @@ AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
   const bool hung = record.verdict && (record.verdict->kind == Verdict::Kind::hung ||
                                        record.verdict->kind == Verdict::Kind::driver_silent);
   if (hung) return AttemptEnd::hung;
+  if (record.verdict && record.verdict->kind == Verdict::Kind::stalled) return AttemptEnd::stalled;
   return std::holds_alternative<Stop>(diagnosis.decision) ? AttemptEnd::failed_user
                                                           : AttemptEnd::failed_comm;
 }

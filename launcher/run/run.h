@@ -10,8 +10,8 @@
 #include "safelaunch/run/gpu_memory.h"
 #include "safelaunch/run/next_step.h"
 #include "safelaunch/run/port_choice.h"
-#include "safelaunch/run/probe_beside.h"
 #include "safelaunch/run/run_ledger.h"
+#include "safelaunch/run/run_probe.h"
 #include "safelaunch/run/run_voice.h"
 
 namespace safelaunch {
@@ -51,9 +51,16 @@ class Run {
   void on_attempt_end(const AttemptRecord& record);
   void on_failure(const AttemptRecord& record);
   void on_switched();
+  void take_seen(const RanksSeen& ranks);
   [[nodiscard]] RunProgress progress(const Diagnosis& diagnosis, std::vector<std::string> tried);
   [[nodiscard]] Evidence evidence_of(const AttemptRecord& record) const;
   void strike_refuted();
+  [[nodiscard]] bool worth_probing(const Evidence& evidence, const Diagnosis& diagnosis,
+                                   const NextStep& step) const;
+  void probe_what_follows(const Diagnosis& diagnosis, const NextStep& step);
+  [[nodiscard]] std::vector<const Profile*> candidates_after(const Diagnosis& diagnosis);
+  void take_chosen(const std::string& profile, const Diagnosis& diagnosis);
+  void follow(const Diagnosis& diagnosis, const NextStep& step);
   void go_on(const NextStep& step);
   void start_after(Duration wait, const Profile& profile);
   void fail(const AttemptRecord& record, const Diagnosis& diagnosis, std::string why);
@@ -78,7 +85,7 @@ class Run {
 
   std::unique_ptr<Attempt> attempt_;
   const Profile* profile_ = nullptr;
-  std::optional<ProbeBeside> probe_;  // beside the first attempt
+  std::optional<RunProbe> probe_;  // beside the first attempt, or behind it
   struct Switch {
     Diagnosis diagnosis;
     NextStep step;
@@ -89,7 +96,8 @@ class Run {
   std::optional<std::int64_t> oom_kills_before_;  // the attempt
   int retries_of_profile_ = 0;
   std::vector<std::string> tried_;
-  std::optional<NcclVersion> nccl_;  // the job's, once an attempt has told
+  SeenOfJob seen_;
+  std::vector<Standstill> standstills_;  // of the attempts until now
   std::vector<Profile> known_;
   std::optional<int> interrupted_;
   int exit_code_ = 125;

@@ -112,9 +112,10 @@ Attempt::Observer Run::attempt_observer() {
   return observer;
 }
 
-// While the workers import: what the probe finds out costs the job no time.
+// Where --probe always asks for it, and while the workers import: what the probe finds out costs
+// the job no time.
 void Run::probe_beside(const Profile& profile) {
-  Result<ProbeMeans> means = means_to_probe(plan_, profile);
+  Result<ProbeMeans> means = means_to_probe(plan_, profile, ProbeMoment::beside_the_first);
   if (!means) {
     const bool asked_for = plan_.options.probe == WhenToProbe::always;
     return asked_for ? voice_.say("warning: no probe: " + means.error().message)
@@ -125,12 +126,11 @@ void Run::probe_beside(const Profile& profile) {
     ++after_this.attempts;
     return next_step(plan_, diagnosis, after_this);
   };
-  probe_.emplace(services(), plan_, std::move(*means), next,
-                 [this](const Diagnosis& diagnosis, const NextStep& step) {
-                   switch_ = Switch{diagnosis, step};
-                   attempt_->give_way();
-                 });
-  probe_->begin(profile);
+  probe_.emplace(services(), plan_, std::move(*means));
+  probe_->begin_beside(profile, next, [this](const Diagnosis& diagnosis, const NextStep& step) {
+    switch_ = Switch{diagnosis, step};
+    attempt_->give_way();
+  });
 }
 
 // A hook that cannot be installed is no reason to run nothing: /proc shows the ranks too.

@@ -3,6 +3,7 @@
 
 #include "run.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
 #include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/host/cgroup_memory.h"
 #include "safelaunch/host/identity.h"
@@ -80,11 +81,22 @@ void Run::on_failure(const AttemptRecord& record) {
     ledger_.note_cause(diagnosis);
   }
   attempt.told_by_itself = speaks_for_itself(plan_, record, diagnosis);
-  if (record.ranks.nccl.version) nccl_ = record.ranks.nccl.version;
+  take_seen(record.ranks);
   strike_refuted();
-  const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_));
-  if (step.profile == nullptr) return fail(record, diagnosis, step.why);
-  attempt.next = step.profile->name + ": " + step.why;
+  RunProgress now = progress(diagnosis, tried_);
+  now.standstill = standstill_of(evidence, diagnosis);
+  const NextStep step = next_step(plan_, diagnosis, now);
+  if (now.standstill) standstills_.push_back(*now.standstill);
+  if (step.profile == nullptr) {
+    voice_.tell_of_struck_out(step);
+    return fail(record, diagnosis, step.why);
+  }
+  if (worth_probing(evidence, diagnosis, step)) return probe_what_follows(diagnosis, step);
+  follow(diagnosis, step);
+}
+
+void Run::follow(const Diagnosis& diagnosis, const NextStep& step) {
+  ledger_.last().next = step.profile->name + ": " + step.why;
   voice_.tell_of_fallback(diagnosis, step);
   go_on(step);
 }
@@ -92,8 +104,19 @@ void Run::on_failure(const AttemptRecord& record) {
 RunProgress Run::progress(const Diagnosis& diagnosis, std::vector<std::string> tried) {
   // All that there are is read only where one of them may be needed.
   const bool falls_back = std::holds_alternative<FallBack>(diagnosis.decision);
-  return {ledger_.attempts(), profile_, std::move(tried),
-          falls_back ? known_profiles() : std::span<const Profile>{}, nccl_};
+  return {ledger_.attempts(),
+          profile_,
+          std::move(tried),
+          falls_back ? known_profiles() : std::span<const Profile>{},
+          seen_,
+          std::nullopt,
+          standstills_};
+}
+
+void Run::take_seen(const RanksSeen& ranks) {
+  if (ranks.nccl.version) seen_.nccl = ranks.nccl.version;
+  seen_.backends.insert(ranks.backends.begin(), ranks.backends.end());
+  seen_.gpu = may_have_gpu();
 }
 
 // No attempt is wasted on what the probe has shown to fail.
@@ -110,10 +133,58 @@ void Run::on_switched() {
   AttemptSummary& attempt = ledger_.last();
   attempt.end = AttemptEnd::given_up;
   describe_in(attempt, switch_->diagnosis);
-  attempt.next = switch_->step.profile->name + ": " + switch_->step.why;
   strike_refuted();
-  voice_.tell_of_fallback(switch_->diagnosis, switch_->step);
-  go_on(switch_->step);
+  follow(switch_->diagnosis, switch_->step);
+}
+
+// Once a run, where NCCL itself failed, or ranks in it: seconds of probing save attempts of
+// minutes.
+bool Run::worth_probing(const Evidence& evidence, const Diagnosis& diagnosis,
+                        const NextStep& step) const {
+  const bool in_nccl = seen_.nccl && evidence.stage.value_or(Stage::spawned) >= Stage::group;
+  return in_nccl && ledger_.attempts() == 1 && step.profile->backend == Backend::keep &&
+         std::holds_alternative<FallBack>(diagnosis.decision);
+}
+
+void Run::probe_what_follows(const Diagnosis& diagnosis, const NextStep& step) {
+  Result<ProbeMeans> means = means_to_probe(plan_, *profile_, ProbeMoment::after_a_failure);
+  if (!means) {
+    log_debug("no probe: " + means.error().message);
+    return follow(diagnosis, step);
+  }
+  attempt_.reset();
+  probe_.emplace(services(), plan_, std::move(*means));
+  gpu_memory_.when_back([this, diagnosis](const std::string&) {
+    if (interrupted_) return;
+    probe_->choose(candidates_after(diagnosis), [this, diagnosis](const std::string& chosen) {
+      if (!interrupted_) take_chosen(chosen, diagnosis);
+    });
+  });
+}
+
+// All that the chain would take, one after the other, as far as a probe can tell of them.
+std::vector<const Profile*> Run::candidates_after(const Diagnosis& diagnosis) {
+  std::vector<const Profile*> candidates;
+  std::vector<std::string> tried = tried_;
+  while (true) {
+    const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried));
+    if (step.profile == nullptr) return candidates;
+    if (step.profile->backend == Backend::keep) candidates.push_back(step.profile);
+    tried.push_back(step.profile->name);
+  }
+}
+
+void Run::take_chosen(const std::string& profile, const Diagnosis& diagnosis) {
+  strike_refuted();
+  NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_));
+  if (step.profile == nullptr) return close(step.why);
+  const auto candidates = candidates_after(diagnosis);
+  const auto chosen = std::ranges::find(candidates, profile, &Profile::name);
+  if (chosen != candidates.end()) {
+    step.profile = *chosen;
+    step.why = "a probe showed that it works here, and none is faster";
+  }
+  follow(diagnosis, step);
 }
 
 void Run::go_on(const NextStep& step) {

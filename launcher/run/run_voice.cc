@@ -1,5 +1,7 @@
 #include "safelaunch/run/run_voice.h"
 
+#include <algorithm>
+
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/first_failure.h"
 #include "safelaunch/diagnose/own_causes.h"
@@ -32,10 +34,21 @@ void RunVoice::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step
                   name(attempt.end), describe_duration(attempt.took), diagnosis.explanation));
   say(fmt::format("cause: {} ({}, {})", diagnosis.title, diagnosis.cause,
                   name(diagnosis.certainty)));
-  for (const StruckOut& struck : step.struck_out)
-    say(fmt::format("not {}: {}", struck.name, struck.why));
+  tell_of_struck_out(step);
   say(fmt::format("now attempt {} with {} ({}); cost: {}", attempt.number + 1, step.profile->name,
                   step.why, cost_in_words(plan_, *step.profile)));
+}
+
+void RunVoice::tell_of_struck_out(const NextStep& step) {
+  std::vector<StruckOut> told;  // those with one reason are told together
+  for (const StruckOut& struck : step.struck_out) {
+    const auto same = std::ranges::find(told, struck.why, &StruckOut::why);
+    if (same == told.end())
+      told.push_back(struck);
+    else
+      same->name += ", " + struck.name;
+  }
+  for (const StruckOut& struck : told) say(fmt::format("not {}: {}", struck.name, struck.why));
 }
 
 void RunVoice::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis) {

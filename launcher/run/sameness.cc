@@ -16,48 +16,76 @@ std::optional<NcclVersion> too_new(const std::string& name, std::optional<NcclVe
   return since && *nccl < *since ? since : std::nullopt;
 }
 
+bool is_of_nccl(std::string_view name) {
+  return name.starts_with("NCCL_") || name.starts_with("TORCH_NCCL_") ||
+         name == "TORCH_DIST_USE_NCCL2";
+}
+
+const char* why_without_nccl(const SeenOfJob& seen) {
+  return seen.backends.empty() || !seen.gpu ? "nothing here reads NCCL's variables without a GPU"
+                                            : "the job's backend reads no variable of NCCL";
+}
+
 /// What a job under a profile finds.
 struct Found {
   Environment environment;  ///< without what its NCCL does not know
-  std::string why;          ///< what the profile wants in vain
+  Backend backend = Backend::keep;
+  std::string why;  ///< what the profile wants in vain
 };
 
-Found found_under(const Profile& profile, const RunPlan& plan, std::optional<NcclVersion> nccl) {
+Found found_under(const Profile& profile, const RunPlan& plan, const SeenOfJob& seen) {
   AppliedEnvironment applied =
       apply_profile(profile, plan.environment, plan.configuration.rules.variables, plan.overrides);
-  Found found{std::move(applied.environment), ""};
+  Found found{std::move(applied.environment), profile.backend, ""};
+  if (profile.backend == Backend::gloo && !may_change_to_gloo(seen)) {
+    found.backend = Backend::keep;
+    found.why = "the job does not ask for NCCL";
+  }
   for (const Difference& difference : applied.differences) {
     const std::string& name = difference.name;
     if (difference.winner == Winner::user)
       found.why = fmt::format("your {}={} stays", name, difference.after.value_or(""));
     if (difference.winner != Winner::profile) continue;
-    if (const auto since = too_new(name, nccl)) {
+    if (is_of_nccl(name) && !may_use_nccl(seen)) {
       found.environment.erase(name);
-      found.why = fmt::format("NCCL {} does not know {} (from {} on)", to_string(*nccl), name,
+      found.why = why_without_nccl(seen);
+    } else if (const auto since = too_new(name, seen.nccl)) {
+      found.environment.erase(name);
+      found.why = fmt::format("NCCL {} does not know {} (from {} on)", to_string(*seen.nccl), name,
                               truth_about(name)->since);
     }
   }
   return found;
 }
 
-/// All but the environment by which a profile makes an attempt another one.
+/// All but environment and backend by which a profile makes an attempt another one.
 bool same_otherwise(const Profile& a, const Profile& b) {
-  return a.backend == b.backend && a.verify == b.verify && a.args == b.args &&
-         a.processes == b.processes && a.process_group_timeout == b.process_group_timeout &&
-         a.timeouts == b.timeouts && a.options == b.options;
+  return a.verify == b.verify && a.args == b.args && a.processes == b.processes &&
+         a.process_group_timeout == b.process_group_timeout && a.timeouts == b.timeouts &&
+         a.options == b.options;
+}
+
+bool finds_the_same(const Found& a, const Found& b) {
+  return a.backend == b.backend && a.environment == b.environment;
+}
+
+bool is_named(const Profile& profile, const RunPlan& plan) {
+  return !plan.options.profiles.empty() &&
+         std::ranges::find(plan.chain_names, profile.name) != plan.chain_names.end();
 }
 
 }  // namespace
 
 std::vector<StruckOut> same_as_tried(const RunPlan& plan, std::span<const Profile* const> tried,
                                      std::span<const Profile* const> candidates,
-                                     std::optional<NcclVersion> nccl) {
+                                     const SeenOfJob& seen) {
   std::vector<StruckOut> result;
   for (const Profile* candidate : candidates) {
-    const Found found = found_under(*candidate, plan, nccl);
+    const SeenOfJob counts = is_named(*candidate, plan) ? SeenOfJob{.nccl = seen.nccl} : seen;
+    const Found found = found_under(*candidate, plan, counts);
     const auto same = std::ranges::find_if(tried, [&](const Profile* one) {
       return one->name != candidate->name && same_otherwise(*one, *candidate) &&
-             found_under(*one, plan, nccl).environment == found.environment;
+             finds_the_same(found_under(*one, plan, counts), found);
     });
     if (same == tried.end()) continue;
     const std::string why = found.why.empty() ? "" : ": " + found.why;

@@ -42,7 +42,7 @@ void StallWatch::tick() {
   if (!stall_) return;
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<StallReport>(&*action))
-      on_stall_(describe(*report));
+      on_stall_(*report);
     else
       ask_all_(++questions_);
   }

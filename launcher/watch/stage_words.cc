@@ -57,6 +57,11 @@ Verdict Stages::judge(const Standing& standing, TimePoint now) const {
   return verdict;
 }
 
+std::optional<Verdict> Stages::waiting_now(TimePoint monotonic) const {
+  if (training_ || verdict_ || standings_.empty()) return std::nullopt;
+  return judge(standings_.back(), clock_.at(monotonic));
+}
+
 std::string Stages::counts_text() const {
   std::string text;
   for (int i = kStageCount - 1; i >= 0; --i) {

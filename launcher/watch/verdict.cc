@@ -54,6 +54,7 @@ const char* name(Verdict::Kind kind) {
     case Verdict::Kind::world_size_mismatch: return "world_size_mismatch";
     case Verdict::Kind::duplicate_rank: return "duplicate_rank";
     case Verdict::Kind::driver_silent: return "driver_silent";
+    case Verdict::Kind::stalled: return "stalled";
   }
   return "?";
 }
@@ -69,7 +70,8 @@ std::string describe(const Verdict& verdict) {
     case Verdict::Kind::raised: return describe_end(verdict);
     case Verdict::Kind::world_size_mismatch:
     case Verdict::Kind::duplicate_rank:
-    case Verdict::Kind::driver_silent: return verdict.texts.front();
+    case Verdict::Kind::driver_silent:
+    case Verdict::Kind::stalled: return verdict.texts.front();
   }
   return {};
 }

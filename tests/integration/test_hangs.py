@@ -125,7 +125,7 @@ class ARankThatNeverReachesInit(HangTest):
     """Scene b."""
 
     def run_job(self, *words):
-        return self.run_safelaunch("--init-timeout", "4s", "--max-attempts", "2", *words)
+        return self.run_safelaunch("--init-timeout", "4s", "--profile", "basic,conservative,no-shm", *words)
 
     def assert_rank_2_is_named(self, run, attempt=0):
         self.assertEqual(run.attempts[attempt]["end"], "hung", str(run))
@@ -142,10 +142,18 @@ class ARankThatNeverReachesInit(HangTest):
         for rank in (0, 1):
             self.assertIn("init_process_group", (evidence / f"rank-{rank}.stack").read_text())
 
-    def test_it_is_named_with_its_function_in_every_attempt_under_torchrun(self):
+    def test_a_job_on_gloo_is_not_started_again_for_profiles_of_nccl(self):
+        run = self.run_safelaunch("--init-timeout", "4s", *torchrun("--nproc-per-node", "3", DDP, *BAD_IN_EVERY_ATTEMPT))
+        self.assert_status(run, 124)
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic"], str(run))
+        self.assertEqual(run.outcome["stopped_because"], "no profile is left that could change anything")
+        self.assertIn("not gloo-fallback: would be basic again: the job does not ask for NCCL", run.err)
+
+    def test_named_profiles_are_tried_until_it_stands_at_the_same_place_again(self):
         run = self.run_job(*torchrun("--nproc-per-node", "3", DDP, *BAD_IN_EVERY_ATTEMPT))
         self.assert_status(run, 124)
         self.assertEqual([one["profile"] for one in run.attempts], ["basic", "conservative"], str(run))
+        self.assertRegex(run.outcome["stopped_because"], r"^rank 2 stands in train.py:\d+ never_reaches_init.* again, where no profile")
         for attempt in (0, 1):
             self.assert_rank_2_is_named(run, attempt)
             self.assert_function_is_named(run, attempt)
@@ -190,7 +198,7 @@ class ARankStoppedInItsFirstCollective(HangTest):
         self.assert_status(run, 0)
         self.assertEqual(run.attempts[0]["end"], "hung", str(run))
         self.assertEqual(run.attempts[0]["cause"]["id"], "rank-stopped", str(run))
-        self.assertEqual(run.outcome["worked_with"], "conservative", str(run))
+        self.assertEqual(run.outcome["worked_with"], "basic", str(run))  # no setting had stopped it
         explanation = self.explanation(run)
         self.assertIn("rank 1 did not come through: stopped, by a signal (state T)", explanation, str(run))
         self.assertIn(explanation, run.err)

@@ -215,6 +215,15 @@ class BesideAJob(ProbeTest):
         self.assertEqual(second["profile"], "loopback")
         self.assertIn("a probe showed that it works here", run.err)
 
+    def test_after_a_failure_in_nccl_what_may_follow_is_probed_and_what_works_is_taken(self):
+        run = self.finish(self.job(0, "--probe", "always", "--profile", "basic,no-shm,no-p2p", *QUICKLY, "--quiet-timeout", "2s",
+                                   SAFELAUNCH_DOUBLE_FAULT="p2p-hang"))
+        self.assert_status(run, 0)
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic", "no-p2p"], str(run))
+        verdicts = dict(self.probes(run))
+        self.assertEqual((verdicts["no-shm"], verdicts["no-p2p"]), ("hung", "works"), str(run))
+        self.assertIn("a probe showed that it works here", run.err)
+
     def test_ranks_that_meet_first_are_the_better_proof(self):
         process = self.job(0, "--probe", "always")
         run = self.finish(process)

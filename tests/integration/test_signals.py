@@ -163,6 +163,16 @@ class Stopping(SafelaunchTest):
         self.assertEqual(len(run.attempts), 1, "a job that was told to end is not started again")
         self.assertEqual(run.attempts[0]["end"], "interrupted")
 
+    def test_ctrl_c_while_ranks_wait_tells_who_is_missing_and_where(self):
+        terminal = self.in_terminal("--grace", "100s", "--run-dir", self.folder / "run", *self.ranks(2, WAITING_FOR_RANK_1))
+        events = self.folder / "run" / "events.jsonl"
+        wait_until(lambda: events.exists() and "waiting for rank 1" in events.read_text(), what="a rank that waits")
+        terminal.press_ctrl_c()
+        terminal.read_until(b"safelaunch: the ranks have 100s to save and end (--grace); Ctrl-C again ends them now")
+        self.assertRegex(terminal.output, rb"safelaunch: SIGINT: rank 0 has waited \d+\w* in group for rank 1 \(.*, which is in job.py:5 <module>")
+        terminal.press_ctrl_c()
+        terminal.close()
+
     def test_ctrl_c_after_a_verdict_starts_no_other_attempt(self):
         job = self.start("--init-timeout", "1s", "--quiet-timeout", "1s", *self.ranks(2, WAITING_FOR_RANK_1))
         events = job.run_directory / "events.jsonl"

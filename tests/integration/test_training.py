@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 
-from harness import DDP, SafelaunchTest, main, wait_until
+from harness import DDP, SAFELAUNCH, SafelaunchTest, main, wait_until
 
 LATE = ["--", sys.executable, DDP, "--steps", "5", "--hang", "late", "--bad-rank", "1"]
 SHORT = ["--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "2s", "--grace", "5s"]
@@ -24,6 +24,36 @@ class Training(SafelaunchTest):
         self.assert_status(run, 128 + signal.SIGTERM)
         self.assertEqual(len(run.attempts), 1, str(run))
         self.assertRegex(run.err, r"no output and no collective finished for \d+s; rank 1 is behind")
+        self.assertRegex(run.err, r"rank 1 never called \w+, collective \d+ of group 0; rank 1 is in train.py:\d+ never_reaches_init")
+
+    def test_a_standstill_that_is_to_be_ended_names_the_rank_its_collective_and_its_function(self):
+        profile = self.folder / "ends-stalls.yaml"
+        # Long enough for DDP's own imports after the first collective, also on a busy machine.
+        profile.write_text("name: ends-stalls\nextends: basic\ntimeouts: {stall: 15s}\non_stall: kill\n")
+        run = self.run_safelaunch(*SHORT, "--profile", profile, "--nproc-per-node", "2", *LATE)
+        self.assert_status(run, 124)
+        (attempt,) = run.attempts
+        self.assertEqual((attempt["end"], attempt["cause"]["id"]), ("stalled in training", "training-stalled"), str(run))
+        self.assertRegex(attempt["cause"]["explanation"], r"rank 1 was missing: in train.py:\d+ never_reaches_init", str(run))
+        self.assertRegex(attempt["cause"]["explanation"], r"Rank 1 never called \w+, collective \d+ of group 0", str(run))
+        self.assertNotIn("ended before", run.err)
+        report = self.verb("report", run.directory)
+        self.assertNotIn("failed first", report)
+        self.assertIn("never_reaches_init", report)
+
+    def test_a_signal_that_was_passed_on_is_nobodys_failure_in_the_report(self):
+        job = self.start(*SHORT, "--nproc-per-node", "2", *LATE)
+        events = job.run_directory / "events.jsonl"
+        wait_until(lambda: events.exists() and '"training"' in events.read_text(), what="the first collective")
+        job.send_signal(signal.SIGTERM)
+        run = self.finish(job)
+        report = self.verb("report", run.directory)
+        self.assertNotIn("failed first", report)
+        self.assertIn("told to end", report)
+
+    def verb(self, *words):
+        return subprocess.run([SAFELAUNCH, *map(str, words)], env=self.environment(), cwd=self.folder, text=True,
+                              capture_output=True, timeout=60, check=True).stdout
 
     def test_without_stall_timeout_training_is_left_alone(self):
         job = self.start(*SHORT, "--nproc-per-node", "2", *LATE)

@@ -13,6 +13,7 @@ namespace safelaunch {
 /// How an attempt went wrong, as the watch saw it.
 enum class Outcome {
   hung,       ///< a deadline passed; safelaunch ended the attempt
+  stalled,    ///< it trained, and then stood still until safelaunch ended it
   rank_died,  ///< a rank's process ended although the job had not
   ended,      ///< the command itself ended, with a status other than 0
   mismatch,   ///< the ranks disagree about the world's size
@@ -26,8 +27,8 @@ enum class Training { not_begun, begun };
 struct MissingRank {
   Rank rank;
   Activity activity = Activity::unseen;
-  std::string doing;    ///< "sleeping in hrtimer_nanosleep"
-  std::string where;    ///< its Python function: "load_data (train.py:12)"
+  std::string doing{};  ///< "sleeping in hrtimer_nanosleep"
+  std::string where{};  ///< its Python function: "load_data (train.py:12)"
   bool inside = false;  ///< it had come to the stage, and did not come through
   std::string stack{};  ///< its Python frames, one a line
 };

@@ -22,6 +22,9 @@ struct HostIdentity {
 
 [[nodiscard]] HostIdentity read_identity();
 
+/// Whether programs here may find a GPU: NVIDIA's, AMD's, or one that WSL lends.
+[[nodiscard]] bool may_have_gpu();
+
 /// Whether it is in the host's own pid namespace, so that no process is hidden from it.
 [[nodiscard]] bool sees_all_processes(const HostIdentity& host);
 

@@ -10,4 +10,8 @@ namespace safelaunch {
 /// out, so that the result never moves the cursor but to the right.
 [[nodiscard]] std::string fit_to_columns(std::string_view line, int columns);
 
+/// The same, but what is cut out of a line that is too long lies before its last word: the clock of
+/// a status line.
+[[nodiscard]] std::string fit_keeping_last_word(std::string_view line, int columns);
+
 }  // namespace safelaunch

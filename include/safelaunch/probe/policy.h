@@ -15,11 +15,15 @@ namespace safelaunch {
 /// `run --probe auto|always|never`.
 enum class WhenToProbe { automatic, always, never };
 
-/// What is known when a run begins.
+/// Beside an attempt whose workers still import, or when an attempt has failed in NCCL and the GPUs
+/// are free again.
+enum class ProbeMoment { beside_the_first, after_a_failure };
+
+/// What is known when a probe may begin.
 struct ProbeSituation {
   WhenToProbe wish = WhenToProbe::automatic;
-  bool worked_here = false;  ///< a job with the same GPUs, driver and Python got through lately
-  bool profile_uses_nccl = true;  ///< of the first attempt
+  ProbeMoment moment = ProbeMoment::beside_the_first;
+  bool profile_uses_nccl = true;  ///< of the attempt
   int ranks = 0;                  ///< of the job, on this node; 0: not known
   int gpus = 0;                   ///< that the kernel shows
   int nodes = 1;
@@ -33,9 +37,10 @@ struct ProbeChoice {
   bool operator==(const ProbeChoice&) const = default;
 };
 
-/// A host that is known to work is not probed, since the job itself is the better proof. Ranks of
-/// other nodes are not probed either: what connects nodes needs an agent on each.
-/// --probe always also asks a driver of which the kernel shows no GPU.
+/// Nobody touches the GPUs of a job that may well be healthy, unless --probe always asks for it:
+/// the job itself is the better proof. Ranks of other nodes are not probed either: what connects
+/// nodes needs an agent on each. --probe always also asks a driver of which the kernel shows no
+/// GPU.
 [[nodiscard]] ProbeChoice choose_to_probe(const ProbeSituation& situation);
 
 /// A probe has told. `next` is the profile that the chain would take after this one for the cause
@@ -86,9 +91,6 @@ class ProbeCampaign {
   /// All that was probed, in order.
   [[nodiscard]] std::span<const ProbedProfile> probed() const { return probed_; }
 
-  /// Profiles that a probe has shown to fail: no attempt is wasted on them.
-  [[nodiscard]] std::vector<std::string> refuted() const;
-
  private:
   using Actions = std::vector<CampaignAction>;
   enum class State { proving, seeking, over };
@@ -102,5 +104,31 @@ class ProbeCampaign {
   std::string probing_;
   std::vector<ProbedProfile> probed_;
 };
+
+/// Decides which profile follows one that has failed: all that may are probed, one after the other,
+/// and the fastest that works is taken. A pure value.
+class ProbeSelection {
+ public:
+  explicit ProbeSelection(std::vector<std::string> candidates)
+      : candidates_(std::move(candidates)) {}
+
+  /// The profile to probe now; nullptr: all have been.
+  [[nodiscard]] const std::string* probing() const {
+    return probed_.size() < candidates_.size() ? &candidates_[probed_.size()] : nullptr;
+  }
+  /// What its probe has come to.
+  void take(ProbeVerdict verdict) { probed_.push_back({*probing(), std::move(verdict), ""}); }
+
+  /// The fastest that works; empty: none does.
+  [[nodiscard]] std::string chosen() const;
+  [[nodiscard]] std::span<const ProbedProfile> probed() const { return probed_; }
+
+ private:
+  std::vector<std::string> candidates_;
+  std::vector<ProbedProfile> probed_;
+};
+
+/// The profiles that a probe has shown to fail.
+[[nodiscard]] std::vector<std::string> refuted(std::span<const ProbedProfile> probed);
 
 }  // namespace safelaunch

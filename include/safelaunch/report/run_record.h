@@ -19,7 +19,8 @@ namespace safelaunch {
 struct RankHistory {
   std::array<std::optional<Duration>, kStageCount> reached;
   std::optional<Duration> ended;
-  std::string status;  ///< "exit status 1"
+  std::string status;        ///< "exit status 1"
+  bool told_to_end = false;  ///< it ended behind a verdict, or a signal to safelaunch
 };
 
 /// What the watch decided.
@@ -44,6 +45,7 @@ struct AttemptHistory {
   Duration began{};
   Duration until{};  ///< its end, or the last that is known of it
   std::optional<Duration> training;
+  bool stopping = false;  ///< a verdict has fallen, or a signal has come: all ranks are ended
   std::map<Rank, RankHistory> ranks;
   std::optional<RecordedVerdict> verdict;
   std::string waiting;  ///< the last status line
@@ -90,8 +92,8 @@ struct RunRecord {
 /// line, none of the files.
 [[nodiscard]] RunRecord parse_run(const RunFiles& files);
 
-/// The first rank that ended badly; those behind it are its victims. Of ranks that a launcher
-/// spawned the end is not known.
+/// The first rank that ended badly by itself; those behind it are its victims. Of ranks that a
+/// launcher spawned the end is not known.
 [[nodiscard]] std::optional<Rank> first_failed(const AttemptHistory& attempt);
 
 /// The ranks that were missing, or else the one that failed first: where to look.

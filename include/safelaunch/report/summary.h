@@ -15,6 +15,7 @@ enum class AttemptEnd {
   failed_user,  ///< it ended otherwise, and not for a reason of communication
   failed_comm,  ///< communication failed before the first collective
   hung,         ///< ranks waited for something that never came
+  stalled,      ///< it trained, and then stood still until we ended it
   interrupted,  ///< a signal to us ended it
   given_up,     ///< ended by us before it had failed: a probe showed that it would
 };

@@ -42,8 +42,7 @@ struct AttemptSpec {
 struct AttemptRecord {
   Duration took{};
   std::optional<Verdict> verdict;
-  bool training = false;  ///< every rank had its first collective behind it
-  bool stalled = false;
+  bool training = false;              ///< every rank had its first collective behind it
   std::optional<ExitStatus> command;  ///< how the launcher (or the first failing worker) ended
   std::optional<int> signal;          ///< that somebody sent us, and that stops a job
   std::optional<int> late_signal;     ///< the same, while it was being stopped already

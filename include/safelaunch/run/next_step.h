@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "safelaunch/diagnose/diagnosis.h"
-#include "safelaunch/nccl/version.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/run/plan.h"
+#include "safelaunch/run/seen_of_job.h"
+#include "safelaunch/run/standstill.h"
 
 namespace safelaunch {
 
@@ -25,8 +26,10 @@ struct RunProgress {
   int attempts = 0;
   const Profile* last = nullptr;
   std::vector<std::string> tried;
-  std::span<const Profile> known;   ///< all profiles there are, for healers outside the chain
-  std::optional<NcclVersion> nccl;  ///< the job's; none: not known
+  std::span<const Profile> known;  ///< all profiles there are, for healers outside the chain
+  SeenOfJob seen;
+  std::optional<Standstill> standstill;  ///< of the last attempt
+  std::vector<Standstill> former;        ///< of those before it
 };
 
 /// Chooses the next step from the diagnosis; pure.

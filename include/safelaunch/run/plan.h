@@ -35,6 +35,9 @@ struct RunPlan {
     return spawn ? safelaunch::port_policy(*spawn) : safelaunch::port_policy(command);
   }
   [[nodiscard]] int nodes() const;
+  /// Whether this is a part of a job alone: an agent on each node, or somebody else, starts the
+  /// rest.
+  [[nodiscard]] bool others_start_ranks() const;
 };
 
 /// Puts together the options, the configuration, the command, the profiles and the host. Reads

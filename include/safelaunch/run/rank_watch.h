@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "safelaunch/run/rank_inquiry.h"
 #include "safelaunch/run/services.h"
 #include "safelaunch/watch/stages.h"
+#include "safelaunch/watch/stall.h"
 
 namespace safelaunch {
 
@@ -31,6 +33,7 @@ struct RanksSeen {
   std::vector<RaisedHere> raised;        ///< in order
   RankAnswers answers;                   ///< to what they were asked after the verdict
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
+  std::set<std::string> backends;        ///< as the ranks gave them to init_process_group
   NcclRecord nccl;
 };
 
@@ -55,7 +58,7 @@ class RankWatch {
     std::function<void(const std::string&)> on_status;   ///< the status line; empty: none
     std::function<void(const std::string&)> on_waiting;  ///< the same, now and then, after a while
     std::function<void(const std::string&)> on_notice;   ///< worth a line of its own
-    std::function<void(const std::string&)> on_stall;
+    std::function<void(const StallReport&)> on_stall;
     std::function<void(std::optional<Rank>, const NcclSaid&)> on_nccl_said;
     std::function<void()> on_ranks_gone;  ///< the last rank has ended while the job was stopped
   };
@@ -80,6 +83,9 @@ class RankWatch {
   /// `directory`/evidence. Calls once, when all have answered or the time is over.
   void ask_ranks(const std::filesystem::path& directory, Duration limit,
                  std::function<void()> done);
+
+  /// Who waits for whom at present; nullopt while nobody waits, or nothing is judged.
+  [[nodiscard]] std::optional<Verdict> waiting_now() const;
 
   /// What has been seen until now.
   [[nodiscard]] RanksSeen seen() const;

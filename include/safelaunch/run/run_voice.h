@@ -25,6 +25,8 @@ class RunVoice {
 
   /// The last attempt has failed, and another one follows.
   void tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step);
+  /// The profiles that are passed over, and why.
+  void tell_of_struck_out(const NextStep& step);
   /// The user's own failure: launchers bury it under their own words. Of a job that was stuck
   /// nothing failed.
   void tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis);

@@ -1,23 +1,25 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "safelaunch/nccl/version.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/run/plan.h"
+#include "safelaunch/run/seen_of_job.h"
 
 namespace safelaunch {
 
 /// Of the candidates, those under which the job would find just what it found under a profile that
-/// was tried in vain, and why: the user's own value of a variable stays, or the job's NCCL does not
-/// know the variable yet. An attempt under one would be lost time. Pure.
-/// `nccl`: the job's; nullopt where it is not known.
+/// was tried in vain, and why: the user's own value of a variable stays, the job's NCCL does not
+/// know the variable yet, the job has no use for NCCL, or is on gloo already. An attempt under one
+/// would be lost time. Pure.
+///
+/// Profiles that --profile names are there for what the user knows: his script may read a variable
+/// of NCCL by itself. Of them only those are struck out that are another's very copy.
 [[nodiscard]] std::vector<StruckOut> same_as_tried(const RunPlan& plan,
                                                    std::span<const Profile* const> tried,
                                                    std::span<const Profile* const> candidates,
-                                                   std::optional<NcclVersion> nccl);
+                                                   const SeenOfJob& seen);
 
 }  // namespace safelaunch

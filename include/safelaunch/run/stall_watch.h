@@ -3,7 +3,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/stall.h"
@@ -15,7 +14,7 @@ namespace safelaunch {
 class StallWatch {
  public:
   using AskAll = std::function<void(int id)>;
-  using OnStall = std::function<void(const std::string& words)>;
+  using OnStall = std::function<void(const StallReport& report)>;
 
   StallWatch(boost::asio::io_context& io, Duration timeout, OnStall on_stall)
       : timer_(io), timeout_(timeout), on_stall_(std::move(on_stall)) {}

@@ -130,6 +130,9 @@ class Stages {
   /// "group 4/4 · collective 2/4 · waiting for ranks 1 3 (working: c++ compiles) 12s/180s".
   [[nodiscard]] std::string status_line(TimePoint now) const;
 
+  /// Who waits for whom at present, as a verdict would say it; nullopt while nobody waits.
+  [[nodiscard]] std::optional<Verdict> waiting_now(TimePoint now) const;
+
   /// "group 4/4 · collective 3/4": how many ranks have reached what.
   [[nodiscard]] std::string counts_text() const;
   [[nodiscard]] const std::map<Rank, RankState>& ranks() const { return ranks_; }

@@ -32,6 +32,7 @@ struct Verdict {
     world_size_mismatch,  ///< ranks that meet at one store gave different WORLD_SIZEs
     duplicate_rank,       ///< two live processes wait as the same rank
     driver_silent,        ///< ranks wait in the CUDA driver, which answers nobody
+    stalled,              ///< it trained, and then stood still; `Stages` never says so
   };
   enum class Certainty {
     certain,  ///< dead, stopped or contradicting: waiting longer cannot help

@@ -45,7 +45,7 @@ TEST_CASE("a stopped rank is named at once as stopped", "[diagnosis]") {
   const Diagnosis d = diagnosed(hang(Stage::collective, {{Rank{1}, Activity::stopped, "", ""}}));
   CHECK(d.cause == "rank-stopped");
   CHECK(d.certainty == Certainty::confirmed);
-  CHECK(falls_back(d));
+  CHECK(d.decision == Decision(RetrySame{}));  // somebody stopped it, no setting did
 }
 
 TEST_CASE("the function of a missing rank may tell why it is missing", "[diagnosis]") {

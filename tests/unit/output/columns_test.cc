@@ -23,3 +23,12 @@ TEST_CASE("colours take no column and end with the line", "[columns]") {
 TEST_CASE("nothing that moves the cursor or means anything else is left", "[columns]") {
   CHECK(fit_to_columns("a\x1b[Kb\x1b[3Gc\td\re\xff\x1b", 80) == "abcde");
 }
+
+TEST_CASE("a status line that is too long keeps its clock") {
+  const std::string line = "group 1/2 · waiting for rank 1 (idling) 12s/180s";
+  CHECK(fit_keeping_last_word(line, 80) == line);
+  CHECK(fit_keeping_last_word(line, 30) == "group 1/2 · waiting … 12s/180s");
+  CHECK(fit_keeping_last_word(line, 8) == "group 1/");
+  CHECK(fit_keeping_last_word("日本語日本語 9s", 10) == "日本語… 9s");
+  CHECK(fit_keeping_last_word("oneword", 3) == "one");
+}

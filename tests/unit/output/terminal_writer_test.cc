@@ -101,9 +101,9 @@ TEST_CASE("the status line is on a terminal only, and is gone with its writer",
   {
     Written written(make_terminal());
     written.terminal.set_status("waiting for rank 3, which has not come yet and is asleep");
-    CHECK(written.plumbing.read() == "waiting for rank 3, which has not come ");
+    CHECK(written.plumbing.read() == "waiting for rank 3, which has n… asleep");
     written.terminal.write_job(StdStream::out, "loss 1\n");
-    CHECK(written.plumbing.read() == "\r\x1b[Kloss 1\r\nwaiting for rank 3, which has not come ");
+    CHECK(written.plumbing.read() == "\r\x1b[Kloss 1\r\nwaiting for rank 3, which has n… asleep");
     window.reader.reset(::dup(written.plumbing.reader.get()));
   }
   CHECK(window.read() == "\r\x1b[K");

@@ -8,8 +8,9 @@ namespace {
 
 using Actions = std::vector<CampaignAction>;
 
-ProbeSituation eight_new_gpus() {
+ProbeSituation eight_gpus_after_a_failure() {
   ProbeSituation situation;
+  situation.moment = ProbeMoment::after_a_failure;
   situation.ranks = 8;
   situation.gpus = 8;
   return situation;
@@ -23,27 +24,28 @@ ProbeVerdict works(double gb_per_s) {
 
 }  // namespace
 
-TEST_CASE("a host that is not known to work is probed") {
-  CHECK(choose_to_probe(eight_new_gpus()) == ProbeChoice{true, "this host is not known to work"});
+TEST_CASE("after a failure in NCCL the host is probed") {
+  CHECK(choose_to_probe(eight_gpus_after_a_failure()) ==
+        ProbeChoice{true, "an attempt failed in NCCL"});
 }
 
-TEST_CASE("a host that is known to work is probed only where that is wished") {
-  auto situation = eight_new_gpus();
-  situation.worked_here = true;
-  CHECK_FALSE(choose_to_probe(situation).probe);
+TEST_CASE("the GPUs of a job that may be healthy are touched only where that is wished") {
+  auto situation = eight_gpus_after_a_failure();
+  situation.moment = ProbeMoment::beside_the_first;
+  CHECK(choose_to_probe(situation) == ProbeChoice{false, "nothing has failed yet"});
   situation.wish = WhenToProbe::always;
   CHECK(choose_to_probe(situation).probe);
 }
 
 TEST_CASE("a driver is asked for GPUs that the kernel does not show, where that is wished") {
-  auto situation = eight_new_gpus();
+  auto situation = eight_gpus_after_a_failure();
   situation.gpus = 0;
   situation.wish = WhenToProbe::always;
   CHECK(choose_to_probe(situation).probe);
 }
 
 TEST_CASE("nothing is probed where that is not wished, or cannot be") {
-  auto situation = eight_new_gpus();
+  auto situation = eight_gpus_after_a_failure();
   SECTION("never") {
     situation.wish = WhenToProbe::never;
   }
@@ -76,7 +78,7 @@ TEST_CASE("a profile that works is left alone") {
   ProbeCampaign campaign("basic");
   CHECK(campaign.on(CampaignProbed{works(100), "conservative"}).empty());
   CHECK(campaign.on(CampaignRanksEntered{}).empty());
-  CHECK(campaign.refuted().empty());
+  CHECK(refuted(campaign.probed()).empty());
 }
 
 TEST_CASE("a profile that fails is followed by the next, until one works") {
@@ -86,7 +88,7 @@ TEST_CASE("a profile that fails is followed by the next, until one works") {
   CHECK(campaign.on(CampaignProbed{works(100), ""}) ==
         Actions{SwitchProfile{"cumem-host",
                               "a probe showed that basic fails here and cumem-host works"}});
-  CHECK(campaign.refuted() == std::vector<std::string>{"basic", "no-shm"});
+  CHECK(refuted(campaign.probed()) == std::vector<std::string>{"basic", "no-shm"});
   CHECK(campaign.on(CampaignRanksEntered{}).empty());
 }
 
@@ -107,17 +109,42 @@ TEST_CASE("an attempt that ends takes its probe with it") {
   ProbeCampaign campaign("basic");
   (void)campaign.on(CampaignProbed{kFails, "no-shm"});
   CHECK(campaign.on(CampaignAttemptEnded{}) == Actions{StopProbe{}});
-  CHECK(campaign.refuted() == std::vector<std::string>{"basic"});
+  CHECK(refuted(campaign.probed()) == std::vector<std::string>{"basic"});
 }
 
 TEST_CASE("a probe that could not tell is believed in nothing") {
   ProbeCampaign campaign("basic");
   CHECK(campaign.on(CampaignProbed{ProbeUntold{"no room beside the job"}, "no-shm"}).empty());
-  CHECK(campaign.refuted().empty());
+  CHECK(refuted(campaign.probed()).empty());
 }
 
 TEST_CASE("no profile is probed twice") {
   ProbeCampaign campaign("basic");
   (void)campaign.on(CampaignProbed{kFails, "no-shm"});
   CHECK(campaign.on(CampaignProbed{kFails, "basic"}).empty());
+}
+
+TEST_CASE("of all profiles that may follow the fastest that works is chosen") {
+  ProbeSelection selection({"conservative", "no-shm", "no-p2p"});
+  for (const ProbeVerdict& verdict : {kFails, works(40), works(90)}) {
+    REQUIRE(selection.probing() != nullptr);
+    CHECK(selection.chosen() == (selection.probed().size() == 2 ? "no-shm" : ""));
+    selection.take(verdict);
+  }
+  CHECK(selection.probing() == nullptr);
+  CHECK(selection.chosen() == "no-p2p");
+  CHECK(refuted(selection.probed()) == std::vector<std::string>{"conservative"});
+}
+
+TEST_CASE("profiles that are as fast are chosen in the chain's order, and none where none works") {
+  ProbeSelection alike({"a", "b"});
+  alike.take(works(80));
+  alike.take(works(90));
+  CHECK(alike.chosen() == "a");
+  ProbeSelection none({"a", "b"});
+  none.take(kFails);
+  none.take(ProbeUntold{"no room"});
+  CHECK(none.chosen().empty());
+  CHECK(refuted(none.probed()) == std::vector<std::string>{"a"});
+  CHECK(ProbeSelection({}).chosen().empty());
 }

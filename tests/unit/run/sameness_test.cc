@@ -17,8 +17,25 @@ std::vector<StruckOut> struck_after_basic(const char* candidate, const Environme
   plan.environment = environment;
   const Profile basic = built_in("basic");
   const Profile other = built_in(candidate);
-  return same_as_tried(plan, std::vector{&basic}, std::vector{&other}, nccl);
+  return same_as_tried(plan, std::vector{&basic}, std::vector{&other}, {.nccl = nccl});
 }
+
+// Those of the default chain that would be basic again for a job of which so much was seen.
+std::vector<std::string> struck_for(const SeenOfJob& seen, std::vector<std::string> named = {}) {
+  RunPlan plan;
+  plan.options.profiles = named;
+  plan.chain_names = named;
+  const Profile basic = built_in("basic");
+  const std::vector<Profile> others = {built_in("conservative"), built_in("no-shm"),
+                                       built_in("gloo-fallback")};
+  std::vector<std::string> names;
+  for (const StruckOut& one : same_as_tried(plan, std::vector{&basic},
+                                            std::vector{&others[0], &others[1], &others[2]}, seen))
+    names.push_back(one.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
 
 }  // namespace
 
@@ -41,4 +58,36 @@ TEST_CASE("where the user's own value stays, the profile makes no other attempt"
       struck_after_basic("cumem-host", {{"NCCL_CUMEM_HOST_ENABLE", "0"}}, NcclVersion{2, 28, 9});
   REQUIRE(struck.size() == 1);
   CHECK(struck[0].why == "would be basic again: your NCCL_CUMEM_HOST_ENABLE=0 stays");
+}
+
+TEST_CASE("for a job on gloo neither variables of NCCL nor gloo change anything", "[sameness]") {
+  const Names all = {"conservative", "no-shm", "gloo-fallback"};
+  CHECK(struck_for({.backends = {"gloo"}, .gpu = true}) == all);
+  CHECK(struck_for({.backends = {"gloo"}, .gpu = false}) == all);
+  CHECK(struck_for({.backends = {"cpu:gloo,cuda:gloo"}}) == all);
+  CHECK(struck_for({.backends = {""}, .gpu = false}) == all);  // torch's own choice
+}
+
+TEST_CASE("without a GPU only gloo may change anything for a job that asks for NCCL",
+          "[sameness]") {
+  const Names of_nccl = {"conservative", "no-shm"};
+  CHECK(struck_for({.backends = {"nccl"}, .gpu = false}) == of_nccl);
+  CHECK(struck_for({.backends = {"gloo", "cpu:gloo,cuda:nccl"}, .gpu = false}) == of_nccl);
+  CHECK(struck_for({.gpu = false}) == of_nccl);  // nobody came to init: it may ask for NCCL
+}
+
+TEST_CASE("where NCCL is, or may be, its variables count", "[sameness]") {
+  CHECK(struck_for({.backends = {"nccl"}}).empty());
+  CHECK(struck_for({}).empty());
+  CHECK(struck_for({.backends = {"ucc"}}).empty());
+  const NcclVersion version{2, 28, 9};  // it has spoken: a GPU that nobody saw, or another door
+  CHECK(struck_for({.nccl = version, .backends = {"gloo"}, .gpu = false}) ==
+        Names{"gloo-fallback"});
+  CHECK(struck_for({.backends = {"jax"}}) == Names{"gloo-fallback"});
+}
+
+TEST_CASE("a profile that the user names is tried though it seems to change nothing",
+          "[sameness]") {
+  CHECK(struck_for({.backends = {"gloo"}, .gpu = false}, {"basic", "no-shm"}) ==
+        Names{"conservative", "gloo-fallback"});
 }

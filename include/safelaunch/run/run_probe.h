@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/probe/policy.h"
@@ -21,13 +21,15 @@ struct ProbeMeans {
   int ranks = 0;        ///< of the job, on this node: one a GPU
 };
 
-/// The means of this run, or why it does not probe. Looks for libraries, which takes milliseconds:
-/// to be called when the workers have been started.
-[[nodiscard]] Result<ProbeMeans> means_to_probe(const RunPlan& plan, const Profile& first);
+/// The means of this run, or why it does not probe now. Looks for libraries, which takes
+/// milliseconds: not to be called before the workers have been started.
+[[nodiscard]] Result<ProbeMeans> means_to_probe(const RunPlan& plan, const Profile& profile,
+                                                ProbeMoment moment);
 
-/// Probes the profile of an attempt while its workers still import; where it fails, those that may
-/// heal it, until one works. Decided by a ProbeCampaign. Destroying it kills the probe, at once.
-class ProbeBeside {
+/// The probes of a run: the profile of an attempt while its workers still import, and where it
+/// fails those that may heal it, until one works (decided by a ProbeCampaign); or, between two
+/// attempts, all that may follow (a ProbeSelection). Destroying it kills the probe, at once.
+class RunProbe {
  public:
   /// The attempt is to be ended: `diagnosis` says why it cannot work, `step` what does.
   using OnSwitch = std::function<void(const Diagnosis& diagnosis, const NextStep& step)>;
@@ -35,23 +37,27 @@ class ProbeBeside {
   using Next =
       std::function<NextStep(const Diagnosis& diagnosis, const std::vector<std::string>& tried)>;
 
-  /// `plan` must outlive it.
-  ProbeBeside(const Services& services, const RunPlan& plan, ProbeMeans means, Next next,
-              OnSwitch on_switch);
-  ProbeBeside(const ProbeBeside&) = delete;
-  ProbeBeside& operator=(const ProbeBeside&) = delete;
-  ~ProbeBeside();
+  /// The fastest profile that works; empty: none does.
+  using OnChosen = std::function<void(const std::string& profile)>;
 
-  /// First of all, and once.
-  void begin(const Profile& profile);
+  /// `plan` must outlive it.
+  RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means);
+  RunProbe(const RunProbe&) = delete;
+  RunProbe& operator=(const RunProbe&) = delete;
+  ~RunProbe();
+
+  /// Probes beside an attempt under this profile; once.
+  void begin_beside(const Profile& profile, Next next, OnSwitch on_switch);
   /// A rank waits for the others: the job itself is a better proof from now on.
   void ranks_meet();
   /// The attempt is being ended. Nothing is below us any more when this returns.
   void end();
 
+  /// Probes between two attempts; `candidates` must outlive it.
+  void choose(std::vector<const Profile*> candidates, OnChosen on_chosen);
+
   /// Profiles that were shown to fail here.
   [[nodiscard]] std::vector<std::string> refuted() const;
-  [[nodiscard]] std::span<const ProbedProfile> probed() const;
 
  private:
   struct State;

@@ -1,7 +1,8 @@
-#include "safelaunch/run/probe_beside.h"
+#include "safelaunch/run/run_probe.h"
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
@@ -30,19 +31,14 @@ bool chooses_gpus(const Command& command) {
   });
 }
 
-bool worked_here(const RunPlan& plan) {
-  const std::string file = memory_file(plan.environment);
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  return !file.empty() && recall(load_memory(file), host_key(plan), now).has_value();
-}
-
-ProbeSituation situation_of(const RunPlan& plan, const Profile& first) {
+ProbeSituation situation_of(const RunPlan& plan, const Profile& profile, ProbeMoment moment) {
   ProbeSituation situation;
+  situation.moment = moment;
   situation.wish = plan.options.probe;
   situation.gpus = read_identity().gpus;
   situation.ranks = ranks_here(plan, situation.gpus);
   situation.nodes = plan.nodes();
-  situation.profile_uses_nccl = first.backend == Backend::keep;
+  situation.profile_uses_nccl = profile.backend == Backend::keep;
   if (chooses_gpus(plan.command)) situation.missing = "the command chooses its GPUs by itself";
   return situation;
 }
@@ -67,12 +63,9 @@ const char* kind_of(const ProbeVerdict& verdict) {
 
 }  // namespace
 
-Result<ProbeMeans> means_to_probe(const RunPlan& plan, const Profile& first) {
-  ProbeSituation situation = situation_of(plan, first);
+Result<ProbeMeans> means_to_probe(const RunPlan& plan, const Profile& profile, ProbeMoment moment) {
+  const ProbeSituation situation = situation_of(plan, profile, moment);
   // The cheap questions first: a host without a GPU looks for no library.
-  if (const ProbeChoice choice = choose_to_probe(situation); !choice.probe)
-    return Error{Errc::blocked, choice.why};
-  situation.worked_here = worked_here(plan);
   if (const ProbeChoice choice = choose_to_probe(situation); !choice.probe)
     return Error{Errc::blocked, choice.why};
   auto program = find_probe_program(plan.environment);
@@ -83,20 +76,26 @@ Result<ProbeMeans> means_to_probe(const RunPlan& plan, const Profile& first) {
   return ProbeMeans{std::move(*program), libraries.nccl.front().path, situation.ranks};
 }
 
-struct ProbeBeside::State {
+struct RunProbe::State {
   Services services;
   const RunPlan& plan;
   ProbeMeans means;
-  Next next;
-  OnSwitch on_switch;
-  std::optional<ProbeCampaign> campaign;
-  std::optional<ProbeSession> session;
-  std::optional<Diagnosis> diagnosis;  ///< of the attempt's profile, once it has failed
-  NextStep probing;                    ///< what is probed in its place
-  NextStep following;                  ///< and what would be after that
+  Next next{};
+  OnSwitch on_switch{};
+  std::optional<ProbeCampaign> campaign{};    ///< beside an attempt
+  std::optional<ProbeSelection> selection{};  ///< between two
+  std::vector<const Profile*> candidates{};
+  OnChosen on_chosen{};
+  std::optional<ProbeSession> session{};
+  std::optional<Diagnosis> diagnosis{};  ///< of the attempt's profile, once it has failed
+  NextStep probing{};                    ///< what is probed in its place
+  NextStep following{};                  ///< and what would be after that
 
-  void start(const Profile& profile);
+  void start(const Profile& profile, Beside beside, ProbeSession::OnOutcome on_outcome);
+  void start_beside(const Profile& profile);
   void take(const ProbeOutcome& outcome);
+  void record(const std::string& profile, const ProbeOutcome& outcome) const;
+  void probe_next_candidate();
   [[nodiscard]] NextStep after(const ProbeOutcome& outcome);
   void act_on(const CampaignEvent& event);
   void perform(const StartProbe& action);
@@ -104,92 +103,114 @@ struct ProbeBeside::State {
   void perform(const SwitchProfile& action);
 };
 
-void ProbeBeside::State::start(const Profile& profile) {
+void RunProbe::State::start(const Profile& profile, Beside beside,
+                            ProbeSession::OnOutcome on_outcome) {
   ProbeSpec spec;
   spec.program = means.program;
   spec.nccl = means.nccl;
-  spec.beside = Beside::job;
+  spec.beside = beside;
   spec.seats = seat_ranks(means.ranks, means.ranks, std::nullopt, environment_under(profile, plan));
-  auto started = ProbeSession::start(services.io, services.reaper, spec,
-                                     [this](const ProbeOutcome& outcome) { take(outcome); });
-  if (!started) return log_debug(started.error().message);
-  session.emplace(std::move(*started));
+  auto started = ProbeSession::start(services.io, services.reaper, spec, on_outcome);
+  if (started) return void(session.emplace(std::move(*started)));
+  log_debug(started.error().message);
+  const ProbeOutcome none{ProbeUntold{started.error().message}, ""};
+  boost::asio::post(services.io, [on_outcome, none] { on_outcome(none); });
 }
 
-void ProbeBeside::State::take(const ProbeOutcome& outcome) {
-  services.log.record("probe", {{"profile", campaign->probing()},
+void RunProbe::State::start_beside(const Profile& profile) {
+  start(profile, Beside::job, [this](const ProbeOutcome& outcome) { take(outcome); });
+}
+
+void RunProbe::State::record(const std::string& profile, const ProbeOutcome& outcome) const {
+  services.log.record("probe", {{"profile", profile},
                                 {"verdict", std::string(kind_of(outcome.verdict))},
                                 {"text", reason(outcome.verdict)}});
+}
+
+void RunProbe::State::probe_next_candidate() {
+  const std::string* name = selection->probing();
+  if (name == nullptr) return on_chosen(selection->chosen());
+  const auto profile = std::ranges::find(candidates, *name, &Profile::name);
+  start(**profile, Beside::nobody, [this](const ProbeOutcome& outcome) {
+    record(*selection->probing(), outcome);
+    selection->take(outcome.verdict);
+    probe_next_candidate();
+  });
+}
+
+void RunProbe::State::take(const ProbeOutcome& outcome) {
+  record(campaign->probing(), outcome);
   following = stopped_at(outcome.verdict) ? after(outcome) : NextStep{};
   act_on(
       CampaignProbed{outcome.verdict, following.profile != nullptr ? following.profile->name : ""});
 }
 
 /// Which profile may do better, if there is one that can be probed.
-NextStep ProbeBeside::State::after(const ProbeOutcome& outcome) {
+NextStep RunProbe::State::after(const ProbeOutcome& outcome) {
   if (!diagnosis) diagnosis = diagnose(outcome);
-  std::vector<std::string> tried = campaign->refuted();
+  std::vector<std::string> tried = safelaunch::refuted(campaign->probed());
   tried.push_back(campaign->probing());
   NextStep step = next(*diagnosis, tried);
   const bool can_be_probed = step.profile != nullptr && step.profile->backend == Backend::keep;
   return can_be_probed ? step : NextStep{};
 }
 
-void ProbeBeside::State::act_on(const CampaignEvent& event) {
+void RunProbe::State::act_on(const CampaignEvent& event) {
   for (const CampaignAction& action : campaign->on(event))
     std::visit([this](const auto& one) { perform(one); }, action);
 }
 
-void ProbeBeside::State::perform(const StartProbe&) {
+void RunProbe::State::perform(const StartProbe&) {
   probing = following;
-  start(*probing.profile);
+  start_beside(*probing.profile);
 }
 
 /// Politely: killed ranks could leave files in /dev/shm.
-void ProbeBeside::State::perform(const StopProbe&) {
+void RunProbe::State::perform(const StopProbe&) {
   if (session) session->stop("the job's own ranks meet");
 }
 
-void ProbeBeside::State::perform(const SwitchProfile&) {
+void RunProbe::State::perform(const SwitchProfile&) {
   probing.why += ", and a probe showed that it works here";
   on_switch(*diagnosis, probing);
 }
 
-ProbeBeside::ProbeBeside(const Services& services, const RunPlan& plan, ProbeMeans means, Next next,
-                         OnSwitch on_switch)
-    : state_(new State{services,
-                       plan,
-                       std::move(means),
-                       std::move(next),
-                       std::move(on_switch),
-                       {},
-                       {},
-                       {},
-                       {},
-                       {}}) {}
+RunProbe::RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means)
+    : state_(new State{services, plan, std::move(means)}) {}
 
-ProbeBeside::~ProbeBeside() = default;
+RunProbe::~RunProbe() = default;
 
-void ProbeBeside::begin(const Profile& profile) {
+void RunProbe::begin_beside(const Profile& profile, Next next, OnSwitch on_switch) {
+  state_->next = std::move(next);
+  state_->on_switch = std::move(on_switch);
   state_->campaign.emplace(profile.name);
-  state_->start(profile);
+  state_->start_beside(profile);
 }
 
-void ProbeBeside::ranks_meet() {
-  state_->act_on(CampaignRanksEntered{});
+void RunProbe::choose(std::vector<const Profile*> candidates, OnChosen on_chosen) {
+  std::vector<std::string> names;
+  for (const Profile* one : candidates) names.push_back(one->name);
+  state_->candidates = std::move(candidates);
+  state_->on_chosen = std::move(on_chosen);
+  state_->selection.emplace(std::move(names));
+  state_->probe_next_candidate();
 }
 
-void ProbeBeside::end() {
-  state_->act_on(CampaignAttemptEnded{});
+void RunProbe::ranks_meet() {
+  if (state_->campaign) state_->act_on(CampaignRanksEntered{});
+}
+
+void RunProbe::end() {
+  if (state_->campaign) state_->act_on(CampaignAttemptEnded{});
   state_->session.reset();
 }
 
-std::vector<std::string> ProbeBeside::refuted() const {
-  return state_->campaign->refuted();
-}
-
-std::span<const ProbedProfile> ProbeBeside::probed() const {
-  return state_->campaign->probed();
+std::vector<std::string> RunProbe::refuted() const {
+  std::vector<std::string> names;
+  if (state_->campaign) names = safelaunch::refuted(state_->campaign->probed());
+  if (state_->selection)
+    std::ranges::move(safelaunch::refuted(state_->selection->probed()), std::back_inserter(names));
+  return names;
 }
 
 }  // namespace safelaunch

@@ -1,0 +1,65 @@
+#include "safelaunch/run/standstill.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+constexpr std::string_view kStopped = "stopped";
+
+// The innermost frame of the main thread: threads come one after the other, frames indented.
+std::string_view innermost(std::string_view stack) {
+  std::string_view last;
+  stack.remove_prefix(std::min(stack.find('\n'), stack.size()));
+  while (stack.starts_with("\n  ")) {
+    stack.remove_prefix(1);
+    last = stack.substr(0, stack.find('\n'));
+    stack.remove_prefix(last.size());
+  }
+  return last;
+}
+
+bool is_communication(std::string_view frame) {
+  constexpr std::array<std::string_view, 5> kLibraries{"/torch/", "/jax/", "/jaxlib/", "/nccl/",
+                                                       "/cupy"};
+  return std::ranges::any_of(kLibraries, [&](std::string_view library) {
+    return frame.find(library) != std::string_view::npos;
+  });
+}
+
+// Empty: a profile may change what it does there, or it cannot be seen.
+std::string place_of(const MissingRank& missing) {
+  if (missing.activity == Activity::stopped) return std::string(kStopped);
+  const std::string_view frame = innermost(missing.stack);
+  const bool own = !missing.inside && !frame.empty() && !is_communication(frame);
+  return own ? missing.where : std::string();
+}
+
+}  // namespace
+
+std::optional<Standstill> standstill_of(const Evidence& evidence, const Diagnosis& diagnosis) {
+  if (evidence.outcome != Outcome::hung || evidence.missing.empty()) return std::nullopt;
+  Standstill standstill{diagnosis.cause, evidence.stage.value_or(Stage::spawned), {}};
+  for (const MissingRank& missing : evidence.missing) {
+    std::string place = place_of(missing);
+    if (place.empty()) return std::nullopt;
+    standstill.places[missing.rank] = std::move(place);
+  }
+  return standstill;
+}
+
+std::string describe_again(const Standstill& standstill) {
+  const auto& [rank, place] = *standstill.places.begin();
+  std::string text = place == kStopped
+                         ? fmt::format("rank {} is stopped again", rank.value)
+                         : fmt::format("rank {} stands in {} again", rank.value, place);
+  if (const std::size_t others = standstill.places.size() - 1; others > 0)
+    text += fmt::format(", {} other{} likewise", others, others == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace safelaunch

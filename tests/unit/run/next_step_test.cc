@@ -1,0 +1,124 @@
+#include "safelaunch/run/next_step.h"
+
+#include "catch.h"
+#include "safelaunch/profile/library.h"
+
+using namespace safelaunch;
+
+namespace {
+
+// A run of the default chain, or of named profiles, whose first attempt is over.
+struct Story {
+  RunPlan plan;
+  RunProgress progress;
+  Diagnosis diagnosis;
+
+  explicit Story(std::vector<std::string> named = {}) {
+    plan.options.profiles = named;
+    plan.chain_names = named.empty() ? default_chain() : named;
+    plan.max_attempts = static_cast<int>(plan.chain_names.size());
+    for (const std::string& name : plan.chain_names)
+      plan.chain.push_back(*ProfileLibrary::standard({}).load(name));
+    diagnosis.cause = "rank-missing";
+    diagnosis.decision = FallBack{};
+    progress.last = &plan.chain.front();
+    progress.attempts = 1;
+    progress.tried = {plan.chain_names.front()};
+  }
+
+  [[nodiscard]] NextStep next() const { return next_step(plan, diagnosis, progress); }
+  [[nodiscard]] std::string profile() const {
+    const NextStep step = next();
+    return step.profile == nullptr ? "" : step.profile->name;
+  }
+};
+
+Standstill at_line(int line) {
+  return {"rank-missing", Stage::group, {{Rank{1}, "train.py:" + std::to_string(line) + " f"}}};
+}
+
+}  // namespace
+
+TEST_CASE("the chain goes on where its next profile may change something", "[next_step]") {
+  Story story;
+  CHECK(story.profile() == "conservative");
+  story.progress.seen = {.backends = {"nccl"}, .gpu = false};
+  CHECK(story.profile() == "gloo-fallback");
+}
+
+TEST_CASE("nothing is tried where no profile can change anything", "[next_step]") {
+  Story story;
+  story.progress.seen = {.backends = {"gloo"}, .gpu = false};
+  const NextStep step = story.next();
+  CHECK(step.profile == nullptr);
+  CHECK(step.why == "no profile is left that could change anything");
+  REQUIRE(step.struck_out.size() == 3);
+  CHECK(step.struck_out[0].why ==
+        "would be basic again: nothing here reads NCCL's variables without a GPU");
+  CHECK(step.struck_out[2].why == "would be basic again: the job does not ask for NCCL");
+}
+
+TEST_CASE("a second profile that the user names is tried on any job", "[next_step]") {
+  Story story({"basic", "no-p2p"});
+  story.progress.seen = {.backends = {"gloo"}, .gpu = false};
+  CHECK(story.profile() == "no-p2p");
+}
+
+TEST_CASE("a rank that stands at the same place again ends the chain", "[next_step]") {
+  Story story({"basic", "conservative", "no-shm"});
+  story.progress.standstill = at_line(50);
+  CHECK(story.profile() == "conservative");
+  story.progress.tried = {"basic", "conservative"};
+  story.progress.attempts = 2;
+  story.progress.former = {at_line(49)};
+  CHECK(story.profile() == "no-shm");
+  story.progress.former = {at_line(50)};
+  CHECK(story.next().why ==
+        "rank 1 stands in train.py:50 f again, where no profile changes anything");
+  CHECK(story.profile().empty());
+}
+
+TEST_CASE("what passes by itself is tried again, but not for ever at the same place",
+          "[next_step]") {
+  Story story;
+  story.diagnosis.decision = RetrySame{};
+  story.progress.standstill = at_line(1);
+  CHECK(story.profile() == "basic");
+  story.progress.former = {at_line(1)};
+  CHECK(story.profile().empty());
+  story.progress.former.clear();
+  story.plan.options.only = true;
+  CHECK(story.next().why == "--only: one attempt is made");
+  story.diagnosis.decision = RetrySame{.with = RetrySame::With::another_port};
+  CHECK(story.profile() == "basic");
+  story.plan.options.max_attempts = 1;
+  CHECK(story.next().why == "1 attempt was made");
+}
+
+TEST_CASE("a node alone starts no job of several nodes again", "[next_step]") {
+  Story story;
+  story.plan.spawn.emplace().nodes = 2;
+  CHECK(story.profile().empty());
+  CHECK(story.next().why == "one node alone cannot start a job of 2 nodes again");
+}
+
+TEST_CASE("a rank whose peers others start is not started again alone", "[next_step]") {
+  Story story;
+  story.plan.command.launcher = Launcher::python;
+  story.plan.command.descendants = Descendants::some;
+  CHECK(story.profile().empty());
+  story.plan.command.launcher = Launcher::opaque;  // mpirun
+  CHECK(story.profile() == "conservative");
+  story.plan.environment["RANK"] = "1";
+  CHECK(story.profile().empty());
+}
+
+TEST_CASE("--only and --max-attempts end the chain, and an end says so", "[next_step]") {
+  Story story;
+  story.progress.attempts = 4;
+  CHECK(story.next().why == "4 attempts were made");
+  story.plan.options.only = true;
+  CHECK(story.next().why == "--only: the first profile alone is tried");
+  story.diagnosis.decision = Stop{StopReason::users_own};
+  CHECK(story.next().why == describe(StopReason::users_own));
+}
