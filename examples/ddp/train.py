@@ -23,8 +23,6 @@ HANGS = {
     "stop-before-init": "the bad rank is stopped (SIGSTOP) before init_process_group",
     "stop-in-collective": "the bad rank is stopped inside its first all_reduce",
     "skip-collective": "the bad rank skips the first all_reduce and waits in a lock",
-    "p2p": "as with broken GPU peer-to-peer: the bad rank sticks in its first collective unless"
-    " NCCL_P2P_DISABLE=1 is set",
     "die": "the bad rank ends with status 3 before init_process_group",
     "kill": "the bad rank is killed (SIGKILL) before init_process_group",
     "raise": "the bad rank raises an exception of its own",
@@ -77,17 +75,10 @@ def misbehave_before_first_collective(args):
         import threading
 
         threading.Event().wait()
-    elif args.hang == "p2p" and os.environ.get("NCCL_P2P_DISABLE") != "1":
-        stuck_in_peer_to_peer_copy()
     elif args.hang == "stop-in-collective":
         import threading
 
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGSTOP)).start()
-
-
-def stuck_in_peer_to_peer_copy():
-    while True:
-        time.sleep(0.2)  # as a kernel that waits for a flag which its peer's GPU never shows it
 
 
 def first_all_reduce(device, world_size):

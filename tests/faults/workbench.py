@@ -34,6 +34,9 @@ import harness  # noqa: E402
 from free_port import free_port  # noqa: E402, F401
 
 DDP, BIN = harness.DDP, harness.BIN
+BUILD = pathlib.Path(harness.SAFELAUNCH).parents[2]
+NO_DOUBLES = ("there are no doubles of NVIDIA's libraries beside this safelaunch: give CMake NVIDIA's headers and build all, "
+              "see tests/faults/README.md")
 CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
 MS_REC_PRIVATE = (1 << 14) | (1 << 18)
 # As torch starts a job: it is what most faults need, and nothing else.
@@ -183,17 +186,17 @@ class Bench:
 
     def doubles(self, fault="", gpus=2, version="2.28.9"):
         """The doubles of libcuda, libnccl and libnvidia-ml (tests/doubles), told to fail."""
-        folder = os.environ.get("SAFELAUNCH_DOUBLES")
-        if not folder or not pathlib.Path(folder, "libnccl.so.2").exists():
-            raise Impossible("the doubles of NVIDIA's libraries are not built")
+        folder = os.path.abspath(os.environ.get("SAFELAUNCH_DOUBLES", BUILD / "tests/doubles/lib"))
+        if not pathlib.Path(folder, "libnccl.so.2").exists():
+            raise Impossible(NO_DOUBLES)
         self.env.update(LD_LIBRARY_PATH=folder, SAFELAUNCH_DOUBLE_GPUS=str(gpus), SAFELAUNCH_DOUBLE_NCCL=version,
                         SAFELAUNCH_DOUBLE_FAULT=fault, CUDA_VISIBLE_DEVICES=",".join(map(str, range(gpus))))
 
     def nccl_worker(self, *arguments, ranks=2):
         """Workers that call NCCL and no torch."""
-        worker = os.environ.get("SAFELAUNCH_NCCL_WORKER", "")
+        worker = os.path.abspath(os.environ.get("SAFELAUNCH_NCCL_WORKER", BUILD / "tests/victim_nccl_worker"))
         if not pathlib.Path(worker).exists():
-            raise Impossible("victim_nccl_worker is not built")
+            raise Impossible(NO_DOUBLES)
         return ["--nproc-per-node", str(ranks), "--", worker, *arguments]
 
 

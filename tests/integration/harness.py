@@ -25,7 +25,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from compiled_extensions import without_stale_locks  # noqa: E402
 from free_port import free_port  # noqa: E402, F401
 
-SAFELAUNCH = os.environ.get("SAFELAUNCH_BIN", str(ROOT / "build/release/launcher/cli/safelaunch"))
+# Jobs run in folders of their own, so a relative path would lead nowhere.
+SAFELAUNCH = os.path.abspath(os.environ.get("SAFELAUNCH_BIN", ROOT / "build/release/launcher/cli/safelaunch"))
 DDP = str(ROOT / "examples/ddp/train.py")
 BIN = pathlib.Path(sys.executable).parent
 SOAK = os.environ.get("SAFELAUNCH_SOAK") == "1"
