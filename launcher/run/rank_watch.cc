@@ -61,6 +61,15 @@ void RankWatch::State::sample(TimePoint now) {
     if (known == stages.ranks().end() || !known->second.process()) continue;
     if (const auto activity = sampler.look(rank, *known->second.process(), now)) feed(*activity);
   }
+  if (stages.misses_unseen()) sample_others(now);
+}
+
+void RankWatch::State::sample_others(TimePoint now) {
+  std::set<ProcessId> known;
+  for (const auto& [rank, state] : stages.ranks())
+    if (state.process()) known.insert(*state.process());
+  const auto others = sampler.look_at_others(self(), known, now);
+  if (others) stages.others_do(others->activity, others->doing, now);
 }
 
 void RankWatch::State::tick() {

@@ -57,6 +57,7 @@ struct RankWatch::State {
   [[nodiscard]] bool all_ranks_have_gone() const;
   void look_for_ranks(TimePoint now);
   void sample(TimePoint now);
+  void sample_others(TimePoint now);
   void tick();
   void rearm();
   [[nodiscard]] bool judging() const { return !frozen && !stages.verdict() && !stages.training(); }

@@ -24,13 +24,27 @@ std::optional<ActivitySeen> compare_looks(const std::optional<TreeSample>& older
 }
 
 std::optional<RankActivity> ActivitySampler::look(Rank rank, ProcessId process, TimePoint now) {
-  TreeSample newest = sample_tree(process, now, table_);
-  Looks& looks = looks_[process];
+  const auto seen = compare(process, sample_tree(process, now, table_));
+  if (!seen) return std::nullopt;
+  return RankActivity{rank, process, seen->activity, seen->doing};
+}
+
+std::optional<ActivitySeen> ActivitySampler::look_at_others(ProcessId root,
+                                                            const std::set<ProcessId>& ranks,
+                                                            TimePoint now) {
+  TreeSample newest = sample_tree(root, now, table_);
+  std::erase_if(newest.processes, [&](const ProcessSample& process) {
+    return process.facts.id == root || ranks.contains(process.facts.id);
+  });
+  return compare(root, std::move(newest));
+}
+
+std::optional<ActivitySeen> ActivitySampler::compare(ProcessId root, TreeSample newest) {
+  Looks& looks = looks_[root];
   const auto seen = compare_looks(looks.older, looks.newer, newest);
   if (!looks.newer || newest.at - looks.newer->at >= kApart)
     looks.older = std::exchange(looks.newer, std::move(newest));
-  if (!seen) return std::nullopt;
-  return RankActivity{rank, process, seen->activity, seen->doing};
+  return seen;
 }
 
 }  // namespace safelaunch

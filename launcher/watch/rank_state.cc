@@ -166,8 +166,9 @@ Activity RankState::activity(TimePoint now) const {
 
 std::string RankState::doing(TimePoint now) const {
   if (ended()) return status_ ? describe(*status_) : "its process has ended";
-  if (!known()) return "never seen";
-  return now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
+  const std::string doing = now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
+  if (known()) return doing;
+  return doing.empty() ? "never seen" : "never seen; another process: " + doing;
 }
 
 std::optional<TimePoint> RankState::calm_since(Activity activity) const {

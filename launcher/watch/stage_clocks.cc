@@ -18,7 +18,27 @@ void keep_earlier(std::optional<TimePoint>& earliest, std::optional<TimePoint> c
 const RankState& Stages::state_of(Rank rank) const {
   static const RankState unknown;
   const auto found = ranks_.find(rank);
-  return found == ranks_.end() ? unknown : found->second;
+  if (found != ranks_.end() && found->second.known()) return found->second;
+  return may_be_here(rank) ? others_ : unknown;
+}
+
+bool Stages::may_be_here(Rank rank) const {
+  const std::vector<Rank>& here = config_.expected_here;
+  return here.empty() || std::ranges::find(here, rank) != here.end();
+}
+
+bool Stages::misses_unseen() const {
+  return std::ranges::any_of(standings_, [this](const Standing& standing) {
+    return std::ranges::any_of(standing.missing, [this](Rank rank) {
+      return !state_of(rank).known() && may_be_here(rank);
+    });
+  });
+}
+
+void Stages::others_do(Activity activity, std::string doing, TimePoint monotonic) {
+  // That they stand still proves nothing: perhaps none of them is the rank.
+  others_.sample(std::max(activity, Activity::idling), std::move(doing), job_time(monotonic),
+                 config_.look_every);
 }
 
 int Stages::count_world() const {

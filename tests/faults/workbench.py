@@ -141,7 +141,7 @@ class Bench:
 
     def operator(self, text):
         """Somebody outside the job, who acts on its processes."""
-        self.python(OPERATOR + text, cwd=self.folder)
+        self.python(OPERATOR + text, cwd=self.folder, env=self.env)
 
     def python(self, text, **options):
         return self.start(sys.executable, "-c", text, **options)

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/host/activity.h"
@@ -17,6 +18,11 @@ class ActivitySampler {
   /// What the rank has done since the last look; nullopt at the first one.
   [[nodiscard]] std::optional<RankActivity> look(Rank rank, ProcessId process, TimePoint now);
 
+  /// The same of all processes below the root that are no rank's, taken together.
+  [[nodiscard]] std::optional<ActivitySeen> look_at_others(ProcessId root,
+                                                           const std::set<ProcessId>& ranks,
+                                                           TimePoint now);
+
   /// Nobody waits any more: the looks are too old for a difference when somebody does again.
   void forget() { looks_.clear(); }
 
@@ -25,6 +31,8 @@ class ActivitySampler {
     std::optional<TreeSample> older;
     std::optional<TreeSample> newer;
   };
+  std::optional<ActivitySeen> compare(ProcessId root, TreeSample newest);
+
   const ProcessTable& table_;
   std::map<ProcessId, Looks> looks_;
 };

@@ -118,6 +118,12 @@ class Stages {
   [[nodiscard]] bool wants_samples() const { return due_ && !standings_.empty(); }
   [[nodiscard]] std::vector<Rank> sample_these() const;
 
+  /// A rank is waited for that no process has said to be (a fork that sets RANK in its memory,
+  /// MPI): any process of the job that is no rank's may be it.
+  [[nodiscard]] bool misses_unseen() const;
+  /// What those do, taken together: asked for with the samples while misses_unseen().
+  void others_do(Activity activity, std::string doing, TimePoint now);
+
   [[nodiscard]] bool training() const { return training_; }
   /// Some rank here has its first collective behind it, and none has failed in its own or is in it
   /// still: the job may have trained, though ranks of other nodes, or those that no collective
@@ -184,6 +190,7 @@ class Stages {
 
   // The clocks.
   [[nodiscard]] const RankState& state_of(Rank rank) const;
+  [[nodiscard]] bool may_be_here(Rank rank) const;
   void take_stock();
   [[nodiscard]] int count_world() const;
   [[nodiscard]] std::set<Rank> awaited_by(const std::vector<Rank>& waiting, Stage stage) const;
@@ -208,6 +215,7 @@ class Stages {
   StagesConfig config_;
   JobClock clock_;
   std::map<Rank, RankState> ranks_;
+  RankState others_;  // stands for each rank of this node that no process has said to be
   // What follows from ranks_ alone; take_stock() keeps them so.
   int world_size_ = 0;
   std::vector<Standing> standings_;  // in the order of Stage; those whose clock runs

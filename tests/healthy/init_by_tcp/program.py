@@ -7,7 +7,7 @@ def command(bench):
 os.environ.pop("TORCHELASTIC_USE_AGENT_STORE", None)
 if RANK == 0: late()
 import torch, torch.distributed as dist
-note(f"waits{RANK}")
+note(f"waits{{RANK}}")
 dist.init_process_group("gloo", init_method="tcp://127.0.0.1:{free_port()}", rank=RANK, world_size=WORLD)
 total = torch.ones(1)
 dist.all_reduce(total)

@@ -229,3 +229,43 @@ TEST_CASE("events that come late, twice or from a stranger change nothing", "[st
   CHECK(story.trainings() == 1);
   CHECK_FALSE(story.verdict());
 }
+
+TEST_CASE("a rank that no process has said to be may be any that works", "[stages]") {
+  Story story;
+  story.started(0, 2);
+  calls_init(story, 0, 2);
+  story.others_do(Activity::working, "uses 98 % of a CPU");
+
+  story.pass(10min);
+  CHECK_FALSE(story.verdict());
+  CHECK(story.status().find("rank 1 (working: never seen; another process: uses 98 % of a CPU)") !=
+        std::string::npos);
+
+  SECTION("and it idles when none works any more") {
+    story.others_do(Activity::quiet);
+    story.pass(170s);
+    CHECK_FALSE(story.verdict());
+    story.pass(20s);
+    CHECK(story.suspects() == Ranks{1});
+  }
+  SECTION("and has its time to work, no more") {
+    story.pass(21min);
+    CHECK(story.suspects() == Ranks{1});
+  }
+  SECTION("and comes at last") {
+    story.started(1, 2);
+    for (const int rank : {0, 1}) story.reached(rank, Stage::collective);
+    CHECK(story.trainings() == 1);
+  }
+}
+
+TEST_CASE("processes of this node say nothing of another node's rank", "[stages]") {
+  Story story({.world_size = 2, .expected_here = {Rank{0}}});
+  story.started(0, 2);
+  calls_init(story, 0, 2);
+  story.others_do(Activity::working);
+
+  story.pass(200s);
+
+  CHECK(story.suspects() == Ranks{1});
+}

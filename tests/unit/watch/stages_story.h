@@ -41,6 +41,11 @@ class Story {
     activities_[Rank{rank}] = {Rank{rank}, process(rank), activity, doing};
   }
 
+  /// From now on the processes that are no rank's do this.
+  void others_do(Activity activity, const std::string& doing = {}) {
+    others_ = {{activity, doing}};
+  }
+
   /// Time passes, in the steps that the machine asks for; it stops at a verdict.
   void pass(Duration duration) {
     const TimePoint end = now_ + duration;
@@ -62,6 +67,8 @@ class Story {
     for (const Rank rank : stages_.sample_these())
       if (const auto found = activities_.find(rank); found != activities_.end())
         tell(found->second);
+    if (others_ && stages_.misses_unseen())
+      stages_.others_do(others_->first, others_->second, now_);
     take(stages_.tick(now_));
   }
 
@@ -99,6 +106,7 @@ class Story {
   Stages stages_;
   TimePoint now_ = kStart;
   std::map<Rank, RankActivity> activities_;
+  std::optional<std::pair<Activity, std::string>> others_;
   std::vector<std::string> lines_;
   int looks_ = 0;
   int trainings_ = 0;
