@@ -1,6 +1,8 @@
 """Ranks 0 and 1 meet in a store of their own; rank 2 has nothing to do and ends well before."""
 from workbench import free_port
 
+QUICK = True
+
 
 def command(bench):
     return bench.train(f"""

@@ -1,6 +1,8 @@
 """Each rank is a shell script that first asks a Python whether a package is there; it is not, and all goes on."""
 from workbench import free_port
 
+QUICK = True
+
 
 def command(bench):
     script = bench.program("if RANK == 1: late()\n")
