@@ -1,111 +1,167 @@
 #include "safelaunch/base/redact.h"
 
 #include <algorithm>
-#include <array>
+
+#include "characters.h"
+#include "known_secrets.h"
+#include "secret_names.h"
+#include "secret_places.h"
 
 namespace safelaunch {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
-constexpr std::array kSecretParts{"TOKEN"sv,      "SECRET"sv,   "PASSWORD"sv,      "PASSWD"sv,
-                                  "APIKEY"sv,     "API_KEY"sv,  "ACCESS_KEY"sv,    "PRIVATE_KEY"sv,
-                                  "CREDENTIAL"sv, "AUTH_KEY"sv, "ENCRYPTION_KEY"sv};
-// Names that hold a part above and no secret: torch's, tokenizers', ours.
-constexpr std::array kPublicNames{"TOKENIZERS_PARALLELISM"sv, "MAX_TOKENS"sv, "NUM_TOKENS"sv};
-constexpr std::size_t kShortestToken = 16;
-
-std::string upper_snake(std::string_view name) {
+std::string replaced(std::string_view text, SecretPlaces places) {
+  std::sort(places.begin(), places.end(),
+            [](const SecretPlace& a, const SecretPlace& b) { return a.begin < b.begin; });
   std::string result;
-  for (const char c : name) {
-    if (c >= 'a' && c <= 'z')
-      result += static_cast<char>(c - 'a' + 'A');
-    else
-      result += c == '-' ? '_' : c;
+  std::size_t done = 0;
+  for (const SecretPlace& place : places) {
+    if (place.end <= done || place.begin >= place.end) continue;
+    if (place.begin > done || done == 0) {
+      result += text.substr(done, place.begin - done);
+      result += kRedacted;
+    }
+    done = place.end;
+  }
+  return result.append(text.substr(done));
+}
+
+// Calls `see` with the text, and with what is below each of its coats, and how many were taken off.
+template <class See>
+void for_each_layer(std::string_view text, std::span<const DecodedText> coats, See see) {
+  see(text, 0);
+  for (std::size_t i = 0; i < coats.size(); ++i) see(std::string_view(coats[i].text), i + 1);
+}
+
+SecretPlaces all_places(std::string_view text, const KnownSecrets& known) {
+  const std::vector<DecodedText> coats = coats_of(text);
+  SecretPlaces places;
+  for_each_layer(text, coats, [&](std::string_view layer, std::size_t taken_off) {
+    SecretPlaces found = secret_places(layer);
+    known.find(layer, found);
+    for (const SecretPlace& place : found)
+      places.push_back(in_original(std::span(coats).first(taken_off), place));
+  });
+  return places;
+}
+
+// A command line as one text, of which each word keeps its length. Hidden is what could be taken
+// for a word's end or for a structure that goes on in the next words, and each word that shows
+// its secret on its own.
+struct JoinedWords {
+  std::string text = "$ ";  // else a first word would be the name of its whole line
+  std::vector<std::size_t> begins;
+};
+
+JoinedWords joined(std::span<const std::string> words) {
+  constexpr std::string_view kHidden = " \t\r\n\"'`\\[]{}()<>|";
+  JoinedWords result;
+  for (const std::string& word : words) {
+    result.begins.push_back(result.text.size());
+    const bool shown = !secret_places(word).empty();
+    for (const char c : word) result.text += shown || kHidden.find(c) != kHidden.npos ? '_' : c;
+    result.text += ' ';
   }
   return result;
 }
 
-bool is_word_character(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-bool is_token_character(char c) {
-  return is_word_character(c) || c == '-' || c == '.';
-}
-
-// The length of a well-known token that begins at `at`, or 0.
-std::size_t token_length(std::string_view text, std::size_t at) {
-  if (at > 0 && is_word_character(text[at - 1])) return 0;
-  for (const std::string_view prefix : kTokenBeginnings) {
-    if (text.substr(at, prefix.size()) != prefix) continue;
-    std::size_t end = at + prefix.size();
-    while (end < text.size() && is_token_character(text[end])) ++end;
-    if (end - at >= kShortestToken) return end - at;
-  }
-  return 0;
-}
-
-// "scheme://user:password@host": the last '@' ends the login, since a password may hold one.
-std::string without_url_passwords(std::string_view text) {
-  constexpr std::string_view kScheme = "://";
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t scheme = text.find(kScheme);
-    const std::size_t login =
-        scheme == std::string_view::npos ? text.size() : scheme + kScheme.size();
-    result += text.substr(0, login);
-    text.remove_prefix(login);
-    const std::string_view authority = text.substr(0, text.find_first_of("/ \t\n"));
-    const std::size_t at = authority.rfind('@');
-    const std::size_t colon = at == std::string_view::npos ? at : authority.substr(0, at).find(':');
-    if (colon == std::string_view::npos) continue;
-    result += authority.substr(0, colon + 1);
-    result += kRedacted;
-    text.remove_prefix(at);
+// What the words show together, for each of them.
+std::vector<SecretPlaces> places_in_words(std::span<const std::string> words) {
+  std::vector<SecretPlaces> result(words.size());
+  const JoinedWords all = joined(words);
+  for (const SecretPlace& place : secret_places(all.text)) {
+    const auto behind = std::upper_bound(all.begins.begin(), all.begins.end(), place.begin);
+    if (behind == all.begins.begin()) continue;
+    const auto i = static_cast<std::size_t>(behind - all.begins.begin()) - 1;
+    std::size_t begin = place.begin - all.begins[i];
+    while (begin < words[i].size() && is_space(words[i][begin])) ++begin;  // hidden in `all`
+    const std::size_t end = std::min(place.end - all.begins[i], words[i].size());
+    if (begin < end) result[i].push_back({begin, end});
   }
   return result;
+}
+
+// "a,b" of which the line's rest was taken: its first word stands elsewhere alone.
+std::string_view first_word(std::string_view value) {
+  return value.substr(0, value.find_first_of(" \t,;&"));
 }
 
 }  // namespace
 
-bool is_secret_name(std::string_view name) {
-  const std::string upper = upper_snake(name);
-  const auto occurs = [&](std::string_view part) { return upper.find(part) != std::string::npos; };
-  if (std::any_of(kPublicNames.begin(), kPublicNames.end(), occurs)) return false;
-  return std::any_of(kSecretParts.begin(), kSecretParts.end(), occurs);
+struct Redactor::Memory {
+  KnownSecrets known;
+};
+
+Redactor::Redactor() : memory_(std::make_unique<Memory>()) {}
+Redactor::Redactor(const std::vector<std::string>& known_values) : Redactor() {
+  for (const std::string& value : known_values) learn_value(value);
+}
+Redactor::Redactor(const Redactor& other) : memory_(std::make_unique<Memory>(*other.memory_)) {}
+Redactor::Redactor(Redactor&&) noexcept = default;
+Redactor& Redactor::operator=(Redactor&&) noexcept = default;
+Redactor::~Redactor() = default;
+
+void Redactor::learn_value(std::string_view secret) {
+  memory_->known.add(secret);
 }
 
-std::string redact_text(std::string_view text) {
-  const std::string safe = without_url_passwords(text);
-  std::string result;
-  for (std::size_t at = 0; at < safe.size();) {
-    if (const std::size_t length = token_length(safe, at); length != 0) {
-      result += kRedacted;
-      at += length;
-    } else {
-      result += safe[at++];
+void Redactor::learn_seen_value(std::string_view secret) {
+  if (is_worth_learning(secret)) learn_value(secret);
+}
+
+void Redactor::learn(std::string_view text) {
+  const std::vector<DecodedText> coats = coats_of(text);
+  for_each_layer(text, coats, [&](std::string_view layer, std::size_t) {
+    for (const SecretPlace& place : secret_places(layer)) {
+      const std::string_view value = layer.substr(place.begin, place.end - place.begin);
+      for (const std::string_view part : {value, first_word(value)}) learn_seen_value(part);
     }
+  });
+}
+
+void Redactor::learn(std::string_view name, std::string_view value) {
+  if (is_secret(name, value)) learn_value(value);
+  for (const SecretPlace& place : secret_places(value))
+    learn_value(value.substr(place.begin, place.end - place.begin));
+}
+
+void Redactor::learn(const Environment& environment) {
+  for (const auto& [name, value] : environment) learn(name, value);
+}
+
+void Redactor::learn(std::span<const std::string> words) {
+  const std::vector<SecretPlaces> places = places_in_words(words);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    for (const SecretPlace& place : places[i])
+      learn_value(word.substr(place.begin, place.end - place.begin));
+    for (const SecretPlace& place : secret_places(word))
+      learn_value(word.substr(place.begin, place.end - place.begin));
+    learn(word);
+  }
+}
+
+std::string Redactor::redact(std::string_view text) const {
+  return replaced(text, all_places(text, memory_->known));
+}
+
+std::vector<std::string> Redactor::redact(std::span<const std::string> words) const {
+  std::vector<SecretPlaces> places = places_in_words(words);
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (const SecretPlace& place : all_places(words[i], memory_->known))
+      places[i].push_back(place);
+    result.push_back(replaced(words[i], std::move(places[i])));
   }
   return result;
 }
 
-std::vector<std::string> redact(std::span<const std::string> words) {
-  std::vector<std::string> result;
-  bool value_is_secret = false;
-  for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    const bool secret_option = is_secret_name(std::string_view(word).substr(0, equals));
-    const bool is_option = word.starts_with("-");
-    if (value_is_secret && !is_option)
-      result.emplace_back(kRedacted);
-    else if (equals != std::string::npos && secret_option)
-      result.push_back(word.substr(0, equals + 1) + std::string(kRedacted));
-    else
-      result.push_back(redact_text(word));
-    value_is_secret = is_option && equals == std::string::npos && secret_option;
-  }
-  return result;
+std::string Redactor::redact(std::string_view name, std::string_view value) const {
+  return is_secret(name, value) ? std::string(kRedacted) : redact(value);
+}
+
+bool is_secret(std::string_view name, std::string_view value) {
+  return is_secret_value(kind_of_name(name), name, value);
 }
 
 }  // namespace safelaunch

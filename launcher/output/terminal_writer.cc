@@ -10,6 +10,11 @@ struct TerminalWriter::State {
   std::shared_ptr<Outlet> out;
   std::shared_ptr<Outlet> err;  // the same as `out` where both lead to one place
 
+  std::function<std::string(std::string_view)> filter;  // of our own words; none: as they are
+
+  [[nodiscard]] std::string filtered(std::string_view text) const {
+    return filter ? filter(text) : std::string(text);
+  }
   [[nodiscard]] Outlet& operator[](StdStream stream) const {
     return stream == StdStream::out ? *out : *err;
   }
@@ -38,11 +43,19 @@ void TerminalWriter::set_preview(StdStream stream, std::string_view line) {
 }
 
 void TerminalWriter::set_status(std::string_view line) {
-  state_->err->set_status(line);
+  state_->err->set_status(state_->filtered(line));
 }
 
 void TerminalWriter::write_message(std::string_view text) {
+  state_->err->write_message(state_->filtered(text));
+}
+
+void TerminalWriter::write_redacted(std::string_view text) {
   state_->err->write_message(text);
+}
+
+void TerminalWriter::filter_messages(std::function<std::string(std::string_view)> filter) {
+  state_->filter = std::move(filter);
 }
 
 void TerminalWriter::window_changed() {

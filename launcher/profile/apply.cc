@@ -31,7 +31,7 @@ std::optional<Wish> wish_of(const VariableSettings& env, const std::vector<std::
 
 std::string shown(const std::string& name, const Value& value) {
   if (!value) return "takes it away";
-  return fmt::format("sets {}", is_secret_name(name) ? kRedacted : std::string_view(*value));
+  return fmt::format("sets {}", Redactor().redact(name, *value));
 }
 
 // The user's value stays; tells whom it beats, if there is anybody who wants another.

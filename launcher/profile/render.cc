@@ -88,12 +88,11 @@ std::string show_options(const Settings& options) {
   return text;
 }
 
-std::string shown(const std::string& name, const std::string& value) {
-  return is_secret_name(name) ? std::string(kRedacted) : redact_text(value);
-}
-
-std::string change(const Difference& difference) {
+std::string change(const Difference& difference, const Redactor& redactor) {
   const auto& [name, before, after, winner, why] = difference;
+  const auto shown = [&](const std::string& variable, const std::string& value) {
+    return redactor.redact(variable, value);
+  };
   if (before == after)
     return before ? fmt::format("= {}={}", name, shown(name, *before)) : fmt::format("= {}", name);
   if (!after) return fmt::format("- {}={}", name, shown(name, *before));
@@ -117,6 +116,18 @@ std::string only_by_a_run(const Profile& profile) {
 
 }  // namespace
 
+Profile without_secrets(Profile profile) {
+  const Redactor redactor;
+  for (auto& [variable, setting] : profile.env)
+    setting.value = redactor.redact(variable, setting.value);
+  profile.args.append = redactor.redact(profile.args.append);
+  for (auto& [option, value] : profile.args.replace)
+    if (value) value = redactor.redact(option, *value);
+  for (auto& [option, setting] : profile.options)
+    setting.value = redactor.redact(option, setting.value);
+  return profile;
+}
+
 std::string render_profile_list(std::span<const Profile> profiles) {
   std::size_t width = 0;
   for (const Profile& profile : profiles) width = std::max(width, profile.name.size());
@@ -131,7 +142,8 @@ std::string render_profile_list(std::span<const Profile> profiles) {
   return text;
 }
 
-std::string render_profile(const Profile& profile) {
+std::string render_profile(const Profile& with_secrets) {
+  const Profile profile = without_secrets(with_secrets);
   std::string text = show_identity(profile) + show_variables(profile);
   text += fmt::format("backend: {}\nverify: {}\nras: {}\n", name(profile.backend),
                       name(profile.verify), name(profile.ras));
@@ -158,10 +170,11 @@ std::string render_exports(const Profile& profile) {
   return text;
 }
 
-std::string render_differences(std::span<const Difference> differences) {
+std::string render_differences(std::span<const Difference> differences, const Redactor& redactor) {
   std::string text;
   for (const Difference& difference : differences)
-    text += fmt::format("{}  # {}\n", change(difference), difference.why);
+    text += fmt::format("{}  # {}\n", change(difference, redactor),
+                        redactor.redact(std::string_view(difference.why)));
   return text;
 }
 

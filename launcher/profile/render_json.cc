@@ -76,12 +76,12 @@ std::string text_of(const Json& value) {
 }  // namespace
 
 std::string profile_json(const Profile& profile) {
-  return text_of(to_json(profile));
+  return text_of(to_json(without_secrets(profile)));
 }
 
 std::string profile_list_json(std::span<const Profile> profiles) {
   Json result = Json::array();
-  for (const Profile& profile : profiles) result.push_back(to_json(profile));
+  for (const Profile& profile : profiles) result.push_back(to_json(without_secrets(profile)));
   return text_of(result);
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/redact.h"
 
 namespace safelaunch {
 namespace {
@@ -81,6 +82,22 @@ const char* name(AttemptEnd end) {
     case AttemptEnd::given_up: return "given up";
   }
   return "?";
+}
+
+RunSummary redacted(RunSummary summary, Redactor& redactor) {
+  for (const AttemptSummary& attempt : summary.attempts) {
+    redactor.learn(attempt.explanation);
+    for (const std::string& line : attempt.lines) redactor.learn(line);
+  }
+  const auto clean = [&](std::string& text) { text = redactor.redact(std::string_view(text)); };
+  clean(summary.stopped_because);
+  clean(summary.cost);
+  for (AttemptSummary& attempt : summary.attempts) {
+    clean(attempt.explanation);
+    clean(attempt.remedy);
+    for (std::string& line : attempt.lines) clean(line);
+  }
+  return summary;
 }
 
 std::string outcome_json(const RunSummary& summary) {

@@ -1,7 +1,6 @@
 #include <csignal>
 
 #include "attempt_state.h"
-#include "safelaunch/base/redact.h"
 #include "safelaunch/launch/job_control.h"
 #include "safelaunch/run/waiting_words.h"
 
@@ -74,7 +73,7 @@ RankWatch::Observer Attempt::State::watch_observer() {
 Result<void> Attempt::State::start() {
   services.log.set_attempt(spec.number);
   services.log.record("attempt",
-                      {{"profile", spec.profile}, {"command", redact(spec.workers.front().argv)}});
+                      {{"profile", spec.profile}, {"command", spec.workers.front().argv}});
   for (const WorkerSpec& worker : spec.workers) {
     const Result<void> started = workers.start(worker);
     if (!started) {

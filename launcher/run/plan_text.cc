@@ -26,9 +26,9 @@ const char* in_words(PortPolicy policy) {
   return "";
 }
 
-std::string value_of(const Difference& difference, const std::optional<std::string>& value) {
-  if (!value) return "(not set)";
-  return is_secret_name(difference.name) ? std::string(kRedacted) : *value;
+std::string value_of(const Difference& difference, const std::optional<std::string>& value,
+                     const Redactor& redactor) {
+  return value ? redactor.redact(difference.name, *value) : "(not set)";
 }
 
 AppliedEnvironment applied(const RunPlan& plan, const Profile& profile) {
@@ -48,10 +48,25 @@ std::string ranks_in_words(const RunPlan& plan) {
 
 }  // namespace
 
+Redactor redactor_for(const RunPlan& plan) {
+  Redactor redactor;
+  redactor.learn(plan.environment);
+  const auto learn = [&](const VariableSettings& variables) {
+    for (const auto& [variable, setting] : variables) redactor.learn(variable, setting.value);
+  };
+  learn(plan.overrides.env);
+  learn(plan.configuration.rules.variables.env);
+  for (const Profile& profile : plan.chain) learn(profile.env);
+  redactor.learn(plan.options.command);
+  return redactor;
+}
+
 std::string render_plan(const RunPlan& plan) {
-  std::string text = fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
-                                 joined(redact(plan.options.command)), name(plan.command.launcher),
-                                 ranks_in_words(plan), in_words(plan.port_policy()));
+  const Redactor redactor = redactor_for(plan);
+  std::string text =
+      fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
+                  joined(redactor.redact(plan.options.command)), name(plan.command.launcher),
+                  ranks_in_words(plan), in_words(plan.port_policy()));
   text +=
       fmt::format("chain     from {}, at most {} attempts\n", plan.chain_origin, plan.max_attempts);
   for (const Profile& profile : plan.chain) {
@@ -59,16 +74,17 @@ std::string render_plan(const RunPlan& plan) {
                         profile.description);
     for (const Difference& difference : applied(plan, profile).differences)
       text += fmt::format("    {}: {} → {}  ({})\n", difference.name,
-                          value_of(difference, difference.before),
-                          value_of(difference, difference.after), difference.why);
+                          value_of(difference, difference.before, redactor),
+                          value_of(difference, difference.after, redactor), difference.why);
   }
   for (const std::string& warning : plan.warnings) text += "warning   " + warning + "\n";
   return text;
 }
 
 std::string plan_json(const RunPlan& plan) {
+  const Redactor redactor = redactor_for(plan);
   Json json;
-  json["command"] = redact(plan.options.command);
+  json["command"] = redactor.redact(plan.options.command);
   json["launcher"] = name(plan.command.launcher);
   if (plan.command.script) json["script_word"] = plan.command.script->word;
   json["nodes"] = plan.nodes();
@@ -86,7 +102,7 @@ std::string plan_json(const RunPlan& plan) {
                {"backend", name(profile.backend)}};
     entry["environment"] = Json::object();
     for (const Difference& difference : applied(plan, profile).differences)
-      entry["environment"][difference.name] = value_of(difference, difference.after);
+      entry["environment"][difference.name] = value_of(difference, difference.after, redactor);
     json["chain"].push_back(std::move(entry));
   }
   json["warnings"] = plan.warnings;

@@ -7,7 +7,6 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
-#include "safelaunch/base/redact.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/probe/measured.h"
@@ -20,16 +19,16 @@ using Json = nlohmann::ordered_json;
 
 }  // namespace
 
-void write_job_file(const RunDirectory& directory, const RunPlan& plan, const std::string& run_id) {
+void write_job_file(const RunDirectory& directory, const RunPlan& plan, const RunSummary& summary) {
   const int guardian = guardian_pid();
   const auto facts = facts_of(guardian != 0 ? guardian : getpid());
   Json json;
-  json["run"] = run_id;
+  json["run"] = summary.run_id;
   json["pid"] = facts ? facts->id.pid : 0;
   json["start_ticks"] = facts ? facts->id.start_ticks : 0;
   json["boot_id"] = read_boot_id();
   json["started"] = wall_time_now();
-  json["command"] = redact(plan.options.command);
+  json["command"] = summary.command;
   std::error_code gone;  // a folder that was removed under us is no reason not to run
   json["directory"] = std::filesystem::current_path(gone).native();
   if (!plan.options.log_dir.empty())
@@ -40,9 +39,9 @@ void write_job_file(const RunDirectory& directory, const RunPlan& plan, const st
 }
 
 void write_env_diff(const std::filesystem::path& attempt,
-                    const std::vector<Difference>& differences) {
+                    const std::vector<Difference>& differences, const Redactor& redactor) {
   if (attempt.empty() || differences.empty()) return;
-  (void)write_atomically(attempt / "env.diff", render_differences(differences));
+  (void)write_atomically(attempt / "env.diff", render_differences(differences, redactor));
 }
 
 void record_nccl(EventLog& log, const NcclRecord& nccl) {

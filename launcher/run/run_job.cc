@@ -23,6 +23,8 @@ int Run::run() {
   ignore_output_signals();
   set_log_writer([this](std::string_view line) { terminal_.write_message(line); });
   if (const Result<void> opened = ledger_.open(plan_); !opened) return refuse(opened.error());
+  terminal_.filter_messages(
+      [this](std::string_view text) { return ledger_.redactor().redact(text); });
   if (!ledger_.trouble().empty()) voice_.say("warning: " + ledger_.trouble());
   if (!proc_is_ours())
     voice_.say(
@@ -95,7 +97,7 @@ Result<void> Run::try_to_start(const Profile& profile) {
   Result<SettledAttempt> settled = settle(inputs);
   if (!settled) return settled.error();
   if (!settled->notice.empty() && ledger_.attempts() == 0) voice_.say(settled->notice);
-  write_env_diff(inputs.directory, settled->differences);
+  write_env_diff(inputs.directory, settled->differences, ledger_.redactor());
   attempt_ = std::make_unique<Attempt>(services(), std::move(settled->spec), attempt_observer());
   return attempt_->start();
 }

@@ -1,6 +1,5 @@
 #include "safelaunch/run/run_ledger.h"
 
-#include "safelaunch/base/redact.h"
 #include "safelaunch/report/html_report.h"
 #include "safelaunch/run/records.h"
 
@@ -8,16 +7,17 @@ namespace safelaunch {
 
 Result<void> RunLedger::open(const RunPlan& plan) {
   summary_.run_id = new_run_id();
-  summary_.command = redact(plan.options.command);
+  redactor_ = redactor_for(plan);
+  summary_.command = redactor_.redact(plan.options.command);
   Result<RunDirectory> made =
       RunDirectory::create(plan.options.run_dir, summary_.run_id, plan.environment);
   if (!made) return made.error();
   directory_ = std::move(*made);
   if (directory().empty()) return {};
   summary_.directory = directory().native();
-  events_ = EventLog(directory() / "events.jsonl", began_);
+  events_ = EventLog(directory() / "events.jsonl", began_, redactor_);
   events_.record("run", {{"run", summary_.run_id}, {"command", summary_.command}});
-  write_job_file(directory_, plan, summary_.run_id);
+  write_job_file(directory_, plan, summary_);
   return {};
 }
 
@@ -50,6 +50,7 @@ AttemptSummary& RunLedger::add(const std::string& profile, const AttemptRecord& 
 void RunLedger::close(int exit_code, std::string stopped_because) {
   summary_.exit_code = exit_code;
   summary_.stopped_because = std::move(stopped_because);
+  summary_ = redacted(std::move(summary_), redactor_);
   events_.record("end", {{"exit_status", std::int64_t{exit_code}}});
   if (!directory().empty())
     (void)write_atomically(directory() / "outcome.json", outcome_json(summary_));

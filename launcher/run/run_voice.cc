@@ -71,7 +71,7 @@ void RunVoice::tell_of_lost_output() {
 }
 
 void RunVoice::tell_end() {
-  if (plan_.options.json) return terminal_.write_message(outcome_json(summary_));
+  if (plan_.options.json) return terminal_.write_redacted(outcome_json(summary_));
   if (!worth_telling(summary_) || plan_.options.verbosity == Verbosity::quiet) return;
   const bool coloured = plan_.options.colour && streams_.err.kind == StreamTarget::Kind::terminal;
   terminal_.write_message(closing_screen(summary_, coloured ? Colour::on : Colour::off));

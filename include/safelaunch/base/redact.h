@@ -1,33 +1,65 @@
 #pragma once
 
-#include <array>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "safelaunch/base/environment.h"
 
 namespace safelaunch {
 
 /// What stands in the place of a secret in everything that safelaunch writes.
 inline constexpr std::string_view kRedacted = "[redacted]";
 
-/// How the tokens of well-known services begin: Hugging Face, OpenAI, Stripe, GitHub, GitLab, npm,
-/// PyPI, Slack, Weights & Biases, Groq, Replicate, NVIDIA, Docker, Google, SendGrid, AWS.
-inline constexpr std::array<std::string_view, 30> kTokenBeginnings{
-    "hf_",   "api_org_", "sk-",  "sk_live_", "rk_live_",  "gho_",       "ghp_",  "ghu_",
-    "ghs_",  "ghr_",     "npm_", "pypi-",    "xoxa-",     "xoxb-",      "xoxe-", "xoxp-",
-    "xoxr-", "xoxs-",    "gsk_", "wandb_",   "r8_",       "nvapi-",     "ya29.", "AIza",
-    "SG.",   "glpat-",   "AKIA", "ASIA",     "dckr_pat_", "github_pat_"};
-
-/// Whether a variable or option of this name holds a secret: *TOKEN*, *SECRET*, *PASSWORD*,
-/// *API_KEY*, AWS_ACCESS_KEY_ID, … (case and - or _ do not matter).
+/// Whether a variable, option or member of this name holds a secret: *TOKEN*, *SECRET*, DB_PASS,
+/// --wandb-key, clientSecret, … (case and - or _ do not matter).
 [[nodiscard]] bool is_secret_name(std::string_view name);
 
-/// A command line fit for a record: values of options that hold secrets, `NAME=value` words with a
-/// secret name, passwords in URLs and well-known token forms (hf_…, sk-…, AKIA…) are replaced.
-[[nodiscard]] std::vector<std::string> redact(std::span<const std::string> words);
+/// Whether `name` having `value` shows a secret; `value` decides where the name alone does not
+/// ("max_tokens": 128).
+[[nodiscard]] bool is_secret(std::string_view name, std::string_view value);
 
-/// The same for one text, where only passwords in URLs and token forms can be told.
-[[nodiscard]] std::string redact_text(std::string_view text);
+/// Whether what has this name stands beside secrets and is none: `user`, `host`, `port`.
+[[nodiscard]] bool stands_beside_secrets(std::string_view name);
+
+/// Takes secrets out of everything that safelaunch records, shows or hands on: those that their
+/// name, their form or their surroundings give away, and those that it has learned, wherever they
+/// stand and however JSON, URLs, HTML, shells or base64 write them. It would rather take a harmless
+/// word too many than leave a secret. It takes linear time, has nothing to set up, and what it
+/// remembers is bounded (known_secrets.h). Copies remember on their own.
+class Redactor {
+ public:
+  Redactor();
+  explicit Redactor(const std::vector<std::string>& known_values);
+  Redactor(const Redactor& other);
+  Redactor(Redactor&&) noexcept;
+  Redactor& operator=(Redactor&&) noexcept;
+  ~Redactor();
+
+  /// Remembers a value that is secret.
+  void learn_value(std::string_view secret);
+  /// The same for one that a text of any origin shows, if it can be nothing but a secret.
+  void learn_seen_value(std::string_view secret);
+  /// Remembers what a text of any origin shows, if it can be nothing but a secret.
+  void learn(std::string_view text);
+  /// Remembers what variables hold, by their names, and passwords in the others' URLs.
+  void learn(const Environment& environment);
+  /// Remembers what a command line shows, across its words.
+  void learn(std::span<const std::string> words);
+  /// Remembers a value whose name says that it is secret, and what it shows else.
+  void learn(std::string_view name, std::string_view value);
+
+  [[nodiscard]] std::string redact(std::string_view text) const;
+  /// A command line: `--password x` is two words. As many words as were given.
+  [[nodiscard]] std::vector<std::string> redact(std::span<const std::string> words) const;
+  /// The value of a variable or a member.
+  [[nodiscard]] std::string redact(std::string_view name, std::string_view value) const;
+
+ private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
 
 }  // namespace safelaunch

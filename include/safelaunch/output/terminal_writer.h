@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "safelaunch/base/time.h"
@@ -40,6 +41,12 @@ class TerminalWriter {
   /// Lines of ours, without the last newline. If the job is in the middle of a line they wait until
   /// it ends, or until it has not gone on for 100 ms and is ended by us.
   void write_message(std::string_view text);
+
+  /// The same for what holds no secret any more, as JSON that must stay as it is.
+  void write_redacted(std::string_view text);
+
+  /// Our messages and the status line pass through it from now on: it takes secrets out.
+  void filter_messages(std::function<std::string(std::string_view)> filter);
 
   /// The terminal has another size (SIGWINCH).
   void window_changed();

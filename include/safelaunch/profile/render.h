@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "safelaunch/base/redact.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/profile.h"
 
@@ -25,11 +26,14 @@ namespace safelaunch {
 /// `profiles list --json` and `profiles show --json`.
 [[nodiscard]] std::string profile_list_json(std::span<const Profile> profiles);
 [[nodiscard]] std::string profile_json(const Profile& profile);
+/// A profile as it may be shown: values whose names or forms make them secret are replaced.
+[[nodiscard]] Profile without_secrets(Profile profile);
 
 /// The differences of an attempt, for the screen and env.diff: '+' set, '-' taken away, '~'
 /// changed,
 /// '=' kept although somebody wanted another. Values of secrets are not shown.
-[[nodiscard]] std::string render_differences(std::span<const Difference> differences);
+[[nodiscard]] std::string render_differences(std::span<const Difference> differences,
+                                             const Redactor& redactor = {});
 
 /// A word that every POSIX shell reads as exactly this text.
 [[nodiscard]] std::string shell_quoted(std::string_view text);

@@ -14,6 +14,8 @@
 
 namespace safelaunch {
 
+class Redactor;
+
 /// A value in the record.
 using FieldValue = std::variant<std::int64_t, double, bool, std::string, std::vector<int>,
                                 std::vector<std::string>>;
@@ -27,7 +29,8 @@ using Fields = std::initializer_list<Field>;
 class EventLog {
  public:
   EventLog() = default;
-  EventLog(const std::filesystem::path& file, TimePoint begin);
+  /// Takes secrets out of what it records by the redactor, which learns them and outlives it.
+  EventLog(const std::filesystem::path& file, TimePoint begin, Redactor& redactor);
 
   void set_attempt(int number) { attempt_ = number; }
   void record(std::string_view event, Fields fields = {});
@@ -37,6 +40,7 @@ class EventLog {
  private:
   UniqueFd fd_;
   TimePoint begin_;
+  Redactor* redactor_ = nullptr;
   int attempt_ = 0;
 };
 

@@ -43,7 +43,7 @@ struct ReadLimits {
 [[nodiscard]] RunFiles read_run_files(const std::filesystem::path& directory,
                                       const ReadLimits& limits = {});
 
-/// The same with all secrets taken out (redactor.h) and all text made plain (plain_text.h): what
+/// The same with all secrets taken out (base/redact.h) and all text made plain (plain_text.h): what
 /// may leave the machine. Secrets are those that any of the files gives away and the values of the
 /// environment's secret variables. JSON stays JSON.
 [[nodiscard]] RunFiles cleaned(RunFiles files, const Environment& environment);

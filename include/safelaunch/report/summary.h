@@ -9,6 +9,8 @@
 
 namespace safelaunch {
 
+class Redactor;
+
 /// How an attempt ended.
 enum class AttemptEnd {
   completed,    ///< the command ended with status 0
@@ -49,6 +51,9 @@ struct RunSummary {
   std::string cost;             ///< what the profile that worked costs; empty where nothing
   std::string directory;        ///< where the logs are; empty where nothing is recorded
 };
+
+/// The same without secrets, which the redactor learns from its lines.
+[[nodiscard]] RunSummary redacted(RunSummary summary, Redactor& redactor);
 
 /// outcome.json, indented.
 [[nodiscard]] std::string outcome_json(const RunSummary& summary);

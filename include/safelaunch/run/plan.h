@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/redact.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/job/port.h"
@@ -52,6 +53,10 @@ struct RunPlan {
 [[nodiscard]] HostKey host_key();
 /// By what it is remembered here which profile worked: the host, and the command's Python and NCCL.
 [[nodiscard]] HostKey host_key(const RunPlan& plan);
+
+/// What takes secrets out of all that is told of the run: knows those of the environment, the
+/// command, --set, the configuration and the profiles.
+[[nodiscard]] Redactor redactor_for(const RunPlan& plan);
 
 /// The plan for a reader, or as JSON.
 [[nodiscard]] std::string render_plan(const RunPlan& plan);

@@ -16,11 +16,11 @@
 namespace safelaunch {
 
 /// job.json: whose run this is, for `safelaunch status`.
-void write_job_file(const RunDirectory& directory, const RunPlan& plan, const std::string& run_id);
+void write_job_file(const RunDirectory& directory, const RunPlan& plan, const RunSummary& summary);
 
 /// env.diff: how the environment of an attempt differs from the user's, and who decided it.
 void write_env_diff(const std::filesystem::path& attempt,
-                    const std::vector<Difference>& differences);
+                    const std::vector<Difference>& differences, const Redactor& redactor);
 
 /// What NCCL told of itself, as an event of the record; none where it was not there.
 void record_nccl(EventLog& log, const NcclRecord& nccl);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "safelaunch/base/finding.h"
+#include "safelaunch/base/redact.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
@@ -19,6 +20,8 @@ namespace safelaunch {
 class RunLedger {
  public:
   explicit RunLedger(TimePoint began) : began_(began) {}
+  RunLedger(const RunLedger&) = delete;  // the events use our redactor
+  RunLedger& operator=(const RunLedger&) = delete;
 
   /// An error only for a --run-dir that cannot be made.
   Result<void> open(const RunPlan& plan);
@@ -28,6 +31,8 @@ class RunLedger {
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
   [[nodiscard]] const std::string& trouble() const { return directory_.trouble(); }
   [[nodiscard]] EventLog& events() { return events_; }
+  /// Knows the secrets of the plan, and those that were seen since.
+  [[nodiscard]] const Redactor& redactor() const { return redactor_; }
   [[nodiscard]] const RunSummary& summary() const { return summary_; }
   /// How many attempts have ended.
   [[nodiscard]] int attempts() const { return static_cast<int>(summary_.attempts.size()); }
@@ -49,6 +54,7 @@ class RunLedger {
  private:
   TimePoint began_;
   RunDirectory directory_;
+  Redactor redactor_;
   EventLog events_;
   RunSummary summary_;
 };

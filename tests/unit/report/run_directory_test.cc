@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "catch.h"
+#include "safelaunch/base/redact.h"
 #include "safelaunch/report/event_log.h"
 
 using namespace safelaunch;
@@ -79,7 +80,8 @@ TEST_CASE("an atomic write leaves the new text and no other file", "[run_directo
 
 TEST_CASE("the record is one JSON object a line", "[event_log]") {
   const Scratch scratch;
-  EventLog log(scratch.path / "events.jsonl", Clock::now());
+  Redactor redactor;
+  EventLog log(scratch.path / "events.jsonl", Clock::now(), redactor);
   log.record("run", {{"command", std::vector<std::string>{"a", "b"}}});
   log.set_attempt(1);
   log.record("stage", {{"rank", std::int64_t{3}}, {"stage", std::string("group")}});
@@ -91,7 +93,8 @@ TEST_CASE("the record is one JSON object a line", "[event_log]") {
 }
 
 TEST_CASE("a full disk ends the recording and nothing else", "[event_log]") {
-  EventLog log("/dev/full", Clock::now());
+  Redactor redactor;
+  EventLog log("/dev/full", Clock::now(), redactor);
   REQUIRE(log.ok());
   log.record("run");
   CHECK_FALSE(log.ok());
