@@ -1,5 +1,6 @@
 #include "safelaunch/base/installed_files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,6 +71,8 @@ class Installation {
     if (!is_intact(directory_, set_.files))
       if (const Result<> made = make(); !made) return made.error();
     if (const Result<> ours = check_owner(); !ours) return ours.error();
+    // Its time tells when it was last used: what nobody uses any more is removed some day.
+    static_cast<void>(::utimensat(AT_FDCWD, directory_.c_str(), nullptr, 0));
     return directory_;
   }
 

@@ -82,7 +82,8 @@ void take_inventory(const std::vector<Candidate*>& ranks) {
     const std::array pid{rank->process.id.pid};
     for (const Socket& socket : sockets_of(pid, listening))
       add(rank->holds, fmt::format("port {}", socket.local_port));
-    for (const int gpu : gpus_opened_by(pid[0])) add(rank->holds, fmt::format("/dev/nvidia{}", gpu));
+    for (const int gpu : gpus_opened_by(pid[0]))
+      add(rank->holds, fmt::format("/dev/nvidia{}", gpu));
   }
 }
 
@@ -100,8 +101,8 @@ void watch_for_work(const std::vector<Candidate*>& ranks, Duration between) {
     const std::vector<int> pids = pids_in(after);
     const bool has_gpu =
         std::ranges::any_of(pids, [](int pid) { return !gpus_opened_by(pid).empty(); });
-    ranks[i]->work = work_between(before[i], after,
-                                  connections_of(pids, listening, established), has_gpu);
+    ranks[i]->work =
+        work_between(before[i], after, connections_of(pids, listening, established), has_gpu);
   }
 }
 

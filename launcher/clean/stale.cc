@@ -4,6 +4,7 @@
 #include <span>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/keep.h"
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/words.h"
 
@@ -89,8 +90,8 @@ bool is_adopted(const EndOfRun& end, const OwnerMark& mark, const Surroundings& 
   return above_us && end.session != end.above.session;
 }
 
-bool asks_to_be_kept(const Candidate& candidate) {
-  return value_or(candidate.environment, "SAFELAUNCH_KEEP") == "1";
+bool wants_to_stay(const Candidate& candidate) {
+  return value_or(candidate.environment, kKeepVariable) == "1";
 }
 
 /// Of a process that carries our variables.
@@ -107,7 +108,7 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
             fmt::format("/proc hides whether its safelaunch (pid {}) still runs", mark->owner.pid)};
   if (is_in_another_job(candidate, us))
     return {Claim::unproven, "it belongs to another job of the scheduler"};
-  if (asks_to_be_kept(candidate)) return {Claim::unproven, "SAFELAUNCH_KEEP=1 asks to keep it"};
+  if (wants_to_stay(candidate)) return {Claim::unproven, "SAFELAUNCH_KEEP=1 asks to keep it"};
   if (cgroups_key(candidate.cgroup) != mark->cgroups)
     return {Claim::unproven,
             fmt::format("has the mark of safelaunch run {}, but is in another cgroup: a service "
@@ -147,18 +148,16 @@ const char* missing_sign(const Candidate& candidate, const Surroundings& us) {
 /// Ranks that were started by hand look like ranks whose launcher has died. Only what does nothing
 /// is an orphan: nobody can tell a rank that hangs from one that works while it moves at all.
 Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
-  const auto not_ours = [](const std::string& why) {
-    return "not started by safelaunch; " + why;
-  };
+  const auto not_ours = [](const std::string& why) { return "not started by safelaunch; " + why; };
   if (const char* missing = missing_sign(candidate, us); missing != nullptr)
     return {Claim::unproven, not_ours(missing)};
-  if (asks_to_be_kept(candidate))
+  if (wants_to_stay(candidate))
     return {Claim::unproven, not_ours("SAFELAUNCH_KEEP=1 asks to keep it")};
   const std::string alone = not_ours("a rank without a launcher, or started by hand");
   if (!candidate.work) return {Claim::unproven, alone};
   if (!candidate.work->none) return {Claim::unproven, alone + "; " + candidate.work->what};
-  return {Claim::orphan, not_ours("a rank without a launcher, which does nothing: ") +
-                             candidate.work->what};
+  return {Claim::orphan,
+          not_ours("a rank without a launcher, which does nothing: ") + candidate.work->what};
 }
 
 std::string why_stuck(const std::string& function) {

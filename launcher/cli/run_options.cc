@@ -100,6 +100,10 @@ void add_output(CLI::App& app, RunOptions& options) {
   app.add_option("--log-dir", options.log_dir, "where the ranks' output is kept")->type_name("DIR");
   app.add_option("--run-dir", options.run_dir, "where everything about this run is kept")
       ->type_name("DIR");
+  add_number(app, "--keep-runs", options.keep_runs, 0, 1'000'000,
+             "how many runs are kept (200; 0 = all)");
+  add_number(app, "--keep-days", options.keep_days, 0, 1'000'000,
+             "for how long (30; 0 = for ever)");
   app.add_option("--ranks", options.ranks, "which ranks reach the terminal")->type_name("0,3|all");
   app.add_flag("--prefix", options.prefix, "each line with its rank in front");
   add_off_switch(app, "--no-hook", options.hook, "do not observe through Python");

@@ -1,11 +1,11 @@
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
+#include "recorded_runs.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/cli/answer.h"
@@ -35,7 +35,7 @@ VerbOptions report_verb(ReportWords& words) {
   VerbOptions verb(
       "report", "[RUN] [OPTIONS]",
       "What a run did: attempts, stages, who was missing, the cause, the evidence. RUN "
-      "is a name that\n`safelaunch report` or the run itself has shown, or a "
+      "is an id\nas `safelaunch runs` lists them, any part of one that no other has, or a "
       "directory; without it, the newest.");
   verb.text("--html", words.html, "FILE", "the same as one page that needs no network");
   verb.text("--bundle", words.bundle, "FILE",
@@ -44,9 +44,7 @@ VerbOptions report_verb(ReportWords& words) {
 }
 
 Result<std::filesystem::path> directory_of(const std::string& named) {
-  const Environment environment = current_environment();
-  const std::array places{runs_directory(environment), temporary_runs_directory(environment)};
-  const Result<std::filesystem::path> found = find_run(named, places);
+  const Result<std::filesystem::path> found = find_run(named, places_of_runs());
   if (!found) return found.error();
   std::error_code none;
   const std::filesystem::path absolute = std::filesystem::absolute(*found, none).lexically_normal();

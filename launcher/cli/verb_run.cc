@@ -1,3 +1,4 @@
+#include "recorded_runs.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/cli/answer.h"
 #include "safelaunch/cli/interactive.h"
@@ -19,6 +20,17 @@ Result<void> check_command(const RunPlan& plan) {
   const auto program = find_program(word, plan.environment);
   if (program) return {};
   return Error{program.error().code, program.error().message + hint};
+}
+
+// The records of earlier runs are tidied when the job is over, so that it never waits for it.
+int run_and_tidy(RunPlan plan) {
+  const KeepLimits fallback;
+  const KeepLimits limits{plan.options.keep_runs.value_or(fallback.runs),
+                          plan.options.keep_days.value_or(fallback.days)};
+  const Environment environment = plan.environment;
+  const int status = run_job(std::move(plan));
+  remove_old_records(limits, environment);
+  return status;
 }
 
 }  // namespace
@@ -45,7 +57,7 @@ int verb_run(std::span<const std::string> words) {
     if (*wish == Wish::nothing) return kInterrupted;
   }
   if (const Result<void> known = check_command(*plan); !known) return refuse(known.error());
-  if (!plan->options.dry_run) return run_job(std::move(*plan));
+  if (!plan->options.dry_run) return run_and_tidy(std::move(*plan));
   return answer(plan->options.json ? plan_json(*plan) : render_plan(*plan));
 }
 

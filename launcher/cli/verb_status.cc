@@ -1,13 +1,11 @@
 #include <chrono>
 #include <thread>
 
-#include "safelaunch/base/environment.h"
+#include "recorded_runs.h"
 #include "safelaunch/cli/answer.h"
 #include "safelaunch/cli/verb_options.h"
 #include "safelaunch/cli/verbs.h"
-#include "safelaunch/host/identity.h"
-#include "safelaunch/host/process_facts.h"
-#include "safelaunch/report/run_directory.h"
+#include "safelaunch/report/find_run.h"
 #include "safelaunch/report/status.h"
 
 namespace safelaunch {
@@ -17,12 +15,23 @@ namespace {
 constexpr std::chrono::seconds kRefresh{1};
 
 std::vector<RunStatus> running_runs() {
-  const std::string boot_id = read_boot_id();
   std::vector<RunStatus> result;
-  for (RunStatus& run : read_runs(runs_directory(current_environment())))
-    if (!run.ended && run.boot_id == boot_id && is_running(run.process))
-      result.push_back(std::move(run));
+  for (const KnownRun& run : known_runs(places_of_runs())) {
+    if (line_of(run).state != RunRecord::State::running) continue;
+    if (auto status = read_status(run.directory)) result.push_back(std::move(*status));
+  }
   return result;
+}
+
+// How far a run has come that was named, or how it ended.
+int show_one(const std::string& named, bool json) {
+  const Result<std::filesystem::path> directory = find_run(named, places_of_runs());
+  if (!directory) return refuse(directory.error());
+  const auto status = read_status(*directory);
+  if (!status) return refuse({Errc::usage, directory->native() + " holds no run to be read"});
+  if (json) return answer(status_json({*status}));
+  const RunLine line = line_of({status->run, *directory, *directory, {}});
+  return answer(render(*status) + "    " + end_in_words(line) + "\n");
 }
 
 std::string render_all(const std::vector<RunStatus>& runs) {
@@ -44,12 +53,19 @@ std::string render_all(const std::vector<RunStatus>& runs) {
 int verb_status(std::span<const std::string> words) {
   bool json = false;
   bool watching = false;
-  VerbOptions verb("status", "[OPTIONS]", "Your running jobs, and how far each rank has come.");
+  VerbOptions verb(
+      "status", "[RUN] [OPTIONS]",
+      "Your running jobs, and how far each rank has come; of one RUN, whether it runs or "
+      "not, that one alone.");
   verb.flag("--watch", watching, "show it anew every second");
   verb.flag("--json", json, "as JSON");
   std::vector<std::string> rest;
   if (const auto status = verb.settle(words, rest)) return *status;
-  if (!rest.empty()) return refuse({Errc::usage, "status takes no '" + rest.front() + "'"});
+  if (rest.size() > 1)
+    return refuse({Errc::usage, "status takes one run, not also '" + rest[1] + "'"});
+  if (!rest.empty() && watching)
+    return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
+  if (!rest.empty()) return show_one(rest.front(), json);
   if (watching) watch();
   const std::vector<RunStatus> runs = running_runs();
   return answer(json ? status_json(runs) : render_all(runs));

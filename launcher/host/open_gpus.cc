@@ -21,7 +21,8 @@ int gpu_at(std::string_view path) {
 std::vector<int> gpus_opened_by(int pid) {
   std::vector<int> gpus;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(ProcPath(pid, "fd").c_str(), error)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(ProcPath(pid, "fd").c_str(), error)) {
     const int gpu = gpu_at(std::filesystem::read_symlink(entry.path(), error).native());
     if (gpu >= 0 && std::ranges::find(gpus, gpu) == gpus.end()) gpus.push_back(gpu);
   }

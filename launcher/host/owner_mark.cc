@@ -48,27 +48,29 @@ std::string to_string(const OwnerMark& mark) {
   std::string text = fmt::format("{}:{}:{}:{}:{}:", mark.boot_id, mark.pid_namespace,
                                  mark.owner.pid, mark.owner.start_ticks, mark.cgroups);
   for (const ProcessId& process : mark.above)
-    text += fmt::format("{}{}.{}", text.ends_with(':') ? "" : ",", process.pid,
-                        process.start_ticks);
+    text +=
+        fmt::format("{}{}.{}", text.ends_with(':') ? "" : ",", process.pid, process.start_ticks);
   return text;
 }
 
 std::optional<OwnerMark> parse_owner_mark(std::string_view text) {
   OwnerMark mark;
   mark.boot_id = take_word(text, ':');
-  const bool whole = !mark.boot_id.empty() &&
-                     parse_positive(take_word(text, ':'), mark.pid_namespace) &&
-                     parse_positive(take_word(text, ':'), mark.owner.pid) &&
-                     parse_positive(take_word(text, ':'), mark.owner.start_ticks) &&
-                     parse_positive(take_word(text, ':'), mark.cgroups) &&
-                     parse_processes(text, mark.above);
+  const bool whole =
+      !mark.boot_id.empty() && parse_positive(take_word(text, ':'), mark.pid_namespace) &&
+      parse_positive(take_word(text, ':'), mark.owner.pid) &&
+      parse_positive(take_word(text, ':'), mark.owner.start_ticks) &&
+      parse_positive(take_word(text, ':'), mark.cgroups) && parse_processes(text, mark.above);
   if (!whole) return std::nullopt;
   return mark;
 }
 
 std::string owner_mark(ProcessId owner) {
-  OwnerMark mark{read_boot_id(), pid_namespace_of(owner.pid).value_or(0), owner,
-                 cgroups_key(cgroup_of(owner.pid)), {}};
+  OwnerMark mark{read_boot_id(),
+                 pid_namespace_of(owner.pid).value_or(0),
+                 owner,
+                 cgroups_key(cgroup_of(owner.pid)),
+                 {}};
   for (const int pid : ancestors_of(owner.pid))
     if (const auto facts = facts_of(pid)) mark.above.push_back(facts->id);
   return to_string(mark);

@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, 9> kTuned{
 // A plugin is loaded, and what names a file is read, written or loaded.
 constexpr std::array<std::string_view, 8> kNamesPlace{"PLUGIN", "PATH", "FILE", "LIB",
                                                       "DIR",    "CONF", "TOOL", "MODULE"};
-constexpr std::array<std::string_view, 3> kDecidingOptions{"clean", "log-dir", "run-dir"};
+constexpr std::array<std::string_view, 5> kDecidingOptions{"clean", "keep-days", "keep-runs",
+                                                           "log-dir", "run-dir"};
 
 std::optional<std::string> variables_of(const YamlNode& node) {
   for (const YamlEntry& entry : node.entries)

@@ -46,6 +46,8 @@ constexpr std::array kOptions{
     RunOption{"ranks", Kind::text, Scope::config, {}},
     RunOption{"prefix", Kind::flag, Scope::config, {}},
     RunOption{"run-dir", Kind::text, Scope::config, {}},
+    RunOption{"keep-runs", Kind::count, Scope::config, {}},
+    RunOption{"keep-days", Kind::count, Scope::config, {}},
     RunOption{"interactive", Kind::flag, Scope::config, {}},
     RunOption{"no-hook", Kind::flag, Scope::profile, {}},
     RunOption{"no-plugin", Kind::flag, Scope::profile, {}},
@@ -166,8 +168,8 @@ std::optional<std::string> refuse_value(const RunOption& option, std::string_vie
     case Kind::port: return expected(value, is_port(value), "keep, auto, a port or A-B");
     case Kind::choice:
       return expected(value, is_one_of(value, option.choices),
-                      fmt::format("one of {}{}{}", option.choices, option.advice.empty() ? "" : "; ",
-                                  option.advice));
+                      fmt::format("one of {}{}{}", option.choices,
+                                  option.advice.empty() ? "" : "; ", option.advice));
     case Kind::duration: {
       const Result<Duration> duration = parse_duration(value);
       if (duration.has_error()) return duration.error().message;

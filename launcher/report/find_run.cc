@@ -1,55 +1,18 @@
 #include "safelaunch/report/find_run.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
+#include "safelaunch/report/known_runs.h"
 
 namespace safelaunch {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct KnownRun {
-  std::string id;
-  fs::path directory;
-  fs::file_time_type began;
-};
-
-// In a folder that all may write to, somebody else may have made what looks like ours.
-bool is_ours(const fs::path& place) {
-  struct stat facts {};
-  return stat(place.c_str(), &facts) == 0 && facts.st_uid == geteuid();
-}
-
-bool is_run(const fs::path& directory) {
-  std::error_code none;
-  return fs::is_regular_file(directory / "job.json", none) ||
-         fs::is_regular_file(directory / "events.jsonl", none);
-}
-
-// Oldest first. By the time of job.json, which is written once: ids hold the local time, which
-// jumps back once a year.
-std::vector<KnownRun> known_runs(std::span<const fs::path> places) {
-  std::vector<KnownRun> runs;
-  std::error_code none;
-  for (const fs::path& place : places) {
-    if (!is_ours(place)) continue;
-    for (const auto& entry : fs::directory_iterator(place, none))
-      if (is_run(entry.path()))
-        runs.push_back({entry.path().filename().native(), entry.path(),
-                        fs::last_write_time(entry.path() / "job.json", none)});
-  }
-  std::sort(runs.begin(), runs.end(), [](const KnownRun& a, const KnownRun& b) {
-    return std::tie(a.began, a.id) < std::tie(b.began, b.id);
-  });
-  return runs;
-}
 
 std::string listed(const std::vector<fs::path>& places) {
   std::string text;
@@ -58,10 +21,12 @@ std::string listed(const std::vector<fs::path>& places) {
 }
 
 Error ambiguous(std::string_view named, const std::vector<KnownRun>& runs) {
-  constexpr std::size_t kShown = 5;
-  std::string text = fmt::format("{} runs begin with '{}':", runs.size(), named);
-  for (std::size_t i = 0; i < std::min(kShown, runs.size()); ++i) text += " " + runs[i].id;
-  return {Errc::usage, runs.size() > kShown ? text + " …" : text};
+  constexpr std::size_t kShown = 10;
+  std::string text =
+      fmt::format("'{}' is in the names of {} runs; the newest:", named, runs.size());
+  for (const KnownRun& run : std::span(runs).last(std::min(kShown, runs.size())))
+    text += fmt::format("\n  {}  {}", run.id, command_in_words(read_run_line(run)));
+  return {Errc::usage, text};
 }
 
 Error unknown(std::string_view named, const std::vector<KnownRun>& runs,
@@ -92,7 +57,7 @@ Result<fs::path> find_run(std::string_view named, std::span<const fs::path> plac
   std::vector<KnownRun> matching;
   for (const KnownRun& run : runs) {
     if (run.id == named) return run.directory;
-    if (run.id.starts_with(named)) matching.push_back(run);
+    if (run.id.find(named) != std::string::npos) matching.push_back(run);
   }
   if (matching.size() == 1) return matching.front().directory;
   if (!matching.empty()) return ambiguous(named, matching);

@@ -35,6 +35,23 @@ Result<void> make_named(const fs::path& folder, std::string& trouble) {
   return {};
 }
 
+/// A folder is of the run that makes its job.json: only one can. False where another one has.
+bool claim(const fs::path& folder) {
+  const UniqueFd made(open((folder / "job.json").c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  return made || errno != EEXIST;
+}
+
+/// What is kept elsewhere is found by a link in the usual place. Without it only the lists lack the
+/// run.
+void list_among_runs(const fs::path& directory, const std::string& run_id,
+                     const Environment& environment) {
+  const fs::path usual = runs_directory(environment);
+  std::error_code error;
+  if (!usual.empty() && make_private_folder(usual))
+    fs::create_directory_symlink(directory, usual / run_id, error);
+}
+
 }  // namespace
 
 fs::path runs_directory(const Environment& environment) {
@@ -65,7 +82,8 @@ Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::str
   RunDirectory result;
   if (!wanted.empty()) {
     if (Result<void> made = make_named(wanted, result.trouble_); !made) return made.error();
-    result.path_ = fs::absolute(wanted);
+    if (auto moved = result.settle_in(fs::absolute(wanted), run_id)) return *moved;
+    list_among_runs(result.path_, run_id, environment);
     return result;
   }
   std::string reasons;
@@ -81,6 +99,21 @@ Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::str
   }
   result.trouble_ = "nothing is recorded: " + reasons;
   return result;
+}
+
+std::optional<Error> RunDirectory::settle_in(const fs::path& wanted, const std::string& run_id) {
+  path_ = wanted;
+  if (claim(wanted)) return std::nullopt;
+  path_ = wanted / run_id;
+  if (!make_folder(path_) || !claim(path_))
+    return Error{Errc::os,
+                 fmt::format("--run-dir {}: holds another run, and no folder for this one "
+                             "can be made in it: {}",
+                             wanted.native(), std::strerror(errno))};
+  if (!trouble_.empty()) trouble_ += "; ";
+  trouble_ += fmt::format("--run-dir {} holds another run already; this one is kept in {}",
+                          wanted.native(), path_.native());
+  return std::nullopt;
 }
 
 fs::path RunDirectory::attempt(int number, std::string_view profile) const {

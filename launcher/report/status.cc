@@ -37,9 +37,22 @@ void apply(const Json& event, RunStatus& status) {
   }
 }
 
-bool read_run(const fs::path& directory, RunStatus& status) {
+// "group: ranks 0 1 2", furthest first.
+std::string stages_in_words(const RunStatus& status) {
+  std::map<std::string, std::string> ranks;
+  for (const auto& [rank, stage] : status.stages) ranks[stage] += fmt::format(" {}", rank);
+  std::string text;
+  for (const auto& [stage, list] : ranks) text += fmt::format("    {}: ranks{}\n", stage, list);
+  return text;
+}
+
+}  // namespace
+
+std::optional<RunStatus> read_status(const fs::path& directory) {
   const Json job = parse_json(user_file_text(directory / "job.json").value_or(""));
-  if (!job.is_object() || !job.contains("command") || !job["command"].is_array()) return false;
+  if (!job.is_object() || !job.contains("command") || !job["command"].is_array())
+    return std::nullopt;
+  RunStatus status;
   status.run = text_of(job, "run");
   status.process.pid = number_or_none(job, "pid");
   if (job.contains("start_ticks") && job["start_ticks"].is_number_unsigned())
@@ -53,30 +66,7 @@ bool read_run(const fs::path& directory, RunStatus& status) {
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (const Json event = parse_json(line); event.is_object()) apply(event, status);
   }
-  return true;
-}
-
-// "group: ranks 0 1 2", furthest first.
-std::string stages_in_words(const RunStatus& status) {
-  std::map<std::string, std::string> ranks;
-  for (const auto& [rank, stage] : status.stages) ranks[stage] += fmt::format(" {}", rank);
-  std::string text;
-  for (const auto& [stage, list] : ranks) text += fmt::format("    {}: ranks{}\n", stage, list);
-  return text;
-}
-
-}  // namespace
-
-std::vector<RunStatus> read_runs(const fs::path& runs) {
-  std::vector<RunStatus> result;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(runs, none)) {
-    RunStatus status;
-    if (read_run(entry.path(), status)) result.push_back(std::move(status));
-  }
-  std::sort(result.begin(), result.end(),
-            [](const RunStatus& a, const RunStatus& b) { return a.run < b.run; });
-  return result;
+  return status;
 }
 
 std::string render(const RunStatus& status) {

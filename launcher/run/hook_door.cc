@@ -12,11 +12,6 @@
 namespace safelaunch {
 namespace {
 
-std::filesystem::path cache_directory(const Environment& environment) {
-  const std::string cache = user_folder(environment, "XDG_CACHE_HOME", ".cache");
-  return cache.empty() ? cache : cache + "/safelaunch";
-}
-
 using Install = Result<std::filesystem::path> (*)(const std::filesystem::path&);
 
 std::string random_word() {
@@ -28,6 +23,11 @@ std::string random_word() {
 }
 
 }  // namespace
+
+std::filesystem::path cache_directory(const Environment& environment) {
+  const std::string cache = user_folder(environment, "XDG_CACHE_HOME", ".cache");
+  return cache.empty() ? cache : cache + "/safelaunch";
+}
 
 Result<HookDoor> open_hook_door(HookGuests guests, const Environment& environment,
                                 const std::filesystem::path& otherwise) {

@@ -18,7 +18,8 @@ struct KnownHolding {
   std::string what;  ///< "40960 MiB of GPU 0"
 };
 
-/// The GPUs that a run will use, by the N of /dev/nvidiaN; nullopt: any of them, or it is not known.
+/// The GPUs that a run will use, by the N of /dev/nvidiaN; nullopt: any of them, or it is not
+/// known.
 using NeededGpus = std::optional<std::vector<int>>;
 
 /// What is asked of the survey.
@@ -30,8 +31,9 @@ struct Needs {
   Duration watch{};        ///< look a second time at such ranks, so much later; 0: do not
 };
 
-/// The GPUs that a list as in CUDA_VISIBLE_DEVICES names, as far as they are told by number: nullopt
-/// where one is told by name. Of a list longer than `processes` the first ones, if that is known.
+/// The GPUs that a list as in CUDA_VISIBLE_DEVICES names, as far as they are told by number:
+/// nullopt where one is told by name. Of a list longer than `processes` the first ones, if that is
+/// known.
 [[nodiscard]] NeededGpus gpus_named(std::span<const std::string> devices,
                                     std::optional<int> processes);
 

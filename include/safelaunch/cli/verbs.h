@@ -38,6 +38,7 @@ int verb_run(std::span<const std::string> words);
 int verb_probe(std::span<const std::string> words);
 int verb_profiles(std::span<const std::string> words);
 int verb_status(std::span<const std::string> words);
+int verb_runs(std::span<const std::string> words);
 int verb_report(std::span<const std::string> words);
 int verb_explain(std::span<const std::string> words);
 int verb_doctor(std::span<const std::string> words);

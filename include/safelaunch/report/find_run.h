@@ -8,7 +8,7 @@
 
 namespace safelaunch {
 
-/// The folder of the run that a user means: a path, an ID, or a prefix that only one run has; the
+/// The folder of the run that a user means: a path, an ID, or a part of it that only one has; the
 /// newest of all runs where nothing is named. `places` are the folders that hold runs. The error
 /// (Errc::usage) says which runs come near.
 [[nodiscard]] Result<std::filesystem::path> find_run(std::string_view named,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,19 +25,24 @@ namespace safelaunch {
 /// job goes on: the folder moves to TMPDIR or /tmp, and where that fails too nothing is recorded.
 class RunDirectory {
  public:
-  /// `wanted` is --run-dir; empty: a new folder below runs_directory(). Errors only for a `wanted`
+  /// `wanted` is --run-dir; empty: a new folder below runs_directory(). No two runs share one:
+  /// where `wanted` holds a run already, this one gets a folder in it. Errors only for a `wanted`
   /// that cannot be made, since the user named it.
   static Result<RunDirectory> create(const std::filesystem::path& wanted, const std::string& run_id,
                                      const Environment& environment);
 
-  /// Empty where nothing can be recorded; `trouble()` then says why.
+  /// Empty where nothing can be recorded.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Why it is not where it was wanted, or is nowhere; empty where all is as usual.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
   /// Makes `attempt-1-basic`; empty where nothing can be recorded.
   [[nodiscard]] std::filesystem::path attempt(int number, std::string_view profile) const;
 
  private:
+  [[nodiscard]] std::optional<Error> settle_in(const std::filesystem::path& wanted,
+                                               const std::string& run_id);
+
   std::filesystem::path path_;
   std::string trouble_;
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@ struct RunStatus {
   bool ended = false;  ///< it has an outcome
 };
 
-/// Reads job.json and events.jsonl of every run below the folder; what cannot be read is left out.
-[[nodiscard]] std::vector<RunStatus> read_runs(const std::filesystem::path& runs);
+/// Reads job.json and events.jsonl of a run directory; nullopt where there is no run to be read.
+[[nodiscard]] std::optional<RunStatus> read_status(const std::filesystem::path& directory);
 
 /// One run for a reader: a line, and one for each stage that ranks are in.
 [[nodiscard]] std::string render(const RunStatus& status);

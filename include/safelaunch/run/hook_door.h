@@ -23,6 +23,9 @@ struct HookGuests {
   bool plugin = true;
 };
 
+/// $XDG_CACHE_HOME/safelaunch, else ~/.cache/safelaunch; empty where there is neither.
+[[nodiscard]] std::filesystem::path cache_directory(const Environment& environment);
+
 /// Installs hook and plugin below $XDG_CACHE_HOME/safelaunch (else ~/.cache/safelaunch), or below
 /// `otherwise` where that cannot be written, and makes up a new door. Errors: neither place can be
 /// written.

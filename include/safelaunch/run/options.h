@@ -54,6 +54,8 @@ struct RunOptions {
 
   std::filesystem::path log_dir;
   std::filesystem::path run_dir;
+  std::optional<int> keep_runs;  ///< of the earlier ones; 0: all
+  std::optional<int> keep_days;  ///< 0: for ever
   std::string ranks = "all";
   bool prefix = false;
 

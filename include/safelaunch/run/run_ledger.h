@@ -27,7 +27,7 @@ class RunLedger {
   Result<void> open(const RunPlan& plan);
 
   [[nodiscard]] const std::string& run_id() const { return summary_.run_id; }
-  /// Empty where nothing can be recorded; `trouble()` then says why.
+  /// Empty where nothing can be recorded; `trouble()` says why, or why it is not as wanted.
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
   [[nodiscard]] const std::string& trouble() const { return directory_.trouble(); }
   [[nodiscard]] EventLog& events() { return events_; }

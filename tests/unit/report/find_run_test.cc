@@ -37,20 +37,35 @@ TEST_CASE("without a name the newest run is meant", "[find_run]") {
   CHECK(runs.find("").value() == runs.path / "20261121-151011-fc46ef");
 }
 
-TEST_CASE("a run is found by its id, by a prefix of it and by its path", "[find_run]") {
+TEST_CASE("a run is found by its id, by any part that no other has, and by its path",
+          "[find_run]") {
   const ThreeRuns runs;
   CHECK(runs.find("20261121-150653-b939a3").value() == runs.path / "20261121-150653-b939a3");
   CHECK(runs.find("20261121-1506").value() == runs.path / "20261121-150653-b939a3");
+  CHECK(runs.find("6df2").value() == runs.path / "20261121-151031-6df22e");
   const std::string path = runs.path / "20261121-151031-6df22e";
   CHECK(runs.find(path).value() == path);
 }
 
-TEST_CASE("a prefix of several runs is refused, and they are named", "[find_run]") {
-  const auto found = ThreeRuns().find("20261121-1510");
+TEST_CASE("a part of several ids is refused, and each is named with its command", "[find_run]") {
+  const ThreeRuns runs;
+  runs.write("20261121-151031-6df22e/job.json", R"({"command": ["torchrun", "train.py"]})");
+  const auto found = runs.find("20261121-1510");
   REQUIRE(found.has_error());
   CHECK(found.error().code == Errc::usage);
-  CHECK(contains(found.error().message, "2 runs begin with '20261121-1510'"));
-  CHECK(contains(found.error().message, "20261121-151031-6df22e"));
+  CHECK(contains(found.error().message, "'20261121-1510' is in the names of 2 runs"));
+  CHECK(contains(found.error().message, "\n  20261121-151031-6df22e  torchrun train.py"));
+  CHECK(contains(found.error().message, "\n  20261121-151011-fc46ef"));
+}
+
+TEST_CASE("a run that is kept elsewhere is found by its link, and only as long as it is there",
+          "[find_run]") {
+  const ThreeRuns runs;
+  runs.write("elsewhere/job.json", R"({"run": "20261121-160000-abcdef"})");
+  fs::create_symlink(runs.path / "elsewhere", runs.path / "20261121-160000-abcdef");
+  CHECK(runs.find("abcdef").value() == runs.path / "elsewhere");
+  runs.write("elsewhere/job.json", R"({"run": "another"})");
+  CHECK(runs.find("abcdef").has_error());
 }
 
 TEST_CASE("an unknown run is refused, with the nearest and the newest", "[find_run]") {

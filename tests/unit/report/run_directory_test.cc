@@ -65,6 +65,25 @@ TEST_CASE("a folder that the user named and that cannot be made is an error", "[
   CHECK(run.error().message.find("/proc/none/x") != std::string::npos);
 }
 
+TEST_CASE("two runs never share one --run-dir", "[run_directory]") {
+  const Scratch scratch;
+  const Environment environment{{"XDG_STATE_HOME", scratch.path / "state"}};
+  const auto first = RunDirectory::create(scratch.path / "run", "r1", environment).value();
+  const auto second = RunDirectory::create(scratch.path / "run", "r2", environment).value();
+  CHECK(first.path() == scratch.path / "run");
+  CHECK(first.trouble().empty());
+  CHECK(second.path() == scratch.path / "run/r2");
+  CHECK(second.trouble().ends_with("run holds another run already; this one is kept in " +
+                                   second.path().native()));
+}
+
+TEST_CASE("a run of --run-dir is linked from where runs are kept", "[run_directory]") {
+  const Scratch scratch;
+  const auto run =
+      RunDirectory::create(scratch.path / "run", "r1", {{"XDG_STATE_HOME", scratch.path}}).value();
+  CHECK(fs::read_symlink(scratch.path / "safelaunch/runs/r1") == run.path());
+}
+
 TEST_CASE("two runs of one second have different names", "[run_directory]") {
   CHECK(new_run_id() != new_run_id());
 }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/report/known_runs.h"
+#include "safelaunch/report/prune_runs.h"
+
+namespace safelaunch {
+
+/// Where this user's runs are kept; those of --run-dir are linked from the first.
+[[nodiscard]] std::vector<std::filesystem::path> places_of_runs();
+
+/// The line of a run, with whether it runs now.
+[[nodiscard]] RunLine line_of(const KnownRun& run);
+
+/// Removes the runs that are beyond the limits, and what other versions of safelaunch have
+/// installed and nothing uses any more.
+void remove_old_records(KeepLimits limits, const Environment& environment);
+
+}  // namespace safelaunch

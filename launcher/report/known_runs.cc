@@ -1,0 +1,179 @@
+#include "safelaunch/report/known_runs.h"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "json_fields.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/user_file.h"
+#include "safelaunch/report/plain_text.h"
+
+namespace safelaunch {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_ours(const fs::path& place) {
+  struct stat facts {};
+  return ::stat(place.c_str(), &facts) == 0 && facts.st_uid == ::geteuid();
+}
+
+// Of a record; a link in the folder of a run is none of ours.
+std::string record_at(const fs::path& file) {
+  constexpr std::size_t kMost = 4U << 20;
+  const Result<std::string> text = read_user_file(file, kMost, Links::refused);
+  return text ? *text : "";
+}
+
+Json job_of(const fs::path& directory) {
+  return parse_json(record_at(directory / "job.json"));
+}
+
+/// Where a link of ours leads, if the run of its name is still kept there.
+std::optional<fs::path> behind_link(const fs::path& link) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(link, error);
+  const bool is_there =
+      !error && is_ours(target / "job.json") && recorded_id(target) == link.filename().native();
+  return is_there ? std::optional(target) : std::nullopt;
+}
+
+std::optional<KnownRun> run_at(const fs::path& entry) {
+  std::error_code none;
+  fs::path directory = entry;
+  if (fs::is_symlink(fs::symlink_status(entry, none))) {
+    const auto target = behind_link(entry);
+    if (!target) return std::nullopt;
+    directory = *target;
+  }
+  if (!is_run(directory)) return std::nullopt;
+  // By the time of job.json, which is written once: ids hold the local time, which jumps back once
+  // a year.
+  return KnownRun{entry.filename().native(), directory, entry,
+                  fs::last_write_time(directory / "job.json", none)};
+}
+
+Duration time_to_last_record(const KnownRun& run) {
+  for (const char* file : {"outcome.json", "events.jsonl"}) {
+    std::error_code error;
+    const auto last = fs::last_write_time(run.directory / file, error);
+    if (!error) return std::max(Duration{}, std::chrono::duration_cast<Duration>(last - run.began));
+  }
+  return {};
+}
+
+/// "2026-11-22 14:30", local as the ids are.
+std::string local_time(fs::file_time_type at) {
+  const auto wall = std::chrono::file_clock::to_sys(at);
+  const time_t seconds = std::chrono::system_clock::to_time_t(
+      std::chrono::time_point_cast<std::chrono::system_clock::duration>(wall));
+  tm parts{};
+  ::localtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  const auto size = ::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &parts);
+  return {text.data(), size};
+}
+
+}  // namespace
+
+bool is_run(const fs::path& directory) {
+  std::error_code none;
+  return fs::is_regular_file(directory / "job.json", none) ||
+         fs::is_regular_file(directory / "events.jsonl", none);
+}
+
+std::string recorded_id(const fs::path& directory) {
+  return text_of(job_of(directory), "run");
+}
+
+std::vector<KnownRun> known_runs(std::span<const fs::path> places) {
+  std::vector<KnownRun> runs;
+  std::error_code none;
+  for (const fs::path& place : places) {
+    if (!is_ours(place)) continue;
+    for (const auto& entry : fs::directory_iterator(place, none))
+      if (auto run = run_at(entry.path())) runs.push_back(std::move(*run));
+  }
+  std::ranges::sort(runs, [](const KnownRun& a, const KnownRun& b) {
+    return std::tie(a.began, a.id) < std::tie(b.began, b.id);
+  });
+  return runs;
+}
+
+RunLine read_run_line(const KnownRun& run) {
+  RunLine line;
+  line.run = run;
+  const Json job = job_of(run.directory);
+  line.command = texts_of(job, "command");
+  line.started = text_of(job, "started");
+  line.boot_id = text_of(job, "boot_id");
+  line.process.pid = number_of(job, "pid").value_or(0);
+  if (job.is_object() && job.contains("start_ticks") && job["start_ticks"].is_number_unsigned())
+    line.process.start_ticks = job["start_ticks"].get<std::uint64_t>();
+  line.took = time_to_last_record(run);
+  line.outcome = read_outcome(record_at(run.directory / "outcome.json"));
+  if (line.outcome) line.state = RunRecord::State::ended;
+  return line;
+}
+
+std::string end_in_words(const RunLine& line) {
+  if (!line.outcome) return line.state == RunRecord::State::running ? "running" : "cut off";
+  const auto& attempts = line.outcome->attempts;
+  if (attempts.empty()) return fmt::format("not started, status {}", line.outcome->exit_code);
+  const AttemptSummary& last = attempts.back();
+  if (last.end == AttemptEnd::completed)
+    return attempts.size() == 1 ? "completed" : "completed with " + last.profile;
+  return fmt::format("{}{}, status {}", name(last.end),
+                     last.cause_id.empty() ? "" : " (" + last.cause_id + ")",
+                     line.outcome->exit_code);
+}
+
+std::string command_in_words(const RunLine& line) {
+  std::string text;
+  for (const std::string& word : line.command) text += (text.empty() ? "" : " ") + word;
+  std::ranges::replace(text, '\n', ' ');
+  return plain_text(text);
+}
+
+std::string render(std::span<const RunLine> lines) {
+  if (lines.empty()) return "no run is recorded\n";
+  std::size_t id_width = 2;
+  std::size_t end_width = 3;
+  for (const RunLine& line : lines) {
+    id_width = std::max(id_width, line.run.id.size());
+    end_width = std::max(end_width, end_in_words(line).size());
+  }
+  std::string text = fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  COMMAND\n", "ID", id_width,
+                                 "STARTED", "TOOK", "END", end_width);
+  for (const RunLine& line : lines) {
+    text += fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", plain_text(line.run.id), id_width,
+                        local_time(line.run.began), describe_duration(line.took),
+                        plain_text(end_in_words(line)), end_width, command_in_words(line));
+    if (line.run.entry != line.run.directory)
+      text += fmt::format("{:<{}}  in {}\n", "", id_width, plain_text(line.run.directory.native()));
+  }
+  return text;
+}
+
+std::string runs_json(std::span<const RunLine> lines) {
+  Json json = Json::array();
+  for (const RunLine& line : lines) {
+    Json entry{{"run", line.run.id},
+               {"started", line.started},
+               {"seconds", std::chrono::duration<double>(line.took).count()},
+               {"state", name(line.state)},
+               {"end", end_in_words(line)},
+               {"exit_status", line.outcome ? Json(line.outcome->exit_code) : Json(nullptr)},
+               {"command", line.command},
+               {"directory", line.run.directory.native()}};
+    json.push_back(std::move(entry));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,129 @@
+#include "safelaunch/report/prune_runs.h"
+
+#include <algorithm>
+
+#include "catch.h"
+#include "scratch.h"
+
+using namespace safelaunch;
+using namespace safelaunch::testing;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::file_time_type kNow{std::chrono::hours(100'000)};
+
+KeptRun aged(const std::string& id, int days, RunLife life = RunLife::over) {
+  return {id, kNow - std::chrono::days(days), life};
+}
+
+std::vector<fs::path> removed(std::vector<KeptRun> runs, KeepLimits limits = {}) {
+  return runs_to_remove(std::move(runs), limits, kNow);
+}
+
+/// Runs of which all were written to long ago.
+struct Kept : ScratchFolder {
+  void add_run(const std::string& id) const {
+    write(id + "/job.json", R"({"run": ")" + id + R"("})");
+    write(id + "/attempt-1-basic/launcher.out", "text");
+    age(id);
+  }
+  void age(const std::string& name) const {
+    const auto old = fs::file_time_type::clock::now() - std::chrono::days(40);
+    for (const auto& entry : fs::recursive_directory_iterator(path / name))
+      fs::last_write_time(entry.path(), old);
+    fs::last_write_time(path / name, old);
+  }
+  void remove_old(RunLife life = RunLife::over) const {
+    remove_old_runs(path, {}, [life](const fs::path&) { return life; });
+  }
+  [[nodiscard]] bool has(const std::string& name) const {
+    return fs::exists(fs::symlink_status(path / name));
+  }
+};
+
+constexpr const char* kId = "20251122-153012-a1b2c3";
+
+}  // namespace
+
+TEST_CASE("runs that are too old or too many go, the newest stay", "[prune_runs]") {
+  CHECK(removed({aged("a", 29), aged("b", 31)}) == std::vector<fs::path>{"b"});
+  CHECK(removed({aged("a", 3), aged("b", 1), aged("c", 2)}, {.runs = 2}) ==
+        std::vector<fs::path>{"a"});
+  CHECK(removed({aged("a", 300), aged("b", 1)}, {.runs = 0, .days = 0}).empty());
+}
+
+TEST_CASE("a run that is not over stays", "[prune_runs]") {
+  CHECK(removed({aged("a", 300, RunLife::running), aged("b", 1)}, {.runs = 1}).empty());
+  CHECK(removed({aged("a", 3, RunLife::unknown), aged("b", 1)}, {.runs = 1}).empty());
+  CHECK(removed({aged("a", 31, RunLife::unknown)}) == std::vector<fs::path>{"a"});
+}
+
+TEST_CASE("an old run is removed whole", "[prune_runs]") {
+  const Kept kept;
+  kept.add_run(kId);
+  kept.remove_old(RunLife::running);
+  CHECK(kept.has(kId));
+  kept.remove_old();
+  CHECK_FALSE(kept.has(kId));
+}
+
+TEST_CASE("what is not provably a run of ours is never removed", "[prune_runs]") {
+  const Kept kept;
+  kept.add_run(kId);  // so that there is something to remove
+  kept.add_run("20251122-153012-a1b2cz");
+  kept.add_run("results");
+  kept.write("20251122-153013-a1b2c3/job.json", R"({"run": "another"})");
+  kept.age("20251122-153013-a1b2c3");
+  kept.write("20251122-153014-a1b2c3/train.py", "");
+  kept.age("20251122-153014-a1b2c3");
+  kept.write("20251122-153015-a1b2c3", "a file");
+  kept.remove_old();
+  CHECK_FALSE(kept.has(kId));
+  for (const char* name : {"20251122-153012-a1b2cz", "results", "20251122-153013-a1b2c3/job.json",
+                           "20251122-153014-a1b2c3/train.py", "20251122-153015-a1b2c3"})
+    CHECK(kept.has(name));
+}
+
+TEST_CASE("of a run that is kept elsewhere only the link goes", "[prune_runs]") {
+  const Kept kept;
+  kept.write("mine/job.json", std::string(R"({"run": ")") + kId + R"("})");
+  kept.write("mine/notes.txt", "mine");
+  kept.age("mine");
+  fs::create_symlink(kept.path / "mine", kept.path / kId);
+  kept.remove_old();
+  CHECK_FALSE(kept.has(kId));
+  CHECK(kept.has("mine/notes.txt"));
+}
+
+TEST_CASE("a link in an old run is removed and not followed", "[prune_runs]") {
+  const Kept kept;
+  kept.write("precious/data", "mine");
+  kept.add_run(kId);
+  fs::create_symlink(kept.path / "precious", kept.path / kId / "attempt-1-basic/link");
+  kept.age(kId);
+  kept.age("precious");
+  kept.remove_old();
+  CHECK_FALSE(kept.has(kId));
+  CHECK(kept.has("precious/data"));
+}
+
+TEST_CASE("hooks and plugins of other versions go when nothing has used them for long",
+          "[prune_runs]") {
+  const Kept cache;
+  for (const char* name : {"hook-0123456789abcdef", "plugin-0123456789abcdef", "hook-of-mine",
+                           "measured-0123456789abcdef"}) {
+    cache.write(std::string(name) + "/file", "");
+    cache.age(name);
+  }
+  cache.write("hook-fedcba9876543210/file", "");
+  const auto an_old_run = [] { return fs::file_time_type::min(); };
+  remove_old_installations(cache.path, {}, an_old_run);
+  CHECK(cache.has("hook-0123456789abcdef"));
+  remove_old_installations(cache.path, {}, [] { return fs::file_time_type::max(); });
+  CHECK_FALSE(cache.has("hook-0123456789abcdef"));
+  CHECK_FALSE(cache.has("plugin-0123456789abcdef"));
+  for (const char* name : {"hook-of-mine", "measured-0123456789abcdef", "hook-fedcba9876543210"})
+    CHECK(cache.has(name));
+}
