@@ -176,7 +176,7 @@ class Guardian {
 
   [[noreturn]] void end_without_reaping() {
     ::kill(supervisor_, SIGKILL);
-    leave_nothing_running(Duration{});
+    kill_descendants(Duration{});  // the supervisor has told what it waits for
     ::_exit(halves()->farewell - 1);
   }
 

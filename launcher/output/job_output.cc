@@ -85,12 +85,13 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
   Got read_chunk(JobStream& stream);
   void take(JobStream& stream, std::string_view bytes);
   void record(JobStream& stream, std::string_view bytes);
-  void tell_stopped(const JobStream& stream);
+  void tell_if_stopped(JobStream& stream);
   void read_again(JobStream& stream);
   void close(JobStream& stream);
   void rest(JobStream& stream);
   void unpark();
   [[nodiscard]] bool is_taken(const JobStream& stream) const;
+  [[nodiscard]] bool disk_is_busy(const JobStream& stream) const;
   void check_drained();
   [[nodiscard]] bool any_open() const;
   [[nodiscard]] int columns_taken() const;
@@ -142,7 +143,7 @@ Result<ChildStreams> JobOutput::State::open(std::optional<Rank> rank) {
 void JobOutput::State::add(StreamId id, UniqueFd read_end) {
   auto stream = std::make_unique<JobStream>(id, io_, std::move(read_end));
   if (!plan_.directory.empty()) {
-    stream->recording.emplace(plan_.directory / file_name_of(id));
+    stream->recording.emplace(plan_.directory / file_name_of(id), plan_.disk);
   }
   stream->shown = !id.rank || plan_.shown.contains(*id.rank);
   stream->lane = id.stream == StdStream::out ? out_lane_ : err_lane_;
@@ -164,6 +165,7 @@ void JobOutput::State::wait(JobStream& stream) {
 
 void JobOutput::State::read(JobStream& stream) {
   if (!stream.read_end.is_open()) return;
+  if (disk_is_busy(stream)) return rest(stream);
   if (!is_taken(stream)) {
     stream.parked = true;
     stream.read_end.ignore();
@@ -205,12 +207,13 @@ void JobOutput::State::take(JobStream& stream, std::string_view bytes) {
 }
 
 void JobOutput::State::record(JobStream& stream, std::string_view bytes) {
-  const bool had_failed = stream.recording->failed();
   stream.recording->append(bytes);
-  if (stream.recording->failed() && !had_failed) tell_stopped(stream);
+  tell_if_stopped(stream);
 }
 
-void JobOutput::State::tell_stopped(const JobStream& stream) {
+void JobOutput::State::tell_if_stopped(JobStream& stream) {
+  if (!stream.recording || !stream.recording->failed()) return;
+  if (std::exchange(stream.told_loss, true)) return;
   if (observer_.on_recording_stopped) observer_.on_recording_stopped(stream.recording->loss());
 }
 
@@ -235,6 +238,7 @@ void JobOutput::State::rest(JobStream& stream) {
 
 void JobOutput::State::close(JobStream& stream) {
   stream.read_end.close();
+  tell_if_stopped(stream);
   if (stream.shown && stream.lane) stream.lane->close(stream.lane_source);
   check_drained();
 }
@@ -244,6 +248,13 @@ bool JobOutput::State::is_taken(const JobStream& stream) const {
   if (!stream.shown) return true;
   return terminal_.has_room(stream.id.stream) &&
          (!stream.lane || stream.lane->accepts(stream.lane_source));
+}
+
+// A disk that is slower than the job holds it up, as it would without us; one that is stuck does
+// not.
+bool JobOutput::State::disk_is_busy(const JobStream& stream) const {
+  return plan_.disk != nullptr && stream.recording && !stream.recording->failed() &&
+         !plan_.disk->has_room() && !plan_.disk->stuck();
 }
 
 void JobOutput::State::unpark() {

@@ -22,6 +22,7 @@ struct JobStream {
   StreamId id;
   ReadEnd read_end;  ///< closed once the stream has ended
   std::optional<Recording> recording;
+  bool told_loss = false;  ///< of its recording
   Tail tail;
   bool shown = true;
   std::shared_ptr<Lane> lane;  ///< none: shown as it comes

@@ -2,42 +2,78 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
+#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
 
-Recording::Recording(std::filesystem::path path) {
-  loss_.path = std::move(path);
-}
+/// Written by one thread, asked by another.
+struct Recording::File {
+  explicit File(std::filesystem::path where) : path(std::move(where)) {}
 
-// O_APPEND, so that a file which logrotate truncates goes on at its beginning.
-void Recording::open() {
-  Result<UniqueFd> opened = open_to_append(loss_.path);
-  if (opened)
-    file_ = std::move(*opened);
-  else
-    stop(opened.error().message);
-}
+  // O_APPEND, so that a file which logrotate truncates goes on at its beginning.
+  void open() {
+    Result<UniqueFd> opened = open_to_append(path);
+    opened ? void(fd = std::move(*opened)) : stop(opened.error().message);
+  }
+
+  void append(std::string_view bytes) {
+    if (!fd && !failed && !bytes.empty()) open();
+    while (fd && !bytes.empty()) {
+      const ssize_t written = ::write(fd.get(), bytes.data(), bytes.size());
+      if (written >= 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+      } else if (errno != EINTR) {
+        stop(std::strerror(errno));
+      }
+    }
+    lost += bytes.size();
+  }
+
+  void stop(std::string why) {
+    fd.reset();
+    fail(std::move(why));
+  }
+
+  void fail(std::string why) {
+    const std::lock_guard lock(mutex);
+    if (!failed.exchange(true)) reason = std::move(why);
+  }
+
+  const std::filesystem::path path;
+  UniqueFd fd;
+  std::mutex mutex;
+  std::string reason;
+  std::atomic<bool> failed = false;
+  std::atomic<std::uint64_t> lost = 0;
+};
+
+Recording::Recording(std::filesystem::path path, DiskQueue* disk)
+    : file_(std::make_shared<File>(std::move(path))), disk_(disk) {}
 
 void Recording::append(std::string_view bytes) {
-  if (!file_ && !failed() && !bytes.empty()) open();
-  while (file_ && !bytes.empty()) {
-    const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-    if (written >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      stop(std::strerror(errno));
-    }
-  }
-  loss_.bytes += bytes.size();
+  if (disk_ == nullptr) return file_->append(bytes);
+  // Behind a piece that was not taken nothing is recorded: a log has an end, and no hole.
+  const bool taken =
+      !file_->failed &&
+      disk_->post(bytes.size(), [file = file_, text = std::string(bytes)] { file->append(text); });
+  if (taken) return;
+  file_->fail("its file system does not answer");
+  file_->lost += bytes.size();
 }
 
-void Recording::stop(std::string reason) {
-  loss_.reason = std::move(reason);
-  file_.reset();
+bool Recording::failed() const {
+  return file_->failed;
+}
+
+RecordingLoss Recording::loss() const {
+  const std::lock_guard lock(file_->mutex);
+  return {file_->path, file_->reason, file_->lost};
 }
 
 }  // namespace safelaunch

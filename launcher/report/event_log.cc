@@ -1,6 +1,12 @@
 #include "safelaunch/report/event_log.h"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
 #include "json_secrets.h"
+#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
 namespace safelaunch {
@@ -11,11 +17,33 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+constexpr std::int64_t kMostOfAName = 100;
+
 }  // namespace
 
-EventLog::EventLog(const std::filesystem::path& file, TimePoint begin, Redactor& redactor)
-    : begin_(begin), redactor_(&redactor) {
-  if (Result<UniqueFd> opened = open_to_append(file)) fd_ = std::move(*opened);
+/// Written by one thread, asked by another.
+struct EventLog::File {
+  explicit File(const std::filesystem::path& path) {
+    Result<UniqueFd> opened = open_to_append(path);
+    opened ? void(fd = std::move(*opened)) : void(failed = true);
+  }
+
+  void write(const std::string& line) {
+    if (failed) return;
+    const ssize_t size = ::write(fd.get(), line.data(), line.size());
+    if (size != static_cast<ssize_t>(line.size())) failed = true;
+  }
+
+  UniqueFd fd;
+  std::atomic<bool> failed = false;
+};
+
+EventLog::EventLog(const std::filesystem::path& file, TimePoint begin, Redactor& redactor,
+                   DiskQueue* disk)
+    : file_(std::make_shared<File>(file)), disk_(disk), begin_(begin), redactor_(&redactor) {}
+
+bool EventLog::ok() const {
+  return file_ && !file_->failed;
 }
 
 void EventLog::record(std::string_view event, Fields fields) {
@@ -23,7 +51,7 @@ void EventLog::record(std::string_view event, Fields fields) {
 }
 
 void EventLog::record(std::string_view event, const std::vector<Field>& fields) {
-  if (!fd_) return;
+  if (!ok()) return;
   Json line;
   line["t"] = std::chrono::duration<double>(Clock::now() - begin_).count();
   line["wall"] = wall_time_now();
@@ -35,8 +63,29 @@ void EventLog::record(std::string_view event, const std::vector<Field>& fields) 
   learn_from(said, *redactor_);
   redact(said, *redactor_);
   line.update(said);
-  const std::string text = dump(line) + "\n";
-  if (write(fd_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) fd_.reset();
+  write(dump(line) + "\n");
+}
+
+void EventLog::record_some(std::string_view event, Fields fields) {
+  auto made = made_.find(event);
+  if (made == made_.end()) made = made_.emplace(event, 0).first;
+  if (++made->second <= kMostOfAName) record(event, fields);
+}
+
+void EventLog::count_the_rest() {
+  for (const auto& [event, count] : std::exchange(made_, {}))
+    if (count > kMostOfAName)
+      record("unrecorded", {{"event", event}, {"count", count - kMostOfAName}});
+}
+
+void EventLog::write(std::string line) {
+  if (disk_ == nullptr) return file_->write(line);
+  if (untold_ > 0 && disk_->has_room())
+    record("unrecorded", {{"count", static_cast<std::int64_t>(std::exchange(untold_, 0))}});
+  const std::size_t size = line.size();
+  if (disk_->post(size, [file = file_, text = std::move(line)] { file->write(text); })) return;
+  ++untold_;
+  ++lost_;
 }
 
 }  // namespace safelaunch

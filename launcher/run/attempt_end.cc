@@ -172,6 +172,7 @@ void Attempt::State::finish_record() {
   record.training = record.training || watch.training();
   record.ranks = watch.seen();
   record_nccl(services.log, record.ranks.nccl);
+  services.log.count_the_rest();
   record.stages = watch.stages_reached();
   record.took = age();
   if (record.tails.empty()) keep_tails();

@@ -9,10 +9,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstring>
 #include <map>
 
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/output/tail.h"
@@ -24,6 +26,10 @@ constexpr std::size_t kMostFiles = 4096;
 constexpr std::size_t kLongestLine = 64 << 10;
 // At one go, so that a file that grows as fast as we read does not keep everything else waiting.
 constexpr std::size_t kAtOnce = 4 << 20;
+
+// To close an inotify descriptor costs 10 to 17 ms in the kernel (it waits for an RCU grace
+// period), and no NCCL is loaded so soon: who ends before has not paid for it.
+constexpr Duration kListensAfter{200};
 
 struct File {
   UniqueFd fd;  // none yet: it stood there before, and nothing has been written to it since
@@ -58,16 +64,29 @@ std::vector<std::string> names_in(const std::filesystem::path& directory) {
 class LogFollower::State : public std::enable_shared_from_this<State> {
  public:
   State(boost::asio::io_context& io, std::filesystem::path directory, Observer observer)
-      : io_(io), directory_(std::move(directory)), observer_(std::move(observer)), notices_(io) {
-    if (const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC); fd >= 0) notices_.assign(fd);
-  }
+      : io_(io),
+        directory_(std::move(directory)),
+        observer_(std::move(observer)),
+        notices_(io),
+        wait_(io) {}
 
   void begin() {
     for (const std::string& name : names_in(directory_)) follow(name, From::end);
+    wait_.expires_after(kListensAfter);
+    wait_.async_wait([weak = weak_from_this()](const boost::system::error_code& cancelled) {
+      const auto self = weak.lock();
+      if (self && !cancelled && !self->stopped_) self->listen();
+    });
+  }
+
+  void listen() {
+    if (const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC); fd >= 0) notices_.assign(fd);
     if (!notices_.is_open() ||
         inotify_add_watch(notices_.native_handle(), directory_.c_str(), IN_CREATE) < 0)
       return log_debug("NCCL's log is read at the end only: " + std::string(strerror(errno)));
+    for (const auto& [name, file] : files_) watch(name);
     await_notice();
+    read_now();
   }
 
   void read_now() {
@@ -78,6 +97,7 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
 
   void stop() {
     stopped_ = true;
+    wait_.cancel();
     boost::system::error_code ignored;
     notices_.close(ignored);
   }
@@ -97,10 +117,13 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
     struct stat facts {};
     if (lstat((directory_ / name).c_str(), &facts) != 0 || !is_own(facts)) return;
     files_[name].read_to = from == From::end ? facts.st_size : 0;
-    if (!notices_.is_open()) return;
-    const int watch =
+    if (notices_.is_open()) watch(name);
+  }
+
+  void watch(const std::string& name) {
+    const int number =
         inotify_add_watch(notices_.native_handle(), (directory_ / name).c_str(), IN_MODIFY);
-    if (watch >= 0) watched_[watch] = name;
+    if (number >= 0) watched_[number] = name;
   }
 
   void await_notice() {
@@ -181,6 +204,7 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
   std::filesystem::path directory_;
   Observer observer_;
   boost::asio::posix::stream_descriptor notices_;
+  boost::asio::steady_timer wait_;  // before we listen
   alignas(inotify_event) std::array<char, 16 << 10> notice_{};
   std::map<std::string, File> files_;
   std::map<int, std::string> watched_;

@@ -12,6 +12,8 @@ namespace {
 constexpr Duration kLookSeldom{10'000};
 constexpr Duration kLooksOften{60'000};
 
+constexpr std::size_t kMostRanksOfAProcess = 16;
+
 // cuInit takes ten seconds and more where eight GPUs have to be woken.
 constexpr Duration kDriverAnswersWithin{30'000};
 
@@ -81,7 +83,7 @@ void RankWatch::State::record_stage(const StageReached& reached) {
 }
 
 void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
-  if (frozen) return;
+  if (frozen || names_too_many(process, message)) return;
   const bool by_plugin = message.source == Source::plugin;
   if (message.rank) (by_plugin ? plugged : hooked)[process] = *message.rank;
   if (!by_plugin) silent.erase(process);
@@ -93,7 +95,7 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
     if (const auto* raised = std::get_if<RankRaised>(&event)) {
       const auto* ending = std::get_if<HookException>(&message.body);
-      seen.raised.push_back({*raised, ending != nullptr && ending->communication});
+      note_raised({*raised, ending != nullptr && ending->communication});
     }
     if (auto* started = std::get_if<RankStarted>(&event)) {
       if (started->anew) find_wrapper(*started);
@@ -127,6 +129,26 @@ bool RankWatch::State::is_a_ranks_child(Rank rank, ProcessId process) const {
   return std::ranges::find(ancestors, state.process()->pid) != ancestors.end();
 }
 
+// A rank may raise, and its store fail, thousands of times: the first and the last tell what
+// matters.
+void RankWatch::State::note_raised(RaisedHere news) {
+  const auto is_of_rank = [&](const RaisedHere& one) { return one.what.rank == news.what.rank; };
+  if (std::ranges::count_if(seen.raised, is_of_rank) >= 2) {
+    const auto last = std::find_if(seen.raised.rbegin(), seen.raised.rend(), is_of_rank);
+    seen.raised.erase(std::next(last).base());
+  }
+  seen.raised.push_back(std::move(news));
+}
+
+// A script may meet as several ranks one after the other, but not as ever more.
+bool RankWatch::State::names_too_many(ProcessId process, const HookMessage& message) {
+  if (!message.rank) return false;
+  auto& ranks = named[process];
+  if (ranks.size() >= kMostRanksOfAProcess && !ranks.contains(*message.rank)) return true;
+  ranks.insert(*message.rank);
+  return false;
+}
+
 // Its store, and its backend.
 void RankWatch::State::note_what_it_names(const Event& event) {
   const auto* entered = std::get_if<StageEntered>(&event);
@@ -149,7 +171,7 @@ void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) 
   } else if (const auto* refusal = std::get_if<HookRefusal>(&message.body)) {
     observer.on_notice(fmt::format("{} is refused: {}", refusal->what, refusal->why));
   } else if (const auto* fault = std::get_if<HookFault>(&message.body)) {
-    services.log.record("hook_error", {{"where", fault->where}, {"error", fault->error}});
+    services.log.record_some("hook_error", {{"where", fault->where}, {"error", fault->error}});
   }
 }
 
@@ -200,7 +222,8 @@ bool RankWatch::State::all_ranks_have_gone() const {
   });
 }
 
-// Where all ranks had a hook nobody looks at /proc any more; one that has lost its own needs it again.
+// Where all ranks had a hook nobody looks at /proc any more; one that has lost its own needs it
+// again.
 void RankWatch::State::look_again() {
   if (next_look || !judging() || (silent.empty() && stages.all_heard())) return;
   next_look = Clock::now() + kLookEvery;

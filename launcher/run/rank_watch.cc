@@ -37,7 +37,7 @@ void RankWatch::State::perform(const Verdict& verdict) {
 }
 
 void RankWatch::State::perform(const StatusChanged& status) {
-  services.log.record("status", {{"text", status.text}});
+  services.log.record_some("status", {{"text", status.text}});
 }
 
 void RankWatch::State::perform(const JobTraining&) {

@@ -45,6 +45,8 @@ struct RankWatch::State {
   void perform(const JobTraining& training);
   void hear(ProcessId process, const HookMessage& message);
   void note_what_it_names(const Event& event);
+  void note_raised(RaisedHere news);
+  [[nodiscard]] bool names_too_many(ProcessId process, const HookMessage& message);
   void hear_body(ProcessId process, const HookMessage& message);
   [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
   void find_wrapper(RankStarted& started) const;
@@ -79,6 +81,7 @@ struct RankWatch::State {
   DriverWatch driver;
   std::unique_ptr<HookChannel> channel;
   std::map<ProcessId, Rank> hooked;
+  std::map<ProcessId, std::set<Rank>> named;
   std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
   std::set<ProcessId> in_torch;       // whose hook has seen them call it
   std::set<ProcessId> silent;         // whose hook's connection is closed: it may have ended

@@ -19,7 +19,17 @@ using Json = nlohmann::ordered_json;
 
 }  // namespace
 
-void write_job_file(const RunDirectory& directory, const RunPlan& plan, const RunSummary& summary) {
+void write_later(DiskQueue& disk, std::filesystem::path file, std::string text) {
+  const std::size_t size = text.size();
+  const auto write = [path = std::move(file), whole = std::move(text)] {
+    (void)write_atomically(path, whole);
+  };
+  if (!disk.post(size, write))
+    log_warning("the disk does not keep up: a file of the record is missing");
+}
+
+void write_job_file(DiskQueue& disk, const RunDirectory& directory, const RunPlan& plan,
+                    const RunSummary& summary) {
   const int guardian = guardian_pid();
   const auto facts = facts_of(guardian != 0 ? guardian : getpid());
   Json json;
@@ -34,14 +44,14 @@ void write_job_file(const RunDirectory& directory, const RunPlan& plan, const Ru
   if (!plan.options.log_dir.empty())
     json["log_dir"] = std::filesystem::absolute(plan.options.log_dir, gone).native();
   json["chain"] = plan.chain_names;
-  (void)write_atomically(directory.path() / "job.json",
-                         json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_later(disk, directory.path() / "job.json",
+              json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-void write_env_diff(const std::filesystem::path& attempt,
+void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
                     const std::vector<Difference>& differences, const Redactor& redactor) {
   if (attempt.empty() || differences.empty()) return;
-  (void)write_atomically(attempt / "env.diff", render_differences(differences, redactor));
+  write_later(disk, attempt / "env.diff", render_differences(differences, redactor));
 }
 
 void record_nccl(EventLog& log, const NcclRecord& nccl) {

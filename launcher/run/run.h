@@ -3,11 +3,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/run/attempt_spec.h"
 #include "safelaunch/run/gpu_memory.h"
+#include "safelaunch/run/host_checks.h"
 #include "safelaunch/run/next_step.h"
 #include "safelaunch/run/port_choice.h"
 #include "safelaunch/run/run_ledger.h"
@@ -23,7 +25,7 @@ class Run {
   explicit Run(RunPlan plan)
       : plan_(std::move(plan)),
         streams_(inspect_streams()),
-        ledger_(Clock::now()),
+        ledger_(disk_, Clock::now()),
         reaper_(io_,
                 [this](int pid, const ExitStatus& status) {
                   if (attempt_) attempt_->orphan_ended(pid, status);
@@ -41,12 +43,23 @@ class Run {
   int run();
 
  private:
-  Result<void> check_host();
+  void check_host();
+  void take_report(const HostReport& report);
+  void begin();
+  int end();
   void start_attempt(const Profile& profile);
   Result<void> try_to_start(const Profile& profile);
   [[nodiscard]] Attempt::Observer attempt_observer();
   void probe_beside(const Profile& profile);
-  [[nodiscard]] std::optional<HookDoor> hook_door();
+  /// What an attempt needs of the disk.
+  struct Prepared {
+    std::filesystem::path directory;
+    std::optional<HookDoor> hook;
+    NcclDoor nccl;
+    std::string trouble;
+  };
+  Prepared prepare(const std::string& profile);
+  void leave_out_what_another_user_cannot_use(Prepared& prepared);
   [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events()}; }
   void on_attempt_end(const AttemptRecord& record);
   void on_failure(const AttemptRecord& record);
@@ -73,6 +86,7 @@ class Run {
 
   RunPlan plan_;
   StandardStreams streams_;
+  DiskQueue disk_;
   RunLedger ledger_;
   boost::asio::io_context io_{1};
   Reaper reaper_;
@@ -83,6 +97,7 @@ class Run {
   GpuMemory gpu_memory_;
   boost::asio::steady_timer pause_;
 
+  std::optional<HostChecks> checks_;
   std::unique_ptr<Attempt> attempt_;
   const Profile* profile_ = nullptr;
   std::optional<RunProbe> probe_;  // beside the first attempt, or behind it

@@ -223,7 +223,11 @@ std::span<const Profile> Run::known_profiles() {
 }
 
 void Run::remember_what_worked() {
-  remember_success(plan_, *profile_, ledger_.attempts(), probe_ ? Probed::yes : Probed::no);
+  const auto remember = [this, probed = probe_ ? Probed::yes : Probed::no] {
+    remember_success(plan_, *profile_, ledger_.attempts(), probed);
+  };
+  if (!disk_.post(0, remember))
+    log_debug("what worked is not remembered: the disk does not keep up");
 }
 
 }  // namespace safelaunch

@@ -105,7 +105,7 @@ class LeftAlone(SafelaunchTest):
         os.chown(state, 65534, 65534)
         run = self.shell(f"setpriv --reuid 65534 --regid 65534 --clear-groups $SL --run-dir {state}/run -- sh -c "
                          f"'{tool} --reuid 0 {SLEEPER} > /dev/null 2>&1 & echo $! > {state}/left; "
-                         f"while [ $(stat -c %u /proc/$!) != 0 ]; do :; done'", timeout=15)
+                         f"while [ $(stat -c %u /proc/$!) != 0 ]; do :; done'", timeout=60)
         self.assertEqual(run.returncode, 0, run.stderr)
         pid = self.pid_in("of-nobody/left")
         self.assertEqual(run.stderr.count(str(pid)), 1, run.stderr)

@@ -33,6 +33,7 @@ struct OutputPlan {
   enum class Prefix { none, rank, coloured_rank };
 
   std::filesystem::path directory;  ///< where it is recorded; empty: nowhere
+  DiskQueue* disk = nullptr;        ///< who writes there; none: we, at once
   Mode mode = Mode::bytes;
   RankSelection shown;           ///< which ranks reach the terminal
   Prefix prefix = Prefix::none;  ///< in front of each line, with Mode::lines

@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/disk_queue.h"
 
 namespace safelaunch {
 
@@ -18,25 +19,25 @@ struct RecordingLoss {
 
 /// The file that one stream is recorded in, byte for byte. The first failure (a full disk, a quota,
 /// an I/O error) ends the recording, not the job: from then on bytes are only counted. What was
-/// written stays; a file that is truncated or removed under us is no failure.
+/// written stays; a file that is truncated or removed under us is no failure. Written by `disk`,
+/// where there is one; one that takes no more is such a failure too.
 class Recording {
  public:
-  explicit Recording(std::filesystem::path path);
+  explicit Recording(std::filesystem::path path, DiskQueue* disk = nullptr);
 
   /// The first bytes create the file, or go on at its end: most streams stay silent, and of
   /// thousands of ranks the empty files would cost more than their start. That anything fails is
   /// seen by failed().
   void append(std::string_view bytes);
 
-  [[nodiscard]] bool failed() const { return !loss_.reason.empty(); }
-  [[nodiscard]] const RecordingLoss& loss() const { return loss_; }
+  [[nodiscard]] bool failed() const;
+  [[nodiscard]] RecordingLoss loss() const;
 
  private:
-  void open();
-  void stop(std::string reason);
+  struct File;
 
-  UniqueFd file_;
-  RecordingLoss loss_;
+  std::shared_ptr<File> file_;
+  DiskQueue* disk_;
 };
 
 }  // namespace safelaunch

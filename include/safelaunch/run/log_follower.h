@@ -15,7 +15,8 @@ namespace safelaunch {
 
 /// Reads the files of a folder that other processes write line by line, as they grow. The kernel
 /// wakes us when something is written, and nothing else does; where it cannot (no inotify left),
-/// read_now() alone reads. What stood in a file before is left out.
+/// read_now() alone reads. It listens from a fifth of a second on. What stood in a file before is
+/// left out.
 ///
 /// Files that are not ours, or no files, are left alone. Memory is bounded: 64 KiB a file, and a
 /// line that does not end in 64 KiB is cut. Use it on the io_context's thread; destroying it ends

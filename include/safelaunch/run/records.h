@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "safelaunch/base/disk_queue.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/profile/apply.h"
@@ -15,11 +16,15 @@
 /// What a run leaves behind: files of its run directory (docs/run-directory.md), and what it tells.
 namespace safelaunch {
 
+/// Writes a file as a whole, in its turn.
+void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
+
 /// job.json: whose run this is, for `safelaunch status`.
-void write_job_file(const RunDirectory& directory, const RunPlan& plan, const RunSummary& summary);
+void write_job_file(DiskQueue& disk, const RunDirectory& directory, const RunPlan& plan,
+                    const RunSummary& summary);
 
 /// env.diff: how the environment of an attempt differs from the user's, and who decided it.
-void write_env_diff(const std::filesystem::path& attempt,
+void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
                     const std::vector<Difference>& differences, const Redactor& redactor);
 
 /// What NCCL told of itself, as an event of the record; none where it was not there.

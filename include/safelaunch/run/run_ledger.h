@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/finding.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/diagnose/diagnosis.h"
@@ -16,10 +17,11 @@
 namespace safelaunch {
 
 /// What a run leaves behind, from its beginning to its end: the run directory, its events, and the
-/// summary that becomes outcome.json. Where nothing can be recorded the job runs all the same.
+/// summary that becomes outcome.json. All is written through the DiskQueue. Where nothing can be
+/// recorded the job runs all the same.
 class RunLedger {
  public:
-  explicit RunLedger(TimePoint began) : began_(began) {}
+  RunLedger(DiskQueue& disk, TimePoint began) : disk_(disk), began_(began) {}
   RunLedger(const RunLedger&) = delete;  // the events use our redactor
   RunLedger& operator=(const RunLedger&) = delete;
 
@@ -29,7 +31,8 @@ class RunLedger {
   [[nodiscard]] const std::string& run_id() const { return summary_.run_id; }
   /// Empty where nothing can be recorded; `trouble()` says why, or why it is not as wanted.
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
-  [[nodiscard]] const std::string& trouble() const { return directory_.trouble(); }
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] std::uint64_t lost_events() const { return events_.lost(); }
   [[nodiscard]] EventLog& events() { return events_; }
   /// Knows the secrets of the plan, and those that were seen since.
   [[nodiscard]] const Redactor& redactor() const { return redactor_; }
@@ -49,12 +52,14 @@ class RunLedger {
   /// The run is over: outcome.json.
   void close(int exit_code, std::string stopped_because);
   /// The page for people, where there is anything to tell.
-  void write_page(const Environment& environment) const;
+  void write_page(const Environment& environment);
 
  private:
+  DiskQueue& disk_;
   TimePoint began_;
   RunDirectory directory_;
   Redactor redactor_;
+  std::string trouble_;
   EventLog events_;
   RunSummary summary_;
 };

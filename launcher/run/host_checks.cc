@@ -1,0 +1,150 @@
+#include "safelaunch/run/host_checks.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/run/preflight.h"
+
+namespace safelaunch {
+namespace {
+
+using Json = nlohmann::json;
+
+HostReport check(const RunPlan& plan) {
+  HostReport report;
+  report.lines = clean_before_run(plan);
+  report.findings = examine_host(plan);
+  return report;
+}
+
+std::string to_text(const HostReport& report) {
+  Json json{{"lines", report.lines}, {"findings", Json::array()}};
+  for (const Finding& one : report.findings)
+    json["findings"].push_back(
+        {one.cause, static_cast<int>(one.severity), one.evidence, one.remedy});
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+HostReport from_text(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return {{}, {}, "they ended before they were done"};
+  HostReport report{json["lines"], {}, {}};
+  for (const Json& one : json["findings"])
+    report.findings.push_back({one[0], static_cast<Severity>(one[1].get<int>()), one[2], one[3]});
+  return report;
+}
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = ::write(fd, text.data(), text.size());
+    if (size <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+/// The child's whole life. Our descriptors are open in it, and none of them is touched.
+[[noreturn]] void be_the_checks(const RunPlan& plan, int parent, int out) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  set_log_writer({});
+  try {
+    write_all(out, to_text(check(plan)));
+  } catch (const std::exception& bug) {
+    log_error(std::string("the checks before the run failed: ") + bug.what());
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+struct HostChecks::Running : std::enable_shared_from_this<Running> {
+  Running(boost::asio::io_context& io, OnDone callback)
+      : pipe(io), timer(io), on_done(std::move(callback)) {}
+
+  Result<void> start(const RunPlan& plan) {
+    int fds[2];
+    if (::pipe2(fds, O_CLOEXEC) != 0) return Error{Errc::os, std::strerror(errno)};
+    UniqueFd read_end(fds[0]);
+    const UniqueFd write_end(fds[1]);
+    const int parent = ::getpid();
+    pid = ::fork();
+    if (pid < 0) return Error{Errc::os, std::strerror(errno)};
+    if (pid == 0) be_the_checks(plan, parent, write_end.get());
+    pipe.assign(read_end.release());
+    return {};
+  }
+
+  void read_on() {
+    pipe.async_read_some(
+        boost::asio::buffer(buffer),
+        [weak = weak_from_this()](const boost::system::error_code& error, std::size_t size) {
+          const auto self = weak.lock();
+          if (!self || !self->on_done) return;
+          if (error) return self->tell(from_text(self->text));
+          self->text.append(self->buffer.data(), size);
+          self->read_on();
+        });
+  }
+
+  void limit_to(Duration limit) {
+    timer.expires_after(limit);
+    timer.async_wait([weak = weak_from_this(), limit](const boost::system::error_code& cancelled) {
+      const auto self = weak.lock();
+      if (!self || cancelled || !self->on_done) return;
+      self->end();
+      self->tell({{}, {}, fmt::format("no end within {}", describe_duration(limit))});
+    });
+  }
+
+  void tell(HostReport report) {
+    timer.cancel();
+    std::exchange(on_done, nullptr)(std::move(report));
+  }
+
+  /// It is our child, and once its pipe has ended it may be reaped, and its pid another's.
+  void end() {
+    if (pid > 0 && on_done) ::kill(pid, SIGKILL);
+  }
+
+  boost::asio::posix::stream_descriptor pipe;
+  boost::asio::steady_timer timer;
+  OnDone on_done;
+  int pid = 0;
+  std::string text;
+  std::array<char, 16384> buffer;
+};
+
+HostChecks::HostChecks(boost::asio::io_context& io, const RunPlan& plan, Duration limit,
+                       OnDone on_done)
+    : running_(std::make_shared<Running>(io, std::move(on_done))) {
+  const Result<void> started = running_->start(plan);
+  if (started) {
+    running_->read_on();
+    running_->limit_to(limit);
+    return;
+  }
+  boost::asio::post(io, [weak = std::weak_ptr(running_), why = started.error().message] {
+    if (const auto self = weak.lock()) self->tell({{}, {}, why});
+  });
+}
+
+HostChecks::~HostChecks() {
+  running_->end();
+  running_->on_done = nullptr;
+}
+
+}  // namespace safelaunch
