@@ -66,18 +66,36 @@ class SettingFinder {
   bool found_ = false;
 };
 
+/// Hands a file over in pieces and returns its size; 0 where it cannot be read.
+template <class Take>
+std::size_t read_pieces(const Path& path, Take take) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char piece[4096];
+  std::size_t whole = 0;
+  for (ssize_t size = 0; (size = ::read(fd.get(), piece, sizeof(piece))) > 0;) {
+    take(std::string_view(piece, static_cast<std::size_t>(size)));
+    whole += static_cast<std::size_t>(size);
+  }
+  return whole;
+}
+
 }  // namespace
 
 bool was_started_with(int pid, std::string_view setting) {
-  // Its memory may be locked by what it waits for, and would keep us waiting too.
-  const auto stat = stat_of(pid);
-  if (!stat || stat->state == 'D') return false;
-  const UniqueFd fd(::open(Path("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  SettingFinder finder(setting);
-  char piece[4096];
-  for (ssize_t size = 0; (size = ::read(fd.get(), piece, sizeof(piece))) > 0;)
-    finder.take({piece, static_cast<std::size_t>(size)});
-  return finder.found();
+  // In the middle of an exec a process has no environment for a moment, and no arguments either.
+  constexpr timespec kExecTakes{0, 1'000'000};
+  for (int tries = 10; tries > 0; --tries) {
+    // Its memory may be locked by what it waits for, and would keep us waiting too.
+    const auto stat = stat_of(pid);
+    if (!stat || stat->state == 'D' || stat->state == 'Z') return false;
+    SettingFinder finder(setting);
+    const std::size_t size = read_pieces(Path("/proc/{}/environ", pid),
+                                         [&](std::string_view piece) { finder.take(piece); });
+    if (size > 0) return finder.found();
+    if (read_pieces(Path("/proc/{}/cmdline", pid), [](std::string_view) {}) > 0) return false;
+    ::nanosleep(&kExecTakes, nullptr);
+  }
+  return false;
 }
 
 std::optional<Stat> parse_stat_line(std::string_view line) {

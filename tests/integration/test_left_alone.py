@@ -69,7 +69,8 @@ class LeftAlone(SafelaunchTest):
 
     def test_a_process_that_asks_for_it_is_kept(self):
         run = self.run_safelaunch(
-            "--", "sh", "-c", f"SAFELAUNCH_KEEP=1 setsid {SLEEPER} > /dev/null 2>&1 & echo $! > kept")
+            "--", "sh", "-c", f"SAFELAUNCH_KEEP=1 setsid sh -c 'echo $$ > kept; exec {SLEEPER}' > /dev/null 2>&1 & "
+                              f"until [ -s kept ]; do :; done")
         self.assert_status(run, 0)
         self.assertNotIn("ended what", run.err)
         self.assert_lives(self.pid_in("kept"))
