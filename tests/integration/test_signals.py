@@ -57,7 +57,7 @@ time.sleep(600)
 WAITING_FOR_RANK_1 = """
 import os, signal, time, torch.distributed as dist
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if os.environ["RANK"] == "1":
+if os.environ["RANK"] == "1" and not open("late", "w").close():
     time.sleep(600)
 dist.init_process_group("gloo")
 """
@@ -167,6 +167,7 @@ class Stopping(SafelaunchTest):
         terminal = self.in_terminal("--grace", "100s", "--run-dir", self.folder / "run", *self.ranks(2, WAITING_FOR_RANK_1))
         events = self.folder / "run" / "events.jsonl"
         wait_until(lambda: events.exists() and "waiting for rank 1" in events.read_text(), what="a rank that waits")
+        wait_until((self.folder / "late").exists, what="the rank that is late")
         terminal.press_ctrl_c()
         terminal.read_until(b"safelaunch: the ranks have 100s to save and end (--grace); Ctrl-C again ends them now")
         self.assertRegex(terminal.output, rb"safelaunch: SIGINT: rank 0 has waited \d+\w* in group for rank 1 \(.*, which is in job.py:5 <module>")
