@@ -81,9 +81,9 @@ NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunPro
 NextStep next_step(const RunPlan& plan, const Diagnosis& diagnosis, const RunProgress& progress) {
   if (const auto* stopped = std::get_if<Stop>(&diagnosis.decision))
     return stop(describe(stopped->reason));
-  if (progress.standstill &&
-      std::ranges::find(progress.former, *progress.standstill) != progress.former.end())
-    return stop(describe_again(*progress.standstill) + ", where no profile changes anything");
+  if (progress.impasse &&
+      std::ranges::find(progress.former, *progress.impasse) != progress.former.end())
+    return stop(describe_again(*progress.impasse) + ", where no profile changes anything");
   if (const auto* retry = std::get_if<RetrySame>(&diagnosis.decision))
     return same_again(plan, *retry, progress);
   return fall_back(plan, diagnosis, progress);

@@ -112,7 +112,7 @@ class Run {
   int retries_of_profile_ = 0;
   std::vector<std::string> tried_;
   SeenOfJob seen_;
-  std::vector<Standstill> standstills_;  // of the attempts until now
+  std::vector<Impasse> impasses_;  // of the attempts until now
   std::vector<Profile> known_;
   std::optional<int> interrupted_;
   int exit_code_ = 125;

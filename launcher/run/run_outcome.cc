@@ -84,9 +84,9 @@ void Run::on_failure(const AttemptRecord& record) {
   take_seen(record.ranks);
   strike_refuted();
   RunProgress now = progress(diagnosis, tried_);
-  now.standstill = standstill_of(evidence, diagnosis);
+  now.impasse = impasse_of(evidence, diagnosis);
   const NextStep step = next_step(plan_, diagnosis, now);
-  if (now.standstill) standstills_.push_back(*now.standstill);
+  if (now.impasse) impasses_.push_back(*now.impasse);
   if (step.profile == nullptr) {
     voice_.tell_of_struck_out(step);
     return fail(record, diagnosis, step.why);
@@ -110,7 +110,7 @@ RunProgress Run::progress(const Diagnosis& diagnosis, std::vector<std::string> t
           falls_back ? known_profiles() : std::span<const Profile>{},
           seen_,
           std::nullopt,
-          standstills_};
+          impasses_};
 }
 
 void Run::take_seen(const RanksSeen& ranks) {

@@ -6,9 +6,9 @@
 
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/profile/chain.h"
+#include "safelaunch/run/impasse.h"
 #include "safelaunch/run/plan.h"
 #include "safelaunch/run/seen_of_job.h"
-#include "safelaunch/run/standstill.h"
 
 namespace safelaunch {
 
@@ -28,8 +28,8 @@ struct RunProgress {
   std::vector<std::string> tried;
   std::span<const Profile> known;  ///< all profiles there are, for healers outside the chain
   SeenOfJob seen;
-  std::optional<Standstill> standstill;  ///< of the last attempt
-  std::vector<Standstill> former;        ///< of those before it
+  std::optional<Impasse> impasse;  ///< of the last attempt
+  std::vector<Impasse> former;     ///< of those before it
 };
 
 /// Chooses the next step from the diagnosis; pure.

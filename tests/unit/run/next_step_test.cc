@@ -33,7 +33,7 @@ struct Story {
   }
 };
 
-Standstill at_line(int line) {
+Impasse at_line(int line) {
   return {"rank-missing", Stage::group, {{Rank{1}, "train.py:" + std::to_string(line) + " f"}}};
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("a second profile that the user names is tried on any job", "[next_ste
 
 TEST_CASE("a rank that stands at the same place again ends the chain", "[next_step]") {
   Story story({"basic", "conservative", "no-shm"});
-  story.progress.standstill = at_line(50);
+  story.progress.impasse = at_line(50);
   CHECK(story.profile() == "conservative");
   story.progress.tried = {"basic", "conservative"};
   story.progress.attempts = 2;
@@ -82,7 +82,7 @@ TEST_CASE("what passes by itself is tried again, but not for ever at the same pl
           "[next_step]") {
   Story story;
   story.diagnosis.decision = RetrySame{};
-  story.progress.standstill = at_line(1);
+  story.progress.impasse = at_line(1);
   CHECK(story.profile() == "basic");
   story.progress.former = {at_line(1)};
   CHECK(story.profile().empty());

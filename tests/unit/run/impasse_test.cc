@@ -1,4 +1,4 @@
-#include "safelaunch/run/standstill.h"
+#include "safelaunch/run/impasse.h"
 
 #include "catch.h"
 
@@ -18,19 +18,19 @@ MissingRank in_own_code() {
   return at(1, "/home/me/train.py:50 never", "train.py:50 never");
 }
 
-std::optional<Standstill> of(std::vector<MissingRank> missing, Outcome outcome = Outcome::hung) {
+std::optional<Impasse> of(std::vector<MissingRank> missing, Outcome outcome = Outcome::hung) {
   Evidence evidence;
   evidence.outcome = outcome;
   evidence.stage = Stage::group;
   evidence.missing = std::move(missing);
   Diagnosis diagnosis;
   diagnosis.cause = "rank-missing";
-  return standstill_of(evidence, diagnosis);
+  return impasse_of(evidence, diagnosis);
 }
 
 }  // namespace
 
-TEST_CASE("a rank in the script's own code stands where no profile reaches", "[standstill]") {
+TEST_CASE("a rank in the script's own code stands where no profile reaches", "[impasse]") {
   const auto found = of({in_own_code()});
   REQUIRE(found);
   CHECK(found->places == std::map<Rank, std::string>{{Rank{1}, "train.py:50 never"}});
@@ -39,7 +39,7 @@ TEST_CASE("a rank in the script's own code stands where no profile reaches", "[s
   CHECK(*found != of({in_own_code(), at(2, "/home/me/train.py:50 never", "train.py:50 never")}));
 }
 
-TEST_CASE("what a profile may change, or nobody has seen, is no standstill", "[standstill]") {
+TEST_CASE("what a profile may change, or nobody has seen, is no impasse", "[impasse]") {
   const std::string torch = "/py/site-packages/torch/distributed/distributed_c10d.py:7 new_group";
   CHECK_FALSE(of({at(1, torch, "train.py:9 <module> → new_group")}));
   CHECK_FALSE(of({in_own_code(), MissingRank{.rank = Rank{2}}}));
@@ -50,7 +50,7 @@ TEST_CASE("what a profile may change, or nobody has seen, is no standstill", "[s
   CHECK_FALSE(of({inside}));
 }
 
-TEST_CASE("a rank that somebody stops stands wherever it was", "[standstill]") {
+TEST_CASE("a rank that somebody stops stands wherever it was", "[impasse]") {
   const auto found = of({{.rank = Rank{1}, .activity = Activity::stopped, .inside = true}});
   REQUIRE(found);
   CHECK(describe_again(*found) == "rank 1 is stopped again");

@@ -1,4 +1,4 @@
-#include "safelaunch/run/standstill.h"
+#include "safelaunch/run/impasse.h"
 
 #include <algorithm>
 #include <array>
@@ -41,23 +41,23 @@ std::string place_of(const MissingRank& missing) {
 
 }  // namespace
 
-std::optional<Standstill> standstill_of(const Evidence& evidence, const Diagnosis& diagnosis) {
+std::optional<Impasse> impasse_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   if (evidence.outcome != Outcome::hung || evidence.missing.empty()) return std::nullopt;
-  Standstill standstill{diagnosis.cause, evidence.stage.value_or(Stage::spawned), {}};
+  Impasse impasse{diagnosis.cause, evidence.stage.value_or(Stage::spawned), {}};
   for (const MissingRank& missing : evidence.missing) {
     std::string place = place_of(missing);
     if (place.empty()) return std::nullopt;
-    standstill.places[missing.rank] = std::move(place);
+    impasse.places[missing.rank] = std::move(place);
   }
-  return standstill;
+  return impasse;
 }
 
-std::string describe_again(const Standstill& standstill) {
-  const auto& [rank, place] = *standstill.places.begin();
+std::string describe_again(const Impasse& impasse) {
+  const auto& [rank, place] = *impasse.places.begin();
   std::string text = place == kStopped
                          ? fmt::format("rank {} is stopped again", rank.value)
                          : fmt::format("rank {} stands in {} again", rank.value, place);
-  if (const std::size_t others = standstill.places.size() - 1; others > 0)
+  if (const std::size_t others = impasse.places.size() - 1; others > 0)
     text += fmt::format(", {} other{} likewise", others, others == 1 ? "" : "s");
   return text;
 }
