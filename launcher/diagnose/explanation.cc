@@ -42,6 +42,11 @@ const char* fault_of(const MissingRank& missing) {
   return missing.inside ? "did not come through" : "was missing";
 }
 
+/// On another node, or another user's: what keeps it away is not known.
+bool is_out_of_sight(const MissingRank& missing) {
+  return missing.activity == Activity::unseen && missing.where.empty();
+}
+
 /// "rank 2 was missing: idling, sleeping in hrtimer_nanosleep, in load_data (train.py:12)"
 std::string absence_of(const MissingRank& missing) {
   if (missing.activity == Activity::dead)
@@ -71,12 +76,6 @@ std::string absences(const std::vector<MissingRank>& missing) {
   return joined(words);
 }
 
-bool any_seen(const std::vector<MissingRank>& missing) {
-  return std::ranges::any_of(missing, [](const MissingRank& one) {
-    return one.activity != Activity::unseen || !one.where.empty();
-  });
-}
-
 std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string stage =
       evidence.stage ? fmt::format(" in stage {}", name(*evidence.stage)) : "";
@@ -87,7 +86,9 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text = fmt::format("{} waited{}{}", who, time, stage);
   if (evidence.missing.empty()) return text + "; nobody was missing.";
   text += "; " + absences(evidence.missing) + ".";
-  if (diagnosis.cause == "rank-missing" && any_seen(evidence.missing))
+  const bool out_of_sight = std::ranges::all_of(evidence.missing, is_out_of_sight);
+  if (out_of_sight) text += " Nobody can see it from here; look where it runs.";
+  if (diagnosis.cause == "rank-missing" && !out_of_sight)
     text += " Its own code keeps it away, which a profile can hardly change.";
   if (diagnosis.cause == "rank-stopped")
     text += " Somebody stopped it, which a profile can hardly change.";

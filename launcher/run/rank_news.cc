@@ -8,14 +8,20 @@
 namespace safelaunch {
 namespace {
 
-// A job that has shown no rank for a minute is hardly a distributed one.
-constexpr Duration kLookSeldom{10'000};
-constexpr Duration kLooksOften{60'000};
+// A job that has shown no rank for long shows none in the next moment: one eighth of its age later
+// is soon enough, and a job that never shows any costs nothing in the end.
+constexpr int kOneLookIn = 8;
 
 constexpr std::size_t kMostRanksOfAProcess = 16;
 
 // cuInit takes ten seconds and more where eight GPUs have to be woken.
 constexpr Duration kDriverAnswersWithin{30'000};
+
+// A hook answers within a second, or not at all.
+constexpr Duration kAnswersWithin{2'000};
+
+// Where torch waits until another process has built an extension.
+constexpr const char* kWaitsForBuild = "file_baton.py";
 
 }  // namespace
 
@@ -71,6 +77,40 @@ DriverWatch::OnSilent RankWatch::State::driver_is_silent() {
   return [this](std::vector<Rank> ranks, const std::string& text) {
     if (judging()) act_on(stages.driver_is_silent(std::move(ranks), text, Clock::now()));
   };
+}
+
+StandstillWatch::OnStill RankWatch::State::all_stand_still() {
+  return [this](Duration still_for, std::map<Rank, std::string> doings) {
+    if (!judging()) return;
+    places.begin(
+        stages.ranks(), {}, kAnswersWithin,
+        [this](ProcessId process, HookQuestion question) {
+          return question == HookQuestion::stack && channel && channel->ask(process, question, 0);
+        },
+        [this, still_for, told = std::move(doings)](const RankAnswers& answers) {
+          if (judging()) tell_standstill(still_for, told, answers);
+        });
+  };
+}
+
+// Nothing is ended for it: a program may well wait for hours for what nobody here can see.
+void RankWatch::State::tell_standstill(Duration still_for,
+                                       const std::map<Rank, std::string>& doings,
+                                       const RankAnswers& answers) {
+  std::vector<RankPlace> found;
+  bool at_a_lock = false;
+  for (const auto& [rank, doing] : doings) {
+    const auto answer = answers.stacks.find(rank);
+    const StackSeen stack = answer == answers.stacks.end() ? StackSeen{} : answer->second;
+    at_a_lock = at_a_lock || stack.frames.find(kWaitsForBuild) != std::string::npos;
+    found.push_back({rank, stack.where, doing});
+  }
+  std::string text = describe_standstill(still_for, found);
+  const std::string locks =
+      at_a_lock ? extension_locks_in_words(config.environment) : std::string();
+  if (!locks.empty()) text += "; " + locks;
+  services.log.record("status", {{"text", stages.counts_text() + " · " + text}});
+  observer.on_notice(text);
 }
 
 // Hook, log and plugin may tell the same.
@@ -163,6 +203,7 @@ void RankWatch::State::note_what_it_names(const Event& event) {
 void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) {
   if (const auto* answer = std::get_if<StackAnswer>(&message.body)) {
     inquiry.answered(process, *answer);
+    places.answered(process, *answer);
   } else if (const auto* collectives = std::get_if<CollectivesAnswer>(&message.body)) {
     inquiry.answered(process, *collectives);
   } else if (const auto* counters = std::get_if<CountersAnswer>(&message.body)) {
@@ -241,8 +282,9 @@ void RankWatch::State::note_silence() {
 
 void RankWatch::State::look_for_ranks(TimePoint now) {
   if (!next_look || now < *next_look) return;
-  next_look =
-      now + (now - begun < kLooksOften || stages.wants_samples() ? kLookEvery : kLookSeldom);
+  const TimePoint::duration age = (now - begun) / kOneLookIn;
+  const bool soon = stages.wants_samples() || age < kLookEvery;
+  next_look = now + (soon ? TimePoint::duration(kLookEvery) : age);
   note_silence();
   if (stages.all_heard()) return next_look.reset();
   for (const Event& event : ranks_in_proc.on(looker.look(self()), hooked)) {

@@ -43,6 +43,7 @@ void RankWatch::State::perform(const StatusChanged& status) {
 void RankWatch::State::perform(const JobTraining&) {
   sampler.forget();
   driver.end();
+  standstill.end();
   observer.on_status({});
   observer.on_training();
   if (config.stall == Duration::zero()) {
@@ -119,6 +120,9 @@ void RankWatch::begin() {
       state_->config.environment, [state = state_.get()]() -> const auto& {
         return state->stages.ranks();
       });
+  state_->standstill.begin([state = state_.get()]() -> const auto& {
+    return state->stages.ranks();
+  });
   state_->next_look = state_->begun + State::kLookEvery;
   state_->rearm();
 }
@@ -143,6 +147,7 @@ void RankWatch::freeze() {
   state_->nccl.stop();
   state_->frozen = true;
   state_->driver.end();
+  state_->standstill.end();
   state_->timer.cancel();
   state_->stall.end();
 }

@@ -8,6 +8,7 @@
 #include "safelaunch/run/driver_watch.h"
 #include "safelaunch/run/rank_watch.h"
 #include "safelaunch/run/stall_watch.h"
+#include "safelaunch/run/standstill_watch.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/hook_channel.h"
 #include "safelaunch/watch/observer.h"
@@ -31,12 +32,17 @@ struct RankWatch::State {
         inquiry(given.io),
         stall(given.io, config.stall, observer.on_stall),
         nccl(given.io, config.nccl, nccl_observer()),
-        driver(given, driver_limits(), driver_is_silent()) {}
+        driver(given, driver_limits(), driver_is_silent()),
+        standstill(given.io, config.stages.limits.init, all_stand_still()),
+        places(given.io) {}
 
   void open_channel();
   NcclWatch::Observer nccl_observer();
   [[nodiscard]] DriverWatch::Limits driver_limits() const;
   DriverWatch::OnSilent driver_is_silent();
+  StandstillWatch::OnStill all_stand_still();
+  void tell_standstill(Duration still_for, const std::map<Rank, std::string>& doings,
+                       const RankAnswers& answers);
   void feed(const Event& event);
   void record_stage(const StageReached& reached);
   void act_on(const std::vector<StageAction>& actions);
@@ -79,6 +85,8 @@ struct RankWatch::State {
   StallWatch stall;
   NcclWatch nccl;
   DriverWatch driver;
+  StandstillWatch standstill;
+  RankInquiry places;  // where all stand, though there is no verdict
   std::unique_ptr<HookChannel> channel;
   std::map<ProcessId, Rank> hooked;
   std::map<ProcessId, std::set<Rank>> named;

@@ -1,0 +1,98 @@
+#include "safelaunch/run/standstill_watch.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/clean/survey.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/left_files.h"
+#include "safelaunch/host/mounts.h"
+#include "safelaunch/host/standing.h"
+#include "safelaunch/host/words.h"
+
+namespace safelaunch {
+namespace {
+
+bool waits_for_others(const RankState& rank) {
+  for (const Stage stage :
+       {Stage::rendezvous, Stage::group, Stage::communicator, Stage::collective})
+    if (rank.waits_in(stage)) return true;
+  return false;
+}
+
+std::string in_words(const LeftFile& lock, const std::vector<StaleFile>& stale) {
+  const auto known = std::ranges::find(stale, lock, &StaleFile::file);
+  if (known == stale.end()) {
+    const bool held = holder_of(lock) == Holder::somebody;
+    return fmt::format("{} ({} old{})", lock.path, rough_age(lock.age),
+                       held ? ", somebody has it open" : "");
+  }
+  const bool ours = known->claim == Claim::ours;
+  return fmt::format(
+      "{} ({}; {})", lock.path, known->why,
+      ours ? "`safelaunch doctor --fix` removes it" : "once no job builds it any more, remove it");
+}
+
+}  // namespace
+
+void StandstillWatch::begin(RanksNow ranks) {
+  ranks_ = std::move(ranks);
+  standstill_.emplace(patience_, Clock::now());
+  look_later();
+}
+
+void StandstillWatch::end() {
+  timer_.cancel();
+  standstill_.reset();
+  looks_.clear();
+}
+
+void StandstillWatch::look_later() {
+  const auto next = standstill_ ? standstill_->next_look() : std::nullopt;
+  if (!next) return;
+  timer_.expires_at(*next);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled && standstill_) look();
+  });
+}
+
+void StandstillWatch::look() {
+  const TimePoint now = Clock::now();
+  if (const auto still_for = standstill_->on_look(all_still(now), now))
+    on_still_(*still_for, doings_);
+  look_later();
+}
+
+// A rank that is new, or that another waits for, makes the job one that moves.
+bool StandstillWatch::all_still(TimePoint now) {
+  std::map<Rank, TreeSample> before = std::exchange(looks_, {});
+  doings_.clear();
+  bool still = true;
+  for (const auto& [rank, state] : ranks_()) {
+    if (!state.alive()) continue;
+    if (waits_for_others(state)) return false;
+    const TreeSample& seen = looks_[rank] = sample_tree(*state.process(), now, table_);
+    const auto known = before.find(rank);
+    const auto stands = known == before.end() ? std::nullopt : stood_still(known->second, seen);
+    still = still && stands.has_value();
+    if (stands) doings_[rank] = *stands;
+  }
+  return still && looks_.size() > 1;
+}
+
+std::string extension_locks_in_words(const Environment& environment) {
+  const std::string folder = extensions_folder(environment);
+  const std::vector<Mount> mounts = read_mounts();
+  const Mount* mount = mount_of(mounts, folder);
+  if (folder.empty() || mount == nullptr || is_network(*mount)) return {};
+  const std::vector<LeftFile> locks = extension_locks(folder);
+  if (locks.empty()) return {};
+  const StaleFiles stale = survey_files({{}, locks}, read_identity(), mounts);
+  std::string text;
+  for (const LeftFile& lock : locks)
+    text += (text.empty() ? "" : ", ") + in_words(lock, stale.locks);
+  return "the lock of an extension's build: " + text;
+}
+
+}  // namespace safelaunch
