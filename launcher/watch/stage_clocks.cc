@@ -136,7 +136,24 @@ std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint 
     if (!one.until) return std::nullopt;
     last = std::max(last, *one.until);
   }
+  for (const Rank rank : without_world()) {
+    const Patience one =
+        patience_with(state_of(rank), standing.stage, standing.since, now, config_.limits);
+    if (!one.until) return std::nullopt;
+    last = std::max(last, *one.until);
+  }
   return last;
+}
+
+// Several worlds below one launcher use the same numbers: a process with a number beyond the one
+// that is seen may yet enter as any rank of it.
+std::vector<Rank> Stages::without_world() const {
+  std::vector<Rank> result;
+  for (const auto& [rank, state] : ranks_)
+    if (rank.value >= world_size_ && state.alive() && !state.tried(Stage::rendezvous) &&
+        !state.tried(Stage::group) && !state.reached(Stage::group))
+      result.push_back(rank);
+  return result;
 }
 
 // From the communicator on, ranks meet in groups of their own: one that has its first meeting
@@ -168,7 +185,9 @@ std::vector<Rank> Stages::suspects(const Standing& standing, TimePoint now) cons
   // All have arrived. Where some came through, those that did not are the ones to look at, unless
   // one of the others has work to do before it comes to the next meeting.
   const auto works = [&](Rank rank) { return busy(state_of(rank), now); };
-  if (standing.through.empty() || std::ranges::any_of(standing.through, works)) return {};
+  if (standing.through.empty() || std::ranges::any_of(standing.through, works) ||
+      std::ranges::any_of(without_world(), works))
+    return {};
   return standing.waiting;
 }
 

@@ -46,6 +46,9 @@
 ///     meet in a group, and one of them works before it joins the rest. While it works it is waited
 ///     for like a missing rank that works, else for the stage's timeout from when it last worked.
 ///     It is not blamed, and while it works those that wait are not blamed either.
+///   - Where a process has a rank beyond the world that was entered, and has entered none itself,
+///   the
+///     worlds below this launcher may be several: it is waited for like a missing rank.
 ///   - Where all ranks are stopped somebody has suspended the job; where one is attended a person
 ///     has it in hand. Time stands still then, as it does while safelaunch itself is stopped
 ///     (watch/clock.h).
@@ -198,6 +201,7 @@ class Stages {
   [[nodiscard]] Patience patience(Rank rank, const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> certain_at(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> overdue_at(const Standing& standing, TimePoint now) const;
+  [[nodiscard]] std::vector<Rank> without_world() const;
   [[nodiscard]] std::vector<Rank> suspects(const Standing& standing, TimePoint now) const;
   [[nodiscard]] Patience patience_with_passed(const RankState& rank, const Standing& standing,
                                               TimePoint now) const;

@@ -269,3 +269,30 @@ TEST_CASE("processes of this node say nothing of another node's rank", "[stages]
 
   CHECK(story.suspects() == Ranks{1});
 }
+
+TEST_CASE("the second of two worlds waits for a process that has entered none yet", "[stages]") {
+  Story story;
+  for (int rank = 0; rank < 4; ++rank) story.started(rank, 4);
+  const auto enters = [&](int process, int rank) {
+    story.tell(
+        StageEntered{Rank{rank}, Story::process(process), Stage::group, {}, 2, Source::hook});
+  };
+  enters(2, 0);  // of the second world, which is here before the first
+  enters(1, 1);
+  story.tell(StageReached{Rank{1}, Story::process(1), Stage::collective, Source::hook});
+  story.does(0, Activity::idling);
+
+  SECTION("for as long as that one works") {
+    story.does(3, Activity::working);
+    story.pass(25min);
+    CHECK_FALSE(story.verdict());
+    story.pass(10min);
+    CHECK(story.verdict());
+    CHECK(story.suspects().empty());
+  }
+  SECTION("and no longer than usual where it idles") {
+    story.does(3, Activity::idling);
+    story.pass(200s);
+    CHECK(story.verdict());
+  }
+}
