@@ -13,6 +13,9 @@ namespace {
 constexpr double kWorkingCores = 0.05;
 /// A log line now and then is no work; a slow network disk still gives more than this.
 constexpr double kWorkingBytesPerSecond = 256 * 1024;
+/// A store that is asked a hundred times a second whether all are there, and heartbeats, stay
+/// below.
+constexpr double kWorkingTrafficPerSecond = 64 * 1024;
 
 /// What both samples know of a thing, side by side.
 template <class Sample>
@@ -132,6 +135,29 @@ Answer when_it_uses_resources(const TreeSample& before, const TreeSample& after)
   return std::nullopt;
 }
 
+SocketTraffic traffic_of(const TreeSample& tree) {
+  SocketTraffic traffic;  // a connection that several processes have open is one
+  for (const auto& process : tree.processes)
+    traffic.insert(process.traffic.begin(), process.traffic.end());
+  return traffic;
+}
+
+Answer when_it_has_traffic(const TreeSample& before, const TreeSample& after) {
+  if (!before.has_traffic || !after.has_traffic) return std::nullopt;
+  const SocketTraffic then = traffic_of(before);
+  double bytes = 0;
+  for (const auto& [socket, count] : traffic_of(after)) {
+    const auto older = then.find(socket);
+    bytes +=
+        static_cast<double>(count) - static_cast<double>(older == then.end() ? 0 : older->second);
+  }
+  const std::chrono::duration<double> seconds = after.at - before.at;
+  if (seconds.count() <= 0 || bytes / seconds.count() < kWorkingTrafficPerSecond)
+    return std::nullopt;
+  return ActivitySeen{Activity::working,
+                      fmt::format("sends and receives {:.1f} MB/s", bytes / seconds.count() / 1e6)};
+}
+
 /// Ready in both samples, and yet hardly any CPU: the host or its cgroup gives it none.
 Answer when_starved(const std::vector<ProcessPair>& pairs, const TreeSample& tree) {
   for (const auto& [before, after] : pairs)
@@ -193,6 +219,7 @@ ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
   if (after.processes.front().threads.empty()) return {Activity::unseen, "may not be looked at"};
   if (auto answer = when_children_work(std::span(pairs).subspan(1))) return *answer;
   if (auto answer = when_it_uses_resources(before, after)) return *answer;
+  if (auto answer = when_it_has_traffic(before, after)) return *answer;
   if (auto answer = when_starved(pairs, after)) return *answer;
   if (auto answer = when_idling(pairs, after)) return *answer;
   return quiet(after);

@@ -91,7 +91,7 @@ int tracer_of(int pid) {
 
 ProcessSample sample_process(ProcessFacts facts) {
   const int pid = facts.id.pid;
-  ProcessSample process{std::move(facts), io_bytes_of(pid).value_or(0), tracer_of(pid), {}};
+  ProcessSample process{std::move(facts), io_bytes_of(pid).value_or(0), tracer_of(pid), {}, {}};
   for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str()))
     process.threads.push_back(sample_thread(pid, tid));
   return process;
@@ -127,11 +127,25 @@ void find_own_pipes(TreeSample& sample, const ProcessTable& table) {
 }  // namespace
 
 TreeSample sample_tree(ProcessId root, TimePoint now, const ProcessTable& table) {
-  TreeSample sample{now, {}};
+  TreeSample sample{now, {}, false};
   for (auto& facts : tree_of(root, table))
     sample.processes.push_back(sample_process(std::move(facts)));
   find_own_pipes(sample, table);
   return sample;
+}
+
+void add_traffic(TreeSample& sample, const SocketTraffic& traffic) {
+  constexpr std::string_view kSocket = "socket:[";
+  sample.has_traffic = true;
+  for (ProcessSample& process : sample.processes) {
+    const int pid = process.facts.id.pid;
+    for (const int descriptor : numbers_in_folder(ProcPath(pid, "fd").c_str())) {
+      const std::string target = target_of(pid, descriptor);
+      if (!target.starts_with(kSocket)) continue;
+      const auto found = traffic.find(number_in(std::string_view(target).substr(kSocket.size())));
+      if (found != traffic.end()) process.traffic.insert(*found);
+    }
+  }
 }
 
 }  // namespace safelaunch

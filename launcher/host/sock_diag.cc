@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -41,6 +42,7 @@ bool send_request(int netlink, int family, const SocketQuery& query) {
   request.body.sdiag_family = static_cast<std::uint8_t>(family);
   request.body.sdiag_protocol = IPPROTO_TCP;
   request.body.idiag_states = states(query.only);
+  if (query.with_bytes) request.body.idiag_ext = 1U << (INET_DIAG_INFO - 1);
   request.body.id.idiag_sport = htons(query.local_port);
   request.body.id.idiag_dport = htons(query.remote_port);
   return ::send(netlink, &request, sizeof request, 0) == static_cast<ssize_t>(sizeof request);
@@ -52,8 +54,22 @@ std::string address_text(int family, const void* address) {
   return text.data();
 }
 
-Socket to_socket(const inet_diag_msg& message) {
+/// What has gone over a connection both ways, from the attributes behind its message.
+std::uint64_t bytes_in(const nlmsghdr& header) {
+  const auto* message = static_cast<const inet_diag_msg*>(NLMSG_DATA(&header));
+  const auto* attribute = reinterpret_cast<const rtattr*>(message + 1);
+  for (auto size = header.nlmsg_len - NLMSG_LENGTH(sizeof *message); RTA_OK(attribute, size);
+       attribute = RTA_NEXT(attribute, size)) {
+    if (attribute->rta_type == INET_DIAG_INFO)
+      return bytes_in_tcp_info(RTA_DATA(attribute), RTA_PAYLOAD(attribute));
+  }
+  return 0;
+}
+
+Socket to_socket(const nlmsghdr& header) {
+  const auto& message = *static_cast<const inet_diag_msg*>(NLMSG_DATA(&header));
   Socket socket;
+  socket.bytes = bytes_in(header);
   socket.state = state_of_tcp(message.idiag_state);
   socket.established = message.idiag_state == TCP_ESTABLISHED;
   socket.local_port = ntohs(message.id.idiag_sport);
@@ -75,7 +91,7 @@ Part read_part(const nlmsghdr* header, unsigned size, const SocketQuery& query,
   for (; NLMSG_OK(header, size); header = NLMSG_NEXT(header, size)) {
     if (header->nlmsg_type == NLMSG_DONE) return Part::last;
     if (header->nlmsg_type == NLMSG_ERROR) return Part::refused;
-    auto socket = to_socket(*static_cast<const inet_diag_msg*>(NLMSG_DATA(header)));
+    auto socket = to_socket(*header);
     // Linux 6.18 filters connections by port, and gives us every socket that is only bound.
     if (matches(socket, query)) sockets.push_back(std::move(socket));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -14,6 +15,7 @@ struct SocketQuery {
   std::uint16_t local_port = 0;
   std::uint16_t remote_port = 0;
   Only only = Only::all;
+  bool with_bytes = false;  ///< ask for Socket::bytes, which costs the kernel more
 };
 
 [[nodiscard]] bool matches(const Socket& socket, const SocketQuery& query);
@@ -25,6 +27,9 @@ struct SocketQuery {
 /// The same from the text of /proc/net/tcp or tcp6. It shows no socket that is only bound.
 [[nodiscard]] std::vector<Socket> parse_proc_net_tcp(std::string_view text,
                                                      const SocketQuery& query);
+
+/// The bytes sent and received in a tcp_info; 0 where the kernel is too old to count them.
+[[nodiscard]] std::uint64_t bytes_in_tcp_info(const void* info, std::size_t size);
 
 /// What a state number of the kernel (TCP_ESTABLISHED, …) means for the port.
 [[nodiscard]] SocketState state_of_tcp(unsigned kernel_state);

@@ -50,4 +50,12 @@ std::vector<Socket> KernelSockets::established() const {
   return find_sockets({.only = SocketQuery::Only::established});
 }
 
+SocketTraffic socket_traffic() {
+  SocketTraffic traffic;
+  if (const auto sockets =
+          ask_sock_diag({.only = SocketQuery::Only::established, .with_bytes = true}))
+    for (const Socket& socket : *sockets) traffic[socket.inode] = socket.bytes;
+  return traffic;
+}
+
 }  // namespace safelaunch

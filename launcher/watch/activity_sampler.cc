@@ -39,9 +39,19 @@ std::optional<ActivitySeen> ActivitySampler::look_at_others(ProcessId root,
   return compare(root, std::move(newest));
 }
 
+const SocketTraffic& ActivitySampler::traffic_at(TimePoint now) {
+  if (traffic_asked_ != now) traffic_ = socket_traffic();
+  traffic_asked_ = now;
+  return traffic_;
+}
+
 std::optional<ActivitySeen> ActivitySampler::compare(ProcessId root, TreeSample newest) {
   Looks& looks = looks_[root];
-  const auto seen = compare_looks(looks.older, looks.newer, newest);
+  auto seen = compare_looks(looks.older, looks.newer, newest);
+  if (!seen || seen->activity == Activity::idling || seen->activity == Activity::quiet) {
+    add_traffic(newest, traffic_at(newest.at));
+    seen = compare_looks(looks.older, looks.newer, newest);
+  }
   if (!looks.newer || newest.at - looks.newer->at >= kApart)
     looks.older = std::exchange(looks.newer, std::move(newest));
   return seen;

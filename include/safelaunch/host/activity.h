@@ -9,6 +9,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/host/kernel_wait.h"
 #include "safelaunch/host/process_tree.h"
+#include "safelaunch/host/sockets.h"
 
 namespace safelaunch {
 
@@ -30,12 +31,14 @@ struct ProcessSample {
   std::uint64_t io_bytes = 0;
   int tracer = 0;                     ///< pid of the debugger that is attached to it; 0: none
   std::vector<ThreadSample> threads;  ///< the main thread first
+  SocketTraffic traffic{};            ///< of the connections that it has open
 };
 
 /// A process and all its descendants at one moment, the root first; empty where the root is gone.
 struct TreeSample {
   TimePoint at;
   std::vector<ProcessSample> processes;
+  bool has_traffic = false;  ///< what went over connections was asked for
 };
 
 /// What a tree does, and the words for it.
@@ -51,6 +54,10 @@ struct ActivitySeen {
 
 /// Reads one sample. Costs some 60 µs a thread: sample what is waited for, not the whole job.
 [[nodiscard]] TreeSample sample_tree(ProcessId root, TimePoint now, const ProcessTable& table);
+
+/// Adds to the sample what went over the connections of its processes: recv(2) and send(2) are in
+/// no account of a process. Costs a look at each open descriptor.
+void add_traffic(TreeSample& sample, const SocketTraffic& traffic);
 
 /// A thread that torch, NCCL, CUDA, a memory allocator or our hook runs for itself: it ticks in a
 /// healthy and in a hung process alike, so what it does says nothing.

@@ -31,6 +31,7 @@ struct Socket {
   std::uint64_t inode = 0;  ///< joins with /proc/PID/fd; 0: nobody holds it any more
   unsigned uid = 0;
   bool established = false;  ///< connected, and neither side has closed it
+  std::uint64_t bytes = 0;   ///< sent and received; known of socket_traffic() alone
 };
 
 /// The TCP sockets of this host. The real one is `KernelSockets`.
@@ -59,6 +60,11 @@ class KernelSockets final : public SocketTable {
   [[nodiscard]] std::vector<Socket> listening() const override;
   [[nodiscard]] std::vector<Socket> established() const override;
 };
+
+/// What each TCP connection of this network namespace has sent and received, inode → bytes; empty
+/// where the kernel does not tell (netlink is refused).
+using SocketTraffic = std::map<std::uint64_t, std::uint64_t>;
+[[nodiscard]] SocketTraffic socket_traffic();
 
 /// Who holds each of the sockets: inode → pids. Looks through the descriptors of `pids` only, or of
 /// every process where none is named; those of other users cannot be read without rights.

@@ -32,9 +32,12 @@ class ActivitySampler {
     std::optional<TreeSample> newer;
   };
   std::optional<ActivitySeen> compare(ProcessId root, TreeSample newest);
+  [[nodiscard]] const SocketTraffic& traffic_at(TimePoint now);
 
   const ProcessTable& table_;
   std::map<ProcessId, Looks> looks_;
+  SocketTraffic traffic_;  // asked for once for all that are looked at in one go
+  std::optional<TimePoint> traffic_asked_;
 };
 
 /// As above, from the looks: which two are far enough apart to be compared.

@@ -168,6 +168,30 @@ TEST_CASE("a log line now and then is no work, reading a data set is") {
   CHECK(scene.seen().activity == Activity::working);
 }
 
+TEST_CASE("what goes over connections is work, a heartbeat and a polled store are not") {
+  Scene scene;
+  scene.before.has_traffic = scene.after.has_traffic = true;
+  scene.add(process(101));
+  scene.root_before().traffic = {{7, 1'000'000}, {8, 5'000'000}};
+  scene.root().traffic = {{7, 1'020'000}};  // the other one is closed
+  CHECK(scene.seen().activity == Activity::quiet);
+  SECTION("it downloads, over a connection that a child has open as well") {
+    scene.root().traffic[7] = 1'100'000;
+    scene.after.processes[1].traffic[7] = 1'100'000;
+    CHECK(scene.seen().activity == Activity::working);
+    CHECK(scene.seen().doing == "sends and receives 0.1 MB/s");
+  }
+  SECTION("it makes a new connection for each part") {
+    scene.root().traffic[9] = 300'000;
+    CHECK(scene.seen().activity == Activity::working);
+  }
+  SECTION("it was not asked for before") {
+    scene.root().traffic[7] = 9'000'000;
+    scene.before.has_traffic = false;
+    CHECK(scene.seen().activity == Activity::quiet);
+  }
+}
+
 TEST_CASE("a compiler below the rank that gets on is work, and named") {
   Scene scene;
   scene.add(process(101, "cc1plus"));

@@ -11,11 +11,13 @@
 #include "catch.h"
 #include "child.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/host/activity.h"
 
 using namespace safelaunch;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 using safelaunch::testing::Child;
+using safelaunch::testing::eventually;
 
 namespace {
 
@@ -193,4 +195,23 @@ TEST_CASE("an IPv6 line of /proc/net/tcp6 is read") {
   CHECK(sockets[0].local_address == "::1");
   CHECK(sockets[0].inode == 4711);
   CHECK(sockets[0].uid == 1000);
+}
+
+TEST_CASE("what goes over a connection is counted for who has it open") {
+  const auto server = listener();
+  Child downloads([&] {
+    const auto connection = connection_to(server);
+    std::array<char, 4096> part{};
+    while (::recv(connection.get(), part.data(), part.size(), 0) > 0) continue;
+  });
+  const UniqueFd accepted(::accept4(server.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  const std::string data(300'000, 'x');
+  REQUIRE(::send(accepted.get(), data.data(), data.size(), 0) == static_cast<ssize_t>(data.size()));
+
+  CHECK(eventually([&] {
+    auto sample = sample_tree(downloads.id(), Clock::now(), Procfs());
+    add_traffic(sample, socket_traffic());
+    const SocketTraffic& traffic = sample.processes.front().traffic;
+    return traffic.size() == 1 && traffic.begin()->second >= data.size();
+  }));
 }

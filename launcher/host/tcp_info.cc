@@ -1,0 +1,17 @@
+// Apart, since the kernel's header has more fields than the C library's, and both define tcp_info.
+#include <linux/tcp.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sock_diag.h"
+
+namespace safelaunch {
+
+std::uint64_t bytes_in_tcp_info(const void* info, std::size_t size) {
+  tcp_info known{};
+  std::memcpy(&known, info, std::min(size, sizeof known));
+  return known.tcpi_bytes_acked + known.tcpi_bytes_received;
+}
+
+}  // namespace safelaunch
