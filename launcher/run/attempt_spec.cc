@@ -188,6 +188,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.launcher = plan.command.launcher;
   spec.stages = stages_of(plan, inputs.profile);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
+  spec.clean = plan.options.clean;
   spec.kill_on_stall = inputs.profile.on_stall == OnStall::kill;
   spec.directory = inputs.directory;
   spec.hook = inputs.hook;

@@ -2,6 +2,7 @@
 #include "rank_watch_state.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/clean/removal.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/run/nccl_rank.h"
 
@@ -106,11 +107,15 @@ void RankWatch::State::tell_standstill(Duration still_for,
     found.push_back({rank, stack.where, doing});
   }
   std::string text = describe_standstill(still_for, found);
-  const std::string locks =
-      at_a_lock ? extension_locks_in_words(config.environment) : std::string();
-  if (!locks.empty()) text += "; " + locks;
+  const WaitedLocks locks =
+      at_a_lock ? find_waited_locks(config.environment, config.clean) : WaitedLocks{};
+  if (!locks.words.empty()) text += "; " + locks.words;
   services.log.record("status", {{"text", stages.counts_text() + " · " + text}});
   observer.on_notice(text);
+  for (const Removal& removal : remove({{}, locks.left}, config.clean)) {
+    services.log.record("notice", {{"text", describe(removal)}});
+    observer.on_notice(describe(removal));
+  }
 }
 
 // Hook, log and plugin may tell the same.

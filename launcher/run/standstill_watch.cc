@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <iterator>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/clean/survey.h"
@@ -21,13 +22,15 @@ bool waits_for_others(const RankState& rank) {
   return false;
 }
 
-std::string in_words(const LeftFile& lock, const std::vector<StaleFile>& stale) {
+std::string in_words(const LeftFile& lock, const std::vector<StaleFile>& stale,
+                     CleanPolicy policy) {
   const auto known = std::ranges::find(stale, lock, &StaleFile::file);
   if (known == stale.end()) {
     const bool held = holder_of(lock) == Holder::somebody;
     return fmt::format("{} ({} old{})", lock.path, rough_age(lock.age),
                        held ? ", somebody has it open" : "");
   }
+  if (acts_on(policy, known->claim)) return fmt::format("{} ({})", lock.path, known->why);
   const bool ours = known->claim == Claim::ours;
   return fmt::format(
       "{} ({}; {})", lock.path, known->why,
@@ -81,7 +84,7 @@ bool StandstillWatch::all_still(TimePoint now) {
   return still && looks_.size() > 1;
 }
 
-std::string extension_locks_in_words(const Environment& environment) {
+WaitedLocks find_waited_locks(const Environment& environment, CleanPolicy policy) {
   const std::string folder = extensions_folder(environment);
   const std::vector<Mount> mounts = read_mounts();
   const Mount* mount = mount_of(mounts, folder);
@@ -89,10 +92,13 @@ std::string extension_locks_in_words(const Environment& environment) {
   const std::vector<LeftFile> locks = extension_locks(folder);
   if (locks.empty()) return {};
   const StaleFiles stale = survey_files({{}, locks}, read_identity(), mounts);
-  std::string text;
+  WaitedLocks found;
   for (const LeftFile& lock : locks)
-    text += (text.empty() ? "" : ", ") + in_words(lock, stale.locks);
-  return "the lock of an extension's build: " + text;
+    found.words += (found.words.empty() ? "" : ", ") + in_words(lock, stale.locks, policy);
+  found.words = "the lock of an extension's build: " + found.words;
+  std::ranges::copy_if(stale.locks, std::back_inserter(found.left),
+                       [&](const StaleFile& lock) { return acts_on(policy, lock.claim); });
+  return found;
 }
 
 }  // namespace safelaunch

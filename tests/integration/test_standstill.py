@@ -1,12 +1,15 @@
 """Ranks that all wait for one lock before any waits for another: no clock runs, and a line says what is seen."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import threading
+import time
 
 from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
+from own_mounts import HOUR
 
 # What torch does where somebody else seems to build the extension that it wants.
 BEHIND_A_LOCK = '''
@@ -22,6 +25,8 @@ dist.barrier()
 dist.destroy_process_group()
 '''
 
+TOLD = "no rank has used a CPU or files for"
+
 
 class Standstill(SafelaunchTest):
     def setUp(self):
@@ -34,26 +39,29 @@ class Standstill(SafelaunchTest):
     def environment(self, **more):
         return super().environment(TORCH_EXTENSIONS_DIR=str(self.extensions), **more)
 
+    def make_old(self):
+        """As a build left it that was killed an hour ago."""
+        past = time.time() - HOUR
+        os.utime(self.lock, (past, past))
+
     def status(self):
         done = subprocess.run([SAFELAUNCH, "status", "--json"], env=self.environment(), capture_output=True, text=True,
                               timeout=60)
         return done.stdout
 
-    def test_it_is_told_with_the_places_and_the_lock_and_the_job_goes_on(self):
+    def run_until_told(self, *options):
+        """What safelaunch said, once the job is over; a lock that is still there when the line has come is removed here."""
         # `status` looks where runs are kept by default, hence no --run-dir.
         job = subprocess.Popen(
-            [SAFELAUNCH, "--init-timeout", "3s", "--nproc-per-node", "2", "--", sys.executable,
+            [SAFELAUNCH, "--init-timeout", "3s", *options, "--nproc-per-node", "2", "--", sys.executable,
              self.script(BEHIND_A_LOCK), str(self.lock)],
             env=self.environment(), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         said = []
         reader = threading.Thread(target=lambda: said.extend(iter(job.stderr.readline, "")))
         reader.start()
-        told = "no rank has used a CPU or files for"
         try:
-            wait_until(lambda: job.poll() is not None or any(told in line for line in said), what="the line")
-            wait_until(lambda: job.poll() is not None or told in self.status(), what="the line in `status`")
-            self.assertIsNone(job.poll(), "".join(said))
-            self.lock.unlink()
+            wait_until(lambda: job.poll() is not None or any(TOLD in line for line in said), what="the line")
+            yield job
             self.assertEqual(job.wait(timeout=120), 0, "".join(said))
         finally:
             self.lock.unlink(missing_ok=True)
@@ -62,12 +70,42 @@ class Standstill(SafelaunchTest):
                 job.wait(timeout=60)
             reader.join()
             job.stderr.close()
-        line = next(line for line in said if told in line)
+        (outcome,) = self.folder.glob("state/safelaunch/**/outcome.json")
+        self.assertEqual(len(json.loads(pathlib.Path(outcome).read_text())["attempts"]), 1)
+        yield said
+
+    def line_of(self, said):
+        return next(line for line in said if TOLD in line)
+
+    def test_it_is_told_with_the_places_and_the_lock_and_the_job_goes_on(self):
+        run = self.run_until_told()
+        job = next(run)
+        wait_until(lambda: job.poll() is not None or TOLD in self.status(), what="the line in `status`")
+        self.assertIsNone(job.poll())
+        self.lock.unlink()
+        line = self.line_of(next(run))
         self.assertIn("none waits for another: ranks 0 1 in ", line)
         self.assertIn("job.py:8 <module> → wait (sleeping", line)
         self.assertIn(f"the lock of an extension's build: {self.lock} (", line)
-        (outcome,) = self.folder.glob("state/safelaunch/**/outcome.json")
-        self.assertEqual(len(json.loads(pathlib.Path(outcome).read_text())["attempts"]), 1)
+
+    def test_a_lock_that_nobody_holds_and_nobody_builds_is_removed_and_the_job_goes_on(self):
+        self.make_old()
+        run = self.run_until_told()
+        next(run)
+        said = next(run)
+        self.assertIn(f"removed: {self.lock} ", "".join(said))
+        self.assertNotIn("doctor --fix", self.line_of(said))
+
+    def test_with_clean_off_nothing_is_removed(self):
+        self.make_old()
+        run = self.run_until_told("--clean", "off")
+        job = next(run)
+        wait_until(lambda: job.poll() is not None or TOLD in self.status(), what="the line in `status`")
+        self.assertTrue(self.lock.exists())
+        self.lock.unlink()
+        said = next(run)
+        self.assertNotIn("removed: ", "".join(said))
+        self.assertIn("`safelaunch doctor --fix` removes it", self.line_of(said))
 
 
 if __name__ == "__main__":

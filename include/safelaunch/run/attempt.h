@@ -30,6 +30,7 @@ struct AttemptSpec {
   StagesConfig stages;
   Duration stall{};  ///< 0: off
   bool kill_on_stall = false;
+  CleanPolicy clean = CleanPolicy::off;
   Grace grace;
   OutputPlan output;
   std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "safelaunch/base/event.h"
+#include "safelaunch/clean/stale.h"
 #include "safelaunch/run/hook_door.h"
 #include "safelaunch/run/nccl_watch.h"
 #include "safelaunch/run/rank_inquiry.h"
@@ -43,6 +44,7 @@ struct RankWatchConfig {
   std::optional<HookDoor> hook;
   NcclListening nccl;
   Environment environment{};  ///< of a worker
+  CleanPolicy clean = CleanPolicy::off;
 };
 
 /// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks

@@ -5,8 +5,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "safelaunch/base/environment.h"
+#include "safelaunch/clean/stale.h"
+#include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/watch/rank_state.h"
 #include "safelaunch/watch/standstill.h"
@@ -42,8 +45,13 @@ class StandstillWatch {
   std::map<Rank, std::string> doings_;
 };
 
-/// The locks of torch's extensions that the ranks of a job with this environment may wait for, in
-/// words: whose, how old, and what to do. Empty where there are none, or where only a server knows.
-[[nodiscard]] std::string extension_locks_in_words(const Environment& environment);
+/// The locks of torch's extensions that the ranks of a job may wait for.
+struct WaitedLocks {
+  std::string words;            ///< whose, how old, and what to do; empty: there are none
+  std::vector<StaleFile> left;  ///< those that nobody holds and nobody builds: they may go
+};
+
+/// Looks for those of a job with this environment. None where only a server knows of them.
+[[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment, CleanPolicy policy);
 
 }  // namespace safelaunch
