@@ -200,6 +200,14 @@ Answer when_idling(const std::vector<ProcessPair>& pairs, const TreeSample& tree
   return later;
 }
 
+bool awaits_local(const TreeSample& tree) {
+  return std::ranges::any_of(tree.processes, [](const ProcessSample& process) {
+    if (process.threads.empty()) return false;
+    const ThreadSample& main = process.threads.front();
+    return main.reads_local && main.wait == WaitKind::outer;
+  });
+}
+
 ActivitySeen quiet(const TreeSample& after) {
   const auto& threads = after.processes.front().threads;
   const auto where = threads.empty() ? std::string() : threads.front().waits_in;
@@ -221,7 +229,10 @@ ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
   if (auto answer = when_it_uses_resources(before, after)) return *answer;
   if (auto answer = when_it_has_traffic(before, after)) return *answer;
   if (auto answer = when_starved(pairs, after)) return *answer;
-  if (auto answer = when_idling(pairs, after)) return *answer;
+  if (auto answer = when_idling(pairs, after)) {
+    answer->awaits_local = awaits_local(after);
+    return *answer;
+  }
   return quiet(after);
 }
 

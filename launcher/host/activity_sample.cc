@@ -63,6 +63,8 @@ void look_at_input(int pid, const AwaitedInput& input, ThreadSample& thread) {
   thread.at_terminal = is_terminal(target);
   constexpr std::string_view kPipe = "pipe:[";
   if (target.starts_with(kPipe)) thread.pipe = number_in(target.substr(kPipe.size()));
+  const bool unix_socket = target.starts_with("socket:[") && thread.waits_in.starts_with("unix_");
+  thread.reads_local = thread.pipe != 0 || unix_socket;
 }
 
 ThreadSample sample_thread(int pid, int tid) {

@@ -130,11 +130,12 @@ struct ReadingCall {
 };
 
 constexpr ReadingCall kReadingCalls[] = {
-    {SYS_read, Input::first_argument}, {SYS_readv, Input::first_argument},
-    {SYS_pselect6, Input::highest},    {SYS_epoll_pwait, Input::epoll},
+    {SYS_read, Input::first_argument},     {SYS_readv, Input::first_argument},
+    {SYS_recvfrom, Input::first_argument}, {SYS_recvmsg, Input::first_argument},
+    {SYS_pselect6, Input::highest},        {SYS_epoll_pwait, Input::epoll},
     {SYS_epoll_pwait2, Input::epoll},
 #ifdef SYS_poll
-    {SYS_select, Input::highest},      {SYS_epoll_wait, Input::epoll},
+    {SYS_select, Input::highest},          {SYS_epoll_wait, Input::epoll},
 #endif
 };
 

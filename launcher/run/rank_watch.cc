@@ -62,15 +62,19 @@ void RankWatch::State::sample(TimePoint now) {
     if (known == stages.ranks().end() || !known->second.process()) continue;
     if (const auto activity = sampler.look(rank, *known->second.process(), now)) feed(*activity);
   }
-  if (stages.misses_unseen()) sample_others(now);
+  if (stages.misses_unseen() || stages.misses_helped(now)) sample_others(now);
 }
 
 void RankWatch::State::sample_others(TimePoint now) {
   std::set<ProcessId> known;
   for (const auto& [rank, state] : stages.ranks())
     if (state.process()) known.insert(*state.process());
-  const auto others = sampler.look_at_others(self(), known, now);
-  if (others) stages.others_do(others->activity, others->doing, now);
+  if (stages.misses_unseen())
+    if (const auto others = sampler.look_at_others(self(), known, now))
+      stages.others_do(others->activity, others->doing, now);
+  if (stages.misses_helped(now))
+    if (const auto helpers = sampler.look_at_helpers(self(), known, now))
+      stages.helpers_do(helpers->activity, helpers->doing, now);
 }
 
 void RankWatch::State::tick() {

@@ -24,9 +24,9 @@ std::optional<ActivitySeen> compare_looks(const std::optional<TreeSample>& older
 }
 
 std::optional<RankActivity> ActivitySampler::look(Rank rank, ProcessId process, TimePoint now) {
-  const auto seen = compare(process, sample_tree(process, now, table_));
+  const auto seen = compare(looks_[process], sample_tree(process, now, table_));
   if (!seen) return std::nullopt;
-  return RankActivity{rank, process, seen->activity, seen->doing};
+  return RankActivity{rank, process, seen->activity, seen->doing, seen->awaits_local};
 }
 
 std::optional<ActivitySeen> ActivitySampler::look_at_others(ProcessId root,
@@ -36,7 +36,19 @@ std::optional<ActivitySeen> ActivitySampler::look_at_others(ProcessId root,
   std::erase_if(newest.processes, [&](const ProcessSample& process) {
     return process.facts.id == root || ranks.contains(process.facts.id);
   });
-  return compare(root, std::move(newest));
+  return compare(others_, std::move(newest));
+}
+
+std::optional<ActivitySeen> ActivitySampler::look_at_helpers(ProcessId root,
+                                                             const std::set<ProcessId>& ranks,
+                                                             TimePoint now) {
+  std::set<ProcessId> excluded{root};
+  for (const ProcessId rank : ranks)
+    for (const ProcessFacts& facts : tree_of(rank, table_)) excluded.insert(facts.id);
+  TreeSample newest = sample_tree(root, now, table_);
+  std::erase_if(newest.processes,
+                [&](const ProcessSample& process) { return excluded.contains(process.facts.id); });
+  return compare(helpers_, std::move(newest));
 }
 
 const SocketTraffic& ActivitySampler::traffic_at(TimePoint now) {
@@ -45,8 +57,7 @@ const SocketTraffic& ActivitySampler::traffic_at(TimePoint now) {
   return traffic_;
 }
 
-std::optional<ActivitySeen> ActivitySampler::compare(ProcessId root, TreeSample newest) {
-  Looks& looks = looks_[root];
+std::optional<ActivitySeen> ActivitySampler::compare(Looks& looks, TreeSample newest) {
   auto seen = compare_looks(looks.older, looks.newer, newest);
   if (!seen || seen->activity == Activity::idling || seen->activity == Activity::quiet) {
     add_traffic(newest, traffic_at(newest.at));

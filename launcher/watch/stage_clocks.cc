@@ -41,6 +41,19 @@ void Stages::others_do(Activity activity, std::string doing, TimePoint monotonic
                  config_.look_every);
 }
 
+bool Stages::misses_helped(TimePoint monotonic) const {
+  const TimePoint now = clock_.at(monotonic);
+  return std::ranges::any_of(standings_, [&](const Standing& standing) {
+    return std::ranges::any_of(standing.missing,
+                               [&](Rank rank) { return state_of(rank).awaits_local(now); });
+  });
+}
+
+void Stages::helpers_do(Activity activity, std::string doing, TimePoint monotonic) {
+  helpers_.sample(std::max(activity, Activity::idling), std::move(doing), job_time(monotonic),
+                  config_.look_every);
+}
+
 int Stages::count_world() const {
   // What a rank gave to init_process_group counts more than its environment: scripts change it.
   int claimed = 0;
@@ -104,7 +117,13 @@ Patience Stages::patience(Rank rank, const Standing& standing, TimePoint now) co
   const bool ended_well = state.status() && succeeded(*state.status());
   if (config_.dead_rank == DeadRank::is_restarted && state.ended() && !ended_well)
     return {standing.since + limit_of(standing.stage, config_.limits), false};
-  const Patience one = patience_with(state, standing.stage, standing.since, now, config_.limits);
+  Patience one = patience_with(state, standing.stage, standing.since, now, config_.limits);
+  if (one.until && state.awaits_local(now)) {
+    const Patience with_helpers =
+        patience_with(helpers_, standing.stage, standing.since, now, config_.limits);
+    if (!with_helpers.until) return with_helpers;
+    one.until = std::max(*one.until, *with_helpers.until);
+  }
   // Where ranks come one after the other, the next one may be on its way.
   const bool may_come = state.activity(now) >= Activity::idling;
   const Duration limit = limit_of(standing.stage, config_.limits);

@@ -162,8 +162,7 @@ bool Stages::all_heard() const {
 }
 
 void Stages::apply(const RankStarted& event, TimePoint) {
-  if (event.wrapper)
-    (void)claim(event.rank, *event.wrapper, Source::launch, RankEvidence::process);
+  if (event.wrapper) (void)claim(event.rank, *event.wrapper, Source::launch, RankEvidence::process);
   if (const auto present = rank_of(event.process); present && event.anew)
     if (RankState& older = ranks_[*present]; older.evidence() >= RankEvidence::hook)
       older.begin_anew();
@@ -237,6 +236,7 @@ void Stages::apply(const RankActivity& event, TimePoint now) {
   const auto found = ranks_.find(event.rank);
   if (found == ranks_.end() || !found->second.alive()) return;
   found->second.sample(event.activity, event.doing, now, config_.look_every);
+  found->second.note_awaits_local(event.awaits_local);
 }
 
 // ---- what follows from it -----------------------------------------------------------------------

@@ -111,6 +111,7 @@ struct RankActivity {
   ProcessId process;
   Activity activity = Activity::unseen;
   std::string doing;  ///< "sleeping in hrtimer_nanosleep", "c++ compiles in a child (pid 71)"
+  bool awaits_local = false;  ///< it idles until another process of this host writes to it
 };
 
 /// What happens to a job, as values. State machines take these and the present time, nothing else.

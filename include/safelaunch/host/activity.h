@@ -23,6 +23,8 @@ struct ThreadSample {
   WaitKind wait = WaitKind::unknown;
   bool at_terminal = false;  ///< it waits for somebody to type there
   std::uint64_t pipe = 0;    ///< inode of the pipe that it waits to read from; 0: none
+  bool reads_local =
+      false;  ///< it waits to read a pipe or a Unix socket: another process may write
 };
 
 /// One process of a tree at one moment.
@@ -45,6 +47,7 @@ struct TreeSample {
 struct ActivitySeen {
   Activity activity = Activity::unseen;
   std::string doing;  ///< "sleeping in hrtimer_nanosleep", "c++ compiles in a child (pid 71)"
+  bool awaits_local = false;  ///< it idles until another process of this host writes to it
 };
 
 /// What the root of two samples, its threads and its children did between them. The rules stand in

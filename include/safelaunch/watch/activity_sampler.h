@@ -23,19 +23,29 @@ class ActivitySampler {
                                                            const std::set<ProcessId>& ranks,
                                                            TimePoint now);
 
+  /// The same of those that are in no rank's tree: daemons that work for ranks.
+  [[nodiscard]] std::optional<ActivitySeen> look_at_helpers(ProcessId root,
+                                                            const std::set<ProcessId>& ranks,
+                                                            TimePoint now);
+
   /// Nobody waits any more: the looks are too old for a difference when somebody does again.
-  void forget() { looks_.clear(); }
+  void forget() {
+    looks_.clear();
+    others_ = helpers_ = {};
+  }
 
  private:
   struct Looks {
     std::optional<TreeSample> older;
     std::optional<TreeSample> newer;
   };
-  std::optional<ActivitySeen> compare(ProcessId root, TreeSample newest);
+  std::optional<ActivitySeen> compare(Looks& looks, TreeSample newest);
   [[nodiscard]] const SocketTraffic& traffic_at(TimePoint now);
 
   const ProcessTable& table_;
   std::map<ProcessId, Looks> looks_;
+  Looks others_;
+  Looks helpers_;
   SocketTraffic traffic_;  // asked for once for all that are looked at in one go
   std::optional<TimePoint> traffic_asked_;
 };

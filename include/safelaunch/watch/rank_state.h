@@ -82,7 +82,8 @@ class RankState {
   [[nodiscard]] bool had_collective() const {
     return had_collective_ || reached(Stage::collective);
   }
-  /// Worlds that it has left for others: who is in an earlier one than those that wait has yet to come.
+  /// Worlds that it has left for others: who is in an earlier one than those that wait has yet to
+  /// come.
   [[nodiscard]] int worlds_left() const { return worlds_left_; }
   /// Alive, has entered the stage and not come through.
   [[nodiscard]] bool waits_in(Stage stage) const;
@@ -99,6 +100,12 @@ class RankState {
   /// Since when it has been no more active than `activity` (stopped, quiet or idling).
   [[nodiscard]] std::optional<TimePoint> calm_since(Activity activity) const;
 
+  /// It idles until another process of this host writes to it: that one may be at work for it.
+  [[nodiscard]] bool awaits_local(TimePoint now) const {
+    return awaits_local_ && activity(now) == Activity::idling;
+  }
+  void note_awaits_local(bool value) { awaits_local_ = value; }
+
   [[nodiscard]] const std::optional<RankRaised>& raised() const { return raised_; }
 
   std::optional<int> claimed_world;    ///< WORLD_SIZE as it gave it to init_process_group
@@ -106,7 +113,7 @@ class RankState {
   /// How far the plugin in its NCCL sees: it will tell of the first collective's call, and has.
   /// That it will tell of the end too makes the rank one that is not blind.
   enum class Plugin { none, loaded, saw_call } plugin = Plugin::none;
-  std::string store;  ///< "host:port" of the store it meets the others at
+  std::string store;         ///< "host:port" of the store it meets the others at
   std::vector<Rank> awaits;  ///< in `communicator`: the members of the group that it makes
 
   /// Another live process that waits as this rank.
@@ -143,6 +150,7 @@ class RankState {
 
   Activity activity_ = Activity::unseen;
   std::string doing_;
+  bool awaits_local_ = false;
   TimePoint sampled_at_{};
   std::array<std::optional<TimePoint>, 3> calm_since_{};  // stopped, quiet, idling
 };

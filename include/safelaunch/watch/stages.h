@@ -127,6 +127,12 @@ class Stages {
   /// What those do, taken together: asked for with the samples while misses_unseen().
   void others_do(Activity activity, std::string doing, TimePoint now);
 
+  /// A missing rank waits until another process of this host writes to it: one that is in no rank's
+  /// tree may be at work for it.
+  [[nodiscard]] bool misses_helped(TimePoint now) const;
+  /// What those do, taken together: asked for with the samples while misses_helped().
+  void helpers_do(Activity activity, std::string doing, TimePoint now);
+
   [[nodiscard]] bool training() const { return training_; }
   /// Some rank here has its first collective behind it, and none has failed in its own or is in it
   /// still: the job may have trained, though ranks of other nodes, or those that no collective
@@ -219,7 +225,8 @@ class Stages {
   StagesConfig config_;
   JobClock clock_;
   std::map<Rank, RankState> ranks_;
-  RankState others_;  // stands for each rank of this node that no process has said to be
+  RankState others_;   // stands for each rank of this node that no process has said to be
+  RankState helpers_;  // stands for the processes of this node that are in no rank's tree
   // What follows from ranks_ alone; take_stock() keeps them so.
   int world_size_ = 0;
   std::vector<Standing> standings_;  // in the order of Stage; those whose clock runs

@@ -134,6 +134,9 @@ TEST_CASE("a process that waits for an answer from outside is not quiet") {
   scene.main_thread().waits_in = "wait_woken";
   CHECK(scene.seen().activity == Activity::idling);
   CHECK(scene.seen().doing == "waiting for something from outside in wait_woken");
+  CHECK_FALSE(scene.seen().awaits_local);
+  scene.main_thread().reads_local = true;
+  CHECK(scene.seen().awaits_local);
 }
 
 TEST_CASE("a child that somebody stopped is told") {

@@ -296,3 +296,34 @@ TEST_CASE("the second of two worlds waits for a process that has entered none ye
     CHECK(story.verdict());
   }
 }
+
+TEST_CASE("a rank that waits for a daemon's answer has time while daemons work", "[stages]") {
+  Story story = rank_2_is_missing();
+  story.awaits_another(2);
+  story.helpers_do(Activity::working);
+  SECTION("and idles when none works any more") {
+    story.pass(10min);
+    CHECK_FALSE(story.verdict());
+    story.helpers_do(Activity::quiet);
+    story.pass(170s);
+    CHECK_FALSE(story.verdict());
+    story.pass(20s);
+    CHECK(story.suspects() == Ranks{2});
+  }
+  SECTION("and no more than to work") {
+    story.pass(29min);
+    CHECK_FALSE(story.verdict());
+    story.pass(2min);
+    CHECK(story.suspects() == Ranks{2});
+  }
+  SECTION("but not where it sleeps by itself") {
+    story.does(2, Activity::idling);
+    story.pass(200s);
+    CHECK(story.suspects() == Ranks{2});
+  }
+  SECTION("but not where it is stopped") {
+    story.does(2, Activity::stopped);
+    story.pass(10s);
+    CHECK(story.suspects() == Ranks{2});
+  }
+}

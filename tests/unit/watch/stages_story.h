@@ -41,6 +41,13 @@ class Story {
     activities_[Rank{rank}] = {Rank{rank}, process(rank), activity, doing};
   }
 
+  /// From now on the rank waits for what another process of the host is to write.
+  void awaits_another(int rank) {
+    does(rank, Activity::idling, "waiting for something from outside");
+    activities_[Rank{rank}].awaits_local = true;
+  }
+  void helpers_do(Activity activity) { helpers_ = activity; }
+
   /// From now on the processes that are no rank's do this.
   void others_do(Activity activity, const std::string& doing = {}) {
     others_ = {{activity, doing}};
@@ -69,6 +76,7 @@ class Story {
         tell(found->second);
     if (others_ && stages_.misses_unseen())
       stages_.others_do(others_->first, others_->second, now_);
+    if (helpers_ && stages_.misses_helped(now_)) stages_.helpers_do(*helpers_, "", now_);
     take(stages_.tick(now_));
   }
 
@@ -107,6 +115,7 @@ class Story {
   TimePoint now_ = kStart;
   std::map<Rank, RankActivity> activities_;
   std::optional<std::pair<Activity, std::string>> others_;
+  std::optional<Activity> helpers_;
   std::vector<std::string> lines_;
   int looks_ = 0;
   int trainings_ = 0;
