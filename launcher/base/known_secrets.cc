@@ -8,7 +8,7 @@
 namespace safelaunch {
 namespace {
 
-constexpr std::size_t kMostBytes = 4U << 20;
+constexpr std::size_t kMostKnownBytes = 4U << 20;
 constexpr std::size_t kLongestPiece = 64;  // longer values are known by their pieces
 constexpr std::size_t kTrace = 8;          // bytes
 constexpr std::size_t kTraceBits = 1U << 23;
@@ -83,7 +83,7 @@ void KnownSecrets::add_text(std::string_view text) {
 void KnownSecrets::add_piece(std::string_view piece) {
   if (piece.size() < kShortest) return;
   const std::uint64_t start = start_of(piece, kShortest);
-  if (bytes_ >= kMostBytes && piece.size() >= kTrace) {
+  if (bytes_ >= kMostKnownBytes && piece.size() >= kTrace) {
     const auto known = by_start_.find(start);
     if (known == by_start_.end() || !known->second.contains(piece)) add_trace(piece);
     return;

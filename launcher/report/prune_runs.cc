@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "safelaunch/report/known_runs.h"
+#include "safelaunch/report/run_directory.h"
 
 namespace safelaunch {
 namespace {
@@ -34,12 +35,6 @@ bool is_run_id(std::string_view name) {
     if (form == 'x') return digit || (c >= 'a' && c <= 'f');
     return c == form;
   });
-}
-
-bool is_folder_of_ours(const fs::path& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
-         facts.st_uid == ::geteuid();
 }
 
 /// A folder whose record says that it is the run of its name.

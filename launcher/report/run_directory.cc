@@ -20,11 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_folder_of_ours(const fs::path& path) {
-  struct stat facts {};
-  return lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
-}
-
 // A folder that the user named may lie where his team writes too: he is told, and it is used.
 Result<void> make_named(const fs::path& folder, std::string& trouble) {
   if (!make_folder(folder) || access(folder.c_str(), W_OK | X_OK) != 0)
@@ -121,6 +116,11 @@ fs::path RunDirectory::attempt(int number, std::string_view profile) const {
   const fs::path made = path_ / fmt::format("attempt-{}-{}", number, profile);
   const bool ours = mkdir(made.c_str(), 0700) == 0 || is_folder_of_ours(made);
   return ours ? made : fs::path{};
+}
+
+bool is_folder_of_ours(const fs::path& path) {
+  struct stat facts {};
+  return lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
 }
 
 bool write_atomically(const fs::path& file, std::string_view text) {

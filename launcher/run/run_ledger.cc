@@ -7,7 +7,7 @@
 namespace safelaunch {
 namespace {
 
-constexpr Duration kAnswersWithin{3'000};
+constexpr Duration kFolderMadeWithin{3'000};
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Result<void> RunLedger::open(const RunPlan& plan) {
     Result<RunDirectory> directory;
     EventLog events;
   };
-  std::optional<Opened> opened = disk_.within(kAnswersWithin, [this, &plan] {
+  std::optional<Opened> opened = disk_.within(kFolderMadeWithin, [this, &plan] {
     Opened result{RunDirectory::create(plan.options.run_dir, summary_.run_id, plan.environment),
                   {}};
     if (result.directory && !result.directory->path().empty())

@@ -47,6 +47,9 @@ class RunDirectory {
   std::string trouble_;
 };
 
+/// A folder of this user's, and no link to one.
+[[nodiscard]] bool is_folder_of_ours(const std::filesystem::path& path);
+
 /// Writes a file as a whole or not at all, whatever kills us (temporary file, rename); false where
 /// the disk refuses, which is never a reason to stop a job. Not synced: only a crash of the machine
 /// could tell, it would end the job too, and every start would wait for the disk.
