@@ -115,6 +115,7 @@ RunProgress Run::progress(const Diagnosis& diagnosis, std::vector<std::string> t
 
 void Run::take_seen(const RanksSeen& ranks) {
   if (ranks.nccl.version) seen_.nccl = ranks.nccl.version;
+  seen_.nccl_spoke = seen_.nccl_spoke || ranks.nccl.any;
   seen_.backends.insert(ranks.backends.begin(), ranks.backends.end());
   seen_.gpu = may_have_gpu();
 }

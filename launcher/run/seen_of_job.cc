@@ -20,7 +20,7 @@ bool does_without_nccl(std::string_view backend) {
 }  // namespace
 
 bool may_use_nccl(const SeenOfJob& seen) {
-  if (seen.nccl) return true;
+  if (seen.nccl || seen.nccl_spoke) return true;
   const bool others_alone =
       !seen.backends.empty() && std::ranges::all_of(seen.backends, does_without_nccl);
   return seen.gpu && !others_alone;

@@ -11,10 +11,10 @@ namespace safelaunch {
 /// What a job has shown of how it communicates, in all its attempts until now: which profiles can
 /// change anything for it follows from that.
 struct SeenOfJob {
-  std::optional<NcclVersion>
-      nccl{};                        ///< which it runs; none: no rank came to it, as far as is seen
-  std::set<std::string> backends{};  ///< as given to init_process_group; "": torch's own choice
-  bool gpu = true;                   ///< whether this host has one
+  std::optional<NcclVersion> nccl{};  ///< which it runs; none: not known
+  bool nccl_spoke = false;            ///< some rank came to it, whatever the host shows of GPUs
+  std::set<std::string> backends{};   ///< as given to init_process_group; "": torch's own choice
+  bool gpu = true;                    ///< whether this host has one
 };
 
 /// Whether a variable of NCCL may change anything.

@@ -83,6 +83,7 @@ TEST_CASE("where NCCL is, or may be, its variables count", "[sameness]") {
   const NcclVersion version{2, 28, 9};  // it has spoken: a GPU that nobody saw, or another door
   CHECK(struck_for({.nccl = version, .backends = {"gloo"}, .gpu = false}) ==
         Names{"gloo-fallback"});
+  CHECK(struck_for({.nccl_spoke = true, .gpu = false}).empty());  // its version stays unsaid
   CHECK(struck_for({.backends = {"jax"}}) == Names{"gloo-fallback"});
 }
 
