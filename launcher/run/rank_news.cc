@@ -143,7 +143,7 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
       note_raised({*raised, ending != nullptr && ending->communication});
     }
     if (auto* started = std::get_if<RankStarted>(&event)) {
-      if (started->anew) find_wrapper(*started);
+      if (started->anew) find_wrapper(*started, message);
       if (started->wrapper) watch_exit(started->rank, *started->wrapper);
       watch_exit(started->rank, process);
     }
@@ -158,8 +158,11 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
 }
 
 // Whoever speaks first may be a helper of the shell that is the rank.
-void RankWatch::State::find_wrapper(RankStarted& started) const {
-  const auto topmost = topmost_of_rank(line_of(started.process, self(), table));
+void RankWatch::State::find_wrapper(RankStarted& started, const HookMessage& message) const {
+  const RankIdentity identity{started.rank, message.world_size, message.local_rank};
+  const auto parent = parents.find(started.process);
+  const auto topmost = topmost_of_rank(line_of(
+      {started.process, identity}, parent == parents.end() ? 0 : parent->second, self(), table));
   if (topmost && *topmost != started.process) started.wrapper = topmost;
 }
 
@@ -206,6 +209,9 @@ void RankWatch::State::note_what_it_names(const Event& event) {
 }
 
 void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) {
+  // In another pid namespace its parent's number means another process.
+  const auto* hello = std::get_if<HookHello>(&message.body);
+  if (hello != nullptr && hello->pid == process.pid) parents[process] = hello->parent;
   if (const auto* answer = std::get_if<StackAnswer>(&message.body)) {
     inquiry.answered(process, *answer);
     places.answered(process, *answer);

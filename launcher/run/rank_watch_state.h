@@ -55,7 +55,7 @@ struct RankWatch::State {
   [[nodiscard]] bool names_too_many(ProcessId process, const HookMessage& message);
   void hear_body(ProcessId process, const HookMessage& message);
   [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
-  void find_wrapper(RankStarted& started) const;
+  void find_wrapper(RankStarted& started, const HookMessage& message) const;
   void watch_exit(Rank rank, ProcessId process);
   void note_silence();
   void look_again();
@@ -92,6 +92,7 @@ struct RankWatch::State {
   std::map<ProcessId, std::set<Rank>> named;
   std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
   std::set<ProcessId> in_torch;       // whose hook has seen them call it
+  std::map<ProcessId, int> parents;   // of those that have spoken, as they told it
   std::set<ProcessId> silent;         // whose hook's connection is closed: it may have ended
   std::set<ProcessId> spawned;
   std::map<ProcessId, ExitWatch> exits;

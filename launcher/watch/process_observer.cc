@@ -60,14 +60,16 @@ std::optional<RankIdentity> identity_in(const Environment& environment) {
   return RankIdentity{Rank{*local_rank}, world_size, local_rank};
 }
 
-std::vector<ProcessOfRank> line_of(ProcessId process, ProcessId root, const ProcessTable& table) {
-  std::vector<ProcessOfRank> line;
-  for (auto facts = table.facts(process.pid); facts && facts->id.pid > 1 && facts->id != root;
+std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent, ProcessId root,
+                                   const ProcessTable& table) {
+  std::vector<ProcessOfRank> line{speaker};
+  const auto still_there = table.facts(speaker.process.pid);
+  if (still_there && still_there->id == speaker.process) parent = still_there->parent;
+  for (auto facts = table.facts(parent); facts && facts->id.pid > 1 && facts->id != root;
        facts = table.facts(facts->parent)) {
     const auto environment = environment_of(facts->id.pid);
     line.push_back({facts->id, environment ? identity_in(*environment) : std::nullopt});
   }
-  if (!line.empty() && line.front().process != process) line.clear();  // its pid is another's
   return line;
 }
 

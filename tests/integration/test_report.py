@@ -88,7 +88,7 @@ class Report(SafelaunchTest):
         self.assertIn("did you mean '--html'?", self.report("--htlm", "x", status=64))
 
     def test_a_run_that_goes_on_is_told_as_far_as_it_has_come(self):
-        job = self.job("--nproc-per-node", "1", "--no-hook", "--", "python3", "-c", "print('alive', flush=True); input()",
+        job = self.job("--nproc-per-node", "1", "--no-hook", "--", "python3", "-c", "import signal; print('alive', flush=True); signal.pause()",
                        start_new_session=True)
         wait_until(lambda: list(self.folder.glob("state/safelaunch/runs/*/attempt-1-basic/rank-0.*")), what="the job's log")
         told = self.report()

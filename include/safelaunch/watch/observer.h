@@ -56,8 +56,9 @@ class Observer {
   std::map<Rank, Told> told_;
 };
 
-/// What the environment of a process says of the rank it belongs to. All that a rank starts inherits
-/// it; the launcher above it, which may have a RANK of its own (a node's number), has another.
+/// What the environment of a process says of the rank it belongs to. All that a rank starts
+/// inherits it; the launcher above it, which may have a RANK of its own (a node's number), has
+/// another.
 struct RankIdentity {
   Rank rank;
   std::optional<int> world_size;
@@ -77,9 +78,11 @@ struct ProcessOfRank {
 /// `line` goes upwards from it, and ends below safelaunch. nullopt: it is no rank's.
 [[nodiscard]] std::optional<ProcessId> topmost_of_rank(std::span<const ProcessOfRank> line);
 
-/// A process and those above it, up to `root`, which is left out.
-[[nodiscard]] std::vector<ProcessOfRank> line_of(ProcessId process, ProcessId root,
-                                                 const ProcessTable& table);
+/// A process that has spoken and those above it, up to `root`, which is left out. It may have ended
+/// before its words are heard: `parent`, as it told it, then says where it stood (0: it did not
+/// tell).
+[[nodiscard]] std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent,
+                                                 ProcessId root, const ProcessTable& table);
 
 /// Takes snapshots of the processes below `root`. Reads the environment, the command line and the
 /// maps of each process until they have told all they can; threads and sockets each time.
