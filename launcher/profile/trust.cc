@@ -65,6 +65,12 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t most) 
   return refused(path, fmt::format("it has more than {} bytes", most));
 }
 
+// A job that has dropped root (gosu, setpriv) still has root's HOME, which it may not look into.
+bool is_hidden_by_its_folder(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) != 0 && errno == EACCES;
+}
+
 }  // namespace
 
 std::optional<std::string> distrust(const FileFacts& facts, FileFacts::Type wanted, unsigned user,
@@ -84,7 +90,9 @@ Result<std::optional<std::string>> read_trusted_file(const std::string& path, st
   const UniqueFd file(
       ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();
-  if (!file) return cannot_read(path, errno);
+  const int reason = errno;
+  if (!file && is_hidden_by_its_folder(path)) return std::optional<std::string>();
+  if (!file) return cannot_read(path, reason);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return cannot_read(path, errno);
   const auto why = distrust(facts_of(status), FileFacts::Type::regular, ::geteuid(), path);

@@ -181,14 +181,14 @@ class Doctor(SafelaunchTest):
 
     def test_a_run_is_stopped_by_what_blocks_and_says_so_in_one_line(self):
         setup = 'ip link set lo up && exec "$@"'
-        command = ["unshare", "--net", "sh", "-c", setup, "sh", SAFELAUNCH, "--run-dir", str(self.folder / "run")]
+        command = ["unshare", "--net", "sh", "-c", setup, "sh", SAFELAUNCH, "--run-dir"]
         elsewhere = self.plain(**RANK_1, MASTER_ADDR="10.9.9.9", MASTER_PORT="29500")
-        done = subprocess.run([*command, "echo", "ran"], env=elsewhere, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*command, self.folder / "run", "echo", "ran"], env=elsewhere, capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stdout), (BLOCKED, ""))
         self.assertRegex(done.stderr, r"\Asafelaunch: blocked: connect-failed: there is no way to 10\.9\.9\.9:29500: .*\n\Z")
         events = [json.loads(line) for line in (self.folder / "run/events.jsonl").read_text().splitlines()]
         self.assertEqual([event["id"] for event in events if event["e"] == "finding"], ["connect-failed"])
-        done = subprocess.run([*command, "--no-preflight", "echo", "ran"], env=elsewhere, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*command, self.folder / "again", "--no-preflight", "echo", "ran"], env=elsewhere, capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ran\n", ""))
 
     def test_a_run_tells_a_risk_in_one_line_and_nothing_of_notes(self):
