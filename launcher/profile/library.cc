@@ -90,7 +90,7 @@ Result<std::optional<ProfileText>> ProfileLibrary::find_in(const SearchFolder& f
       warn(fmt::format("{}: {}; passed over", path, *why));
       return std::optional<ProfileText>();
     }
-    warn("uses " + path);
+    used_.insert(path);
   }
   return std::optional(ProfileText{std::string(name), path, std::move(**text)});
 }
@@ -124,7 +124,7 @@ Result<ProfileText> ProfileLibrary::find(std::string_view name) {
     if (*text) return std::move(**text);
   }
   if (const EmbeddedFile* file = built_in(name))
-    return ProfileText{std::string(name), fmt::format("{} (built in)", file->path),
+    return ProfileText{std::string(name), fmt::format("{}{}", file->path, kBuiltInMark),
                        std::string(file->text)};
   return unknown(name);
 }
@@ -178,6 +178,7 @@ Result<std::vector<Profile>> ProfileLibrary::load_chain(std::span<const std::str
 }
 
 std::vector<Profile> ProfileLibrary::load_all() {
+  const std::set<std::string> named = used_;
   std::vector<Profile> result;
   for (const std::string& name : names()) {
     Result<Profile> profile = load(name);
@@ -186,6 +187,7 @@ std::vector<Profile> ProfileLibrary::load_all() {
     else
       result.push_back(std::move(*profile));
   }
+  used_ = named;  // each of the result tells its origin
   return result;
 }
 
@@ -199,6 +201,7 @@ std::vector<std::string> ProfileLibrary::names() const {
 }
 
 std::vector<std::string> ProfileLibrary::take_warnings() {
+  for (const std::string& path : std::exchange(used_, {})) warn("uses " + path);
   return std::exchange(warnings_, {});
 }
 

@@ -4,6 +4,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/redact.h"
+#include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
 
 namespace safelaunch {
@@ -138,6 +139,8 @@ std::string render_profile_list(std::span<const Profile> profiles) {
                         slow ? "large (slow)" : name(profile.cost), profile.description);
     if (!profile.heals.empty())
       text += fmt::format("{:<{}}  {:<13} heals {}\n", "", width, "", joined(profile.heals, ", "));
+    if (!profile.origin.ends_with(kBuiltInMark))
+      text += fmt::format("{:<{}}  {:<13} from {}\n", "", width, "", profile.origin);
   }
   return text;
 }

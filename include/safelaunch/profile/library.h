@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ struct SearchFolder {
 /// $XDG_CONFIG_HOME/safelaunch, else ~/.config/safelaunch; empty where neither is set.
 [[nodiscard]] std::string user_config_folder(const Environment& environment);
 
+/// What the origin of a built-in profile ends with.
+inline constexpr std::string_view kBuiltInMark = " (built in)";
+
 /// All profiles that can be named here: those of the search path, in its order, and then the
 /// built-in ones. Reads a file only when its name is asked for. Not thread-safe.
 class ProfileLibrary {
@@ -53,7 +57,8 @@ class ProfileLibrary {
   /// The names of all profiles, sorted; reads folders, no file.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// What was passed over and why, since the last call.
+  /// What was passed over and why, and what load() has taken from the working directory, since the
+  /// last call.
   [[nodiscard]] std::vector<std::string> take_warnings();
 
  private:
@@ -70,6 +75,7 @@ class ProfileLibrary {
   std::vector<SearchFolder> folders_;
   std::span<const EmbeddedFile> built_in_;
   std::vector<std::string> warnings_;
+  std::set<std::string> used_;  ///< files of the working directory
 };
 
 }  // namespace safelaunch

@@ -155,6 +155,17 @@ TEST_CASE("a profile of the working directory is told when it is used", "[librar
   CHECK(library.take_warnings() == std::vector<std::string>{"uses " + folder / "." + "/mine.yaml"});
 }
 
+TEST_CASE("a list of all profiles uses none of them", "[library]") {
+  const TemporaryFolder folder;
+  folder.write("mine.yaml", "env: {NCCL_DEBUG: INFO}");
+  folder.write("other.yaml", "env: {NCCL_DEBUG: WARN}");
+  ProfileLibrary library({{folder / ".", Untrusted::pass_over}}, kBuiltIn);
+
+  CHECK(library.load("mine").has_value());
+  CHECK(library.load_all().size() >= 2);
+  CHECK(library.take_warnings() == std::vector<std::string>{"uses " + folder / "." + "/mine.yaml"});
+}
+
 TEST_CASE("no built-in profile is replaced from the working directory unless its file is named",
           "[library]") {
   const TemporaryFolder folder;

@@ -55,13 +55,17 @@ TEST_CASE("exports say what only a run can do", "[render]") {
         "# only a run can do this (backend: gloo, processes: 1): safelaunch --profile g COMMAND\n");
 }
 
-TEST_CASE("the list marks what is slow and tells what is healed", "[render]") {
+TEST_CASE(
+    "the list marks what is slow, tells what is healed, and where it has what is not built in",
+    "[render]") {
   Profile plain;
   plain.name = "plain";
   plain.description = "nothing";
+  plain.origin = "profiles/plain.yaml (built in)";
   CHECK(render_profile_list(std::array{sample(), plain}) ==
         "p      large (slow)  two \"words\"\n"
         "                     heals shm-small, no-gpu\n"
+        "                     from p.yaml\n"
         "plain  none          nothing\n");
 }
 
