@@ -41,9 +41,9 @@ std::optional<Duration> Standstill::on_look(bool all_still, TimePoint now) {
   if (!still_since_) still_since_ = before;
   interval_ = patience_ / 4;
   const auto still_for = std::chrono::duration_cast<Duration>(now - *still_since_);
-  if (tells_after_ > patience_) interval_ = patience_;  // it has been told: nobody is in a hurry
   if (still_for < tells_after_) return std::nullopt;
   tells_after_ = 2 * still_for;
+  interval_ = still_for;  // with the next line: it has been told, and nobody is in a hurry
   return still_for;
 }
 

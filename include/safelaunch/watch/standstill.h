@@ -14,7 +14,8 @@ namespace safelaunch {
 /// That alone is no fault, so there is no verdict; the line comes again after twice the time, then
 /// after four times. Pure: looks and times are handed in.
 ///
-/// Looks are rare, a quarter of the patience apart, and rarer where the ranks are found at work.
+/// Looks are rare, a quarter of the patience apart, and rarer where the ranks are found at work, or
+/// where the line has been told: then the next look comes when the next line is due.
 class Standstill {
  public:
   /// A patience of 0 never tells.

@@ -24,7 +24,14 @@ std::vector<std::int64_t> tells(Standstill& standstill, std::chrono::seconds unt
 TEST_CASE("a job that stands still before anybody waits is told of after the patience, then rarely",
           "[standstill]") {
   Standstill standstill(180s, t0);
-  CHECK(tells(standstill, 1h, true) == std::vector<std::int64_t>{180, 405, 945, 2025});
+  CHECK(tells(standstill, 1h, true) == std::vector<std::int64_t>{180, 360, 720, 1440, 2880});
+}
+
+TEST_CASE("a job that stands still and has been told of is looked at only for the next line",
+          "[standstill]") {
+  Standstill standstill(180s, t0);
+  (void)tells(standstill, 1h, true);
+  CHECK(*standstill.next_look() == t0 + 5760s);
 }
 
 TEST_CASE("a job that works is looked at ever more rarely, and never told of", "[standstill]") {
