@@ -69,6 +69,25 @@ TEST_CASE("an old run is removed whole", "[prune_runs]") {
   CHECK_FALSE(kept.has(kId));
 }
 
+TEST_CASE("so that not every run reads all others, a tenth more than are kept may gather",
+          "[prune_runs]") {
+  const Kept kept;
+  const auto add = [&](int number) {
+    const std::string id = "20251122-1530" + std::to_string(number) + "-a1b2c3";
+    kept.write(id + "/job.json", R"({"run": ")" + id + R"("})");
+  };
+  const auto left = [&] { return std::distance(fs::directory_iterator(kept.path), {}); };
+  const auto remove_old = [&] {
+    remove_old_runs(kept.path, {.runs = 10}, [](const fs::path&) { return RunLife::over; });
+  };
+  for (int number = 10; number < 21; ++number) add(number);
+  remove_old();
+  CHECK(left() == 11);
+  add(21);
+  remove_old();
+  CHECK(left() == 10);
+}
+
 TEST_CASE("what is not provably a run of ours is never removed", "[prune_runs]") {
   const Kept kept;
   kept.add_run(kId);  // so that there is something to remove
