@@ -203,8 +203,8 @@ void Run::leave_out_what_another_user_cannot_use(Prepared& prepared) {
 
 void Run::on_signal(const ReceivedSignal& received) {
   if (attempt_) return attempt_->signal(received);
-  // Between two attempts there is nothing to be stopped but our own waiting.
-  if (!ends_a_job(received.signal)) return;
+  // Between two attempts there is nothing to be stopped but our own waiting, and that only once.
+  if (!ends_a_job(received.signal) || io_.stopped()) return;
   checks_.reset();
   interrupted_ = received.signal;
   exit_code_ = 128 + received.signal;

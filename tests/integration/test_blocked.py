@@ -2,12 +2,18 @@
 
 import os
 import pathlib
+import re
 import signal
 import time
 
-from harness import SafelaunchTest, children_of, main
+from harness import SafelaunchTest, children_of, main, wait_until
 
 TRIES = 200
+
+
+def pending_of(pid):
+    """The signals that wait for it, as a mask."""
+    return int(re.search(r"ShdPnd:\t(\w+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1), 16)
 
 
 class Blocked(SafelaunchTest):
@@ -53,6 +59,23 @@ class Blocked(SafelaunchTest):
                 process.send_signal(number)
                 self.assert_status(self.finish(process, timeout=15), 128 + number)  # the checks have twenty seconds
                 self.assertFalse((self.folder / "ran").exists())
+
+    def hand_on(self, process, number):
+        """Sends it, and waits until the guardian has passed it to the supervisor, which is stopped."""
+        process.send_signal(number)
+        bit = 1 << (number - 1)
+        wait_until(lambda: not pending_of(process.pid) & bit, what="the guardian")
+
+    def test_of_two_signals_during_the_checks_the_first_counts(self):
+        process = self.start_with_stopped_checks()
+        supervisor = children_of(process.pid)[0]
+        os.kill(supervisor, signal.SIGSTOP)  # it will read both at once
+        for number in (signal.SIGQUIT, signal.SIGHUP):
+            self.hand_on(process, number)
+        os.kill(supervisor, signal.SIGCONT)
+        run = self.finish(process)
+        self.assert_status(run, 128 + signal.SIGQUIT)
+        self.assertEqual([event["exit_status"] for event in run.events if event["e"] == "end"], [128 + signal.SIGQUIT])
 
     def test_checks_that_never_end_are_left_out(self):
         run = self.finish(self.start_with_stopped_checks())
