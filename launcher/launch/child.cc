@@ -43,6 +43,35 @@ class ExecSetup {
   const ExecPlan& plan_;
 };
 
+/// Our io_context as Boost.Process is to see it. Boost tells a context of the fork, and ours would
+/// set up in the child all that it watches, once more, in memory that after vfork is still ours.
+class UntoldContext {
+ public:
+  explicit UntoldContext(boost::asio::io_context& io) : io_(io) {}
+
+  void notify_fork(boost::asio::execution_context::fork_event) {}
+  operator boost::asio::execution_context&() { return io_; }
+
+ private:
+  boost::asio::io_context& io_;
+};
+
+/// Leads to such a context. Nobody runs anything by it: the child is awaited by the Reaper.
+class UntoldExecutor {
+ public:
+  explicit UntoldExecutor(UntoldContext& context) : context_(&context) {}
+
+  [[nodiscard]] UntoldContext& query(boost::asio::execution::context_t) const noexcept {
+    return *context_;
+  }
+  template <class Function>
+  void execute(Function&&) const {}
+  bool operator==(const UntoldExecutor&) const noexcept = default;
+
+ private:
+  UntoldContext* context_;
+};
+
 const char* doing(ExecStep step) {
   switch (step) {
     case ExecStep::session: return "making a session for it";
@@ -70,14 +99,12 @@ Error not_started(const std::string& program, const ExecFailure& failure) {
 }
 
 /// The child's pid. By vfork, since a copy of our memory would only be thrown away by the exec.
-Result<int> launch(const ExecPlan& plan, const std::string& program) {
+Result<int> launch(boost::asio::io_context& io, const ExecPlan& plan, const std::string& program) {
   process::posix::vfork_launcher launcher;
-  // A context of its own: Boost tells it of the fork, and ours would set up in every child all that
-  // it watches, once more.
-  boost::asio::io_context context;
+  UntoldContext context(io);
   try {
     boost::system::error_code error;
-    auto started = launcher(context.get_executor(), error, program, std::vector<std::string>(),
+    auto started = launcher(UntoldExecutor(context), error, program, std::vector<std::string>(),
                             ExecSetup(plan));
     if (!error) return started.detach().id();
     if (launcher.pid <= 0)
@@ -134,7 +161,7 @@ Result<Child> spawn(Reaper& reaper, const LaunchSpec& spec, Reaper::OnExit on_ex
   auto program = find_program(spec.argv.front(), spec.environment);
   if (!program) return program.error();
   const ExecPlan plan(spec, *program);
-  const auto pid = launch(plan, *program);
+  const auto pid = launch(reaper.io(), plan, *program);
   if (!pid) return pid.error();
   const auto stat = proc::stat_of(*pid);
   return Child(reaper.await({*pid, stat ? stat->start_ticks : 0}, std::move(on_exit)));

@@ -109,11 +109,6 @@ struct Strangers {
 };
 Strangers strangers;
 
-bool has_children() {
-  siginfo_t info{};
-  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
 bool was_there_before_us(int pid) {
   const auto stat = proc::stat_of(pid);
   const auto noted = std::span(strangers.noted).first(strangers.count);
@@ -131,6 +126,11 @@ bool lives(int pid) {
 }
 
 }  // namespace
+
+bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
 
 void note_strangers() {
   strangers.any = has_children();
@@ -184,6 +184,7 @@ Delivery signal_descendant(const Descendant& descendant, int root, int signal) {
 }
 
 std::size_t kill_descendants(Duration patience) {
+  if (reap_ended() == Reaped::all) return 0;
   const TimePoint deadline = Clock::now() + patience;
   int met_nobody = 0;  // there may be zombies that only a debugger can reap: then no ECHILD comes
   // A walk is not free, and most of what it killed needs some time to end: so ever fewer walks.

@@ -69,4 +69,8 @@ void Reaper::when_childless(std::function<void()> call) {
   if (watch_->on_childless) boost::asio::post(watch_->io, [this] { watch_->reap(); });
 }
 
+boost::asio::io_context& Reaper::io() {
+  return watch_->io;
+}
+
 }  // namespace safelaunch

@@ -22,6 +22,7 @@ constexpr Duration kLookEvery{50};
 constexpr Duration kProveEvery{1};
 
 std::vector<Survivor> survivors() {
+  if (!has_children()) return {};
   std::array<Descendant, 64> alive;
   const std::size_t count = living_descendants(alive);
   std::vector<Survivor> result;
@@ -48,6 +49,7 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
 
   void perform(const AskMain& ask) { ask_main(ask.signal); }
   void perform(const SignalTree& all) {
+    if (!has_children()) return take(TreeEmpty{});
     if (!proc_is_ours()) return ask_main(all.signal);  // nothing else is known
     std::vector<int> met_now;
     look_again(signal_descendants(all.signal,

@@ -58,6 +58,9 @@ void for_each_descendant(ChildLister& lister, int root, std::span<Descendant> ro
   }
 }
 
+/// Zombies count. A subreaper without a child has no descendant either, and need not walk.
+[[nodiscard]] bool has_children();
+
 /// Notes the children that we have already: where a shell becomes safelaunch by exec, its children
 /// become ours, and are none of the job's. Nor is what they orphan to us later: so where there are
 /// any, only a child that carries our job's mark (host/owner_mark.h) is ours from then on. To be

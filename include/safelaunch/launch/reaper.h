@@ -43,6 +43,8 @@ class Reaper {
   /// an empty function takes it back.
   void when_childless(std::function<void()> call);
 
+  [[nodiscard]] boost::asio::io_context& io();
+
  private:
   struct Watch;
   std::unique_ptr<Watch> watch_;
