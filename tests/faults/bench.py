@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The fault bench: real faults (tests/faults) and healthy programs (tests/healthy) under safelaunch, and what it made of each.
 
-    bench.py [NAME...] [--only faults|healthy|quick] [--jobs N] [--json FILE] [--bare]
+    bench.py [NAME...] [--only faults|healthy|quick] [--jobs N] [--json FILE] [--bare] [--give-up-after SECONDS]
 
 Of a fault:
     named    the cause that safelaunch named, and whether it is the right one; how sure it says to be
@@ -12,7 +12,8 @@ Of a healthy program, which is run bare first:
 Of both:
     harm     bystanders that were killed, files that were deleted, processes that were left behind: must be none
 
---bare runs the same without safelaunch, for comparison. Each fault, and each program, is a folder: see workbench.py.
+--bare runs the same without safelaunch, for comparison. A job that has not ended after two minutes is given up: on a machine
+that is busy with much else, --give-up-after gives it longer. Each fault, and each program, is a folder: see workbench.py.
 """
 
 import argparse
@@ -27,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import faults  # noqa: E402
 import healthy  # noqa: E402
+import running  # noqa: E402
 
 CORPORA = {"fault.py": (HERE, faults), "program.py": (HERE.parent / "healthy", healthy)}
 
@@ -56,7 +58,7 @@ def run_one(path, bare):
 
 def run_apart(path, bare):
     """In a process of its own: a fault may enter namespaces, and change limits."""
-    words = [sys.executable, __file__, "--one", str(path), *(["--bare"] if bare else [])]
+    words = [sys.executable, __file__, "--one", str(path), f"--give-up-after={running.GIVEN_UP_AFTER}", *(["--bare"] if bare else [])]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     try:
         return {"name": path.parent.name, **json.loads(done.stdout.splitlines()[-1])}
@@ -97,8 +99,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--bare", action="store_true")
+    parser.add_argument("--give-up-after", type=int, default=running.GIVEN_UP_AFTER)
     parser.add_argument("--one", type=pathlib.Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    running.GIVEN_UP_AFTER = arguments.give_up_after
     if arguments.one:
         return print(json.dumps(run_one(arguments.one, arguments.bare)))
     paths = chosen(arguments)

@@ -13,7 +13,7 @@ import uuid
 
 from workbench import harness
 
-GIVEN_UP_AFTER = 120
+GIVEN_UP_AFTER = 120  # seconds; --give-up-after
 
 
 class Bystanders:
@@ -76,7 +76,7 @@ class Person:
         os.close(self.terminal)
 
 
-def run_command(words, bench, seconds=GIVEN_UP_AFTER, person=None):
+def run_command(words, bench, person=None):
     """Status, output, time; a job that does not end is ended. A person is (words that ask, seconds, answer)."""
     out, err = bench.record / "out", bench.record / "err"
     out.touch()
@@ -86,7 +86,7 @@ def run_command(words, bench, seconds=GIVEN_UP_AFTER, person=None):
         process = subprocess.Popen(words, env=bench.env, cwd=bench.folder, stdin=sits.terminal if sits else subprocess.DEVNULL, stdout=to,
                                    stderr=errors, start_new_session=True, preexec_fn=sits.take_the_terminal if sits else None)
     try:
-        status = process.wait(timeout=seconds)
+        status = process.wait(timeout=GIVEN_UP_AFTER)
     except subprocess.TimeoutExpired:
         status = "silent"
         os.killpg(process.pid, signal.SIGKILL)
