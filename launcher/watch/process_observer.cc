@@ -21,8 +21,7 @@ bool any_starts_with(const std::vector<std::string>& names, std::string_view pre
                      [&](const std::string& name) { return name.starts_with(prefix); });
 }
 
-bool is_spawned_child(int pid) {
-  const std::vector<std::string> words = command_line_of(pid);
+bool is_spawned_child(const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word.find("multiprocessing.spawn import spawn_main") != std::string::npos;
   });
@@ -32,18 +31,19 @@ bool is_spawned_child(int pid) {
 
 Snapshot ProcessObserver::look(ProcessId root) {
   Snapshot snapshot;
-  std::map<ProcessId, SeenProcess> still_there;
+  std::map<ProcessId, Known> still_there;
   for (const ProcessFacts& facts : tree_of(root, table_)) {
     if (facts.id == root) continue;
     const auto known = known_.find(facts.id);
-    // A process that has not called exec yet shows what its parent was. With torch it is what it
-    // is.
-    const bool settled = known != known_.end() && known->second.has_torch;
-    SeenProcess process = settled ? known->second : read(facts);
-    process.parent = facts.parent;
-    look_at_threads(process);
-    still_there.emplace(facts.id, process);
-    snapshot.push_back(process);
+    // With torch it is what it is, but for one that had not called exec yet: that one showed what
+    // its parent is, torch and all.
+    const bool settled = known != known_.end() && known->second.process.has_torch &&
+                         known->second.words == command_line_of(facts.id.pid);
+    Known now = settled ? known->second : read_anew(facts);
+    now.process.parent = facts.parent;
+    look_at_threads(now.process);
+    snapshot.push_back(now.process);
+    still_there.emplace(facts.id, std::move(now));
   }
   known_ = std::move(still_there);
   look_at_stores(snapshot);
@@ -73,9 +73,16 @@ std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent, Pro
   return line;
 }
 
-SeenProcess ProcessObserver::read(const ProcessFacts& facts) const {
+ProcessObserver::Known ProcessObserver::read_anew(const ProcessFacts& facts) const {
+  std::vector<std::string> words = command_line_of(facts.id.pid);
+  SeenProcess process = read(facts, words);
+  return {std::move(process), std::move(words)};
+}
+
+SeenProcess ProcessObserver::read(const ProcessFacts& facts,
+                                  const std::vector<std::string>& words) const {
   SeenProcess process{.id = facts.id, .rank = {}, .world_size = {}};
-  process.spawned_child = is_spawned_child(facts.id.pid);
+  process.spawned_child = is_spawned_child(words);
   const Environment environment = environment_of(facts.id.pid).value_or(Environment{});
   if (const auto identity = identity_in(environment)) process.rank = identity->rank;
   process.world_size = number_in(environment, "WORLD_SIZE", kMostRanks);

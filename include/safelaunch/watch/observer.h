@@ -94,13 +94,19 @@ class ProcessObserver {
   [[nodiscard]] Snapshot look(ProcessId root);
 
  private:
-  SeenProcess read(const ProcessFacts& facts) const;
+  struct Known {
+    SeenProcess process;
+    std::vector<std::string> words;  ///< its command line when it was read
+  };
+  [[nodiscard]] Known read_anew(const ProcessFacts& facts) const;
+  [[nodiscard]] SeenProcess read(const ProcessFacts& facts,
+                                 const std::vector<std::string>& words) const;
   void look_at_threads(SeenProcess& process) const;
   void look_at_stores(Snapshot& snapshot) const;
 
   const ProcessTable& table_;
   const SocketTable& sockets_;
-  std::map<ProcessId, SeenProcess> known_;
+  std::map<ProcessId, Known> known_;
 };
 
 }  // namespace safelaunch
