@@ -1,5 +1,8 @@
 #include "safelaunch/base/rank_list.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
@@ -30,6 +33,14 @@ std::string rank_list(std::span<const Rank> ranks) {
     }
   }
   return text;
+}
+
+void add_alike(std::vector<AlikeRanks>& groups, Rank rank, std::string words) {
+  const auto same = std::ranges::find(groups, words, &AlikeRanks::words);
+  if (same != groups.end())
+    same->ranks.push_back(rank);
+  else
+    groups.push_back({std::move(words), {rank}});
 }
 
 }  // namespace safelaunch

@@ -11,11 +11,6 @@ namespace {
 // What goes on a status line about ranks that are waited for; more kinds of doing would not fit.
 constexpr std::size_t kMostDoings = 3;
 
-struct Doing {
-  std::string words;
-  std::vector<Rank> ranks;
-};
-
 std::string in_seconds(Clock::duration duration) {
   return format_duration(std::chrono::duration_cast<std::chrono::seconds>(duration));
 }
@@ -84,18 +79,13 @@ std::string Stages::waiting_text(TimePoint now, Wording wording) const {
   const Standing& latest = standings_.back();
   const std::vector<Rank> awaited = suspects(latest, now);
   if (awaited.empty()) return " · all wait";
-  std::vector<Doing> doings;
+  std::vector<AlikeRanks> doings;
   for (const Rank rank : awaited) {
     const RankState& state = state_of(rank);
     std::string words = name(state.activity(now));
     if (const std::string doing = state.doing(now); wording == Wording::full && !doing.empty())
       words += ": " + doing;
-    const auto same = std::find_if(doings.begin(), doings.end(),
-                                   [&](const Doing& one) { return one.words == words; });
-    if (same != doings.end())
-      same->ranks.push_back(rank);
-    else
-      doings.push_back({std::move(words), {rank}});
+    add_alike(doings, rank, std::move(words));
   }
   std::string text = " · waiting for";
   const std::size_t shown = std::min(doings.size(), kMostDoings);

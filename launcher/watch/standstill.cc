@@ -12,11 +12,6 @@ namespace {
 // More places would not fit on a line.
 constexpr std::size_t kMostPlaces = 3;
 
-struct Place {
-  std::string words;
-  std::vector<Rank> ranks;
-};
-
 std::string words_of(const RankPlace& place) {
   if (place.where.empty()) return place.doing;
   if (place.doing.empty()) return "in " + place.where;
@@ -48,15 +43,8 @@ std::optional<Duration> Standstill::on_look(bool all_still, TimePoint now) {
 }
 
 std::string describe_standstill(Duration still_for, const std::vector<RankPlace>& ranks) {
-  std::vector<Place> places;
-  for (const RankPlace& one : ranks) {
-    const std::string words = words_of(one);
-    const auto same = std::ranges::find(places, words, &Place::words);
-    if (same != places.end())
-      same->ranks.push_back(one.rank);
-    else
-      places.push_back({words, {one.rank}});
-  }
+  std::vector<AlikeRanks> places;
+  for (const RankPlace& one : ranks) add_alike(places, one.rank, words_of(one));
   std::string text =
       fmt::format("no rank has used a CPU or files for {}, and none waits for another",
                   format_duration(std::chrono::duration_cast<Duration>(

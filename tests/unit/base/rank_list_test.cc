@@ -18,3 +18,11 @@ TEST_CASE("a long list of ranks ends with their number", "[rank_list]") {
   for (int i = 0; i < 100; i += 2) even.push_back({i});
   CHECK(rank_list(even) == "ranks 0 2 4 6 8 10 12 14 16 18 20 22 and 38 more");
 }
+
+TEST_CASE("ranks with the same words are put together, in the order of the words", "[rank_list]") {
+  std::vector<AlikeRanks> groups;
+  add_alike(groups, Rank{0}, "working");
+  add_alike(groups, Rank{1}, "idling");
+  add_alike(groups, Rank{4}, "working");
+  CHECK(groups == std::vector<AlikeRanks>{{"working", {{0}, {4}}}, {"idling", {{1}}}});
+}
