@@ -26,10 +26,15 @@ StageLimits limits_of(const RunOptions& options, const Timeouts& profile) {
   return limits;
 }
 
-std::optional<int> world_size_of(const Command& command) {
-  if (!command.processes_per_node || !command.nodes) return std::nullopt;
+std::optional<int> ranks_of_a_node(const Command& command) {
+  if (!command.processes_per_node) return std::nullopt;
   const int* processes = std::get_if<int>(&*command.processes_per_node);
-  if (processes == nullptr || command.nodes->min != command.nodes->max) return std::nullopt;
+  return processes == nullptr ? std::nullopt : std::optional(*processes);
+}
+
+std::optional<int> world_size_of(const Command& command) {
+  const auto processes = ranks_of_a_node(command);
+  if (!processes || !command.nodes || command.nodes->min != command.nodes->max) return std::nullopt;
   return *processes * command.nodes->max;
 }
 
@@ -51,6 +56,8 @@ StagesConfig stages_of(const RunPlan& plan, const Profile& profile) {
   config.limits = limits_of(plan.options, profile.timeouts);
   config.dead_rank = meaning_of_dead_rank(plan);
   config.world_size = plan.spawn ? plan.spawn->world_size : world_size_of(plan.command);
+  config.others_start_ranks = plan.others_start_ranks();
+  config.ranks_here = ranks_of_a_node(plan.command);
   if (plan.spawn)
     for (int local = 0; local < plan.spawn->workers; ++local)
       config.expected_here.push_back(Rank{plan.spawn->start_rank + local});

@@ -59,7 +59,8 @@ Patience patience_with(const RankState& rank, Stage stage, TimePoint since, Time
     case Activity::idling: return {after(calm(Activity::idling), limit), false};
     case Activity::working: return {after(since, limits.work), false};
     case Activity::attended: return {std::nullopt, false};
-    case Activity::unseen: return {after(since, limit), false};
+    // It may be at work for all that can be known here.
+    case Activity::unseen: return {after(since, limits.work), false};
   }
   return {};
 }

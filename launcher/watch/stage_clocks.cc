@@ -24,7 +24,15 @@ const RankState& Stages::state_of(Rank rank) const {
 
 bool Stages::may_be_here(Rank rank) const {
   const std::vector<Rank>& here = config_.expected_here;
-  return here.empty() || std::ranges::find(here, rank) != here.end();
+  if (!here.empty()) return std::ranges::find(here, rank) != here.end();
+  return !config_.others_start_ranks || seen_here() < config_.ranks_here.value_or(0);
+}
+
+// NCCL's log may tell of processes of other nodes: those have no start time here.
+int Stages::seen_here() const {
+  return static_cast<int>(std::ranges::count_if(ranks_, [](const auto& one) {
+    return one.second.known() && one.second.process()->start_ticks != 0;
+  }));
 }
 
 bool Stages::misses_unseen() const {

@@ -12,7 +12,7 @@ struct StageLimits {
   Duration init = std::chrono::seconds(180);        ///< rendezvous, group, communicator
   Duration collective = std::chrono::seconds(180);  ///< the first collective
   Duration quiet = std::chrono::seconds(30);        ///< for a rank that nothing will wake
-  Duration work = std::chrono::minutes(30);         ///< for a rank that works
+  Duration work = std::chrono::minutes(30);         ///< for a rank that works, or is not seen
   Duration stopped = std::chrono::seconds(5);       ///< for a rank that is stopped all the time
 };
 

@@ -34,8 +34,7 @@
 ///                                                 somewhere, or the clock's start
 ///   working   work-timeout                        the clock's start
 ///   attended  for ever                            -
-///   unseen    the stage's timeout                 when a rank last came somewhere, or the clock's
-///                                                 start
+///   unseen    work-timeout: it may be at work     the clock's start
 ///   waiting   the stage's timeout, once           the last news of any rank: what a rank does
 ///             everybody waits there               inside a collective (NCCL spins) is no progress
 ///
@@ -84,7 +83,9 @@ enum class DeadRank {
 
 struct StagesConfig {
   std::optional<int> world_size{};    ///< where the command tells; what the ranks say comes first
-  std::vector<Rank> expected_here{};  ///< ranks that this node is to start
+  std::vector<Rank> expected_here{};  ///< ranks that this node is to start, where that is known
+  bool others_start_ranks = false;    ///< on other nodes, or beside us: nobody here can see those
+  std::optional<int> ranks_here{};    ///< how many are ours to start
   StageLimits limits{};
   DeadRank dead_rank = DeadRank::ends_the_job;
   Duration look_every =
@@ -199,7 +200,9 @@ class Stages {
 
   // The clocks.
   [[nodiscard]] const RankState& state_of(Rank rank) const;
+  /// A rank that no process has said to be may be one of the job's processes on this node.
   [[nodiscard]] bool may_be_here(Rank rank) const;
+  [[nodiscard]] int seen_here() const;
   void take_stock();
   [[nodiscard]] int count_world() const;
   [[nodiscard]] std::set<Rank> awaited_by(const std::vector<Rank>& waiting, Stage stage) const;

@@ -263,9 +263,11 @@ TEST_CASE("processes of this node say nothing of another node's rank", "[stages]
   Story story({.world_size = 2, .expected_here = {Rank{0}}});
   story.started(0, 2);
   calls_init(story, 0, 2);
-  story.others_do(Activity::working);
+  story.others_do(Activity::attended);
 
-  story.pass(200s);
+  story.pass(29min);
+  CHECK_FALSE(story.verdict());
+  story.pass(2min);
 
   CHECK(story.suspects() == Ranks{1});
 }
@@ -280,7 +282,7 @@ TEST_CASE("the second of two worlds waits for a process that has entered none ye
   enters(2, 0);  // of the second world, which is here before the first
   enters(1, 1);
   story.tell(StageReached{Rank{1}, Story::process(1), Stage::collective, Source::hook});
-  story.does(0, Activity::idling);
+  for (const int process : {0, 2}) story.does(process, Activity::idling);
 
   SECTION("for as long as that one works") {
     story.does(3, Activity::working);

@@ -219,17 +219,17 @@ TEST_CASE("a stopped rank is named although another one works", "[stages]") {
   CHECK(story.at() == 5s);
 }
 
-TEST_CASE("a rank nobody can see is waited for for init-timeout", "[stages]") {
+TEST_CASE("a rank nobody can see is waited for for work-timeout", "[stages]") {
   Story story;
   for (const int rank : {0, 1}) {
     story.started(rank, 3);
     calls_init(story, rank, 3);
   }
 
-  story.pass(10min);
+  story.pass(40min);
 
   CHECK(story.suspects() == Ranks{2});
-  CHECK(story.at() == 180s);
+  CHECK(story.at() == 30min);
   CHECK(story.verdict()->suspects.front().doing == "never seen");
 }
 
@@ -339,4 +339,46 @@ TEST_CASE("a deadline of 0 waits for ever", "[stages]") {
   story.pass(2h);
 
   CHECK_FALSE(story.verdict());
+}
+
+TEST_CASE("a rank of another node may be at work for all that can be seen here", "[stages]") {
+  Story story({.world_size = 4,
+               .others_start_ranks = true,
+               .ranks_here = 2,
+               .limits = {.init = 180s, .work = 30min}});
+  for (const int rank : {0, 1}) {
+    story.started(rank, 4);
+    calls_init(story, rank, 4);
+    story.does(rank, Activity::quiet);
+  }
+  story.others_do(Activity::idling, "its launcher");
+
+  story.pass(29min);
+  CHECK_FALSE(story.verdict());
+  story.pass(2min);
+
+  CHECK(story.suspects() == std::vector<int>{2, 3});
+  CHECK(story.at() == 30min);
+  CHECK(story.verdict()->suspects.front().activity == Activity::unseen);
+}
+
+TEST_CASE("a rank that this node is to start and that no process has said to be is looked for here",
+          "[stages]") {
+  Story story({.world_size = 4, .others_start_ranks = true, .ranks_here = 2});
+  story.started(0, 4);
+  calls_init(story, 0, 4);
+  story.others_do(Activity::idling, "a process of the job");
+
+  CHECK(story.stages().misses_unseen());
+}
+
+TEST_CASE("a rank that somebody has stopped is named however long others may take", "[stages]") {
+  Story story({.world_size = 4, .others_start_ranks = true, .ranks_here = 2});
+  for (const int rank : {0, 1}) story.started(rank, 4);
+  calls_init(story, 0, 4);
+  story.does(1, Activity::stopped);
+
+  story.pass(10s);
+
+  CHECK(story.suspects() == std::vector<int>{1});
 }
