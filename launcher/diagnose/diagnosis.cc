@@ -101,7 +101,7 @@ const char* describe(StopReason reason) {
   switch (reason) {
     case StopReason::users_own: return "the failure is the script's own";
     case StopReason::hopeless: return "every profile would fail alike";
-    case StopReason::stays_away: return "a rank's own code keeps it out of NCCL, under any profile";
+    case StopReason::stays_away: return "a rank never came to NCCL, and no profile takes it there";
     case StopReason::training_begun:
       return "training had begun, and only you know what may run twice";
     case StopReason::signalled: return "safelaunch was told to end";

@@ -86,10 +86,14 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text = fmt::format("{} waited{}{}", who, time, stage);
   if (evidence.missing.empty()) return text + "; nobody was missing.";
   text += "; " + absences(evidence.missing) + ".";
-  const bool out_of_sight = std::ranges::all_of(evidence.missing, is_out_of_sight);
-  if (out_of_sight) text += " Nobody can see it from here; look where it runs.";
-  if (diagnosis.cause == "rank-missing" && !out_of_sight)
-    text += " Its own code keeps it away, which a profile can hardly change.";
+  const bool one = evidence.missing.size() == 1;
+  if (std::ranges::all_of(evidence.missing, is_out_of_sight))
+    text += fmt::format(" Nobody can see {} from here; look where {}.", one ? "it" : "them",
+                        one ? "it runs" : "they run");
+  else if (diagnosis.cause == "rank-missing" &&
+           std::ranges::none_of(evidence.missing, is_out_of_sight))
+    text += fmt::format(" {} own code keeps {} away, which a profile can hardly change.",
+                        one ? "Its" : "Their", one ? "it" : "them");
   if (diagnosis.cause == "rank-stopped")
     text += " Somebody stopped it, which a profile can hardly change.";
   return text;

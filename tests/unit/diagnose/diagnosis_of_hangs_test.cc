@@ -204,3 +204,20 @@ TEST_CASE("a rank that stays away from NCCL does so under any profile", "[diagno
   CHECK(exit_status_of(evidence, d) == 124);
   CHECK(d.explanation.ends_with(" Rank 2 of 3 never came to NCCL."));
 }
+
+TEST_CASE("of a rank that nobody can see nobody says whose code keeps it away", "[diagnosis]") {
+  const Diagnosis d = diagnosed(
+      hang(Stage::group, {{Rank{2}, Activity::unseen, "", ""}, {Rank{4}, Activity::unseen}}));
+  CHECK(d.cause == "rank-missing");
+  CHECK(d.explanation.ends_with(" Nobody can see them from here; look where they run."));
+  for (const std::string& words : {d.explanation, d.remedy})
+    CHECK(words.find("own code") == std::string::npos);
+}
+
+TEST_CASE("where one missing rank is seen and another is not, neither is told of both",
+          "[diagnosis]") {
+  const Diagnosis d = diagnosed(hang(
+      Stage::group, {{Rank{2}, Activity::idling, "sleeping", "f"}, {Rank{4}, Activity::unseen}}));
+  CHECK(d.explanation.find("own code") == std::string::npos);
+  CHECK(d.explanation.find("Nobody can see") == std::string::npos);
+}
