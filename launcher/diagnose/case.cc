@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "safelaunch/diagnose/diagnosis.h"
+
 namespace safelaunch {
 namespace {
 
@@ -11,11 +13,13 @@ bool possible_in(const Cause& cause, std::optional<Stage> stage) {
          std::ranges::find(cause.stages, *stage) != cause.stages.end();
 }
 
-/// Whether a line must not count in this case, although it stands there.
+/// Whether a line must not count in this case, although it stands there. What a rank that aborts at
+/// its end writes, a thread of the script's own may write anywhere: there the state decides alone.
 bool misleads(const Sighting& one, const Evidence& evidence) {
   if (!possible_in(*one.cause, evidence.stage)) return true;
   // A job that hangs has caught and logged the exceptions that its output shows.
   if (hung(evidence) && one.cause->id == "user-exception" && one.source != "exception") return true;
+  if (one.cause->id == kAbortAtExit) return true;
   return one.cause->id == "host-oom" && evidence.oom_kills == 0;
 }
 

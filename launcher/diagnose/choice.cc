@@ -149,6 +149,18 @@ bool has_stopped(const Evidence& evidence) {
                                              &MissingRank::activity) != evidence.missing.end();
 }
 
+/// Its program had come to its end before the process failed: what aborts then is no fault of the
+/// script, and what other ranks say of it is no reason.
+bool aborted_at_its_end(const Case& now) {
+  const bool ended =
+      now.evidence.outcome == Outcome::rank_died || now.evidence.outcome == Outcome::ended;
+  const auto& finished = now.evidence.finished;
+  return ended && now.first.rank &&
+         std::ranges::find(finished, *now.first.rank) != finished.end() &&
+         (now.first.status == ExitStatus(Signaled{SIGABRT}) ||
+          now.first.status == ExitStatus(Exited{128 + SIGABRT}));
+}
+
 /// What the state of the system proves, whatever the texts say.
 CauseChoice by_state(const Case& now) {
   const Evidence& evidence = now.evidence;
@@ -159,6 +171,7 @@ CauseChoice by_state(const Case& now) {
   if (evidence.oom_kills.value_or(0) > 0 && was_killed(now.first))
     return the(now, "host-oom", Certainty::confirmed);
   if (has_stopped(evidence)) return the(now, "rank-stopped", Certainty::confirmed);
+  if (aborted_at_its_end(now)) return the(now, kAbortAtExit, Certainty::confirmed);
   for (const char* cause : {"driver-silent", "ranks-disagree"})
     if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
   if (evidence.outcome == Outcome::stalled)

@@ -46,6 +46,7 @@ bool port_is_ours(const Case& now) {
 Decision decide(const Case& now, const Cause& cause) {
   const Evidence& evidence = now.evidence;
   if (evidence.signal) return Stop{StopReason::signalled};
+  if (cause.id == kAbortAtExit) return Stop{StopReason::finished};
   if (evidence.training == Training::begun) return Stop{StopReason::training_begun};
   if (evidence.autotuning) return Stop{StopReason::autotuning};
   if (cause.id == "rank-missing" && evidence.stage == Stage::communicator)
@@ -104,6 +105,7 @@ const char* describe(StopReason reason) {
     case StopReason::stays_away: return "a rank never came to NCCL, and no profile takes it there";
     case StopReason::training_begun:
       return "training had begun, and only you know what may run twice";
+    case StopReason::finished: return "the program had come to its end";
     case StopReason::signalled: return "safelaunch was told to end";
     case StopReason::autotuning: return "DeepSpeed's autotuner starts its runs by itself";
     case StopReason::port_of_user: return "the port is not safelaunch's to choose";

@@ -133,6 +133,16 @@ std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
   return text + ".";
 }
 
+/// Which ranks were still at work is not known: their hooks may be silent.
+std::string of_abort_at_exit(const Evidence& evidence, const Diagnosis& diagnosis) {
+  std::string text = fmt::format("Rank {} finished, then aborted in the interpreter's own end",
+                                 diagnosis.first_failed.value_or(Rank{}).value);
+  text += evidence.all_finished
+              ? "; all ranks had finished, so nothing of your training is lost."
+              : "; not all other ranks are known to have finished before the job ended for it.";
+  return text;
+}
+
 /// What the host's facts, or the ranks' own claims, prove of the cause.
 std::string facts_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text;
@@ -170,7 +180,9 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
     case Outcome::hung: return of_hang(evidence, diagnosis) + further + remarks_of(evidence);
     case Outcome::stalled: return of_stall(evidence) + further + remarks_of(evidence);
     case Outcome::rank_died:
-    case Outcome::ended: return of_failure(evidence, diagnosis) + further;
+    case Outcome::ended:
+      if (diagnosis.cause == kAbortAtExit) return of_abort_at_exit(evidence, diagnosis);
+      return of_failure(evidence, diagnosis) + further;
     case Outcome::mismatch:
     case Outcome::duplicate: return of_contradiction(evidence, facts, diagnosis);
   }

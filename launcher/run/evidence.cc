@@ -106,6 +106,17 @@ void take_nccl(const NcclRecord& nccl, Evidence& evidence) {
   evidence.remarks.push_back(standing);
 }
 
+// A rank that ended with 0 has come to its end too, whoever saw it.
+void take_finished(const RanksSeen& ranks, Evidence& evidence) {
+  std::set<Rank> finished = ranks.finished;
+  for (const auto* exits : {&ranks.exits, &ranks.late_exits})
+    for (const RankExited& exited : *exits)
+      if (exited.status && succeeded(*exited.status)) finished.insert(exited.rank);
+  evidence.finished.assign(finished.begin(), finished.end());
+  evidence.all_finished =
+      ranks.world_size > 0 && finished.size() >= static_cast<std::size_t>(ranks.world_size);
+}
+
 // A launcher ends the ranks that are left with SIGTERM; the one that failed may never have been
 // seen.
 bool only_followed(const Ended& ended, Rank failed) {
@@ -159,6 +170,7 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
       evidence.ended.push_back({exited.rank, exited.status});
   for (const RankExited& exited : record.ranks.late_exits)
     evidence.ended_in_stop.push_back({exited.rank, exited.status});
+  take_finished(record.ranks, evidence);
   evidence.command = record.command;
   take_outputs(record, evidence);
   take_nccl(record.ranks.nccl, evidence);

@@ -24,6 +24,13 @@ constexpr Duration kAnswersWithin{2'000};
 // Where torch waits until another process has built an extension.
 constexpr const char* kWaitsForBuild = "file_baton.py";
 
+// A launcher may start it again, and a script another program as the same rank.
+std::optional<Rank> rank_that_begins(const Event& event) {
+  if (const auto* started = std::get_if<RankStarted>(&event)) return started->rank;
+  if (const auto* entered = std::get_if<StageEntered>(&event)) return entered->rank;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void RankWatch::State::open_channel() {
@@ -128,6 +135,7 @@ void RankWatch::State::record_stage(const StageReached& reached) {
 }
 
 void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
+  note_finished(process, message);
   if (frozen || names_too_many(process, message)) return;
   const bool by_plugin = message.source == Source::plugin;
   if (message.rank) (by_plugin ? plugged : hooked)[process] = *message.rank;
@@ -142,6 +150,7 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
       const auto* ending = std::get_if<HookException>(&message.body);
       note_raised({*raised, ending != nullptr && ending->communication});
     }
+    if (const auto rank = rank_that_begins(event)) seen.finished.erase(*rank);
     if (auto* started = std::get_if<RankStarted>(&event)) {
       if (started->anew) find_wrapper(*started, message);
       if (started->wrapper) watch_exit(started->rank, *started->wrapper);
@@ -186,6 +195,14 @@ void RankWatch::State::note_raised(RaisedHere news) {
     seen.raised.erase(std::next(last).base());
   }
   seen.raised.push_back(std::move(news));
+}
+
+// Also while the job is stopped: a rank that ends in order then has lost nothing.
+void RankWatch::State::note_finished(ProcessId process, const HookMessage& message) {
+  if (std::holds_alternative<HookException>(message.body)) failing.insert(process);
+  if (message.name != "exit" || message.source != Source::hook) return;
+  const auto rank = stages.rank_of(process);
+  if (rank && !failing.contains(process)) seen.finished.insert(*rank);
 }
 
 // A script may meet as several ranks one after the other, but not as ever more.

@@ -52,6 +52,7 @@ struct RankWatch::State {
   void hear(ProcessId process, const HookMessage& message);
   void note_what_it_names(const Event& event);
   void note_raised(RaisedHere news);
+  void note_finished(ProcessId process, const HookMessage& message);
   [[nodiscard]] bool names_too_many(ProcessId process, const HookMessage& message);
   void hear_body(ProcessId process, const HookMessage& message);
   [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
@@ -91,6 +92,7 @@ struct RankWatch::State {
   std::map<ProcessId, Rank> hooked;
   std::map<ProcessId, std::set<Rank>> named;
   std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
+  std::set<ProcessId> failing;        // of an exception that nobody caught
   std::set<ProcessId> in_torch;       // whose hook has seen them call it
   std::map<ProcessId, int> parents;   // of those that have spoken, as they told it
   std::set<ProcessId> silent;         // whose hook's connection is closed: it may have ended

@@ -52,6 +52,33 @@ sys.stdout.write(f"life {os.environ['TORCHELASTIC_RESTART_COUNT']} sum {int(ones
 dist.destroy_process_group()
 """
 
+# The C library's abort() is called as the last step of the interpreter's own end, on rank 1. It comes to that
+# when rank 0 has finished, or before: as its argument says.
+ABORTS_AT_ITS_END = """
+import ctypes, os, pathlib, resource, sys, time
+rank = int(os.environ["RANK"])
+if len(sys.argv) > 2:
+    import torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    dist.all_reduce(torch.ones(1))
+    dist.barrier()
+if rank == 0:
+    pathlib.Path("pid.new").write_text(str(os.getpid()))
+    os.rename("pid.new", "pid")
+    if sys.argv[1] == "before":
+        time.sleep(600)
+    os._exit(0)
+def is_gone(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+while not os.path.exists("pid") or (sys.argv[1] == "after" and not is_gone(pathlib.Path("pid").read_text())):
+    time.sleep(0.02)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+ctypes.pythonapi.Py_AtExit(ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p))
+"""
+
 
 class Deaths(SafelaunchTest):
     """Scene d."""
@@ -117,6 +144,36 @@ class Deaths(SafelaunchTest):
         self.assertEqual(run.out.count("life 1 sum 2"), 2, str(run))
         self.assertEqual(len(run.attempts), 1, str(run))
         self.assertNotIn("safelaunch: what happened", run.err)
+
+
+class AnAbortInTheInterpretersOwnEnd(SafelaunchTest):
+    """torch's gloo does that to a rank now and then, after its program has come to its end."""
+
+    def assert_told(self, run):
+        self.assertEqual(len(run.attempts), 1, f"it was tried again: {run}")
+        cause = run.attempts[0]["cause"]
+        self.assertEqual((cause["id"], cause["certainty"]), ("abort-at-exit", "confirmed"), str(run))
+        self.assertIn("Rank 1 finished, then aborted in the interpreter's own end", cause["explanation"])
+        self.assertIn(cause["explanation"], run.err)
+        self.assertIn("A known fault of torch", run.err)
+        self.assertEqual(run.outcome["stopped_because"], "the program had come to its end", str(run))
+
+    def test_nothing_is_lost_where_all_had_finished(self):
+        run = self.run_safelaunch(*DEADLINES, "--nproc-per-node", "2", "--", sys.executable, self.script(ABORTS_AT_ITS_END), "after")
+        self.assert_status(run, 134)
+        self.assert_told(run)
+        self.assertIn("all ranks had finished, so nothing of your training is lost", run.err)
+
+    def test_a_rank_that_was_ended_for_it_may_have_lost_something(self):
+        run = self.run_safelaunch(*DEADLINES, "--nproc-per-node", "2", "--", sys.executable, self.script(ABORTS_AT_ITS_END), "before")
+        self.assert_status(run, 134)
+        self.assert_told(run)
+        self.assertNotIn("is lost", run.err)
+
+    def test_it_is_told_of_a_job_of_torchrun_that_has_trained(self):
+        run = self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=2", self.script(ABORTS_AT_ITS_END), "after", "train"))
+        self.assert_status(run, 134)
+        self.assert_told(run)
 
 
 class UsersOwn(SafelaunchTest):

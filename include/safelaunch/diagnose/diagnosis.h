@@ -29,6 +29,7 @@ enum class StopReason {
   hopeless,         ///< every profile would fail alike: memory, devices, versions, an ill GPU
   stays_away,       ///< the others are in NCCL, and a rank never went there
   training_begun,   ///< a collective was completed: only the user knows what may run twice
+  finished,         ///< the program had come to its end
   signalled,        ///< somebody asked safelaunch to end
   autotuning,       ///< deepspeed's autotuner launches many times by itself
   port_of_user,     ///< the user, or the script, chose the port that is taken
@@ -56,6 +57,9 @@ struct RetrySame {
 };
 
 using Decision = std::variant<Stop, FallBack, RetrySame>;
+
+/// The cause that a rank's process aborted after its program had come to its end.
+inline constexpr std::string_view kAbortAtExit = "abort-at-exit";
 
 /// A profile is tried again so often for what passes by itself.
 inline constexpr int kRetriesOfProfile = 2;

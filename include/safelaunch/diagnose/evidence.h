@@ -79,6 +79,8 @@ struct Evidence {
   std::vector<MissingRank> missing;
   std::vector<Exception> exceptions;  ///< in order of time
   std::vector<Ended> ended;           ///< in order of time, before safelaunch stopped the rest
+  std::vector<Rank> finished;         ///< whose program had come to its end, without an exception
+  bool all_finished = false;          ///< every rank of the job is among them
   std::vector<Ended> ended_in_stop;   ///< while safelaunch stopped the job, or passed a signal on
   std::optional<ExitStatus> command;  ///< how the command itself ended, if by itself
   bool command_hides = false;         ///< a launcher's own status, which tells of no rank's

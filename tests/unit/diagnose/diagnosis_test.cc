@@ -323,3 +323,57 @@ TEST_CASE("an opaque command that fails without a word keeps its status", "[diag
   CHECK(diagnosed(evidence).explanation == "The command failed (exit status 42).");
   CHECK(status(evidence) == 42);
 }
+
+namespace {
+
+Evidence aborted_at_its_end() {
+  Evidence evidence;
+  evidence.training = Training::begun;
+  evidence.ended = {{Rank{1}, Signaled{SIGABRT}}};
+  evidence.command = Exited{1};
+  evidence.finished = {Rank{0}, Rank{1}};
+  evidence.all_finished = true;
+  evidence.output = {{"rank-1.err", Rank{1}, "terminate called without an active exception\n"}};
+  return evidence;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that aborts after its program's end is told as one that had finished",
+          "[diagnosis]") {
+  const Evidence evidence = aborted_at_its_end();
+  const Diagnosis d = diagnosed(evidence);
+  CHECK(d.cause == "abort-at-exit");
+  CHECK(d.certainty == Certainty::confirmed);
+  CHECK(d.explanation ==
+        "Rank 1 finished, then aborted in the interpreter's own end; all ranks had finished, so "
+        "nothing of your training is lost.");
+  CHECK(stops(d, StopReason::finished));
+  CHECK(status(evidence) == 134);
+}
+
+TEST_CASE("what a launcher ends for such a rank may have lost something", "[diagnosis]") {
+  Evidence evidence = aborted_at_its_end();
+  evidence.all_finished = false;
+  CHECK(diagnosed(evidence).explanation.find("nothing") == std::string::npos);
+}
+
+TEST_CASE("a program that has finished is not started again, whether or not it was seen to train",
+          "[diagnosis]") {
+  Evidence evidence = aborted_at_its_end();
+  evidence.training = Training::not_begun;
+  evidence.outcome = Outcome::rank_died;
+  CHECK(stops(diagnosed(evidence), StopReason::finished));
+}
+
+TEST_CASE("an abort is the interpreter's end only of a rank that had come to it, and first",
+          "[diagnosis]") {
+  Evidence before_its_end = aborted_at_its_end();
+  before_its_end.finished = {Rank{0}};
+  Evidence another_failed = aborted_at_its_end();
+  another_failed.ended.insert(another_failed.ended.begin(), {Rank{0}, Exited{3}});
+  Evidence crashed = aborted_at_its_end();
+  crashed.ended = {{Rank{1}, Signaled{SIGSEGV}}};
+  for (const Evidence& evidence : {before_its_end, another_failed, crashed})
+    CHECK(diagnosed(evidence).cause != "abort-at-exit");
+}

@@ -111,3 +111,17 @@ TEST_CASE("a signal after the verdict counts, and what we did to the command doe
   CHECK(failed.signal == SIGINT);
   CHECK(failed.command == ExitStatus(Exited{3}));
 }
+
+TEST_CASE("a rank has finished that says so or ends with 0, and all have where every one did",
+          "[evidence]") {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.ranks.world_size = 3;
+  record.ranks.finished = {Rank{1}};
+  record.ranks.exits = {{Rank{0}, {}, Exited{0}}, {Rank{1}, {}, Signaled{SIGABRT}}};
+  const Evidence two = make_evidence(record, by_script());
+  CHECK(two.finished == std::vector<Rank>{{0}, {1}});
+  CHECK_FALSE(two.all_finished);
+  record.ranks.late_exits = {{Rank{2}, {}, Exited{0}}};
+  CHECK(make_evidence(record, by_script()).all_finished);
+}
