@@ -50,6 +50,8 @@ void add_deadlines(CLI::App& app, RunOptions& options) {
   add_duration(app, "--quiet-timeout", options.quiet_timeout,
                "the same for a rank that nothing will wake");
   add_duration(app, "--work-timeout", options.work_timeout, "the same for a rank that works");
+  add_duration(app, "--start-timeout", options.start_timeout,
+               "end a job whose ranks all stand still for so long, though none waits for another");
   add_duration(app, "--stall-timeout", options.stall_timeout,
                "report training that stands still for so long");
   add_duration(app, "--grace", options.grace,

@@ -89,6 +89,13 @@ const Cause* shown_by_stack(const Catalogue& catalogue, const MissingRank& missi
   return shown;
 }
 
+/// Whether the ranks' own answers, the driver's silence or a standstill prove a cause of a hang.
+bool proved(const Evidence& evidence, std::string_view cause) {
+  return stands_still(evidence) &&
+         std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
+             evidence.confirmations.end();
+}
+
 /// Why the missing ranks have not come, where their Python function or last words tell.
 CauseChoice of_absence(const Case& now) {
   const bool ended = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
@@ -105,6 +112,7 @@ CauseChoice of_absence(const Case& now) {
            is_last_word(one, now.evidence);
   });
   if (told != now.sightings.end()) return {told->cause, Certainty::guess};
+  if (proved(now.evidence, "start-stuck")) return the(now, "start-stuck", Certainty::confirmed);
   const bool at_work = std::ranges::all_of(now.evidence.missing, [](const MissingRank& missing) {
     return missing.activity == Activity::working;
   });
@@ -135,13 +143,6 @@ CauseChoice of_waiting(const Case& now) {
     case Stage::collective: break;
   }
   return the(now, "collective-stuck", Certainty::confirmed);
-}
-
-/// Whether the ranks' own answers, or the driver's silence, prove a cause of a hang.
-bool proved(const Evidence& evidence, std::string_view cause) {
-  return stands_still(evidence) &&
-         std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
-             evidence.confirmations.end();
 }
 
 bool has_stopped(const Evidence& evidence) {

@@ -76,6 +76,12 @@ std::string absences(const std::vector<MissingRank>& missing) {
   return joined(words);
 }
 
+/// Where all ranks stand, if nobody waited for another.
+const Confirmation* standstill_of(const Evidence& evidence) {
+  const auto found = std::ranges::find(evidence.confirmations, "start-stuck", &Confirmation::cause);
+  return found == evidence.confirmations.end() ? nullptr : &*found;
+}
+
 std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string stage =
       evidence.stage ? fmt::format(" in stage {}", name(*evidence.stage)) : "";
@@ -175,6 +181,7 @@ std::string list_of(std::vector<Rank> ranks) {
 
 std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string facts = facts_of(evidence, diagnosis);
+  if (const Confirmation* still = standstill_of(evidence)) return capital(still->fact) + ".";
   const std::string further = facts.empty() ? "" : " " + capital(facts);
   switch (evidence.outcome) {
     case Outcome::hung: return of_hang(evidence, diagnosis) + further + remarks_of(evidence);

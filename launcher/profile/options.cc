@@ -26,6 +26,7 @@ constexpr std::array kOptions{
     RunOption{"collective-timeout", Kind::duration, Scope::config, {}},
     RunOption{"quiet-timeout", Kind::duration, Scope::config, {}},
     RunOption{"work-timeout", Kind::duration, Scope::config, {}},
+    RunOption{"start-timeout", Kind::duration, Scope::config, {}},
     RunOption{"stall-timeout", Kind::duration, Scope::config, {}},
     RunOption{"grace", Kind::duration, Scope::profile, {}},
     RunOption{"clean", Kind::choice, Scope::profile, "off|ours",
@@ -107,6 +108,7 @@ constexpr std::array kProfileKeys{ProfileKey{"init-timeout", "timeouts: {init: �
                                   ProfileKey{"collective-timeout", "timeouts: {collective: …}"},
                                   ProfileKey{"quiet-timeout", "timeouts: {quiet: …}"},
                                   ProfileKey{"work-timeout", "timeouts: {work: …}"},
+                                  ProfileKey{"start-timeout", "timeouts: {start: …}"},
                                   ProfileKey{"stall-timeout", "timeouts: {stall: …}"},
                                   ProfileKey{"nproc-per-node", "processes: …"}};
 

@@ -17,7 +17,8 @@ constexpr std::array kKeys{"name"sv,      "description"sv, "extends"sv,  "heals"
                            "unset"sv,     "force"sv,       "backend"sv,  "verify"sv,
                            "ras"sv,       "args"sv,        "timeouts"sv, "on_stall"sv,
                            "processes"sv, "python"sv,      "options"sv,  "process_group_timeout"sv};
-constexpr std::array kTimeoutKeys{"init"sv, "collective"sv, "quiet"sv, "work"sv, "stall"sv};
+constexpr std::array kTimeoutKeys{"init"sv, "collective"sv, "quiet"sv,
+                                  "work"sv, "start"sv,      "stall"sv};
 constexpr std::array kArgumentKeys{"append"sv, "replace"sv};
 constexpr std::array kPythonKeys{"faulthandler"sv};
 
@@ -67,6 +68,7 @@ std::optional<Error> read_timeouts(const YamlNode& node, Timeouts& timeouts) {
   reader.read("collective", timeouts.collective);
   reader.read("quiet", timeouts.quiet);
   reader.read("work", timeouts.work);
+  reader.read("start", timeouts.start);
   reader.read("stall", timeouts.stall);
   return reader.error();
 }

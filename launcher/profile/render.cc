@@ -67,11 +67,12 @@ std::string show_timeouts(const Profile& profile) {
   const Timeouts& t = profile.timeouts;
   return fmt::format(
       "process_group_timeout: {}\n"
-      "timeouts: {{init: {}, collective: {}, quiet: {}, work: {}, stall: {}}}\n"
+      "timeouts: {{init: {}, collective: {}, quiet: {}, work: {}, start: {}, stall: {}}}\n"
       "on_stall: {}\n",
       profile.process_group_timeout ? format_duration(*profile.process_group_timeout) : "keep",
       format_duration(t.init), format_duration(t.collective), format_duration(t.quiet),
-      format_duration(t.work), format_duration(t.stall), name(profile.on_stall));
+      format_duration(t.work), format_duration(t.start), format_duration(t.stall),
+      name(profile.on_stall));
 }
 
 std::string show_arguments(const ArgumentChanges& args) {

@@ -13,11 +13,9 @@ double seconds(Duration duration) {
 }
 
 Json timeouts_of(const Timeouts& timeouts) {
-  return {{"init", seconds(timeouts.init)},
-          {"collective", seconds(timeouts.collective)},
-          {"quiet", seconds(timeouts.quiet)},
-          {"work", seconds(timeouts.work)},
-          {"stall", seconds(timeouts.stall)}};
+  return {{"init", seconds(timeouts.init)},   {"collective", seconds(timeouts.collective)},
+          {"quiet", seconds(timeouts.quiet)}, {"work", seconds(timeouts.work)},
+          {"start", seconds(timeouts.start)}, {"stall", seconds(timeouts.stall)}};
 }
 
 Json variables_of(const VariableSettings& env) {

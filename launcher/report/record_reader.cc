@@ -90,7 +90,7 @@ class RecordReader {
       attempt.verdict = RecordedVerdict{at_, text_of(event, "stage"), text_of(event, "text"),
                                         ranks_of(event, "waiting"), ranks_of(event, "missing")};
       const std::string kind = text_of(event, "kind");
-      const bool hung = kind == "hung" || kind == "driver_silent";
+      const bool hung = kind == "hung" || kind == "stood_still" || kind == "driver_silent";
       attempt.told.end = hung                ? AttemptEnd::hung
                          : kind == "stalled" ? AttemptEnd::stalled
                                              : AttemptEnd::failed_user;

@@ -194,6 +194,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.profile = inputs.profile.name;
   spec.launcher = plan.command.launcher;
   spec.stages = stages_of(plan, inputs.profile);
+  spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
   spec.clean = plan.options.clean;
   spec.kill_on_stall = inputs.profile.on_stall == OnStall::kill;

@@ -25,8 +25,8 @@ struct Attempt::State {
         output(given.io, given.terminal, spec.output, output_observer()),
         workers(given.reaper, output, workers_observer()),
         watch(given,
-              {spec.stages, spec.stall, spec.hook, spec.nccl, spec.workers.front().environment,
-               spec.clean},
+              {spec.stages, spec.start, spec.stall, spec.hook, spec.nccl,
+               spec.workers.front().environment, spec.clean},
               watch_observer()),
         stopper(
             given.io, given.reaper, [this](int signal) { workers.send(signal, asked_by); },

@@ -17,6 +17,7 @@ Outcome outcome_of(const std::optional<Verdict>& verdict) {
     case Verdict::Kind::raised: return Outcome::rank_died;
     case Verdict::Kind::world_size_mismatch: return Outcome::mismatch;
     case Verdict::Kind::duplicate_rank: return Outcome::duplicate;
+    case Verdict::Kind::stood_still:
     case Verdict::Kind::driver_silent: return Outcome::hung;
     case Verdict::Kind::stalled: return Outcome::stalled;
   }
@@ -28,6 +29,7 @@ const char* proved_by(Verdict::Kind kind) {
   switch (kind) {
     case Verdict::Kind::world_size_mismatch: return "world-size-mismatch";
     case Verdict::Kind::duplicate_rank: return "duplicate-rank";
+    case Verdict::Kind::stood_still: return "start-stuck";
     case Verdict::Kind::driver_silent: return "driver-silent";
     case Verdict::Kind::hung:
     case Verdict::Kind::stalled:
@@ -37,7 +39,8 @@ const char* proved_by(Verdict::Kind kind) {
   return "";
 }
 
-// The two WORLD_SIZEs, the two processes of one rank, the question that had no answer.
+// The two WORLD_SIZEs, the two processes of one rank, the question that had no answer, where all
+// stand.
 void take_proof(const Verdict& verdict, Evidence& evidence) {
   const std::string cause = proved_by(verdict.kind);
   if (cause.empty()) return;

@@ -88,21 +88,22 @@ DriverWatch::OnSilent RankWatch::State::driver_is_silent() {
 }
 
 StandstillWatch::OnStill RankWatch::State::all_stand_still() {
-  return [this](Duration still_for, std::map<Rank, std::string> doings) {
+  return [this](const StoodStill& still, std::map<Rank, std::string> doings) {
     if (!judging()) return;
     places.begin(
         stages.ranks(), {}, kAnswersWithin,
         [this](ProcessId process, HookQuestion question) {
           return question == HookQuestion::stack && channel && channel->ask(process, question, 0);
         },
-        [this, still_for, told = std::move(doings)](const RankAnswers& answers) {
-          if (judging()) tell_standstill(still_for, told, answers);
+        [this, still, told = std::move(doings)](const RankAnswers& answers) {
+          if (judging()) tell_standstill(still, told, answers);
         });
   };
 }
 
-// Nothing is ended for it: a program may well wait for hours for what nobody here can see.
-void RankWatch::State::tell_standstill(Duration still_for,
+// A program may well wait for hours for what nobody here can see: it is ended for it only where
+// somebody has set a limit, and nothing could be removed that it waits for.
+void RankWatch::State::tell_standstill(const StoodStill& still,
                                        const std::map<Rank, std::string>& doings,
                                        const RankAnswers& answers) {
   std::vector<RankPlace> found;
@@ -113,10 +114,12 @@ void RankWatch::State::tell_standstill(Duration still_for,
     at_a_lock = at_a_lock || stack.frames.find(kWaitsForBuild) != std::string::npos;
     found.push_back({rank, stack.where, doing});
   }
-  std::string text = describe_standstill(still_for, found);
+  std::string text = describe_standstill(still.lasts, found);
   const WaitedLocks locks =
       at_a_lock ? find_waited_locks(config.environment, config.clean) : WaitedLocks{};
   if (!locks.words.empty()) text += "; " + locks.words;
+  if (still.then == StoodStill::Then::ends_the_job && locks.left.empty())
+    return act_on(stages.stood_still(still.lasts, doings, text, Clock::now()));
   services.log.record("status", {{"text", stages.counts_text() + " · " + text}});
   observer.on_notice(text);
   for (const Removal& removal : remove({{}, locks.left}, config.clean)) {

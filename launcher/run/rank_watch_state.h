@@ -33,7 +33,7 @@ struct RankWatch::State {
         stall(given.io, config.stall, observer.on_stall),
         nccl(given.io, config.nccl, nccl_observer()),
         driver(given, driver_limits(), driver_is_silent()),
-        standstill(given.io, config.stages.limits.init, all_stand_still()),
+        standstill(given.io, {config.stages.limits.init, config.start}, all_stand_still()),
         places(given.io) {}
 
   void open_channel();
@@ -41,7 +41,7 @@ struct RankWatch::State {
   [[nodiscard]] DriverWatch::Limits driver_limits() const;
   DriverWatch::OnSilent driver_is_silent();
   StandstillWatch::OnStill all_stand_still();
-  void tell_standstill(Duration still_for, const std::map<Rank, std::string>& doings,
+  void tell_standstill(const StoodStill& still, const std::map<Rank, std::string>& doings,
                        const RankAnswers& answers);
   void feed(const Event& event);
   void record_stage(const StageReached& reached);

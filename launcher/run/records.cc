@@ -94,6 +94,7 @@ void record_segments(EventLog& log, const std::vector<LeftFile>& removed) {
 AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
   if (record.signal) return AttemptEnd::interrupted;
   const bool hung = record.verdict && (record.verdict->kind == Verdict::Kind::hung ||
+                                       record.verdict->kind == Verdict::Kind::stood_still ||
                                        record.verdict->kind == Verdict::Kind::driver_silent);
   if (hung) return AttemptEnd::hung;
   if (record.verdict && record.verdict->kind == Verdict::Kind::stalled) return AttemptEnd::stalled;

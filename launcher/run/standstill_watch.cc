@@ -41,7 +41,7 @@ std::string in_words(const LeftFile& lock, const std::vector<StaleFile>& stale,
 
 void StandstillWatch::begin(RanksNow ranks) {
   ranks_ = std::move(ranks);
-  standstill_.emplace(patience_, Clock::now());
+  standstill_.emplace(limits_, Clock::now());
   look_later();
 }
 
@@ -49,6 +49,7 @@ void StandstillWatch::end() {
   timer_.cancel();
   standstill_.reset();
   looks_.clear();
+  others_.forget();
 }
 
 void StandstillWatch::look_later() {
@@ -62,26 +63,38 @@ void StandstillWatch::look_later() {
 
 void StandstillWatch::look() {
   const TimePoint now = Clock::now();
-  if (const auto still_for = standstill_->on_look(all_still(now), now))
-    on_still_(*still_for, doings_);
-  look_later();
+  // What follows may end the watch.
+  if (const auto still = standstill_->on_look(all_still(now), now)) on_still_(*still, doings_);
+  if (standstill_) look_later();
 }
 
 // A rank that is new, or that another waits for, makes the job one that moves.
 bool StandstillWatch::all_still(TimePoint now) {
   std::map<Rank, TreeSample> before = std::exchange(looks_, {});
   doings_.clear();
-  bool still = true;
+  bool still = !others_work(now);
+  const SocketTraffic traffic = socket_traffic();
   for (const auto& [rank, state] : ranks_()) {
     if (!state.alive()) continue;
     if (waits_for_others(state)) return false;
-    const TreeSample& seen = looks_[rank] = sample_tree(*state.process(), now, table_);
+    TreeSample& seen = looks_[rank] = sample_tree(*state.process(), now, table_);
+    add_traffic(seen, traffic);
     const auto known = before.find(rank);
     const auto stands = known == before.end() ? std::nullopt : stood_still(known->second, seen);
     still = still && stands.has_value();
     if (stands) doings_[rank] = *stands;
   }
   return still && looks_.size() > 1;
+}
+
+// A daemon that no rank is above may build, or fetch, what they all wait for; so may a process that
+// will only say later that it is a rank.
+bool StandstillWatch::others_work(TimePoint now) {
+  std::set<ProcessId> known;
+  for (const auto& [rank, state] : ranks_())
+    if (state.process()) known.insert(*state.process());
+  const auto seen = others_.look_at_helpers(self(), known, now);
+  return seen && seen->activity == Activity::working;
 }
 
 WaitedLocks find_waited_locks(const Environment& environment, CleanPolicy policy) {

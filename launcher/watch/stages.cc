@@ -16,6 +16,10 @@ constexpr Duration kConnectsWithin{10'000};
 // Where the first collective's call would be seen, it is waited for; but not for ever.
 constexpr Duration kStartsWithin = std::chrono::minutes(30);
 
+Stage after(Stage stage) {
+  return static_cast<Stage>(std::min(static_cast<int>(stage) + 1, kStageCount - 1));
+}
+
 RankEvidence evidence_of(Source source) {
   switch (source) {
     case Source::hook: return RankEvidence::hook;
@@ -81,6 +85,30 @@ std::vector<StageAction> Stages::driver_is_silent(std::vector<Rank> ranks, std::
           .waiting = std::move(ranks),
           .source = Source::proc,
           .texts = {std::move(text)}});
+  return finish(monotonic);
+}
+
+// What has trained with some ranks has begun, and may rest as it likes.
+std::vector<StageAction> Stages::stood_still(Duration lasts,
+                                             const std::map<Rank, std::string>& doings,
+                                             std::string text, TimePoint monotonic) {
+  (void)job_time(monotonic);
+  if (may_have_trained() || !standings_.empty()) return finish(monotonic);
+  Verdict verdict{.kind = Verdict::Kind::stood_still,
+                  .stage = Stage::collective,
+                  .source = Source::proc,
+                  .texts = {std::move(text)}};
+  for (const auto& [rank, doing] : doings) {
+    const RankState& state = state_of(rank);
+    verdict.suspects.push_back({.rank = rank,
+                                .process = state.process(),
+                                .furthest = state.furthest(),
+                                .activity = Activity::idling,
+                                .doing = doing,
+                                .waited_for = lasts});
+    verdict.stage = std::min(verdict.stage, after(state.furthest()));
+  }
+  decide(std::move(verdict));
   return finish(monotonic);
 }
 
@@ -294,9 +322,8 @@ void Stages::check_failure(const RankExited& event, TimePoint now) {
   if (!state.failed() || state.process() != event.process) return;
   if (!first_failure_) first_failure_ = event;
   if (config_.dead_rank != DeadRank::ends_the_job) return;
-  const int next = std::min(static_cast<int>(state.furthest()) + 1, kStageCount - 1);
   const bool in_nccl = state.entered(Stage::communicator) && !state.reached(Stage::communicator);
-  const Stage stage = in_nccl ? Stage::communicator : static_cast<Stage>(next);
+  const Stage stage = in_nccl ? Stage::communicator : after(state.furthest());
   const Standing alone{.stage = stage, .since = now, .missing = {event.rank}};
   decide(judge(alone, now));
 }

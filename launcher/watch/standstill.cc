@@ -12,6 +12,16 @@ namespace {
 // More places would not fit on a line.
 constexpr std::size_t kMostPlaces = 3;
 
+bool is_set(Duration limit) {
+  return limit != Duration::zero();
+}
+
+// Of two limits of which either may be off.
+Duration shorter(Duration a, Duration b) {
+  if (!is_set(a) || !is_set(b)) return std::max(a, b);
+  return std::min(a, b);
+}
+
 std::string words_of(const RankPlace& place) {
   if (place.where.empty()) return place.doing;
   if (place.doing.empty()) return "in " + place.where;
@@ -20,26 +30,46 @@ std::string words_of(const RankPlace& place) {
 
 }  // namespace
 
-std::optional<TimePoint> Standstill::next_look() const {
-  if (patience_ == Duration::zero()) return std::nullopt;
-  return looked_at_ + interval_;
+Standstill::Standstill(const StandstillLimits& limits, TimePoint now)
+    : limits_(limits),
+      shortest_interval_(shorter(limits.told, limits.ends) / 4),
+      interval_(shortest_interval_),
+      told_after_(limits.told),
+      ends_after_(limits.ends),
+      looked_at_(clock_.read(now, std::nullopt)) {}
+
+Duration Standstill::longest_interval() const {
+  return shorter(4 * limits_.told, limits_.ends / 4);
 }
 
-std::optional<Duration> Standstill::on_look(bool all_still, TimePoint now) {
-  const TimePoint before = std::exchange(looked_at_, now);
+std::optional<TimePoint> Standstill::next_look() const {
+  if (shortest_interval_ == Duration::zero()) return std::nullopt;
+  TimePoint next = looked_at_ + interval_;
+  if (still_since_ && is_set(limits_.ends)) next = std::min(next, *still_since_ + ends_after_);
+  return clock_.monotonic(next);
+}
+
+std::optional<StoodStill> Standstill::on_look(bool all_still, TimePoint monotonic) {
+  const TimePoint before = looked_at_;
+  looked_at_ = clock_.read(monotonic, next_look());
   if (!all_still) {
     still_since_.reset();
-    tells_after_ = patience_;
-    interval_ = std::min(2 * interval_, 4 * patience_);
+    told_after_ = limits_.told;
+    ends_after_ = limits_.ends;
+    interval_ = std::min(2 * interval_, longest_interval());
     return std::nullopt;
   }
   if (!still_since_) still_since_ = before;
-  interval_ = patience_ / 4;
-  const auto still_for = std::chrono::duration_cast<Duration>(now - *still_since_);
-  if (still_for < tells_after_) return std::nullopt;
-  tells_after_ = 2 * still_for;
-  interval_ = still_for;  // with the next line: it has been told, and nobody is in a hurry
-  return still_for;
+  const auto lasts = std::chrono::duration_cast<Duration>(looked_at_ - *still_since_);
+  interval_ = shortest_interval_;
+  if (is_set(limits_.ends) && lasts >= ends_after_) {
+    ends_after_ = lasts + limits_.ends;  // where what was in the way could be removed
+    return StoodStill{lasts, StoodStill::Then::ends_the_job};
+  }
+  if (!is_set(limits_.told) || lasts < told_after_) return std::nullopt;
+  told_after_ = 2 * lasts;
+  interval_ = lasts;  // with the next line: it has been told, and nobody is in a hurry
+  return StoodStill{lasts, StoodStill::Then::is_told};
 }
 
 std::string describe_standstill(Duration still_for, const std::vector<RankPlace>& ranks) {

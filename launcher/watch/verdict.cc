@@ -53,6 +53,7 @@ const char* name(Verdict::Kind kind) {
     case Verdict::Kind::raised: return "raised";
     case Verdict::Kind::world_size_mismatch: return "world_size_mismatch";
     case Verdict::Kind::duplicate_rank: return "duplicate_rank";
+    case Verdict::Kind::stood_still: return "stood_still";
     case Verdict::Kind::driver_silent: return "driver_silent";
     case Verdict::Kind::stalled: return "stalled";
   }
@@ -70,6 +71,7 @@ std::string describe(const Verdict& verdict) {
     case Verdict::Kind::raised: return describe_end(verdict);
     case Verdict::Kind::world_size_mismatch:
     case Verdict::Kind::duplicate_rank:
+    case Verdict::Kind::stood_still:
     case Verdict::Kind::driver_silent:
     case Verdict::Kind::stalled: return verdict.texts.front();
   }

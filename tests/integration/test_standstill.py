@@ -25,6 +25,21 @@ dist.barrier()
 dist.destroy_process_group()
 '''
 
+# All ranks wait for something of the script's own that never comes.
+NEVER_COMES = '''
+import time
+
+import torch
+
+
+def waits_for_a_file():
+    while True:
+        time.sleep(3600)
+
+
+waits_for_a_file()
+'''
+
 TOLD = "no rank has used a CPU or files for"
 
 
@@ -106,6 +121,25 @@ class Standstill(SafelaunchTest):
         said = next(run)
         self.assertNotIn("removed: ", "".join(said))
         self.assertIn("`safelaunch doctor --fix` removes it", self.line_of(said))
+
+
+class AStartThatMayStandStillForSoLong(SafelaunchTest):
+    """`timeouts: start`."""
+
+    def test_it_is_ended_and_not_started_again_once_it_stands_at_the_same_place_again(self):
+        for name in ("first", "second", "third"):
+            (self.folder / f"{name}.yaml").write_text(f"name: {name}\nextends: basic\ntimeouts: {{init: 600s, start: 5s}}\n"
+                                                      f"env: {{WHICH: {name}}}\n")
+        chain = ",".join(str(self.folder / f"{name}.yaml") for name in ("first", "second", "third"))
+        run = self.run_safelaunch("--profile", chain, "--nproc-per-node", "2", "--", sys.executable, self.script(NEVER_COMES))
+        self.assert_status(run, 124)
+        self.assertEqual([one["end"] for one in run.attempts], ["hung", "hung"], str(run))
+        for attempt in run.attempts:
+            self.assertEqual((attempt["cause"]["id"], attempt["cause"]["certainty"]), ("start-stuck", "confirmed"), str(run))
+            self.assertRegex(attempt["cause"]["explanation"], r"^No rank has used a CPU or files for \d+s, and none waits for "
+                             r"another: ranks 0 1 in job.py:\d+ .*waits_for_a_file \(sleeping")
+        self.assertRegex(run.outcome["stopped_because"], r"^rank 0 stands in job.py:\d+ .*waits_for_a_file again, 1 other likewise")
+        self.assertEqual({event["kind"] for event in run.events if event["e"] == "verdict"}, {"stood_still"})
 
 
 if __name__ == "__main__":

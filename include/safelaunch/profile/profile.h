@@ -49,6 +49,7 @@ struct Timeouts {
   Duration collective = std::chrono::seconds(180);
   Duration quiet = std::chrono::seconds(30);
   Duration work = std::chrono::minutes(30);
+  Duration start = Duration::zero();
   Duration stall = Duration::zero();
   bool operator==(const Timeouts&) const = default;
 };

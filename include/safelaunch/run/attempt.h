@@ -28,7 +28,8 @@ struct AttemptSpec {
   Launcher launcher = Launcher::opaque;
   std::vector<WorkerSpec> workers;  ///< one launcher, or the workers of this node
   StagesConfig stages;
-  Duration stall{};  ///< 0: off
+  Duration start{};  ///< 0: off, as
+  Duration stall{};  ///< this
   bool kill_on_stall = false;
   CleanPolicy clean = CleanPolicy::off;
   Grace grace;

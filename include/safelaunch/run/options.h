@@ -31,6 +31,7 @@ struct RunOptions {
   std::optional<Duration> collective_timeout;
   std::optional<Duration> quiet_timeout;
   std::optional<Duration> work_timeout;
+  std::optional<Duration> start_timeout;
   std::optional<Duration> stall_timeout;
   std::optional<Duration> grace;
 

@@ -41,6 +41,7 @@ struct RanksSeen {
 
 struct RankWatchConfig {
   StagesConfig stages;
+  Duration start{};  ///< that all may stand still before anybody waits; 0: for ever
   Duration stall{};  ///< 0: off
   std::optional<HookDoor> hook;
   NcclListening nccl;

@@ -11,21 +11,22 @@
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
+#include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/rank_state.h"
 #include "safelaunch/watch/standstill.h"
 
 namespace safelaunch {
 
-/// Looks, rarely, whether all ranks stand still although none waits for another. Ends with the
-/// first collective.
+/// Looks, rarely, whether all ranks stand still although none waits for another, and no process of
+/// the job that may work for them does anything either. Ends with the first collective.
 class StandstillWatch {
  public:
   using RanksNow = std::function<const std::map<Rank, RankState>&()>;
-  /// For how long, and what each rank does in the kernel.
-  using OnStill = std::function<void(Duration still_for, std::map<Rank, std::string> doings)>;
+  /// What is to follow, and what each rank does in the kernel.
+  using OnStill = std::function<void(const StoodStill& still, std::map<Rank, std::string> doings)>;
 
-  StandstillWatch(boost::asio::io_context& io, Duration patience, OnStill on_still)
-      : patience_(patience), on_still_(std::move(on_still)), timer_(io) {}
+  StandstillWatch(boost::asio::io_context& io, const StandstillLimits& limits, OnStill on_still)
+      : limits_(limits), on_still_(std::move(on_still)), timer_(io) {}
 
   void begin(RanksNow ranks);
   void end();
@@ -34,14 +35,16 @@ class StandstillWatch {
   void look_later();
   void look();
   [[nodiscard]] bool all_still(TimePoint now);
+  [[nodiscard]] bool others_work(TimePoint now);
 
-  Duration patience_;
+  StandstillLimits limits_;
   OnStill on_still_;
   boost::asio::steady_timer timer_;
   Procfs table_;
   RanksNow ranks_;
   std::optional<Standstill> standstill_;
   std::map<Rank, TreeSample> looks_;
+  ActivitySampler others_{table_};
   std::map<Rank, std::string> doings_;
 };
 

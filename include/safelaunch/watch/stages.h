@@ -114,6 +114,12 @@ class Stages {
   [[nodiscard]] std::vector<StageAction> driver_is_silent(std::vector<Rank> ranks, std::string text,
                                                           TimePoint now);
 
+  /// All ranks here stand still, none waits for another, and that is no longer waited for: what
+  /// each does, and all of it in words.
+  [[nodiscard]] std::vector<StageAction> stood_still(Duration lasts,
+                                                     const std::map<Rank, std::string>& doings,
+                                                     std::string text, TimePoint now);
+
   /// When to call tick() next; nullopt while nothing can come but events: before anybody waits, in
   /// training, and after the verdict.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const { return due_; }

@@ -6,35 +6,52 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/watch/clock.h"
 
 namespace safelaunch {
 
-/// Says when a job has stood still as a whole for so long that it is worth a line: no rank waits
-/// for another, so no clock runs, and none does anything either, as where all wait for one lock.
-/// That alone is no fault, so there is no verdict; the line comes again after twice the time, then
-/// after four times. Pure: looks and times are handed in.
+/// How long a job may stand still before anybody waits; 0: for ever.
+struct StandstillLimits {
+  Duration told{};  ///< until a line says so
+  Duration ends{};  ///< until it is a verdict (`timeouts: start`)
+};
+
+/// All ranks have stood still for so long that something is to follow.
+struct StoodStill {
+  Duration lasts{};
+  enum class Then { is_told, ends_the_job } then = Then::is_told;
+  bool operator==(const StoodStill&) const = default;
+};
+
+/// Says when a job has stood still as a whole for too long: no rank waits for another, so no clock
+/// runs, and none does anything either, as where all wait for one lock. That alone is no fault, so
+/// it is a verdict only where somebody has set a limit; else it is worth a line, which comes again
+/// after twice the time, then after four times. Pure: looks and times are handed in.
 ///
-/// Looks are rare, a quarter of the patience apart, and rarer where the ranks are found at work, or
-/// where the line has been told: then the next look comes when the next line is due.
+/// Looks are rare, a quarter of the shorter limit apart, and rarer where the ranks are found at
+/// work, or where the line has been told: then the next look comes when the next line or the
+/// verdict is due. Time in which nobody could look does not count (watch/clock.h).
 class Standstill {
  public:
-  /// A patience of 0 never tells.
-  Standstill(Duration patience, TimePoint now)
-      : patience_(patience), interval_(patience / 4), tells_after_(patience), looked_at_(now) {}
+  Standstill(const StandstillLimits& limits, TimePoint now);
 
   /// When to look next; nullopt: never.
   [[nodiscard]] std::optional<TimePoint> next_look() const;
 
-  /// A look found that all ranks have stood still since the look before, or not. The answer is for
-  /// how long they have, where it is time to say so.
-  [[nodiscard]] std::optional<Duration> on_look(bool all_still, TimePoint now);
+  /// A look found that all ranks have stood still since the look before, or not.
+  [[nodiscard]] std::optional<StoodStill> on_look(bool all_still, TimePoint now);
 
  private:
-  Duration patience_;
+  [[nodiscard]] Duration longest_interval() const;
+
+  StandstillLimits limits_;
+  Duration shortest_interval_;
   Duration interval_;
-  Duration tells_after_;
-  TimePoint looked_at_;
-  std::optional<TimePoint> still_since_;
+  Duration told_after_;
+  Duration ends_after_;
+  JobClock clock_;
+  TimePoint looked_at_;                   // in job time, as
+  std::optional<TimePoint> still_since_;  // this
 };
 
 /// Where a rank stands.

@@ -31,6 +31,7 @@ struct Verdict {
     raised,               ///< a rank ended with an exception, which is at hand
     world_size_mismatch,  ///< ranks that meet at one store gave different WORLD_SIZEs
     duplicate_rank,       ///< two live processes wait as the same rank
+    stood_still,          ///< all ranks, for `timeouts: start`, before any waited for another
     driver_silent,        ///< ranks wait in the CUDA driver, which answers nobody
     stalled,              ///< it trained, and then stood still; `Stages` never says so
   };

@@ -44,9 +44,11 @@ TEST_CASE("a variable with commas and equal signs is taken whole", "[run_options
 }
 
 TEST_CASE("deadlines are durations, and zero is off", "[run_options]") {
-  const RunOptions options =
-      parse({"--init-timeout=2min", "--stall-timeout", "0", "--grace", "5s", "x"}).value();
+  const RunOptions options = parse({"--init-timeout=2min", "--start-timeout=1h", "--stall-timeout",
+                                    "0", "--grace", "5s", "x"})
+                                 .value();
   CHECK(options.init_timeout == 120s);
+  CHECK(options.start_timeout == 1h);
   CHECK(options.stall_timeout == 0s);
   CHECK(options.collective_timeout == std::nullopt);
   CHECK(options.grace == 5s);

@@ -221,3 +221,39 @@ TEST_CASE("where one missing rank is seen and another is not, neither is told of
   CHECK(d.explanation.find("own code") == std::string::npos);
   CHECK(d.explanation.find("Nobody can see") == std::string::npos);
 }
+
+namespace {
+
+Evidence standstill_at(const std::string& where, const std::string& stack) {
+  Evidence evidence = hang(Stage::rendezvous, {{.rank = Rank{0},
+                                                .activity = Activity::idling,
+                                                .doing = "sleeping",
+                                                .where = where,
+                                                .stack = stack},
+                                               {.rank = Rank{1},
+                                                .activity = Activity::idling,
+                                                .doing = "sleeping",
+                                                .where = where,
+                                                .stack = stack}});
+  evidence.waiting.clear();
+  evidence.confirmations = {{"start-stuck", "no rank has used a CPU or files for 600s"}};
+  return evidence;
+}
+
+}  // namespace
+
+TEST_CASE("a standstill before anybody waits is told as one, and nobody as missing",
+          "[diagnosis]") {
+  const Evidence evidence = standstill_at("train.py:40 main", "");
+  const Diagnosis d = diagnosed(evidence);
+  CHECK(d.cause == "start-stuck");
+  CHECK(d.certainty == Certainty::confirmed);
+  CHECK(d.explanation == "No rank has used a CPU or files for 600s.");
+  CHECK(falls_back(d));
+  CHECK(exit_status_of(evidence, d) == 124);
+}
+
+TEST_CASE("the place of a standstill may tell its cause", "[diagnosis]") {
+  const Evidence evidence = standstill_at("file_baton.py:49 wait", "file_baton.py:49 wait");
+  CHECK(diagnosed(evidence).cause == "extension-lock");
+}

@@ -35,7 +35,7 @@ TEST_CASE("a profile that says nothing has the defaults", "[profile]") {
   const Profile profile = read("{}").value();
 
   CHECK(profile.name == "p");
-  CHECK(profile.timeouts == Timeouts{180s, 180s, 30s, 30min, 0s});
+  CHECK(profile.timeouts == Timeouts{180s, 180s, 30s, 30min, 0s, 0s});
   CHECK(profile.backend == Backend::keep);
   CHECK(profile.verify == Verify::observe);
   CHECK(profile.on_stall == OnStall::report);
@@ -58,7 +58,7 @@ force: [NCCL_ALGO, NCCL_SHM_DISABLE]
 backend: gloo
 verify: inject
 process_group_timeout: 30min
-timeouts: {init: 1s, collective: 2s, quiet: 3s, work: 4s, stall: 5s}
+timeouts: {init: 1s, collective: 2s, quiet: 3s, work: 4s, start: 6s, stall: 5s}
 on_stall: kill
 processes: 2
 args:
@@ -84,7 +84,7 @@ options: {probe: never, grace: 5s}
   CHECK(profile.backend == Backend::gloo);
   CHECK(profile.verify == Verify::inject);
   CHECK(profile.process_group_timeout == 30min);
-  CHECK(profile.timeouts == Timeouts{1s, 2s, 3s, 4s, 5s});
+  CHECK(profile.timeouts == Timeouts{1s, 2s, 3s, 4s, 6s, 5s});
   CHECK(profile.on_stall == OnStall::kill);
   CHECK(profile.processes == 2);
   CHECK(profile.args.append == std::vector<std::string>{"--a", "1"});
@@ -178,7 +178,8 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
        "p.yaml:1:1: a profile has no key 'desciption'; did you mean 'description'?"},
       {"cost: none\nenvironment: {}",
        "p.yaml:2:1: a profile has no key 'environment'; there are name, description, extends, "
-       "heals, worsens, cost, nodes, env, unset, force, backend, verify, ras, args, timeouts, on_stall, "
+       "heals, worsens, cost, nodes, env, unset, force, backend, verify, ras, args, timeouts, "
+       "on_stall, "
        "processes, python, options, process_group_timeout"},
       {"cost: lagre",
        "p.yaml:1:7: 'lagre' is not one of none, small, medium, large; did you mean 'large'?"},

@@ -82,9 +82,8 @@ TEST_CASE("a profile is shown as YAML that says everything", "[render]") {
 
   CHECK(text.find("description: \"two \\\"words\\\"\"\n") != std::string::npos);
   CHECK(text.find("  A: \"it's $HOME `x`\\n\\\\\"\n") != std::string::npos);
-  CHECK(
-      text.find("timeouts: {init: 180s, collective: 180s, quiet: 30s, work: 30min, stall: 0s}\n") !=
-      std::string::npos);
+  CHECK(text.find("timeouts: {init: 180s, collective: 180s, quiet: 30s, work: 30min, start: 0s, "
+                  "stall: 0s}\n") != std::string::npos);
 }
 
 TEST_CASE("a profile as JSON has every key, times in seconds", "[render]") {

@@ -179,6 +179,36 @@ TEST_CASE("a silent driver is a verdict of its own, though nobody waits", "[stag
   CHECK_FALSE(actions.empty());
 }
 
+TEST_CASE("a standstill that has lasted too long is a verdict about all who stand", "[stages]") {
+  Story story;
+  everybody_imports(story, 2);
+  Stages stages = story.stages();
+  const auto actions = stages.stood_still(10min, {{Rank{0}, "sleeping"}, {Rank{1}, "sleeping"}},
+                                          "all stand", TimePoint{} + 200h);
+  REQUIRE(stages.verdict());
+  const Verdict& verdict = *stages.verdict();
+  CHECK(verdict.kind == Verdict::Kind::stood_still);
+  CHECK(verdict.stage == Stage::rendezvous);
+  CHECK(verdict.waiting.empty());
+  REQUIRE(verdict.suspects.size() == 2);
+  CHECK(verdict.suspects[1].activity == Activity::idling);
+  CHECK(verdict.suspects[1].waited_for == 10min);
+  CHECK(is_stuck(verdict));
+  CHECK(describe(verdict) == "all stand");
+  CHECK_FALSE(actions.empty());
+}
+
+TEST_CASE("a standstill of ranks that have trained, or of which one waits, is no verdict",
+          "[stages]") {
+  Story trains = four_with_a_group();
+  trains.reached(0, Stage::collective);
+  Story waits = rank_2_is_missing();
+  for (Stages stages : {trains.stages(), waits.stages()}) {
+    (void)stages.stood_still(10min, {{Rank{2}, "sleeping"}}, "all stand", TimePoint{} + 200h);
+    CHECK_FALSE(stages.verdict());
+  }
+}
+
 TEST_CASE("a world of one gets no verdict", "[stages]") {
   Story story;
   story.started(0, 1);

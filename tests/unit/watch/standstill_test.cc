@@ -9,57 +9,110 @@ namespace {
 
 constexpr TimePoint t0{std::chrono::hours(1)};
 
-/// Looks whenever it wants to; the times at which it told, in seconds.
-std::vector<std::int64_t> tells(Standstill& standstill, std::chrono::seconds until, bool still) {
+constexpr StandstillLimits kTold{.told = 180s};
+
+std::int64_t seconds_since_start(TimePoint time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time - t0).count();
+}
+
+struct Heard {
   std::vector<std::int64_t> told;
+  std::vector<std::int64_t> ended;
+};
+
+/// Looks whenever it wants to; when it told, and when it had enough, in seconds.
+Heard hear(Standstill& standstill, std::chrono::seconds until, bool still) {
+  Heard heard;
   for (auto next = standstill.next_look(); next && *next <= t0 + until;
        next = standstill.next_look())
-    if (standstill.on_look(still, *next))
-      told.push_back(std::chrono::duration_cast<std::chrono::seconds>(*next - t0).count());
-  return told;
+    if (const auto seen = standstill.on_look(still, *next))
+      (seen->then == StoodStill::Then::is_told ? heard.told : heard.ended)
+          .push_back(seconds_since_start(*next));
+  return heard;
 }
 
 }  // namespace
 
 TEST_CASE("a job that stands still before anybody waits is told of after the patience, then rarely",
           "[standstill]") {
-  Standstill standstill(180s, t0);
-  CHECK(tells(standstill, 1h, true) == std::vector<std::int64_t>{180, 360, 720, 1440, 2880});
+  Standstill standstill(kTold, t0);
+  const Heard heard = hear(standstill, 1h, true);
+  CHECK(heard.told == std::vector<std::int64_t>{180, 360, 720, 1440, 2880});
+  CHECK(heard.ended.empty());
 }
 
 TEST_CASE("a job that stands still and has been told of is looked at only for the next line",
           "[standstill]") {
-  Standstill standstill(180s, t0);
-  (void)tells(standstill, 1h, true);
+  Standstill standstill(kTold, t0);
+  (void)hear(standstill, 1h, true);
   CHECK(*standstill.next_look() == t0 + 5760s);
 }
 
 TEST_CASE("a job that works is looked at ever more rarely, and never told of", "[standstill]") {
-  Standstill standstill(180s, t0);
-  CHECK(tells(standstill, 1h, false).empty());
+  Standstill standstill(kTold, t0);
+  CHECK(hear(standstill, 1h, false).told.empty());
   CHECK(*standstill.next_look() - t0 > 1h);
   CHECK(*standstill.next_look() - t0 <= 1h + 720s);
 }
 
 TEST_CASE("a job that has moved is told of anew", "[standstill]") {
-  Standstill standstill(180s, t0);
-  CHECK(tells(standstill, 200s, true).size() == 1);
+  Standstill standstill(kTold, t0);
+  CHECK(hear(standstill, 200s, true).told.size() == 1);
   (void)standstill.on_look(false, t0 + 300s);
-  CHECK_FALSE(standstill.on_look(true, t0 + 400s));
-  CHECK(standstill.on_look(true, t0 + 480s) == Duration(180s));
+  CHECK(hear(standstill, 700s, true).told == std::vector<std::int64_t>{660});
 }
 
 TEST_CASE("after a long look that found it still the job is told of after twice that time",
           "[standstill]") {
-  Standstill standstill(8s, t0);
-  (void)standstill.on_look(false, t0 + 2s);
-  CHECK(standstill.on_look(true, t0 + 18s) == Duration(16s));
-  CHECK_FALSE(standstill.on_look(true, t0 + 20s));
-  CHECK(standstill.on_look(true, t0 + 34s) == Duration(32s));
+  Standstill standstill({.told = 8s}, t0);
+  CHECK(hear(standstill, 14s, false).told.empty());
+  CHECK(standstill.on_look(true, t0 + 30s) == StoodStill{16s});
+  CHECK(hear(standstill, 50s, true).told == std::vector<std::int64_t>{46});
 }
 
-TEST_CASE("a patience of 0 never looks", "[standstill]") {
-  CHECK_FALSE(Standstill(0s, t0).next_look());
+TEST_CASE("without limits nobody looks", "[standstill]") {
+  CHECK_FALSE(Standstill({}, t0).next_look());
+}
+
+TEST_CASE("a job that stands still for timeouts: start has had enough time", "[standstill]") {
+  Standstill standstill({.told = 180s, .ends = 600s}, t0);
+  const Heard heard = hear(standstill, 601s, true);
+  CHECK(heard.told == std::vector<std::int64_t>{180, 360});
+  CHECK(heard.ended == std::vector<std::int64_t>{600});
+}
+
+TEST_CASE("timeouts: start counts without init-timeout, and before it", "[standstill]") {
+  for (const StandstillLimits& limits :
+       {StandstillLimits{.ends = 60s}, StandstillLimits{.told = 180s, .ends = 60s}}) {
+    Standstill standstill(limits, t0);
+    const Heard heard = hear(standstill, 61s, true);
+    CHECK(heard.told.empty());
+    CHECK(heard.ended == std::vector<std::int64_t>{60});
+  }
+}
+
+TEST_CASE("timeouts: start begins anew with each sign of life, and is noticed soon after its end",
+          "[standstill]") {
+  Standstill standstill({.told = 180s, .ends = 600s}, t0);
+  CHECK(hear(standstill, 3h, false).ended.empty());
+  const Heard heard = hear(standstill, 4h, true);
+  REQUIRE_FALSE(heard.ended.empty());
+  CHECK(heard.ended.front() >= (3h + 0s).count() + 600 - 150);
+  CHECK(heard.ended.front() <= (3h + 0s).count() + 600 + 150);
+}
+
+TEST_CASE("what removed a standstill's cause has as much time again", "[standstill]") {
+  Standstill standstill({.told = 180s, .ends = 600s}, t0);
+  CHECK(hear(standstill, 1300s, true).ended == std::vector<std::int64_t>{600, 1200});
+}
+
+TEST_CASE("a job does not stand still while nobody can look", "[standstill]") {
+  Standstill standstill({.ends = 60s}, t0);
+  CHECK(hear(standstill, 30s, true).ended.empty());
+  CHECK_FALSE(standstill.on_look(true, t0 + 1h));
+  const auto next = standstill.next_look();
+  REQUIRE(next);
+  CHECK(*next > t0 + 1h);
 }
 
 TEST_CASE("the line says where all ranks stand", "[standstill]") {
