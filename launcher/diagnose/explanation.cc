@@ -47,6 +47,11 @@ bool is_out_of_sight(const MissingRank& missing) {
   return missing.activity == Activity::unseen && missing.where.empty();
 }
 
+/// Of one that no process has said to be it is not known either: it may not have been started.
+bool is_seen(const MissingRank& missing) {
+  return missing.known && !is_out_of_sight(missing);
+}
+
 /// "rank 2 was missing: idling, sleeping in hrtimer_nanosleep, in load_data (train.py:12)"
 std::string absence_of(const MissingRank& missing) {
   if (missing.activity == Activity::dead)
@@ -96,8 +101,7 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   if (std::ranges::all_of(evidence.missing, is_out_of_sight))
     text += fmt::format(" Nobody can see {} from here; look where {}.", one ? "it" : "them",
                         one ? "it runs" : "they run");
-  else if (diagnosis.cause == "rank-missing" &&
-           std::ranges::none_of(evidence.missing, is_out_of_sight))
+  else if (diagnosis.cause == "rank-missing" && std::ranges::all_of(evidence.missing, is_seen))
     text += fmt::format(" {} own code keeps {} away, which a profile can hardly change.",
                         one ? "Its" : "Their", one ? "it" : "them");
   if (diagnosis.cause == "rank-stopped")

@@ -48,9 +48,11 @@ void take_proof(const Verdict& verdict, Evidence& evidence) {
 }
 
 MissingRank missing_rank(const Suspect& suspect, const RankAnswers& answers) {
-  const auto known = answers.stacks.find(suspect.rank);
-  const StackSeen stack = known == answers.stacks.end() ? StackSeen{} : known->second;
-  return {suspect.rank, suspect.activity, suspect.doing, stack.where, suspect.inside, stack.frames};
+  const auto answer = answers.stacks.find(suspect.rank);
+  const StackSeen stack = answer == answers.stacks.end() ? StackSeen{} : answer->second;
+  const bool known = suspect.process.has_value() || !stack.where.empty();
+  return {suspect.rank,   suspect.activity, suspect.doing, stack.where,
+          suspect.inside, stack.frames,     known};
 }
 
 void take_verdict(const Verdict& verdict, const AttemptRecord& record, Evidence& evidence) {

@@ -31,6 +31,7 @@ struct MissingRank {
   std::string where{};  ///< its Python function: "load_data (train.py:12)"
   bool inside = false;  ///< it had come to the stage, and did not come through
   std::string stack{};  ///< its Python frames, one a line
+  bool known = true;    ///< a process has said to be it; else `doing` is what others may do for it
 };
 
 /// An exception that ended a rank, or that a collective of it raised.

@@ -214,6 +214,16 @@ TEST_CASE("of a rank that nobody can see nobody says whose code keeps it away", 
     CHECK(words.find("own code") == std::string::npos);
 }
 
+TEST_CASE("of a rank that no process has said to be nobody says whose code keeps it away",
+          "[diagnosis]") {
+  const Diagnosis d = diagnosed(hang(Stage::group, {{.rank = Rank{2},
+                                                     .activity = Activity::idling,
+                                                     .doing = "never seen; another process: sleeps",
+                                                     .known = false}}));
+  CHECK(
+      d.explanation.ends_with("rank 2 was missing: idling, never seen; another process: sleeps."));
+}
+
 TEST_CASE("where one missing rank is seen and another is not, neither is told of both",
           "[diagnosis]") {
   const Diagnosis d = diagnosed(hang(
