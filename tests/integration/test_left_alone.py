@@ -12,6 +12,8 @@ import unittest
 from harness import SAFELAUNCH, SafelaunchTest, is_alive, main, wait_until
 
 SLEEPER = "sleep 600"
+# What a shell has just put into the background has the shell's name until its exec.
+SLEEPS = 'until read -r name < /proc/$!/comm && [ "$name" = sleep ]; do :; done'
 
 
 def refuse_pidfd_open():
@@ -61,7 +63,7 @@ class LeftAlone(SafelaunchTest):
         self.assertIn("line 50\n", (self.folder / "log").read_text())
 
     def test_what_was_left_after_a_success_is_named(self):
-        run = self.run_safelaunch("--", "sh", "-c", f"{SLEEPER} > /dev/null 2>&1 & echo left $!")
+        run = self.run_safelaunch("--", "sh", "-c", f"{SLEEPER} > /dev/null 2>&1 & {SLEEPS}; echo left $!")
         self.assert_status(run, 0)
         pid = run.out.split()[1]
         self.assertIn(f"ended what the job had left running: sleep (pid {pid})", run.err)
