@@ -116,7 +116,7 @@ class Trial:
 
     def __str__(self):
         done = ", ".join(map(str, self.struck)) or "nothing in time"
-        return f"{self.seed}: {self.kind} {' '.join(self.options)}: {done}: {self.status} after {self.seconds:.2f} s: {'; '.join(self.faults)}"
+        return f"{self.seed}: {self.kind} {' '.join(self.options)}: {done}: {self.status} after {self.seconds:.2f} s {'; '.join(self.faults)}"
 
 
 class Ground:
@@ -222,7 +222,8 @@ def tell(trials):
     statuses = collections.Counter(trial.status for trial in trials)
     print("statuses:", ", ".join(f"{status}: {count}" for status, count in sorted(statuses.items())))
     seconds = [trial.seconds for trial in trials]
-    print(f"until the end: median {percentile(seconds, 0.5):.2f} s, p95 {percentile(seconds, 0.95):.2f} s, longest {max(seconds):.2f} s")
+    print(f"until the end: median {percentile(seconds, 0.5):.2f} s, p95 {percentile(seconds, 0.95):.2f} s; the longest:")
+    print(max(trials, key=lambda trial: trial.seconds))
     wrong = [trial for trial in trials if trial.faults]
     print(f"{len(trials)} jobs, {len(wrong)} not as promised", *wrong, sep="\n")
     return 1 if wrong else 0
