@@ -224,8 +224,10 @@ std::span<const Profile> Run::known_profiles() {
 }
 
 void Run::remember_what_worked() {
-  const auto remember = [this, probed = probe_ ? Probed::yes : Probed::no] {
-    remember_success(plan_, *profile_, ledger_.attempts(), probed);
+  // On the disk's thread: the ledger goes on here meanwhile.
+  const auto remember = [this, attempts = ledger_.attempts(),
+                         probed = probe_ ? Probed::yes : Probed::no] {
+    remember_success(plan_, *profile_, attempts, probed);
   };
   if (!disk_.post(0, remember))
     log_debug("what worked is not remembered: the disk does not keep up");
