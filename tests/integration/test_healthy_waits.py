@@ -5,10 +5,12 @@ They are plain processes that tell safelaunch of themselves as the hook would, s
 
 import pathlib
 import socket
+import subprocess
+import sys
 import threading
 import time
 
-from harness import SAFELAUNCH, SafelaunchTest, main
+from harness import SAFELAUNCH, SafelaunchTest, free_port, main, wait_until
 from terminal import Terminal
 
 QUICK = ["--only", "--init-timeout", "3s", "--collective-timeout", "3s", "--quiet-timeout", "1s"]
@@ -143,6 +145,22 @@ train(init())
         self.assert_healthy(run, 2)
         told = [event["text"] for event in run.events if event["e"] == "status"]
         self.assertTrue(any("rank 0 (attended: waits for somebody to type at the terminal)" in text for text in told), told)
+
+    def test_a_rank_of_another_node_that_may_be_at_work_for_all_that_can_be_seen_here(self):
+        port = free_port()
+        words = self.job(1, "train(init())\n", *QUICK, "--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1",
+                         "--master-port", str(port))
+        said = self.folder / "said"
+        with said.open("w") as err:
+            here = self.start(*words, stderr=err)
+        # It comes after ten seconds, longer than the deadlines.
+        wait_until(lambda: here.poll() is not None or "waiting for rank 1 (unseen" in said.read_text(), what="the line")
+        self.assertIsNone(here.poll(), said.read_text())
+        there = subprocess.run([sys.executable, words[-1]], capture_output=True, text=True, timeout=120,
+                               env=self.environment(RANK="1", WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1",
+                                                    MASTER_PORT=str(port)))
+        self.assertEqual(there.stdout, "done\n", there.stderr)
+        self.assert_healthy(self.finish(here), 1)
 
 
 if __name__ == "__main__":
