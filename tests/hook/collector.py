@@ -7,6 +7,7 @@ import threading
 import time
 
 TOKEN = "a token"
+PATIENCE = 240  # seconds: a limit, after which a test has failed; torch alone may take a minute to load on a busy machine
 
 
 class Worker:
@@ -29,12 +30,12 @@ class Worker:
     def all(self, name):
         return [event for event in self.events if event["e"] == name]
 
-    def ask(self, question, number=1, timeout=30):
+    def ask(self, question, number=1, timeout=PATIENCE):
         """Sends a request and returns the answer."""
         self.connection.send(json.dumps({"q": question, "id": number}).encode())
         return self.wait_for(question, timeout, lambda event: event["id"] == number)
 
-    def wait_for(self, name, timeout=60, condition=lambda event: True):
+    def wait_for(self, name, timeout=PATIENCE, condition=lambda event: True):
         def found():
             return next((event for event in self.events if event["e"] == name and condition(event)), None)
 
@@ -105,7 +106,7 @@ class Collector:
             if worker.first("init.enter") and "rank" in worker.events[-1]
         }
 
-    def wait_for_worker(self, event, timeout=60, **fields):
+    def wait_for_worker(self, event, timeout=PATIENCE, **fields):
         def found():
             for worker in self.workers:
                 for one in worker.all(event):
@@ -115,7 +116,7 @@ class Collector:
 
         return self.news.wait_for(found, timeout, "a worker that sends %s %s" % (event, fields))
 
-    def drained(self, timeout=20):
+    def drained(self, timeout=PATIENCE):
         """Waits until every connection is closed: all events are in, also those of a process whose
         connection nobody had accepted yet when it ended."""
         self._wait_for_the_backlog(timeout)

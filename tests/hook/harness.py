@@ -12,7 +12,7 @@ import textwrap
 import time
 import unittest
 
-from collector import TOKEN
+from collector import PATIENCE, TOKEN
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -66,11 +66,11 @@ def start(command, env):
                             start_new_session=True)
 
 
-def finish(process, timeout=240):
+def finish(process, timeout=PATIENCE):
     return finish_all([process], timeout)[0]
 
 
-def finish_all(processes, timeout=240):
+def finish_all(processes, timeout=PATIENCE):
     """Waits for all; where one hangs, the failure shows what each has said, and the stacks of those
     that still run."""
     deadline, late = time.monotonic() + timeout, False
@@ -88,7 +88,7 @@ def finish_all(processes, timeout=240):
     return results
 
 
-def run(command, env, timeout=240):
+def run(command, env, timeout=PATIENCE):
     return finish(start(command, env), timeout)
 
 
@@ -113,11 +113,11 @@ def start_ranks(path, env, ranks=2, only=None, **variables):
     return processes
 
 
-def run_ranks(path, env, ranks=2, timeout=240, **variables):
+def run_ranks(path, env, ranks=2, timeout=PATIENCE, **variables):
     return finish_all(start_ranks(path, env, ranks, **variables), timeout)
 
 
-def numbers_for(seconds=60):
+def numbers_for(seconds=PATIENCE):
     """1, 2, 3, ... until so long has passed: the numbers of questions that are asked again."""
     end = time.monotonic() + seconds
     for number in itertools.count(1):

@@ -4,7 +4,8 @@ import threading
 import time
 
 import harness
-from collector import Collector
+import torch_at_hand
+from collector import Collector, PATIENCE
 
 # A torch whose import never ends, as on a file system that hangs.
 HANGING_TORCH = """
@@ -110,11 +111,10 @@ class Answers(harness.HookTest):
                 parent = collector.wait_for_worker("imported")
                 child = collector.news.wait_for(
                     lambda: next((worker for worker in collector.workers
-                                  if worker is not parent and worker.first("imported")), None), 60, "a child")
+                                  if worker is not parent and worker.first("imported")), None), PATIENCE, "a child")
                 self.ask_until(child, "never_reaches_init")
-                child_pid = child.pid
             finally:
-                harness.os.kill(child_pid, 9)
+                harness.os.killpg(process.pid, 9)
                 self.stop([process])
 
     def test_a_rank_that_waits_in_the_store_shows_the_users_line_and_torchs(self):
@@ -128,6 +128,7 @@ class Answers(harness.HookTest):
             finally:
                 self.stop(processes)
 
+    @torch_at_hand.needs(torch_at_hand.wait_counters)
     def test_the_counters_name_the_wait(self):
         with Collector() as collector:
             processes = harness.start_ranks(harness.script(SLEEPS_AFTER_TORCH), harness.environment(collector), only=[0])
@@ -186,6 +187,7 @@ class Answers(harness.HookTest):
             finally:
                 self.stop([process])
 
+    @torch_at_hand.needs(torch_at_hand.recorder_of_gloos_collectives)
     def test_of_many_collectives_the_last_ones_are_told(self):
         with Collector() as collector:
             process = self.train_until_ready(collector, MANY_COLLECTIVES)
@@ -224,12 +226,12 @@ assert signal.sigtimedwait({signal.SIGUSR1}, 20) is not None
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
-    def test_a_rank_that_is_through_answers_until_it_is_told_that_nobody_asks_any_more(self):
+    @torch_at_hand.needs(torch_at_hand.recorder_of_gloos_collectives)
+    def test_a_rank_that_is_through_tells_its_collectives(self):
         with Collector() as collector:
             process = self.train_until_ready(collector)
             try:
                 worker = collector.wait_for_worker("coll.done")
-                self.assertTrue(any("trains" in line for line in frames(worker.ask("stack"))))
                 # Torch marks a collective as finished a moment after its caller has gone on.
                 for number in harness.numbers_for():
                     counters, answer = worker.ask("counters", number), worker.ask("collectives", number)
@@ -238,12 +240,24 @@ assert signal.sigtimedwait({signal.SIGUSR1}, 20) is not None
                 self.assertEqual(counters["groups"], {"0": {"enqueued": 1, "started": -1, "completed": 1}})
                 self.assertEqual(answer["last"], [["0", 1, "all_reduce", "finished"]])
                 self.assertEqual(answer["members"], {"0": [0]})
+            finally:
+                process.communicate("\n")
+
+    def test_a_rank_that_is_through_answers_until_it_is_told_that_nobody_asks_any_more(self):
+        with Collector() as collector:
+            process = self.train_until_ready(collector)
+            try:
+                worker = collector.wait_for_worker("coll.done")
+                for number, question in enumerate(("counters", "collectives"), 1):
+                    worker.ask(question, number)
+                self.assertTrue(any("trains" in line for line in frames(worker.ask("stack"))))
                 worker.connection.shutdown(socket.SHUT_WR)
                 self.wait_until_no_thread_is_ours(process.pid)
             finally:
                 process.communicate("\n")
             self.assertEqual(process.returncode, 0)
             self.assertEqual(collector.drained().workers[0].names()[-1], "exit")
+            self.assert_no_fault(collector)
 
     def wait_until_no_thread_is_ours(self, pid, seconds=30):
         end = time.monotonic() + seconds

@@ -5,6 +5,7 @@ import sys
 import textwrap
 
 import harness
+import torch_at_hand
 from collector import Collector
 
 ALONE = dict(RANK=0, LOCAL_RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1")
@@ -48,6 +49,7 @@ class Doors(harness.HookTest):
         self.assertEqual(self.result.out, "foreign\nsitecustomize %s/sitecustomize.py\n" % foreign)
         self.assertEqual(names, [["start", "exit"]])
 
+    @torch_at_hand.needs(torch_at_hand.entry_points_of_backends)
     def test_a_foreign_sitecustomize_before_ours_leaves_torchs_door_open(self):
         foreign = folder_with(sitecustomize="print('foreign')")
         names, = self.names(TRAIN, PYTHONPATH=foreign + ":" + harness.HOOK)

@@ -3,6 +3,7 @@ import signal
 import sys
 
 import harness
+import torch_at_hand
 from collector import Collector
 
 sys.path.insert(0, harness.HOOK)
@@ -105,6 +106,7 @@ class Uncaught(harness.HookTest):
         alone = harness.python(path, harness.environment(PYTHONPATH=None))
         self.assertEqual((watched.code, watched.err), (alone.code, alone.err))
 
+    @torch_at_hand.needs(torch_at_hand.entry_points_of_backends)
     def test_an_excepthook_that_ends_the_process_leaves_the_event(self):
         folder = harness.os.path.dirname(harness.script("import os, sys; sys.excepthook = lambda *_: os._exit(7)",
                                                         "sitecustomize.py"))

@@ -1,5 +1,6 @@
 """The first collective: whoever calls it, from Python or from C++, and what is left afterwards."""
 import harness
+import torch_at_hand
 from collector import Collector
 
 INIT = """
@@ -70,12 +71,14 @@ class FirstCollective(harness.HookTest):
     model(torch.ones(1, 2)).sum().backward()
 """), ["allgather_"] * 2)
 
+    @torch_at_hand.needs(torch_at_hand.ddp_without_its_first_exchange)
     def test_of_ddps_backward_alone(self):
         self.assertEqual(self.first("""
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2), init_sync=False)
     model(torch.ones(1, 2)).sum().backward()
 """), ["allreduce_"] * 2)
 
+    @torch_at_hand.needs(torch_at_hand.fully_shard)
     def test_of_fsdp(self):
         self.assertEqual(self.first("""
     from torch.distributed.fsdp import fully_shard

@@ -1,5 +1,6 @@
 """SAFELAUNCH_BACKEND=gloo: a program written for NCCL runs on gloo, and its numbers are right."""
 import harness
+import torch_at_hand
 from collector import Collector
 
 MODEL = """
@@ -80,6 +81,7 @@ class Gloo(harness.HookTest):
             dist.barrier()
         """)
 
+    @torch_at_hand.needs(torch_at_hand.a_build_without_nccl)
     def test_without_the_profile_nothing_is_changed(self):
         results, ranks = self.run_two("""
             import torch.distributed as dist
@@ -98,6 +100,7 @@ class Gloo(harness.HookTest):
     same(model.parameters())
 """)
 
+    @torch_at_hand.needs(torch_at_hand.fully_shard)
     def test_fsdp2_equals_one_process(self):
         self.runs(MODEL + """
     from torch.distributed.device_mesh import init_device_mesh
@@ -109,6 +112,7 @@ class Gloo(harness.HookTest):
     same([each.full_tensor() for each in model.parameters()])
 """)
 
+    @torch_at_hand.needs(torch_at_hand.fully_shard)
     def test_fsdp2_is_refused_where_gloo_would_corrupt_it(self):
         results, ranks = self.run_two(MODEL + """
     torch.__version__ = "2.7.1"

@@ -55,7 +55,7 @@ class Launchers(harness.HookTest):
             self.assertEqual(order, ["imported", "init.enter", "group", "coll.enter", "coll.done"])
         return ranks
 
-    def launch(self, collector, command, timeout=240, **variables):
+    def launch(self, collector, command, timeout=harness.PATIENCE, **variables):
         variables.setdefault("PATH", os.path.dirname(sys.executable) + ":" + os.environ["PATH"])
         folder = harness.without_stale_locks(EXTENSIONS)
         env = harness.environment(collector, TORCH_EXTENSIONS_DIR=folder, **variables)

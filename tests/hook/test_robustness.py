@@ -8,6 +8,7 @@ import sys
 import unittest
 
 import harness
+import torch_at_hand
 from collector import Collector
 
 TRAIN = """
@@ -162,6 +163,7 @@ class Greenlets(harness.HookTest):
         names = self.train(self.PATCH + TRAIN)
         self.assertEqual(names[-3:], ["coll.enter", "coll.done", "exit"])
 
+    @torch_at_hand.needs(torch_at_hand.entry_points_of_backends)
     def test_that_were_there_before_us_get_no_thread_of_ours(self):
         folder = os.path.dirname(harness.script(self.PATCH, "sitecustomize.py"))
         names = self.train(TRAIN, PYTHONPATH=folder + ":" + harness.HOOK)
