@@ -261,6 +261,7 @@ bool acts_on(CleanPolicy policy, Claim claim) {
     case CleanPolicy::off: return false;
     case CleanPolicy::ours: return claim == Claim::ours;
     case CleanPolicy::orphans: return claim == Claim::ours || claim == Claim::orphan;
+    case CleanPolicy::all_mine: return claim == Claim::ours || claim == Claim::named;
   }
   return false;
 }

@@ -22,7 +22,38 @@ StaleFile unproven(const LeftFile& file, std::string why) {
   return {file, Claim::unproven, std::move(why)};
 }
 
-std::optional<StaleFile> judge_segment(const LeftFile& file, const FileWitness& witness) {
+StaleFile named(const LeftFile& file, const std::string& why) {
+  return {file, Claim::named, why + "; `safelaunch clean --all-mine` removes it"};
+}
+
+/// Who may come back to a segment that has no process now: Python's are opened by whoever knows
+/// the name, long after they were made. Empty: nobody.
+std::string who_may_know(const LeftFile& file, const FileWitness& witness) {
+  if (maker_of(file.path) != SegmentMaker::python) return {};
+  if (!witness.sees_all_processes) return "a process outside of this container may know its name";
+  if (witness.use.unreadable > 0)
+    return fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable);
+  if (file.age <= witness.use.oldest_python)
+    return "a Python process of yours is older than it and may know its name";
+  return {};
+}
+
+std::optional<StaleFile> judge_recorded(const LeftFile& file, const FileWitness& witness,
+                                        const SegmentRecord& record) {
+  if (record.owner == Life::running) return std::nullopt;
+  if (record.owner == Life::hidden)
+    return named(file, fmt::format("whether safelaunch run {}, which made it, still runs is not "
+                                   "to be seen from here",
+                                   record.run));
+  if (const std::string who = who_may_know(file, witness); !who.empty()) return named(file, who);
+  return StaleFile{file, Claim::ours,
+                   fmt::format("of safelaunch run {}, which is over; written {} ago, and nobody "
+                               "has it open",
+                               record.run, rough_age(file.age))};
+}
+
+std::optional<StaleFile> judge_segment(const LeftFile& file, const FileWitness& witness,
+                                       std::span<const SegmentRecord> records) {
   const SegmentMaker maker = maker_of(file.path);
   if (maker == SegmentMaker::unknown || file.uid != witness.uid) return std::nullopt;
   if (is_among(witness.use.used, file) || file.age < kFileSettled) return std::nullopt;
@@ -30,16 +61,10 @@ std::optional<StaleFile> judge_segment(const LeftFile& file, const FileWitness& 
     return unproven(file, "the kernel does not tell whether somebody has it open");
   if (maker == SegmentMaker::server)
     return unproven(file, "its name alone does not tell who made it");
-  if (!witness.sees_all_processes)
-    return unproven(file, "a process outside of this container may know its name");
-  if (witness.use.unreadable > 0)
-    return unproven(
-        file, fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable));
-  // Segments are also opened by name, long after they were made: by torch's file_system sharing.
-  if (file.age <= witness.use.oldest_python)
-    return unproven(file, "a Python process of yours is older than it and may know its name");
-  return StaleFile{file, Claim::ours,
-                   fmt::format("written {} ago, and nobody has it open", rough_age(file.age))};
+  const auto record =
+      std::ranges::find_if(records, [&](const SegmentRecord& one) { return is_of(one, file); });
+  if (record != records.end()) return judge_recorded(file, witness, *record);
+  return named(file, "nobody has it open, but no run of safelaunch has recorded it as its own");
 }
 
 std::optional<StaleFile> judge_lock(const LeftFile& lock, const FileWitness& witness,
@@ -74,10 +99,11 @@ Result<void> still_the_same(const LeftFile& file) {
 
 }  // namespace
 
-std::vector<StaleFile> stale_segments(std::span<const LeftFile> files, const FileWitness& witness) {
+std::vector<StaleFile> stale_segments(std::span<const LeftFile> files, const FileWitness& witness,
+                                      std::span<const SegmentRecord> records) {
   std::vector<StaleFile> stale;
   for (const LeftFile& file : files)
-    if (auto found = judge_segment(file, witness)) stale.push_back(std::move(*found));
+    if (auto found = judge_segment(file, witness, records)) stale.push_back(std::move(*found));
   return stale;
 }
 

@@ -145,7 +145,10 @@ StaleFiles survey_files(FoundFiles found, const HostIdentity& host, std::span<co
     return mount != nullptr && !is_network(*mount);
   });
   const FileWitness witness{host.uid, sees_all_processes(host), use_of(here)};
-  return {stale_segments(found.segments, witness), stale_locks(found.locks, witness, mounts)};
+  const auto records = found.segments.empty() ? std::vector<SegmentRecord>{}
+                                              : read_segment_records(found.runs, host);
+  return {stale_segments(found.segments, witness, records),
+          stale_locks(found.locks, witness, mounts)};
 }
 
 }  // namespace safelaunch

@@ -27,8 +27,7 @@ std::filesystem::file_time_type oldest_that_may_run() {
 }  // namespace
 
 std::vector<std::filesystem::path> places_of_runs() {
-  const Environment environment = current_environment();
-  return {runs_directory(environment), temporary_runs_directory(environment)};
+  return places_of_runs(current_environment());
 }
 
 RunLine line_of(const KnownRun& run) {
@@ -46,8 +45,7 @@ void remove_old_records(KeepLimits limits, const Environment& environment) {
   const auto life = [](const std::filesystem::path& directory) {
     return life_of(line_of({directory.filename().native(), directory, directory, {}}));
   };
-  for (const auto& place : {runs_directory(environment), temporary_runs_directory(environment)})
-    remove_old_runs(place, limits, life);
+  for (const auto& place : places_of_runs(environment)) remove_old_runs(place, limits, life);
   remove_old_installations(cache_directory(environment), limits, oldest_that_may_run);
 }
 

@@ -6,6 +6,7 @@
 #include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/launch/probe_program.h"
+#include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/system_facts.h"
 
 namespace safelaunch {
@@ -48,7 +49,9 @@ std::string gpus(const Environment& environment) {
 
 std::vector<RecordedFile> support_facts(std::vector<std::string> command) {
   const Environment environment = current_environment();
-  Subject subject{environment, std::nullopt, std::nullopt};
+  Subject subject;
+  subject.environment = environment;
+  subject.runs = places_of_runs(environment);
   if (!command.empty()) subject.command = recognise(std::move(command), environment);
   const HostFacts host = read_facts(std::move(subject), Depth::full);
   std::vector<RecordedFile> facts = system_facts(environment);

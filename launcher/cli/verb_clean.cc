@@ -15,6 +15,7 @@
 #include "safelaunch/cli/verbs.h"
 #include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/gpu/memory_holders.h"
+#include "safelaunch/report/run_directory.h"
 
 namespace safelaunch {
 namespace {
@@ -23,6 +24,7 @@ using Json = nlohmann::ordered_json;
 
 struct CleanWords {
   std::string policy = "ours";
+  bool all_mine = false;
   bool dry_run = false;
   bool json = false;
 };
@@ -33,14 +35,19 @@ VerbOptions clean_verb(CleanWords& words) {
                    "with it: ended or removed,\nwhere it is provably ours, otherwise left alone.");
   verb.choice("--policy", words.policy, {"off", "ours", "orphans"},
               "what may be ended and removed (ours)");
+  verb.flag("--all-mine", words.all_mine,
+            "also remove segments of yours in /dev/shm that no run of safelaunch has recorded: "
+            "another container's jobs may have made them");
+  verb.exclude("--all-mine", "--policy");
   verb.flag("--dry-run", words.dry_run, "say it and do nothing");
   verb.flag("--json", words.json, "as JSON");
   return verb;
 }
 
-CleanPolicy policy_of(std::string_view word) {
-  if (word == "off") return CleanPolicy::off;
-  return word == "orphans" ? CleanPolicy::orphans : CleanPolicy::ours;
+CleanPolicy policy_of(const CleanWords& words) {
+  if (words.all_mine) return CleanPolicy::all_mine;
+  if (words.policy == "off") return CleanPolicy::off;
+  return words.policy == "orphans" ? CleanPolicy::orphans : CleanPolicy::ours;
 }
 
 /// The memory of GPUs too is worth a word, where a driver tells who holds it.
@@ -78,7 +85,8 @@ Leftovers find_leftovers() {
   Leftovers left;
   left.processes = survey(all_that_is_held(facts), us);
   StaleFiles files =
-      survey_files({read_shared_memory().files, extension_locks(extensions_folder(us.environment))},
+      survey_files({read_shared_memory().files, extension_locks(extensions_folder(us.environment)),
+                    places_of_runs(us.environment)},
                    us.host, read_mounts());
   for (auto* found : {&files.segments, &files.locks})
     std::ranges::move(*found, std::back_inserter(left.files));
@@ -120,7 +128,7 @@ int verb_clean(std::span<const std::string> words) {
   if (const auto status = clean_verb(given).settle(words, rest)) return *status;
   if (!rest.empty()) return refuse({Errc::usage, "clean takes no '" + rest.front() + "'"});
   const Leftovers left = find_leftovers();
-  const CleanPolicy policy = policy_of(given.policy);
+  const CleanPolicy policy = policy_of(given);
   const std::vector<Removal> lines =
       given.dry_run ? plan_removal(left, policy) : remove(left, policy);
   given.json ? print_json(lines) : print(lines);

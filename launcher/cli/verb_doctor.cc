@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "safelaunch/base/redact.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/cli/answer.h"
 #include "safelaunch/cli/verb_options.h"
@@ -9,6 +10,7 @@
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/fix.h"
 #include "safelaunch/doctor/render.h"
+#include "safelaunch/report/run_directory.h"
 
 namespace safelaunch {
 namespace {
@@ -36,6 +38,7 @@ VerbOptions doctor_verb(DoctorWords& words) {
 Subject subject_of(const DoctorWords& words) {
   Subject subject;
   subject.environment = current_environment();
+  subject.runs = places_of_runs(subject.environment);
   if (!words.command.empty()) subject.command = recognise(words.command, subject.environment);
   return subject;
 }
@@ -47,7 +50,10 @@ void print(const DoctorWords& words, const HostFacts& facts, std::span<const Adv
       words.json ? advices_json(facts, advices, fixed) : render_advices(advices, paint);
   if (!words.json)
     for (const std::string& line : fixed) text += "fix: " + line + "\n";
-  answer(text);
+  Redactor redactor;
+  redactor.learn(facts.subject.environment);
+  redactor.learn(words.command);
+  answer(redactor.redact(text));
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
         advice.processes = {stale};
         break;
       case Claim::orphan: advice.finding.remedy = "safelaunch clean --policy orphans"; break;
+      case Claim::named:  // of files alone
       case Claim::unproven:
         // Else it is a running job, which is in nobody's way.
         if (!holds_a_device(stale) && !stale.launcherless) continue;

@@ -61,6 +61,18 @@ void check_size(const HostFacts& facts, Advices& advices) {
   }
 }
 
+std::string remedy_for(const std::vector<StaleFile>& segments) {
+  const auto any = [&](Claim claim) {
+    return std::ranges::find(segments, claim, &StaleFile::claim) != segments.end();
+  };
+  if (any(Claim::ours) && !any(Claim::named)) return "safelaunch doctor --fix";
+  const std::string named =
+      "safelaunch clean --all-mine, unless a job of another container still needs them";
+  if (any(Claim::ours))
+    return "safelaunch doctor --fix removes what runs of safelaunch have left; the rest: " + named;
+  return any(Claim::named) ? named : "remove those that you know to be dead";
+}
+
 /// Segments that earlier jobs left: what may be removed, and what only a person can judge.
 void check_segments(const HostFacts& facts, Advices& advices) {
   std::uint64_t bytes = 0;
@@ -79,8 +91,7 @@ void check_segments(const HostFacts& facts, Advices& advices) {
       fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",
                   rough_size(bytes), facts.shared_memory.path, facts.segments.size(),
                   facts.segments.size() == 1 ? "" : "s", first.file.path, first.why);
-  advice.finding.remedy =
-      ours.empty() ? "remove those that you know to be dead" : "safelaunch doctor --fix";
+  advice.finding.remedy = remedy_for(facts.segments);
   advice.files = std::move(ours);
   advices.push_back(std::move(advice));
 }

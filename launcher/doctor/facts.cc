@@ -72,6 +72,7 @@ void read_port(HostFacts& facts) {
 // Before a run, segments count only where they leave little room, and no server is asked for locks.
 void read_left_files(Depth depth, HostFacts& facts) {
   FoundFiles found;
+  found.runs = facts.subject.runs;
   const SharedMemory& memory = facts.shared_memory;
   if (depth == Depth::full || memory.available < memory.bytes / 4) found.segments = memory.files;
   const std::string folder = extensions_folder(facts.subject.environment);

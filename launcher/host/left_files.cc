@@ -1,6 +1,7 @@
 #include "safelaunch/host/left_files.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -32,6 +33,10 @@ bool is_foreign_link(const std::string& path) {
   struct stat facts {};
   return ::lstat(path.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode) &&
          facts.st_uid != ::geteuid() && facts.st_uid != 0;
+}
+
+std::int64_t nanoseconds(const statx_timestamp& time) {
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
 Duration age_of(std::int64_t written) {
@@ -91,16 +96,19 @@ bool shows(std::string_view mapping, const LeftFile& file) {
 }  // namespace
 
 std::optional<LeftFile> file_at(const std::string& path) {
-  struct stat file {};
-  if (::lstat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return std::nullopt;
+  struct statx file {};
+  constexpr unsigned kAsked = STATX_BASIC_STATS | STATX_BTIME;
+  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, kAsked, &file) != 0) return std::nullopt;
+  if (!S_ISREG(file.stx_mode)) return std::nullopt;
   LeftFile left;
   left.path = path;
   constexpr std::uint64_t kBlock = 512;  // as stat(2) counts; what is not written takes no memory
-  left.bytes = static_cast<std::uint64_t>(file.st_blocks) * kBlock;
-  left.device = file.st_dev;
-  left.inode = file.st_ino;
-  left.uid = file.st_uid;
-  left.written = file.st_mtim.tv_sec;
+  left.bytes = file.stx_blocks * kBlock;
+  left.device = makedev(file.stx_dev_major, file.stx_dev_minor);
+  left.inode = file.stx_ino;
+  left.uid = file.stx_uid;
+  left.written = file.stx_mtime.tv_sec;
+  left.made = nanoseconds((file.stx_mask & STATX_BTIME) != 0 ? file.stx_btime : file.stx_ctime);
   left.age = age_of(left.written);
   return left;
 }
@@ -130,6 +138,18 @@ SegmentMaker maker_of(std::string_view path) {
   if (takes(name, "psm_")) return only_if(is_of(name, 8, is_hexadecimal), SegmentMaker::python);
   if (takes(name, "sem.mp-")) return only_if(is_of(name, 8, is_python_name), SegmentMaker::python);
   return only_if(takes(name, "vllm") || takes(name, "sgl_"), SegmentMaker::server);
+}
+
+std::vector<LeftFile> named_segments() {
+  constexpr std::size_t kMost = 4096;
+  const std::string folder = "/dev/shm";
+  std::vector<LeftFile> segments;
+  for (const std::string& name : entries_of(folder)) {
+    if (maker_of(name) == SegmentMaker::unknown) continue;
+    if (auto file = file_at(folder + "/" + name)) segments.push_back(std::move(*file));
+    if (segments.size() == kMost) break;
+  }
+  return segments;
 }
 
 std::vector<LeftFile> mapped_segments(int pid) {

@@ -60,6 +60,10 @@ fs::path temporary_runs_directory(const Environment& environment) {
          fmt::format("safelaunch-{}", getuid()) / "runs";
 }
 
+std::vector<fs::path> places_of_runs(const Environment& environment) {
+  return {runs_directory(environment), temporary_runs_directory(environment)};
+}
+
 std::string new_run_id() {
   const time_t now = time(nullptr);
   tm parts{};
@@ -82,8 +86,7 @@ Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::str
     return result;
   }
   std::string reasons;
-  for (const fs::path& place :
-       {runs_directory(environment), temporary_runs_directory(environment)}) {
+  for (const fs::path& place : places_of_runs(environment)) {
     const Result<void> made =
         place.empty() ? Error{Errc::os, "HOME is not set"} : make_private_folder(place / run_id);
     if (made) {

@@ -111,6 +111,7 @@ void Attempt::State::on_all_ended() {
 void Attempt::State::on_training() {
   record.training = true;
   services.log.record("training");
+  note_segments();
 }
 
 void Attempt::State::on_recording_stopped(const RecordingLoss& loss) {

@@ -48,6 +48,7 @@ void Attempt::State::record_verdict(const Verdict& verdict) {
 
 void Attempt::State::on_verdict(const Verdict& verdict) {
   record_verdict(verdict);
+  note_segments();
   if (phase != Phase::running) return;
   if (own_spawn() || !launcher_will_end_it(verdict, spec.launcher)) return ask_then_stop();
   timer.expires_after(kLauncherReacts);
@@ -134,13 +135,35 @@ bool Attempt::State::may_be_followed() const {
   return workers.running() && !record.signal && !record.training && !watch.training();
 }
 
+// By the thread that writes records, so that neither /proc nor a disk holds up the job. Whatever
+// kills ranks and safelaunch later, `safelaunch clean` then knows what they have left.
+void Attempt::State::note_segments() {
+  if (spec.directory.empty()) return;
+  const auto note = [run = spec.directory.parent_path(), mark = mark(), began = began] {
+    const auto age = std::chrono::duration_cast<Duration>(Clock::now() - began);
+    record_segments_in(run, segments_of_descendants(age), mark);
+  };
+  (void)services.disk.post(0, note);
+}
+
+// Now, since the ranks are about to end.
+void Attempt::State::take_segments() {
+  const std::vector<LeftFile> found = segments_of_descendants(age());
+  if (may_be_followed()) segments = found;
+  if (found.empty() || spec.directory.empty()) return;
+  const auto write = [run = spec.directory.parent_path(), mark = mark(), found] {
+    record_segments_in(run, found, mark);
+  };
+  (void)services.disk.post(found.size() * sizeof(LeftFile), write);
+}
+
 void Attempt::State::stop(const StopWanted& wanted) {
   if (phase == Phase::running || phase == Phase::asking) {
     phase = Phase::stopping;
     caller.on_stopping();
     watch.freeze();
     services.terminal.set_status({});
-    if (may_be_followed()) segments = segments_of_descendants(age());
+    if (workers.running()) take_segments();
   }
   timer.cancel();
   stopper.stop(wanted);
@@ -149,7 +172,7 @@ void Attempt::State::stop(const StopWanted& wanted) {
 void Attempt::State::on_tree_gone(const std::vector<Survivor>& survivors) {
   record.survivors = survivors;
   record.swept = stopper.swept();
-  record_segments(services.log, remove_left_segments(segments));
+  record_removed_segments(services.log, remove_left_segments(segments));
   phase = Phase::draining;
   if (output.drained()) return on_drained();
   output.finish();

@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/owner_mark.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/run/attempt.h"
@@ -41,6 +42,10 @@ struct Attempt::State {
   [[nodiscard]] std::string titled(const std::string& line) const {
     return fmt::format("attempt {} {} · {}", spec.number, spec.profile, line);
   }
+  /// Of the job's processes.
+  [[nodiscard]] std::string mark() const {
+    return std::string(value_or(spec.workers.front().environment, kOwnerVariable));
+  }
   void tell(const std::string& line) const {
     services.terminal.write_message("safelaunch: " + titled(line));
   }
@@ -66,6 +71,8 @@ struct Attempt::State {
   void stop_hung();
   void give_way();
   [[nodiscard]] bool may_be_followed() const;
+  void note_segments();
+  void take_segments();
   void stop(const StopWanted& wanted);
   void on_tree_gone(const std::vector<Survivor>& survivors);
   void on_drained();
@@ -87,7 +94,7 @@ struct Attempt::State {
   std::optional<RasQuestion> ras;
   std::optional<StopWanted> told;  // by a first signal, while the ranks are asked where they are
   int unanswered = 0;              // questions, while asking
-  std::vector<LeftFile> segments;  // of its own, when it was stopped
+  std::vector<LeftFile> segments;  // of its own, to be removed once it has been stopped
   JobOutput output;
   Workers workers;
   RankWatch watch;

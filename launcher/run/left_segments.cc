@@ -3,42 +3,72 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/clean/stale_file.h"
+#include "safelaunch/host/segment_record.h"
 #include "safelaunch/launch/process_tree.h"
 
 namespace safelaunch {
 namespace {
 
-// Dates of files count whole seconds.
-constexpr Duration kSecond{1'000};
+// The kernel's dates of files are those of its last tick.
+constexpr Duration kTick{20};
 
-bool known(const std::vector<LeftFile>& files, const LeftFile& file) {
-  return std::ranges::find(files, file.path, &LeftFile::path) != files.end();
-}
+// Who ends a job waits for this.
+constexpr Duration kLongest{100};
 
 bool is_the_same(const LeftFile& a, const LeftFile& b) {
   return a.device == b.device && a.inode == b.inode;
 }
 
+/// What somebody has made since the attempt began. Files of vLLM and SGLang have no form by which
+/// they could be told from the user's own.
+std::vector<LeftFile> made_within(Duration age_of_attempt) {
+  using std::chrono::system_clock;
+  const auto began = system_clock::now() - age_of_attempt - kTick;
+  const std::int64_t first = std::chrono::nanoseconds(began.time_since_epoch()).count();
+  std::vector<LeftFile> made = named_segments();
+  std::erase_if(made, [&](const LeftFile& file) {
+    return file.made < first || file.uid != ::geteuid() ||
+           maker_of(file.path) == SegmentMaker::server;
+  });
+  return made;
+}
+
 }  // namespace
 
 std::vector<LeftFile> segments_of_descendants(Duration age_of_attempt) {
+  std::vector<LeftFile> unseen = made_within(age_of_attempt);
   std::vector<LeftFile> segments;
+  if (unseen.empty()) return segments;
+  const TimePoint until = Clock::now() + kLongest;
   WalkRoom room;
   const std::size_t count = std::min(living_descendants(room), room.size());
-  for (std::size_t i = 0; i < count; ++i)
-    for (LeftFile& file : mapped_segments(room[i].pid)) {
-      const bool ours = maker_of(file.path) == SegmentMaker::one_job && file.uid == ::geteuid() &&
-                        file.age <= age_of_attempt + kSecond;
-      if (ours && !known(segments, file)) segments.push_back(std::move(file));
+  for (std::size_t i = 0; i < count && !unseen.empty() && Clock::now() < until; ++i)
+    for (const LeftFile& mapped : mapped_segments(room[i].pid)) {
+      const auto found = std::ranges::find_if(
+          unseen, [&](const LeftFile& file) { return is_the_same(file, mapped); });
+      if (found == unseen.end()) continue;
+      segments.push_back(mapped);
+      unseen.erase(found);
     }
   return segments;
+}
+
+void record_segments_in(const std::filesystem::path& run_directory,
+                        const std::vector<LeftFile>& segments, std::string_view mark) {
+  const Result<UniqueFd> file = open_to_append(run_directory / kSegmentRecordFile);
+  const std::string lines = segment_lines(segments, mark);
+  // What is not recorded is listed by `safelaunch clean`, and stays.
+  if (file) (void)!::write(file->get(), lines.data(), lines.size());
 }
 
 std::vector<LeftFile> remove_left_segments(const std::vector<LeftFile>& segments) {
   std::vector<LeftFile> removed;
   for (const LeftFile& segment : segments) {
+    if (maker_of(segment.path) != SegmentMaker::one_job) continue;
     // It may have been written to until its last process ended.
     const auto now = file_at(segment.path);
     if (!now || !is_the_same(*now, segment)) continue;

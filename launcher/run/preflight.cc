@@ -4,6 +4,7 @@
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/profile/apply.h"
+#include "safelaunch/report/run_directory.h"
 
 namespace safelaunch {
 namespace {
@@ -47,7 +48,11 @@ std::vector<std::string> clean_before_run(const RunPlan& plan) {
 }
 
 std::vector<Finding> examine_host(const RunPlan& plan) {
-  return preflight_findings({first_environment(plan).environment, plan.command, plan.spawn});
+  return preflight_findings({.environment = first_environment(plan).environment,
+                             .command = plan.command,
+                             .spawn = plan.spawn,
+                             .removes_locks = plan.options.clean != CleanPolicy::off,
+                             .runs = places_of_runs(plan.environment)});
 }
 
 }  // namespace safelaunch

@@ -80,7 +80,7 @@ void record_collectives(EventLog& log, const RankAnswers& answers) {
                              {"store", compared.store_waits}});
 }
 
-void record_segments(EventLog& log, const std::vector<LeftFile>& removed) {
+void record_removed_segments(EventLog& log, const std::vector<LeftFile>& removed) {
   if (removed.empty()) return;
   std::uint64_t bytes = 0;
   std::vector<std::string> paths;

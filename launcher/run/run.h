@@ -60,7 +60,7 @@ class Run {
   };
   Prepared prepare(const std::string& profile);
   void leave_out_what_another_user_cannot_use(Prepared& prepared);
-  [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events()}; }
+  [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events(), disk_}; }
   void on_attempt_end(const AttemptRecord& record);
   void on_failure(const AttemptRecord& record);
   void on_switched();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <filesystem>
 #include <iterator>
 
 #include "safelaunch/base/format.h"
@@ -97,6 +98,14 @@ bool StandstillWatch::others_work(TimePoint now) {
   return seen && seen->activity == Activity::working;
 }
 
+bool has_built_extension(const std::string& lock) {
+  std::error_code none;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::filesystem::path(lock).parent_path(), none))
+    if (file.path().extension() == ".so") return true;
+  return false;
+}
+
 WaitedLocks find_waited_locks(const Environment& environment, CleanPolicy policy) {
   const std::string folder = extensions_folder(environment);
   const std::vector<Mount> mounts = read_mounts();
@@ -104,7 +113,7 @@ WaitedLocks find_waited_locks(const Environment& environment, CleanPolicy policy
   if (folder.empty() || mount == nullptr || is_network(*mount)) return {};
   const std::vector<LeftFile> locks = extension_locks(folder);
   if (locks.empty()) return {};
-  const StaleFiles stale = survey_files({{}, locks}, read_identity(), mounts);
+  const StaleFiles stale = survey_files({{}, locks, {}}, read_identity(), mounts);
   WaitedLocks found;
   for (const LeftFile& lock : locks)
     found.words += (found.words.empty() ? "" : ", ") + in_words(lock, stale.locks, policy);

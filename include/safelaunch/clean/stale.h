@@ -15,15 +15,17 @@ namespace safelaunch {
 
 /// What may be ended (`--clean`).
 enum class CleanPolicy {
-  off,      ///< nothing
-  ours,     ///< what carries the mark of a safelaunch that is gone
-  orphans,  ///< also ranks that lost their launcher and do nothing; only a person asks for that
+  off,       ///< nothing
+  ours,      ///< what carries the mark of a safelaunch that is gone
+  orphans,   ///< also ranks that lost their launcher and do nothing; only a person asks for that
+  all_mine,  ///< also segments of which only owner and name are known; only a person asks for that
 };
 
 /// What we know about a process that stands in the way or is left over.
 enum class Claim {
   ours,      ///< proven: our mark, the safelaunch that answers for it gone, nobody else above it
   orphan,    ///< not ours, but by every sign a rank without its launcher, and it does nothing
+  named,     ///< a file of our user with a name that jobs give; who made it is not known
   unproven,  ///< listed and never touched
 };
 
@@ -71,8 +73,8 @@ struct StaleProcess {
   std::string command;
   std::vector<std::string> holds;
   Claim claim = Claim::unproven;
-  std::string why;          ///< what the claim rests on, or what is missing for one
-  bool unkillable = false;  ///< it was killed, and does not end
+  std::string why;            ///< what the claim rests on, or what is missing for one
+  bool unkillable = false;    ///< it was killed, and does not end
   bool launcherless = false;  ///< a rank that some other launcher has left: listed in any case
 };
 

@@ -9,6 +9,7 @@
 #include "safelaunch/host/file_use.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/host/mounts.h"
+#include "safelaunch/host/segment_record.h"
 
 /// Which files are left over from an earlier run, and which of them we may remove. The rules stand
 /// in launcher/clean/stale_file.cc, in the order in which they are asked.
@@ -32,9 +33,11 @@ struct FileWitness {
 /// Files younger than this may belong to somebody who is just coming, or to a build.
 inline constexpr Duration kFileSettled = std::chrono::minutes(10);
 
-/// Of the segments in /dev/shm, those that a job of ours left behind.
+/// Of the segments in /dev/shm, those that a job left behind: ours where a run that has ended has
+/// recorded that its processes had made them.
 [[nodiscard]] std::vector<StaleFile> stale_segments(std::span<const LeftFile> files,
-                                                    const FileWitness& witness);
+                                                    const FileWitness& witness,
+                                                    std::span<const SegmentRecord> records);
 
 /// Of the locks of torch's extensions, those whose build is gone: every job that needs the
 /// extension waits for such a lock, for ever.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,6 +51,7 @@ struct Needs {
 struct FoundFiles {
   std::vector<LeftFile> segments;
   std::vector<LeftFile> locks;
+  std::vector<std::filesystem::path> runs;  ///< places of runs, whose records tell whose they are
 };
 
 /// Those of them that are left over.

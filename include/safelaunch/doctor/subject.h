@@ -1,7 +1,9 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/job/command.h"
@@ -14,6 +16,8 @@ struct Subject {
   Environment environment;
   std::optional<Command> command;  ///< none: a rank of the world that the environment describes
   std::optional<SpawnPlan> spawn;  ///< set: safelaunch spawns the command's workers itself
+  bool removes_locks = false;      ///< a run does, once all its ranks stand still behind one
+  std::vector<std::filesystem::path> runs;  ///< places of runs, whose records tell what is theirs
 };
 
 /// True where a launcher of the command gives each rank its variables, so that those of the

@@ -21,7 +21,9 @@ struct LeftFile {
   std::uint64_t inode = 0;
   unsigned uid = 0;
   std::int64_t written = 0;  ///< last, in seconds since 1970
-  Duration age{};            ///< since then
+  std::int64_t made = 0;  ///< in nanoseconds since 1970; where the file system does not keep that,
+                          ///< when it was last changed
+  Duration age{};         ///< since then
   bool operator==(const LeftFile&) const = default;
 };
 
@@ -50,6 +52,10 @@ enum class SegmentMaker {
 
 /// By the whole name, not its beginning: people keep files of their own in /dev/shm.
 [[nodiscard]] SegmentMaker maker_of(std::string_view path);
+
+/// The segments in /dev/shm with a name that somebody gives, at most some thousands: in a folder
+/// that all may write to, others may have made a million.
+[[nodiscard]] std::vector<LeftFile> named_segments();
 
 /// Those segments that a process has mapped now, and that still have their name.
 [[nodiscard]] std::vector<LeftFile> mapped_segments(int pid);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
@@ -17,6 +18,9 @@ namespace safelaunch {
 /// Where they are kept if that cannot be written: $TMPDIR/safelaunch-UID/runs, TMPDIR being /tmp
 /// where it is not set.
 [[nodiscard]] std::filesystem::path temporary_runs_directory(const Environment& environment);
+
+/// Both: the folders in which runs are found again.
+[[nodiscard]] std::vector<std::filesystem::path> places_of_runs(const Environment& environment);
 
 /// A name for a run that sorts by time and is not used twice: "20261120-153012-a1b2c3".
 [[nodiscard]] std::string new_run_id();

@@ -34,7 +34,7 @@ void record_nccl(EventLog& log, const NcclRecord& nccl);
 void record_collectives(EventLog& log, const RankAnswers& answers);
 
 /// The segments that were removed behind an attempt; none where there were none.
-void record_segments(EventLog& log, const std::vector<LeftFile>& removed);
+void record_removed_segments(EventLog& log, const std::vector<LeftFile>& removed);
 
 /// How a failed attempt ended, in the report's terms.
 [[nodiscard]] AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis);

@@ -17,6 +17,7 @@ struct Services {
   Reaper& reaper;
   TerminalWriter& terminal;
   EventLog& log;
+  DiskQueue& disk;
 };
 
 }  // namespace safelaunch

@@ -54,6 +54,10 @@ struct WaitedLocks {
   std::vector<StaleFile> left;  ///< those that nobody holds and nobody builds: they may go
 };
 
+/// Whether a build has ended before: the folder of its lock holds the library that torch loads.
+/// Where it holds none, a rank that has waited for the lock goes on to load what is not there.
+[[nodiscard]] bool has_built_extension(const std::string& lock);
+
 /// Looks for those of a job with this environment. None where only a server knows of them.
 [[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment, CleanPolicy policy);
 

@@ -31,8 +31,18 @@ FileWitness witness() {
   return seen;
 }
 
+std::vector<StaleFile> segments(const LeftFile& one, const FileWitness& seen,
+                                const std::vector<SegmentRecord>& records) {
+  return stale_segments(std::vector{one}, seen, records);
+}
+
+SegmentRecord record_of(const LeftFile& file, Life owner = Life::ended) {
+  return {file.path, file.device, file.inode, file.made, "20261122-1", owner};
+}
+
+/// As if a run that is over had recorded it.
 std::vector<StaleFile> segments(const LeftFile& one, const FileWitness& seen) {
-  return stale_segments(std::vector{one}, seen);
+  return segments(one, seen, {record_of(one)});
 }
 
 const std::vector<Mount> kLocal{{"/", "/", "ext4", "/dev/sda1", ""}};
@@ -47,10 +57,45 @@ const LeftFile kLock = file("/home/a/.cache/torch_extensions/x/lock");
 
 }  // namespace
 
-TEST_CASE("an old segment of ours that nobody maps may be removed", "[stale_file]") {
+TEST_CASE("an old segment that a run has recorded may be removed once the run is over",
+          "[stale_file]") {
   const auto stale = segments(kSegment, witness());
   REQUIRE(stale.size() == 1);
   CHECK(stale[0].claim == Claim::ours);
+  CHECK_THAT(stale[0].why, Contains("of safelaunch run 20261122-1"));
+  CHECK(segments(kSegment, witness(), {record_of(kSegment, Life::running)}).empty());
+  const auto hidden = segments(kSegment, witness(), {record_of(kSegment, Life::hidden)});
+  CHECK(hidden.at(0).claim == Claim::named);
+}
+
+TEST_CASE("a segment that no run has recorded may be another container's: it is listed",
+          "[stale_file]") {
+  for (const auto* path : {"/dev/shm/nccl-abcdef", "/dev/shm/torch_71_2_0", "/dev/shm/psm_12ab34cd",
+                           "/dev/shm/sem.mp-abcdefgh"}) {
+    const auto stale = segments(file(path), witness(), {});
+    REQUIRE(stale.size() == 1);
+    CHECK(stale[0].claim == Claim::named);
+    CHECK_THAT(stale[0].why, Contains("no run of safelaunch has recorded it") &&
+                                 Contains("`safelaunch clean --all-mine`"));
+  }
+}
+
+TEST_CASE("a record speaks for the very file, not for one that got its name or its inode",
+          "[stale_file]") {
+  LeftFile recorded = kSegment;
+  recorded.device = 5;
+  recorded.inode = 7;
+  recorded.made = 9;
+  const std::vector<SegmentRecord> records{record_of(recorded)};
+  CHECK(segments(recorded, witness(), records)[0].claim == Claim::ours);
+  for (const auto change : {0, 1, 2, 3}) {
+    LeftFile other = recorded;
+    if (change == 0) other.device = 6;
+    if (change == 1) other.inode = 8;
+    if (change == 2) other.made = 10;
+    if (change == 3) other.path = "/dev/shm/nccl-ghijkl";
+    CHECK(segments(other, witness(), records)[0].claim == Claim::named);
+  }
 }
 
 TEST_CASE("segments of others, of nobody we know, young and used ones are no business of ours",
@@ -63,17 +108,23 @@ TEST_CASE("segments of others, of nobody we know, young and used ones are no bus
   CHECK(segments(kSegment, seen).empty());
 }
 
-TEST_CASE("a segment is listed only, where somebody unseen may want it", "[stale_file]") {
+TEST_CASE(
+    "a segment of Python's, which is opened by its name, is listed only where somebody may know "
+    "it",
+    "[stale_file]") {
+  const LeftFile pythons = file("/dev/shm/psm_12ab34cd");
+  CHECK(segments(pythons, witness())[0].claim == Claim::ours);
   FileWitness inside = witness();
   inside.sees_all_processes = false;
-  CHECK(segments(kSegment, inside)[0].claim == Claim::unproven);
+  CHECK(segments(pythons, inside)[0].claim == Claim::named);
+  CHECK(segments(kSegment, inside)[0].claim == Claim::ours);
   FileWitness blind = witness();
   blind.use.unreadable = 1;
-  CHECK(segments(kSegment, blind)[0].claim == Claim::unproven);
+  CHECK(segments(pythons, blind)[0].claim == Claim::named);
   FileWitness busy = witness();
   busy.use.oldest_python = 2 * kHour;
-  CHECK_THAT(segments(kSegment, busy)[0].why, Contains("may know its name"));
-  CHECK(segments(kSegment, busy)[0].claim == Claim::unproven);
+  CHECK_THAT(segments(pythons, busy)[0].why, Contains("may know its name"));
+  CHECK(segments(pythons, busy)[0].claim == Claim::named);
 }
 
 TEST_CASE("an old lock in whose folder nobody works may be removed", "[stale_file]") {

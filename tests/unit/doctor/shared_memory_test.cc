@@ -65,6 +65,19 @@ TEST_CASE("left segments are a note while there is room, and ours can be removed
   CHECK(advices[0].files[0].file.path == "/dev/shm/nccl-2");
 }
 
+TEST_CASE("the doctor's remedy for segments is what removes them", "[doctor][shm]") {
+  const auto remedy = [](const std::vector<Claim>& claims) {
+    HostFacts facts = healthy_host();
+    for (const Claim claim : claims) facts.segments.push_back(stale_file("/dev/shm/nccl-1", claim));
+    return first_finding(facts).remedy;
+  };
+  CHECK(remedy({Claim::ours}) == "safelaunch doctor --fix");
+  CHECK(remedy({Claim::named}) ==
+        "safelaunch clean --all-mine, unless a job of another container still needs them");
+  CHECK(remedy({Claim::named, Claim::ours}).starts_with("safelaunch doctor --fix removes what"));
+  CHECK(remedy({Claim::unproven}) == "remove those that you know to be dead");
+}
+
 TEST_CASE("left segments are a risk where they leave little room", "[doctor][shm]") {
   HostFacts facts = with_shared_memory(4096 * kMebi, 900 * kMebi);
   facts.segments = {stale_file("/dev/shm/nccl-1", Claim::unproven)};

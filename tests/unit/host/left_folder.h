@@ -18,7 +18,7 @@ class LeftFolder {
   LeftFolder& operator=(const LeftFolder&) = delete;
   ~LeftFolder() { std::filesystem::remove_all(path_); }
 
-  std::string add(const std::string& name, const std::string& text = "") {
+  std::string add(const std::string& name, const std::string& text = "") const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name) << text;
     return (path_ / name).string();
