@@ -10,6 +10,14 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
+std::string remedy_for_lock(const Subject& subject) {
+  const std::string fix = "safelaunch doctor --fix";
+  return subject.removes_locks
+             ? "none is needed, the run removes it once all its ranks stand still behind it; " +
+                   fix + " does so now"
+             : fix;
+}
+
 void check_locks(const HostFacts& facts, Advices& advices) {
   for (const StaleFile& lock : facts.locks) {
     Advice advice;
@@ -19,7 +27,7 @@ void check_locks(const HostFacts& facts, Advices& advices) {
                                           lock.file.path, lock.why);
     const bool ours = lock.claim == Claim::ours;
     advice.finding.remedy =
-        ours ? "safelaunch doctor --fix"
+        ours ? remedy_for_lock(facts.subject)
              : fmt::format("once no job builds it any more: rm {}", lock.file.path);
     if (ours) advice.files = {lock};
     advices.push_back(std::move(advice));

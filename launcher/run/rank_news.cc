@@ -1,10 +1,14 @@
 // RankWatch: what comes from the hooks, from NCCL, from /proc, and the ends of ranks.
+#include <unistd.h>
+
 #include "rank_watch_state.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/run/nccl_rank.h"
+#include "safelaunch/run/other_user.h"
+#include "safelaunch/watch/packet_budget.h"
 
 namespace safelaunch {
 namespace {
@@ -12,8 +16,6 @@ namespace {
 // A job that has shown no rank for long shows none in the next moment: one eighth of its age later
 // is soon enough, and a job that never shows any costs nothing in the end.
 constexpr int kOneLookIn = 8;
-
-constexpr std::size_t kMostRanksOfAProcess = 16;
 
 // cuInit takes ten seconds and more where eight GPUs have to be woken.
 constexpr Duration kDriverAnswersWithin{30'000};
@@ -44,11 +46,24 @@ void RankWatch::State::open_channel() {
     if (hooked.contains(process)) silent.insert(process);
     look_again();
   };
+  listener.on_flood = [this](ProcessId process) { tell_flood(process); };
   auto opened =
       HookChannel::open(services.io, config.hook->socket, config.hook->token, std::move(listener));
   // Without it the ranks are watched from /proc alone, as with --no-hook.
   if (!opened) return log_warning(opened.error().message);
   channel = std::move(*opened);
+}
+
+void RankWatch::State::tell_flood(ProcessId process) {
+  const auto rank = hooked.find(process);
+  const std::string who = rank == hooked.end()
+                              ? fmt::format("pid {}", process.pid)
+                              : fmt::format("rank {} (pid {})", rank->second.value, process.pid);
+  const std::string text = fmt::format(
+      "{} tells more than {} things a second: of the rest safelaunch hears only the last ones", who,
+      PacketBudget::kASecond);
+  services.log.record_some("notice", {{"text", text}});
+  if (!frozen && !std::exchange(flood_told, true)) observer.on_notice(text);
 }
 
 NcclWatch::Observer RankWatch::State::nccl_observer() {
@@ -123,9 +138,20 @@ void RankWatch::State::tell_standstill(const StoodStill& still,
   services.log.record("status", {{"text", stages.counts_text() + " · " + text}});
   observer.on_notice(text);
   for (const Removal& removal : remove({{}, locks.left}, config.clean)) {
-    services.log.record("notice", {{"text", describe(removal)}});
-    observer.on_notice(describe(removal));
+    tell(describe(removal));
+    const auto* lock = std::get_if<StaleFile>(&removal.what);
+    const bool removed = lock != nullptr && !file_at(lock->file.path);
+    if (removed && !has_built_extension(lock->file.path))
+      tell(
+          fmt::format("the build behind {} was cut off and has left no library: a rank that waited "
+                      "for it may fail with ImportError now; start the job again, and it is built",
+                      lock->file.path));
   }
+}
+
+void RankWatch::State::tell(const std::string& text) {
+  services.log.record("notice", {{"text", text}});
+  observer.on_notice(text);
 }
 
 // Hook, log and plugin may tell the same.
@@ -139,7 +165,7 @@ void RankWatch::State::record_stage(const StageReached& reached) {
 
 void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
   note_finished(process, message);
-  if (frozen || names_too_many(process, message)) return;
+  if (frozen || (message.rank && !named.accept(process, *message.rank))) return;
   const bool by_plugin = message.source == Source::plugin;
   if (message.rank) (by_plugin ? plugged : hooked)[process] = *message.rank;
   if (!by_plugin) silent.erase(process);
@@ -151,7 +177,7 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
     if (const auto* raised = std::get_if<RankRaised>(&event)) {
       const auto* ending = std::get_if<HookException>(&message.body);
-      note_raised({*raised, ending != nullptr && ending->communication});
+      note_raised(seen.raised, {*raised, ending != nullptr && ending->communication});
     }
     if (const auto rank = rank_that_begins(event)) seen.finished.erase(*rank);
     if (auto* started = std::get_if<RankStarted>(&event)) {
@@ -189,32 +215,12 @@ bool RankWatch::State::is_a_ranks_child(Rank rank, ProcessId process) const {
   return std::ranges::find(ancestors, state.process()->pid) != ancestors.end();
 }
 
-// A rank may raise, and its store fail, thousands of times: the first and the last tell what
-// matters.
-void RankWatch::State::note_raised(RaisedHere news) {
-  const auto is_of_rank = [&](const RaisedHere& one) { return one.what.rank == news.what.rank; };
-  if (std::ranges::count_if(seen.raised, is_of_rank) >= 2) {
-    const auto last = std::find_if(seen.raised.rbegin(), seen.raised.rend(), is_of_rank);
-    seen.raised.erase(std::next(last).base());
-  }
-  seen.raised.push_back(std::move(news));
-}
-
 // Also while the job is stopped: a rank that ends in order then has lost nothing.
 void RankWatch::State::note_finished(ProcessId process, const HookMessage& message) {
   if (std::holds_alternative<HookException>(message.body)) failing.insert(process);
   if (message.name != "exit" || message.source != Source::hook) return;
   const auto rank = stages.rank_of(process);
   if (rank && !failing.contains(process)) seen.finished.insert(*rank);
-}
-
-// A script may meet as several ranks one after the other, but not as ever more.
-bool RankWatch::State::names_too_many(ProcessId process, const HookMessage& message) {
-  if (!message.rank) return false;
-  auto& ranks = named[process];
-  if (ranks.size() >= kMostRanksOfAProcess && !ranks.contains(*message.rank)) return true;
-  ranks.insert(*message.rank);
-  return false;
 }
 
 // Its store, and its backend.
@@ -311,6 +317,14 @@ void RankWatch::State::note_silence() {
   }
 }
 
+// An entrypoint may hand on to another user far below us; once it has, nothing can be given to it.
+void RankWatch::State::tell_of_another_user(const RankStarted& started) {
+  const auto facts = facts_of(started.process);
+  if (another_user_told || !config.hook || !facts || facts->uid == ::geteuid()) return;
+  another_user_told = true;
+  tell(runs_as_another_user(started.rank, *facts));
+}
+
 void RankWatch::State::look_for_ranks(TimePoint now) {
   if (!next_look || now < *next_look) return;
   const TimePoint::duration age = (now - begun) / kOneLookIn;
@@ -319,8 +333,10 @@ void RankWatch::State::look_for_ranks(TimePoint now) {
   note_silence();
   if (stages.all_heard()) return next_look.reset();
   for (const Event& event : ranks_in_proc.on(looker.look(self()), hooked)) {
-    if (const auto* started = std::get_if<RankStarted>(&event))
+    if (const auto* started = std::get_if<RankStarted>(&event)) {
       watch_exit(started->rank, started->process);
+      tell_of_another_user(*started);
+    }
     feed(event);
   }
 }

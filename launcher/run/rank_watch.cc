@@ -150,6 +150,9 @@ void RankWatch::freeze() {
   state_->nccl.read_now();
   state_->nccl.stop();
   state_->frozen = true;
+  if (state_->channel && state_->channel->unheard() > 0)
+    state_->services.log.record("unheard",
+                                {{"count", static_cast<std::int64_t>(state_->channel->unheard())}});
   state_->driver.end();
   state_->standstill.end();
   state_->timer.cancel();

@@ -6,6 +6,7 @@
 
 #include "safelaunch/launch/exit_watch.h"
 #include "safelaunch/run/driver_watch.h"
+#include "safelaunch/run/rank_bounds.h"
 #include "safelaunch/run/rank_watch.h"
 #include "safelaunch/run/stall_watch.h"
 #include "safelaunch/run/standstill_watch.h"
@@ -51,9 +52,10 @@ struct RankWatch::State {
   void perform(const JobTraining& training);
   void hear(ProcessId process, const HookMessage& message);
   void note_what_it_names(const Event& event);
-  void note_raised(RaisedHere news);
   void note_finished(ProcessId process, const HookMessage& message);
-  [[nodiscard]] bool names_too_many(ProcessId process, const HookMessage& message);
+  void tell_flood(ProcessId process);
+  void tell(const std::string& text);
+  void tell_of_another_user(const RankStarted& started);
   void hear_body(ProcessId process, const HookMessage& message);
   [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
   void find_wrapper(RankStarted& started, const HookMessage& message) const;
@@ -90,7 +92,7 @@ struct RankWatch::State {
   RankInquiry places;  // where all stand, though there is no verdict
   std::unique_ptr<HookChannel> channel;
   std::map<ProcessId, Rank> hooked;
-  std::map<ProcessId, std::set<Rank>> named;
+  NamedRanks named;
   std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
   std::set<ProcessId> failing;        // of an exception that nobody caught
   std::set<ProcessId> in_torch;       // whose hook has seen them call it
@@ -102,6 +104,8 @@ struct RankWatch::State {
   std::set<ProcessId> ended_late;     // while the job was stopped
   RanksSeen seen;
   bool frozen = false;
+  bool flood_told = false;
+  bool another_user_told = false;
   TimePoint begun{};
   std::optional<TimePoint> next_look;
   std::optional<TimePoint> waiting_since;

@@ -8,9 +8,11 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -18,6 +20,7 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/process_facts.h"
+#include "safelaunch/watch/packet_budget.h"
 
 namespace safelaunch {
 namespace {
@@ -29,6 +32,13 @@ constexpr std::size_t kPacketLimit = 64 * 1024;
 
 // So many packets of one connection at a time: a peer that floods must not keep the others waiting.
 constexpr int kPacketsInTurn = 32;
+
+// Beyond its budget packets are thrown away unread, so many at a time; then it has to wait.
+constexpr int kPacketsThrown = 1024;
+constexpr Duration kFloodWaits{20};
+
+// The last ones count: the stage that a rank has reached in the end, or the exception that ends it.
+constexpr std::size_t kLastKept = 16;
 
 // Who has connected and said nothing: more of them than this are not workers.
 constexpr std::size_t kMostStrangers = 256;
@@ -85,8 +95,13 @@ ProcessId identify(int peer_pid, int said_pid) {
 
 struct HookChannel::State : std::enable_shared_from_this<State> {
   struct Connection {
-    explicit Connection(boost::asio::io_context& io, UniqueFd fd) : socket(io, fd.release()) {}
+    explicit Connection(boost::asio::io_context& io, UniqueFd fd)
+        : socket(io, fd.release()), pause(io), budget(Clock::now()) {}
     stream_descriptor socket;
+    boost::asio::steady_timer pause;
+    PacketBudget budget;
+    std::deque<std::string> kept;  // the last packets beyond the budget
+    bool flooded = false;
     int peer_pid = 0;
     HookSpeaker speaker{};
     bool introduced = false;
@@ -156,27 +171,71 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
         [self = shared_from_this(), number](const boost::system::error_code& error) {
           if (error || !self->open) return;
           self->read_turn(number);
-          self->read_next(number);
+          self->go_on(number);
+        });
+  }
+
+  void go_on(Number number) {
+    const auto found = connections.find(number);
+    if (!open || found == connections.end()) return;
+    if (found->second->kept.empty()) return read_next(number);
+    found->second->pause.expires_after(kFloodWaits);
+    found->second->pause.async_wait(
+        [self = shared_from_this(), number](const boost::system::error_code& cancelled) {
+          if (cancelled || !self->open) return;
+          self->hear_kept(number);
+          self->read_turn(number);
+          self->go_on(number);
         });
   }
 
   void read_turn(Number number) {
-    for (int i = 0; i < kPacketsInTurn; ++i)
-      if (!read_one(number)) return;
+    int heard = 0;
+    for (int i = 0; i < kPacketsThrown && heard < kPacketsInTurn; ++i) {
+      const Read read = read_one(number);
+      if (read == Read::nothing) return;
+      if (read == Read::heard) ++heard;
+    }
   }
 
-  /// True if there was a packet and there may be more.
-  bool read_one(Number number) {
+  enum class Read { nothing, heard, kept };
+
+  Read read_one(Number number) {
     const auto found = connections.find(number);
-    if (!open || found == connections.end()) return false;
+    if (!open || found == connections.end()) return Read::nothing;
+    Connection& connection = *found->second;
     // MSG_TRUNC makes the kernel tell the real length of what did not fit.
-    const ssize_t got = ::recv(found->second->socket.native_handle(), buffer.data(), buffer.size(),
+    const ssize_t got = ::recv(connection.socket.native_handle(), buffer.data(), buffer.size(),
                                MSG_DONTWAIT | MSG_TRUNC);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Read::nothing;
     const bool whole = got > 0 && static_cast<std::size_t>(got) <= buffer.size();
-    if (whole && take(*found->second, {buffer.data(), static_cast<std::size_t>(got)})) return true;
+    const std::string_view packet(buffer.data(), whole ? static_cast<std::size_t>(got) : 0);
+    if (whole && !connection.budget.take(Clock::now())) return keep(connection, packet);
+    if (whole && take(connection, packet)) return Read::heard;
+    hear_kept(number);
     drop(number);
-    return false;
+    return Read::nothing;
+  }
+
+  Read keep(Connection& connection, std::string_view packet) {
+    connection.kept.emplace_back(packet);
+    if (connection.kept.size() > kLastKept) {
+      connection.kept.pop_front();
+      ++unheard;
+      if (!std::exchange(connection.flooded, true) && listener.on_flood)
+        listener.on_flood(connection.speaker.process);
+    }
+    return Read::kept;
+  }
+
+  void hear_kept(Number number) {
+    auto found = connections.find(number);
+    if (!open || found == connections.end()) return;
+    for (const std::string& packet : std::exchange(found->second->kept, {})) {
+      if (!take(*found->second, packet)) return drop(number);
+      found = connections.find(number);  // a listener may have closed the channel
+      if (!open || found == connections.end()) return;
+    }
   }
 
   /// False if the connection is to be closed.
@@ -237,6 +296,7 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
   bool open = true;
   bool asks = true;
   Number last_number = 0;
+  std::uint64_t unheard = 0;
   std::map<Number, std::unique_ptr<Connection>> connections;  // in the order of their coming
   std::array<char, kPacketLimit> buffer{};
 };
@@ -279,7 +339,15 @@ void HookChannel::drain(ProcessId process) {
     if (connection->introduced ? connection->speaker.process == process
                                : connection->peer_pid == process.pid)
       numbers.push_back(number);
-  for (const State::Number number : numbers) state->read_turn(number);
+  for (const State::Number number : numbers) {
+    state->hear_kept(number);
+    state->read_turn(number);
+    state->hear_kept(number);
+  }
+}
+
+std::uint64_t HookChannel::unheard() const {
+  return state_->unheard;
 }
 
 }  // namespace safelaunch

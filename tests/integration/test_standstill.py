@@ -109,6 +109,8 @@ class Standstill(SafelaunchTest):
         next(run)
         said = next(run)
         self.assertIn(f"removed: {self.lock} ", "".join(said))
+        self.assertIn(f"the build behind {self.lock} was cut off and has left no library", "".join(said))
+        self.assertIn("remedy: none is needed, the run removes it once all its ranks stand still behind it", "".join(said))
         self.assertNotIn("doctor --fix", self.line_of(said))
 
     def test_with_clean_off_nothing_is_removed(self):

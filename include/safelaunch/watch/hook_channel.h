@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,9 +16,10 @@ class io_context;
 namespace safelaunch {
 
 /// The socket to which the hooks of one attempt speak, and the NCCL plugins. It reads no more than
-/// one packet at a time, keeps none, and drops whoever does not know the token or belongs to
-/// another user, so its memory is bounded whatever the peers do. Destroying it closes every
-/// connection; the workers go on without a word. Use it on the thread of the io_context.
+/// one packet at a time and drops whoever does not know the token or belongs to another user. Of a
+/// peer that says more than its budget (packet_budget.h) it hears the last packets alone, so
+/// neither its memory nor its time is the peers' to take. Destroying it closes every connection;
+/// the workers go on without a word. Use it on the thread of the io_context.
 class HookChannel {
  public:
   struct Listener {
@@ -25,6 +27,8 @@ class HookChannel {
     /// The last connection of a process's hook is closed: it has ended, has forked away or has
     /// closed it.
     std::function<void(ProcessId)> on_closed;
+    /// A process says more than is heard of it; told once for each connection.
+    std::function<void(ProcessId)> on_flood{};
   };
 
   /// `address` is a path, or `@name` for the abstract namespace, as in SAFELAUNCH_HOOK. Errc::os if
@@ -46,6 +50,9 @@ class HookChannel {
   /// Hands over at once what has arrived from a process. To be called before its end is told to
   /// anybody: the exception that ended it may still lie in the socket.
   void drain(ProcessId process);
+
+  /// Packets that were not heard, since too many came.
+  [[nodiscard]] std::uint64_t unheard() const;
 
  private:
   struct State;

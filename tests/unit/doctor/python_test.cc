@@ -77,3 +77,11 @@ TEST_CASE("a stale lock of ours can be removed, another's is for its owner", "[d
   CHECK_THAT(advices[1].finding.remedy, Contains("rm /shared/torch_extensions/y/lock"));
   CHECK_FALSE(advices[1].can_be_fixed());
 }
+
+TEST_CASE("a run that will remove a stale lock by itself does not send its user away for it",
+          "[doctor][python]") {
+  HostFacts facts = healthy_host();
+  facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", Claim::ours)};
+  facts.subject.removes_locks = true;
+  CHECK_THAT(first_finding(facts).remedy, Contains("none is needed, the run removes it"));
+}

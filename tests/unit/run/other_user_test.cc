@@ -13,3 +13,13 @@ TEST_CASE("root's command that hands on to another user is known by its first wo
   CHECK(changes_user(std::vector<std::string>{"python3", "gosu.py"}, 0).empty());
   CHECK(changes_user({}, 0).empty());
 }
+
+TEST_CASE(
+    "of a rank that an entrypoint's script has handed to another user it is told what is lost") {
+  ProcessFacts process;
+  process.id.pid = 71;
+  process.uid = 4001;
+  CHECK_THAT(runs_as_another_user(Rank{3}, process),
+             Catch::Matchers::Contains("rank 3 (pid 71) runs as another user (uid 4001)") &&
+                 Catch::Matchers::Contains("start safelaunch as that user"));
+}

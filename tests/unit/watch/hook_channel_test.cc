@@ -13,6 +13,7 @@
 #include "catch.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/process_facts.h"
+#include "safelaunch/watch/packet_budget.h"
 
 using namespace safelaunch;
 
@@ -42,6 +43,10 @@ class Client {
   bool try_say(const std::string& packet) {
     return ::send(fd_.get(), packet.data(), packet.size(), MSG_NOSIGNAL) > 0;
   }
+  /// False if the other end has not read what was said before.
+  bool offer(const std::string& packet) {
+    return ::send(fd_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+  }
   std::string hear() {
     char buffer[4096];
     const ssize_t got = ::recv(fd_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
@@ -65,6 +70,7 @@ struct Room {
   std::vector<std::string> heard;
   std::vector<ProcessId> speakers;
   int closed = 0;
+  int floods = 0;
   std::string name = fresh_name();
   std::unique_ptr<HookChannel> channel = make();
 
@@ -74,8 +80,13 @@ struct Room {
                                 heard.push_back(message.name);
                                 speakers.push_back(process);
                               },
-                              [this](ProcessId) { ++closed; }})
+                              [this](ProcessId) { ++closed; }, [this](ProcessId) { ++floods; }})
         .value();
+  }
+  /// Handles what arrives while somebody says so much that it must wait for us.
+  void take_flood(Client& flood, int packets) {
+    for (int i = 0; i < packets; ++i)
+      while (!flood.offer(R"({"e":"start","rank":0})")) io.run_one_for(std::chrono::seconds(1));
   }
   /// Handles all that has arrived. A packet is in the socket when send() returns, so this needs no
   /// waiting.
@@ -211,6 +222,39 @@ TEST_CASE("a peer that floods does not keep another from being heard", "[hook_ch
     heard_the_other = std::find(room.heard.begin(), room.heard.end(), "group") != room.heard.end();
   }
   CHECK(heard_the_other);
+}
+
+TEST_CASE("a peer that floods for long is heard within its budget, and its last words in any case",
+          "[hook_channel]") {
+  Room room;
+  Client flood(room.name);
+  const TimePoint began = Clock::now();
+  flood.say(kHello);
+  const int said = 10 * PacketBudget::kAtOnce;
+  room.take_flood(flood, said);
+  while (!flood.offer(R"({"e":"exception","rank":0,"type":"ValueError"})"))
+    room.io.run_one_for(std::chrono::seconds(1));
+  while (room.heard.back() != "exception" && Clock::now() < began + std::chrono::minutes(1))
+    room.io.run_one_for(std::chrono::seconds(1));
+  const std::chrono::duration<double> took = Clock::now() - began;
+
+  CHECK(room.heard.back() == "exception");
+  CHECK(static_cast<double>(room.heard.size()) <=
+        PacketBudget::kAtOnce + PacketBudget::kASecond * took.count() + 16 * took.count() / 0.02);
+  CHECK(room.heard.size() + room.channel->unheard() == static_cast<std::size_t>(said) + 2);
+  CHECK(room.floods == 1);
+}
+
+TEST_CASE("what a flooding process said last is heard before its end is told", "[hook_channel]") {
+  Room room;
+  Client flood(room.name);
+  flood.say(kHello);
+  room.take_flood(flood, 2 * PacketBudget::kAtOnce);
+  while (!flood.offer(R"({"e":"exception","rank":0,"type":"ValueError"})"))
+    room.io.run_one_for(std::chrono::seconds(1));
+  flood.hang_up();
+  room.channel->drain(self());
+  CHECK(room.heard.back() == "exception");
 }
 
 TEST_CASE("many silent strangers cannot fill the room", "[hook_channel]") {
