@@ -2,8 +2,10 @@
 #include <iostream>
 #include <iterator>
 
+#include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
+#include "safelaunch/base/redact.h"
 #include "safelaunch/cli/answer.h"
 #include "safelaunch/cli/verb_options.h"
 #include "safelaunch/cli/verbs.h"
@@ -17,7 +19,10 @@ namespace {
 int explain_stdin() {
   const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
   const std::string text = explain_log(log, catalogue());
-  return answer(text.empty() ? "nothing in this log names a cause\n" : text);
+  Redactor redactor;
+  redactor.learn(current_environment());
+  redactor.learn(log);
+  return answer(text.empty() ? "nothing in this log names a cause\n" : redactor.redact(text));
 }
 
 // NCCL_TIMEOUT, or what somebody takes for one.

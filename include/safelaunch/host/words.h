@@ -7,8 +7,8 @@
 
 namespace safelaunch {
 
-/// The first words of a process's command line, short enough for one line on a screen; `otherwise`
-/// where it has none that we may read.
+/// The first words of a process's command line without its secrets, short enough for one line on a
+/// screen; `otherwise` where it has none that we may read.
 [[nodiscard]] std::string short_command_of(int pid, const std::string& otherwise);
 
 /// "3h", "12min", "2 days": an age as a person says it, in its largest unit.
