@@ -148,6 +148,8 @@ constexpr std::array kForms{
     Form{"EAAA", Body::word, 50},
     Form{"EAAC", Body::letters, 60},
     Form{"lin_api_", Body::letters, 32},
+    Form{"pat-na1-", Body::word, 32},  // HubSpot
+    Form{"pat-eu1-", Body::word, 32},
     Form{"secret_", Body::letters, 32, Mixed::yes},  // Notion
     Form{"ntn_", Body::letters, 32},
     Form{"figd_", Body::word, 32},
