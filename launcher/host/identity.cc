@@ -74,8 +74,18 @@ std::vector<int> parse_number_list(std::string_view text) {
   return numbers;
 }
 
+std::string boot_id_of(std::string_view boot, std::string_view time_namespace) {
+  constexpr std::string_view kHosts =
+      "time:[4026531834]";  // the first one's inode, PROC_TIME_INIT_INO
+  const bool usual = time_namespace.empty() || time_namespace == kHosts;
+  return usual ? std::string(boot) : fmt::format("{}/{}", boot, time_namespace.substr(5));
+}
+
 std::string read_boot_id() {
-  return std::string(SmallFile("/proc/sys/kernel/random/boot_id").text());
+  std::array<char, 64> link{};  // a kernel before 5.6 has none
+  const ssize_t size = ::readlink("/proc/self/ns/time", link.data(), link.size());
+  return boot_id_of(SmallFile("/proc/sys/kernel/random/boot_id").text(),
+                    {link.data(), size > 0 ? static_cast<std::size_t>(size) : 0});
 }
 
 std::string user_name(unsigned uid) {

@@ -12,7 +12,7 @@ namespace safelaunch {
 /// Where we are: what does not change while we run. Read once and handed on; a test makes its own.
 struct HostIdentity {
   std::string hostname;
-  std::string boot_id;              ///< differs after every boot
+  std::string boot_id;              ///< differs after every boot, and in time namespaces
   std::uint64_t pid_namespace = 0;  ///< its inode; differs from container to container
   unsigned uid = 0;
   std::vector<int> cpus;  ///< those that we may run on
@@ -27,6 +27,10 @@ struct HostIdentity {
 
 /// Whether it is in the host's own pid namespace, so that no process is hidden from it.
 [[nodiscard]] bool sees_all_processes(const HostIdentity& host);
+
+/// The boot's id, and the time namespace's where it is not the host's: what /proc tells of a
+/// process's start means something within both alone.
+[[nodiscard]] std::string boot_id_of(std::string_view boot, std::string_view time_namespace);
 
 /// Its name alone, for those who need no more.
 [[nodiscard]] std::string read_hostname();

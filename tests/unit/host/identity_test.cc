@@ -18,6 +18,16 @@ TEST_CASE("the host knows who it is") {
   CHECK_FALSE(host.cpus.empty());
 }
 
+TEST_CASE("start times of another time namespace are as those of another boot") {
+  CHECK(boot_id_of("fba06507", "time:[4026531834]") == "fba06507");
+  CHECK(boot_id_of("fba06507", "") == "fba06507");  // an old kernel has none
+  const std::string other = boot_id_of("fba06507", "time:[4026532345]");
+  CHECK(other != boot_id_of("fba06507", "time:[4026532346]"));
+  CHECK(other != "fba06507");
+  const OwnerMark mark{other, 1, {2, 3}, 4, {}};
+  CHECK(parse_owner_mark(to_string(mark)) == mark);
+}
+
 TEST_CASE("a kernel list is read up to the first thing that is no number") {
   CHECK(parse_number_list("0-3,8") == std::vector{0, 1, 2, 3, 8});
   CHECK(parse_number_list("5") == std::vector{5});
@@ -31,10 +41,9 @@ TEST_CASE("a user without a name is his number") {
 }
 
 TEST_CASE("an owner's mark is read back as it was written") {
-  const OwnerMark mark{"fba06507-94c2-4389-a3a6-682f40b741e2", 4026531836, {71, 4711}, 9,
-                       {{70, 4700}, {1, 0}}};
-  CHECK(to_string(mark) ==
-        "fba06507-94c2-4389-a3a6-682f40b741e2:4026531836:71:4711:9:70.4700,1.0");
+  const OwnerMark mark{
+      "fba06507-94c2-4389-a3a6-682f40b741e2", 4026531836, {71, 4711}, 9, {{70, 4700}, {1, 0}}};
+  CHECK(to_string(mark) == "fba06507-94c2-4389-a3a6-682f40b741e2:4026531836:71:4711:9:70.4700,1.0");
   CHECK(parse_owner_mark(to_string(mark)) == mark);
   const OwnerMark alone{"boot", 1, {2, 3}, 4, {}};
   CHECK(parse_owner_mark(to_string(alone)) == alone);
