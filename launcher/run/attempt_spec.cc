@@ -105,7 +105,22 @@ Result<Command> with_profile_arguments(Command command, const ArgumentChanges& c
   return command;
 }
 
-Result<void> add_launcher(const AttemptInputs& inputs, Environment environment, AttemptSpec& spec) {
+// A command that starts without us starts with us, even if it fills all the room that there is.
+void make_room(const Environment& bare, WorkerSpec& worker, std::string& notice) {
+  if (fits_exec(worker.argv, worker.environment, exec_limit())) return;
+  worker.environment = bare;
+  notice =
+      "the command's arguments and variables take all the room that the kernel gives; it runs "
+      "without safelaunch's variables, so without hook, plugin and the profile's settings";
+}
+
+Environment with(Environment environment, const Environment& more) {
+  for (const auto& [name, value] : more) environment[name] = value;
+  return environment;
+}
+
+Result<void> add_launcher(const AttemptInputs& inputs, Environment environment,
+                          SettledAttempt& result) {
   Result<Command> command =
       with_profile_arguments(inputs.plan.command, inputs.profile.args, inputs.profile.name);
   if (!command) return command.error();
@@ -118,7 +133,9 @@ Result<void> add_launcher(const AttemptInputs& inputs, Environment environment, 
     command = std::move(ported.command);
     for (auto& [name, value] : ported.environment) environment[name] = value;
   }
-  spec.workers.push_back({std::nullopt, std::move(command->argv), std::move(environment), {}});
+  result.spec.workers.push_back(
+      {std::nullopt, std::move(command->argv), std::move(environment), {}});
+  make_room(inputs.plan.environment, result.spec.workers.back(), result.notice);
   return {};
 }
 
@@ -129,7 +146,8 @@ std::vector<std::vector<int>> cpus_of_workers(const std::string& binding, int wo
 }
 
 Result<void> add_workers(const AttemptInputs& inputs, const Environment& environment,
-                         AttemptSpec& spec) {
+                         SettledAttempt& result) {
+  AttemptSpec& spec = result.spec;
   SpawnPlan spawn = *inputs.plan.spawn;
   if (inputs.port) spawn.master_port = inputs.port;
   if (inputs.profile.processes) {
@@ -143,12 +161,11 @@ Result<void> add_workers(const AttemptInputs& inputs, const Environment& environ
   if (!command) return command.error();
   const auto cpus = cpus_of_workers(inputs.plan.options.binding, spawn.workers);
   for (int local = 0; local < spawn.workers; ++local) {
-    Environment own = environment;
     const RunIdentity run{inputs.run_id, inputs.directory.native()};
-    for (auto& [name, value] : worker_environment(spawn, local, run, environment))
-      own[name] = value;
-    spec.workers.push_back({Rank{spawn.start_rank + local}, command->argv, std::move(own),
+    const Environment own = worker_environment(spawn, local, run, environment);
+    spec.workers.push_back({Rank{spawn.start_rank + local}, command->argv, with(environment, own),
                             cpus[static_cast<std::size_t>(local)]});
+    make_room(with(inputs.plan.environment, own), spec.workers.back(), result.notice);
   }
   return {};
 }
@@ -174,14 +191,6 @@ std::vector<std::string> set_for_nccl(const std::vector<Difference>& differences
     if (one.name.starts_with("NCCL_") && one.after && one.winner != Winner::user)
       names.push_back(one.name);
   return names;
-}
-
-// A command that starts without us starts with us, even if it fills all the room that there is.
-std::string make_room(const Environment& users, WorkerSpec& worker) {
-  if (fits_exec(worker.argv, worker.environment, exec_limit())) return {};
-  worker.environment = users;
-  return "the command's arguments and variables take all the room that the kernel gives; it runs "
-         "without safelaunch's variables, so without hook, plugin and the profile's settings";
 }
 
 }  // namespace
@@ -215,12 +224,9 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.ras = inputs.profile.ras;
   spec.nccl.set = set_for_nccl(result.differences);
   const Result<void> added = plan.spawn
-                                 ? add_workers(inputs, applied.environment, spec)
-                                 : add_launcher(inputs, std::move(applied.environment), spec);
+                                 ? add_workers(inputs, applied.environment, result)
+                                 : add_launcher(inputs, std::move(applied.environment), result);
   if (!added) return added.error();
-  if (plan.spawn) return result;  // its ranks have no bare command
-  if (std::string notice = make_room(plan.environment, spec.workers.front()); !notice.empty())
-    result.notice = std::move(notice);
   return result;
 }
 

@@ -1,6 +1,7 @@
 """What safelaunch does with files of the user: a pipe's bytes are the job's, and no FIFO is waited for."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -157,21 +158,34 @@ class Surroundings(SafelaunchTest):
         self.assertTrue(run.out.startswith("/"), str(run))
         self.assertFalse((self.folder / "ca").exists())
 
-    def test_a_command_that_fills_all_the_room_for_arguments_starts(self):
-        program = [sys.executable, "-c", "print('ran')"]
-        environment = self.environment()
-        room = min(os.sysconf("SC_ARG_MAX"), 6 << 20) - 400
-        words = [*program]
+    def filling_all_but(self, left, environment):
+        """A command that takes all the room for arguments and variables but so many bytes. With a small stack there is little."""
+        limits = resource.getrlimit(resource.RLIMIT_STACK)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_STACK, limits)
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, limits[1]))
+        room = min(os.sysconf("SC_ARG_MAX"), 6 << 20) - left
+        words = [sys.executable, "-c", "print('ran')"]
         taken = sum(len(word) + 9 for word in words) + sum(len(k) + len(v) + 10 for k, v in environment.items())
         while room - taken > 20_000:
             words.append("x" * 10_000)
             taken += 10_009
-        words.append("x" * (room - taken - 9))
+        return [*words, "x" * (room - taken - 9)]
+
+    def test_a_command_that_fills_all_the_room_for_arguments_starts(self):
+        environment = self.environment()
+        words = self.filling_all_but(400, environment)
         bare = subprocess.run(words, env=environment, capture_output=True, text=True)
         self.assertEqual(bare.stdout, "ran\n")
         guarded = subprocess.run([SAFELAUNCH, *words], env=environment, capture_output=True, text=True, timeout=60)
         self.assertEqual((guarded.returncode, guarded.stdout), (0, "ran\n"), guarded.stderr[-300:])
         self.assertIn("without safelaunch's variables", guarded.stderr)
+
+    def test_workers_that_leave_room_for_their_rank_and_no_more_start(self):
+        environment = self.environment()
+        words = self.filling_all_but(2000, environment)
+        run = subprocess.run([SAFELAUNCH, "--nproc-per-node", "2", "--", *words], env=environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual((run.returncode, run.stdout), (0, "ran\nran\n"), run.stderr[-300:])
+        self.assertIn("without safelaunch's variables", run.stderr)
 
     def test_the_plugin_of_a_safelaunch_around_is_not_the_users(self):
         run = self.run_safelaunch("--nproc-per-node", "1", SAFELAUNCH, "--nproc-per-node", "1", "--", "true")
@@ -190,6 +204,13 @@ class Surroundings(SafelaunchTest):
         self.assertIn("profiles/basic.yaml", run.err)
         self.script("env: {LD_PRELOAD: /none.so}\n", "safelaunch.yaml")
         self.assertEqual(self.run_safelaunch("--", "sh", "-c", "echo $LD_PRELOAD").out, "\n")
+
+    def test_explain_shows_a_foreign_log_without_its_secrets(self):
+        secret = "hf_tHe5eCretOfSomebody1234567890abc"
+        log = f"RuntimeError: CUDA error: out of memory, as {secret}\n"
+        done = subprocess.run([SAFELAUNCH, "explain", "-"], env=self.environment(), input=log, text=True, capture_output=True, timeout=60)
+        self.assertIn("out of memory, as [redacted]", done.stdout)
+        self.assertNotIn(secret, done.stdout)
 
     def test_no_verb_sends_foreign_escape_sequences_to_the_terminal(self):
         log = "NCCL WARN \x1b]0;title\x07\x1b[2J No space left on device (28) /dev/shm/nccl-vR6Fzi\x9b2J\u202e\n"
