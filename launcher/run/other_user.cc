@@ -23,7 +23,8 @@ std::string changes_user(std::span<const std::string> command, unsigned our_uid)
 std::string runs_as_another_user(Rank rank, const ProcessFacts& process) {
   return fmt::format(
       "rank {} (pid {}) runs as another user (uid {}), who can use neither safelaunch's hook nor "
-      "NCCL's log: ranks are watched from /proc alone, and NCCL writes INFO into the job's output; "
+      "NCCL's log: ranks are watched from /proc alone, and NCCL, where it is used, writes INFO "
+      "into the job's output; "
       "start safelaunch as that user",
       rank.value, process.id.pid, process.uid);
 }
