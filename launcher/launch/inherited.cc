@@ -40,6 +40,7 @@ Inherited take() {
   fill_closed_standard_fds();
   Inherited result{{}, ignored_signals(), open_fds()};
   ::sigprocmask(SIG_BLOCK, nullptr, &result.mask);
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored the kernel reaps our children unseen
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "safelaunch/base/event.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/yaml_reader.h"
 
@@ -119,16 +120,15 @@ std::optional<Error> read_group_timeout(const YamlNode& node, std::optional<Dura
 }
 
 std::optional<Error> read_processes(const YamlNode& node, std::optional<int>& processes) {
-  constexpr int kMost = 4096;
   processes.reset();
   if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return std::nullopt;
   int number = 0;
   const char* end = node.text.data() + node.text.size();
   const auto read = std::from_chars(node.text.data(), end, number);
-  if (read.ec != std::errc{} || read.ptr != end || number < 1 || number > kMost)
-    return error_at(
-        node.place,
-        fmt::format("processes: '{}' is neither keep nor a number from 1 to {}", node.text, kMost));
+  if (read.ec != std::errc{} || read.ptr != end || number < 1 || number > kMostRanksOfANode)
+    return error_at(node.place,
+                    fmt::format("processes: '{}' is neither keep nor a number from 1 to {}",
+                                node.text, kMostRanksOfANode));
   processes = number;
   return std::nullopt;
 }

@@ -46,42 +46,38 @@ bool EventLog::ok() const {
   return file_ && !file_->failed;
 }
 
-void EventLog::record(std::string_view event, Fields fields) {
-  record(event, std::vector<Field>(fields));
-}
-
-void EventLog::record(std::string_view event, const std::vector<Field>& fields) {
+void EventLog::record(const record::Event& event) {
   if (!ok()) return;
   Json line;
   line["t"] = std::chrono::duration<double>(Clock::now() - begin_).count();
   line["wall"] = wall_time_now();
-  line["e"] = event;
+  line["e"] = name(event);
   if (attempt_ != 0) line["attempt"] = attempt_;
   Json said = Json::object();
-  for (const auto& [name, value] : fields)
-    std::visit([&, key = std::string(name)](const auto& held) { said[key] = held; }, value);
+  std::visit(
+      [&](const auto& one) {
+        one.fields(one, [&](const char* key, const auto& member) { said[key] = member; });
+      },
+      event);
   learn_from(said, *redactor_);
   redact(said, *redactor_);
   line.update(said);
   write(dump(line) + "\n");
 }
 
-void EventLog::record_some(std::string_view event, Fields fields) {
-  auto made = made_.find(event);
-  if (made == made_.end()) made = made_.emplace(event, 0).first;
-  if (++made->second <= kMostOfAName) record(event, fields);
+void EventLog::record_some(const record::Event& event) {
+  if (++made_[name(event)] <= kMostOfAName) record(event);
 }
 
 void EventLog::count_the_rest() {
   for (const auto& [event, count] : std::exchange(made_, {}))
-    if (count > kMostOfAName)
-      record("unrecorded", {{"event", event}, {"count", count - kMostOfAName}});
+    if (count > kMostOfAName) record(record::Unrecorded{event, count - kMostOfAName});
 }
 
 void EventLog::write(std::string line) {
   if (disk_ == nullptr) return file_->write(line);
   if (untold_ > 0 && disk_->has_room())
-    record("unrecorded", {{"count", static_cast<std::int64_t>(std::exchange(untold_, 0))}});
+    record(record::Unrecorded{"", static_cast<std::int64_t>(std::exchange(untold_, 0))});
   const std::size_t size = line.size();
   if (disk_->post(size, [file = file_, text = std::move(line)] { file->write(text); })) return;
   ++untold_;

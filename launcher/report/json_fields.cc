@@ -72,6 +72,12 @@ std::optional<int> number_of(const Json& json, const char* key) {
   return found == nullptr ? std::nullopt : number(*found);
 }
 
+std::optional<std::int64_t> large_number_of(const Json& json, const char* key) {
+  const Json* found = field(json, key);
+  if (found == nullptr || !found->is_number_integer()) return std::nullopt;
+  return found->get<std::int64_t>();
+}
+
 Duration duration_of(const Json& json, const char* key) {
   constexpr double kTenYears = 10 * 365 * 86'400.0;
   const Json* found = field(json, key);

@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] std::vector<std::string> texts_of(const Json& json, const char* key);
 [[nodiscard]] std::vector<int> numbers_of(const Json& json, const char* key);
 [[nodiscard]] std::optional<int> number_of(const Json& json, const char* key);
+[[nodiscard]] std::optional<std::int64_t> large_number_of(const Json& json, const char* key);
 /// From seconds; never negative and never more than ten years.
 [[nodiscard]] Duration duration_of(const Json& json, const char* key);
 

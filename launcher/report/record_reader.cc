@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "json_fields.h"
-#include "safelaunch/base/format.h"
+#include "safelaunch/report/record.h"
 
 namespace safelaunch {
 namespace {
@@ -19,17 +18,22 @@ std::optional<Stage> stage_named(std::string_view word) {
   return std::nullopt;
 }
 
-std::vector<Rank> ranks_of(const Json& event, const char* key) {
+std::vector<Rank> ranks_of(const std::vector<int>& numbers) {
   std::vector<Rank> ranks;
-  for (const int number : numbers_of(event, key)) ranks.push_back(Rank{number});
+  for (const int number : numbers) ranks.push_back(Rank{number});
   std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
+std::optional<Rank> rank_of(int number) {
+  if (number < 0 || number > kMostRanks) return std::nullopt;
+  return Rank{number};
+}
+
+AttemptEnd end_of(const record::Verdict& verdict) {
+  if (verdict.kind == "hung" || verdict.kind == "stood_still" || verdict.kind == "driver_silent")
+    return AttemptEnd::hung;
+  return verdict.kind == "stalled" ? AttemptEnd::stalled : AttemptEnd::failed_user;
 }
 
 std::optional<Severity> severity_named(std::string_view word) {
@@ -38,131 +42,104 @@ std::optional<Severity> severity_named(std::string_view word) {
   return std::nullopt;
 }
 
-// Reads the record event by event.
+// Reads the record event by event. What an attempt's events change, and what the run's do; most
+// change nothing but the list of all that happened.
 class RecordReader {
  public:
   explicit RecordReader(RunRecord& run) : run_(run) {}
 
-  void read(std::string_view line) {
-    const Json event = parse_json(line);
-    const std::string what = text_of(event, "e");
-    if (what.empty()) {
-      ++run_.unreadable;
-      return;
-    }
-    at_ = duration_of(event, "t");
+  void read(std::string_view text) {
+    const auto line = record::read_line(text);
+    if (!line) return void(++run_.unreadable);
+    at_ = line->at;
     run_.took = std::max(run_.took, at_);
-    const int number = number_of(event, "attempt").value_or(0);
-    if (AttemptHistory* attempt = attempt_of(run_, number)) take_in_attempt(*attempt, what, event);
-    take_in_run(what, event);
-    if (what != "stage") run_.lines.push_back({at_, number, what, in_words(what, event)});
+    attempt_ = attempt_of(run_, line->attempt);
+    if (attempt_ != nullptr) attempt_->until = std::max(attempt_->until, at_);
+    if (const auto* event = std::get_if<record::Event>(&line->event)) {
+      std::visit([this](const auto& one) { take(one); }, *event);
+      if (std::holds_alternative<record::Stage>(*event)) return;
+    }
+    run_.lines.push_back({at_, line->attempt, name(*line), in_words(*line)});
   }
 
  private:
-  void take_in_run(const std::string& what, const Json& event) {
-    if (what == "run") {
-      if (run_.id.empty()) run_.id = text_of(event, "run");
-      if (run_.summary.command.empty()) run_.summary.command = texts_of(event, "command");
-    } else if (what == "end") {
-      run_.state = RunRecord::State::ended;
-      run_.summary.exit_code = number_of(event, "exit_status").value_or(0);
-    } else if (what == "finding") {
-      const auto severity = severity_named(text_of(event, "severity"));
-      run_.findings.push_back({text_of(event, "id"), severity.value_or(Severity::note),
-                               text_of(event, "evidence"), text_of(event, "remedy")});
-    }
+  void take(const record::Run& event) {
+    if (run_.id.empty()) run_.id = event.run;
+    if (run_.summary.command.empty()) run_.summary.command = event.command;
   }
 
-  void take_in_attempt(AttemptHistory& attempt, const std::string& what, const Json& event) {
-    attempt.until = std::max(attempt.until, at_);
-    if (what == "attempt") {
-      attempt.began = attempt.until = at_;
-      attempt.told.profile = text_of(event, "profile");
-    } else if (what == "stage") {
-      take_stage(attempt, event);
-    } else if (what == "exit") {
-      take_exit(attempt, event);
-    } else if (what == "status") {
-      attempt.waiting = text_of(event, "text");
-    } else if (what == "training") {
-      attempt.training = at_;
-    } else if (what == "verdict") {
-      attempt.verdict = RecordedVerdict{at_, text_of(event, "stage"), text_of(event, "text"),
-                                        ranks_of(event, "waiting"), ranks_of(event, "missing")};
-      const std::string kind = text_of(event, "kind");
-      const bool hung = kind == "hung" || kind == "stood_still" || kind == "driver_silent";
-      attempt.told.end = hung                ? AttemptEnd::hung
-                         : kind == "stalled" ? AttemptEnd::stalled
-                                             : AttemptEnd::failed_user;
-      attempt.stopping = true;
-    } else if (what == "nccl") {
-      attempt.nccl = nccl_in_words(event);
-    } else if (what == "signal") {
-      attempt.told.end = AttemptEnd::interrupted;
-      attempt.stopping = true;
-    } else if (what == "cause") {
-      attempt.told.cause_id = text_of(event, "id");
-      attempt.told.certainty = text_of(event, "certainty");
-      attempt.told.explanation = text_of(event, "text");
-      if (attempt.told.end == AttemptEnd::completed) attempt.told.end = AttemptEnd::failed_user;
-      attempt.ended = true;
-    }
+  void take(const record::End& event) {
+    run_.state = RunRecord::State::ended;
+    run_.summary.exit_code = event.exit_status;
   }
 
-  static std::optional<Rank> rank_of(const Json& event) {
-    const int number = number_of(event, "rank").value_or(-1);
-    if (number < 0 || number > kMostRanks) return std::nullopt;
-    return Rank{number};
+  void take(const record::Finding& event) {
+    run_.findings.push_back({event.id, severity_named(event.severity).value_or(Severity::note),
+                             event.evidence, event.remedy});
   }
 
-  void take_stage(AttemptHistory& attempt, const Json& event) const {
-    const auto rank = rank_of(event);
-    const auto stage = stage_named(text_of(event, "stage"));
-    if (!rank || !stage) return;
-    auto& reached = attempt.ranks[*rank].reached[static_cast<std::size_t>(*stage)];
+  void take(const record::Attempt& event) {
+    if (attempt_ == nullptr) return;
+    attempt_->began = attempt_->until = at_;
+    attempt_->told.profile = event.profile;
+  }
+
+  void take(const record::Stage& event) {
+    const auto rank = rank_of(event.rank);
+    const auto stage = stage_named(event.stage);
+    if (attempt_ == nullptr || !rank || !stage) return;
+    auto& reached = attempt_->ranks[*rank].reached[static_cast<std::size_t>(*stage)];
     if (!reached) reached = at_;
   }
 
-  void take_exit(AttemptHistory& attempt, const Json& event) const {
-    const auto rank = rank_of(event);
-    if (!rank) return;
-    attempt.ranks[*rank].ended = at_;
-    attempt.ranks[*rank].status = text_of(event, "status");
-    attempt.ranks[*rank].told_to_end = attempt.stopping;
+  void take(const record::Exit& event) {
+    const auto rank = rank_of(event.rank);
+    if (attempt_ == nullptr || !rank) return;
+    RankHistory& history = attempt_->ranks[*rank];
+    history.ended = at_;
+    history.status = event.status;
+    history.told_to_end = attempt_->stopping;
   }
 
-  static std::string nccl_in_words(const Json& event) {
-    std::string text = text_of(event, "version");
-    for (const char* key : {"interface", "network", "transport", "unread"})
-      if (const std::string list = joined(texts_of(event, key)); !list.empty())
-        text += fmt::format(" · {} {}", key, list);
-    const std::string standing = text_of(event, "standing");
-    return standing.empty() ? text : text + " · " + standing;
+  void take(const record::Status& event) {
+    if (attempt_ != nullptr) attempt_->waiting = event.text;
   }
 
-  static std::string in_words(const std::string& what, const Json& event) {
-    if (what == "run") return joined(texts_of(event, "command"));
-    if (what == "attempt") return text_of(event, "profile");
-    if (what == "cause")
-      return fmt::format("{} ({}): {}", text_of(event, "id"), text_of(event, "certainty"),
-                         text_of(event, "text"));
-    if (what == "finding")
-      return fmt::format("{} ({}): {}", text_of(event, "id"), text_of(event, "severity"),
-                         text_of(event, "evidence"));
-    if (what == "exit") {
-      const auto rank = rank_of(event);
-      return fmt::format("{}: {}", rank ? fmt::format("rank {}", rank->value) : "the launcher",
-                         text_of(event, "status"));
-    }
-    if (what == "nccl") return nccl_in_words(event);
-    if (what == "signal") return text_of(event, "signal") + " from " + text_of(event, "sender");
-    if (what == "hook_error") return text_of(event, "where") + ": " + text_of(event, "error");
-    if (what == "end")
-      return fmt::format("exit status {}", number_of(event, "exit_status").value_or(0));
-    return text_of(event, "text");
+  void take(const record::Training&) {
+    if (attempt_ != nullptr) attempt_->training = at_;
   }
+
+  void take(const record::Verdict& event) {
+    if (attempt_ == nullptr) return;
+    attempt_->verdict = RecordedVerdict{at_, event.stage, event.text, ranks_of(event.waiting),
+                                        ranks_of(event.missing)};
+    attempt_->told.end = end_of(event);
+    attempt_->stopping = true;
+  }
+
+  void take(const record::Nccl& event) {
+    if (attempt_ != nullptr) attempt_->nccl = in_words(event);
+  }
+
+  void take(const record::Signal&) {
+    if (attempt_ == nullptr) return;
+    attempt_->told.end = AttemptEnd::interrupted;
+    attempt_->stopping = true;
+  }
+
+  void take(const record::Cause& event) {
+    if (attempt_ == nullptr) return;
+    attempt_->told.cause_id = event.id;
+    attempt_->told.certainty = event.certainty;
+    attempt_->told.explanation = event.text;
+    if (attempt_->told.end == AttemptEnd::completed) attempt_->told.end = AttemptEnd::failed_user;
+    attempt_->ended = true;
+  }
+
+  void take(const auto&) {}
 
   RunRecord& run_;
+  AttemptHistory* attempt_ = nullptr;  // of the present line
   Duration at_{};
 };
 

@@ -5,6 +5,7 @@
 #include "json_fields.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/report/record.h"
 
 namespace safelaunch {
 namespace {
@@ -18,21 +19,22 @@ int number_or_none(const Json& json, const char* key) {
   return number_of(json, key).value_or(-1);
 }
 
-void apply(const Json& event, RunStatus& status) {
-  const std::string what = text_of(event, "e");
-  if (what == "attempt") {
-    status.attempt = number_or_none(event, "attempt");
-    status.profile = text_of(event, "profile");
+void apply(const record::Line& line, RunStatus& status) {
+  const auto* event = std::get_if<record::Event>(&line.event);
+  if (event == nullptr) return;
+  if (const auto* attempt = std::get_if<record::Attempt>(event)) {
+    status.attempt = line.attempt;
+    status.profile = attempt->profile;
     status.stages.clear();
     status.waiting.clear();
     status.training = false;
-  } else if (what == "stage") {
-    status.stages[number_or_none(event, "rank")] = text_of(event, "stage");
-  } else if (what == "status") {
-    status.waiting = text_of(event, "text");
-  } else if (what == "training") {
+  } else if (const auto* stage = std::get_if<record::Stage>(event)) {
+    status.stages[stage->rank] = stage->stage;
+  } else if (const auto* told = std::get_if<record::Status>(event)) {
+    status.waiting = told->text;
+  } else if (std::holds_alternative<record::Training>(*event)) {
     status.training = true;
-  } else if (what == "end") {
+  } else if (std::holds_alternative<record::End>(*event)) {
     status.ended = true;
   }
 }
@@ -64,7 +66,7 @@ std::optional<RunStatus> read_status(const fs::path& directory) {
   for (std::string_view rest = events; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (const Json event = parse_json(line); event.is_object()) apply(event, status);
+    if (const auto read = record::read_line(line)) apply(*read, status);
   }
   return status;
 }

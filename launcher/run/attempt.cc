@@ -1,16 +1,24 @@
+// In the order in which it happens: the start, what is told, what the machine wants done, the end.
+#include "safelaunch/run/attempt.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <csignal>
 
-#include "attempt_state.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/owner_mark.h"
 #include "safelaunch/launch/job_control.h"
-#include "safelaunch/run/waiting_words.h"
+#include "safelaunch/nccl/ras.h"
+#include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/report/event_log.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/run/records.h"
 
 namespace safelaunch {
 namespace {
 
-constexpr Duration kUnexplainedSilence{2'000};  // after a signal
-
-// A hook answers within milliseconds; nobody who has pressed Ctrl-C notices this.
-constexpr Duration kAnswersBeforeSignal{250};
+// RAS itself gathers for three; the query may land on a stopped process and get no answer at all.
+constexpr Duration kRasWithin{5'000};
 
 bool stops_for_the_shell(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
@@ -23,178 +31,294 @@ std::string replayed(std::optional<Rank> rank, const NcclSaid& said) {
   return fmt::format("safelaunch: {}: NCCL {} {}", who, name(said.level), said.text);
 }
 
+AttemptRules rules_of(const AttemptSpec& spec) {
+  return {.launcher = spec.launcher,
+          .own_spawn = spec.workers.front().rank.has_value(),
+          .grace = spec.grace,
+          .kill_on_stall = spec.kill_on_stall};
+}
+
+RankWatchConfig watch_config(const AttemptSpec& spec) {
+  return {spec.stages, spec.start, spec.stall,
+          spec.hook,   spec.nccl,  spec.workers.front().environment,
+          spec.clean};
+}
+
 }  // namespace
 
-bool ends_a_job(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+bool may_ask_ras_about(const Verdict& verdict, const NcclRecord& nccl) {
+  return verdict.stage == Stage::collective && nccl.version && may_ask_ras(*nccl.version) &&
+         nccl.complete && !nccl.standing && nccl.in_old_bootstrap == 0;
 }
 
-OutputObserver Attempt::State::output_observer() {
-  OutputObserver observer;
-  observer.on_output = [this](StreamId stream, std::string_view bytes) {
-    watch.saw_output(stream, bytes);
-  };
-  observer.on_recording_stopped = [this](const RecordingLoss& loss) { on_recording_stopped(loss); };
-  observer.on_drained = [this] { on_drained(); };
-  return observer;
-}
-
-Workers::Observer Attempt::State::workers_observer() {
-  Workers::Observer observer;
-  observer.on_started = [this](Rank rank, ProcessId process) { watch.started(rank, process); };
-  observer.on_exit = [this](std::optional<Rank> rank, ProcessId process, const ExitStatus& status) {
-    on_worker_exit(rank, process, status);
-  };
-  observer.on_all_ended = [this] { on_all_ended(); };
-  return observer;
-}
-
-RankWatch::Observer Attempt::State::watch_observer() {
-  RankWatch::Observer observer;
-  observer.on_verdict = [this](const Verdict& verdict) { on_verdict(verdict); };
-  observer.on_meeting = [this] { caller.on_meeting(); };
-  observer.on_training = [this] { on_training(); };
-  observer.on_status = [this](const std::string& line) {
-    services.terminal.set_status(line.empty() ? line : titled(line));
-  };
-  observer.on_waiting = [this](const std::string& line) {
-    const bool seen = services.terminal.streams().err.kind == StreamTarget::Kind::terminal;
-    if (!seen) tell(line);  // nobody watches a status line there
-  };
-  observer.on_notice = [this](const std::string& text) { tell(text); };
-  observer.on_stall = [this](const StallReport& report) { on_stall(report); };
-  observer.on_ranks_gone = [this] { stopper.ranks_gone(); };
-  observer.on_nccl_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
-    services.terminal.write_message(replayed(rank, said));
-  };
-  return observer;
-}
-
-Result<void> Attempt::State::start() {
-  services.log.set_attempt(spec.number);
-  services.log.record("attempt",
-                      {{"profile", spec.profile}, {"command", spec.workers.front().argv}});
-  for (const WorkerSpec& worker : spec.workers) {
-    const Result<void> started = workers.start(worker);
-    if (!started) {
-      stop({StopMode::now, SIGKILL, {}});
-      return started.error();
-    }
-  }
-  watch.begin();
-  return {};
-}
-
-void Attempt::State::on_worker_exit(std::optional<Rank> rank, ProcessId process,
-                                    const ExitStatus& status) {
-  services.log.record("exit", {{"rank", std::int64_t{rank ? rank->value : -1}},
-                               {"pid", std::int64_t{process.pid}},
-                               {"status", describe(status)}});
-  if (rank) watch.ended(*rank, process, status);
-  const bool asked_to_end = record.signal && phase == Phase::stopping;
-  if (phase != Phase::running && !asked_to_end) return;  // its end is our doing
-  const bool first_failure = !record.command || succeeded(*record.command);
-  if (first_failure) record.command = status;
-  if (phase == Phase::running && rank && !succeeded(status) && workers.running()) {
-    // As torchrun does: a world that lacks a rank is over. In training the others may save first.
-    stop(watch.training() ? StopWanted{StopMode::polite, SIGTERM, spec.grace.in_all}
-                          : StopWanted{StopMode::sweep, SIGTERM, kSweepGrace});
-  }
-}
-
-void Attempt::State::on_all_ended() {
-  const bool killed = record.command && std::holds_alternative<Signaled>(*record.command);
-  stopper.main_ended({killed ? MainEnded::How::by_signal : MainEnded::How::by_itself});
-  if (phase == Phase::running) stop({StopMode::sweep, SIGTERM, kSweepGrace});
-}
-
-void Attempt::State::on_training() {
-  record.training = true;
-  services.log.record("training");
-  note_segments();
-}
-
-void Attempt::State::on_recording_stopped(const RecordingLoss& loss) {
-  services.terminal.write_message(
-      fmt::format("safelaunch: warning: {} is not complete: {}; the job goes on without it",
-                  loss.path.native(), loss.reason));
-}
-
-void Attempt::State::signal(const ReceivedSignal& received) {
-  if (received.signal == SIGWINCH) {
-    output.window_changed();
-    services.terminal.window_changed();
-  }
-  if (!ends_a_job(received.signal)) return workers.send(received.signal, received.origin);
-  asked_by = received.origin;
-  services.log.record("signal", {{"signal", signal_name(received.signal)},
-                                 {"sender", std::int64_t{received.sender}}});
-  const bool first = !record.signal && phase == Phase::running;
-  if (first || record.gave_way)
-    record.signal = received.signal;
-  else if (!record.signal)
-    record.late_signal = received.signal;
-  const auto waiting = first ? watch.waiting_now() : std::nullopt;
-  if (waiting) return explain_then_stop(received, *waiting);
-  stop_as_told();
-  stop({StopMode::polite, received.signal, spec.grace.in_all});
-  if (first && (received.signal == SIGINT || received.signal == SIGTERM)) say_if_it_takes_long();
-}
-
-// Whoever ends a job in which ranks wait wants to know for whom. They are asked before the signal
-// reaches them, since afterwards they are elsewhere.
-void Attempt::State::explain_then_stop(const ReceivedSignal& received, const Verdict& waiting) {
-  told = StopWanted{StopMode::polite, received.signal, spec.grace.in_all};
-  watch.ask_ranks(spec.directory, kAnswersBeforeSignal, [this, received, waiting] {
-    const std::string who = signal_name(received.signal);
-    services.terminal.write_message(
-        fmt::format("safelaunch: {}: {}", who, who_waits_for_whom(waiting, watch.seen().answers)));
-    services.terminal.write_message(
-        fmt::format("safelaunch: the ranks have {} to save and end (--grace); {} ends them now",
-                    describe_duration(spec.grace.of_ranks),
-                    received.signal == SIGINT ? "Ctrl-C again" : "a second " + who));
-    stop_as_told();
-  });
-}
-
-// Once: a second signal does not wait for what the ranks answer.
-void Attempt::State::stop_as_told() {
-  if (told) stop(*std::exchange(told, std::nullopt));
-}
-
-// Most jobs end at once, and what they say then is enough. The timer was the verdict's, which a
-// stop has cancelled.
-void Attempt::State::say_if_it_takes_long() {
-  timer.expires_after(kUnexplainedSilence);
-  timer.async_wait([this](const boost::system::error_code& cancelled) {
-    if (cancelled || phase != Phase::stopping) return;
-    services.terminal.write_message(
-        fmt::format("safelaunch: {}: the ranks have {} to save and end (--grace); a second one "
-                    "ends them now",
-                    signal_name(*record.signal), describe_duration(spec.grace.of_ranks)));
-  });
-}
-
-Attempt::Attempt(const Services& services, AttemptSpec spec, Observer observer)
-    : state_(std::make_unique<State>(services, std::move(spec), std::move(observer))) {}
+Attempt::Attempt(const Services& services, AttemptSpec spec, Listener& listener)
+    : services_(services),
+      spec_(std::move(spec)),
+      listener_(listener),
+      began_(Clock::now()),
+      machine_(rules_of(spec_)),
+      timer_(services.io),
+      output_(services.io, services.terminal, spec_.output, output_observer()),
+      workers_(services.reaper, output_, *this),
+      watch_(services, watch_config(spec_), *this),
+      stopper_(
+          services.io, services.reaper, [this](int signal) { workers_.send(signal, asked_by_); },
+          [this](const std::vector<Survivor>& survivors) { on_tree_gone(survivors); }) {}
 
 Attempt::~Attempt() = default;
 
 Result<void> Attempt::start() {
-  return state_->start();
+  services_.log.set_attempt(spec_.number);
+  services_.log.record(record::Attempt{spec_.profile, spec_.workers.front().argv});
+  for (const WorkerSpec& worker : spec_.workers) {
+    const Result<void> started = workers_.start(worker);
+    if (started) continue;
+    take(StartFailed{});
+    return started.error();
+  }
+  watch_.begin();
+  return {};
+}
+
+// What is told.
+
+OutputObserver Attempt::output_observer() {
+  OutputObserver observer;
+  observer.on_output = [this](StreamId stream, std::string_view bytes) {
+    watch_.saw_output(stream, bytes);
+  };
+  observer.on_recording_stopped = [this](const RecordingLoss& loss) {
+    services_.terminal.write_message(
+        fmt::format("safelaunch: warning: {} is not complete: {}; the job goes on without it",
+                    loss.path.native(), loss.reason));
+  };
+  observer.on_drained = [this] { take(OutputDrained{}); };
+  return observer;
+}
+
+void Attempt::on_started(Rank rank, ProcessId process) {
+  watch_.started(rank, process);
+}
+
+void Attempt::on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) {
+  services_.log.record(record::Exit{rank ? rank->value : -1, process.pid, describe(status)});
+  if (rank) watch_.ended(*rank, process, status);
+  take(WorkerEnded{rank, status, workers_.running(), watch_.training()});
+}
+
+void Attempt::on_all_ended() {
+  take(AllWorkersEnded{});
+}
+
+void Attempt::on_verdict(const Verdict& verdict) {
+  const bool ras = spec_.ras != Ras::off && !spec_.nccl.ras_address.empty() &&
+                   may_ask_ras_about(verdict, watch_.seen().nccl);
+  take(VerdictFell{verdict, watch_.training(), ras});
+}
+
+void Attempt::on_meeting() {
+  listener_.ranks_meet();
+}
+
+void Attempt::on_training() {
+  services_.log.record(record::Training{});
+  take(TrainingBegan{});
+}
+
+void Attempt::on_status(const std::string& line) {
+  services_.terminal.set_status(line.empty() ? line : titled(line));
+}
+
+// A terminal has its status line.
+void Attempt::on_waiting(const std::string& line) {
+  if (services_.terminal.streams().err.kind != StreamTarget::Kind::terminal) tell(line);
+}
+
+void Attempt::on_notice(const std::string& text) {
+  tell(text);
+}
+
+void Attempt::on_stall(const StallReport& report) {
+  take(TrainingStalled{report});
+}
+
+void Attempt::on_nccl_said(std::optional<Rank> rank, const NcclSaid& said) {
+  services_.terminal.write_message(replayed(rank, said));
+}
+
+void Attempt::on_ranks_gone() {
+  stopper_.ranks_gone();
 }
 
 void Attempt::give_way() {
-  state_->give_way();
+  take(WayWanted{});
 }
 
 void Attempt::orphan_ended(int pid, const ExitStatus& status) {
-  state_->stopper.orphan_ended(pid, status);
+  stopper_.orphan_ended(pid, status);
 }
 
 void Attempt::signal(const ReceivedSignal& received) {
-  if (!stops_for_the_shell(received.signal)) return state_->signal(received);
-  (void)suspend_job();  // the watch's clock sees by itself that nobody could look meanwhile
+  // The watch's clock sees by itself that nobody could look meanwhile.
+  if (stops_for_the_shell(received.signal)) return void(suspend_job());
+  if (received.signal == SIGWINCH) {
+    output_.window_changed();
+    services_.terminal.window_changed();
+  }
+  if (ends_a_job(received.signal))
+    services_.log.record(record::Signal{signal_name(received.signal), received.sender});
+  take(SignalCame{received.signal, received.origin, watch_.waiting_now()});
+}
+
+std::string Attempt::titled(const std::string& line) const {
+  return fmt::format("attempt {} {} · {}", spec_.number, spec_.profile, line);
+}
+
+void Attempt::tell(const std::string& line) const {
+  services_.terminal.write_message("safelaunch: " + titled(line));
+}
+
+// What the machine wants done.
+
+void Attempt::take(const AttemptEvent& event) {
+  for (const AttemptAction& action : machine_.on(event, Clock::now()))
+    std::visit([this](const auto& one) { perform(one); }, action);
+  set_timer();
+}
+
+void Attempt::set_timer() {
+  const auto deadline = machine_.deadline();
+  if (!deadline) return void(timer_.cancel());
+  timer_.expires_at(*deadline);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) take(AttemptTimePassed{});
+  });
+}
+
+void Attempt::perform(const AskRanks& ask) {
+  watch_.ask_ranks(spec_.directory, ask.limit, [this](const RankAnswers& answers) {
+    record_collectives(services_.log, answers);
+    take(RanksAnswered{answers});
+  });
+}
+
+void Attempt::perform(const AskRas&) {
+  ras_.emplace(services_.io, spec_.nccl.ras_address, kRasWithin,
+               [this](const std::string& answer) { hear_ras(answer); });
+}
+
+void Attempt::hear_ras(const std::string& answer) {
+  seen_.ras = describe(parse_ras(answer));
+  services_.log.record(record::Ras{seen_.ras});
+  if (!spec_.directory.empty() && !answer.empty())
+    (void)write_atomically(spec_.directory / "evidence" / "ras.txt", answer);
+  take(RasAnswered{});
+}
+
+void Attempt::perform(const ForwardSignal& forward) {
+  workers_.send(forward.signal, forward.origin);
+}
+
+void Attempt::perform(const EndWatching&) {
+  listener_.attempt_stops();
+  watch_.freeze();
+  services_.terminal.set_status({});
+}
+
+// By the thread that writes records, so that neither /proc nor a disk holds up the job. Whatever
+// kills ranks and safelaunch later, `safelaunch clean` then knows what they have left.
+void Attempt::perform(const RecordSegments&) {
+  if (spec_.directory.empty()) return;
+  const auto note = [run = spec_.directory.parent_path(), mark = mark(), began = began_] {
+    const auto age = std::chrono::duration_cast<Duration>(Clock::now() - began);
+    record_segments_in(run, segments_of_descendants(age), mark);
+  };
+  (void)services_.disk.post(0, note);
+}
+
+void Attempt::perform(const TakeSegments& take) {
+  if (!workers_.running()) return;
+  const std::vector<LeftFile> found = segments_of_descendants(age());
+  if (take.remove_later) segments_ = found;
+  if (found.empty() || spec_.directory.empty()) return;
+  const auto write = [run = spec_.directory.parent_path(), mark = mark(), found] {
+    record_segments_in(run, found, mark);
+  };
+  (void)services_.disk.post(found.size() * sizeof(LeftFile), write);
+}
+
+std::string Attempt::mark() const {
+  return std::string(value_or(spec_.workers.front().environment, kOwnerVariable));
+}
+
+void Attempt::perform(const HideOutput&) {
+  keep_tails();
+  output_.hide();
+}
+
+void Attempt::perform(const StopJob& stop) {
+  asked_by_ = stop.asked_by;
+  stopper_.stop(stop.wanted);
+}
+
+void Attempt::perform(const NoteMainEnded& note) {
+  stopper_.main_ended(note.ended);
+}
+
+void Attempt::perform(const RecordVerdict& action) {
+  const Verdict& verdict = action.verdict;
+  record::Verdict event{name(verdict.kind), name(verdict.stage), describe(verdict), {}, {}};
+  for (const Rank rank : verdict.waiting) event.waiting.push_back(rank.value);
+  for (const Suspect& suspect : verdict.suspects) event.missing.push_back(suspect.rank.value);
+  services_.log.record(event);
+}
+
+void Attempt::perform(const RecordStall& action) {
+  services_.log.record(record::Stall{describe(action.verdict)});
+}
+
+void Attempt::perform(const TellUser& tell) {
+  services_.terminal.write_message("safelaunch: " + tell.text);
+}
+
+// The end.
+
+void Attempt::on_tree_gone(const std::vector<Survivor>& survivors) {
+  seen_.survivors = survivors;
+  seen_.swept = stopper_.swept();
+  record_removed_segments(services_.log, remove_left_segments(segments_));
+  take(TreeGone{output_.drained()});
+}
+
+void Attempt::perform(const FinishOutput&) {
+  output_.finish();
+}
+
+void Attempt::perform(const AttemptOver&) {
+  boost::asio::post(services_.io, [this] { listener_.attempt_ended(finished_record()); });
+}
+
+void Attempt::keep_tails() {
+  for (const WorkerSpec& worker : spec_.workers)
+    for (const StdStream stream : {StdStream::out, StdStream::err})
+      seen_.tails.push_back({{worker.rank, stream}, output_.tail({worker.rank, stream})});
+}
+
+AttemptRecord Attempt::finished_record() {
+  if (seen_.tails.empty()) keep_tails();
+  AttemptRecord record = std::move(seen_);
+  static_cast<AttemptOutcome&>(record) = machine_.outcome();
+  record.training = record.training || watch_.training();
+  record.ranks = watch_.seen();
+  record.stages = watch_.stages_reached();
+  record.took = age();
+  record_nccl(services_.log, record.ranks.nccl);
+  services_.log.count_the_rest();
+  return record;
+}
+
+Duration Attempt::age() const {
+  return std::chrono::duration_cast<Duration>(Clock::now() - began_);
 }
 
 }  // namespace safelaunch

@@ -190,6 +190,7 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
   evidence.port = context.port;
   evidence.former_pids = context.former_pids;
   evidence.retries_of_profile = context.retries_of_profile;
+  evidence.nodes = context.nodes;
   evidence.autotuning = context.autotuning;
   return evidence;
 }

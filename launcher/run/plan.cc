@@ -27,6 +27,9 @@ Result<SpawnOptions> spawn_options(const RunOptions& options) {
   SpawnOptions result;
   const Result<ProcessCount> count = parse_process_count(options.nproc_per_node);
   if (!count) return count.error();
+  if (const int* number = std::get_if<int>(&*count); number && *number > kMostRanksOfANode)
+    return Error{Errc::usage, fmt::format("--nproc-per-node {}: a node has at most {} ranks",
+                                          *number, kMostRanksOfANode)};
   result.processes_per_node = *count;
   if (!options.devices.empty()) result.devices = parse_devices(options.devices);
   result.nodes = options.nnodes;

@@ -62,8 +62,8 @@ void RankWatch::State::tell_flood(ProcessId process) {
   const std::string text = fmt::format(
       "{} tells more than {} things a second: of the rest safelaunch hears only the last ones", who,
       PacketBudget::kASecond);
-  services.log.record_some("notice", {{"text", text}});
-  if (!frozen && !std::exchange(flood_told, true)) observer.on_notice(text);
+  services.log.record_some(record::Notice{text});
+  if (!frozen && !std::exchange(flood_told, true)) caller.on_notice(text);
 }
 
 NcclWatch::Observer RankWatch::State::nccl_observer() {
@@ -87,7 +87,7 @@ NcclWatch::Observer RankWatch::State::nccl_observer() {
         Clock::now()));
   };
   listener.on_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
-    if (!frozen) observer.on_nccl_said(rank, said);
+    if (!frozen) caller.on_nccl_said(rank, said);
   };
   return listener;
 }
@@ -135,8 +135,8 @@ void RankWatch::State::tell_standstill(const StoodStill& still,
   if (!locks.words.empty()) text += "; " + locks.words;
   if (still.then == StoodStill::Then::ends_the_job && locks.left.empty())
     return act_on(stages.stood_still(still.lasts, doings, text, Clock::now()));
-  services.log.record("status", {{"text", stages.counts_text() + " · " + text}});
-  observer.on_notice(text);
+  services.log.record(record::Status{stages.counts_text() + " · " + text});
+  caller.on_notice(text);
   for (const Removal& removal : remove({{}, locks.left}, config.clean)) {
     tell(describe(removal));
     const auto* lock = std::get_if<StaleFile>(&removal.what);
@@ -150,17 +150,15 @@ void RankWatch::State::tell_standstill(const StoodStill& still,
 }
 
 void RankWatch::State::tell(const std::string& text) {
-  services.log.record("notice", {{"text", text}});
-  observer.on_notice(text);
+  services.log.record(record::Notice{text});
+  caller.on_notice(text);
 }
 
 // Hook, log and plugin may tell the same.
 void RankWatch::State::record_stage(const StageReached& reached) {
   const auto known = stages.ranks().find(reached.rank);
   if (known != stages.ranks().end() && known->second.reached(reached.stage)) return;
-  services.log.record("stage", {{"rank", std::int64_t{reached.rank.value}},
-                                {"stage", std::string(name(reached.stage))},
-                                {"pid", std::int64_t{reached.process.pid}}});
+  services.log.record(record::Stage{reached.rank.value, name(reached.stage), reached.process.pid});
 }
 
 void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
@@ -247,9 +245,9 @@ void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) 
     inquiry.answered(process, *counters);
     if (message.rank) stall.answered(*message.rank, *counters);
   } else if (const auto* refusal = std::get_if<HookRefusal>(&message.body)) {
-    observer.on_notice(fmt::format("{} is refused: {}", refusal->what, refusal->why));
+    caller.on_notice(fmt::format("{} is refused: {}", refusal->what, refusal->why));
   } else if (const auto* fault = std::get_if<HookFault>(&message.body)) {
-    services.log.record_some("hook_error", {{"where", fault->where}, {"error", fault->error}});
+    services.log.record_some(record::HookError{fault->where, fault->error});
   }
 }
 
@@ -283,7 +281,7 @@ void RankWatch::State::on_late_exit(Rank rank, ProcessId process,
                                     std::optional<ExitStatus> status) {
   if (!is_rank(rank, process) || !ended_late.insert(process).second) return;
   seen.late_exits.push_back({rank, process, status});
-  if (all_ranks_have_gone()) observer.on_ranks_gone();
+  if (all_ranks_have_gone()) caller.on_ranks_gone();
 }
 
 bool RankWatch::State::is_rank(Rank rank, ProcessId process) const {

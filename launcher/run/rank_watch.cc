@@ -17,9 +17,22 @@ constexpr Duration kStatusAfter{2'000};
 
 void RankWatch::State::feed(const Event& event) {
   const auto* entered = std::get_if<StageEntered>(&event);
-  if (entered != nullptr && entered->stage >= Stage::group && !frozen) observer.on_meeting();
+  if (entered != nullptr && entered->stage >= Stage::group && !frozen) caller.on_meeting();
   act_on(stages.on(event, Clock::now()));
   seen.world_size = stages.world_size();
+  if (const auto* started = std::get_if<RankStarted>(&event)) forget_former_life(*started);
+}
+
+// Whoever started the rank again has mended how its former process ended.
+void RankWatch::State::forget_former_life(const RankStarted& started) {
+  if (!is_rank(started.rank, started.process)) return;
+  const auto is_former = [&](Rank rank, ProcessId process) {
+    return rank == started.rank && process != started.process;
+  };
+  std::erase_if(seen.exits,
+                [&](const RankExited& one) { return is_former(one.rank, one.process); });
+  std::erase_if(seen.raised,
+                [&](const RaisedHere& one) { return is_former(one.what.rank, one.what.process); });
 }
 
 void RankWatch::State::act_on(const std::vector<StageAction>& actions) {
@@ -33,19 +46,19 @@ void RankWatch::State::perform(const Verdict& verdict) {
   Verdict told = verdict;
   if (is_stuck(told) && told.stage >= Stage::communicator)
     told.nccl = describe_standing(nccl.record());
-  observer.on_verdict(told);
+  caller.on_verdict(told);
 }
 
 void RankWatch::State::perform(const StatusChanged& status) {
-  services.log.record_some("status", {{"text", status.text}});
+  services.log.record_some(record::Status{status.text});
 }
 
 void RankWatch::State::perform(const JobTraining&) {
   sampler.forget();
   driver.end();
   standstill.end();
-  observer.on_status({});
-  observer.on_training();
+  caller.on_status({});
+  caller.on_training();
   if (config.stall == Duration::zero()) {
     if (channel) channel->ask_no_more();
     return;
@@ -89,14 +102,14 @@ void RankWatch::State::tick() {
 void RankWatch::State::show_waiting(TimePoint now) {
   if (!stages.wants_samples()) {
     waiting_since.reset();
-    return observer.on_status({});
+    return caller.on_status({});
   }
   if (!waiting_since) waiting_since = now;
   const std::string line = stages.status_line(now);
-  if (now - *waiting_since >= kStatusAfter) observer.on_status(line);
+  if (now - *waiting_since >= kStatusAfter) caller.on_status(line);
   if (now - *waiting_since < kNoticeAfter || now - noticed_at < kNoticeEvery) return;
   noticed_at = now;
-  observer.on_waiting(line);
+  caller.on_waiting(line);
 }
 
 void RankWatch::State::rearm() {
@@ -111,8 +124,8 @@ void RankWatch::State::rearm() {
   });
 }
 
-RankWatch::RankWatch(const Services& services, RankWatchConfig config, Observer observer)
-    : state_(std::make_unique<State>(services, std::move(config), std::move(observer))) {
+RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener& listener)
+    : state_(std::make_unique<State>(services, std::move(config), listener)) {
   state_->open_channel();
 }
 
@@ -151,8 +164,8 @@ void RankWatch::freeze() {
   state_->nccl.stop();
   state_->frozen = true;
   if (state_->channel && state_->channel->unheard() > 0)
-    state_->services.log.record("unheard",
-                                {{"count", static_cast<std::int64_t>(state_->channel->unheard())}});
+    state_->services.log.record(
+        record::Unheard{static_cast<std::int64_t>(state_->channel->unheard())});
   state_->driver.end();
   state_->standstill.end();
   state_->timer.cancel();
@@ -164,7 +177,7 @@ bool RankWatch::training() const {
 }
 
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit,
-                          std::function<void()> done) {
+                          std::function<void(const RankAnswers&)> done) {
   state_->inquiry.begin(
       state_->stages.ranks(), directory, limit,
       [this](ProcessId process, HookQuestion question) {
@@ -172,7 +185,7 @@ void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit
       },
       [this, call = std::move(done)](RankAnswers answers) {
         state_->seen.answers = std::move(answers);
-        call();
+        call(state_->seen.answers);
       });
 }
 

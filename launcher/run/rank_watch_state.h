@@ -22,16 +22,17 @@ struct RankWatch::State {
   /// Ranks that no hook speaks for are looked for in /proc.
   static constexpr Duration kLookEvery{1'000};
 
-  State(const Services& given, RankWatchConfig settled, Observer call)
+  State(const Services& given, RankWatchConfig settled, Listener& listener)
       : services(given),
         config(std::move(settled)),
-        observer(std::move(call)),
+        caller(listener),
         stages(config.stages),
         looker(table, sockets),
         sampler(table),
         timer(given.io),
         inquiry(given.io),
-        stall(given.io, config.stall, observer.on_stall),
+        stall(given.io, config.stall,
+              [this](const StallReport& report) { caller.on_stall(report); }),
         nccl(given.io, config.nccl, nccl_observer()),
         driver(given, driver_limits(), driver_is_silent()),
         standstill(given.io, {config.stages.limits.init, config.start}, all_stand_still()),
@@ -45,6 +46,7 @@ struct RankWatch::State {
   void tell_standstill(const StoodStill& still, const std::map<Rank, std::string>& doings,
                        const RankAnswers& answers);
   void feed(const Event& event);
+  void forget_former_life(const RankStarted& started);
   void record_stage(const StageReached& reached);
   void act_on(const std::vector<StageAction>& actions);
   void perform(const Verdict& verdict);
@@ -76,7 +78,7 @@ struct RankWatch::State {
 
   Services services;
   RankWatchConfig config;
-  Observer observer;
+  Listener& caller;
   Stages stages;
   Procfs table;
   KernelSockets sockets;

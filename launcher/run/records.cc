@@ -59,13 +59,13 @@ void record_nccl(EventLog& log, const NcclRecord& nccl) {
   const auto list = [](const std::set<std::string>& words) {
     return std::vector<std::string>(words.begin(), words.end());
   };
-  log.record("nccl", {{"version", nccl.version ? to_string(*nccl.version) : ""},
-                      {"interface", list(nccl.interfaces)},
-                      {"network", list(nccl.networks)},
-                      {"transport", list(nccl.transports)},
-                      {"read", nccl.variables},
-                      {"unread", nccl.unread},
-                      {"standing", describe_standing(nccl)}});
+  log.record(record::Nccl{.version = nccl.version ? to_string(*nccl.version) : "",
+                          .interface = list(nccl.interfaces),
+                          .network = list(nccl.networks),
+                          .transport = list(nccl.transports),
+                          .read = nccl.variables,
+                          .unread = nccl.unread,
+                          .standing = describe_standing(nccl)});
 }
 
 void record_collectives(EventLog& log, const RankAnswers& answers) {
@@ -74,10 +74,8 @@ void record_collectives(EventLog& log, const RankAnswers& answers) {
   for (const auto& [rank, seen] : answers.collectives)
     ranks.push_back(fmt::format("rank {}: {}", rank.value, describe(seen)));
   const CollectivesCompared compared = compare(answers.collectives);
-  log.record("collectives", {{"ranks", ranks},
-                             {"contradiction", compared.contradiction},
-                             {"behind", compared.behind_what},
-                             {"store", compared.store_waits}});
+  log.record(record::Collectives{ranks, compared.contradiction, compared.behind_what,
+                                 compared.store_waits});
 }
 
 void record_removed_segments(EventLog& log, const std::vector<LeftFile>& removed) {
@@ -88,34 +86,7 @@ void record_removed_segments(EventLog& log, const std::vector<LeftFile>& removed
     bytes += file.bytes;
     paths.push_back(file.path);
   }
-  log.record("segments", {{"removed", paths}, {"bytes", static_cast<std::int64_t>(bytes)}});
-}
-
-AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
-  if (record.signal) return AttemptEnd::interrupted;
-  const bool hung = record.verdict && (record.verdict->kind == Verdict::Kind::hung ||
-                                       record.verdict->kind == Verdict::Kind::stood_still ||
-                                       record.verdict->kind == Verdict::Kind::driver_silent);
-  if (hung) return AttemptEnd::hung;
-  if (record.verdict && record.verdict->kind == Verdict::Kind::stalled) return AttemptEnd::stalled;
-  return std::holds_alternative<Stop>(diagnosis.decision) ? AttemptEnd::failed_user
-                                                          : AttemptEnd::failed_comm;
-}
-
-void describe_in(AttemptSummary& attempt, const Diagnosis& diagnosis) {
-  constexpr std::size_t kLinesShown = 3;
-  attempt.cause_id = diagnosis.cause;
-  attempt.cause = diagnosis.title;
-  attempt.certainty = name(diagnosis.certainty);
-  attempt.explanation = diagnosis.explanation;
-  attempt.remedy = diagnosis.remedy;
-  for (const Sighting& sighting : diagnosis.shown_by) {
-    if (attempt.lines.size() == kLinesShown) break;
-    // What the others say of a rank that has gone shows nothing of why it went.
-    if (sighting.cause->kind == Kind::victim && sighting.cause->id != diagnosis.cause) continue;
-    const bool told = std::ranges::find(attempt.lines, sighting.line) != attempt.lines.end();
-    if (!told) attempt.lines.push_back(sighting.line);  // the hook and stderr often say the same
-  }
+  log.record(record::Segments{paths, static_cast<std::int64_t>(bytes)});
 }
 
 std::string cost_in_words(const Profile& profile) {

@@ -9,48 +9,25 @@
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/run/attempt_spec.h"
 #include "safelaunch/run/gpu_memory.h"
-#include "safelaunch/run/host_checks.h"
-#include "safelaunch/run/next_step.h"
-#include "safelaunch/run/port_choice.h"
 #include "safelaunch/run/run_ledger.h"
+#include "safelaunch/run/run_machine.h"
 #include "safelaunch/run/run_probe.h"
 #include "safelaunch/run/run_voice.h"
 
 namespace safelaunch {
 
-/// Everything of one run. Its handlers follow each other in the order in which they stand here,
-/// those of an attempt's start in run_job.cc, those of its end in run_outcome.cc.
-class Run {
+/// One run: performs what a RunMachine decides, and owns what lives as long as the run.
+class Run final : Attempt::Listener {
  public:
-  explicit Run(RunPlan plan)
-      : plan_(std::move(plan)),
-        streams_(inspect_streams()),
-        ledger_(disk_, Clock::now()),
-        reaper_(io_,
-                [this](int pid, const ExitStatus& status) {
-                  if (attempt_) attempt_->orphan_ended(pid, status);
-                }),
-        guardian_(io_),
-        signals_(io_, [this](const ReceivedSignal& received) { on_signal(received); }),
-        terminal_(io_, streams_),
-        voice_(plan_, streams_, terminal_, ledger_.summary()),
-        gpu_memory_(io_, reaper_, plan_.environment),
-        pause_(io_) {}
+  explicit Run(RunPlan plan);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() { set_log_writer({}); }  // which wrote to our terminal
 
+  /// The exit status of safelaunch.
   int run();
 
  private:
-  void check_host();
-  void take_report(const HostReport& report);
-  void begin();
-  int end();
-  void start_attempt(const Profile& profile);
-  Result<void> try_to_start(const Profile& profile);
-  [[nodiscard]] Attempt::Observer attempt_observer();
-  void probe_beside(const Profile& profile);
   /// What an attempt needs of the disk.
   struct Prepared {
     std::filesystem::path directory;
@@ -58,31 +35,41 @@ class Run {
     NcclDoor nccl;
     std::string trouble;
   };
-  Prepared prepare(const std::string& profile);
-  void leave_out_what_another_user_cannot_use(Prepared& prepared);
-  [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events(), disk_}; }
-  void on_attempt_end(const AttemptRecord& record);
-  void on_failure(const AttemptRecord& record);
-  void on_switched();
-  void take_seen(const RanksSeen& ranks);
-  [[nodiscard]] RunProgress progress(const Diagnosis& diagnosis, std::vector<std::string> tried);
+
+  void say_warnings();
+  int leave();
+
+  void take(const RunEvent& event);
+  void set_timer();
+  void perform(const CheckHost& check);
+  void perform(const StartAttempt& start);
+  void perform(const ProbeBesideAttempt& probe);
+  void perform(const SignalAttempt& signal);
+  void perform(const EndAttemptForAnother& end);
+  void perform(const ProbeCandidates& probe);
+  void perform(const AwaitGpuMemory& wait);
+  void perform(const RecordFinding& record);
+  void perform(const RecordCause& record);
+  void perform(const RecordAttempt& record);
+  void perform(const SayLine& say);
+  void perform(const SayFailure& say);
+  void perform(const TellFallback& tell);
+  void perform(const TellStruckOut& tell);
+  void perform(const TellFirstFailure& tell);
+  void perform(const TellSwept& tell);
+  void perform(const KeepWhatWorked& keep);
+  void perform(const EndRun& end);
+
+  Result<void> start_attempt(const StartAttempt& start);
+  Prepared prepare(const StartAttempt& start);
+  void leave_out_what_another_user_cannot_use(Prepared& prepared, int attempt);
+  void ranks_meet() override;
+  void attempt_stops() override;
+  void attempt_ended(AttemptRecord record) override;
   [[nodiscard]] Evidence evidence_of(const AttemptRecord& record) const;
-  void strike_refuted();
-  [[nodiscard]] bool worth_probing(const Evidence& evidence, const Diagnosis& diagnosis,
-                                   const NextStep& step) const;
-  void probe_what_follows(const Diagnosis& diagnosis, const NextStep& step);
-  [[nodiscard]] std::vector<const Profile*> candidates_after(const Diagnosis& diagnosis);
-  void take_chosen(const std::string& profile, const Diagnosis& diagnosis);
-  void follow(const Diagnosis& diagnosis, const NextStep& step);
-  void go_on(const NextStep& step);
-  void start_after(Duration wait, const Profile& profile);
-  void fail(const AttemptRecord& record, const Diagnosis& diagnosis, std::string why);
-  void close(std::string stopped_because);
-  void give_up(const Error& error);
-  void on_signal(const ReceivedSignal& received);
-  void remember_what_worked();
+  [[nodiscard]] std::vector<std::string> refuted() const;
   [[nodiscard]] std::span<const Profile> known_profiles();
-  int refuse(const Error& error);
+  [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events(), disk_}; }
 
   RunPlan plan_;
   StandardStreams streams_;
@@ -95,26 +82,16 @@ class Run {
   TerminalWriter terminal_;
   RunVoice voice_;
   GpuMemory gpu_memory_;
-  boost::asio::steady_timer pause_;
+  boost::asio::steady_timer timer_;
+  RunMachine machine_;
 
   std::optional<HostChecks> checks_;
   std::unique_ptr<Attempt> attempt_;
-  const Profile* profile_ = nullptr;
-  std::optional<RunProbe> probe_;  // beside the first attempt, or behind it
-  struct Switch {
-    Diagnosis diagnosis;
-    NextStep step;
-  };
-  std::optional<Switch> switch_;  // to another profile, for what the probe has shown
+  AttemptRecord record_;           ///< of the attempt that ended last
+  std::optional<RunProbe> probe_;  ///< beside the first attempt, or behind it
   std::optional<PortLease> port_;
-  FormerPort former_port_ = FormerPort::none;
-  std::optional<std::int64_t> oom_kills_before_;  // the attempt
-  int retries_of_profile_ = 0;
-  std::vector<std::string> tried_;
-  SeenOfJob seen_;
-  std::vector<Impasse> impasses_;  // of the attempts until now
+  std::optional<std::int64_t> oom_kills_before_;  ///< before the present attempt, in our cgroup
   std::vector<Profile> known_;
-  std::optional<int> interrupted_;
   int exit_code_ = 125;
 };
 

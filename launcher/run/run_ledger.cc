@@ -37,42 +37,29 @@ Result<void> RunLedger::open(const RunPlan& plan) {
   if (directory().empty()) return {};
   summary_.directory = directory().native();
   events_ = std::move(opened->events);
-  events_.record("run", {{"run", summary_.run_id}, {"command", summary_.command}});
+  events_.record(record::Run{summary_.run_id, summary_.command});
   write_job_file(disk_, directory_, plan, summary_);
   return {};
 }
 
-std::filesystem::path RunLedger::next_attempt(std::string_view profile) const {
-  return directory_.attempt(attempts() + 1, profile);
+std::filesystem::path RunLedger::folder_of_attempt(int number, std::string_view profile) const {
+  return directory_.attempt(number, profile);
 }
 
 void RunLedger::note(const Finding& finding) {
-  events_.record("finding", {{"id", finding.cause},
-                             {"severity", name(finding.severity)},
-                             {"evidence", finding.evidence},
-                             {"remedy", finding.remedy}});
+  events_.record(
+      record::Finding{finding.cause, name(finding.severity), finding.evidence, finding.remedy});
 }
 
 void RunLedger::note_cause(const Diagnosis& diagnosis) {
-  events_.record("cause", {{"id", diagnosis.cause},
-                           {"certainty", std::string(name(diagnosis.certainty))},
-                           {"text", diagnosis.explanation}});
-}
-
-AttemptSummary& RunLedger::add(const std::string& profile, const AttemptRecord& record) {
-  AttemptSummary attempt;
-  attempt.number = attempts() + 1;
-  attempt.profile = profile;
-  attempt.took = record.took;
-  attempt.stages = record.stages;
-  return summary_.attempts.emplace_back(std::move(attempt));
+  events_.record(record::Cause{diagnosis.cause, name(diagnosis.certainty), diagnosis.explanation});
 }
 
 void RunLedger::close(int exit_code, std::string stopped_because) {
   summary_.exit_code = exit_code;
   summary_.stopped_because = std::move(stopped_because);
   summary_ = redacted(std::move(summary_), redactor_);
-  events_.record("end", {{"exit_status", std::int64_t{exit_code}}});
+  events_.record(record::End{exit_code});
   if (!directory().empty())
     write_later(disk_, directory() / "outcome.json", outcome_json(summary_));
 }

@@ -122,9 +122,7 @@ void RunProbe::State::start_beside(const Profile& profile) {
 }
 
 void RunProbe::State::record(const std::string& profile, const ProbeOutcome& outcome) const {
-  services.log.record("probe", {{"profile", profile},
-                                {"verdict", std::string(kind_of(outcome.verdict))},
-                                {"text", reason(outcome.verdict)}});
+  services.log.record(record::Probe{profile, kind_of(outcome.verdict), reason(outcome.verdict)});
 }
 
 void RunProbe::State::probe_next_candidate() {

@@ -5,6 +5,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/first_failure.h"
 #include "safelaunch/diagnose/own_causes.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/keep.h"
+#include "safelaunch/host/process_facts.h"
 #include "safelaunch/run/records.h"
 
 namespace safelaunch {
@@ -16,6 +19,29 @@ std::string last_words(const AttemptRecord& record, StdStream stream, std::optio
   for (const auto& [id, tail] : record.tails)
     if (id.stream == stream && (!id.rank || !rank || id.rank == rank)) text += tail;
   return first_failure(text, catalogue(), rank);
+}
+
+constexpr std::size_t kMostNamed = 5;
+
+std::string in_words(const Survivor& survivor) {
+  if (!survivor.refused)
+    return fmt::format("warning: pid {} was killed and does not end (state {})", survivor.pid,
+                       survivor.state);
+  const auto facts = facts_of(survivor.pid);
+  return fmt::format(
+      "warning: the job leaves pid {} ({}) running: it belongs to user {} (a setuid program) and "
+      "may not be signalled",
+      survivor.pid, facts ? facts->comm : "?", facts ? user_name(facts->uid) : "?");
+}
+
+std::string in_words(const std::vector<Swept>& swept) {
+  std::string names;
+  for (const Swept& one : std::span(swept).first(std::min(swept.size(), kMostNamed)))
+    names += fmt::format("{}{} (pid {})", names.empty() ? "" : ", ", one.name, one.pid);
+  if (swept.size() > kMostNamed) names += fmt::format(" and {} more", swept.size() - kMostNamed);
+  return fmt::format(
+      "ended what the job had left running: {}; {} in its environment keeps a process", names,
+      kKeepSetting);
 }
 
 }  // namespace
@@ -63,6 +89,14 @@ void RunVoice::tell_of_first_failure(const AttemptRecord& record, const Diagnosi
   terminal_.write_message(std::string_view(shown).substr(0, shown.size() - 1));
 }
 
+void RunVoice::tell_of_survivors(const std::vector<Survivor>& survivors) {
+  for (const Survivor& survivor : survivors) say(in_words(survivor));
+}
+
+void RunVoice::tell_of_swept(const std::vector<Swept>& swept) {
+  say(in_words(swept));
+}
+
 void RunVoice::tell_of_lost_output() {
   if (terminal_.lost() == 0) return;
   const std::string kept =
@@ -75,15 +109,6 @@ void RunVoice::tell_end() {
   if (!worth_telling(summary_) || plan_.options.verbosity == Verbosity::quiet) return;
   const bool coloured = plan_.options.colour && streams_.err.kind == StreamTarget::Kind::terminal;
   terminal_.write_message(closing_screen(summary_, coloured ? Colour::on : Colour::off));
-}
-
-bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
-                       const Diagnosis& diagnosis) {
-  const Launcher launcher = plan.command.launcher;
-  const bool buried = !plan.spawn && launcher != Launcher::python && launcher != Launcher::opaque;
-  const bool single = record.ranks.world_size <= 1;
-  return single && !buried && std::holds_alternative<Stop>(diagnosis.decision) &&
-         (is_users_own(diagnosis.cause) || diagnosis.certainty == Certainty::guess);
 }
 
 }  // namespace safelaunch

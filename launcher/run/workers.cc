@@ -40,8 +40,7 @@ Result<void> Workers::start(const WorkerSpec& worker) {
   if (!child) return child.error();
   ++running_;
   children_.push_back(std::move(*child));
-  if (worker.rank && observer_.on_started)
-    observer_.on_started(*worker.rank, children_[index].id());
+  if (worker.rank) listener_.on_started(*worker.rank, children_[index].id());
   return {};
 }
 
@@ -52,8 +51,8 @@ void Workers::send(int signal, SignalOrigin origin) const {
 
 void Workers::ended(std::optional<Rank> rank, std::size_t index, const ExitStatus& status) {
   --running_;
-  observer_.on_exit(rank, children_[index].id(), status);
-  if (running_ == 0) observer_.on_all_ended();
+  listener_.on_exit(rank, children_[index].id(), status);
+  if (running_ == 0) listener_.on_all_ended();
 }
 
 }  // namespace safelaunch

@@ -138,6 +138,15 @@ class Deaths(SafelaunchTest):
         self.assertEqual(len(run.attempts), 1, str(run))
         self.assertIn("rank 1 had ended (exit status 0)", run.attempts[0]["cause"]["explanation"], str(run))
 
+    def test_a_life_that_torchrun_has_mended_is_not_blamed_for_the_end_of_the_next(self):
+        script = self.script("import os, sys, time\n"
+                             "rank, life = os.environ['RANK'], os.environ['TORCHELASTIC_RESTART_COUNT']\n"
+                             "if life == '0' and rank == '1': sys.exit(9)\n"
+                             "if life == '1' and rank == '0': raise ValueError('the second life')\n"
+                             "time.sleep(600)\n")
+        run = self.run_safelaunch(*torchrun("--nproc_per_node=2", "--max-restarts", "1", script))
+        self.assert_named(run, 0, 1)
+
     def test_torchruns_own_restarts_go_on_as_without_us(self):
         run = self.run_safelaunch(*torchrun("--nproc_per_node=2", "--max-restarts", "1", self.script(RESTARTED)))
         self.assert_status(run, 0)

@@ -225,6 +225,16 @@ class Stopping(SafelaunchTest):
                 for path in [*self.folder.glob("ready-*"), *self.folder.glob("handled-*"), *self.folder.glob("saved-*")]:
                     path.unlink()
 
+    def test_a_reader_of_the_output_that_does_not_read_keeps_nobody_from_the_end(self):
+        reader, writer = os.pipe()
+        process = self.start("--", "sh", "-c", "touch ready-0; exec seq 30000000", stdout=writer)
+        os.close(writer)
+        self.addCleanup(os.close, reader)
+        self.wait_for_ranks(1)
+        process.terminate()
+        run = self.finish(process, timeout=60)
+        self.assert_status(run, 128 + signal.SIGTERM)
+
     def test_who_ignores_term_is_killed_when_the_grace_is_over(self):
         process = self.start("--grace", "2s", *self.ranks(2, STUBBORN))
         self.wait_for_ranks(2)

@@ -56,6 +56,14 @@ class Transparency(SafelaunchTest):
         self.assertEqual(shell_status(ours.returncode), shell_status(bare.returncode))
         return ours
 
+    def test_a_parent_that_ignores_sigchld_changes_nothing(self):
+        command = ["sh", "-c", "grep SigIgn /proc/self/status; (exit 3); exit 7"]
+        ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        bare = subprocess.run(command, preexec_fn=ignore, stdout=subprocess.PIPE, text=True)
+        run = self.run_safelaunch("--", *command, preexec_fn=ignore, timeout=60)
+        self.assert_status(run, bare.returncode)
+        self.assertEqual(run.out, bare.stdout)
+
     def test_the_bytes_of_both_streams_are_the_same(self):
         self.assert_alike(sys.executable, self.script(CHATTY))
 

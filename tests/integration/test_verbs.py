@@ -16,6 +16,10 @@ class Verbs(SafelaunchTest):
     def profile(self, text):
         return self.script(text, "mine.yaml")
 
+    def test_more_ranks_than_a_node_can_have_are_refused(self):
+        said = self.say("--nproc-per-node", "99999999", "--", "true", status=64)
+        self.assertIn("at most 4096 ranks", said)
+
     def test_an_option_that_nothing_performs_yet_is_refused(self):
         for words in (["--rendezvous", "file:///tmp/x"],):
             self.assertIn("not there yet", self.say(*words, "--", "true", status=64))

@@ -16,6 +16,9 @@ struct Rank {
   auto operator<=>(const Rank&) const = default;
 };
 
+/// More ranks on one node than this are a mistake.
+inline constexpr int kMostRanksOfANode = 4096;
+
 /// How far a rank has come. A rank's stages are a set, not a line: with `device_id`, and always
 /// from torch 2.15 on, `communicator` comes before `group`. See docs/stages.md.
 enum class Stage { spawned, imported, rendezvous, group, communicator, collective };

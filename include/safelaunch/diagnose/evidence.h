@@ -93,6 +93,7 @@ struct Evidence {
   std::optional<RendezvousPort> port;
   std::vector<int> former_pids;  ///< of this job's earlier attempts
   int retries_of_profile = 0;    ///< how often this profile was already tried again
+  int nodes = 1;                 ///< of the job
   bool autotuning = false;       ///< deepspeed --autotuning launches many times by itself
 };
 

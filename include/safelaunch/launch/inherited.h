@@ -16,7 +16,8 @@ struct Inherited {
 
 /// Taken by the first call, which must come before we open or change anything ourselves:
 /// `split_guardian` makes it. Also puts /dev/null where stdin, stdout or stderr came closed, so
-/// that no socket of ours gets one of these numbers; the job still finds them closed.
+/// that no socket of ours gets one of these numbers; the job still finds them closed. An ignored
+/// SIGCHLD is ignored by the job alone: we wait for our children.
 const Inherited& inherited();
 
 }  // namespace safelaunch

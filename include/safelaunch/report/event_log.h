@@ -2,34 +2,24 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/report/record.h"
 
 namespace safelaunch {
 
 class Redactor;
 
-/// A value in the record.
-using FieldValue = std::variant<std::int64_t, double, bool, std::string, std::vector<int>,
-                                std::vector<std::string>>;
-using Field = std::pair<std::string_view, FieldValue>;
-using Fields = std::initializer_list<Field>;
-
 /// events.jsonl: the record of one job, one event a line. The screen, `status` and `report` are
 /// views of it. Every event has `t` (monotonic seconds since the run began), `wall` (ISO 8601, UTC)
-/// and `e` (its name), and from the first attempt on `attempt` (docs/run-directory.md lists them
-/// all). A full disk ends the recording, once and announced by ok() becoming false; never the job.
-/// Written by `disk`, where there is one: events that a stalled one does not take are counted, and
-/// recorded as `unrecorded` once it takes some again. Without one they are written at once.
+/// and `e` (its name), and from the first attempt on `attempt` (report/record.h has them all). A
+/// full disk ends the recording, once and announced by ok() becoming false; never the job. Written
+/// by `disk`, where there is one: events that a stalled one does not take are counted, and recorded
+/// as `unrecorded` once it takes some again. Without one they are written at once.
 class EventLog {
  public:
   EventLog() = default;
@@ -38,12 +28,11 @@ class EventLog {
            DiskQueue* disk = nullptr);
 
   void set_attempt(int number) { attempt_ = number; }
-  void record(std::string_view event, Fields fields = {});
-  void record(std::string_view event, const std::vector<Field>& fields);
+  void record(const record::Event& event);
 
   /// The same for events that somebody else makes as many of as he likes: a hundred of a name are
   /// recorded in an attempt, of the others only how many there were (`unrecorded`, at its end).
-  void record_some(std::string_view event, Fields fields);
+  void record_some(const record::Event& event);
   /// The attempt is over.
   void count_the_rest();
 

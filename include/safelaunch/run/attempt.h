@@ -1,23 +1,20 @@
 #pragma once
 
+#include <boost/asio/steady_timer.hpp>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "safelaunch/base/event.h"
-#include "safelaunch/job/command.h"
-#include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
 #include "safelaunch/profile/profile.h"
-#include "safelaunch/run/grace.h"
+#include "safelaunch/run/attempt_machine.h"
+#include "safelaunch/run/left_segments.h"
 #include "safelaunch/run/rank_watch.h"
+#include "safelaunch/run/ras_question.h"
 #include "safelaunch/run/services.h"
 #include "safelaunch/run/workers.h"
-#include "safelaunch/watch/stages.h"
 
 namespace safelaunch {
 
@@ -40,48 +37,29 @@ struct AttemptSpec {
   Ras ras = Ras::off;
 };
 
-/// What happened to an attempt: what its diagnosis rests on.
-struct AttemptRecord {
-  Duration took{};
-  std::optional<Verdict> verdict;
-  bool training = false;              ///< every rank had its first collective behind it
-  std::optional<ExitStatus> command;  ///< how the launcher (or the first failing worker) ended
-  std::optional<int> signal;          ///< that somebody sent us, and that stops a job
-  std::optional<int> late_signal;     ///< the same, while it was being stopped already
-  bool gave_way = false;              ///< ended by us for another profile, before it had failed
-  RanksSeen ranks;
-  std::string ras;                  ///< what NCCL's RAS said is amiss; empty: nothing, or not asked
-  std::string stages;               ///< "group 4/4 · collective 3/4"
-  std::vector<Survivor> survivors;  ///< not gone, though killed or another user's
-  std::vector<Swept> swept;         ///< what its launcher had left running
-  struct Tail {
-    StreamId stream;
-    std::string text;
-  };
-  std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
-};
+/// Whether NCCL's RAS may be asked about a verdict: only where every communicator is complete,
+/// since a query while one is made has crashed jobs.
+[[nodiscard]] bool may_ask_ras_about(const Verdict& verdict, const NcclRecord& nccl);
 
-/// Whether a signal to safelaunch means that the job is to end (INT, TERM, HUP, QUIT); all others
-/// are the job's own business.
-[[nodiscard]] bool ends_a_job(int signal);
-
-/// One start of the command under one profile: starts it, watches its ranks, stops it whole where
-/// the watch or the user says so, and ends when no process of it lives and all its output is passed
-/// on.
-///
-///     running ── verdict ──→ asking for stacks ──→ stopping ──→ draining ──→ over
-///        └────── command ended, or the user's signal ────┘
-///
-/// Use it on the io_context's thread; it must outlive the call of `on_end`.
-class Attempt {
+/// One start of the command under one profile: performs what an AttemptMachine decides. Starts the
+/// command, has its ranks watched, stops it whole, and is over when no process of it lives and all
+/// its output is passed on. Use it on the io_context's thread.
+class Attempt final : Workers::Listener, RankWatch::Listener {
  public:
-  struct Observer {
-    std::function<void()> on_meeting;   ///< a rank waits for the others; comes again and again
-    std::function<void()> on_stopping;  ///< what stands beside it is to end too, now
-    std::function<void(const AttemptRecord&)> on_end;
+  class Listener {
+   public:
+    /// A rank waits for the others; comes again and again.
+    virtual void ranks_meet() = 0;
+    /// What stands beside the attempt is to end too, now.
+    virtual void attempt_stops() = 0;
+    /// The last word of an attempt; it may be destroyed from here.
+    virtual void attempt_ended(AttemptRecord record) = 0;
+
+   protected:
+    ~Listener() = default;
   };
 
-  Attempt(const Services& services, AttemptSpec spec, Observer observer);
+  Attempt(const Services& services, AttemptSpec spec, Listener& listener);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
   ~Attempt();
@@ -99,8 +77,61 @@ class Attempt {
   void signal(const ReceivedSignal& received);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  OutputObserver output_observer();
+  [[nodiscard]] Duration age() const;
+  /// Of the job's processes.
+  [[nodiscard]] std::string mark() const;
+  [[nodiscard]] std::string titled(const std::string& line) const;
+  void tell(const std::string& line) const;
+
+  void on_started(Rank rank, ProcessId process) override;
+  void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) override;
+  void on_all_ended() override;
+  void on_verdict(const Verdict& verdict) override;
+  void on_meeting() override;
+  void on_training() override;
+  void on_status(const std::string& line) override;
+  void on_waiting(const std::string& line) override;
+  void on_notice(const std::string& text) override;
+  void on_stall(const StallReport& report) override;
+  void on_nccl_said(std::optional<Rank> rank, const NcclSaid& said) override;
+  void on_ranks_gone() override;
+
+  void take(const AttemptEvent& event);
+  void set_timer();
+  void perform(const AskRanks& ask);
+  void perform(const AskRas& ask);
+  void perform(const ForwardSignal& forward);
+  void perform(const EndWatching& end);
+  void perform(const RecordSegments& record);
+  void perform(const TakeSegments& take);
+  void perform(const HideOutput& hide);
+  void perform(const StopJob& stop);
+  void perform(const NoteMainEnded& note);
+  void perform(const RecordVerdict& action);
+  void perform(const RecordStall& action);
+  void perform(const TellUser& tell);
+  void perform(const FinishOutput& finish);
+  void perform(const AttemptOver& over);
+  void hear_ras(const std::string& answer);
+  void keep_tails();
+  void on_tree_gone(const std::vector<Survivor>& survivors);
+  [[nodiscard]] AttemptRecord finished_record();
+
+  Services services_;
+  AttemptSpec spec_;
+  Listener& listener_;
+  TimePoint began_;
+  AttemptMachine machine_;
+  boost::asio::steady_timer timer_;
+  std::optional<RasQuestion> ras_;
+  SignalOrigin asked_by_ = SignalOrigin::user;
+  std::vector<LeftFile> segments_;  ///< of its own, to be removed once it has been stopped
+  AttemptRecord seen_;              ///< what the machine need not know: words, tails, survivors
+  JobOutput output_;
+  Workers workers_;
+  RankWatch watch_;
+  TreeStopper stopper_;
 };
 
 }  // namespace safelaunch

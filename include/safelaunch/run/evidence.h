@@ -4,13 +4,14 @@
 
 #include "safelaunch/diagnose/evidence.h"
 #include "safelaunch/job/command.h"
-#include "safelaunch/run/attempt.h"
+#include "safelaunch/run/attempt_record.h"
 
 namespace safelaunch {
 
 /// What surrounds an attempt and bears on its diagnosis.
 struct AttemptContext {
   Launcher launcher = Launcher::opaque;
+  int nodes = 1;
   bool autotuning = false;
   std::optional<RendezvousPort> port;
   std::vector<int> former_pids;

@@ -55,19 +55,28 @@ struct RankWatchConfig {
 /// stall is to be reported).
 class RankWatch {
  public:
-  struct Observer {
-    std::function<void(const Verdict&)> on_verdict;
-    std::function<void()> on_meeting;  ///< a rank waits for the others, or has begun to connect
-    std::function<void()> on_training;
-    std::function<void(const std::string&)> on_status;   ///< the status line; empty: none
-    std::function<void(const std::string&)> on_waiting;  ///< the same, now and then, after a while
-    std::function<void(const std::string&)> on_notice;   ///< worth a line of its own
-    std::function<void(const StallReport&)> on_stall;
-    std::function<void(std::optional<Rank>, const NcclSaid&)> on_nccl_said;
-    std::function<void()> on_ranks_gone;  ///< the last rank has ended while the job was stopped
+  class Listener {
+   public:
+    virtual void on_verdict(const Verdict& verdict) = 0;
+    /// A rank waits for the others, or has begun to connect.
+    virtual void on_meeting() = 0;
+    virtual void on_training() = 0;
+    /// The status line; empty: none.
+    virtual void on_status(const std::string& line) = 0;
+    /// The same, now and then, after a while.
+    virtual void on_waiting(const std::string& line) = 0;
+    /// Worth a line of its own.
+    virtual void on_notice(const std::string& text) = 0;
+    virtual void on_stall(const StallReport& report) = 0;
+    virtual void on_nccl_said(std::optional<Rank> rank, const NcclSaid& said) = 0;
+    /// The last rank has ended while the job was stopped.
+    virtual void on_ranks_gone() = 0;
+
+   protected:
+    ~Listener() = default;
   };
 
-  RankWatch(const Services& services, RankWatchConfig config, Observer observer);
+  RankWatch(const Services& services, RankWatchConfig config, Listener& listener);
   RankWatch(const RankWatch&) = delete;
   RankWatch& operator=(const RankWatch&) = delete;
   ~RankWatch();
@@ -86,7 +95,7 @@ class RankWatch {
   /// Asks every rank for its Python stack and its collectives; writes the answers to
   /// `directory`/evidence. Calls once, when all have answered or the time is over.
   void ask_ranks(const std::filesystem::path& directory, Duration limit,
-                 std::function<void()> done);
+                 std::function<void(const RankAnswers&)> done);
 
   /// Who waits for whom at present; nullopt while nobody waits, or nothing is judged.
   [[nodiscard]] std::optional<Verdict> waiting_now() const;

@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "safelaunch/base/disk_queue.h"
-#include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/summary.h"
-#include "safelaunch/run/attempt.h"
 #include "safelaunch/run/plan.h"
+#include "safelaunch/run/rank_watch.h"
 
 /// What a run leaves behind: files of its run directory (docs/run-directory.md), and what it tells.
 namespace safelaunch {
@@ -35,12 +34,6 @@ void record_collectives(EventLog& log, const RankAnswers& answers);
 
 /// The segments that were removed behind an attempt; none where there were none.
 void record_removed_segments(EventLog& log, const std::vector<LeftFile>& removed);
-
-/// How a failed attempt ended, in the report's terms.
-[[nodiscard]] AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis);
-
-/// Puts cause, explanation and remedy into the summary of an attempt.
-void describe_in(AttemptSummary& attempt, const Diagnosis& diagnosis);
 
 /// What a profile costs, as it is judged: "none", or "large (gloo over TCP instead of NCCL)".
 [[nodiscard]] std::string cost_in_words(const Profile& profile);

@@ -11,7 +11,6 @@
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/summary.h"
-#include "safelaunch/run/attempt.h"
 #include "safelaunch/run/plan.h"
 
 namespace safelaunch {
@@ -37,16 +36,13 @@ class RunLedger {
   /// Knows the secrets of the plan, and those that were seen since.
   [[nodiscard]] const Redactor& redactor() const { return redactor_; }
   [[nodiscard]] const RunSummary& summary() const { return summary_; }
-  /// How many attempts have ended.
-  [[nodiscard]] int attempts() const { return static_cast<int>(summary_.attempts.size()); }
 
-  /// Makes the folder of the next attempt; empty where nothing can be recorded.
-  [[nodiscard]] std::filesystem::path next_attempt(std::string_view profile) const;
+  /// Makes the folder of an attempt; empty where nothing can be recorded.
+  [[nodiscard]] std::filesystem::path folder_of_attempt(int number, std::string_view profile) const;
   void note(const Finding& finding);
   void note_cause(const Diagnosis& diagnosis);
-  /// An attempt has ended; returns its place in the summary.
-  AttemptSummary& add(const std::string& profile, const AttemptRecord& record);
-  [[nodiscard]] AttemptSummary& last() { return summary_.attempts.back(); }
+  /// An attempt is over, and it is decided what follows.
+  void add(AttemptSummary attempt) { summary_.attempts.push_back(std::move(attempt)); }
   void set_cost(std::string cost) { summary_.cost = std::move(cost); }
 
   /// The run is over: outcome.json.

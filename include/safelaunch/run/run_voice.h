@@ -4,7 +4,7 @@
 
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/report/summary.h"
-#include "safelaunch/run/attempt.h"
+#include "safelaunch/run/attempt_record.h"
 #include "safelaunch/run/next_step.h"
 
 namespace safelaunch {
@@ -30,6 +30,10 @@ class RunVoice {
   /// The user's own failure: launchers bury it under their own words. Of a job that was stuck
   /// nothing failed.
   void tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis);
+  /// Processes that could not be ended.
+  void tell_of_survivors(const std::vector<Survivor>& survivors);
+  /// Processes of a job that went well which were still running, and were ended.
+  void tell_of_swept(const std::vector<Swept>& swept);
   /// Training outlives whoever read its output, but not without a word.
   void tell_of_lost_output();
   /// The closing screen, or --json's object.
@@ -41,9 +45,5 @@ class RunVoice {
   TerminalWriter& terminal_;
   const RunSummary& summary_;
 };
-
-/// A single process that fails has told why, and its words stand last on the screen.
-[[nodiscard]] bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
-                                     const Diagnosis& diagnosis);
 
 }  // namespace safelaunch

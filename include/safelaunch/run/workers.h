@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,14 +23,19 @@ struct WorkerSpec {
 /// live until the attempt is over; what they have started in turn is the TreeStopper's.
 class Workers {
  public:
-  struct Observer {
-    std::function<void(Rank, ProcessId)> on_started;  ///< own spawn only
-    std::function<void(std::optional<Rank>, ProcessId, const ExitStatus&)> on_exit;
-    std::function<void()> on_all_ended;
+  class Listener {
+   public:
+    /// Own spawn only.
+    virtual void on_started(Rank rank, ProcessId process) = 0;
+    virtual void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) = 0;
+    virtual void on_all_ended() = 0;
+
+   protected:
+    ~Listener() = default;
   };
 
-  Workers(Reaper& reaper, JobOutput& output, Observer observer)
-      : reaper_(reaper), output_(output), observer_(std::move(observer)) {}
+  Workers(Reaper& reaper, JobOutput& output, Listener& listener)
+      : reaper_(reaper), output_(output), listener_(listener) {}
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
@@ -49,7 +53,7 @@ class Workers {
 
   Reaper& reaper_;
   JobOutput& output_;
-  Observer observer_;
+  Listener& listener_;
   std::vector<Child> children_;
   std::size_t running_ = 0;
 };

@@ -205,6 +205,16 @@ TEST_CASE("a warning is no reason where there is another", "[diagnosis]") {
   CHECK(diagnosed(evidence).certainty == Certainty::guess);
 }
 
+TEST_CASE("a refused loopback connection says nothing of names where all ranks are on one node",
+          "[diagnosis]") {
+  Evidence evidence = only_text(
+      "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:144] no error, "
+      "SO_ERROR: Connection refused, remote=[127.0.0.1]:5123\n");
+  CHECK(diagnosed(evidence).cause != "name-resolution");
+  evidence.nodes = 2;
+  CHECK(diagnosed(evidence).cause == "name-resolution");
+}
+
 TEST_CASE("a DataLoader worker that the kernel killed is told from a rank", "[diagnosis]") {
   const Diagnosis d = diagnosed(with_exceptions(
       {raised(0, "RuntimeError", "DataLoader worker (pid 7) is killed by signal: Killed.")}));

@@ -35,10 +35,10 @@ TEST_CASE(
   for (const int attempt : {1, 2}) {
     log.set_attempt(attempt);
     for (int i = 0; i < 1000; ++i) {
-      log.record_some("hook_error", {{"where", "here"}});
-      log.record_some("status", {{"text", "still"}});
+      log.record_some(record::HookError{"here", ""});
+      log.record_some(record::Status{"still"});
     }
-    log.record("exit");
+    log.record(record::Exit{});
     log.count_the_rest();
   }
   const auto lines = lines_of(scratch.path / "events.jsonl");

@@ -101,13 +101,13 @@ TEST_CASE("the record is one JSON object a line", "[event_log]") {
   const Scratch scratch;
   Redactor redactor;
   EventLog log(scratch.path / "events.jsonl", Clock::now(), redactor);
-  log.record("run", {{"command", std::vector<std::string>{"a", "b"}}});
+  log.record(record::Run{"7", {"a", "b"}});
   log.set_attempt(1);
-  log.record("stage", {{"rank", std::int64_t{3}}, {"stage", std::string("group")}});
+  log.record(record::Stage{3, "group", 71});
   const std::string text = read(scratch.path / "events.jsonl");
-  CHECK(text.find(R"("e":"run","command":["a","b"]})"
+  CHECK(text.find(R"("e":"run","run":"7","command":["a","b"]})"
                   "\n") != std::string::npos);
-  CHECK(text.find(R"("e":"stage","attempt":1,"rank":3,"stage":"group"})"
+  CHECK(text.find(R"("e":"stage","attempt":1,"rank":3,"stage":"group","pid":71})"
                   "\n") != std::string::npos);
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a full disk ends the recording and nothing else", "[event_log]") {
   Redactor redactor;
   EventLog log("/dev/full", Clock::now(), redactor);
   REQUIRE(log.ok());
-  log.record("run");
+  log.record(record::Run{});
   CHECK_FALSE(log.ok());
-  log.record("run");
+  log.record(record::Run{});
 }

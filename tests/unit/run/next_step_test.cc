@@ -113,7 +113,8 @@ TEST_CASE("a rank whose peers others start is not started again alone", "[next_s
   CHECK(story.profile().empty());
 }
 
-TEST_CASE("the options --only and --max-attempts end the chain, and an end says so", "[next_step]") {
+TEST_CASE("the options --only and --max-attempts end the chain, and an end says so",
+          "[next_step]") {
   Story story;
   story.progress.attempts = 4;
   CHECK(story.next().why == "4 attempts were made");

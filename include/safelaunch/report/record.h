@@ -1,0 +1,278 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+
+/// The events of events.jsonl: each a struct that names its fields once, for the writer and the
+/// reader alike. docs/run-directory.md tells when each comes; a test compares the two.
+namespace safelaunch::record {
+
+/// The run begins.
+struct Run {
+  static constexpr const char* kName = "run";
+  std::string run;
+  std::vector<std::string> command;
+  static void fields(auto& self, auto&& field) {
+    field("run", self.run);
+    field("command", self.command);
+  }
+};
+
+/// What the checks before the run have found.
+struct Finding {
+  static constexpr const char* kName = "finding";
+  std::string id;
+  std::string severity;
+  std::string evidence;
+  std::string remedy;
+  static void fields(auto& self, auto&& field) {
+    field("id", self.id);
+    field("severity", self.severity);
+    field("evidence", self.evidence);
+    field("remedy", self.remedy);
+  }
+};
+
+/// An attempt starts.
+struct Attempt {
+  static constexpr const char* kName = "attempt";
+  std::string profile;
+  std::vector<std::string> command;
+  static void fields(auto& self, auto&& field) {
+    field("profile", self.profile);
+    field("command", self.command);
+  }
+};
+
+/// A rank has reached a stage.
+struct Stage {
+  static constexpr const char* kName = "stage";
+  int rank = -1;
+  std::string stage;
+  int pid = 0;
+  static void fields(auto& self, auto&& field) {
+    field("rank", self.rank);
+    field("stage", self.stage);
+    field("pid", self.pid);
+  }
+};
+
+/// What the status line says has changed.
+struct Status {
+  static constexpr const char* kName = "status";
+  std::string text;
+  static void fields(auto& self, auto&& field) { field("text", self.text); }
+};
+
+/// Something was done, or found, that is worth a line.
+struct Notice {
+  static constexpr const char* kName = "notice";
+  std::string text;
+  static void fields(auto& self, auto&& field) { field("text", self.text); }
+};
+
+/// Every rank has its first collective behind it.
+struct Training {
+  static constexpr const char* kName = "training";
+  static void fields(auto&, auto&&) {}
+};
+
+/// A probe has told how a profile does.
+struct Probe {
+  static constexpr const char* kName = "probe";
+  std::string profile;
+  std::string verdict;  ///< works, failed, hung, untold
+  std::string text;
+  static void fields(auto& self, auto&& field) {
+    field("profile", self.profile);
+    field("verdict", self.verdict);
+    field("text", self.text);
+  }
+};
+
+/// What NCCL has told of itself in an attempt.
+struct Nccl {
+  static constexpr const char* kName = "nccl";
+  std::string version;
+  std::vector<std::string> interface;
+  std::vector<std::string> network;
+  std::vector<std::string> transport;
+  std::vector<std::string> read;    ///< variables
+  std::vector<std::string> unread;  ///< variables that were set for it, and that no process read
+  std::string standing;
+  static void fields(auto& self, auto&& field) {
+    field("version", self.version);
+    field("interface", self.interface);
+    field("network", self.network);
+    field("transport", self.transport);
+    field("read", self.read);
+    field("unread", self.unread);
+    field("standing", self.standing);
+  }
+};
+
+/// What ranks that were asked answered of their collectives.
+struct Collectives {
+  static constexpr const char* kName = "collectives";
+  std::vector<std::string> ranks;
+  std::string contradiction;
+  std::string behind;
+  std::string store;
+  static void fields(auto& self, auto&& field) {
+    field("ranks", self.ranks);
+    field("contradiction", self.contradiction);
+    field("behind", self.behind);
+    field("store", self.store);
+  }
+};
+
+/// What an attempt that was stopped had left in /dev/shm is gone.
+struct Segments {
+  static constexpr const char* kName = "segments";
+  std::vector<std::string> removed;
+  std::int64_t bytes = 0;
+  static void fields(auto& self, auto&& field) {
+    field("removed", self.removed);
+    field("bytes", self.bytes);
+  }
+};
+
+/// NCCL's RAS was asked.
+struct Ras {
+  static constexpr const char* kName = "ras";
+  std::string text;
+  static void fields(auto& self, auto&& field) { field("text", self.text); }
+};
+
+/// The watch has decided.
+struct Verdict {
+  static constexpr const char* kName = "verdict";
+  std::string kind;
+  std::string stage;
+  std::string text;
+  std::vector<int> waiting;
+  std::vector<int> missing;
+  static void fields(auto& self, auto&& field) {
+    field("kind", self.kind);
+    field("stage", self.stage);
+    field("text", self.text);
+    field("waiting", self.waiting);
+    field("missing", self.missing);
+  }
+};
+
+/// Why an attempt has failed.
+struct Cause {
+  static constexpr const char* kName = "cause";
+  std::string id;
+  std::string certainty;
+  std::string text;
+  static void fields(auto& self, auto&& field) {
+    field("id", self.id);
+    field("certainty", self.certainty);
+    field("text", self.text);
+  }
+};
+
+/// A process that safelaunch started has ended.
+struct Exit {
+  static constexpr const char* kName = "exit";
+  int rank = -1;  ///< -1: the launcher
+  int pid = 0;
+  std::string status;  ///< "exit status 1"
+  static void fields(auto& self, auto&& field) {
+    field("rank", self.rank);
+    field("pid", self.pid);
+    field("status", self.status);
+  }
+};
+
+/// Somebody has asked safelaunch to end.
+struct Signal {
+  static constexpr const char* kName = "signal";
+  std::string signal;
+  int sender = 0;  ///< pid; 0: the kernel
+  static void fields(auto& self, auto&& field) {
+    field("signal", self.signal);
+    field("sender", self.sender);
+  }
+};
+
+/// Training stands still.
+struct Stall {
+  static constexpr const char* kName = "stall";
+  std::string text;
+  static void fields(auto& self, auto&& field) { field("text", self.text); }
+};
+
+/// The hook has failed in a rank, and keeps out of the way.
+struct HookError {
+  static constexpr const char* kName = "hook_error";
+  std::string where;
+  std::string error;
+  static void fields(auto& self, auto&& field) {
+    field("where", self.where);
+    field("error", self.error);
+  }
+};
+
+/// Ranks have told more than safelaunch listens to: so much was not heard.
+struct Unheard {
+  static constexpr const char* kName = "unheard";
+  std::int64_t count = 0;
+  static void fields(auto& self, auto&& field) { field("count", self.count); }
+};
+
+/// So many more events were left out.
+struct Unrecorded {
+  static constexpr const char* kName = "unrecorded";
+  std::string event;  ///< their name; empty: of any, which a stalled disk did not take
+  std::int64_t count = 0;
+  static void fields(auto& self, auto&& field) {
+    field("event", self.event);
+    field("count", self.count);
+  }
+};
+
+/// The run is over.
+struct End {
+  static constexpr const char* kName = "end";
+  int exit_status = 0;
+  static void fields(auto& self, auto&& field) { field("exit_status", self.exit_status); }
+};
+
+/// An event of another version of safelaunch.
+struct Unknown {
+  std::string name;
+  std::string text;
+};
+
+/// All that are written.
+using Event = std::variant<Run, Finding, Attempt, Stage, Status, Notice, Training, Probe, Nccl,
+                           Collectives, Segments, Ras, Verdict, Cause, Exit, Signal, Stall,
+                           HookError, Unheard, Unrecorded, End>;
+
+/// One line of the record, read back. What is missing in it is empty.
+struct Line {
+  Duration at{};    ///< since the run began
+  int attempt = 0;  ///< 0: before the first
+  std::variant<Event, Unknown> event;
+};
+
+/// nullopt where the line is no event at all.
+[[nodiscard]] std::optional<Line> read_line(std::string_view line);
+
+[[nodiscard]] const char* name(const Event& event);
+[[nodiscard]] std::string name(const Line& line);
+/// What the event tells, for a reader: never empty, but for those whose name says it all.
+[[nodiscard]] std::string in_words(const Line& line);
+/// "2.28.9 · network Socket · …".
+[[nodiscard]] std::string in_words(const Nccl& nccl);
+
+}  // namespace safelaunch::record

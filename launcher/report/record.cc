@@ -1,0 +1,158 @@
+#include "safelaunch/report/record.h"
+
+#include "json_fields.h"
+#include "safelaunch/base/format.h"
+
+namespace safelaunch::record {
+namespace {
+
+constexpr int kMiB = 20;  // bits
+
+void read(const Json& json, const char* key, std::string& member) {
+  member = text_of(json, key);
+}
+
+void read(const Json& json, const char* key, std::vector<std::string>& member) {
+  member = texts_of(json, key);
+}
+
+void read(const Json& json, const char* key, std::vector<int>& member) {
+  member = numbers_of(json, key);
+}
+
+void read(const Json& json, const char* key, int& member) {
+  member = number_of(json, key).value_or(member);
+}
+
+void read(const Json& json, const char* key, std::int64_t& member) {
+  member = large_number_of(json, key).value_or(member);
+}
+
+template <class One>
+bool read_as(const Json& json, std::string_view name, Event& event) {
+  if (name != One::kName) return false;
+  One& one = event.emplace<One>();
+  One::fields(one, [&](const char* key, auto& member) { read(json, key, member); });
+  return true;
+}
+
+template <class... All>
+bool read_any(const Json& json, std::string_view name, std::variant<All...>& event) {
+  return (read_as<All>(json, name, event) || ...);
+}
+
+std::string joined(const std::vector<std::string>& words, const char* between = " ") {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+std::string words_of(const Run& run) {
+  return joined(run.command);
+}
+
+std::string words_of(const Finding& finding) {
+  return fmt::format("{} ({}): {}", finding.id, finding.severity, finding.evidence);
+}
+
+std::string words_of(const Attempt& attempt) {
+  return attempt.profile;
+}
+
+std::string words_of(const Stage& stage) {
+  return fmt::format("rank {}: {}", stage.rank, stage.stage);
+}
+
+std::string words_of(const Training&) {
+  return {};
+}
+
+std::string words_of(const Nccl& nccl) {
+  return in_words(nccl);
+}
+
+std::string words_of(const Collectives& collectives) {
+  std::string text;
+  for (const std::string& one : {collectives.contradiction, collectives.behind, collectives.store})
+    if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
+  return text.empty() ? joined(collectives.ranks, "; ") : text;
+}
+
+std::string words_of(const Segments& segments) {
+  return fmt::format("{} removed, {} MiB", joined(segments.removed), segments.bytes >> kMiB);
+}
+
+std::string words_of(const Cause& cause) {
+  return fmt::format("{} ({}): {}", cause.id, cause.certainty, cause.text);
+}
+
+std::string words_of(const Exit& exit) {
+  return exit.rank < 0 ? "the launcher: " + exit.status
+                       : fmt::format("rank {}: {}", exit.rank, exit.status);
+}
+
+std::string words_of(const Signal& signal) {
+  return fmt::format("{} from {}", signal.signal,
+                     signal.sender == 0 ? "the kernel" : fmt::format("pid {}", signal.sender));
+}
+
+std::string words_of(const HookError& error) {
+  return error.where + ": " + error.error;
+}
+
+std::string words_of(const Unheard& unheard) {
+  return fmt::format("{} messages of ranks", unheard.count);
+}
+
+std::string words_of(const Unrecorded& more) {
+  return fmt::format("{} more{}{}", more.count, more.event.empty() ? "" : " of ", more.event);
+}
+
+std::string words_of(const End& end) {
+  return fmt::format("exit status {}", end.exit_status);
+}
+
+// All others are a text.
+std::string words_of(const auto& event) {
+  return event.text;
+}
+
+}  // namespace
+
+std::optional<Line> read_line(std::string_view line) {
+  const Json json = parse_json(line);
+  const std::string name = text_of(json, "e");
+  if (name.empty()) return std::nullopt;
+  Line read{duration_of(json, "t"), number_of(json, "attempt").value_or(0), {}};
+  if (!read_any(json, name, std::get<Event>(read.event)))
+    read.event = Unknown{name, text_of(json, "text")};
+  return read;
+}
+
+const char* name(const Event& event) {
+  return std::visit([](const auto& one) { return one.kName; }, event);
+}
+
+std::string name(const Line& line) {
+  if (const auto* unknown = std::get_if<Unknown>(&line.event)) return unknown->name;
+  return name(std::get<Event>(line.event));
+}
+
+std::string in_words(const Line& line) {
+  if (const auto* unknown = std::get_if<Unknown>(&line.event)) return unknown->text;
+  return std::visit([](const auto& one) { return words_of(one); }, std::get<Event>(line.event));
+}
+
+std::string in_words(const Nccl& nccl) {
+  std::string text = nccl.version;
+  const auto add = [&](const char* what, const std::vector<std::string>& words) {
+    if (!words.empty()) text += fmt::format(" · {} {}", what, joined(words));
+  };
+  add("interface", nccl.interface);
+  add("network", nccl.network);
+  add("transport", nccl.transport);
+  add("unread", nccl.unread);
+  return nccl.standing.empty() ? text : text + " · " + nccl.standing;
+}
+
+}  // namespace safelaunch::record

@@ -1,0 +1,237 @@
+// Every event has a function, which asks for the state; what it wants done it adds to actions_.
+#include "safelaunch/run/attempt_machine.h"
+
+#include <csignal>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/run/stall_verdict.h"
+#include "safelaunch/run/waiting_words.h"
+
+namespace safelaunch {
+namespace {
+
+// torchrun looks at its workers ten times a second, deepspeed once: a launcher that sees the
+// failure of a rank by itself has this long to say so before the attempt is stopped.
+constexpr Duration kLauncherReacts{2'500};
+
+// After the verdict the ranks are asked what they are doing; one that holds the GIL does not
+// answer.
+constexpr Duration kAnswersWithin{1'000};
+
+// A hook answers within milliseconds; nobody who has pressed Ctrl-C notices this.
+constexpr Duration kAnswersBeforeSignal{250};
+
+// Most jobs end at once after a signal, and what they say then is enough.
+constexpr Duration kUnexplainedSilence{2'000};
+
+// A reader that is suspended, or a terminal that is held by Ctrl-S, must not keep a job from its
+// end.
+constexpr Duration kReaderTakesTheRest{2'000};
+
+bool is_insisting(int signal) {
+  return signal == SIGINT || signal == SIGTERM;
+}
+
+// A launcher whose rank has failed ends the others by itself, and its words are the user's. A rank
+// that ended with 0 it takes for a success.
+bool launcher_will_end_it(const Verdict& verdict, const AttemptRules& rules) {
+  if (rules.own_spawn || is_stuck(verdict) || rules.launcher == Launcher::opaque) return false;
+  for (const Suspect& suspect : verdict.suspects)
+    if (suspect.status && succeeded(*suspect.status)) return false;
+  return true;
+}
+
+StopWanted sweep() {
+  return {StopMode::sweep, SIGTERM, kSweepGrace};
+}
+
+}  // namespace
+
+bool ends_a_job(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+std::vector<AttemptAction> AttemptMachine::on(const AttemptEvent& event, TimePoint now) {
+  actions_.clear();
+  std::visit([&](const auto& one) { take(one, now); }, event);
+  return std::exchange(actions_, {});
+}
+
+std::optional<TimePoint> AttemptMachine::deadline() const {
+  if (const auto* running = std::get_if<Running>(&state_)) return running->launcher_reacts_until;
+  if (const auto* stopping = std::get_if<Stopping>(&state_)) return stopping->explain_at;
+  if (const auto* draining = std::get_if<Draining>(&state_)) return draining->until;
+  return std::nullopt;
+}
+
+void AttemptMachine::take(const StartFailed&, TimePoint) {
+  begin_stop({StopMode::now, SIGKILL, {}});
+}
+
+void AttemptMachine::take(const WorkerEnded& event, TimePoint) {
+  const bool asked_to_end = outcome_.signal && is<Stopping>();
+  if (!runs() && !asked_to_end) return;  // its end is our doing
+  if (!outcome_.command || succeeded(*outcome_.command)) outcome_.command = event.status;
+  if (!runs() || !event.rank || succeeded(event.status) || !event.others_run) return;
+  if (const auto* explaining = std::get_if<Explaining>(&state_))
+    return explain_and_stop(Explaining(*explaining), {});
+  // As torchrun does: a world that lacks a rank is over. In training the others may save first.
+  if (event.trained) return begin_stop({StopMode::polite, SIGTERM, rules_.grace.in_all});
+  make_way();
+}
+
+void AttemptMachine::take(const AllWorkersEnded&, TimePoint) {
+  const bool killed = outcome_.command && std::holds_alternative<Signaled>(*outcome_.command);
+  actions_.push_back(
+      NoteMainEnded{{killed ? MainEnded::How::by_signal : MainEnded::How::by_itself}});
+  if (runs()) begin_stop(sweep());
+}
+
+void AttemptMachine::take(const VerdictFell& event, TimePoint now) {
+  outcome_.verdict = event.verdict;
+  trained_ = event.trained;
+  actions_.push_back(RecordVerdict{event.verdict});
+  actions_.push_back(RecordSegments{});
+  if (!is<Running>()) return;
+  if (launcher_will_end_it(event.verdict, rules_))
+    return void(state_ = Running{now + kLauncherReacts, {}});
+  state_ = Asking{event.ras_may_be_asked ? 2 : 1};
+  if (event.ras_may_be_asked) actions_.push_back(AskRas{});
+  actions_.push_back(AskRanks{kAnswersWithin});
+}
+
+void AttemptMachine::take(const TrainingBegan&, TimePoint) {
+  outcome_.training = true;
+  actions_.push_back(RecordSegments{});
+}
+
+// The job goes on while its ranks are asked: a standstill may be a long evaluation.
+void AttemptMachine::take(const TrainingStalled& event, TimePoint) {
+  auto* running = std::get_if<Running>(&state_);
+  if (running == nullptr) return;
+  running->stall = event.report;
+  actions_.push_back(AskRanks{kAnswersWithin});
+}
+
+void AttemptMachine::take(const RanksAnswered& event, TimePoint) {
+  if (is<Asking>()) return one_has_answered();
+  if (auto* running = std::get_if<Running>(&state_); running != nullptr && running->stall)
+    return tell_stall(*std::exchange(running->stall, std::nullopt), event.answers);
+  if (const auto* explaining = std::get_if<Explaining>(&state_))
+    explain_and_stop(Explaining(*explaining), event.answers);
+}
+
+void AttemptMachine::tell_stall(const StallReport& report, const RankAnswers& answers) {
+  const Verdict verdict = verdict_of(report, answers);
+  actions_.push_back(RecordStall{verdict});
+  actions_.push_back(TellUser{"training stands still: " + describe(verdict)});
+  if (!rules_.kill_on_stall) return;
+  outcome_.verdict = verdict;
+  actions_.push_back(RecordVerdict{verdict});
+  begin_stop({StopMode::polite, SIGTERM, rules_.grace.in_all});
+}
+
+void AttemptMachine::take(const RasAnswered&, TimePoint) {
+  if (is<Asking>()) one_has_answered();
+}
+
+void AttemptMachine::one_has_answered() {
+  if (--std::get<Asking>(state_).unanswered == 0) stop_lost();
+}
+
+// What a stuck job and its launcher say of the TERM that we send is neither news nor evidence.
+void AttemptMachine::stop_lost() {
+  if (is_stuck(*outcome_.verdict)) actions_.push_back(HideOutput{});
+  trained_ ? begin_stop(sweep()) : make_way();
+}
+
+void AttemptMachine::take(const SignalCame& event, TimePoint now) {
+  if (!ends_a_job(event.signal))
+    return actions_.push_back(ForwardSignal{event.signal, event.origin});
+  const bool first = is<Running>();
+  note(event);
+  if (is<Draining>()) return take(OutputDrained{}, now);  // the rest of it is not waited for
+  if (first && event.waiting) {
+    state_ = Explaining{event};
+    return actions_.push_back(AskRanks{kAnswersBeforeSignal});
+  }
+  if (const auto* explaining = std::get_if<Explaining>(&state_))
+    explain_and_stop(Explaining(*explaining), {});
+  if (first || is<Asking>() || is<Stopping>()) stop_as_the_user_wants(event);
+  if (auto* stopping = std::get_if<Stopping>(&state_); first && is_insisting(event.signal))
+    *stopping = {now + kUnexplainedSilence, event.signal};
+}
+
+void AttemptMachine::note(const SignalCame& event) {
+  if (is<Running>() || outcome_.gave_way)
+    outcome_.signal = event.signal;
+  else if (!outcome_.signal)
+    outcome_.late_signal = event.signal;
+}
+
+void AttemptMachine::stop_as_the_user_wants(const SignalCame& event) {
+  begin_stop({StopMode::polite, event.signal, rules_.grace.in_all}, Segments::keep, event.origin);
+}
+
+void AttemptMachine::explain_and_stop(const Explaining& explaining, const RankAnswers& answers) {
+  const SignalCame& told = explaining.told;
+  const std::string who = signal_name(told.signal);
+  actions_.push_back(
+      TellUser{fmt::format("{}: {}", who, who_waits_for_whom(*told.waiting, answers))});
+  actions_.push_back(
+      TellUser{time_to_save(told.signal == SIGINT ? "Ctrl-C again" : "a second " + who)});
+  stop_as_the_user_wants(told);
+}
+
+std::string AttemptMachine::time_to_save(const std::string& again) const {
+  return fmt::format("the ranks have {} to save and end (--grace); {} ends them now",
+                     describe_duration(rules_.grace.of_ranks), again);
+}
+
+// Its last words are of our making, as those of a stuck job.
+void AttemptMachine::take(const WayWanted&, TimePoint) {
+  if (!is<Running>()) return;
+  outcome_.gave_way = true;
+  actions_.push_back(HideOutput{});
+  make_way();
+}
+
+void AttemptMachine::make_way() {
+  begin_stop(sweep(), outcome_.training ? Segments::keep : Segments::remove);
+}
+
+void AttemptMachine::begin_stop(const StopWanted& wanted, Segments segments,
+                                SignalOrigin asked_by) {
+  if (!is<Stopping>()) {
+    actions_.push_back(EndWatching{});
+    actions_.push_back(TakeSegments{segments == Segments::remove});
+  }
+  state_ = Stopping{};
+  actions_.push_back(StopJob{wanted, asked_by});
+}
+
+void AttemptMachine::take(const TreeGone& event, TimePoint now) {
+  const bool asked_to_end = outcome_.signal || outcome_.late_signal;
+  state_ = Draining{asked_to_end ? std::optional(now + kReaderTakesTheRest) : std::nullopt};
+  if (event.output_drained) return take(OutputDrained{}, now);
+  actions_.push_back(FinishOutput{});
+}
+
+void AttemptMachine::take(const OutputDrained&, TimePoint) {
+  if (!is<Draining>()) return;
+  state_ = Over{};
+  actions_.push_back(AttemptOver{});
+}
+
+void AttemptMachine::take(const AttemptTimePassed&, TimePoint now) {
+  const auto due = deadline();
+  if (!due || now < *due) return;
+  if (is<Running>()) return stop_lost();
+  if (is<Draining>()) return take(OutputDrained{}, now);
+  auto& stopping = std::get<Stopping>(state_);
+  stopping.explain_at.reset();
+  actions_.push_back(TellUser{signal_name(stopping.signal) + ": " + time_to_save("a second one")});
+}
+
+}  // namespace safelaunch

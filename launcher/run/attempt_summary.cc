@@ -1,0 +1,70 @@
+#include "safelaunch/run/attempt_summary.h"
+
+#include <algorithm>
+
+namespace safelaunch {
+namespace {
+
+constexpr std::size_t kLinesShown = 3;
+
+AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
+  if (record.signal) return AttemptEnd::interrupted;
+  if (record.gave_way) return AttemptEnd::given_up;
+  const bool hung = record.verdict && (record.verdict->kind == Verdict::Kind::hung ||
+                                       record.verdict->kind == Verdict::Kind::stood_still ||
+                                       record.verdict->kind == Verdict::Kind::driver_silent);
+  if (hung) return AttemptEnd::hung;
+  if (record.verdict && record.verdict->kind == Verdict::Kind::stalled) return AttemptEnd::stalled;
+  return std::holds_alternative<Stop>(diagnosis.decision) ? AttemptEnd::failed_user
+                                                          : AttemptEnd::failed_comm;
+}
+
+std::vector<std::string> lines_that_show(const Diagnosis& diagnosis) {
+  std::vector<std::string> lines;
+  for (const Sighting& sighting : diagnosis.shown_by) {
+    if (lines.size() == kLinesShown) break;
+    // What the others say of a rank that has gone shows nothing of why it went.
+    if (sighting.cause->kind == Kind::victim && sighting.cause->id != diagnosis.cause) continue;
+    const bool told = std::ranges::find(lines, sighting.line) != lines.end();
+    if (!told) lines.push_back(sighting.line);  // the hook and stderr often say the same
+  }
+  return lines;
+}
+
+}  // namespace
+
+AttemptSummary summary_of(const FinishedAttempt& attempt) {
+  AttemptSummary summary;
+  summary.number = attempt.number;
+  summary.profile = attempt.profile;
+  summary.took = attempt.record.took;
+  summary.stages = attempt.record.stages;
+  return summary;
+}
+
+AttemptSummary summary_of(const FinishedAttempt& attempt, const Diagnosis& diagnosis,
+                          const RunPlan& plan) {
+  AttemptSummary summary = summary_of(attempt);
+  summary.end = end_of(attempt.record, diagnosis);
+  summary.told_by_itself =
+      !attempt.record.gave_way && speaks_for_itself(plan, attempt.record, diagnosis);
+  if (attempt.record.signal) return summary;
+  summary.cause_id = diagnosis.cause;
+  summary.cause = diagnosis.title;
+  summary.certainty = name(diagnosis.certainty);
+  summary.explanation = diagnosis.explanation;
+  summary.remedy = diagnosis.remedy;
+  summary.lines = lines_that_show(diagnosis);
+  return summary;
+}
+
+bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
+                       const Diagnosis& diagnosis) {
+  const Launcher launcher = plan.command.launcher;
+  const bool buried = !plan.spawn && launcher != Launcher::python && launcher != Launcher::opaque;
+  const bool single = record.ranks.world_size <= 1;
+  return single && !buried && std::holds_alternative<Stop>(diagnosis.decision) &&
+         (is_users_own(diagnosis.cause) || diagnosis.certainty == Certainty::guess);
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,340 @@
+// In the order in which it happens: the run opens, attempts start and end, the run ends.
+#include "run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <thread>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/diagnose/own_causes.h"
+#include "safelaunch/host/cgroup_memory.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/own_proc.h"
+#include "safelaunch/profile/library.h"
+#include "safelaunch/run/evidence.h"
+#include "safelaunch/run/other_user.h"
+#include "safelaunch/run/port_facts.h"
+#include "safelaunch/run/records.h"
+#include "safelaunch/run/run_job.h"
+
+namespace safelaunch {
+namespace {
+
+// The job's own words and ours have this long to reach a slow reader after the job has ended.
+constexpr Duration kLastWords{5'000};
+
+// Name servers may take ten seconds to say that there is no such name.
+constexpr Duration kChecksWithin{20'000};
+
+// A folder on a dead server, or a frozen file system, is done without.
+constexpr Duration kDiskAnswersWithin{3'000};
+
+}  // namespace
+
+Run::Run(RunPlan plan)
+    : plan_(std::move(plan)),
+      streams_(inspect_streams()),
+      ledger_(disk_, Clock::now()),
+      reaper_(io_,
+              [this](int pid, const ExitStatus& status) {
+                if (attempt_) attempt_->orphan_ended(pid, status);
+              }),
+      guardian_(io_),
+      signals_(io_, [this](const ReceivedSignal& received) { take(received); }),
+      terminal_(io_, streams_),
+      voice_(plan_, streams_, terminal_, ledger_.summary()),
+      gpu_memory_(io_, reaper_, plan_.environment),
+      timer_(io_),
+      machine_(plan_, catalogue(), [this] { return known_profiles(); }) {}
+
+int Run::run() {
+  ignore_output_signals();
+  set_log_writer([this, ours = std::this_thread::get_id()](std::string_view line) {
+    if (std::this_thread::get_id() == ours) return terminal_.write_message(line);
+    boost::asio::post(io_, [this, text = std::string(line)] { terminal_.write_message(text); });
+  });
+  if (const Result<void> opened = ledger_.open(plan_); !opened) {
+    perform(SayFailure{opened.error().message});
+    terminal_.flush(kLastWords);
+    return exit_code_of(opened.error().code);
+  }
+  terminal_.filter_messages(
+      [this](std::string_view text) { return ledger_.redactor().redact(text); });
+  say_warnings();
+  take(RunBegins{});
+  io_.run();
+  terminal_.flush(kLastWords);
+  return leave();
+}
+
+void Run::say_warnings() {
+  if (!ledger_.trouble().empty()) voice_.say("warning: " + ledger_.trouble());
+  if (!proc_is_ours())
+    voice_.say(
+        "warning: /proc shows another pid namespace: of this job only what safelaunch starts "
+        "itself can be watched and ended (unshare --mount-proc)");
+  for (const std::string& warning : plan_.warnings) voice_.say("warning: " + warning);
+}
+
+// A thread that is stuck in a write cannot be joined, and what it uses must not be destroyed.
+int Run::leave() {
+  if (disk_.drain(kLastWords)) return exit_code_;
+  voice_.say("warning: not all of this run is recorded: the file system of " +
+             ledger_.directory().native() + " does not answer");
+  terminal_.flush(kLastWords);
+  end_at_once(exit_code_);
+}
+
+void Run::take(const RunEvent& event) {
+  for (const RunAction& action : machine_.on(event, Clock::now()))
+    std::visit([this](const auto& one) { perform(one); }, action);
+  set_timer();
+}
+
+void Run::set_timer() {
+  const auto deadline = machine_.deadline();
+  if (!deadline) return void(timer_.cancel());
+  timer_.expires_at(*deadline);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) take(PauseOver{});
+  });
+}
+
+// Whatever the checks read may never answer, so we do not wait for it ourselves.
+void Run::perform(const CheckHost&) {
+  // They are forked off, and a lock that another thread held then would be held in them for ever.
+  (void)disk_.drain(kDiskAnswersWithin);
+  checks_.emplace(io_, plan_, kChecksWithin,
+                  [this](const HostReport& report) { take(HostChecked{report}); });
+}
+
+void Run::perform(const StartAttempt& start) {
+  const Result<void> started = start_attempt(start);
+  started ? take(AttemptStarted{}) : take(AttemptNotStarted{started.error()});
+}
+
+Result<void> Run::start_attempt(const StartAttempt& start) {
+  port_.reset();
+  Result<PortChoice> port = choose_port(plan_, start.former_port);
+  if (!port) {
+    ledger_.note({"port-taken", Severity::blocks, port.error().message, "--port auto"});
+    return port.error();
+  }
+  if (!port->notice.empty()) voice_.say(port->notice);
+  port_ = std::move(port->lease);
+
+  oom_kills_before_ = oom_kills_of_our_cgroup();
+  Prepared prepared = prepare(start);
+  leave_out_what_another_user_cannot_use(prepared, start.number);
+  AttemptInputs inputs{.plan = plan_,
+                       .profile = *start.profile,
+                       .number = start.number,
+                       .run_id = ledger_.run_id(),
+                       .directory = prepared.directory,
+                       .port = {},
+                       .hook = prepared.hook,
+                       .nccl = prepared.nccl,
+                       .streams = streams_};
+  if (port_) inputs.port = port_->port();
+  Result<SettledAttempt> settled = settle(inputs);
+  if (!settled) return settled.error();
+  if (!settled->notice.empty() && start.number == 1) voice_.say(settled->notice);
+  settled->spec.output.disk = &disk_;
+  write_env_diff(disk_, inputs.directory, settled->differences, ledger_.redactor());
+  Attempt::Listener& listener = *this;
+  attempt_ = std::make_unique<Attempt>(services(), std::move(settled->spec), listener);
+  return attempt_->start();
+}
+
+Run::Prepared Run::prepare(const StartAttempt& start) {
+  const auto answer = disk_.within(
+      kDiskAnswersWithin, [this, number = start.number, profile = start.profile->name] {
+        Prepared made{ledger_.folder_of_attempt(number, profile), {}, {}, {}};
+        made.nccl = open_nccl_door(made.directory);
+        const HookGuests guests{plan_.options.hook, plan_.options.plugin};
+        if (!guests.hook && !guests.plugin) return made;
+        Result<HookDoor> door = open_hook_door(guests, plan_.environment, ledger_.directory());
+        // A hook that cannot be installed is no reason to run nothing: /proc shows the ranks too.
+        door ? void(made.hook = std::move(*door)) : void(made.trouble = door.error().message);
+        return made;
+      });
+  if (!answer)
+    voice_.say(
+        "warning: the file system of safelaunch's folders does not answer; the job runs "
+        "without its hook and record");
+  else if (!answer->trouble.empty())
+    voice_.say("warning: " + answer->trouble);
+  return answer.value_or(Prepared{});
+}
+
+void Run::leave_out_what_another_user_cannot_use(Prepared& prepared, int attempt) {
+  const std::string changer = changes_user(plan_.command.argv, geteuid());
+  if (changer.empty()) return;
+  prepared.hook.reset();
+  prepared.nccl.directory.clear();
+  if (attempt == 1)
+    voice_.say(
+        fmt::format("{} hands on to another user, who can use neither the hook nor NCCL's log: "
+                    "its ranks are watched from /proc alone (start safelaunch as that user)",
+                    changer));
+}
+
+// While the workers import, what the probe finds out costs the job no time.
+void Run::perform(const ProbeBesideAttempt& probe) {
+  Result<ProbeMeans> means = means_to_probe(plan_, *probe.profile, ProbeMoment::beside_the_first);
+  if (!means) {
+    const bool asked_for = plan_.options.probe == WhenToProbe::always;
+    return asked_for ? voice_.say("warning: no probe: " + means.error().message)
+                     : log_debug("no probe: " + means.error().message);
+  }
+  probe_.emplace(services(), plan_, std::move(*means));
+  probe_->begin_beside(
+      *probe.profile,
+      [this](const Diagnosis& diagnosis, const std::vector<std::string>& tried) {
+        return machine_.would_follow(diagnosis, tried);
+      },
+      [this](const Diagnosis& diagnosis, const NextStep& step) {
+        take(SwitchFound{diagnosis, step});
+      });
+}
+
+void Run::perform(const SignalAttempt& signal) {
+  attempt_->signal(signal.received);
+}
+
+void Run::perform(const EndAttemptForAnother&) {
+  attempt_->give_way();
+}
+
+void Run::ranks_meet() {
+  if (probe_) probe_->ranks_meet();
+}
+
+void Run::attempt_stops() {
+  if (probe_) probe_->end();
+}
+
+void Run::attempt_ended(AttemptRecord record) {
+  record_ = std::move(record);
+  attempt_.reset();
+  voice_.tell_of_survivors(record_.survivors);
+  take(AttemptEnded{record_, evidence_of(record_), may_have_gpu(), refuted()});
+}
+
+Evidence Run::evidence_of(const AttemptRecord& record) const {
+  AttemptContext context;
+  context.launcher = plan_.command.launcher;
+  context.nodes = plan_.nodes();
+  context.autotuning = plan_.command.autotuning;
+  context.retries_of_profile = machine_.retries_of_profile();
+  if (port_)
+    context.port =
+        RendezvousPort{port_->port(), plan_.options.port == "keep" ? RendezvousPort::Choice::users
+                                                                   : RendezvousPort::Choice::ours};
+  if (const auto kills = oom_kills_of_our_cgroup(); kills && oom_kills_before_)
+    context.oom_kills = static_cast<int>(*kills - *oom_kills_before_);
+  Evidence evidence = make_evidence(record, context);
+  std::ranges::move(port_facts(evidence, record.ranks.knocking, catalogue(), KernelSockets()),
+                    std::back_inserter(evidence.confirmations));
+  return evidence;
+}
+
+std::vector<std::string> Run::refuted() const {
+  return probe_ ? probe_->refuted() : std::vector<std::string>{};
+}
+
+void Run::perform(const ProbeCandidates& probe) {
+  Result<ProbeMeans> means = means_to_probe(plan_, *probe.failed, ProbeMoment::after_a_failure);
+  if (!means) {
+    log_debug("no probe: " + means.error().message);
+    return take(CannotProbe{});
+  }
+  probe_.emplace(services(), plan_, std::move(*means));
+  gpu_memory_.when_back([this, candidates = probe.candidates](const std::string&) {
+    probe_->choose(candidates, [this](const std::string& chosen) {
+      take(ProfileChosen{chosen, refuted()});
+    });
+  });
+}
+
+void Run::perform(const AwaitGpuMemory&) {
+  gpu_memory_.when_back([this](const std::string& why) { take(MemoryBack{why}); });
+}
+
+void Run::perform(const RecordFinding& record) {
+  ledger_.note(record.finding);
+}
+
+void Run::perform(const RecordCause& record) {
+  ledger_.note_cause(record.diagnosis);
+}
+
+void Run::perform(const RecordAttempt& record) {
+  ledger_.add(record.summary);
+}
+
+void Run::perform(const SayLine& say) {
+  voice_.say(say.text);
+}
+
+void Run::perform(const SayFailure& say) {
+  voice_.tell_error(say.text);
+}
+
+void Run::perform(const TellFallback& tell) {
+  voice_.tell_of_fallback(tell.diagnosis, tell.step);
+}
+
+void Run::perform(const TellStruckOut& tell) {
+  voice_.tell_of_struck_out(tell.step);
+}
+
+void Run::perform(const TellFirstFailure& tell) {
+  voice_.tell_of_first_failure(record_, tell.diagnosis);
+}
+
+void Run::perform(const TellSwept&) {
+  voice_.tell_of_swept(record_.swept);
+}
+
+void Run::perform(const KeepWhatWorked& keep) {
+  if (keep.profile->cost != Cost::none) ledger_.set_cost(cost_in_words(plan_, *keep.profile));
+  const auto remember = [this, keep, probed = probe_ ? Probed::yes : Probed::no] {
+    remember_success(plan_, *keep.profile, keep.attempts, probed);
+  };
+  if (!disk_.post(0, remember))
+    log_debug("what worked is not remembered: the disk does not keep up");
+}
+
+// Read only when something has to be healed: a healthy run needs its first profile alone.
+std::span<const Profile> Run::known_profiles() {
+  if (!known_.empty()) return known_;
+  if (const Result<void> read = read_rest_of_chain(plan_); !read)
+    voice_.say("warning: " + read.error().message);
+  known_ = ProfileLibrary::standard(plan_.environment).load_all();
+  return known_;
+}
+
+void Run::perform(const EndRun& end) {
+  checks_.reset();
+  exit_code_ = end.exit_code;
+  voice_.tell_of_lost_output();
+  ledger_.close(end.exit_code, end.stopped_because);
+  voice_.tell_end();
+  ledger_.write_page(plan_.environment);
+  if (ledger_.lost_events() > 0)
+    voice_.say(
+        fmt::format("warning: {} events of this run are not recorded: its file system did "
+                    "not keep up",
+                    ledger_.lost_events()));
+  io_.stop();
+}
+
+int run_job(RunPlan plan) {
+  return Run(std::move(plan)).run();
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,238 @@
+// Every event has a function, which asks for the state; what it wants done it adds to actions_.
+#include "safelaunch/run/run_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/doctor/render.h"
+#include "safelaunch/run/attempt_machine.h"
+#include "safelaunch/run/attempt_summary.h"
+#include "safelaunch/run/evidence.h"
+
+namespace safelaunch {
+
+std::vector<RunAction> RunMachine::on(const RunEvent& event, TimePoint now) {
+  actions_.clear();
+  std::visit([&](const auto& one) { take(one, now); }, event);
+  return std::exchange(actions_, {});
+}
+
+std::optional<TimePoint> RunMachine::deadline() const {
+  if (const auto* pausing = std::get_if<Pausing>(&state_)) return pausing->until;
+  return std::nullopt;
+}
+
+void RunMachine::take(const RunBegins&, TimePoint) {
+  if (!plan_.options.preflight) return start(plan_.chain.front());
+  state_ = Checking{};
+  actions_.push_back(CheckHost{});
+}
+
+void RunMachine::take(const HostChecked& event, TimePoint) {
+  if (!std::holds_alternative<Checking>(state_)) return;
+  for (const std::string& line : event.report.lines) actions_.push_back(SayLine{line});
+  if (!event.report.trouble.empty())
+    actions_.push_back(SayLine{"warning: the checks before the run are left out: " +
+                               event.report.trouble + " (--no-preflight does without them)"});
+  std::string blocked;
+  for (const Finding& finding : event.report.findings) {
+    actions_.push_back(RecordFinding{finding});
+    if (blocks(finding))
+      blocked += fmt::format("{}blocked: {}",
+                             blocked.empty() ? "" : "\nsafelaunch: ", in_one_line(finding));
+    else
+      actions_.push_back(SayLine{"risk: " + in_one_line(finding)});
+  }
+  if (blocked.empty()) return start(plan_.chain.front());
+  blocked += " (--no-preflight runs it all the same)";
+  actions_.push_back(SayFailure{blocked});
+  end(exit_code_of(Errc::blocked), blocked);
+}
+
+void RunMachine::start(const Profile& profile) {
+  profile_ = &profile;
+  if (tried_.empty() || tried_.back() != profile.name) {
+    tried_.push_back(profile.name);
+    retries_of_profile_ = 0;
+  }
+  state_ = Attempting{};
+  actions_.push_back(StartAttempt{&profile, attempts_ + 1, former_port_});
+}
+
+void RunMachine::take(const AttemptStarted&, TimePoint) {
+  if (attempts_ == 0) actions_.push_back(ProbeBesideAttempt{profile_});
+}
+
+void RunMachine::take(const AttemptNotStarted& event, TimePoint) {
+  actions_.push_back(SayFailure{event.error.message});
+  end(exit_code_of(event.error.code), event.error.message);
+}
+
+void RunMachine::take(const SwitchFound& event, TimePoint) {
+  auto* attempting = std::get_if<Attempting>(&state_);
+  if (attempting == nullptr) return;
+  attempting->for_another = event;
+  actions_.push_back(EndAttemptForAnother{});
+}
+
+void RunMachine::take(const AttemptEnded& event, TimePoint) {
+  const auto attempting = std::get<Attempting>(std::exchange(state_, Idle{}));
+  ++attempts_;
+  if (event.record.gave_way && !event.record.signal)
+    return switch_profile(event, *attempting.for_another);
+  went_well(event.record) ? succeed(event) : fail(event);
+}
+
+void RunMachine::succeed(const AttemptEnded& event) {
+  actions_.push_back(RecordAttempt{summary_of({attempts_, profile_->name, event.record})});
+  if (!event.record.swept.empty()) actions_.push_back(TellSwept{});
+  actions_.push_back(KeepWhatWorked{profile_, attempts_});
+  end(0, {});
+}
+
+void RunMachine::fail(const AttemptEnded& event) {
+  const Diagnosis diagnosis = diagnose(event.evidence, catalogue_);
+  exit_code_ = exit_status_of(event.evidence, diagnosis);
+  AttemptSummary summary = summary_of({attempts_, profile_->name, event.record}, diagnosis, plan_);
+  if (!event.record.signal) actions_.push_back(RecordCause{diagnosis});
+  take_seen(event);
+  strike(event.refuted);
+  RunProgress now = progress(diagnosis, tried_, attempts_);
+  now.impasse = impasse_of(event.evidence, diagnosis);
+  const NextStep step = next_step(plan_, diagnosis, now);
+  if (now.impasse) impasses_.push_back(*now.impasse);
+  if (step.profile == nullptr) return give_up(std::move(summary), diagnosis, step);
+  if (!worth_probing(event.evidence, diagnosis, step))
+    return follow(std::move(summary), diagnosis, step);
+  state_ = Probing{std::move(summary), diagnosis, step};
+  actions_.push_back(ProbeCandidates{profile_, candidates_after(diagnosis)});
+}
+
+void RunMachine::switch_profile(const AttemptEnded& event, const SwitchFound& found) {
+  AttemptSummary summary =
+      summary_of({attempts_, profile_->name, event.record}, found.diagnosis, plan_);
+  strike(event.refuted);
+  follow(std::move(summary), found.diagnosis, found.step);
+}
+
+void RunMachine::take_seen(const AttemptEnded& event) {
+  const RanksSeen& ranks = event.record.ranks;
+  if (ranks.nccl.version) seen_.nccl = ranks.nccl.version;
+  seen_.nccl_spoke = seen_.nccl_spoke || ranks.nccl.any;
+  seen_.backends.insert(ranks.backends.begin(), ranks.backends.end());
+  seen_.gpu = event.gpu;
+}
+
+// No attempt is wasted on what a probe has seen fail.
+void RunMachine::strike(const std::vector<std::string>& refuted) {
+  for (const std::string& name : refuted) {
+    if (std::ranges::find(tried_, name) != tried_.end()) continue;
+    actions_.push_back(SayLine{fmt::format("not {}: a probe showed that it fails here", name)});
+    tried_.insert(tried_.begin(), name);
+  }
+}
+
+RunProgress RunMachine::progress(const Diagnosis& diagnosis, std::vector<std::string> tried,
+                                 int attempts) const {
+  // A healthy run, and one that only starts again, need no further profile.
+  const bool falls_back = std::holds_alternative<FallBack>(diagnosis.decision);
+  return {
+      attempts, profile_,     std::move(tried), falls_back ? known_() : std::span<const Profile>{},
+      seen_,    std::nullopt, impasses_};
+}
+
+NextStep RunMachine::would_follow(const Diagnosis& diagnosis,
+                                  const std::vector<std::string>& tried) const {
+  return next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_ + 1));
+}
+
+// Once a run, where NCCL itself failed, or ranks in it: seconds of probing save attempts of
+// minutes.
+bool RunMachine::worth_probing(const Evidence& evidence, const Diagnosis& diagnosis,
+                               const NextStep& step) const {
+  const bool in_nccl = seen_.nccl && evidence.stage.value_or(Stage::spawned) >= Stage::group;
+  return in_nccl && attempts_ == 1 && step.profile->backend == Backend::keep &&
+         std::holds_alternative<FallBack>(diagnosis.decision);
+}
+
+// All that the chain would take, one after the other, as far as a probe can tell of them.
+std::vector<const Profile*> RunMachine::candidates_after(const Diagnosis& diagnosis) const {
+  std::vector<const Profile*> candidates;
+  std::vector<std::string> tried = tried_;
+  while (true) {
+    const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_));
+    if (step.profile == nullptr) return candidates;
+    if (step.profile->backend == Backend::keep) candidates.push_back(step.profile);
+    tried.push_back(step.profile->name);
+  }
+}
+
+void RunMachine::take(const CannotProbe&, TimePoint) {
+  if (!std::holds_alternative<Probing>(state_)) return;
+  auto [summary, diagnosis, step] = std::get<Probing>(std::exchange(state_, Idle{}));
+  follow(std::move(summary), diagnosis, step);
+}
+
+void RunMachine::take(const ProfileChosen& event, TimePoint) {
+  if (!std::holds_alternative<Probing>(state_)) return;
+  auto [summary, diagnosis, former] = std::get<Probing>(std::exchange(state_, Idle{}));
+  strike(event.refuted);
+  NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_, attempts_));
+  if (step.profile == nullptr) return give_up(std::move(summary), diagnosis, step);
+  const auto candidates = candidates_after(diagnosis);
+  const auto chosen = std::ranges::find(candidates, event.profile, &Profile::name);
+  if (chosen != candidates.end()) {
+    step.profile = *chosen;
+    step.why = "a probe showed that it works here, and none is faster";
+  }
+  follow(std::move(summary), diagnosis, step);
+}
+
+void RunMachine::follow(AttemptSummary summary, const Diagnosis& diagnosis, const NextStep& step) {
+  summary.next = step.profile->name + ": " + step.why;
+  actions_.push_back(RecordAttempt{std::move(summary)});
+  actions_.push_back(TellFallback{diagnosis, step});
+  if (step.other_port) former_port_ = FormerPort::was_taken;
+  if (step.profile == profile_) ++retries_of_profile_;
+  state_ = Waiting{step.profile, step.wait};
+  actions_.push_back(AwaitGpuMemory{});
+}
+
+void RunMachine::take(const MemoryBack& event, TimePoint now) {
+  const auto* waiting = std::get_if<Waiting>(&state_);
+  if (waiting == nullptr) return;
+  if (!event.trouble.empty()) actions_.push_back(SayLine{"warning: " + event.trouble});
+  if (waiting->pause == Duration::zero()) return start(*waiting->profile);
+  state_ = Pausing{waiting->profile, now + waiting->pause};
+}
+
+void RunMachine::take(const PauseOver&, TimePoint now) {
+  const auto* pausing = std::get_if<Pausing>(&state_);
+  if (pausing != nullptr && now >= pausing->until) start(*pausing->profile);
+}
+
+void RunMachine::take(const ReceivedSignal& event, TimePoint) {
+  if (std::holds_alternative<Attempting>(state_)) return actions_.push_back(SignalAttempt{event});
+  // Between two attempts there is nothing to be stopped but our own waiting.
+  if (!ends_a_job(event.signal) || std::holds_alternative<Over>(state_)) return;
+  if (auto* probing = std::get_if<Probing>(&state_))
+    actions_.push_back(RecordAttempt{std::move(probing->summary)});
+  end(128 + event.signal, "interrupted by " + signal_name(event.signal));
+}
+
+// People read the end of a screen; a program takes the end for the object that it asked for.
+void RunMachine::give_up(AttemptSummary summary, const Diagnosis& diagnosis, const NextStep& step) {
+  actions_.push_back(RecordAttempt{std::move(summary)});
+  actions_.push_back(TellStruckOut{step});
+  if (plan_.options.json) actions_.push_back(TellFirstFailure{diagnosis});
+  end(exit_code_, step.why);
+  if (!plan_.options.json) actions_.push_back(TellFirstFailure{diagnosis});
+}
+
+void RunMachine::end(int exit_code, std::string stopped_because) {
+  state_ = Over{};
+  actions_.push_back(EndRun{exit_code, std::move(stopped_because)});
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,451 @@
+#include "safelaunch/run/attempt_machine.h"
+
+#include <csignal>
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+Verdict hung() {
+  Verdict verdict{.kind = Verdict::Kind::hung, .stage = Stage::group};
+  verdict.waiting = {Rank{0}};
+  verdict.suspects = {{.rank = Rank{1}}};
+  return verdict;
+}
+
+Verdict died(ExitStatus status = Exited{1}) {
+  Verdict verdict{.kind = Verdict::Kind::rank_died, .stage = Stage::group};
+  verdict.suspects = {{.rank = Rank{1}, .status = status}};
+  return verdict;
+}
+
+RankAnswers rank_1_is_in(const std::string& where) {
+  RankAnswers answers;
+  answers.stacks[Rank{1}].where = where;
+  return answers;
+}
+
+/// An attempt whose processes, watch and output exist in words only: what it would do is gathered.
+class Told {
+ public:
+  explicit Told(AttemptRules rules = {.launcher = Launcher::torchrun,
+                                      .grace = {.of_ranks = 30s, .in_all = 35s}})
+      : machine_(rules) {}
+
+  void on(const AttemptEvent& event) {
+    for (AttemptAction& action : machine_.on(event, now_)) done_.push_back(std::move(action));
+  }
+  void signal(int number) { on(SignalCame{number, SignalOrigin::terminal, {}}); }
+  void ranks_answer(const RankAnswers& answers = {}) { on(RanksAnswered{answers}); }
+  /// Time passes, and the machine is woken when it asked to be.
+  void pass(Duration time) {
+    now_ += time;
+    if (machine_.deadline() && *machine_.deadline() <= now_) on(AttemptTimePassed{});
+  }
+
+  template <class Action>
+  [[nodiscard]] std::vector<Action> all() const {
+    std::vector<Action> found;
+    for (const AttemptAction& one : done_)
+      if (const auto* held = std::get_if<Action>(&one)) found.push_back(*held);
+    return found;
+  }
+  template <class Action>
+  [[nodiscard]] bool did() const {
+    return !all<Action>().empty();
+  }
+  [[nodiscard]] StopWanted last_stop() const {
+    REQUIRE(did<StopJob>());
+    return all<StopJob>().back().wanted;
+  }
+  [[nodiscard]] bool removes_segments() const {
+    const auto taken = all<TakeSegments>();
+    REQUIRE(taken.size() == 1);
+    return taken.front().remove_later;
+  }
+  [[nodiscard]] std::string said() const {
+    std::string text;
+    for (const TellUser& one : all<TellUser>()) text += one.text + "\n";
+    return text;
+  }
+  void forget() { done_.clear(); }
+  [[nodiscard]] const AttemptOutcome& outcome() const { return machine_.outcome(); }
+
+  // Ways into each state.
+  void hang_with_a_person_waiting() { on(SignalCame{SIGINT, SignalOrigin::terminal, hung()}); }
+  void be_asked() { on(VerdictFell{hung()}); }
+  void be_stopped() { on(WayWanted{}); }
+  void end_processes(bool output_drained = false) { on(TreeGone{output_drained}); }
+
+ private:
+  AttemptMachine machine_;
+  TimePoint now_{};
+  std::vector<AttemptAction> done_;
+};
+
+AttemptRules own_spawn() {
+  return {.own_spawn = true, .grace = {.of_ranks = 30s, .in_all = 30s}};
+}
+
+WorkerEnded rank_ended(int rank, ExitStatus status) {
+  return {.rank = Rank{rank}, .status = status, .others_run = true};
+}
+
+}  // namespace
+
+TEST_CASE("a command that ends by itself is over when its output is passed on", "[attempt]") {
+  Told attempt;
+  attempt.on(WorkerEnded{{}, Exited{0}});
+  attempt.on(AllWorkersEnded{});
+  CHECK(attempt.last_stop().mode == StopMode::sweep);
+  attempt.end_processes();
+  CHECK(attempt.did<FinishOutput>());
+  CHECK_FALSE(attempt.did<AttemptOver>());
+  attempt.on(OutputDrained{});
+  CHECK(attempt.did<AttemptOver>());
+  CHECK(attempt.outcome().command == ExitStatus(Exited{0}));
+}
+
+TEST_CASE("output that ends before the processes do does not end the attempt", "[attempt]") {
+  Told attempt;
+  attempt.on(OutputDrained{});
+  CHECK_FALSE(attempt.did<AttemptOver>());
+  attempt.on(AllWorkersEnded{});
+  attempt.end_processes(true);
+  CHECK(attempt.did<AttemptOver>());
+}
+
+TEST_CASE("a reader of the output that does not read keeps nobody from the end", "[attempt]") {
+  Told attempt;
+  attempt.signal(SIGTERM);
+  attempt.end_processes();
+  attempt.pass(1s);
+  CHECK_FALSE(attempt.did<AttemptOver>());
+  SECTION("the rest is waited for two seconds") {
+    attempt.pass(1s);
+  }
+  SECTION("a second signal ends it at once") {
+    attempt.signal(SIGTERM);
+  }
+  CHECK(attempt.did<AttemptOver>());
+}
+
+TEST_CASE("without a signal a slow reader has all the time that it needs", "[attempt]") {
+  Told attempt;
+  attempt.on(AllWorkersEnded{});
+  attempt.end_processes();
+  attempt.pass(1h);
+  CHECK_FALSE(attempt.did<AttemptOver>());
+}
+
+TEST_CASE("a command that cannot be started leaves nothing running", "[attempt]") {
+  Told attempt;
+  attempt.on(StartFailed{});
+  CHECK(attempt.last_stop().mode == StopMode::now);
+}
+
+TEST_CASE("the ranks of a hang are asked where they stand before they are stopped", "[attempt]") {
+  Told attempt;
+  attempt.be_asked();
+  CHECK(attempt.all<AskRanks>() == std::vector<AskRanks>{{1s}});
+  CHECK_FALSE(attempt.did<StopJob>());
+  attempt.ranks_answer();
+  CHECK(attempt.did<HideOutput>());
+  CHECK(attempt.removes_segments());
+  CHECK(attempt.last_stop().mode == StopMode::sweep);
+}
+
+TEST_CASE("where RAS is asked too, both answers are waited for", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{hung(), false, true});
+  CHECK(attempt.did<AskRas>());
+  attempt.ranks_answer();
+  CHECK_FALSE(attempt.did<StopJob>());
+  attempt.on(RasAnswered{});
+  CHECK(attempt.did<StopJob>());
+}
+
+TEST_CASE("RAS that answers after the stop changes nothing", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{hung(), false, true});
+  attempt.signal(SIGTERM);
+  attempt.forget();
+  attempt.on(RasAnswered{});
+  attempt.ranks_answer();
+  CHECK_FALSE(attempt.did<StopJob>());
+}
+
+TEST_CASE("a launcher has a moment to tell of a dead rank in its own words", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{died()});
+  attempt.pass(2s);
+  CHECK_FALSE(attempt.did<StopJob>());
+  attempt.pass(1s);
+  CHECK(attempt.last_stop().mode == StopMode::sweep);
+  CHECK_FALSE(attempt.did<HideOutput>());
+}
+
+TEST_CASE("a launcher that ends in that moment is stopped no further", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{died()});
+  attempt.on(WorkerEnded{{}, Exited{1}});
+  attempt.on(AllWorkersEnded{});
+  attempt.pass(3s);
+  CHECK(attempt.all<StopJob>().size() == 1);
+  CHECK(attempt.outcome().command == ExitStatus(Exited{1}));
+}
+
+TEST_CASE("no launcher ends a job whose rank left with status 0", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{died(Exited{0})});
+  CHECK(attempt.did<AskRanks>());
+}
+
+TEST_CASE("of our own ranks one that fails takes the world with it", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.on(rank_ended(1, Exited{3}));
+  CHECK(attempt.last_stop().mode == StopMode::sweep);
+  CHECK(attempt.outcome().command == ExitStatus(Exited{3}));
+}
+
+TEST_CASE("in training the others may save first", "[attempt]") {
+  Told attempt(own_spawn());
+  WorkerEnded ended = rank_ended(1, Exited{3});
+  ended.trained = true;
+  attempt.on(ended);
+  CHECK(attempt.last_stop().mode == StopMode::polite);
+  CHECK_FALSE(attempt.removes_segments());
+}
+
+TEST_CASE("a rank that ends well leaves the others alone", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.on(rank_ended(1, Exited{0}));
+  CHECK_FALSE(attempt.did<StopJob>());
+  attempt.on(rank_ended(0, Exited{2}));
+  CHECK(attempt.outcome().command == ExitStatus(Exited{2}));  // the first that failed
+}
+
+TEST_CASE("what a rank ends with while a hang is stopped is our doing", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.be_asked();
+  attempt.ranks_answer();
+  attempt.on(rank_ended(0, Signaled{SIGTERM}));
+  CHECK_FALSE(attempt.outcome().command);
+}
+
+TEST_CASE("a rank that dies while ranks are asked is no second reason to stop", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.be_asked();
+  attempt.on(rank_ended(0, Exited{1}));
+  CHECK_FALSE(attempt.did<StopJob>());
+  attempt.ranks_answer();
+  CHECK(attempt.all<StopJob>().size() == 1);
+}
+
+TEST_CASE("after the user's signal the command's own status counts", "[attempt]") {
+  Told attempt;
+  attempt.signal(SIGTERM);
+  attempt.on(WorkerEnded{{}, Exited{143}});
+  CHECK(attempt.outcome().command == ExitStatus(Exited{143}));
+  CHECK(attempt.outcome().signal == SIGTERM);
+}
+
+TEST_CASE("a job that takes long to end after a signal is explained in one line", "[attempt]") {
+  Told attempt;
+  attempt.signal(SIGTERM);
+  attempt.pass(1s);
+  CHECK(attempt.said().empty());
+  attempt.pass(2s);
+  CHECK(attempt.said() ==
+        "SIGTERM: the ranks have 30s to save and end (--grace); a second one ends them now\n");
+}
+
+TEST_CASE("a hangup is not explained: nobody is there", "[attempt]") {
+  Told attempt;
+  attempt.signal(SIGHUP);
+  attempt.pass(5s);
+  CHECK(attempt.said().empty());
+  CHECK(attempt.last_stop().signal == SIGHUP);
+}
+
+TEST_CASE("Ctrl-C on a hang says who waits for whom before the signal reaches the ranks",
+          "[attempt]") {
+  Told attempt;
+  attempt.hang_with_a_person_waiting();
+  CHECK(attempt.all<AskRanks>() == std::vector<AskRanks>{{250ms}});
+  CHECK_FALSE(attempt.did<StopJob>());
+  attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
+  CHECK(attempt.said().find("rank 0 has waited") != std::string::npos);
+  CHECK(attempt.said().find("train.py:50 load") != std::string::npos);
+  CHECK(attempt.said().find("Ctrl-C again ends them now") != std::string::npos);
+  CHECK(attempt.last_stop().mode == StopMode::polite);
+  CHECK(attempt.last_stop().signal == SIGINT);
+}
+
+TEST_CASE("a second Ctrl-C while the ranks are being asked is not lost", "[attempt]") {
+  Told attempt;
+  attempt.hang_with_a_person_waiting();
+  attempt.signal(SIGINT);
+  CHECK(attempt.said().find("rank 0 has waited") != std::string::npos);
+  CHECK(attempt.all<StopJob>().size() == 2);  // the second INT means: now
+  attempt.forget();
+  attempt.ranks_answer();
+  CHECK_FALSE(attempt.did<StopJob>());
+  CHECK_FALSE(attempt.did<TellUser>());
+}
+
+TEST_CASE("a verdict that falls while a Ctrl-C is explained does not make the stop harder",
+          "[attempt]") {
+  Told attempt;
+  attempt.hang_with_a_person_waiting();
+  attempt.on(VerdictFell{hung()});
+  attempt.ranks_answer();
+  CHECK(attempt.last_stop().mode == StopMode::polite);
+  CHECK(attempt.outcome().signal == SIGINT);
+}
+
+TEST_CASE("a rank that fails while a Ctrl-C is explained ends the asking", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.hang_with_a_person_waiting();
+  attempt.on(rank_ended(1, Exited{1}));
+  CHECK(attempt.last_stop().signal == SIGINT);
+}
+
+TEST_CASE("a job that ends while a Ctrl-C is explained needs no explanation", "[attempt]") {
+  Told attempt;
+  attempt.hang_with_a_person_waiting();
+  attempt.on(AllWorkersEnded{});
+  attempt.ranks_answer();
+  CHECK(attempt.said().empty());
+  CHECK(attempt.last_stop().mode == StopMode::sweep);
+}
+
+TEST_CASE("a standstill in training is told, and the job goes on", "[attempt]") {
+  Told attempt;
+  attempt.on(TrainingBegan{});
+  attempt.on(TrainingStalled{{600s, {Rank{1}}, {{Rank{0}, {2, 1}}, {Rank{1}, {1, 1}}}}});
+  attempt.ranks_answer(rank_1_is_in("train.py:9 save"));
+  CHECK(attempt.did<RecordStall>());
+  CHECK(attempt.said().find("train.py:9 save") != std::string::npos);
+  CHECK_FALSE(attempt.did<StopJob>());
+}
+
+TEST_CASE("where the user wants it, a standstill in training ends the job politely", "[attempt]") {
+  Told attempt({.grace = {.of_ranks = 30s, .in_all = 30s}, .kill_on_stall = true});
+  attempt.on(TrainingBegan{});
+  attempt.on(TrainingStalled{{600s, {}, {}}});
+  attempt.ranks_answer();
+  CHECK(attempt.last_stop().mode == StopMode::polite);
+  CHECK(attempt.last_stop().signal == SIGTERM);
+  REQUIRE(attempt.outcome().verdict);
+  CHECK(attempt.outcome().verdict->kind == Verdict::Kind::stalled);
+  CHECK_FALSE(attempt.outcome().signal);
+}
+
+TEST_CASE("a probe that says switch in the moment when a rank dies comes too late", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.on(rank_ended(1, Exited{1}));
+  attempt.on(WayWanted{});
+  CHECK_FALSE(attempt.outcome().gave_way);
+  CHECK(attempt.all<StopJob>().size() == 1);
+}
+
+TEST_CASE("an attempt that makes way shows nothing of its end", "[attempt]") {
+  Told attempt;
+  attempt.on(WayWanted{});
+  CHECK(attempt.outcome().gave_way);
+  CHECK(attempt.did<HideOutput>());
+  CHECK(attempt.removes_segments());
+}
+
+TEST_CASE("an attempt that has trained leaves its segments alone", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{hung(), true, false});
+  attempt.ranks_answer();
+  CHECK(attempt.did<StopJob>());
+  CHECK_FALSE(attempt.removes_segments());
+}
+
+TEST_CASE("the watch ends once, however often the attempt is stopped", "[attempt]") {
+  Told attempt;
+  attempt.signal(SIGINT);
+  attempt.signal(SIGINT);
+  attempt.signal(SIGTERM);
+  CHECK(attempt.all<EndWatching>().size() == 1);
+  CHECK(attempt.all<StopJob>().size() == 3);
+}
+
+TEST_CASE("a signal that does not end a job is passed on in every state", "[attempt]") {
+  using Way = void (*)(Told&);
+  const Way way =
+      GENERATE(Way([](Told&) {}), Way([](Told& attempt) { attempt.hang_with_a_person_waiting(); }),
+               Way([](Told& attempt) { attempt.be_asked(); }),
+               Way([](Told& attempt) { attempt.be_stopped(); }));
+  Told attempt;
+  way(attempt);
+  attempt.on(SignalCame{SIGUSR1, SignalOrigin::user, {}});
+  CHECK(attempt.all<ForwardSignal>() == std::vector<ForwardSignal>{{SIGUSR1, SignalOrigin::user}});
+  CHECK_FALSE(attempt.outcome().late_signal);
+}
+
+// One row a state: what TERM does there.
+TEST_CASE("a signal arrives in every state", "[attempt]") {
+  Told attempt;
+  struct Expected {
+    bool signal;
+    bool late;
+    bool stops;
+  };
+  const auto after_term = [&]() -> Expected {
+    attempt.forget();
+    attempt.signal(SIGTERM);
+    return {attempt.outcome().signal == SIGTERM, attempt.outcome().late_signal == SIGTERM,
+            attempt.did<StopJob>()};
+  };
+  const auto check = [&](Expected expected) {
+    const Expected found = after_term();
+    CHECK(found.signal == expected.signal);
+    CHECK(found.late == expected.late);
+    CHECK(found.stops == expected.stops);
+  };
+  SECTION("running") {
+    check({.signal = true, .late = false, .stops = true});
+  }
+  SECTION("running, while the launcher reacts") {
+    attempt.on(VerdictFell{died()});
+    check({.signal = true, .late = false, .stops = true});
+  }
+  SECTION("explaining a Ctrl-C") {
+    attempt.hang_with_a_person_waiting();
+    check({.signal = false, .late = false, .stops = true});
+    CHECK(attempt.outcome().signal == SIGINT);
+  }
+  SECTION("asking") {
+    attempt.be_asked();
+    check({.signal = false, .late = true, .stops = true});
+  }
+  SECTION("stopping a hang") {
+    attempt.be_asked();
+    attempt.ranks_answer();
+    check({.signal = false, .late = true, .stops = true});
+  }
+  SECTION("stopping for another profile") {
+    attempt.be_stopped();
+    check({.signal = true, .late = false, .stops = true});
+  }
+  SECTION("draining") {
+    attempt.be_asked();
+    attempt.ranks_answer();
+    attempt.end_processes();
+    check({.signal = false, .late = true, .stops = false});
+  }
+  SECTION("over") {
+    attempt.on(AllWorkersEnded{});
+    attempt.end_processes(true);
+    check({.signal = false, .late = true, .stops = false});
+  }
+}
