@@ -10,6 +10,9 @@ namespace {
 constexpr Duration kNoticeAfter{10'000};
 constexpr Duration kNoticeEvery{60'000};
 
+// What a question wakes in a rank that is missing is one thread, for microseconds.
+constexpr Duration kAskAgain{2'000};
+
 // Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
 constexpr Duration kStatusAfter{2'000};
 
@@ -73,9 +76,19 @@ void RankWatch::State::sample(TimePoint now) {
   for (const Rank rank : stages.sample_these()) {
     const auto known = stages.ranks().find(rank);
     if (known == stages.ranks().end() || !known->second.process()) continue;
+    ask_whether_it_hears(*known->second.process(), now);
     if (const auto activity = sampler.look(rank, *known->second.process(), now)) feed(*activity);
   }
   if (stages.misses_unseen() || stages.misses_helped(now)) sample_others(now);
+}
+
+// A missing rank may have closed its hook's descriptor, and be waiting where only /proc shows it.
+void RankWatch::State::ask_whether_it_hears(ProcessId process, TimePoint now) {
+  if (!channel || !hooked.contains(process)) return;
+  const auto [asked, first] = asked_at.try_emplace(process, now);
+  if (!first && now - asked->second < kAskAgain) return;
+  asked->second = now;
+  (void)channel->ask(process, HookQuestion::here, 0);
 }
 
 void RankWatch::State::sample_others(TimePoint now) {

@@ -71,6 +71,7 @@ struct RankWatch::State {
   void look_for_ranks(TimePoint now);
   void sample(TimePoint now);
   void sample_others(TimePoint now);
+  void ask_whether_it_hears(ProcessId process, TimePoint now);
   void tick();
   void rearm();
   [[nodiscard]] bool judging() const { return !frozen && !stages.verdict() && !stages.training(); }
@@ -95,11 +96,12 @@ struct RankWatch::State {
   std::unique_ptr<HookChannel> channel;
   std::map<ProcessId, Rank> hooked;
   NamedRanks named;
-  std::map<ProcessId, Rank> plugged;  // by NCCL's plugin
-  std::set<ProcessId> failing;        // of an exception that nobody caught
-  std::set<ProcessId> in_torch;       // whose hook has seen them call it
-  std::map<ProcessId, int> parents;   // of those that have spoken, as they told it
-  std::set<ProcessId> silent;         // whose hook's connection is closed: it may have ended
+  std::map<ProcessId, Rank> plugged;        // by NCCL's plugin
+  std::map<ProcessId, TimePoint> asked_at;  // whether their hook still hears
+  std::set<ProcessId> failing;              // of an exception that nobody caught
+  std::set<ProcessId> in_torch;             // whose hook has seen them call it
+  std::map<ProcessId, int> parents;         // of those that have spoken, as they told it
+  std::set<ProcessId> silent;               // whose hook's connection is closed: it may have ended
   std::set<ProcessId> spawned;
   std::map<ProcessId, ExitWatch> exits;
   std::vector<ProcessId> told_exits;  // whose watch has done its part, and holds a descriptor

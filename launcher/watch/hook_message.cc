@@ -294,7 +294,7 @@ Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& spea
 }
 
 std::string hook_request(HookQuestion question, int id) {
-  constexpr std::array<std::string_view, 3> kNames{"stack", "counters", "collectives"};
+  constexpr std::array<std::string_view, 4> kNames{"stack", "counters", "collectives", "here"};
   return fmt::format(R"({{"q":"{}","id":{}}})", kNames.at(static_cast<std::size_t>(question)), id);
 }
 

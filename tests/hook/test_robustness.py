@@ -122,6 +122,26 @@ class Safelaunch(harness.HookTest):
         """), self.environment_with_socket())
         self.assertEqual((result.code, result.out, result.err), (0, "", ""))
 
+    def test_a_program_that_closes_our_descriptor_while_our_thread_waits_is_let_go_at_the_next_question(self):
+        with Collector() as collector:
+            path = harness.script("""
+                import os, sys, time
+                from _safelaunch_hook import answers
+                answers.listen()
+                while "safelaunch" not in [open("/proc/self/task/%s/comm" % task).read().strip() for task in os.listdir("/proc/self/task")]:
+                    time.sleep(0.01)
+                os.closerange(3, 100)
+                print("closed", flush=True)
+                sys.stdin.readline()
+            """)
+            process = subprocess.Popen([sys.executable, path], env=harness.environment(collector), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            process.stdout.readline()
+            worker = collector.wait_for_worker("start")
+            worker.connection.send(b'{"q":"here","id":0}')
+            collector.drained()
+            process.communicate("\n", timeout=60)
+            self.assertEqual(process.returncode, 0)
+
     def environment_with_socket(self):
         collector = Collector()
         self.addCleanup(collector.__exit__)

@@ -36,5 +36,18 @@ class Shells(SafelaunchTest):
         self.run_below_torchrun(HELPER_ENDS)
 
 
+class ClosedDescriptors(SafelaunchTest):
+    def test_a_rank_that_closes_its_hooks_descriptor_and_waits_is_not_the_missing_one(self):
+        script = self.script("import os, time\nimport torch.distributed as dist\n"
+                             "rank = os.environ['RANK']\n"
+                             "if rank == '1': os.closerange(3, 4096)\n"
+                             "if rank == '2': time.sleep(600)\n"
+                             "dist.init_process_group('gloo')\n")
+        run = self.run_safelaunch("--init-timeout", "10s", "--quiet-timeout", "10s", "--only", *torchrun("--nproc_per_node=3", script))
+        self.assert_status(run, 124)
+        verdict = next(event for event in run.events if event["e"] == "verdict")
+        self.assertEqual(verdict["missing"], [2], str(run))
+
+
 if __name__ == "__main__":
     main()

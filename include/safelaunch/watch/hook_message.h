@@ -98,8 +98,9 @@ inline constexpr int kMostRanks = 65'536;
 [[nodiscard]] Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& speaker);
 
 /// What safelaunch asks a hook. `collectives` costs the rank milliseconds, and is for one that
-/// hangs.
-enum class HookQuestion { stack, counters, collectives };
+/// hangs. `here` has no answer: a program may have closed the descriptor in which our thread waits,
+/// and the connection ends only once that thread has woken.
+enum class HookQuestion { stack, counters, collectives, here };
 
 [[nodiscard]] std::string hook_request(HookQuestion question, int id);
 

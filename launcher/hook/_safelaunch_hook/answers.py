@@ -85,6 +85,7 @@ def _answer(request):
         from . import counters
 
         channel.emit("collectives", id=question["id"], **counters.collectives())
+    # "here" has no answer: it is enough that this thread looks at its connection again.
 
 
 def threads():

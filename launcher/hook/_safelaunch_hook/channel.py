@@ -79,10 +79,11 @@ def is_connected():
 
 
 def receive():
-    """Waits for a request; empty when there will be none any more."""
+    """Waits for a request; empty when there will be none any more. Where the program has closed our
+    descriptor, the thread that waits here is all that keeps the connection: it ends with this."""
     opened = _connection.socket
     try:
-        return opened.recv(4096) if opened else b""
+        return opened.recv(4096) if opened and _is_ours(opened, _connection.inode) else b""
     except OSError:
         return b""
 
