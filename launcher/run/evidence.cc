@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
 #include "safelaunch/job/launcher_report.h"
 
 namespace safelaunch {
@@ -122,6 +123,20 @@ void take_finished(const RanksSeen& ranks, Evidence& evidence) {
       ranks.world_size > 0 && finished.size() >= static_cast<std::size_t>(ranks.world_size);
 }
 
+// Ranks that are given different stores never meet: one has another MASTER_ADDR or MASTER_PORT.
+void take_stores(const RanksSeen& ranks, Evidence& evidence) {
+  if (evidence.outcome != Outcome::hung || ranks.knocking.empty()) return;
+  std::vector<AlikeRanks> stores;
+  for (const auto& [rank, store] : ranks.stores)
+    if (!store.empty()) add_alike(stores, rank, store);
+  if (stores.size() < 2) return;
+  std::string text = "The ranks were given different stores:";
+  for (const AlikeRanks& one : stores)
+    text += fmt::format("{} {} {}", &one == &stores.front() ? "" : ",", rank_list(one.ranks),
+                        one.words);
+  evidence.remarks.push_back(text);
+}
+
 // A launcher ends the ranks that are left with SIGTERM; the one that failed may never have been
 // seen.
 bool only_followed(const Ended& ended, Rank failed) {
@@ -178,6 +193,7 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
   take_finished(record.ranks, evidence);
   evidence.command = record.command;
   take_outputs(record, evidence);
+  take_stores(record.ranks, evidence);
   take_nccl(record.ranks.nccl, evidence);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, evidence);

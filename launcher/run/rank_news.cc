@@ -225,7 +225,7 @@ void RankWatch::State::note_finished(ProcessId process, const HookMessage& messa
 void RankWatch::State::note_what_it_names(const Event& event) {
   const auto* entered = std::get_if<StageEntered>(&event);
   if (entered != nullptr && entered->stage == Stage::rendezvous)
-    seen.knocking[entered->rank] = entered->detail;
+    seen.stores[entered->rank] = seen.knocking[entered->rank] = entered->detail;
   if (entered != nullptr && entered->stage == Stage::group && entered->source == Source::hook)
     seen.backends.insert(entered->detail);
   const auto* reached = std::get_if<StageReached>(&event);

@@ -33,6 +33,7 @@ struct RanksSeen {
   std::vector<RankExited> late_exits;    ///< of ranks, in order, while it was being stopped
   std::vector<RaisedHere> raised;        ///< in order
   RankAnswers answers;                   ///< to what they were asked after the verdict
+  std::map<Rank, std::string> stores;    ///< "host:port" of the store that a rank was given last
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
   std::set<std::string> backends;        ///< as the ranks gave them to init_process_group
   std::set<Rank> finished;               ///< whose Python has come to its end without an exception

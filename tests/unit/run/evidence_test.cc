@@ -125,3 +125,16 @@ TEST_CASE("a rank has finished that says so or ends with 0, and all have where e
   record.ranks.late_exits = {{Rank{2}, {}, Exited{0}}};
   CHECK(make_evidence(record, by_script()).all_finished);
 }
+
+TEST_CASE("of a hang it is told where the ranks were given different stores", "[evidence]") {
+  AttemptRecord record;
+  record.verdict = Verdict{.kind = Verdict::Kind::hung, .stage = Stage::rendezvous};
+  record.ranks.stores = {{Rank{0}, "10.0.0.1:29500"}, {Rank{1}, "10.0.0.1:29521"}};
+  CHECK(make_evidence(record, by_script()).remarks.empty());  // rank 1 may have another world
+  record.ranks.knocking = {{Rank{1}, "10.0.0.1:29521"}};
+  CHECK(make_evidence(record, by_script()).remarks ==
+        std::vector<std::string>{"The ranks were given different stores: rank 0 10.0.0.1:29500, "
+                                 "rank 1 10.0.0.1:29521"});
+  record.ranks.stores[Rank{1}] = "10.0.0.1:29500";
+  CHECK(make_evidence(record, by_script()).remarks.empty());
+}
