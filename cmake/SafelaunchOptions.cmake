@@ -28,7 +28,7 @@ set(SAFELAUNCH_WARNINGS
 add_library(safelaunch_options INTERFACE)
 target_compile_options(safelaunch_options INTERFACE
   ${SAFELAUNCH_WARNINGS} -ffunction-sections -fdata-sections)
-target_include_directories(safelaunch_options INTERFACE ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(safelaunch_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
 
 option(SAFELAUNCH_WERROR "Treat warnings as errors" OFF)
 if(SAFELAUNCH_WERROR)

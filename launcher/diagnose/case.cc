@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/diagnose/diagnosis.h"
 
 namespace safelaunch {
@@ -18,13 +19,14 @@ bool possible_in(const Cause& cause, std::optional<Stage> stage) {
 bool misleads(const Sighting& one, const Evidence& evidence) {
   if (!possible_in(*one.cause, evidence.stage)) return true;
   // A job that hangs has caught and logged the exceptions that its output shows.
-  if (hung(evidence) && one.cause->id == "user-exception" && one.source != "exception") return true;
-  if (one.cause->id == kAbortAtExit) return true;
+  if (hung(evidence) && one.cause->id == cause::kUserException && one.source != "exception")
+    return true;
+  if (one.cause->id == cause::kAbortAtExit) return true;
   // Ranks of one node meet over the loopback by right.
-  if (one.cause->id == "name-resolution" && evidence.nodes == 1 &&
+  if (one.cause->id == cause::kNameResolution && evidence.nodes == 1 &&
       one.line.find("connectFullMesh") != std::string::npos)
     return true;
-  return one.cause->id == "host-oom" && evidence.oom_kills == 0;
+  return one.cause->id == cause::kHostOom && evidence.oom_kills == 0;
 }
 
 }  // namespace

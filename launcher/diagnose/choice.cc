@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/log_line.h"
 
@@ -101,7 +102,7 @@ CauseChoice of_absence(const Case& now) {
   const bool ended = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
     return missing.activity == Activity::dead;
   });
-  if (ended) return the(now, "rank-died", Certainty::confirmed);
+  if (ended) return the(now, cause::kRankDied, Certainty::confirmed);
   for (const MissingRank& missing : now.evidence.missing)
     if (const Cause* cause = shown_by_stack(now.catalogue, missing))
       return {cause, Certainty::matched};
@@ -112,19 +113,20 @@ CauseChoice of_absence(const Case& now) {
            is_last_word(one, now.evidence);
   });
   if (told != now.sightings.end()) return {told->cause, Certainty::guess};
-  if (proved(now.evidence, "start-stuck")) return the(now, "start-stuck", Certainty::confirmed);
+  if (proved(now.evidence, cause::kStartStuck))
+    return the(now, cause::kStartStuck, Certainty::confirmed);
   const bool at_work = std::ranges::all_of(now.evidence.missing, [](const MissingRank& missing) {
     return missing.activity == Activity::working;
   });
-  if (at_work) return the(now, "rank-busy", Certainty::confirmed);
+  if (at_work) return the(now, cause::kRankBusy, Certainty::confirmed);
   const bool seen = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
     return missing.activity != Activity::unseen || !missing.where.empty();
   });
-  if (seen) return the(now, "rank-missing", Certainty::confirmed);
+  if (seen) return the(now, cause::kRankMissing, Certainty::confirmed);
   // They may be on another host: what those who look for them meet on the way tells more.
   if (const Sighting* way = best(now, Kind::symptom, Strength::warning))
     return {way->cause, Certainty::guess};
-  return the(now, "rank-missing", Certainty::guess);
+  return the(now, cause::kRankMissing, Certainty::guess);
 }
 
 /// Why all ranks wait although all came.
@@ -136,13 +138,13 @@ CauseChoice of_waiting(const Case& now) {
       return {hint->cause, Certainty::guess};
   switch (now.evidence.stage.value_or(Stage::spawned)) {
     case Stage::spawned:
-    case Stage::imported: return the(now, "start-stuck", Certainty::guess);
-    case Stage::rendezvous: return the(now, "store-silent", Certainty::guess);
+    case Stage::imported: return the(now, cause::kStartStuck, Certainty::guess);
+    case Stage::rendezvous: return the(now, cause::kStoreSilent, Certainty::guess);
     case Stage::group:
-    case Stage::communicator: return the(now, "init-stuck", Certainty::guess);
+    case Stage::communicator: return the(now, cause::kInitStuck, Certainty::guess);
     case Stage::collective: break;
   }
-  return the(now, "collective-stuck", Certainty::confirmed);
+  return the(now, cause::kCollectiveStuck, Certainty::confirmed);
 }
 
 bool has_stopped(const Evidence& evidence) {
@@ -166,17 +168,17 @@ bool aborted_at_its_end(const Case& now) {
 CauseChoice by_state(const Case& now) {
   const Evidence& evidence = now.evidence;
   if (evidence.outcome == Outcome::mismatch)
-    return the(now, "world-size-mismatch", Certainty::confirmed);
+    return the(now, cause::kWorldSizeMismatch, Certainty::confirmed);
   if (evidence.outcome == Outcome::duplicate)
-    return the(now, "duplicate-rank", Certainty::confirmed);
+    return the(now, cause::kDuplicateRank, Certainty::confirmed);
   if (evidence.oom_kills.value_or(0) > 0 && was_killed(now.first))
-    return the(now, "host-oom", Certainty::confirmed);
-  if (has_stopped(evidence)) return the(now, "rank-stopped", Certainty::confirmed);
-  if (aborted_at_its_end(now)) return the(now, kAbortAtExit, Certainty::confirmed);
-  for (const char* cause : {"driver-silent", "ranks-disagree"})
+    return the(now, cause::kHostOom, Certainty::confirmed);
+  if (has_stopped(evidence)) return the(now, cause::kRankStopped, Certainty::confirmed);
+  if (aborted_at_its_end(now)) return the(now, cause::kAbortAtExit, Certainty::confirmed);
+  for (const char* cause : {cause::kDriverSilent, cause::kRanksDisagree})
     if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
   if (evidence.outcome == Outcome::stalled)
-    return the(now, "training-stalled", Certainty::confirmed);
+    return the(now, cause::kTrainingStalled, Certainty::confirmed);
   return {};
 }
 
@@ -187,14 +189,14 @@ CauseChoice by_texts(const Case& now) {
   if (cause != nullptr && !(by_itself && is_of_another(*cause, now.first)))
     return {cause->cause, certainty_of(*cause)};
   if (hung(now.evidence)) return now.evidence.missing.empty() ? of_waiting(now) : of_absence(now);
-  if (in_nccl) return the(now, "nccl-crash", Certainty::confirmed);
-  if (by_itself) return the(now, "rank-died", Certainty::confirmed);
+  if (in_nccl) return the(now, cause::kNcclCrash, Certainty::confirmed);
+  if (by_itself) return the(now, cause::kRankDied, Certainty::confirmed);
   if (const Sighting* symptom = best(now, Kind::symptom))
     return {symptom->cause, certainty_of(*symptom)};
   if (const Sighting* warning = best(now, Kind::cause, Strength::warning))
     return {warning->cause, Certainty::guess};
   if (const Sighting* victim = best_victim(now)) return {victim->cause, Certainty::guess};
-  return the(now, "rank-died", now.first.status ? Certainty::confirmed : Certainty::guess);
+  return the(now, cause::kRankDied, now.first.status ? Certainty::confirmed : Certainty::guess);
 }
 
 /// "… Process 4711 has 70.1 GiB memory in use …" names a process of an earlier attempt.
@@ -208,7 +210,7 @@ bool names_former(const Sighting& one, const Evidence& evidence) {
 CauseChoice refined(CauseChoice choice, const Case& now) {
   std::vector<Confirmation> facts = now.evidence.confirmations;
   for (const Sighting& one : now.sightings)
-    if (names_former(one, now.evidence)) facts.push_back({"gpu-memory-draining", one.line});
+    if (names_former(one, now.evidence)) facts.push_back({cause::kGpuMemoryDraining, one.line});
   for (const Confirmation& fact : facts) {
     const Cause* known = now.catalogue.find(fact.cause);
     if (known == nullptr) continue;

@@ -1,4 +1,5 @@
 #include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/base/cause_ids.h"
 
 #include <algorithm>
 #include <span>
@@ -20,7 +21,8 @@ std::optional<int> port_named(std::string_view line) {
 }
 
 bool is_port(const Cause& cause) {
-  return cause.id == "port-taken" || cause.id == "jax-port-taken" || cause.id == "store-foreign";
+  return cause.id == cause::kPortTaken || cause.id == cause::kJaxPortTaken ||
+         cause.id == cause::kStoreForeign;
 }
 
 std::vector<int> ports_in(std::span<const Sighting> sightings) {
@@ -46,10 +48,10 @@ bool port_is_ours(const Case& now) {
 Decision decide(const Case& now, const Cause& cause) {
   const Evidence& evidence = now.evidence;
   if (evidence.signal) return Stop{StopReason::signalled};
-  if (cause.id == kAbortAtExit) return Stop{StopReason::finished};
+  if (cause.id == cause::kAbortAtExit) return Stop{StopReason::finished};
   if (evidence.training == Training::begun) return Stop{StopReason::training_begun};
   if (evidence.autotuning) return Stop{StopReason::autotuning};
-  if (cause.id == "rank-missing" && evidence.stage == Stage::communicator)
+  if (cause.id == cause::kRankMissing && evidence.stage == Stage::communicator)
     return Stop{StopReason::stays_away};
   if (cause.retry == Retry::fallback) return FallBack{};
   if (cause.retry == Retry::never) {
@@ -86,7 +88,7 @@ std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
 }  // namespace
 
 bool is_users_own(std::string_view cause) {
-  return cause == "user-exception" || cause == "rank-died";
+  return cause == cause::kUserException || cause == cause::kRankDied;
 }
 
 const char* name(Certainty certainty) {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "nccl_silence.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/first_failure.h"
 
@@ -80,7 +81,8 @@ std::vector<Sighting> read_log(std::string_view log, const Catalogue& catalogue)
   sort_by_weight(all);
   if (!all.empty()) return all;
   if (const auto silence = nccl_silence(log))
-    all.push_back({&catalogue.at("rank-missing"), Strength::hint, *silence, std::nullopt, "log"});
+    all.push_back(
+        {&catalogue.at(cause::kRankMissing), Strength::hint, *silence, std::nullopt, "log"});
   return all;
 }
 

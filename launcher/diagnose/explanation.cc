@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "failed_first.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
@@ -83,7 +84,8 @@ std::string absences(const std::vector<MissingRank>& missing) {
 
 /// Where all ranks stand, if nobody waited for another.
 const Confirmation* standstill_of(const Evidence& evidence) {
-  const auto found = std::ranges::find(evidence.confirmations, "start-stuck", &Confirmation::cause);
+  const auto found =
+      std::ranges::find(evidence.confirmations, cause::kStartStuck, &Confirmation::cause);
   return found == evidence.confirmations.end() ? nullptr : &*found;
 }
 
@@ -101,10 +103,10 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   if (std::ranges::all_of(evidence.missing, is_out_of_sight))
     text += fmt::format(" Nobody can see {} from here; look where {}.", one ? "it" : "them",
                         one ? "it runs" : "they run");
-  else if (diagnosis.cause == "rank-missing" && std::ranges::all_of(evidence.missing, is_seen))
+  else if (diagnosis.cause == cause::kRankMissing && std::ranges::all_of(evidence.missing, is_seen))
     text += fmt::format(" {} own code keeps {} away, which a profile can hardly change.",
                         one ? "Its" : "Their", one ? "it" : "them");
-  if (diagnosis.cause == "rank-stopped")
+  if (diagnosis.cause == cause::kRankStopped)
     text += " Somebody stopped it, which a profile can hardly change.";
   return text;
 }
@@ -192,7 +194,7 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
     case Outcome::stalled: return of_stall(evidence) + further + remarks_of(evidence);
     case Outcome::rank_died:
     case Outcome::ended:
-      if (diagnosis.cause == kAbortAtExit) return of_abort_at_exit(evidence, diagnosis);
+      if (diagnosis.cause == cause::kAbortAtExit) return of_abort_at_exit(evidence, diagnosis);
       return of_failure(evidence, diagnosis) + further;
     case Outcome::mismatch:
     case Outcome::duplicate: return of_contradiction(evidence, facts, diagnosis);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/diagnose/first_failure.h"
 #include "safelaunch/diagnose/log_line.h"
 
@@ -110,7 +111,7 @@ std::string headline(std::string_view type, std::string_view message) {
 std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue) {
   std::vector<Traceback> own = tracebacks(output.text);
   std::erase_if(own, [&](const Traceback& one) { return shows_cause(one.text, catalogue); });
-  const Cause& users = catalogue.at("user-exception");
+  const Cause& users = catalogue.at(cause::kUserException);
   Collector collector(catalogue, output.source, output.rank);
   auto next = own.begin();
   const auto flush = [&](std::size_t line) {
@@ -135,7 +136,7 @@ std::vector<Sighting> sightings(const Exception& exception, const Catalogue& cat
   const auto proves = [](const Sighting& one) { return one.strength == Strength::proof; };
   if (std::ranges::any_of(found, proves)) return found;
   const bool communication = exception.communication && !means_faulty_code(exception.type);
-  const Cause& cause = catalogue.at(communication ? "comm-error" : "user-exception");
+  const Cause& cause = catalogue.at(communication ? cause::kCommError : cause::kUserException);
   return {{&cause, Strength::proof, headline(exception.type, exception.message), exception.rank,
            "exception"}};
 }

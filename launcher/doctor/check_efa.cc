@@ -2,12 +2,11 @@
 
 #include "checks.h"
 #include "efa.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
 namespace {
-
-constexpr const char* kEfaCause = "efa";
 
 const InfinibandPort* efa_port(const Infiniband& infiniband) {
   const auto found = std::ranges::find(infiniband.ports, "efa", &InfinibandPort::driver);
@@ -43,12 +42,12 @@ void check_efa(const HostFacts& facts, Advices& advices) {
   const InfinibandPort* port = efa_port(facts.infiniband);
   if (port == nullptr || !facts.libraries || facts.host.gpus == 0) return;
   if (const std::string trouble = trouble_with_plugin(facts); !trouble.empty())
-    advise(advices, Severity::risk, kEfaCause,
+    advise(advices, Severity::risk, cause::kEfa,
            fmt::format("{} is an EFA adapter, and {}: NCCL goes over TCP", port->device, trouble),
            "install aws-ofi-nccl, and name its lib folder in LD_LIBRARY_PATH");
   const auto provider = value_or(facts.subject.environment, "FI_PROVIDER");
   if (!provider.empty() && provider.find("efa") == std::string_view::npos)
-    advise(advices, Severity::risk, kEfaCause,
+    advise(advices, Severity::risk, cause::kEfa,
            fmt::format("FI_PROVIDER={} leaves the EFA adapter {} out", provider, port->device),
            "unset FI_PROVIDER, or FI_PROVIDER=efa");
 }

@@ -1,4 +1,5 @@
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
@@ -19,11 +20,11 @@ void check_counts(const HostFacts& facts, Advices& advices) {
   if (gpus == 0) return;
   const auto ranks = processes_here(facts.subject);
   if (ranks && *ranks > gpus)
-    advise(advices, Severity::risk, "device-ordinal",
+    advise(advices, Severity::risk, cause::kDeviceOrdinal,
            fmt::format("{} processes are asked for, and {} GPUs are visible", *ranks, gpus),
            "start no more processes than GPUs, or look at CUDA_VISIBLE_DEVICES");
   else if (facts.world.local_rank && *facts.world.local_rank >= gpus)
-    advise(advices, Severity::risk, "device-ordinal",
+    advise(advices, Severity::risk, cause::kDeviceOrdinal,
            fmt::format("LOCAL_RANK={}, and {} GPUs are visible", *facts.world.local_rank, gpus),
            "LOCAL_RANK counts from 0 on each node; look at CUDA_VISIBLE_DEVICES");
 }
@@ -31,20 +32,20 @@ void check_counts(const HostFacts& facts, Advices& advices) {
 void check_hints(const HostFacts& facts, Advices& advices) {
   const Platform& platform = facts.platform;
   if (platform.wsl)
-    advise(advices, Severity::note, "wsl-topology",
+    advise(advices, Severity::note, cause::kWslTopology,
            "/proc/version names Microsoft's kernel: WSL hides the GPUs' place on the bus",
            "if the job hangs: --profile no-p2p");
   if (!platform.numa_policy)
-    advise(advices, Severity::note, "cumem-host-broken",
+    advise(advices, Severity::note, cause::kCumemHostBroken,
            "get_mempolicy is not permitted here (a seccomp filter, as Docker's)",
            "docker run --cap-add SYS_NICE, or NCCL_CUMEM_HOST_ENABLE=0 on all ranks");
   if (facts.host.gpus < 2) return;
   if (platform.iommu_translates)
-    advise(advices, Severity::note, "gpu-p2p",
+    advise(advices, Severity::note, cause::kGpuP2p,
            "/sys/kernel/iommu_groups is not empty, and /proc/cmdline has no iommu=pt",
            "if the first collective hangs: --profile no-p2p");
   else if (platform.virtual_machine)
-    advise(advices, Severity::note, "gpu-p2p",
+    advise(advices, Severity::note, cause::kGpuP2p,
            "/proc/cpuinfo has the flag hypervisor: copies between GPUs may be blocked",
            "if the first collective hangs: --profile no-p2p");
 }

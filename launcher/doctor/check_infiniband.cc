@@ -2,6 +2,7 @@
 #include <set>
 
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
@@ -30,12 +31,12 @@ void check_access(const Infiniband& infiniband, Severity severity, Advices& advi
       "docker run --device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1";
   const InfinibandPort& first = infiniband.ports.front();
   if (infiniband.verbs.empty())
-    advise(advices, severity, "ib-unused",
+    advise(advices, severity, cause::kIbUnused,
            fmt::format("/sys/class/infiniband has {}, and /dev/infiniband/uverbs* is missing",
                        first.device),
            kRemedy);
   else if (infiniband.closed.size() == infiniband.verbs.size())
-    advise(advices, severity, "ib-unused",
+    advise(advices, severity, cause::kIbUnused,
            fmt::format("{} may not be opened by this user", infiniband.closed.front()), kRemedy);
 }
 
@@ -46,10 +47,10 @@ void check_states(const Infiniband& infiniband, Severity severity, Advices& advi
   const std::string evidence = fmt::format("/sys/class/infiniband/{}/ports/{}/state is {}",
                                            down->device, down->number, down->state);
   if (active.empty())
-    advise(advices, severity, "ib-unused", evidence + ", and no port is active",
+    advise(advices, severity, cause::kIbUnused, evidence + ", and no port is active",
            "ibstat; the cable, the switch or the subnet manager");
   else
-    advise(advices, Severity::note, "ib-peer", evidence + ": NCCL leaves this port out",
+    advise(advices, Severity::note, cause::kIbPeer, evidence + ": NCCL leaves this port out",
            "where other nodes use it: NCCL_IB_HCA=" + active);
 }
 
@@ -62,7 +63,7 @@ void check_layers(const Infiniband& infiniband, Advices& advices) {
   for (const InfinibandPort& port : infiniband.ports)
     if (is_active(port)) layers.insert(port.link_layer);
   if (layers.size() < 2) return;
-  advise(advices, Severity::note, "ib-peer",
+  advise(advices, Severity::note, cause::kIbPeer,
          fmt::format("of the active ports {} speak InfiniBand, others Ethernet",
                      list_of(infiniband.ports, is_native)),
          "if ranks cannot reach each other: NCCL_IB_HCA=" + list_of(infiniband.ports, is_native));

@@ -2,6 +2,7 @@
 
 #include "checks.h"
 #include "interface_choice.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
@@ -38,7 +39,7 @@ void check_nccl_name(const HostFacts& facts, Advices& advices) {
   if (set.value.size() <= 1 || !picked_by_nccl(set.value, facts.interfaces).empty()) return;
   // Where NCCL cannot run, nobody reads it.
   const Severity severity = facts.host.gpus > 0 ? wrong_name(facts) : Severity::note;
-  advise(advices, severity, "ifname-missing",
+  advise(advices, severity, cause::kIfnameMissing,
          fmt::format("{} picks no interface of this host; there are {}", set.place,
                      names_of(facts.interfaces)),
          "unset NCCL_SOCKET_IFNAME, or name one that is there");
@@ -50,7 +51,7 @@ void check_gloo_name(const HostFacts& facts, Advices& advices) {
   if (unknown.empty()) return;
   const char* const syntax =
       list.find_first_of("^=") == std::string_view::npos ? "" : "; gloo takes plain names only";
-  advise(advices, wrong_name(facts), "ifname-missing",
+  advise(advices, wrong_name(facts), cause::kIfnameMissing,
          fmt::format("GLOO_SOCKET_IFNAME={}: there is no interface {}, there are {}{}", list,
                      unknown.front(), names_of(facts.interfaces), syntax),
          "unset GLOO_SOCKET_IFNAME, or name one that is there");
@@ -64,7 +65,7 @@ void check_choice(const HostFacts& facts, Advices& advices) {
   const std::string chosen = nccl_default(facts.interfaces);
   const std::string& right = facts.to_master.interface;
   if (chosen.empty() || chosen == right || !is_virtual(chosen)) return;
-  advise(advices, Severity::risk, "wrong-interface",
+  advise(advices, Severity::risk, cause::kWrongInterface,
          fmt::format("NCCL takes {} by itself, and the way to {} leads over {}", chosen,
                      facts.world.master_address, right),
          fmt::format("export NCCL_SOCKET_IFNAME=={0} GLOO_SOCKET_IFNAME={0}", right));

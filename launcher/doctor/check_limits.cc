@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/words.h"
 #include "safelaunch/nccl/version.h"
@@ -16,7 +17,7 @@ std::string limit_in_words(std::uint64_t limit) {
 void check_locked_memory(const HostFacts& facts, Advices& advices) {
   const Limit& limit = facts.limits.locked_memory;
   if (facts.infiniband.ports.empty() || limit.soft == kUnlimited) return;
-  advise(advices, Severity::risk, "ib-memlock",
+  advise(advices, Severity::risk, cause::kIbMemlock,
          fmt::format("ulimit -l allows {} of locked memory (hard limit: {}), and {} is there",
                      limit_in_words(limit.soft), limit_in_words(limit.hard),
                      facts.infiniband.ports.front().device),
@@ -29,7 +30,7 @@ void check_open_files(const HostFacts& facts, Advices& advices) {
   constexpr std::uint64_t kUsual = 1024;  // what distributions give, and enough for most
   const Limit& limit = facts.limits.open_files;
   if (limit.soft >= kUsual) return;
-  advise(advices, Severity::risk, "open-files",
+  advise(advices, Severity::risk, cause::kOpenFiles,
          fmt::format("ulimit -n allows {} open files (hard limit: {})", limit.soft, limit.hard),
          fmt::format("ulimit -n {}", std::min<std::uint64_t>(limit.hard, 65536)));
 }
@@ -40,7 +41,7 @@ void check_stack(const HostFacts& facts, Advices& advices) {
     return;
   const auto version = parse_nccl_version(facts.libraries->nccl.front().version);
   if (!version || *version >= NcclVersion{2, 28, 0}) return;
-  advise(advices, Severity::risk, "stack-unlimited",
+  advise(advices, Severity::risk, cause::kStackUnlimited,
          fmt::format("ulimit -s is unlimited, and the job's NCCL is {}", to_string(*version)),
          "ulimit -s 8192");
 }
@@ -51,7 +52,7 @@ void check_processes_limit(const HostFacts& facts, Advices& advices) {
   const std::int64_t ranks = std::max(1, processes_here(facts.subject).value_or(1));
   const auto left = facts.quotas.processes_left;
   if (!left || *left >= ranks * kThreadsOfRank) return;
-  advise(advices, Severity::risk, "thread-limit",
+  advise(advices, Severity::risk, cause::kThreadLimit,
          fmt::format("the cgroup's pids.max leaves room for {} more threads", *left),
          "docker run --pids-limit=-1, or TasksMax= of the systemd unit");
 }
@@ -62,7 +63,7 @@ void check_memory(const HostFacts& facts, Advices& advices) {
   const auto left = facts.quotas.memory_left;
   if (!left || *left >= kLeast) return;
   const bool limited = facts.quotas.memory_limit.has_value();
-  advise(advices, Severity::risk, "host-oom",
+  advise(advices, Severity::risk, cause::kHostOom,
          limited ? fmt::format("{} of memory is left ({} allows {})", rough_size(*left),
                                facts.quotas.memory_file, rough_size(*facts.quotas.memory_limit))
                  : fmt::format("{} of memory is left (MemAvailable in /proc/meminfo)",

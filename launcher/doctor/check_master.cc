@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
@@ -34,11 +35,11 @@ void check_master_name(const HostFacts& facts, Advices& advices) {
   switch (lookup.outcome) {
     case NameLookup::Outcome::unknown:
       return advise(
-          advices, Severity::blocks, "name-resolution",
+          advices, Severity::blocks, cause::kNameResolution,
           fmt::format("the master's name {} cannot be resolved: {}", lookup.name, lookup.why),
           fmt::format("getent ahosts {}; on one node MASTER_ADDR=127.0.0.1", lookup.name));
     case NameLookup::Outcome::late:
-      return advise(advices, Severity::risk, "name-resolution",
+      return advise(advices, Severity::risk, cause::kNameResolution,
                     fmt::format("no answer for the master's name {} within {}", lookup.name,
                                 describe_duration(lookup.took)),
                     "cat /etc/resolv.conf; the name server does not answer");
@@ -47,11 +48,11 @@ void check_master_name(const HostFacts& facts, Advices& advices) {
   }
   if (lookup.took >= kSlow)
     advise(
-        advices, Severity::risk, "name-resolution",
+        advices, Severity::risk, cause::kNameResolution,
         fmt::format("the name server took {} for {}", describe_duration(lookup.took), lookup.name),
         "cat /etc/resolv.conf; the first server there may be gone");
   if (!spans_nodes(facts) || !leads_to_loopback(lookup) || facts.world.node_rank == 0) return;
-  advise(advices, facts.world.node_rank ? Severity::blocks : Severity::risk, "name-resolution",
+  advise(advices, facts.world.node_rank ? Severity::blocks : Severity::risk, cause::kNameResolution,
          fmt::format("the master {} of {} nodes leads to this host itself ({})", lookup.name,
                      facts.world.nodes, addresses_of(lookup)),
          "name an address of node 0 that the others reach; see /etc/hosts");
@@ -88,7 +89,7 @@ std::string trouble_with_own_name(const HostFacts& facts) {
 void check_own_name(const HostFacts& facts, Advices& advices) {
   const std::string trouble = trouble_with_own_name(facts);
   if (trouble.empty() || facts.subject.environment.contains("GLOO_SOCKET_IFNAME")) return;
-  advise(advices, spans_nodes(facts) ? Severity::risk : Severity::note, "name-resolution",
+  advise(advices, spans_nodes(facts) ? Severity::risk : Severity::note, cause::kNameResolution,
          fmt::format("this host's name {} {}", facts.own_name.name, trouble),
          "correct /etc/hosts, or GLOO_SOCKET_IFNAME=NAME of the interface to the other nodes");
 }
@@ -100,18 +101,18 @@ void check_reach(const HostFacts& facts, Advices& advices) {
   switch (master.reach) {
     case Reach::connected: return;
     case Reach::refused:
-      return advise(advices, Severity::note, "connect-failed",
+      return advise(advices, Severity::note, cause::kConnectFailed,
                     fmt::format("{} answers, and nobody listens there yet", endpoint),
                     "right before rank 0 is started; if it runs, its port is another one");
     case Reach::timed_out:
-      return advise(advices, Severity::blocks, "connect-failed",
+      return advise(advices, Severity::blocks, cause::kConnectFailed,
                     fmt::format("{} does not answer within {}: the host is down, or a firewall "
                                 "drops the packets",
                                 endpoint, describe_duration(master.took)),
                     "open the port there, and ip_local_port_range for NCCL's connections");
     case Reach::no_route:
     case Reach::failed:
-      return advise(advices, Severity::blocks, "connect-failed",
+      return advise(advices, Severity::blocks, cause::kConnectFailed,
                     fmt::format("there is no way to {}: {}", endpoint, master.why),
                     fmt::format("ip route get {}", facts.master_name.addresses.empty()
                                                        ? facts.world.master_address
@@ -122,7 +123,7 @@ void check_reach(const HostFacts& facts, Advices& advices) {
 /// What the routing table alone says, where nobody has tried to connect.
 void check_route(const HostFacts& facts, Advices& advices) {
   if (facts.master || facts.to_master.kind != Route::Kind::none) return;
-  advise(advices, Severity::blocks, "connect-failed",
+  advise(advices, Severity::blocks, cause::kConnectFailed,
          fmt::format("there is no way to {}: {}", endpoint_of(facts), facts.to_master.why),
          fmt::format("ip route get {}", facts.master_name.addresses.front()));
 }

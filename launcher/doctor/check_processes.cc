@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/job/port.h"
 
@@ -32,10 +33,10 @@ void check_port(const HostFacts& facts, Advices& advices) {
     case PortPolicy::nothing: return;
     case PortPolicy::choose:
     case PortPolicy::user:
-      return advise(advices, Severity::note, "port-taken", evidence,
+      return advise(advices, Severity::note, cause::kPortTaken, evidence,
                     "safelaunch takes another one by itself, unless told --port keep");
     case PortPolicy::multi_node:
-      return advise(advices, Severity::blocks, "port-taken", evidence,
+      return advise(advices, Severity::blocks, cause::kPortTaken, evidence,
                     "end it, or give all ranks another MASTER_PORT");
   }
 }
@@ -48,7 +49,7 @@ bool holds_a_device(const StaleProcess& stale) {
 
 /// Whatever it holds, GPU memory above all, stays held.
 void check_unkillable(const StaleProcess& stale, Advices& advices) {
-  advise(advices, Severity::risk, "unkillable", describe(stale),
+  advise(advices, Severity::risk, cause::kUnkillable, describe(stale),
          fmt::format("cat /proc/{}/stack, as root, shows the call; mostly only a restart of the "
                      "host ends it",
                      stale.process.id.pid));
@@ -61,7 +62,7 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
       continue;
     }
     Advice advice;
-    advice.finding.cause = "left-over-process";
+    advice.finding.cause = cause::kLeftOverProcess;
     advice.finding.evidence = describe(stale);
     advice.finding.severity = stale.claim == Claim::unproven ? Severity::note : Severity::risk;
     switch (stale.claim) {
@@ -84,9 +85,9 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
 
 const char* cause_of(Warning warning) {
   switch (warning) {
-    case Warning::port_after_script: return "bad-arguments";
-    case Warning::port_zero: return "port-zero";
-    case Warning::uneven_processes: return "uneven-nodes";
+    case Warning::port_after_script: return cause::kBadArguments;
+    case Warning::port_zero: return cause::kPortZero;
+    case Warning::uneven_processes: return cause::kUnevenNodes;
     case Warning::unreadable_config:
     case Warning::one_process_on_cpu:
     case Warning::unknown_option: return "command";

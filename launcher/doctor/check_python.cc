@@ -2,6 +2,7 @@
 #include <array>
 
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/nccl/version.h"
 
@@ -21,7 +22,7 @@ std::string remedy_for_lock(const Subject& subject) {
 void check_locks(const HostFacts& facts, Advices& advices) {
   for (const StaleFile& lock : facts.locks) {
     Advice advice;
-    advice.finding.cause = "extension-lock";
+    advice.finding.cause = cause::kExtensionLock;
     advice.finding.severity = Severity::risk;
     advice.finding.evidence = fmt::format("{}: {}; a job that builds this extension waits for it",
                                           lock.file.path, lock.why);
@@ -66,7 +67,7 @@ void check_proxies(const HostFacts& facts, Advices& advices) {
   const std::string coordinator = coordinator_of(facts);
   for (const auto name : {"no_grpc_proxy"sv, "no_proxy"sv})
     if (covers(value_or(environment, name), coordinator)) return;
-  advise(advices, Severity::risk, "jax-proxy",
+  advise(advices, Severity::risk, cause::kJaxProxy,
          fmt::format("{} is set, the script imports jax, and no_proxy does not name {}", proxy,
                      coordinator),
          fmt::format("export no_proxy=${{no_proxy:+$no_proxy,}}{}", coordinator));
@@ -77,7 +78,8 @@ void check_torch(const HostFacts& facts, Advices& advices) {
   const auto set = facts.subject.environment.contains("TORCH_NCCL_USE_COMM_NONBLOCKING");
   const bool affected = torch == "2.7.0" || torch.starts_with("2.7.0+cu");
   if (!affected || set || facts.host.gpus == 0) return;
-  advise(advices, Severity::risk, "nccl-nonblocking", fmt::format("the job's torch is {}", torch),
+  advise(advices, Severity::risk, cause::kNcclNonblocking,
+         fmt::format("the job's torch is {}", torch),
          "export TORCH_NCCL_USE_COMM_NONBLOCKING=0, or torch 2.7.1");
 }
 
@@ -87,7 +89,7 @@ void check_nccl(const HostFacts& facts, Advices& advices) {
   const FoundLibrary& used = facts.libraries->nccl.front();
   const auto version = parse_nccl_version(used.version);
   if (!version || std::ranges::find(kHanging, *version) == kHanging.end()) return;
-  advise(advices, Severity::risk, "nccl-release",
+  advise(advices, Severity::risk, cause::kNcclRelease,
          fmt::format("the job will load NCCL {} ({}), which is known to hang", used.version,
                      used.path),
          "take the next release: pip install --upgrade nvidia-nccl-cu12");

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/words.h"
 
@@ -45,18 +46,18 @@ void check_size(const HostFacts& facts, Advices& advices) {
   const SharedMemory& memory = facts.shared_memory;
   const bool gpus = facts.host.gpus > 0;
   if (memory.available < kNothing) {
-    advise(advices, Severity::risk, "shm-small",
+    advise(advices, Severity::risk, cause::kShmSmall,
            size_in_words(memory) +
                ": who needs it ends with SIGBUS; NCCL does without from 2.24 on, with a driver "
                "of CUDA 12.6",
            remedy_for(facts));
   } else if (gpus && memory.available < needed(facts)) {
     advise(
-        advices, Severity::risk, "shm-small",
+        advices, Severity::risk, cause::kShmSmall,
         fmt::format("{}; NCCL's proxies take {}", size_in_words(memory), rough_size(needed(facts))),
         remedy_for(facts));
   } else if (memory.bytes < kGibi) {
-    advise(advices, gpus ? Severity::risk : Severity::note, "shm-small",
+    advise(advices, gpus ? Severity::risk : Severity::note, cause::kShmSmall,
            size_in_words(memory) + "; NCCL's manual advises 1 GiB", remedy_for(facts));
   }
 }
@@ -85,7 +86,7 @@ void check_segments(const HostFacts& facts, Advices& advices) {
   const StaleFile& first = facts.segments.front();
   const bool scarce = facts.shared_memory.available < facts.shared_memory.bytes / 4;
   Advice advice;
-  advice.finding.cause = "shm-leaked";
+  advice.finding.cause = cause::kShmLeaked;
   advice.finding.severity = scarce ? Severity::risk : Severity::note;
   advice.finding.evidence =
       fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",

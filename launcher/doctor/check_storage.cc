@@ -1,4 +1,5 @@
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
@@ -44,7 +45,7 @@ void check_storage(const HostFacts& facts, Advices& advices) {
                           folder.path, mount->type, mount->source);
   }
   if (remote.empty()) return;
-  advise(advices, Severity::note, "start-stuck", "on file systems of the network: " + remote,
+  advise(advices, Severity::note, cause::kStartStuck, "on file systems of the network: " + remote,
          "a slow start is no hang there; local are TORCH_EXTENSIONS_DIR, TRITON_CACHE_DIR, HF_HOME "
          "below /tmp");
 }

@@ -2,14 +2,13 @@
 #include <string_view>
 
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch {
 namespace {
 
 using std::string_view_literals::operator""sv;
-
-constexpr const char* kWorldCause = "world-variables";
 
 /// What init_process_group and its like read, and refuse to guess.
 constexpr std::array kNeeded{"RANK"sv, "WORLD_SIZE"sv, "MASTER_ADDR"sv, "MASTER_PORT"sv};
@@ -30,7 +29,8 @@ bool check_numbers(const Environment& environment, Advices& advices) {
   for (const auto name : kNumbers) {
     if (!environment.contains(name) || is_number(value_or(environment, name))) continue;
     all = false;
-    advise(advices, Severity::blocks, kWorldCause, shown(environment, name) + " is no number",
+    advise(advices, Severity::blocks, cause::kWorldVariables,
+           shown(environment, name) + " is no number",
            fmt::format("export {}=N, or unset it", name));
   }
   return all;
@@ -45,7 +45,7 @@ void check_whole(const Environment& environment, Advices& advices) {
       missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
   if (missing.empty()) return;
   const bool meant = environment.contains("MASTER_ADDR");
-  advise(advices, meant ? Severity::blocks : Severity::risk, kWorldCause,
+  advise(advices, meant ? Severity::blocks : Severity::risk, cause::kWorldVariables,
          fmt::format("{} is set, but not {}", shown(environment, "RANK"), missing),
          fmt::format("export {} too, or unset RANK; torchrun sets them all", missing));
 }
@@ -54,14 +54,14 @@ void check_range(std::optional<int> rank, std::optional<int> size, std::string_v
                  std::string_view size_name, Advices& advices) {
   if (!rank || !size || *rank < *size) return;
   advise(
-      advices, Severity::blocks, kWorldCause,
+      advices, Severity::blocks, cause::kWorldVariables,
       fmt::format("{}={}, and {}={} means 0 to {}", rank_name, *rank, size_name, *size, *size - 1),
       fmt::format("give each rank its own number below {}", size_name));
 }
 
 void check_local(const World& world, Advices& advices) {
   if (!world.local_size || !world.size || *world.local_size <= *world.size) return;
-  advise(advices, Severity::blocks, kWorldCause,
+  advise(advices, Severity::blocks, cause::kWorldVariables,
          fmt::format("LOCAL_WORLD_SIZE={} is larger than WORLD_SIZE={}", *world.local_size,
                      *world.size),
          "WORLD_SIZE counts the ranks of all nodes");
@@ -74,7 +74,7 @@ void check_slurm(const HostFacts& facts, Advices& advices) {
   for (const auto name :
        {"SLURM_STEP_NODELIST"sv, "SLURM_NTASKS"sv, "SLURM_PROCID"sv, "SLURM_LOCALID"sv}) {
     if (environment.contains(name)) continue;
-    return advise(advices, Severity::risk, "slurm-half",
+    return advise(advices, Severity::risk, cause::kSlurmHalf,
                   fmt::format("{}, and {} is not set: this shell is no task of the job",
                               shown(environment, "SLURM_JOB_ID"), name),
                   "start with srun, or unset SLURM_JOB_ID");

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "checks.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/words.h"
 #include "xid.h"
@@ -37,7 +38,7 @@ void check_xids(const HostFacts& facts, Advices& advices) {
   for (const KernelMessage& message : facts.driver_messages)
     if (const auto xid = parse_xid(message.text); xid && is_grave(*xid)) last[xid->pci] = &message;
   for (const auto& [pci, message] : last)
-    advise(advices, Severity::risk, "gpu-ill",
+    advise(advices, Severity::risk, cause::kGpuIll,
            fmt::format("the kernel's log, {} ago: {}", rough_age(message->age), message->text),
            fmt::format("nvidia-smi -q -i {}.0; a reset, or out of the job with it "
                        "(CUDA_VISIBLE_DEVICES)",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/memory_holders.h"
@@ -29,32 +30,33 @@ void judge_driver(const GpuFacts& facts, Findings& findings) {
   switch (facts.trouble) {
     case GpuTrouble::none: return;
     case GpuTrouble::no_driver:
-      findings.push_back({"no-gpu", Severity::note, facts.why,
+      findings.push_back({cause::kNoGpu, Severity::note, facts.why,
                           "run where a GPU is visible, or on the CPU with backend gloo"});
       return;
     case GpuTrouble::driver_mismatch:
-      findings.push_back({"driver-mismatch", Severity::blocks, facts.why,
+      findings.push_back({cause::kDriverMismatch, Severity::blocks, facts.why,
                           "reboot, or load the kernel module of the new version"});
       return;
     case GpuTrouble::no_permission:
-      findings.push_back({"container-lost-gpus", Severity::blocks, facts.why,
+      findings.push_back({cause::kContainerLostGpus, Severity::blocks, facts.why,
                           "create the container again: it may no longer open its GPUs"});
       return;
     case GpuTrouble::no_answer:
-      findings.push_back({"driver-silent", Severity::blocks, facts.why, kLookAtKernel});
+      findings.push_back({cause::kDriverSilent, Severity::blocks, facts.why, kLookAtKernel});
       return;
     case GpuTrouble::crashed:
-      findings.push_back({"gpu-ill", Severity::blocks, facts.why, kLookAtKernel});
+      findings.push_back({cause::kGpuIll, Severity::blocks, facts.why, kLookAtKernel});
       return;
     case GpuTrouble::failed:
-      findings.push_back({"cuda-unknown", Severity::risk, facts.why, "nvidia-smi -q"});
+      findings.push_back({cause::kCudaUnknown, Severity::risk, facts.why, "nvidia-smi -q"});
       return;
   }
 }
 
 void judge_health(const Gpu& gpu, Findings& findings) {
   const auto add = [&](Severity severity, const std::string& what, const char* remedy) {
-    findings.push_back({"gpu-ill", severity, fmt::format("{} {}", title_of(gpu), what), remedy});
+    findings.push_back(
+        {cause::kGpuIll, severity, fmt::format("{} {}", title_of(gpu), what), remedy});
   };
   switch (gpu.health) {
     case GpuHealth::well: break;
@@ -83,7 +85,7 @@ void judge_health(const Gpu& gpu, Findings& findings) {
 void judge_mode(const Gpu& gpu, const GpuUse& use, Findings& findings) {
   const auto add = [&](Severity severity, const std::string& what) {
     findings.push_back(
-        {"gpu-exclusive", severity, fmt::format("{} {}", title_of(gpu), what),
+        {cause::kGpuExclusive, severity, fmt::format("{} {}", title_of(gpu), what),
          fmt::format("nvidia-smi -i {} -c DEFAULT, by the administrator", gpu.index)});
   };
   const int devices = use.devices ? static_cast<int>(use.devices->size()) : 0;
@@ -106,7 +108,7 @@ void judge_mig(const Gpu& gpu, const GpuUse& use, Findings& findings) {
   if (!gpu.mig) return;
   const auto add = [&](Severity severity, const std::string& what) {
     findings.push_back(
-        {"mig", severity, fmt::format("{} is in MIG mode{}", title_of(gpu), what),
+        {cause::kMig, severity, fmt::format("{} is in MIG mode{}", title_of(gpu), what),
          fmt::format("nvidia-smi -i {} -mig 0 for a whole GPU, by the administrator", gpu.index)});
   };
   if (gpu.slices.empty())
@@ -126,12 +128,12 @@ void judge_fabric(const Gpu& gpu, bool alone, Findings& findings) {
       gpu.fabric == FabricState::not_started || gpu.fabric == FabricState::in_progress;
   if (unfinished)
     findings.push_back(
-        {"fabric-manager", alone ? Severity::risk : Severity::blocks,
+        {cause::kFabricManager, alone ? Severity::risk : Severity::blocks,
          fmt::format("{} is not registered with the NVLink fabric (CUDA error 802)", title_of(gpu)),
          kRemedy});
   else if (!gpu.fabric_trouble.empty())
     findings.push_back(
-        {"fabric-manager", Severity::risk,
+        {cause::kFabricManager, Severity::risk,
          fmt::format("the NVLink fabric of {}: {}", title_of(gpu), gpu.fabric_trouble), kRemedy});
 }
 
@@ -140,7 +142,7 @@ void judge_memory(const Gpu& gpu, const GpuUse& use, Findings& findings) {
   const auto [mib, holders] = held_by_others(gpu, use.own_pids);
   if (mib < kWorthAWord) return;
   const bool full = mib > gpu.memory_mib / 10 * 9;
-  findings.push_back({"gpu-held", full ? Severity::blocks : Severity::risk,
+  findings.push_back({cause::kGpuHeld, full ? Severity::blocks : Severity::risk,
                       fmt::format("{} of {} MiB of {} are in use by {}", mib, gpu.memory_mib,
                                   title_of(gpu), holders),
                       "safelaunch clean --dry-run tells whose they are"});
@@ -156,7 +158,7 @@ int major_of(std::string_view version) {
 void judge_versions(const GpuFacts& facts, const GpuUse& use, Findings& findings) {
   if (facts.cuda.empty() || use.cuda.empty() || major_of(use.cuda) <= major_of(facts.cuda)) return;
   findings.push_back(
-      {"driver-old", Severity::blocks,
+      {cause::kDriverOld, Severity::blocks,
        fmt::format("driver {} runs CUDA up to {}, and the job is built for CUDA {}", facts.driver,
                    facts.cuda, use.cuda),
        fmt::format("update the driver, or install a build for CUDA {}", major_of(facts.cuda))});

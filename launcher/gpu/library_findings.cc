@@ -1,12 +1,11 @@
 #include <algorithm>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/libraries.h"
 
 namespace safelaunch {
 namespace {
-
-constexpr const char* kTwoLibraries = "nccl-two-libraries";
 
 std::string described(const FoundLibrary& library) {
   return fmt::format("{} ({}, by {})", library.version, library.path, describe(library.origin));
@@ -45,7 +44,7 @@ std::vector<Finding> other_versions(const std::vector<FoundLibrary>& nccl) {
   };
   const auto other = std::ranges::find_if(nccl, differs);
   if (other == nccl.end()) return findings;
-  findings.push_back({kTwoLibraries, severity_of(used, *other),
+  findings.push_back({cause::kNcclTwoLibraries, severity_of(used, *other),
                       fmt::format("the job will load NCCL {}; in reach is also {}", described(used),
                                   described(*other)),
                       remedy_for(*other, used)});
@@ -63,7 +62,7 @@ std::vector<Finding> overwritten_wheels(const JobLibraries& libraries) {
   if (wheels.size() < 2) return {};
   std::string packages;
   for (const auto& wheel : wheels) packages += " " + package_of(wheel);
-  return {{kTwoLibraries, Severity::risk,
+  return {{cause::kNcclTwoLibraries, Severity::risk,
            fmt::format("{} wheels bring NCCL into one folder, the last one installed is there: {}",
                        wheels.size(), fmt::format("{}", packages.substr(1))),
            fmt::format("pip uninstall{}, then install torch again", packages)}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/job/launcher_report.h"
@@ -28,10 +29,10 @@ Outcome outcome_of(const std::optional<Verdict>& verdict) {
 // The cause that a verdict is a proof of by itself; empty: none.
 const char* proved_by(Verdict::Kind kind) {
   switch (kind) {
-    case Verdict::Kind::world_size_mismatch: return "world-size-mismatch";
-    case Verdict::Kind::duplicate_rank: return "duplicate-rank";
-    case Verdict::Kind::stood_still: return "start-stuck";
-    case Verdict::Kind::driver_silent: return "driver-silent";
+    case Verdict::Kind::world_size_mismatch: return cause::kWorldSizeMismatch;
+    case Verdict::Kind::duplicate_rank: return cause::kDuplicateRank;
+    case Verdict::Kind::stood_still: return cause::kStartStuck;
+    case Verdict::Kind::driver_silent: return cause::kDriverSilent;
     case Verdict::Kind::hung:
     case Verdict::Kind::stalled:
     case Verdict::Kind::rank_died:
@@ -79,7 +80,7 @@ void take_collectives(const RankAnswers& answers, Evidence& evidence) {
       evidence.missing.push_back(missing_rank({.rank = rank}, answers));
   }
   if (!compared.contradiction.empty())
-    evidence.confirmations.push_back({"ranks-disagree", compared.contradiction});
+    evidence.confirmations.push_back({cause::kRanksDisagree, compared.contradiction});
   for (const std::string& remark : {compared.behind_what, compared.store_waits})
     if (!remark.empty()) evidence.remarks.push_back(remark);
 }
@@ -106,7 +107,7 @@ void take_nccl(const NcclRecord& nccl, Evidence& evidence) {
   for (const NcclRecord::Log& log : nccl.logs)
     evidence.output.push_back({log.name, log.rank, log.text});
   if (nccl.versions.size() > 1)
-    evidence.confirmations.push_back({"nccl-mismatch", described(nccl.versions)});
+    evidence.confirmations.push_back({cause::kNcclMismatch, described(nccl.versions)});
   const std::string standing = describe_standing(nccl);
   if (standing.empty() || evidence.stage.value_or(Stage::spawned) < Stage::communicator) return;
   evidence.remarks.push_back(standing);

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/diagnosis.h"
 
@@ -45,12 +46,12 @@ std::vector<Confirmation> port_facts(const Evidence& evidence,
                                      const Catalogue& catalogue, const SocketTable& sockets) {
   std::vector<Confirmation> facts;
   for (const int port : ports_said_taken(evidence, catalogue))
-    confirm("port-taken", port, sockets, facts);
+    confirm(cause::kPortTaken, port, sockets, facts);
   if (evidence.outcome != Outcome::hung) return facts;
   std::set<int> silent;
   for (const auto& [rank, store] : knocking)
     if (const auto port = port_here(store)) silent.insert(*port);
-  for (const int port : silent) confirm("store-foreign", port, sockets, facts);
+  for (const int port : silent) confirm(cause::kStoreForeign, port, sockets, facts);
   return facts;
 }
 

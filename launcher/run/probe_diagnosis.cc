@@ -1,5 +1,6 @@
 #include "safelaunch/run/probe_diagnosis.h"
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/explain.h"
 #include "safelaunch/diagnose/own_causes.h"
@@ -26,8 +27,8 @@ Diagnosis diagnose(const ProbeOutcome& outcome) {
   Diagnosis diagnosis;
   diagnosis.shown_by = sightings_in(outcome);
   diagnosis.certainty = diagnosis.shown_by.empty() ? Certainty::guess : Certainty::matched;
-  const Cause& cause =
-      diagnosis.shown_by.empty() ? catalogue().at("comm-error") : *diagnosis.shown_by.front().cause;
+  const Cause& cause = diagnosis.shown_by.empty() ? catalogue().at(cause::kCommError)
+                                                  : *diagnosis.shown_by.front().cause;
   diagnosis.cause = cause.id;
   diagnosis.title = cause.title;
   diagnosis.remedy = cause.remedy;

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <thread>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/diagnose/own_causes.h"
@@ -120,7 +121,7 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
   port_.reset();
   Result<PortChoice> port = choose_port(plan_, start.former_port);
   if (!port) {
-    ledger_.note({"port-taken", Severity::blocks, port.error().message, "--port auto"});
+    ledger_.note({cause::kPortTaken, Severity::blocks, port.error().message, "--port auto"});
     return port.error();
   }
   if (!port->notice.empty()) voice_.say(port->notice);

@@ -58,9 +58,6 @@ struct RetrySame {
 
 using Decision = std::variant<Stop, FallBack, RetrySame>;
 
-/// The cause that a rank's process aborted after its program had come to its end.
-inline constexpr std::string_view kAbortAtExit = "abort-at-exit";
-
 /// A profile is tried again so often for what passes by itself.
 inline constexpr int kRetriesOfProfile = 2;
 
