@@ -187,6 +187,10 @@ Result<RunOptions> Parser::parse(std::vector<std::string> words, const OptionDef
   for (const auto& [name, setting] : *settings) {
     if (const Result<void> done = complete(name, setting); !done) return done.error();
   }
+  for (const RunOption& option : run_options())
+    if (option.scope == OptionScope::profile &&
+        app_.get_option("--" + std::string(option.name))->count() != 0)
+      options_.given.emplace(option.name);
   return std::move(options_);
 }
 

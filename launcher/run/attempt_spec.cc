@@ -13,6 +13,7 @@
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/plugin/plugin.h"
 #include "safelaunch/run/exec_room.h"
+#include "safelaunch/run/profile_options.h"
 
 namespace safelaunch {
 namespace {
@@ -205,7 +206,8 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.stages = stages_of(plan, inputs.profile);
   spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
-  spec.clean = plan.options.clean;
+  const RunOptions options = options_under(plan.options, inputs.profile);
+  spec.clean = options.clean;
   spec.kill_on_stall = inputs.profile.on_stall == OnStall::kill;
   spec.directory = inputs.directory;
   spec.hook = inputs.hook;
@@ -216,7 +218,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
                                              plan.configuration.rules.variables, plan.overrides);
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);
-  spec.grace = grace_of(plan.options, plan.command, applied.environment);
+  spec.grace = grace_of(options, plan.command, applied.environment);
   pass_grace_on(spec.grace, applied.environment);
   const Descendants descendants = plan.spawn ? Descendants::all : plan.command.descendants;
   result.notice = add_plugin(inputs, descendants, applied.environment);

@@ -76,6 +76,9 @@ std::string render_plan(const RunPlan& plan) {
       text += fmt::format("    {}: {} → {}  ({})\n", difference.name,
                           value_of(difference, difference.before, redactor),
                           value_of(difference, difference.after, redactor), difference.why);
+    for (const auto& [name, setting] : profile.options)
+      if (!plan.options.given.contains(name))
+        text += fmt::format("    --{} {}  ({})\n", name, setting.value, setting.origin);
   }
   for (const std::string& warning : plan.warnings) text += "warning   " + warning + "\n";
   return text;

@@ -1,6 +1,7 @@
 #include "safelaunch/run/port_choice.h"
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/run/profile_options.h"
 
 namespace safelaunch {
 namespace {
@@ -45,9 +46,9 @@ Result<PortChoice> lease_or_rotate(std::uint16_t port) {
 
 }  // namespace
 
-Result<PortChoice> choose_port(const RunPlan& plan, FormerPort former) {
+Result<PortChoice> choose_port(const RunPlan& plan, const Profile& profile, FormerPort former) {
   const PortPolicy policy = plan.port_policy();
-  const std::string& wanted = plan.options.port;
+  const std::string wanted = options_under(plan.options, profile).port;
   if (policy == PortPolicy::multi_node) return PortChoice{};
   if (wanted == "keep") {
     const auto port = kept_port(plan);

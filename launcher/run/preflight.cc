@@ -1,4 +1,5 @@
 #include "safelaunch/run/preflight.h"
+#include "safelaunch/run/profile_options.h"
 
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
@@ -31,15 +32,21 @@ Needs needs_of(const RunPlan& plan) {
   return needs;
 }
 
+// What is done before the run is done for its first attempt.
+CleanPolicy first_clean_policy(const RunPlan& plan) {
+  return options_under(plan.options, plan.chain.front()).clean;
+}
+
 }  // namespace
 
 std::vector<std::string> clean_before_run(const RunPlan& plan) {
   std::vector<std::string> lines;
-  if (plan.options.clean == CleanPolicy::off) return lines;
+  const CleanPolicy policy = first_clean_policy(plan);
+  if (policy == CleanPolicy::off) return lines;
   const Leftovers left{survey(needs_of(plan), read_surroundings()), {}};
-  for (const Removal& removal : remove(left, plan.options.clean)) {
+  for (const Removal& removal : remove(left, policy)) {
     const auto& stale = std::get<StaleProcess>(removal.what);
-    if (acts_on(plan.options.clean, stale.claim))
+    if (acts_on(policy, stale.claim))
       lines.push_back("stale, " + describe(removal));
     else if (!stale.holds.empty())
       lines.push_back(describe(removal));
@@ -51,7 +58,7 @@ std::vector<Finding> examine_host(const RunPlan& plan) {
   return preflight_findings({.environment = first_environment(plan).environment,
                              .command = plan.command,
                              .spawn = plan.spawn,
-                             .removes_locks = plan.options.clean != CleanPolicy::off,
+                             .removes_locks = first_clean_policy(plan) != CleanPolicy::off,
                              .runs = places_of_runs(plan.environment)});
 }
 

@@ -18,6 +18,7 @@
 #include "safelaunch/run/evidence.h"
 #include "safelaunch/run/other_user.h"
 #include "safelaunch/run/port_facts.h"
+#include "safelaunch/run/profile_options.h"
 #include "safelaunch/run/records.h"
 #include "safelaunch/run/run_job.h"
 
@@ -119,11 +120,12 @@ void Run::perform(const StartAttempt& start) {
 
 Result<void> Run::start_attempt(const StartAttempt& start) {
   port_.reset();
-  Result<PortChoice> port = choose_port(plan_, start.former_port);
+  Result<PortChoice> port = choose_port(plan_, *start.profile, start.former_port);
   if (!port) {
     ledger_.note({cause::kPortTaken, Severity::blocks, port.error().message, "--port auto"});
     return port.error();
   }
+  keeps_port_ = options_under(plan_.options, *start.profile).port == "keep";
   if (!port->notice.empty()) voice_.say(port->notice);
   port_ = std::move(port->lease);
 
@@ -151,11 +153,12 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
 }
 
 Run::Prepared Run::prepare(const StartAttempt& start) {
+  const RunOptions options = options_under(plan_.options, *start.profile);
+  const HookGuests guests{options.hook, options.plugin};
   const auto answer = disk_.within(
-      kDiskAnswersWithin, [this, number = start.number, profile = start.profile->name] {
+      kDiskAnswersWithin, [this, guests, number = start.number, profile = start.profile->name] {
         Prepared made{ledger_.folder_of_attempt(number, profile), {}, {}, {}};
         made.nccl = open_nccl_door(made.directory);
-        const HookGuests guests{plan_.options.hook, plan_.options.plugin};
         if (!guests.hook && !guests.plugin) return made;
         Result<HookDoor> door = open_hook_door(guests, plan_.environment, ledger_.directory());
         // A hook that cannot be installed is no reason to run nothing: /proc shows the ranks too.
@@ -187,7 +190,8 @@ void Run::leave_out_what_another_user_cannot_use(Prepared& prepared, int attempt
 void Run::perform(const ProbeBesideAttempt& probe) {
   Result<ProbeMeans> means = means_to_probe(plan_, *probe.profile, ProbeMoment::beside_the_first);
   if (!means) {
-    const bool asked_for = plan_.options.probe == WhenToProbe::always;
+    const bool asked_for =
+        options_under(plan_.options, *probe.profile).probe == WhenToProbe::always;
     return asked_for ? voice_.say("warning: no probe: " + means.error().message)
                      : log_debug("no probe: " + means.error().message);
   }
@@ -232,9 +236,8 @@ Evidence Run::evidence_of(const AttemptRecord& record) const {
   context.autotuning = plan_.command.autotuning;
   context.retries_of_profile = machine_.retries_of_profile();
   if (port_)
-    context.port =
-        RendezvousPort{port_->port(), plan_.options.port == "keep" ? RendezvousPort::Choice::users
-                                                                   : RendezvousPort::Choice::ours};
+    context.port = RendezvousPort{
+        port_->port(), keeps_port_ ? RendezvousPort::Choice::users : RendezvousPort::Choice::ours};
   if (const auto kills = oom_kills_of_our_cgroup(); kills && oom_kills_before_)
     context.oom_kills = static_cast<int>(*kills - *oom_kills_before_);
   Evidence evidence = make_evidence(record, context);

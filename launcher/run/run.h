@@ -90,6 +90,7 @@ class Run final : Attempt::Listener {
   AttemptRecord record_;           ///< of the attempt that ended last
   std::optional<RunProbe> probe_;  ///< beside the first attempt, or behind it
   std::optional<PortLease> port_;
+  bool keeps_port_ = false;                       ///< the user insists on that port
   std::optional<std::int64_t> oom_kills_before_;  ///< before the present attempt, in our cgroup
   std::vector<Profile> known_;
   int exit_code_ = 125;

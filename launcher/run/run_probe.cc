@@ -11,6 +11,7 @@
 #include "safelaunch/launch/probe_program.h"
 #include "safelaunch/probe/session.h"
 #include "safelaunch/run/probe_diagnosis.h"
+#include "safelaunch/run/profile_options.h"
 
 namespace safelaunch {
 namespace {
@@ -34,7 +35,7 @@ bool chooses_gpus(const Command& command) {
 ProbeSituation situation_of(const RunPlan& plan, const Profile& profile, ProbeMoment moment) {
   ProbeSituation situation;
   situation.moment = moment;
-  situation.wish = plan.options.probe;
+  situation.wish = options_under(plan.options, profile).probe;
   situation.gpus = read_identity().gpus;
   situation.ranks = ranks_here(plan, situation.gpus);
   situation.nodes = plan.nodes();

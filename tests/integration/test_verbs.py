@@ -130,6 +130,13 @@ class Verbs(SafelaunchTest):
                     self.assertTrue(text.startswith("Usage: safelaunch "), text)
                     self.assertIn(told, text)
 
+    def test_an_option_in_a_profile_acts_unless_the_user_gives_another(self):
+        profile = self.profile("name: mine\nextends: basic\noptions: {no-hook: true, no-plugin: true}\n")
+        hook = ["-p", profile, "--only", "--", "sh", "-c", "echo hook: $SAFELAUNCH_HOOK"]
+        self.assertEqual(self.say(*hook), "hook:\n")
+        self.assertRegex(self.say(*hook, SAFELAUNCH_NO_HOOK="false"), "hook: .")
+        self.assertIn("--no-hook true", self.say("--dry-run", *hook))
+
     def test_an_unknown_profile_ends_with_78(self):
         self.assertIn("there is no profile 'nosuch'", self.say("--profile", "nosuch", "true", status=78))
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,10 @@ struct RunOptions {
   bool hook = true;
   bool plugin = true;
   bool preflight = true;
+
+  /// Of the options that a profile may hold too, those that the user has given: a profile's own
+  /// say nothing then.
+  std::set<std::string, std::less<>> given;
 
   bool dry_run = false;
   bool json = false;

@@ -19,8 +19,9 @@ struct PortChoice {
 /// Whether the former port turned out to be taken.
 enum class FormerPort { none, was_taken };
 
-/// Chooses and leases the port as `--port` and the command want it. Errc::blocked where the user
-/// pinned a port that somebody holds; the message names the holder.
-[[nodiscard]] Result<PortChoice> choose_port(const RunPlan& plan, FormerPort former);
+/// Chooses and leases the port as `--port`, or the profile's, and the command want it.
+/// Errc::blocked where the user pinned a port that somebody holds; the message names the holder.
+[[nodiscard]] Result<PortChoice> choose_port(const RunPlan& plan, const Profile& profile,
+                                             FormerPort former);
 
 }  // namespace safelaunch

@@ -1,0 +1,54 @@
+#include "safelaunch/run/profile_options.h"
+
+#include "catch.h"
+#include "safelaunch/profile/options.h"
+
+using namespace safelaunch;
+using namespace std::chrono_literals;
+
+namespace {
+
+Profile with(const std::string& option, const std::string& value) {
+  Profile profile;
+  profile.options[option] = {value, "mine.yaml:3:5"};
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("a profile's options act in its attempts", "[profile_options]") {
+  CHECK(options_under({}, with("grace", "60s")).grace == Duration(60s));
+  CHECK(options_under({}, with("clean", "off")).clean == CleanPolicy::off);
+  CHECK(options_under({}, with("port", "keep")).port == "keep");
+  CHECK(options_under({}, with("probe", "never")).probe == WhenToProbe::never);
+  CHECK(options_under({}, with("probe", "always")).probe == WhenToProbe::always);
+  CHECK_FALSE(options_under({}, with("no-hook", "true")).hook);
+  CHECK_FALSE(options_under({}, with("no-plugin", "on")).plugin);
+  CHECK(options_under({}, with("no-hook", "false")).hook);
+}
+
+TEST_CASE("what the user has given stands over a profile's options", "[profile_options]") {
+  RunOptions options;
+  options.grace = 5s;
+  options.given = {"grace"};
+  CHECK(options_under(options, with("grace", "60s")).grace == Duration(5s));
+  CHECK(options_under(options, with("port", "keep")).port == "keep");
+}
+
+TEST_CASE("every option that a profile may hold acts", "[profile_options]") {
+  for (const RunOption& option : run_options()) {
+    if (option.scope != OptionScope::profile) continue;
+    INFO(option.name);
+    const RunOptions before;
+    const std::string value = option.kind == OptionKind::flag       ? "true"
+                              : option.kind == OptionKind::duration ? "61s"
+                              : option.kind == OptionKind::port     ? "keep"
+                              : option.name == "clean"              ? "off"
+                                                                    : "never";
+    const RunOptions after = options_under(before, with(std::string(option.name), value));
+    const bool changed = after.grace != before.grace || after.clean != before.clean ||
+                         after.port != before.port || after.probe != before.probe ||
+                         after.hook != before.hook || after.plugin != before.plugin;
+    CHECK(changed);
+  }
+}
