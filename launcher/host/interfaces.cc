@@ -66,10 +66,4 @@ bool is_loopback_address(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-bool is_link_local_address(const std::string& address) {
-  in6_addr bytes{};
-  if (address.starts_with("169.254.")) return true;
-  return ::inet_pton(AF_INET6, address.c_str(), &bytes) == 1 && IN6_IS_ADDR_LINKLOCAL(&bytes);
-}
-
 }  // namespace safelaunch

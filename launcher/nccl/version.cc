@@ -24,10 +24,6 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
   return NcclVersion{numbers[0], numbers[1], numbers[2]};
 }
 
-NcclVersion nccl_version_of(int code) {
-  return {code / 10'000, code / 100 % 100, code % 100};
-}
-
 std::string to_string(const NcclVersion& version) {
   return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
 }

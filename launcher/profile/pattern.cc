@@ -1,6 +1,8 @@
 #include "safelaunch/profile/pattern.h"
 
-#include <regex>
+#include <re2/re2.h>
+
+#include <algorithm>
 
 #include "safelaunch/base/format.h"
 
@@ -10,20 +12,20 @@ namespace {
 constexpr std::size_t kLongestPattern = 200;
 constexpr std::size_t kLongestText = 300;
 
-// libstdc++'s matcher that goes breadth first: "(a+)+$" would take it for ever otherwise, and a
-// deep recursion could end us.
-constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
-
-std::regex compiled(std::string_view pattern) {
-  return std::regex(pattern.begin(), pattern.end(), kSyntax);
+RE2::Options options() {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_encoding(RE2::Options::EncodingLatin1);  // a host name may be any bytes
+  options.set_max_mem(1 << 20);
+  return options;
 }
 
-// Counted repeats multiply: (x{99}){99} is ten thousand states, so a pattern may have one.
-bool has_nested_counts(std::string_view pattern) {
-  const std::size_t first = pattern.find('{');
-  return first != std::string_view::npos &&
-         pattern.find('{', first + 1) != std::string_view::npos &&
-         pattern.find('(') != std::string_view::npos;
+RE2 compiled(std::string_view pattern) {
+  return RE2(re2::StringPiece(pattern.data(), pattern.size()), options());
+}
+
+re2::StringPiece beginning(std::string_view text) {
+  return {text.data(), std::min(text.size(), kLongestText)};
 }
 
 }  // namespace
@@ -32,23 +34,17 @@ std::optional<std::string> refuse_pattern(std::string_view pattern) {
   if (pattern.empty()) return "the pattern is empty";
   if (pattern.size() > kLongestPattern)
     return fmt::format("the pattern is longer than {} characters", kLongestPattern);
-  if (has_nested_counts(pattern)) return "a pattern with ( ) may have one {count} only";
-  try {
-    static_cast<void>(compiled(pattern));
-  } catch (const std::regex_error& error) {
-    return fmt::format("'{}' is not a regular expression: {}", pattern, error.what());
-  }
+  if (const RE2 read(re2::StringPiece(pattern.data(), pattern.size()), options()); !read.ok())
+    return fmt::format("'{}' is not a regular expression: {}", pattern, read.error());
   return std::nullopt;
 }
 
 bool matches_whole(std::string_view pattern, std::string_view text) {
-  text = text.substr(0, kLongestText);
-  return std::regex_match(text.begin(), text.end(), compiled(pattern));
+  return RE2::FullMatch(beginning(text), compiled(pattern));
 }
 
 bool occurs_in(std::string_view pattern, std::string_view text) {
-  text = text.substr(0, kLongestText);
-  return std::regex_search(text.begin(), text.end(), compiled(pattern));
+  return RE2::PartialMatch(beginning(text), compiled(pattern));
 }
 
 }  // namespace safelaunch

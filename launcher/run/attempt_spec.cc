@@ -214,8 +214,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   Result<OutputPlan> output = output_of(inputs);
   if (!output) return output.error();
   spec.output = std::move(*output);
-  AppliedEnvironment applied = apply_profile(inputs.profile, plan.environment,
-                                             plan.configuration.rules.variables, plan.overrides);
+  AppliedEnvironment applied = plan.environment_under(inputs.profile);
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);
   spec.grace = grace_of(options, plan.command, applied.environment);

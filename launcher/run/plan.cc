@@ -187,6 +187,10 @@ bool RunPlan::others_start_ranks() const {
                              [&](const char* name) { return environment.contains(name); });
 }
 
+AppliedEnvironment RunPlan::environment_under(const Profile& profile) const {
+  return apply_profile(profile, environment, configuration.rules.variables, overrides);
+}
+
 int RunPlan::nodes() const {
   if (spawn) return spawn->nodes;
   return command.nodes ? command.nodes->max : 1;

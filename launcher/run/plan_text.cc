@@ -2,7 +2,6 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/redact.h"
-#include "safelaunch/profile/apply.h"
 #include "safelaunch/run/plan.h"
 
 namespace safelaunch {
@@ -29,11 +28,6 @@ const char* in_words(PortPolicy policy) {
 std::string value_of(const Difference& difference, const std::optional<std::string>& value,
                      const Redactor& redactor) {
   return value ? redactor.redact(difference.name, *value) : "(not set)";
-}
-
-AppliedEnvironment applied(const RunPlan& plan, const Profile& profile) {
-  return apply_profile(profile, plan.environment, plan.configuration.rules.variables,
-                       plan.overrides);
 }
 
 std::string ranks_in_words(const RunPlan& plan) {
@@ -72,7 +66,7 @@ std::string render_plan(const RunPlan& plan) {
   for (const Profile& profile : plan.chain) {
     text += fmt::format("  {:<16} cost {}: {}\n", profile.name, name(profile.cost),
                         profile.description);
-    for (const Difference& difference : applied(plan, profile).differences)
+    for (const Difference& difference : plan.environment_under(profile).differences)
       text += fmt::format("    {}: {} → {}  ({})\n", difference.name,
                           value_of(difference, difference.before, redactor),
                           value_of(difference, difference.after, redactor), difference.why);
@@ -104,7 +98,7 @@ std::string plan_json(const RunPlan& plan) {
                {"cost", name(profile.cost)},
                {"backend", name(profile.backend)}};
     entry["environment"] = Json::object();
-    for (const Difference& difference : applied(plan, profile).differences)
+    for (const Difference& difference : plan.environment_under(profile).differences)
       entry["environment"][difference.name] = value_of(difference, difference.after, redactor);
     json["chain"].push_back(std::move(entry));
   }

@@ -10,15 +10,10 @@
 namespace safelaunch {
 namespace {
 
-AppliedEnvironment first_environment(const RunPlan& plan) {
-  return apply_profile(plan.chain.front(), plan.environment, plan.configuration.rules.variables,
-                       plan.overrides);
-}
-
 NeededGpus gpus_of(const RunPlan& plan) {
   if (plan.spawn && !plan.spawn->devices.empty())
     return gpus_named(plan.spawn->devices, plan.spawn->workers);
-  const Environment environment = first_environment(plan).environment;
+  const Environment environment = plan.environment_under(plan.chain.front()).environment;
   const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
   if (visible == environment.end()) return std::nullopt;
   return gpus_named(parse_devices(visible->second), std::nullopt);
@@ -55,7 +50,7 @@ std::vector<std::string> clean_before_run(const RunPlan& plan) {
 }
 
 std::vector<Finding> examine_host(const RunPlan& plan) {
-  return preflight_findings({.environment = first_environment(plan).environment,
+  return preflight_findings({.environment = plan.environment_under(plan.chain.front()).environment,
                              .command = plan.command,
                              .spawn = plan.spawn,
                              .removes_locks = first_clean_policy(plan) != CleanPolicy::off,

@@ -226,13 +226,17 @@ void Run::attempt_ended(AttemptRecord record) {
   record_ = std::move(record);
   attempt_.reset();
   voice_.tell_of_survivors(record_.survivors);
-  take(AttemptEnded{record_, evidence_of(record_), may_have_gpu(), refuted()});
+  const Evidence evidence = evidence_of(record_);
+  for (const auto* exits : {&record_.ranks.exits, &record_.ranks.late_exits})
+    for (const RankExited& rank : *exits) former_pids_.push_back(rank.process.pid);
+  take(AttemptEnded{record_, evidence, may_have_gpu(), refuted()});
 }
 
 Evidence Run::evidence_of(const AttemptRecord& record) const {
   AttemptContext context;
   context.launcher = plan_.command.launcher;
   context.nodes = plan_.nodes();
+  context.former_pids = former_pids_;
   context.autotuning = plan_.command.autotuning;
   context.retries_of_profile = machine_.retries_of_profile();
   if (port_)

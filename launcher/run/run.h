@@ -92,6 +92,7 @@ class Run final : Attempt::Listener {
   std::optional<PortLease> port_;
   bool keeps_port_ = false;                       ///< the user insists on that port
   std::optional<std::int64_t> oom_kills_before_;  ///< before the present attempt, in our cgroup
+  std::vector<int> former_pids_;                  ///< of the ranks of earlier attempts
   std::vector<Profile> known_;
   int exit_code_ = 125;
 };

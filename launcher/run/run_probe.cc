@@ -45,10 +45,8 @@ ProbeSituation situation_of(const RunPlan& plan, const Profile& profile, ProbeMo
 }
 
 /// The environment of the job's ranks, as far as NCCL and the driver read it.
-Environment environment_under(const Profile& profile, const RunPlan& plan) {
-  Environment environment =
-      apply_profile(profile, plan.environment, plan.configuration.rules.variables, plan.overrides)
-          .environment;
+Environment environment_of_ranks(const Profile& profile, const RunPlan& plan) {
+  Environment environment = plan.environment_under(profile).environment;
   if (!plan.spawn || !plan.spawn->devices_selected) return environment;
   std::string devices;
   for (const std::string& device : plan.spawn->devices)
@@ -110,7 +108,8 @@ void RunProbe::State::start(const Profile& profile, Beside beside,
   spec.program = means.program;
   spec.nccl = means.nccl;
   spec.beside = beside;
-  spec.seats = seat_ranks(means.ranks, means.ranks, std::nullopt, environment_under(profile, plan));
+  spec.seats =
+      seat_ranks(means.ranks, means.ranks, std::nullopt, environment_of_ranks(profile, plan));
   auto started = ProbeSession::start(services.io, services.reaper, spec, on_outcome);
   if (started) return void(session.emplace(std::move(*started)));
   log_debug(started.error().message);

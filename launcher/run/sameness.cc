@@ -34,8 +34,7 @@ struct Found {
 };
 
 Found found_under(const Profile& profile, const RunPlan& plan, const SeenOfJob& seen) {
-  AppliedEnvironment applied =
-      apply_profile(profile, plan.environment, plan.configuration.rules.variables, plan.overrides);
+  AppliedEnvironment applied = plan.environment_under(profile);
   Found found{std::move(applied.environment), profile.backend, ""};
   if (profile.backend == Backend::gloo && !may_change_to_gloo(seen)) {
     found.backend = Backend::keep;

@@ -320,7 +320,6 @@ void Stages::check_world_sizes(Rank rank) {
 void Stages::check_failure(const RankExited& event, TimePoint now) {
   const RankState& state = state_of(event.rank);
   if (!state.failed() || state.process() != event.process) return;
-  if (!first_failure_) first_failure_ = event;
   if (config_.dead_rank != DeadRank::ends_the_job) return;
   const bool in_nccl = state.entered(Stage::communicator) && !state.reached(Stage::communicator);
   const Stage stage = in_nccl ? Stage::communicator : after(state.furthest());

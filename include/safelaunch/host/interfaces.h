@@ -22,7 +22,4 @@ struct NetworkInterface {
 /// 127.0.0.0/8 and ::1.
 [[nodiscard]] bool is_loopback_address(const std::string& address);
 
-/// 169.254.0.0/16 and fe80::/10: reaches no further than the next switch.
-[[nodiscard]] bool is_link_local_address(const std::string& address);
-
 }  // namespace safelaunch

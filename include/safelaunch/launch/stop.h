@@ -12,11 +12,9 @@ namespace safelaunch {
 /// How a job is stopped.
 ///
 ///     polite   the launcher (or each worker that we spawned) is asked by the user's own signal,
-///     once,
-///              and has the whole grace: it passes the signal on, and scripts save their state
+///              once, and has the whole grace: it passes the signal on, and scripts save their state
 ///     sweep    every process gets TERM, and CONT where it is stopped; for a job that hangs, and
-///     for
-///              what a job has left running when its launcher ended
+///              for what a job has left running when its launcher ended
 ///     now      every process is killed
 ///
 /// Whatever lives at the end of the grace is killed.

@@ -18,9 +18,6 @@ struct NcclVersion {
 /// Reads "2.28.9", "2.28" or "2.28.9+cuda13.0"; nullopt where it is no version.
 [[nodiscard]] std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 
-/// The version that ncclGetVersion() tells as a number: 22809 is 2.28.9.
-[[nodiscard]] NcclVersion nccl_version_of(int code);
-
 [[nodiscard]] std::string to_string(const NcclVersion& version);
 
 /// From 2.23 on "Init START" is written before the bootstrap, and tells the rank of who waits in

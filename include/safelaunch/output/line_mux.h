@@ -19,14 +19,13 @@ namespace safelaunch {
 ///
 ///   it is longer than that      its source owns the output: the line goes on in pieces, the other
 ///                               sources' lines wait until its newline
-///   its newline does not come   after kIdle it is shown as it stands. On a terminal it is a
-///   preview, (a prompt, a progress bar)  which gives way to other lines; elsewhere, where nothing
-///   can be
-///                               taken back, the source owns the output
+///   its newline does not come   after kIdle it is shown as it stands (a prompt, a progress bar).
+///                               On a terminal it is a preview, which gives way to other lines;
+///                               elsewhere, where nothing can be taken back, the source owns the
+///                               output
 ///   the owner lets others wait  after kPatience (kPatienceWithWriter while it still writes) a
-///   newline
-///                               is put in, and the others have their turn; nobody's output can
-///                               stop somebody else's training
+///                               newline is put in, and the others have their turn; nobody's
+///                               output can stop somebody else's training
 ///
 /// On a terminal every source passes through an EscapeFilter, colours end with their line, and of
 /// what a line has overwritten with \r only the last is passed on, as one would see it.

@@ -6,7 +6,7 @@
 
 namespace safelaunch {
 
-/// What is wrong with a regular expression (ECMAScript's syntax, without back-references), or
+/// What is wrong with a regular expression (RE2's syntax: no back-references, no look-around), or
 /// nullopt. Long ones are refused, so that none takes noticeable time.
 [[nodiscard]] std::optional<std::string> refuse_pattern(std::string_view pattern);
 

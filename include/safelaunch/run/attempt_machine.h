@@ -154,8 +154,7 @@ using AttemptAction = std::variant<AskRanks, AskRas, ForwardSignal, EndWatching,
 ///     its own words; all other verdicts ask the ranks where they stand before they are stopped.
 ///   - explaining: a person has pressed Ctrl-C on a hang, and is told who waits for whom first.
 ///   - draining: a reader may take the output as slowly as it likes, unless somebody has asked for
-///   the
-///     end: then it has two seconds, and none after a second signal.
+///     the end: then it has two seconds, and none after a second signal.
 ///   - A signal while safelaunch itself stops the attempt cannot change that; it ends the run
 ///     (`late_signal`).
 class AttemptMachine {

@@ -10,6 +10,7 @@
 #include "safelaunch/job/command.h"
 #include "safelaunch/job/port.h"
 #include "safelaunch/job/topology.h"
+#include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/profile/remembered.h"
 #include "safelaunch/run/configuration.h"
@@ -36,6 +37,8 @@ struct RunPlan {
     return spawn ? safelaunch::port_policy(*spawn) : safelaunch::port_policy(command);
   }
   [[nodiscard]] int nodes() const;
+  /// The environment of the command under a profile, and how it differs from the user's.
+  [[nodiscard]] AppliedEnvironment environment_under(const Profile& profile) const;
   /// Whether this is a part of a job alone: an agent on each node, or somebody else, starts the
   /// rest.
   [[nodiscard]] bool others_start_ranks() const;

@@ -46,8 +46,7 @@
 ///     for like a missing rank that works, else for the stage's timeout from when it last worked.
 ///     It is not blamed, and while it works those that wait are not blamed either.
 ///   - Where a process has a rank beyond the world that was entered, and has entered none itself,
-///   the
-///     worlds below this launcher may be several: it is waited for like a missing rank.
+///     the worlds below this launcher may be several: it is waited for like a missing rank.
 ///   - Where all ranks are stopped somebody has suspended the job; where one is attended a person
 ///     has it in hand. Time stands still then, as it does while safelaunch itself is stopped
 ///     (watch/clock.h).
@@ -146,8 +145,6 @@ class Stages {
   /// needs, are not known to. It must not be started again.
   [[nodiscard]] bool may_have_trained() const;
   [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
-  /// The first rank that failed; those that followed it are not to blame.
-  [[nodiscard]] const std::optional<RankExited>& first_failure() const { return first_failure_; }
 
   /// "group 4/4 · collective 2/4 · waiting for ranks 1 3 (working: c++ compiles) 12s/180s".
   [[nodiscard]] std::string status_line(TimePoint now) const;
@@ -243,7 +240,6 @@ class Stages {
   TimePoint arrival_{};              // when a rank last came somewhere for the first time
   bool training_ = false;
   std::optional<Verdict> verdict_;
-  std::optional<RankExited> first_failure_;
   std::optional<TimePoint> due_;      // monotonic
   std::vector<StageAction> actions_;  // of the present call
   std::string status_;                // as last told, in brief

@@ -264,7 +264,7 @@ TEST_CASE("a pattern that would take for ever is refused or takes no time", "[co
   CHECK(refuse_pattern("x{9999999}"));
   CHECK(refuse_pattern(std::string(201, 'a')));
   CHECK(refuse_pattern("(a)\\1"));
-  for (const char* pattern : {"", "(", "[", "a{", "*"}) {
+  for (const char* pattern : {"", "(", "[", "(?=a)", "*"}) {
     INFO(pattern);
     CHECK(refuse_pattern(pattern));
   }
