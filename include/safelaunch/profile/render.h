@@ -29,9 +29,8 @@ namespace safelaunch {
 /// A profile as it may be shown: values whose names or forms make them secret are replaced.
 [[nodiscard]] Profile without_secrets(Profile profile);
 
-/// The differences of an attempt, for the screen and env.diff: '+' set, '-' taken away, '~'
-/// changed,
-/// '=' kept although somebody wanted another. Values of secrets are not shown.
+/// The differences of an attempt, for the screen and env.diff: '+' set, '-' taken away,
+/// '~' changed, '=' kept although somebody wanted another. Values of secrets are not shown.
 [[nodiscard]] std::string render_differences(std::span<const Difference> differences,
                                              const Redactor& redactor = {});
 

@@ -17,4 +17,5 @@ say(f"process {{jax.process_index()}} of {{jax.process_count()}}: {{multihost_ut
 multihost_utils.sync_global_devices("end")
 jax.distributed.shutdown()
 """, end="")
-    return bench.shell(f"RANK=0 python {script} & RANK=1 python {script}; wait\n")
+    # gloo tells of its connections on stdout, and both at once would make one line of two.
+    return bench.shell(f"RANK=0 python {script} | grep process & RANK=1 python {script} | grep process; wait\n")
