@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/nearest.h"
 
 namespace safelaunch {
@@ -34,8 +35,7 @@ CLI::Option* add_number(CLI::App& app, const char* names, std::optional<int>& ta
 
 CLI::Option* add_words(CLI::Option* option, const std::vector<std::string>& words,
                        std::string_view advice) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
+  const std::string all = join(words, "|");
   const auto check = [words, all, end = advice.empty() ? "" : "; " + std::string(advice)](
                          const std::string& word) -> std::string {
     const std::vector<std::string_view> known(words.begin(), words.end());

@@ -5,6 +5,7 @@
 #include "failed_first.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 
 namespace safelaunch {
 namespace {
@@ -23,15 +24,6 @@ std::vector<std::string> runs_of(const std::vector<Rank>& ranks) {
     }
   }
   return words;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
-    text += words[i];
-  }
-  return text;
 }
 
 std::string capital(std::string text) {
@@ -79,7 +71,7 @@ std::string absences(const std::vector<MissingRank>& missing) {
   }
   std::vector<std::string> words;
   for (const MissingRank& one : missing) words.push_back(absence_of(one));
-  return joined(words);
+  return list_in_words(words);
 }
 
 /// Where all ranks stand, if nobody waited for another.
@@ -182,7 +174,7 @@ std::string of_contradiction(const Evidence& evidence, const std::string& facts,
 std::string list_of(std::vector<Rank> ranks) {
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return (ranks.size() == 1 ? "rank " : "ranks ") + joined(runs_of(ranks));
+  return (ranks.size() == 1 ? "rank " : "ranks ") + list_in_words(runs_of(ranks));
 }
 
 std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {

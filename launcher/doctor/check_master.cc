@@ -3,6 +3,7 @@
 #include "checks.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 
 namespace safelaunch {
 namespace {
@@ -19,9 +20,7 @@ bool spans_nodes(const HostFacts& facts) {
 }
 
 std::string addresses_of(const NameLookup& lookup) {
-  std::string text;
-  for (const std::string& address : lookup.addresses) text += (text.empty() ? "" : ", ") + address;
-  return text;
+  return join(lookup.addresses, ", ");
 }
 
 std::string endpoint_of(const HostFacts& facts) {

@@ -1,6 +1,7 @@
 #include "safelaunch/host/words.h"
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/host/process_facts.h"
 
@@ -26,11 +27,10 @@ void shorten(std::string& text, std::size_t longest) {
 }  // namespace
 
 std::string short_command_of(int pid, const std::string& otherwise) {
-  std::string text;
   const std::vector<std::string> words = command_line_of(pid);
   Redactor redactor;
   redactor.learn(words);
-  for (const auto& word : redactor.redact(words)) text += (text.empty() ? "" : " ") + word;
+  std::string text = join(redactor.redact(words), " ");
   if (text.empty()) text = otherwise;
   make_printable(text);
   shorten(text, 60);

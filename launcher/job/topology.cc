@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 #include "text.h"
 
 namespace safelaunch {
@@ -51,13 +52,14 @@ Result<Devices> select_devices(const Devices& wanted, const Devices& visible) {
   for (const std::string& word : wanted) {
     const auto device = pick_device(word, visible);
     if (!device)
-      return Error{Errc::usage,
-                   fmt::format("--devices {}: '{}' is not among the GPUs that this process may use "
-                               "({})",
-                               joined(wanted), word, visible.empty() ? "none" : joined(visible))};
+      return Error{
+          Errc::usage,
+          fmt::format("--devices {}: '{}' is not among the GPUs that this process may use "
+                      "({})",
+                      join(wanted, ","), word, visible.empty() ? "none" : join(visible, ","))};
     if (std::ranges::find(selected, *device) != selected.end())
       return Error{Errc::usage,
-                   fmt::format("--devices {} names GPU {} twice", joined(wanted), *device)};
+                   fmt::format("--devices {} names GPU {} twice", join(wanted, ","), *device)};
     selected.push_back(*device);
   }
   return selected;

@@ -1,6 +1,7 @@
 #include "safelaunch/job/worker_environment.h"
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 #include "text.h"
 
 namespace safelaunch {
@@ -55,7 +56,7 @@ Environment worker_environment(const SpawnPlan& plan, int local_rank, const RunI
     variables["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "1";
   if (!inherited.contains("OMP_NUM_THREADS") && plan.workers > 1)
     variables["OMP_NUM_THREADS"] = "1";
-  if (plan.devices_selected) variables["CUDA_VISIBLE_DEVICES"] = joined(plan.devices);
+  if (plan.devices_selected) variables["CUDA_VISIBLE_DEVICES"] = join(plan.devices, ",");
   return variables;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 
 namespace safelaunch {
 namespace {
@@ -21,13 +22,6 @@ double bandwidth(const ProbedProfile& probed) {
   return success != nullptr ? success->bus_gb_per_s.value_or(0) : 0;
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return text;
-}
-
 std::vector<std::string> names_of(std::span<const ProbedProfile> probed,
                                   bool (*chosen)(const ProbedProfile&)) {
   std::vector<std::string> names;
@@ -43,8 +37,10 @@ const char* verb_for(const std::vector<std::string>& names, const char* one, con
 ProbeConclusion none_works(std::span<const ProbedProfile> probed) {
   const auto failed = names_of(probed, refuted);
   if (failed.empty()) return {"", "nothing can be told: no profile was probed to its end", ""};
-  return {"", fmt::format("none works: {} {}", join(failed), verb_for(failed, "fails", "fail")),
-          ""};
+  return {
+      "",
+      fmt::format("none works: {} {}", list_in_words(failed), verb_for(failed, "fails", "fail")),
+      ""};
 }
 
 /// What is told of the others beside the winner.
@@ -52,7 +48,7 @@ std::string beside(std::span<const ProbedProfile> probed, std::size_t best) {
   std::string text;
   const auto failed = names_of(probed, refuted);
   if (!failed.empty())
-    text = fmt::format("; {} {}", join(failed), verb_for(failed, "does not", "do not"));
+    text = fmt::format("; {} {}", list_in_words(failed), verb_for(failed, "does not", "do not"));
   for (std::size_t i = 0; i < probed.size(); ++i) {
     const auto ratio = cost_ratio(probed[best].verdict, probed[i].verdict);
     if (i != best && ratio && *ratio > 1 + kBandwidthNoise)

@@ -3,21 +3,13 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
 
 namespace safelaunch {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string result;
-  for (const std::string& word : words) {
-    if (!result.empty()) result += between;
-    result += word;
-  }
-  return result;
-}
 
 // YAML's double quotes mean what JSON's do, for every text that parse_yaml lets through.
 std::string yaml_quoted(std::string_view text) {
@@ -38,7 +30,7 @@ std::string yaml_quoted(std::string_view text) {
 std::string yaml_list(const std::vector<std::string>& words) {
   std::vector<std::string> quoted;
   for (const std::string& word : words) quoted.push_back(yaml_quoted(word));
-  return "[" + joined(quoted, ", ") + "]";
+  return "[" + join(quoted, ", ") + "]";
 }
 
 std::string show_identity(const Profile& profile) {
@@ -113,7 +105,7 @@ std::string only_by_a_run(const Profile& profile) {
   if (profile.args != ArgumentChanges{}) parts.emplace_back("args");
   if (parts.empty()) return {};
   return fmt::format("# only a run can do this ({}): safelaunch --profile {} COMMAND\n",
-                     joined(parts, ", "), profile.name);
+                     join(parts, ", "), profile.name);
 }
 
 }  // namespace
@@ -139,7 +131,7 @@ std::string render_profile_list(std::span<const Profile> profiles) {
     text += fmt::format("{:<{}}  {:<13} {}\n", profile.name, width,
                         slow ? "large (slow)" : name(profile.cost), profile.description);
     if (!profile.heals.empty())
-      text += fmt::format("{:<{}}  {:<13} heals {}\n", "", width, "", joined(profile.heals, ", "));
+      text += fmt::format("{:<{}}  {:<13} heals {}\n", "", width, "", join(profile.heals, ", "));
     if (!profile.origin.ends_with(kBuiltInMark))
       text += fmt::format("{:<{}}  {:<13} from {}\n", "", width, "", profile.origin);
   }

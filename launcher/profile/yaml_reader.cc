@@ -4,6 +4,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/nearest.h"
 
 namespace safelaunch {
@@ -19,19 +20,11 @@ std::string_view kind_name(YamlNode::Kind kind) {
   return {};
 }
 
-std::string joined(std::span<const std::string_view> words) {
-  std::string result;
-  for (const std::string_view word : words) {
-    if (!result.empty()) result += ", ";
-    result += word;
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string not_a_choice(std::string_view word, std::span<const std::string_view> choices) {
-  return fmt::format("'{}' is not one of {}{}", word, joined(choices), did_you_mean(word, choices));
+  return fmt::format("'{}' is not one of {}{}", word, join(choices, ", "),
+                     did_you_mean(word, choices));
 }
 
 YamlReader::YamlReader(const YamlNode& map, std::string_view what,
@@ -44,7 +37,7 @@ YamlReader::YamlReader(const YamlNode& map, std::string_view what,
     if (std::find(keys.begin(), keys.end(), entry.key) != keys.end()) continue;
     const std::string hint = did_you_mean(entry.key, keys);
     fail(entry.place, fmt::format("{} has no key '{}'{}", what, entry.key,
-                                  hint.empty() ? "; there are " + joined(keys) : hint));
+                                  hint.empty() ? "; there are " + join(keys, ", ") : hint));
   }
 }
 

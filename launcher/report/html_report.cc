@@ -2,6 +2,7 @@
 
 #include "html_parts.h"
 #include "report_template.h"
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/run_directory.h"
 
@@ -65,10 +66,7 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
         "<p>Its safelaunch ended without writing an outcome: it was killed, or the machine "
         "went down.</p>\n");
   to.markup("<pre class=\"command\">");
-  std::string command;
-  for (const std::string& word : run.summary.command)
-    command += (command.empty() ? "" : " ") + word;
-  to.text(command, kLongestText).markup("</pre>\n<dl>");
+  to.text(join(run.summary.command, " "), kLongestText).markup("</pre>\n<dl>");
   const bool ended = run.state == RunRecord::State::ended;
   const std::string exit_status = ended ? std::to_string(run.summary.exit_code) : "";
   write_fact("Run", run.id, FactSize::small, to);

@@ -10,6 +10,7 @@
 
 #include "json_fields.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/plain_text.h"
 
@@ -134,8 +135,7 @@ std::string end_in_words(const RunLine& line) {
 }
 
 std::string command_in_words(const RunLine& line) {
-  std::string text;
-  for (const std::string& word : line.command) text += (text.empty() ? "" : " ") + word;
+  std::string text = join(line.command, " ");
   std::ranges::replace(text, '\n', ' ');
   return plain_text(text);
 }

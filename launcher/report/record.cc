@@ -2,6 +2,7 @@
 
 #include "json_fields.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 
 namespace safelaunch::record {
 namespace {
@@ -41,14 +42,8 @@ bool read_any(const Json& json, std::string_view name, std::variant<All...>& eve
   return (read_as<All>(json, name, event) || ...);
 }
 
-std::string joined(const std::vector<std::string>& words, const char* between = " ") {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
 std::string words_of(const Run& run) {
-  return joined(run.command);
+  return join(run.command, " ");
 }
 
 std::string words_of(const Finding& finding) {
@@ -75,11 +70,11 @@ std::string words_of(const Collectives& collectives) {
   std::string text;
   for (const std::string& one : {collectives.contradiction, collectives.behind, collectives.store})
     if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
-  return text.empty() ? joined(collectives.ranks, "; ") : text;
+  return text.empty() ? join(collectives.ranks, "; ") : text;
 }
 
 std::string words_of(const Segments& segments) {
-  return fmt::format("{} removed, {} MiB", joined(segments.removed), segments.bytes >> kMiB);
+  return fmt::format("{} removed, {} MiB", join(segments.removed, " "), segments.bytes >> kMiB);
 }
 
 std::string words_of(const Cause& cause) {
@@ -146,7 +141,7 @@ std::string in_words(const Line& line) {
 std::string in_words(const Nccl& nccl) {
   std::string text = nccl.version;
   const auto add = [&](const char* what, const std::vector<std::string>& words) {
-    if (!words.empty()) text += fmt::format(" · {} {}", what, joined(words));
+    if (!words.empty()) text += fmt::format(" · {} {}", what, join(words, " "));
   };
   add("interface", nccl.interface);
   add("network", nccl.network);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/run/plan.h"
 
@@ -8,12 +9,6 @@ namespace safelaunch {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string result;
-  for (const std::string& word : words) result += (result.empty() ? "" : " ") + word;
-  return result;
-}
 
 const char* in_words(PortPolicy policy) {
   switch (policy) {
@@ -59,7 +54,7 @@ std::string render_plan(const RunPlan& plan) {
   const Redactor redactor = redactor_for(plan);
   std::string text =
       fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
-                  joined(redactor.redact(plan.options.command)), name(plan.command.launcher),
+                  join(redactor.redact(plan.options.command), " "), name(plan.command.launcher),
                   ranks_in_words(plan), in_words(plan.port_policy()));
   text +=
       fmt::format("chain     from {}, at most {} attempts\n", plan.chain_origin, plan.max_attempts);

@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/identity.h"
@@ -48,10 +49,7 @@ ProbeSituation situation_of(const RunPlan& plan, const Profile& profile, ProbeMo
 Environment environment_of_ranks(const Profile& profile, const RunPlan& plan) {
   Environment environment = plan.environment_under(profile).environment;
   if (!plan.spawn || !plan.spawn->devices_selected) return environment;
-  std::string devices;
-  for (const std::string& device : plan.spawn->devices)
-    devices += (devices.empty() ? "" : ",") + device;
-  environment["CUDA_VISIBLE_DEVICES"] = devices;
+  environment["CUDA_VISIBLE_DEVICES"] = join(plan.spawn->devices, ",");
   return environment;
 }
 
