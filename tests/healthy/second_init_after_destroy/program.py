@@ -7,6 +7,7 @@ def command(bench):
 import torch.distributed as dist
 dist.init_process_group("gloo")
 say(str(dist.get_world_size()))
+dist.barrier()
 dist.destroy_process_group()
 os.environ["MASTER_PORT"] = "{free_port()}"
 os.environ.pop("TORCHELASTIC_USE_AGENT_STORE", None)
