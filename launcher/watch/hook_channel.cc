@@ -198,15 +198,22 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     }
   }
 
+  // MSG_TRUNC makes the kernel tell the real length of what did not fit.
+  ssize_t receive(Connection& connection) {
+    return ::recv(connection.socket.native_handle(), buffer.data(), buffer.size(),
+                  MSG_DONTWAIT | MSG_TRUNC);
+  }
+
   enum class Read { nothing, heard, kept };
 
   Read read_one(Number number) {
     const auto found = connections.find(number);
     if (!open || found == connections.end()) return Read::nothing;
     Connection& connection = *found->second;
-    // MSG_TRUNC makes the kernel tell the real length of what did not fit.
-    const ssize_t got = ::recv(connection.socket.native_handle(), buffer.data(), buffer.size(),
-                               MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t got = receive(connection);
+    // Once, where the other end has closed without having read a question of ours: what it said
+    // before stands behind that.
+    if (got < 0 && errno == ECONNRESET) got = receive(connection);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Read::nothing;
     const bool whole = got > 0 && static_cast<std::size_t>(got) <= buffer.size();
     const std::string_view packet(buffer.data(), whole ? static_cast<std::size_t>(got) : 0);

@@ -206,6 +206,23 @@ TEST_CASE("what a process said before its end is heard before its end is told", 
   CHECK(room.heard.back() == "exception");
 }
 
+TEST_CASE("what a process said is heard though it ended without reading our question",
+          "[hook_channel]") {
+  Room room;
+  Client client(room.name);
+  client.say(kHello);
+  room.settle();
+  REQUIRE(room.channel->ask(self(), HookQuestion::here, 0));
+  client.say(R"({"e":"start"})");
+  client.say(R"({"e":"exception","rank":0,"type":"ValueError"})");
+  client.hang_up();
+
+  room.settle();
+
+  CHECK(room.heard == std::vector<std::string>{"hello", "start", "exception"});
+  CHECK(room.closed == 1);
+}
+
 TEST_CASE("a peer that floods does not keep another from being heard", "[hook_channel]") {
   Room room;
   Client flood(room.name);
