@@ -20,6 +20,10 @@ namespace {
 // RAS itself gathers for three; the query may land on a stopped process and get no answer at all.
 constexpr Duration kRasWithin{5'000};
 
+// How long the job's segments are looked for: beside the job, and while somebody waits for its end.
+constexpr Duration kLookWithoutHaste{5'000};
+constexpr Duration kLookBeforeStop{250};
+
 bool stops_for_the_shell(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -231,14 +235,14 @@ void Attempt::perform(const RecordSegments&) {
   if (spec_.directory.empty()) return;
   const auto note = [run = spec_.directory.parent_path(), mark = mark(), began = began_] {
     const auto age = std::chrono::duration_cast<Duration>(Clock::now() - began);
-    record_segments_in(run, segments_of_descendants(age), mark);
+    record_segments_in(run, segments_of_descendants(age, kLookWithoutHaste), mark);
   };
   (void)services_.disk.post(0, note);
 }
 
 void Attempt::perform(const TakeSegments& take) {
   if (!workers_.running()) return;
-  const std::vector<LeftFile> found = segments_of_descendants(age());
+  const std::vector<LeftFile> found = segments_of_descendants(age(), kLookBeforeStop);
   if (take.remove_later) segments_ = found;
   if (found.empty() || spec_.directory.empty()) return;
   const auto write = [run = spec_.directory.parent_path(), mark = mark(), found] {

@@ -16,9 +16,6 @@ namespace {
 // The kernel's dates of files are those of its last tick.
 constexpr Duration kTick{20};
 
-// Who ends a job waits for this.
-constexpr Duration kLongest{100};
-
 bool is_the_same(const LeftFile& a, const LeftFile& b) {
   return a.device == b.device && a.inode == b.inode;
 }
@@ -39,11 +36,11 @@ std::vector<LeftFile> made_within(Duration age_of_attempt) {
 
 }  // namespace
 
-std::vector<LeftFile> segments_of_descendants(Duration age_of_attempt) {
+std::vector<LeftFile> segments_of_descendants(Duration age_of_attempt, Duration limit) {
   std::vector<LeftFile> unseen = made_within(age_of_attempt);
   std::vector<LeftFile> segments;
   if (unseen.empty()) return segments;
-  const TimePoint until = Clock::now() + kLongest;
+  const TimePoint until = Clock::now() + limit;
   WalkRoom room;
   const std::size_t count = std::min(living_descendants(room), room.size());
   for (std::size_t i = 0; i < count && !unseen.empty() && Clock::now() < until; ++i)

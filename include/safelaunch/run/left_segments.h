@@ -13,8 +13,9 @@ namespace safelaunch {
 /// name that NCCL, torch, DeepSpeed or Python give, is our user's and no older than the attempt. To
 /// be asked before they are ended: who is killed leaves its segments behind, 34 MB a rank with
 /// NCCL, and the next attempt finds less room. No process is looked into where there is no such
-/// segment, and none once all are found; it takes 100 ms at most.
-[[nodiscard]] std::vector<LeftFile> segments_of_descendants(Duration age_of_attempt);
+/// segment, none once all are found, and none after `limit`.
+[[nodiscard]] std::vector<LeftFile> segments_of_descendants(Duration age_of_attempt,
+                                                            Duration limit);
 
 /// Adds them to the record in a run directory: what is left of them is then known to be the run's
 /// (host/segment_record.h). `mark` is that of the run's processes.
