@@ -9,7 +9,7 @@ import unittest
 
 import harness
 import torch_at_hand
-from collector import Collector
+from collector import Collector, PATIENCE
 
 TRAIN = """
     import torch, torch.distributed as dist
@@ -70,7 +70,8 @@ class Safelaunch(harness.HookTest):
             from _safelaunch_hook import channel
             for number in range(1000):
                 channel.emit("number", number=number)
-            print("sent", flush=True)
+            here = channel._connection
+            print(1000 - here.dropped - len(here.waiting), flush=True)
             sys.stdin.readline()
             channel.emit("number", number=1000)
             channel.emit("number", number=1001)
@@ -78,9 +79,10 @@ class Safelaunch(harness.HookTest):
         with Collector(reads=False) as collector:
             process = subprocess.Popen([sys.executable, path], env=harness.environment(collector), text=True,
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            process.stdout.readline()
+            sent = int(process.stdout.readline())
             collector.read_all()
-            collector.wait_for_worker("number")
+            worker = collector.wait_for_worker("number")
+            worker.news.wait_for(lambda: len(worker.all("number")) == sent, PATIENCE, "all that was sent")
             process.communicate("\n", timeout=60)
             worker = collector.drained().workers[0]
             numbers = [event["number"] for event in worker.all("number")]
