@@ -17,7 +17,7 @@ bool possible_in(const Cause& cause, std::optional<Stage> stage) {
 /// Whether a line must not count in this case, although it stands there. What a rank that aborts at
 /// its end writes, a thread of the script's own may write anywhere: there the state decides alone.
 bool misleads(const Sighting& one, const Evidence& evidence) {
-  if (!possible_in(*one.cause, evidence.stage)) return true;
+  if (!possible_in(*one.cause, evidence.failure.stage)) return true;
   // A job that hangs has caught and logged the exceptions that its output shows.
   if (hung(evidence) && one.cause->id == cause::kUserException && one.source != "exception")
     return true;
@@ -33,7 +33,7 @@ bool misleads(const Sighting& one, const Evidence& evidence) {
 
 Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   std::vector<Sighting> all;
-  for (const Exception& exception : evidence.exceptions)
+  for (const RankRaised& exception : evidence.failure.raised)
     std::ranges::move(sightings(exception, catalogue), std::back_inserter(all));
   const FailedFirst first = failed_first(evidence, all);
   for (const Output& output : evidence.output)

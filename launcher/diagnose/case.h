@@ -20,12 +20,12 @@ struct Case {
 [[nodiscard]] Case open_case(const Evidence& evidence, const Catalogue& catalogue);
 
 [[nodiscard]] inline bool hung(const Evidence& evidence) {
-  return evidence.outcome == Outcome::hung;
+  return is_hang(evidence.failure.kind);
 }
 
 /// Before its first collective, or behind it.
 [[nodiscard]] inline bool stands_still(const Evidence& evidence) {
-  return hung(evidence) || evidence.outcome == Outcome::stalled;
+  return hung(evidence) || evidence.failure.kind == FailureKind::stalled;
 }
 
 }  // namespace safelaunch

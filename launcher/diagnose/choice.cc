@@ -35,8 +35,9 @@ bool was_killed(const FailedFirst& first) {
 /// which. With any other status it ended by itself, and what other ranks say is no reason.
 bool ended_by_itself(const Case& now) {
   if (!now.first.status || succeeded(*now.first.status)) return false;
-  const bool raised = std::ranges::any_of(
-      now.evidence.exceptions, [&](const Exception& one) { return one.rank == now.first.rank; });
+  const bool raised = std::ranges::any_of(now.evidence.failure.raised, [&](const RankRaised& one) {
+    return one.rank == now.first.rank;
+  });
   const ExitStatus& status = *now.first.status;
   return !raised && status != ExitStatus(Exited{1}) && status != ExitStatus(Signaled{SIGABRT}) &&
          status != ExitStatus(Exited{128 + SIGABRT});
@@ -44,13 +45,14 @@ bool ended_by_itself(const Case& now) {
 
 /// A crash between the beginning and the end of NCCL's init is hardly the script's own.
 bool crashed_in_nccl(const Case& now) {
-  const bool inside = now.evidence.stage == Stage::communicator &&
-                      std::ranges::any_of(now.evidence.missing, [&](const MissingRank& one) {
-                        return one.inside && one.rank == now.first.rank;
-                      });
+  const bool inside =
+      now.evidence.failure.stage == Stage::communicator &&
+      std::ranges::any_of(now.evidence.failure.missing, [&](const MissingRank& one) {
+        return one.inside && one.rank == now.first.rank;
+      });
   const auto* killed = now.first.status ? std::get_if<Signaled>(&*now.first.status) : nullptr;
   constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
-  return now.evidence.outcome == Outcome::rank_died && inside && killed != nullptr &&
+  return is_death(now.evidence.failure.kind) && inside && killed != nullptr &&
          std::ranges::find(kCrashes, killed->signal) != kCrashes.end();
 }
 
@@ -99,29 +101,31 @@ bool proved(const Evidence& evidence, std::string_view cause) {
 
 /// Why the missing ranks have not come, where their Python function or last words tell.
 CauseChoice of_absence(const Case& now) {
-  const bool ended = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
-    return missing.activity == Activity::dead;
-  });
+  const bool ended = std::ranges::any_of(
+      now.evidence.failure.missing,
+      [](const MissingRank& missing) { return missing.activity == Activity::dead; });
   if (ended) return the(now, cause::kRankDied, Certainty::confirmed);
-  for (const MissingRank& missing : now.evidence.missing)
+  for (const MissingRank& missing : now.evidence.failure.missing)
     if (const Cause* cause = shown_by_stack(now.catalogue, missing))
       return {cause, Certainty::matched};
   const auto told = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
-    const bool by_missing = std::ranges::any_of(
-        now.evidence.missing, [&](const MissingRank& missing) { return one.rank == missing.rank; });
+    const bool by_missing =
+        std::ranges::any_of(now.evidence.failure.missing,
+                            [&](const MissingRank& missing) { return one.rank == missing.rank; });
     return one.strength == Strength::absence && (!one.rank || by_missing) &&
            is_last_word(one, now.evidence);
   });
   if (told != now.sightings.end()) return {told->cause, Certainty::guess};
   if (proved(now.evidence, cause::kStartStuck))
     return the(now, cause::kStartStuck, Certainty::confirmed);
-  const bool at_work = std::ranges::all_of(now.evidence.missing, [](const MissingRank& missing) {
-    return missing.activity == Activity::working;
-  });
+  const bool at_work = std::ranges::all_of(
+      now.evidence.failure.missing,
+      [](const MissingRank& missing) { return missing.activity == Activity::working; });
   if (at_work) return the(now, cause::kRankBusy, Certainty::confirmed);
-  const bool seen = std::ranges::any_of(now.evidence.missing, [](const MissingRank& missing) {
-    return missing.activity != Activity::unseen || !missing.where.empty();
-  });
+  const bool seen =
+      std::ranges::any_of(now.evidence.failure.missing, [](const MissingRank& missing) {
+        return missing.activity != Activity::unseen || !missing.where.empty();
+      });
   if (seen) return the(now, cause::kRankMissing, Certainty::confirmed);
   // They may be on another host: what those who look for them meet on the way tells more.
   if (const Sighting* way = best(now, Kind::symptom, Strength::warning))
@@ -136,7 +140,7 @@ CauseChoice of_waiting(const Case& now) {
   for (const Strength strength : {Strength::warning, Strength::hint})
     if (const Sighting* hint = best(now, Kind::cause, strength))
       return {hint->cause, Certainty::guess};
-  switch (now.evidence.stage.value_or(Stage::spawned)) {
+  switch (now.evidence.failure.stage.value_or(Stage::spawned)) {
     case Stage::spawned:
     case Stage::imported: return the(now, cause::kStartStuck, Certainty::guess);
     case Stage::rendezvous: return the(now, cause::kStoreSilent, Certainty::guess);
@@ -148,15 +152,16 @@ CauseChoice of_waiting(const Case& now) {
 }
 
 bool has_stopped(const Evidence& evidence) {
-  return hung(evidence) && std::ranges::find(evidence.missing, Activity::stopped,
-                                             &MissingRank::activity) != evidence.missing.end();
+  return hung(evidence) &&
+         std::ranges::find(evidence.failure.missing, Activity::stopped, &MissingRank::activity) !=
+             evidence.failure.missing.end();
 }
 
 /// Its program had come to its end before the process failed: what aborts then is no fault of the
 /// script, and what other ranks say of it is no reason.
 bool aborted_at_its_end(const Case& now) {
   const bool ended =
-      now.evidence.outcome == Outcome::rank_died || now.evidence.outcome == Outcome::ended;
+      is_death(now.evidence.failure.kind) || now.evidence.failure.kind == FailureKind::failed;
   const auto& finished = now.evidence.finished;
   return ended && now.first.rank &&
          std::ranges::find(finished, *now.first.rank) != finished.end() &&
@@ -167,9 +172,9 @@ bool aborted_at_its_end(const Case& now) {
 /// What the state of the system proves, whatever the texts say.
 CauseChoice by_state(const Case& now) {
   const Evidence& evidence = now.evidence;
-  if (evidence.outcome == Outcome::mismatch)
+  if (evidence.failure.kind == FailureKind::world_size_mismatch)
     return the(now, cause::kWorldSizeMismatch, Certainty::confirmed);
-  if (evidence.outcome == Outcome::duplicate)
+  if (evidence.failure.kind == FailureKind::duplicate_rank)
     return the(now, cause::kDuplicateRank, Certainty::confirmed);
   if (evidence.oom_kills.value_or(0) > 0 && was_killed(now.first))
     return the(now, cause::kHostOom, Certainty::confirmed);
@@ -177,7 +182,7 @@ CauseChoice by_state(const Case& now) {
   if (aborted_at_its_end(now)) return the(now, cause::kAbortAtExit, Certainty::confirmed);
   for (const char* cause : {cause::kDriverSilent, cause::kRanksDisagree})
     if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
-  if (evidence.outcome == Outcome::stalled)
+  if (evidence.failure.kind == FailureKind::stalled)
     return the(now, cause::kTrainingStalled, Certainty::confirmed);
   return {};
 }
@@ -188,7 +193,8 @@ CauseChoice by_texts(const Case& now) {
   const bool by_itself = !hung(now.evidence) && !in_nccl && ended_by_itself(now);
   if (cause != nullptr && !(by_itself && is_of_another(*cause, now.first)))
     return {cause->cause, certainty_of(*cause)};
-  if (hung(now.evidence)) return now.evidence.missing.empty() ? of_waiting(now) : of_absence(now);
+  if (hung(now.evidence))
+    return now.evidence.failure.missing.empty() ? of_waiting(now) : of_absence(now);
   if (in_nccl) return the(now, cause::kNcclCrash, Certainty::confirmed);
   if (by_itself) return the(now, cause::kRankDied, Certainty::confirmed);
   if (const Sighting* symptom = best(now, Kind::symptom))

@@ -51,7 +51,7 @@ Decision decide(const Case& now, const Cause& cause) {
   if (cause.id == cause::kAbortAtExit) return Stop{StopReason::finished};
   if (evidence.training == Training::begun) return Stop{StopReason::training_begun};
   if (evidence.autotuning) return Stop{StopReason::autotuning};
-  if (cause.id == cause::kRankMissing && evidence.stage == Stage::communicator)
+  if (cause.id == cause::kRankMissing && evidence.failure.stage == Stage::communicator)
     return Stop{StopReason::stays_away};
   if (cause.retry == Retry::fallback) return FallBack{};
   if (cause.retry == Retry::never) {
@@ -69,8 +69,8 @@ std::vector<Rank> victims_of(const Case& now, std::optional<Rank> first) {
   for (const Sighting& one : now.sightings)
     if (one.rank && one.rank != first && one.cause->kind == Kind::victim)
       victims.push_back(*one.rank);
-  for (const Ended& ended : now.evidence.ended)
-    if (ended.rank && ended.rank != first) victims.push_back(*ended.rank);
+  for (const RankExited& ended : now.evidence.failure.ended)
+    if (ended.rank != first) victims.push_back(ended.rank);
   std::ranges::sort(victims);
   victims.erase(std::unique(victims.begin(), victims.end()), victims.end());
   return victims;
@@ -89,15 +89,6 @@ std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
 
 bool is_users_own(std::string_view cause) {
   return cause == cause::kUserException || cause == cause::kRankDied;
-}
-
-const char* name(Certainty certainty) {
-  switch (certainty) {
-    case Certainty::guess: return "guess";
-    case Certainty::matched: return "matched";
-    case Certainty::confirmed: return "confirmed";
-  }
-  return "";
 }
 
 const char* describe(StopReason reason) {
@@ -146,10 +137,7 @@ std::vector<int> ports_said_taken(const Evidence& evidence, const Catalogue& cat
 int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   constexpr int kHung = 124;  // as timeout(1)
   if (evidence.signal) return status_after_signal(evidence);
-  const bool never_failed =
-      evidence.outcome == Outcome::hung || evidence.outcome == Outcome::stalled ||
-      evidence.outcome == Outcome::mismatch || evidence.outcome == Outcome::duplicate;
-  if (never_failed && evidence.exceptions.empty()) return kHung;
+  if (is_stuck(evidence.failure.kind) && evidence.failure.raised.empty()) return kHung;
   const auto status = status_of(evidence, diagnosis.first_failed);
   const int code = status ? shell_code(*status) : 1;
   return code == 0 ? 1 : code;

@@ -83,19 +83,21 @@ const Confirmation* standstill_of(const Evidence& evidence) {
 
 std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string stage =
-      evidence.stage ? fmt::format(" in stage {}", name(*evidence.stage)) : "";
-  const std::string who = evidence.waiting.empty() ? "The job" : capital(list_of(evidence.waiting));
-  const std::string time = evidence.waited == Duration::zero()
+      evidence.failure.stage ? fmt::format(" in stage {}", name(*evidence.failure.stage)) : "";
+  const std::string who =
+      evidence.failure.waiting.empty() ? "The job" : capital(list_of(evidence.failure.waiting));
+  const std::string time = evidence.failure.waited == Duration::zero()
                                ? ""  // where all wait alike there is no first to wait for others
-                               : " " + describe_duration(evidence.waited);
+                               : " " + describe_duration(evidence.failure.waited);
   std::string text = fmt::format("{} waited{}{}", who, time, stage);
-  if (evidence.missing.empty()) return text + "; nobody was missing.";
-  text += "; " + absences(evidence.missing) + ".";
-  const bool one = evidence.missing.size() == 1;
-  if (std::ranges::all_of(evidence.missing, is_out_of_sight))
+  if (evidence.failure.missing.empty()) return text + "; nobody was missing.";
+  text += "; " + absences(evidence.failure.missing) + ".";
+  const bool one = evidence.failure.missing.size() == 1;
+  if (std::ranges::all_of(evidence.failure.missing, is_out_of_sight))
     text += fmt::format(" Nobody can see {} from here; look where {}.", one ? "it" : "them",
                         one ? "it runs" : "they run");
-  else if (diagnosis.cause == cause::kRankMissing && std::ranges::all_of(evidence.missing, is_seen))
+  else if (diagnosis.cause == cause::kRankMissing &&
+           std::ranges::all_of(evidence.failure.missing, is_seen))
     text += fmt::format(" {} own code keeps {} away, which a profile can hardly change.",
                         one ? "Its" : "Their", one ? "it" : "them");
   if (diagnosis.cause == cause::kRankStopped)
@@ -105,24 +107,24 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
 
 /// Who is missing is told by what it never called, if by anything.
 std::string of_stall(const Evidence& evidence) {
-  const std::string time = evidence.waited == Duration::zero()
+  const std::string time = evidence.failure.waited == Duration::zero()
                                ? ""  // nobody is behind
-                               : " for " + describe_duration(evidence.waited);
+                               : " for " + describe_duration(evidence.failure.waited);
   std::string text =
       fmt::format("Training stood still{}: no output, and no collective finished", time);
-  if (!evidence.waiting.empty())
-    text += fmt::format("; {} wait{} in a collective", list_of(evidence.waiting),
-                        evidence.waiting.size() == 1 ? "s" : "");
-  if (!evidence.missing.empty()) text += "; " + absences(evidence.missing);
+  if (!evidence.failure.waiting.empty())
+    text += fmt::format("; {} wait{} in a collective", list_of(evidence.failure.waiting),
+                        evidence.failure.waiting.size() == 1 ? "s" : "");
+  if (!evidence.failure.missing.empty()) text += "; " + absences(evidence.failure.missing);
   return text + ".";
 }
 
 /// " in stage group" of a rank that had come to it, " before stage group" of one that had not.
 std::string place_of(const Evidence& evidence, std::optional<Rank> rank) {
   const auto seen = std::ranges::find_if(
-      evidence.missing, [&](const MissingRank& missing) { return missing.rank == rank; });
-  if (!evidence.stage || seen == evidence.missing.end()) return {};
-  return fmt::format(" {} stage {}", seen->inside ? "in" : "before", name(*evidence.stage));
+      evidence.failure.missing, [&](const MissingRank& missing) { return missing.rank == rank; });
+  if (!evidence.failure.stage || seen == evidence.failure.missing.end()) return {};
+  return fmt::format(" {} stage {}", seen->inside ? "in" : "before", name(*evidence.failure.stage));
 }
 
 std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
@@ -165,8 +167,8 @@ std::string of_contradiction(const Evidence& evidence, const std::string& facts,
                              const Diagnosis& diagnosis) {
   const std::string what = facts.empty() ? diagnosis.title + "." : facts;
   // With luck a rank stumbles over it; else all would wait.
-  return evidence.exceptions.empty() ? "It would hang until torch's timeout: " + what
-                                     : capital(what);
+  return evidence.failure.raised.empty() ? "It would hang until torch's timeout: " + what
+                                         : capital(what);
 }
 
 }  // namespace
@@ -181,15 +183,21 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string facts = facts_of(evidence, diagnosis);
   if (const Confirmation* still = standstill_of(evidence)) return capital(still->fact) + ".";
   const std::string further = facts.empty() ? "" : " " + capital(facts);
-  switch (evidence.outcome) {
-    case Outcome::hung: return of_hang(evidence, diagnosis) + further + remarks_of(evidence);
-    case Outcome::stalled: return of_stall(evidence) + further + remarks_of(evidence);
-    case Outcome::rank_died:
-    case Outcome::ended:
+  switch (evidence.failure.kind) {
+    case FailureKind::hung:
+    case FailureKind::stood_still:
+    case FailureKind::driver_silent:
+      return of_hang(evidence, diagnosis) + further + remarks_of(evidence);
+    case FailureKind::stalled: return of_stall(evidence) + further + remarks_of(evidence);
+    case FailureKind::rank_died:
+    case FailureKind::raised:
+    case FailureKind::failed:
       if (diagnosis.cause == cause::kAbortAtExit) return of_abort_at_exit(evidence, diagnosis);
       return of_failure(evidence, diagnosis) + further;
-    case Outcome::mismatch:
-    case Outcome::duplicate: return of_contradiction(evidence, facts, diagnosis);
+    case FailureKind::world_size_mismatch:
+    case FailureKind::duplicate_rank: return of_contradiction(evidence, facts, diagnosis);
+    case FailureKind::interrupted:
+    case FailureKind::given_up: break;
   }
   return {};
 }

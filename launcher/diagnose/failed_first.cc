@@ -8,7 +8,7 @@
 namespace safelaunch {
 namespace {
 
-bool failed(const Ended& ended) {
+bool failed(const RankExited& ended) {
   return ended.status && !succeeded(*ended.status);
 }
 
@@ -30,34 +30,36 @@ std::optional<ReportedExit> reported(const Evidence& evidence) {
 }
 
 /// Launchers end the ranks that are left over with SIGTERM once one has failed.
-bool ended_by_launcher(const Evidence& evidence, const Ended& ended) {
-  const bool first = &ended == &evidence.ended.front();
+bool ended_by_launcher(const Evidence& evidence, const RankExited& ended) {
+  const bool first = &ended == &evidence.failure.ended.front();
   return !first && ended.status == ExitStatus(Signaled{SIGTERM});
 }
 
 /// The first exit of a rank that was nobody's follower; of any rank if all were, or if the kernel
 /// does not tell how they ended.
 std::optional<Rank> first_to_end(const Evidence& evidence, const std::vector<Sighting>& raised) {
-  const auto culprit = std::ranges::find_if(evidence.ended, [&](const Ended& ended) {
-    return failed(ended) && ended.rank && !only_followed(ended.rank, raised) &&
+  const auto culprit = std::ranges::find_if(evidence.failure.ended, [&](const RankExited& ended) {
+    return failed(ended) && !only_followed(ended.rank, raised) &&
            !ended_by_launcher(evidence, ended);
   });
-  if (culprit != evidence.ended.end()) return culprit->rank;
-  const auto first = std::ranges::find_if(evidence.ended, failed);
-  if (first != evidence.ended.end()) return first->rank;
-  return evidence.ended.empty() ? std::nullopt : evidence.ended.front().rank;
+  if (culprit != evidence.failure.ended.end()) return culprit->rank;
+  const auto first = std::ranges::find_if(evidence.failure.ended, failed);
+  if (first != evidence.failure.ended.end()) return first->rank;
+  if (evidence.failure.ended.empty()) return std::nullopt;
+  return evidence.failure.ended.front().rank;
 }
 
 }  // namespace
 
 std::optional<ExitStatus> status_of(const Evidence& evidence, std::optional<Rank> rank) {
-  const auto own = std::ranges::find_if(
-      evidence.ended, [&](const Ended& ended) { return failed(ended) && ended.rank == rank; });
-  if (own != evidence.ended.end()) return own->status;
+  const auto own = std::ranges::find_if(evidence.failure.ended, [&](const RankExited& ended) {
+    return failed(ended) && ended.rank == rank;
+  });
+  if (own != evidence.failure.ended.end()) return own->status;
   const auto told = reported(evidence);
   if (told && (!told->rank || !rank || told->rank == rank)) return told->status;
-  const bool raised = std::ranges::any_of(evidence.exceptions,
-                                          [&](const Exception& one) { return one.rank == rank; });
+  const bool raised = std::ranges::any_of(evidence.failure.raised,
+                                          [&](const RankRaised& one) { return one.rank == rank; });
   if (rank && raised) return Exited{1};  // Python's own for an exception that nobody caught
   return evidence.command;
 }

@@ -125,7 +125,7 @@ std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue
   return collector.take();
 }
 
-std::vector<Sighting> sightings(const Exception& exception, const Catalogue& catalogue) {
+std::vector<Sighting> sightings(const RankRaised& exception, const Catalogue& catalogue) {
   Collector collector(catalogue, "exception", exception.rank);
   const std::string own = exception.type + ": " + exception.message;
   for (const std::string_view text : {std::string_view(own), std::string_view(exception.traceback)})

@@ -30,8 +30,8 @@ bool chosen(const std::optional<ExitStatus>& status) {
 
 int status_after_signal(const Evidence& evidence) {
   const int told_to_end = kOfShells + *evidence.signal;
-  for (const auto* ends : {&evidence.ended, &evidence.ended_in_stop}) {
-    const auto own = std::ranges::find_if(*ends, chosen, &Ended::status);
+  for (const auto* ends : {&evidence.failure.ended, &evidence.ended_in_stop}) {
+    const auto own = std::ranges::find_if(*ends, chosen, &RankExited::status);
     if (own != ends->end()) return shell_code(*own->status);
   }
   if (!evidence.command || by_the_stop(*evidence.command)) return told_to_end;

@@ -50,7 +50,7 @@ RankWatchConfig watch_config(const AttemptSpec& spec) {
 
 }  // namespace
 
-bool may_ask_ras_about(const Verdict& verdict, const NcclRecord& nccl) {
+bool may_ask_ras_about(const Failure& verdict, const NcclRecord& nccl) {
   return verdict.stage == Stage::collective && nccl.version && may_ask_ras(*nccl.version) &&
          nccl.complete && !nccl.standing && nccl.in_old_bootstrap == 0;
 }
@@ -114,7 +114,7 @@ void Attempt::on_all_ended() {
   take(AllWorkersEnded{});
 }
 
-void Attempt::on_verdict(const Verdict& verdict) {
+void Attempt::on_verdict(const Failure& verdict) {
   const bool ras = spec_.ras != Ras::off && !spec_.nccl.ras_address.empty() &&
                    may_ask_ras_about(verdict, watch_.seen().nccl);
   take(VerdictFell{verdict, watch_.training(), ras});
@@ -270,10 +270,11 @@ void Attempt::perform(const NoteMainEnded& note) {
 }
 
 void Attempt::perform(const RecordVerdict& action) {
-  const Verdict& verdict = action.verdict;
-  record::Verdict event{name(verdict.kind), name(verdict.stage), describe(verdict), {}, {}};
+  const Failure& verdict = action.verdict;
+  record::Verdict event{
+      name(verdict.kind), name(verdict.stage.value_or(Stage::spawned)), describe(verdict), {}, {}};
   for (const Rank rank : verdict.waiting) event.waiting.push_back(rank.value);
-  for (const Suspect& suspect : verdict.suspects) event.missing.push_back(suspect.rank.value);
+  for (const MissingRank& suspect : verdict.missing) event.missing.push_back(suspect.rank.value);
   services_.log.record(event);
 }
 

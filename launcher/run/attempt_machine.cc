@@ -35,9 +35,9 @@ bool is_insisting(int signal) {
 
 // A launcher whose rank has failed ends the others by itself, and its words are the user's. A rank
 // that ended with 0 it takes for a success.
-bool launcher_will_end_it(const Verdict& verdict, const AttemptRules& rules) {
-  if (rules.own_spawn || is_stuck(verdict) || rules.launcher == Launcher::opaque) return false;
-  for (const Suspect& suspect : verdict.suspects)
+bool launcher_will_end_it(const Failure& verdict, const AttemptRules& rules) {
+  if (rules.own_spawn || is_stuck(verdict.kind) || rules.launcher == Launcher::opaque) return false;
+  for (const MissingRank& suspect : verdict.missing)
     if (suspect.status && succeeded(*suspect.status)) return false;
   return true;
 }
@@ -123,7 +123,7 @@ void AttemptMachine::take(const RanksAnswered& event, TimePoint) {
 }
 
 void AttemptMachine::tell_stall(const StallReport& report, const RankAnswers& answers) {
-  const Verdict verdict = verdict_of(report, answers);
+  const Failure verdict = verdict_of(report, answers);
   actions_.push_back(RecordStall{verdict});
   actions_.push_back(TellUser{"training stands still: " + describe(verdict)});
   if (!rules_.kill_on_stall) return;
@@ -142,7 +142,7 @@ void AttemptMachine::one_has_answered() {
 
 // What a stuck job and its launcher say of the TERM that we send is neither news nor evidence.
 void AttemptMachine::stop_lost() {
-  if (is_stuck(*outcome_.verdict)) actions_.push_back(HideOutput{});
+  if (is_stuck(outcome_.verdict->kind)) actions_.push_back(HideOutput{});
   trained_ ? begin_stop(sweep()) : make_way();
 }
 

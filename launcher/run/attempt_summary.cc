@@ -10,11 +10,8 @@ constexpr std::size_t kLinesShown = 3;
 AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
   if (record.signal) return AttemptEnd::interrupted;
   if (record.gave_way) return AttemptEnd::given_up;
-  const bool hung = record.verdict && (record.verdict->kind == Verdict::Kind::hung ||
-                                       record.verdict->kind == Verdict::Kind::stood_still ||
-                                       record.verdict->kind == Verdict::Kind::driver_silent);
-  if (hung) return AttemptEnd::hung;
-  if (record.verdict && record.verdict->kind == Verdict::Kind::stalled) return AttemptEnd::stalled;
+  if (record.verdict && is_hang(record.verdict->kind)) return AttemptEnd::hung;
+  if (record.verdict && record.verdict->kind == FailureKind::stalled) return AttemptEnd::stalled;
   return std::holds_alternative<Stop>(diagnosis.decision) ? AttemptEnd::failed_user
                                                           : AttemptEnd::failed_comm;
 }

@@ -11,73 +11,56 @@
 namespace safelaunch {
 namespace {
 
-Outcome outcome_of(const std::optional<Verdict>& verdict) {
-  if (!verdict) return Outcome::ended;
-  switch (verdict->kind) {
-    case Verdict::Kind::hung: return Outcome::hung;
-    case Verdict::Kind::rank_died: return Outcome::rank_died;
-    case Verdict::Kind::raised: return Outcome::rank_died;
-    case Verdict::Kind::world_size_mismatch: return Outcome::mismatch;
-    case Verdict::Kind::duplicate_rank: return Outcome::duplicate;
-    case Verdict::Kind::stood_still:
-    case Verdict::Kind::driver_silent: return Outcome::hung;
-    case Verdict::Kind::stalled: return Outcome::stalled;
-  }
-  return Outcome::ended;
-}
-
 // The cause that a verdict is a proof of by itself; empty: none.
-const char* proved_by(Verdict::Kind kind) {
+const char* proved_by(FailureKind kind) {
   switch (kind) {
-    case Verdict::Kind::world_size_mismatch: return cause::kWorldSizeMismatch;
-    case Verdict::Kind::duplicate_rank: return cause::kDuplicateRank;
-    case Verdict::Kind::stood_still: return cause::kStartStuck;
-    case Verdict::Kind::driver_silent: return cause::kDriverSilent;
-    case Verdict::Kind::hung:
-    case Verdict::Kind::stalled:
-    case Verdict::Kind::rank_died:
-    case Verdict::Kind::raised: break;
+    case FailureKind::world_size_mismatch: return cause::kWorldSizeMismatch;
+    case FailureKind::duplicate_rank: return cause::kDuplicateRank;
+    case FailureKind::stood_still: return cause::kStartStuck;
+    case FailureKind::driver_silent: return cause::kDriverSilent;
+    case FailureKind::hung:
+    case FailureKind::stalled:
+    case FailureKind::rank_died:
+    case FailureKind::raised:
+    case FailureKind::failed:
+    case FailureKind::interrupted:
+    case FailureKind::given_up: break;
   }
   return "";
 }
 
-// The two WORLD_SIZEs, the two processes of one rank, the question that had no answer, where all
-// stand.
-void take_proof(const Verdict& verdict, Evidence& evidence) {
-  const std::string cause = proved_by(verdict.kind);
-  if (cause.empty()) return;
-  for (const std::string& text : verdict.texts) evidence.confirmations.push_back({cause, text});
+// Where a missing rank was when it was asked.
+void take_answer(const RankAnswers& answers, MissingRank& missing) {
+  const auto answer = answers.stacks.find(missing.rank);
+  if (answer == answers.stacks.end()) return;
+  missing.where = answer->second.where;
+  missing.stack = answer->second.frames;
+  missing.known = missing.known || !missing.where.empty();
 }
 
-MissingRank missing_rank(const Suspect& suspect, const RankAnswers& answers) {
-  const auto answer = answers.stacks.find(suspect.rank);
-  const StackSeen stack = answer == answers.stacks.end() ? StackSeen{} : answer->second;
-  const bool known = suspect.process.has_value() || !stack.where.empty();
-  return {suspect.rank,   suspect.activity, suspect.doing, stack.where,
-          suspect.inside, stack.frames,     known};
-}
-
-void take_verdict(const Verdict& verdict, const AttemptRecord& record, Evidence& evidence) {
-  evidence.stage = verdict.stage;
-  evidence.waiting = verdict.waiting;
-  take_proof(verdict, evidence);
-  for (const Suspect& suspect : verdict.suspects) {
-    evidence.missing.push_back(missing_rank(suspect, record.ranks.answers));
-    evidence.waited = std::max(evidence.waited, suspect.waited_for);
-  }
+void take_verdict(const Failure& verdict, const RankAnswers& answers, Evidence& evidence) {
+  evidence.failure = verdict;
+  // The two WORLD_SIZEs, the two processes of one rank, the question that had no answer, where all
+  // stand.
+  if (const std::string cause = proved_by(verdict.kind); !cause.empty())
+    evidence.confirmations.push_back({cause, verdict.proof});
+  for (MissingRank& missing : evidence.failure.missing) take_answer(answers, missing);
 }
 
 // What torch's own counters tell beyond the stages: who called what.
 void take_collectives(const RankAnswers& answers, Evidence& evidence) {
-  if (evidence.outcome != Outcome::hung && evidence.outcome != Outcome::stalled) return;
+  Failure& failure = evidence.failure;
+  if (!is_hang(failure.kind) && failure.kind != FailureKind::stalled) return;
   const CollectivesCompared compared = compare(answers.collectives);
   // Those that stand in a collective wait, and are not missing.
-  const bool all_inside = std::ranges::all_of(evidence.missing, &MissingRank::inside);
+  const bool all_inside = std::ranges::all_of(failure.missing, &MissingRank::inside);
   if (!compared.contradiction.empty() || (all_inside && !compared.behind.empty())) {
-    evidence.waiting = compared.waiting;
-    evidence.missing.clear();
-    for (const Rank rank : compared.behind)
-      evidence.missing.push_back(missing_rank({.rank = rank}, answers));
+    failure.waiting = compared.waiting;
+    failure.missing.clear();
+    for (const Rank rank : compared.behind) {
+      failure.missing.push_back({.rank = rank, .known = false});
+      take_answer(answers, failure.missing.back());
+    }
   }
   if (!compared.contradiction.empty())
     evidence.confirmations.push_back({cause::kRanksDisagree, compared.contradiction});
@@ -109,7 +92,8 @@ void take_nccl(const NcclRecord& nccl, Evidence& evidence) {
   if (nccl.versions.size() > 1)
     evidence.confirmations.push_back({cause::kNcclMismatch, described(nccl.versions)});
   const std::string standing = describe_standing(nccl);
-  if (standing.empty() || evidence.stage.value_or(Stage::spawned) < Stage::communicator) return;
+  if (standing.empty() || evidence.failure.stage.value_or(Stage::spawned) < Stage::communicator)
+    return;
   evidence.remarks.push_back(standing);
 }
 
@@ -126,7 +110,7 @@ void take_finished(const RanksSeen& ranks, Evidence& evidence) {
 
 // Ranks that are given different stores never meet: one has another MASTER_ADDR or MASTER_PORT.
 void take_stores(const RanksSeen& ranks, Evidence& evidence) {
-  if (evidence.outcome != Outcome::hung || ranks.knocking.empty()) return;
+  if (!is_hang(evidence.failure.kind) || ranks.knocking.empty()) return;
   std::vector<AlikeRanks> stores;
   for (const auto& [rank, store] : ranks.stores)
     if (!store.empty()) add_alike(stores, rank, store);
@@ -140,7 +124,7 @@ void take_stores(const RanksSeen& ranks, Evidence& evidence) {
 
 // A launcher ends the ranks that are left with SIGTERM; the one that failed may never have been
 // seen.
-bool only_followed(const Ended& ended, Rank failed) {
+bool only_followed(const RankExited& ended, Rank failed) {
   return ended.status == ExitStatus(Signaled{SIGTERM}) && ended.rank != failed;
 }
 
@@ -158,17 +142,18 @@ void take_launcher_words(Launcher launcher, Evidence& evidence) {
     if (!failure) failure = read_launcher_failure(launcher, output.text);
   const ExitStatus told = unhide(launcher, *evidence.command, failure);
   const auto failed = failure ? rank_of(launcher, *failure) : std::nullopt;
-  const Ended* first = evidence.ended.empty() ? nullptr : &evidence.ended.front();
+  const RankExited* first =
+      evidence.failure.ended.empty() ? nullptr : &evidence.failure.ended.front();
   const bool seen = first != nullptr && first->status.has_value();
   if (failed && (!seen || only_followed(*first, *failed)))
-    evidence.ended.insert(evidence.ended.begin(), {*failed, told});
+    evidence.failure.ended.insert(evidence.failure.ended.begin(), {*failed, {}, told});
   evidence.command = told;
   evidence.command_hides = hides_statuses(launcher) && !(failure && failure->status);
 }
 
 // How a hung command ends, or one that makes room for another profile, says how we ended it.
 bool ended_by_us(const AttemptRecord& record) {
-  return record.gave_way || (record.verdict && is_stuck(*record.verdict));
+  return record.gave_way || (record.verdict && is_stuck(record.verdict->kind));
 }
 
 }  // namespace
@@ -179,18 +164,14 @@ bool went_well(const AttemptRecord& record) {
 
 Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context) {
   Evidence evidence;
-  evidence.outcome = outcome_of(record.verdict);
+  if (record.verdict) take_verdict(*record.verdict, record.ranks.answers, evidence);
   evidence.training = record.training ? Training::begun : Training::not_begun;
-  if (record.verdict) take_verdict(*record.verdict, record, evidence);
   take_collectives(record.ranks.answers, evidence);
-  for (const RaisedHere& raised : record.ranks.raised)
-    evidence.exceptions.push_back({raised.what.rank, raised.what.type, raised.what.message,
-                                   raised.what.traceback, raised.communication});
+  evidence.failure.raised = record.ranks.raised;
   for (const RankExited& exited : record.ranks.exits)
     if (!exited.status || !succeeded(*exited.status) || record.verdict)
-      evidence.ended.push_back({exited.rank, exited.status});
-  for (const RankExited& exited : record.ranks.late_exits)
-    evidence.ended_in_stop.push_back({exited.rank, exited.status});
+      evidence.failure.ended.push_back(exited);
+  evidence.ended_in_stop = record.ranks.late_exits;
   take_finished(record.ranks, evidence);
   evidence.command = record.command;
   take_outputs(record, evidence);

@@ -42,9 +42,9 @@ std::string place_of(const MissingRank& missing) {
 }  // namespace
 
 std::optional<Impasse> impasse_of(const Evidence& evidence, const Diagnosis& diagnosis) {
-  if (evidence.outcome != Outcome::hung || evidence.missing.empty()) return std::nullopt;
-  Impasse impasse{diagnosis.cause, evidence.stage.value_or(Stage::spawned), {}};
-  for (const MissingRank& missing : evidence.missing) {
+  if (!is_hang(evidence.failure.kind) || evidence.failure.missing.empty()) return std::nullopt;
+  Impasse impasse{diagnosis.cause, evidence.failure.stage.value_or(Stage::spawned), {}};
+  for (const MissingRank& missing : evidence.failure.missing) {
     std::string place = place_of(missing);
     if (place.empty()) return std::nullopt;
     impasse.places[missing.rank] = std::move(place);

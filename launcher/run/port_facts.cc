@@ -47,7 +47,7 @@ std::vector<Confirmation> port_facts(const Evidence& evidence,
   std::vector<Confirmation> facts;
   for (const int port : ports_said_taken(evidence, catalogue))
     confirm(cause::kPortTaken, port, sockets, facts);
-  if (evidence.outcome != Outcome::hung) return facts;
+  if (!is_hang(evidence.failure.kind)) return facts;
   std::set<int> silent;
   for (const auto& [rank, store] : knocking)
     if (const auto port = port_here(store)) silent.insert(*port);

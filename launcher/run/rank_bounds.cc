@@ -9,8 +9,8 @@ constexpr std::size_t kMostRanksOfAProcess = 16;
 
 }  // namespace
 
-void note_raised(std::vector<RaisedHere>& raised, RaisedHere news) {
-  const auto is_of_rank = [&](const RaisedHere& one) { return one.what.rank == news.what.rank; };
+void note_raised(std::vector<RankRaised>& raised, RankRaised news) {
+  const auto is_of_rank = [&](const RankRaised& one) { return one.rank == news.rank; };
   if (std::ranges::count_if(raised, is_of_rank) >= 2) {
     const auto last = std::find_if(raised.rbegin(), raised.rend(), is_of_rank);
     raised.erase(std::next(last).base());

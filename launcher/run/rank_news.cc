@@ -82,9 +82,8 @@ NcclWatch::Observer RankWatch::State::nccl_observer() {
   listener.on_contradiction = [this](const NcclContradiction& found) {
     if (frozen) return;
     const bool twice = found.about == NcclRootComplaint::About::rank_twice;
-    act_on(stages.contradict(
-        twice ? Verdict::Kind::duplicate_rank : Verdict::Kind::world_size_mismatch, found.text,
-        Clock::now()));
+    act_on(stages.contradict(twice ? FailureKind::duplicate_rank : FailureKind::world_size_mismatch,
+                             found.text, Clock::now()));
   };
   listener.on_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
     if (!frozen) caller.on_nccl_said(rank, said);
@@ -173,10 +172,7 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
   for (Event event : message.events) {
     note_what_it_names(event);
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
-    if (const auto* raised = std::get_if<RankRaised>(&event)) {
-      const auto* ending = std::get_if<HookException>(&message.body);
-      note_raised(seen.raised, {*raised, ending != nullptr && ending->communication});
-    }
+    if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen.raised, *raised);
     if (const auto rank = rank_that_begins(event)) seen.finished.erase(*rank);
     if (auto* started = std::get_if<RankStarted>(&event)) {
       if (started->anew) find_wrapper(*started, message);

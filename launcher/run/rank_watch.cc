@@ -35,7 +35,7 @@ void RankWatch::State::forget_former_life(const RankStarted& started) {
   std::erase_if(seen.exits,
                 [&](const RankExited& one) { return is_former(one.rank, one.process); });
   std::erase_if(seen.raised,
-                [&](const RaisedHere& one) { return is_former(one.what.rank, one.what.process); });
+                [&](const RankRaised& one) { return is_former(one.rank, one.process); });
 }
 
 void RankWatch::State::act_on(const std::vector<StageAction>& actions) {
@@ -44,10 +44,10 @@ void RankWatch::State::act_on(const std::vector<StageAction>& actions) {
   rearm();
 }
 
-void RankWatch::State::perform(const Verdict& verdict) {
+void RankWatch::State::perform(const Failure& verdict) {
   if (frozen) return;
-  Verdict told = verdict;
-  if (is_stuck(told) && told.stage >= Stage::communicator)
+  Failure told = verdict;
+  if (is_stuck(told.kind) && told.stage >= Stage::communicator)
     told.nccl = describe_standing(nccl.record());
   caller.on_verdict(told);
 }
@@ -202,7 +202,7 @@ void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit
       });
 }
 
-std::optional<Verdict> RankWatch::waiting_now() const {
+std::optional<Failure> RankWatch::waiting_now() const {
   return state_->judging() ? state_->stages.waiting_now(Clock::now()) : std::nullopt;
 }
 

@@ -49,7 +49,7 @@ struct RankWatch::State {
   void forget_former_life(const RankStarted& started);
   void record_stage(const StageReached& reached);
   void act_on(const std::vector<StageAction>& actions);
-  void perform(const Verdict& verdict);
+  void perform(const Failure& verdict);
   void perform(const StatusChanged& status);
   void perform(const JobTraining& training);
   void hear(ProcessId process, const HookMessage& message);

@@ -151,7 +151,8 @@ NextStep RunMachine::would_follow(const Diagnosis& diagnosis,
 // minutes.
 bool RunMachine::worth_probing(const Evidence& evidence, const Diagnosis& diagnosis,
                                const NextStep& step) const {
-  const bool in_nccl = seen_.nccl && evidence.stage.value_or(Stage::spawned) >= Stage::group;
+  const bool in_nccl =
+      seen_.nccl && evidence.failure.stage.value_or(Stage::spawned) >= Stage::group;
   return in_nccl && attempts_ == 1 && step.profile->backend == Backend::keep &&
          std::holds_alternative<FallBack>(diagnosis.decision);
 }

@@ -78,7 +78,7 @@ void RunVoice::tell_of_struck_out(const NextStep& step) {
 }
 
 void RunVoice::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis) {
-  const bool stuck = record.verdict && is_stuck(*record.verdict);
+  const bool stuck = record.verdict && is_stuck(record.verdict->kind);
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
   std::string shown = last_words(record, StdStream::err, diagnosis.first_failed);
   if (shown.empty()) shown = last_words(record, StdStream::out, diagnosis.first_failed);

@@ -24,18 +24,18 @@ std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers
 
 }  // namespace
 
-Verdict verdict_of(const StallReport& report, const RankAnswers& answers) {
+Failure verdict_of(const StallReport& report, const RankAnswers& answers) {
   const CollectivesCompared compared = compare(answers.collectives);
   const std::vector<Rank>& behind = compared.behind.empty() ? report.lagging : compared.behind;
-  Verdict verdict{.kind = Verdict::Kind::stalled, .stage = Stage::collective};
+  Failure verdict{.kind = FailureKind::stalled, .stage = Stage::collective};
   for (const Rank rank : compared.waiting)
     if (std::ranges::find(behind, rank) == behind.end()) verdict.waiting.push_back(rank);
-  for (const Rank rank : behind)
-    verdict.suspects.push_back({.rank = rank, .waited_for = report.silent_for});
+  for (const Rank rank : behind) verdict.missing.push_back({.rank = rank, .known = false});
+  if (!behind.empty()) verdict.waited = report.silent_for;
   std::string text = describe(report);
   for (const std::string& more : {compared.contradiction, compared.behind_what})
     if (!more.empty()) text += "; " + more;
-  verdict.texts = {text + places_of(behind.empty() ? verdict.waiting : behind, answers)};
+  verdict.proof = text + places_of(behind.empty() ? verdict.waiting : behind, answers);
   return verdict;
 }
 

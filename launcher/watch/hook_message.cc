@@ -241,9 +241,9 @@ class Translation {
   }
 
   void raised() {
-    message_.events.emplace_back(RankRaised{*message_.rank, speaker_.process,
-                                            text_of(packet_, "type"), text_of(packet_, "err"),
-                                            text_of(packet_, "traceback", kLongestTraceback)});
+    message_.events.emplace_back(RankRaised{
+        *message_.rank, speaker_.process, text_of(packet_, "type"), text_of(packet_, "err"),
+        text_of(packet_, "traceback", kLongestTraceback), is_true(packet_, "comm")});
   }
 
   HookMessage& message_;
@@ -261,7 +261,7 @@ void read_body(HookMessage& message, const Json& packet) {
     message.body = HookRefusal{text_of(packet, "what"), text_of(packet, "why")};
   if (name == "hook_error")
     message.body = HookFault{text_of(packet, "where"), text_of(packet, "err")};
-  if (name == "exception") message.body = HookException{is_true(packet, "comm")};
+  if (name == "exception") message.body = HookException{};
   if (name == "comm") message.body = communicator_of(packet);
 }
 

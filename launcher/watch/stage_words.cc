@@ -15,44 +15,36 @@ std::string in_seconds(Clock::duration duration) {
   return format_duration(std::chrono::duration_cast<std::chrono::seconds>(duration));
 }
 
-std::string headline(const RankRaised& raised) {
-  if (raised.type.empty() || raised.message.empty()) return raised.type + raised.message;
-  return raised.type + ": " + raised.message;
-}
-
 }  // namespace
 
-Suspect Stages::suspect(Rank rank, Stage stage, TimePoint since, TimePoint now) const {
+MissingRank Stages::suspect(Rank rank, Stage stage, TimePoint now) const {
   const RankState& state = state_of(rank);
   return {.rank = rank,
-          .process = state.process(),
-          .furthest = state.furthest(),
-          .inside = state.entered(stage),
           .activity = state.activity(now),
           .doing = state.doing(now),
-          .waited_for = std::chrono::duration_cast<Duration>(now - since),
+          .inside = state.entered(stage),
+          .known = state.process().has_value(),
           .status = state.status()};
 }
 
-Verdict Stages::judge(const Standing& standing, TimePoint now) const {
-  Verdict verdict{.stage = standing.stage, .waiting = all_waiting()};
+Failure Stages::judge(const Standing& standing, TimePoint now) const {
+  Failure verdict{.kind = FailureKind::hung, .stage = standing.stage, .waiting = all_waiting()};
   for (const Rank rank : suspects(standing, now)) {
     const RankState& state = state_of(rank);
     std::erase(verdict.waiting, rank);
-    verdict.suspects.push_back(suspect(rank, standing.stage, standing.since, now));
-    if (patience(rank, standing, now).certain) verdict.certainty = Verdict::Certainty::certain;
-    if (state.blind()) verdict.source = Source::proc;
+    verdict.missing.push_back(suspect(rank, standing.stage, now));
+    if (patience(rank, standing, now).certain) verdict.certainty = Certainty::confirmed;
     const bool ended_well = state.status() && succeeded(*state.status());
-    if (state.ended() && !ended_well && verdict.kind == Verdict::Kind::hung)
-      verdict.kind = state.raised() ? Verdict::Kind::raised : Verdict::Kind::rank_died;
-    if (!state.raised()) continue;
-    verdict.texts.push_back(headline(*state.raised()));
-    if (!state.raised()->traceback.empty()) verdict.texts.push_back(state.raised()->traceback);
+    if (state.ended() && !ended_well && verdict.kind == FailureKind::hung)
+      verdict.kind = state.raised() ? FailureKind::raised : FailureKind::rank_died;
+    if (state.raised()) verdict.raised.push_back(*state.raised());
   }
+  if (!verdict.missing.empty())
+    verdict.waited = std::chrono::duration_cast<Duration>(now - standing.since);
   return verdict;
 }
 
-std::optional<Verdict> Stages::waiting_now(TimePoint monotonic) const {
+std::optional<Failure> Stages::waiting_now(TimePoint monotonic) const {
   if (training_ || verdict_ || standings_.empty()) return std::nullopt;
   return judge(standings_.back(), clock_.at(monotonic));
 }

@@ -61,17 +61,16 @@ std::vector<StageAction> Stages::tick(TimePoint monotonic) {
   return finish(monotonic);
 }
 
-std::vector<StageAction> Stages::contradict(Verdict::Kind kind, std::string text,
+std::vector<StageAction> Stages::contradict(FailureKind kind, std::string text,
                                             TimePoint monotonic) {
   const TimePoint now = job_time(monotonic);
   // A launcher that restarts ranks may show us the new ones before the old ones' end.
   if (config_.dead_rank != DeadRank::is_restarted)
     decide({.kind = kind,
-            .certainty = Verdict::Certainty::certain,
+            .certainty = Certainty::confirmed,
             .stage = Stage::communicator,
             .waiting = all_waiting(),
-            .source = Source::nccl_log,
-            .texts = {std::move(text)}});
+            .proof = std::move(text)});
   check_training(now);
   return finish(monotonic);
 }
@@ -79,12 +78,11 @@ std::vector<StageAction> Stages::contradict(Verdict::Kind kind, std::string text
 std::vector<StageAction> Stages::driver_is_silent(std::vector<Rank> ranks, std::string text,
                                                   TimePoint monotonic) {
   (void)job_time(monotonic);
-  decide({.kind = Verdict::Kind::driver_silent,
-          .certainty = Verdict::Certainty::certain,
+  decide({.kind = FailureKind::driver_silent,
+          .certainty = Certainty::confirmed,
           .stage = Stage::imported,
           .waiting = std::move(ranks),
-          .source = Source::proc,
-          .texts = {std::move(text)}});
+          .proof = std::move(text)});
   return finish(monotonic);
 }
 
@@ -94,19 +92,16 @@ std::vector<StageAction> Stages::stood_still(Duration lasts,
                                              std::string text, TimePoint monotonic) {
   (void)job_time(monotonic);
   if (may_have_trained() || !standings_.empty()) return finish(monotonic);
-  Verdict verdict{.kind = Verdict::Kind::stood_still,
-                  .stage = Stage::collective,
-                  .source = Source::proc,
-                  .texts = {std::move(text)}};
+  Failure verdict{
+      .kind = FailureKind::stood_still, .stage = Stage::collective, .proof = std::move(text)};
   for (const auto& [rank, doing] : doings) {
     const RankState& state = state_of(rank);
-    verdict.suspects.push_back({.rank = rank,
-                                .process = state.process(),
-                                .furthest = state.furthest(),
-                                .activity = Activity::idling,
-                                .doing = doing,
-                                .waited_for = lasts});
-    verdict.stage = std::min(verdict.stage, after(state.furthest()));
+    verdict.missing.push_back({.rank = rank,
+                               .activity = Activity::idling,
+                               .doing = doing,
+                               .known = state.process().has_value()});
+    verdict.waited = lasts;
+    verdict.stage = std::min(verdict.stage.value_or(Stage::collective), after(state.furthest()));
   }
   decide(std::move(verdict));
   return finish(monotonic);
@@ -269,7 +264,7 @@ void Stages::apply(const RankActivity& event, TimePoint now) {
 
 // ---- what follows from it -----------------------------------------------------------------------
 
-void Stages::decide(Verdict verdict) {
+void Stages::decide(Failure verdict) {
   if (verdict_ || training_ || world_size() < 2) return;
   verdict_ = verdict;
   actions_.emplace_back(std::move(verdict));
@@ -286,16 +281,15 @@ void Stages::check_twin(Rank rank) {
   const RankState& state = state_of(rank);
   if (!state.twin || state.store.empty() || state.twin->store != state.store) return;
   if (config_.dead_rank == DeadRank::is_restarted) return;
-  Verdict verdict{.kind = Verdict::Kind::duplicate_rank,
-                  .certainty = Verdict::Certainty::certain,
+  Failure verdict{.kind = FailureKind::duplicate_rank,
+                  .certainty = Certainty::confirmed,
                   .stage = Stage::rendezvous,
                   .waiting = all_waiting()};
   std::erase(verdict.waiting, rank);
-  verdict.suspects = {{.rank = rank, .process = state.process(), .inside = true},
-                      {.rank = rank, .process = state.twin->process, .inside = true}};
-  verdict.texts = {fmt::format("rank {} was given twice: pid {} and pid {} both came as it to {}",
-                               rank.value, state.process()->pid, state.twin->process.pid,
-                               state.store)};
+  verdict.missing = {{.rank = rank, .inside = true}, {.rank = rank, .inside = true}};
+  verdict.proof =
+      fmt::format("rank {} was given twice: pid {} and pid {} both came as it to {}", rank.value,
+                  state.process()->pid, state.twin->process.pid, state.store);
   decide(std::move(verdict));
 }
 
@@ -306,13 +300,13 @@ void Stages::check_world_sizes(Rank rank) {
     // Who meets elsewhere is another job's, and may have a world of its own.
     if (!other.alive() || !other.claimed_world || other.store != mine.store) continue;
     if (*other.claimed_world == *mine.claimed_world) continue;
-    Verdict verdict{.kind = Verdict::Kind::world_size_mismatch,
-                    .certainty = Verdict::Certainty::certain,
+    Failure verdict{.kind = FailureKind::world_size_mismatch,
+                    .certainty = Certainty::confirmed,
                     .stage = Stage::rendezvous,
                     .waiting = all_waiting()};
-    verdict.texts = {
+    verdict.proof =
         fmt::format("WORLD_SIZE differs between the ranks: rank {} says {}, rank {} says {}",
-                    other_rank.value, *other.claimed_world, rank.value, *mine.claimed_world)};
+                    other_rank.value, *other.claimed_world, rank.value, *mine.claimed_world);
     return decide(std::move(verdict));
   }
 }

@@ -97,7 +97,8 @@ struct RankRaised {
   ProcessId process;
   std::string type;  ///< "torch.distributed.DistNetworkError"
   std::string message;
-  std::string traceback;  ///< as Python prints it; may be cut
+  std::string traceback;       ///< as Python prints it; may be cut
+  bool communication = false;  ///< the hook says that it came from torch.distributed, NCCL, JAX, …
 };
 
 /// A rank's process is gone. The status is unknown where another process was its parent and the

@@ -14,15 +14,6 @@
 
 namespace safelaunch {
 
-/// How sure a diagnosis is; shown with it.
-enum class Certainty {
-  guess,      ///< it fits, nothing shows it
-  matched,    ///< a line shows it
-  confirmed,  ///< the state of the system shows it
-};
-
-[[nodiscard]] const char* name(Certainty certainty);
-
 /// Why nothing is started again.
 enum class StopReason {
   users_own,        ///< the script failed by itself, or a rank ended by itself

@@ -24,7 +24,7 @@ struct Sighting {
 [[nodiscard]] std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue);
 
 /// What an exception shows, which the hook reported.
-[[nodiscard]] std::vector<Sighting> sightings(const Exception& exception,
+[[nodiscard]] std::vector<Sighting> sightings(const RankRaised& exception,
                                               const Catalogue& catalogue);
 
 /// What the way in which a rank ended fits: SIGBUS is all that NCCL 2.18 leaves of a full /dev/shm.

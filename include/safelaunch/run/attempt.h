@@ -39,7 +39,7 @@ struct AttemptSpec {
 
 /// Whether NCCL's RAS may be asked about a verdict: only where every communicator is complete,
 /// since a query while one is made has crashed jobs.
-[[nodiscard]] bool may_ask_ras_about(const Verdict& verdict, const NcclRecord& nccl);
+[[nodiscard]] bool may_ask_ras_about(const Failure& verdict, const NcclRecord& nccl);
 
 /// One start of the command under one profile: performs what an AttemptMachine decides. Starts the
 /// command, has its ranks watched, stops it whole, and is over when no process of it lives and all
@@ -87,7 +87,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   void on_started(Rank rank, ProcessId process) override;
   void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) override;
   void on_all_ended() override;
-  void on_verdict(const Verdict& verdict) override;
+  void on_verdict(const Failure& verdict) override;
   void on_meeting() override;
   void on_training() override;
   void on_status(const std::string& line) override;

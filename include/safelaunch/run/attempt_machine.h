@@ -40,7 +40,7 @@ struct WorkerEnded {
 struct AllWorkersEnded {};
 /// The watch has decided that the attempt is lost.
 struct VerdictFell {
-  Verdict verdict;
+  Failure verdict;
   bool trained = false;           ///< the job has trained, or may have
   bool ras_may_be_asked = false;  ///< see may_ask_ras_about()
 };
@@ -58,7 +58,7 @@ struct RasAnswered {};
 struct SignalCame {
   int signal = 0;
   SignalOrigin origin = SignalOrigin::user;
-  std::optional<Verdict> waiting;  ///< who waits for whom at this moment, where somebody does
+  std::optional<Failure> waiting;  ///< who waits for whom at this moment, where somebody does
 };
 /// Another profile is to be tried instead.
 struct WayWanted {};
@@ -118,11 +118,11 @@ struct NoteMainEnded {
   MainEnded ended;
 };
 struct RecordVerdict {
-  Verdict verdict;
+  Failure verdict;
 };
 /// Training stands still: a line for the record and for the user.
 struct RecordStall {
-  Verdict verdict;
+  Failure verdict;
 };
 /// One line for the user.
 struct TellUser {

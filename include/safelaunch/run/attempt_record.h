@@ -5,17 +5,17 @@
 #include <vector>
 
 #include "safelaunch/base/exit_status.h"
+#include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
 #include "safelaunch/run/rank_watch.h"
-#include "safelaunch/watch/verdict.h"
 
 namespace safelaunch {
 
 /// How an attempt came to its end, as its machine has decided it.
 struct AttemptOutcome {
-  std::optional<Verdict> verdict;
+  std::optional<Failure> verdict;
   bool training = false;              ///< every rank had its first collective behind it
   std::optional<ExitStatus> command;  ///< of the launcher, or of the first worker that failed
   std::optional<int> signal;          ///< the user's, which stopped the job

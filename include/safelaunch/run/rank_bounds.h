@@ -13,7 +13,7 @@ namespace safelaunch {
 
 /// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of
 /// times: its first and its last one tell what matters, and no more are kept.
-void note_raised(std::vector<RaisedHere>& raised, RaisedHere news);
+void note_raised(std::vector<RankRaised>& raised, RankRaised news);
 
 /// The ranks as which each process has spoken.
 class NamedRanks {

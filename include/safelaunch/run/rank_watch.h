@@ -20,18 +20,12 @@
 
 namespace safelaunch {
 
-/// An exception that ended a rank, and whether the hook says that it came from communication.
-struct RaisedHere {
-  RankRaised what;
-  bool communication = false;
-};
-
 /// What an attempt's record takes from the watch.
 struct RanksSeen {
   int world_size = 0;                    ///< of the job; 0: no rank was seen
   std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
   std::vector<RankExited> late_exits;    ///< of ranks, in order, while it was being stopped
-  std::vector<RaisedHere> raised;        ///< in order
+  std::vector<RankRaised> raised;        ///< in order
   RankAnswers answers;                   ///< to what they were asked after the verdict
   std::map<Rank, std::string> stores;    ///< "host:port" of the store that a rank was given last
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
@@ -58,7 +52,7 @@ class RankWatch {
  public:
   class Listener {
    public:
-    virtual void on_verdict(const Verdict& verdict) = 0;
+    virtual void on_verdict(const Failure& verdict) = 0;
     /// A rank waits for the others, or has begun to connect.
     virtual void on_meeting() = 0;
     virtual void on_training() = 0;
@@ -99,7 +93,7 @@ class RankWatch {
                  std::function<void(const RankAnswers&)> done);
 
   /// Who waits for whom at present; nullopt while nobody waits, or nothing is judged.
-  [[nodiscard]] std::optional<Verdict> waiting_now() const;
+  [[nodiscard]] std::optional<Failure> waiting_now() const;
 
   /// What has been seen until now.
   [[nodiscard]] RanksSeen seen() const;

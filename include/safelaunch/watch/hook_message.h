@@ -57,9 +57,7 @@ struct HookFault {
 };
 
 /// An exception ends the process; the RankRaised is among the events.
-struct HookException {
-  bool communication = false;  ///< it came from torch.distributed, gloo, NCCL or JAX's runtime
-};
+struct HookException {};
 
 /// NCCL makes a communicator, as its plugin tells.
 struct HookCommunicator {

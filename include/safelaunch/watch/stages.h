@@ -64,12 +64,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "safelaunch/base/failure.h"
 #include "safelaunch/watch/clock.h"
 #include "safelaunch/watch/patience.h"
 #include "safelaunch/watch/rank_state.h"
-#include "safelaunch/watch/verdict.h"
 
 namespace safelaunch {
 
@@ -91,6 +92,23 @@ struct StagesConfig {
       std::chrono::milliseconds(500);  ///< how often ranks are sampled while one waits
 };
 
+/// Which ranks are awaited, or what they do, has changed: for a log, one line a change. A terminal
+/// shows Stages::status_line() instead, which counts the seconds.
+struct StatusChanged {
+  std::string text;
+};
+
+/// Every rank has its first collective behind it. Comes at most once; no verdict comes after it.
+struct JobTraining {
+  /// `proc` where ranks without a hook were only seen to have their group: whether they train
+  /// cannot be known then, and is assumed.
+  Source source = Source::hook;
+};
+
+/// What `Stages` asks of its caller. A Failure is its verdict: the attempt is lost. It falls at
+/// most once in the life of a `Stages`.
+using StageAction = std::variant<Failure, StatusChanged, JobTraining>;
+
 /// The state of all ranks of one attempt, as a pure machine: events and the present time in,
 /// actions out. Whoever drives it
 ///   - hands in each event with on() and performs what comes back;
@@ -106,7 +124,7 @@ class Stages {
 
   /// The ranks contradict each other in what they tell NCCL, and wait for ever: world_size_mismatch
   /// or duplicate_rank, in words.
-  [[nodiscard]] std::vector<StageAction> contradict(Verdict::Kind kind, std::string text,
+  [[nodiscard]] std::vector<StageAction> contradict(FailureKind kind, std::string text,
                                                     TimePoint now);
 
   /// The CUDA driver answers nobody, and these ranks stand still in it, in words.
@@ -144,13 +162,13 @@ class Stages {
   /// still: the job may have trained, though ranks of other nodes, or those that no collective
   /// needs, are not known to. It must not be started again.
   [[nodiscard]] bool may_have_trained() const;
-  [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
+  [[nodiscard]] const std::optional<Failure>& verdict() const { return verdict_; }
 
   /// "group 4/4 · collective 2/4 · waiting for ranks 1 3 (working: c++ compiles) 12s/180s".
   [[nodiscard]] std::string status_line(TimePoint now) const;
 
   /// Who waits for whom at present, as a verdict would say it; nullopt while nobody waits.
-  [[nodiscard]] std::optional<Verdict> waiting_now(TimePoint now) const;
+  [[nodiscard]] std::optional<Failure> waiting_now(TimePoint now) const;
 
   /// "group 4/4 · collective 3/4": how many ranks have reached what.
   [[nodiscard]] std::string counts_text() const;
@@ -194,7 +212,7 @@ class Stages {
   void check_certain(TimePoint now);
   void check_overdue(TimePoint now);
   void check_training(TimePoint now);
-  void decide(Verdict verdict);
+  void decide(Failure verdict);
   /// When the job is taken to train; nullopt while a rank is not there yet.
   [[nodiscard]] std::optional<TimePoint> trains_at() const;
   [[nodiscard]] TimePoint job_time(TimePoint now);
@@ -222,8 +240,8 @@ class Stages {
   [[nodiscard]] bool attended(TimePoint now) const;
 
   // The words.
-  [[nodiscard]] Suspect suspect(Rank rank, Stage stage, TimePoint since, TimePoint now) const;
-  [[nodiscard]] Verdict judge(const Standing& standing, TimePoint now) const;
+  [[nodiscard]] MissingRank suspect(Rank rank, Stage stage, TimePoint now) const;
+  [[nodiscard]] Failure judge(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::vector<Rank> all_waiting() const;
   [[nodiscard]] std::string waiting_text(TimePoint now, Wording wording) const;
   [[nodiscard]] std::string clock_text(TimePoint now) const;
@@ -239,7 +257,7 @@ class Stages {
   TimePoint progress_{};             // the last news of any rank
   TimePoint arrival_{};              // when a rank last came somewhere for the first time
   bool training_ = false;
-  std::optional<Verdict> verdict_;
+  std::optional<Failure> verdict_;
   std::optional<TimePoint> due_;      // monotonic
   std::vector<StageAction> actions_;  // of the present call
   std::string status_;                // as last told, in brief

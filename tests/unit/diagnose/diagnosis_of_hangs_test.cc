@@ -29,7 +29,7 @@ TEST_CASE("a rank that sticks among the others is not called missing", "[diagnos
                                                 .doing = "by a signal (state T)",
                                                 .where = {},
                                                 .inside = true}});
-  evidence.waited = std::chrono::milliseconds(1902);
+  evidence.failure.waited = std::chrono::milliseconds(1902);
   CHECK(
       diagnosed(evidence).explanation ==
       "Ranks 0, 1 and 3 waited 1.9s in stage collective; rank 2 did not come through: stopped, by "
@@ -78,7 +78,7 @@ TEST_CASE("NCCL's way between the ranks is a hint where its first collective han
       {"nccl", std::nullopt, "vm:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"}};
   CHECK(diagnosed(evidence).cause == "gpu-p2p");
   CHECK(diagnosed(evidence).certainty == Certainty::guess);
-  evidence.missing = {{Rank{2}, Activity::idling, "", ""}};
+  evidence.failure.missing = {{Rank{2}, Activity::idling, "", ""}};
   CHECK(diagnosed(evidence).cause == "rank-missing");
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("an exception that a hanging job has caught and logged is not its caus
   evidence.output = {{"stderr", std::nullopt,
                       "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 1\n"}};
   CHECK(diagnosed(evidence).cause == "rank-missing");
-  evidence.exceptions = {raised(2, "KeyError", "1")};
+  evidence.failure.raised = {raised(2, "KeyError", "1")};
   CHECK(diagnosed(evidence).cause == "user-exception");
   CHECK(status(evidence) == 1);
 }
@@ -117,17 +117,17 @@ TEST_CASE("a port that is taken after the rendezvous is not the cause", "[diagno
 
 TEST_CASE("ranks that contradict each other are named at once", "[diagnosis]") {
   Evidence evidence;
-  evidence.outcome = Outcome::mismatch;
+  evidence.failure.kind = FailureKind::world_size_mismatch;
   CHECK(diagnosed(evidence).cause == "world-size-mismatch");
   CHECK(stops(diagnosed(evidence), StopReason::hopeless));
-  evidence.outcome = Outcome::duplicate;
+  evidence.failure.kind = FailureKind::duplicate_rank;
   CHECK(diagnosed(evidence).cause == "duplicate-rank");
   CHECK(status(evidence) == 124);
 }
 
 TEST_CASE("many ranks are told in runs", "[diagnosis]") {
   Evidence evidence = hang(Stage::group, {{Rank{7}, Activity::unseen, "", ""}});
-  evidence.waiting = {Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}, Rank{6}, Rank{8}};
+  evidence.failure.waiting = {Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}, Rank{6}, Rank{8}};
   CHECK(diagnosed(evidence).explanation.starts_with("Ranks 0-3, 5, 6 and 8 waited 180s"));
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("a rank of which only its function is known is missing for certain", "
 
 TEST_CASE("a contradiction between ranks is told with what they say", "[diagnosis]") {
   Evidence evidence;
-  evidence.outcome = Outcome::mismatch;
+  evidence.failure.kind = FailureKind::world_size_mismatch;
   evidence.confirmations = {{"world-size-mismatch", "rank 0 says 2, rank 1 says 3"}};
   CHECK(diagnosed(evidence).explanation ==
         "It would hang until torch's timeout: rank 0 says 2, rank 1 says 3.");
@@ -245,7 +245,7 @@ Evidence standstill_at(const std::string& where, const std::string& stack) {
                                                 .doing = "sleeping",
                                                 .where = where,
                                                 .stack = stack}});
-  evidence.waiting.clear();
+  evidence.failure.waiting.clear();
   evidence.confirmations = {{"start-stuck", "no rank has used a CPU or files for 600s"}};
   return evidence;
 }

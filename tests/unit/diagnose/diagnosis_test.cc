@@ -40,7 +40,7 @@ TEST_CASE("the first rank that failed is told from its victims", "[diagnosis]") 
 TEST_CASE("the hook's exceptions decide, whoever ended first", "[diagnosis]") {
   Evidence evidence =
       with_exceptions({raised(1, "KeyError", "'label'"), raised(0, "RuntimeError", kPeerLost)});
-  evidence.ended = {{Rank{0}, Exited{1}}, {Rank{1}, Exited{7}}};
+  evidence.failure.ended = {{Rank{0}, {}, Exited{1}}, {Rank{1}, {}, Exited{7}}};
   const Diagnosis d = diagnosed(evidence);
   CHECK(d.cause == "user-exception");
   CHECK(d.first_failed == Rank{1});
@@ -63,7 +63,7 @@ TEST_CASE("every kind of the user's own exception stops", "[diagnosis]") {
 }
 
 TEST_CASE("every exception of communication falls back", "[diagnosis]") {
-  const std::vector<Exception> all = {
+  const std::vector<RankRaised> all = {
       raised(0, "torch.distributed.DistStoreError",
              "wait timeout after 5000ms, keys: /default_pg/0//cpu//0/1"),
       raised(0, "torch.distributed.DistStoreError",
@@ -82,7 +82,7 @@ TEST_CASE("every exception of communication falls back", "[diagnosis]") {
           0, "ValueError",
           "device_id cuda:0 does not match the current compilation's accelerator support: None."),
       raised(0, "RuntimeError", kPeerLost)};
-  for (const Exception& one : all) {
+  for (const RankRaised& one : all) {
     INFO(one.message);
     CHECK(falls_back(diagnosed(with_exceptions({one}))));
   }
@@ -90,7 +90,7 @@ TEST_CASE("every exception of communication falls back", "[diagnosis]") {
 
 TEST_CASE("the hook's word makes an unknown error one of communication, unless the code is faulty",
           "[diagnosis]") {
-  Exception unknown = raised(0, "RuntimeError", "something that nobody has met");
+  RankRaised unknown = raised(0, "RuntimeError", "something that nobody has met");
   unknown.communication = true;
   CHECK(diagnosed(with_exceptions({unknown})).cause == "comm-error");
   unknown.type = "ValueError";
@@ -99,13 +99,13 @@ TEST_CASE("the hook's word makes an unknown error one of communication, unless t
 
 TEST_CASE("an exception that arose from one of communication is one of communication",
           "[diagnosis]") {
-  Exception one = raised(0, "RuntimeError", "could not set up training");
+  RankRaised one = raised(0, "RuntimeError", "could not set up training");
   one.traceback = data("launchers/chained.txt");
   CHECK(diagnosed(with_exceptions({one})).cause == "nccl-not-built");
 }
 
 TEST_CASE("a source line of a traceback that quotes an error is no sign of it", "[diagnosis]") {
-  Exception one = raised(0, "KeyError", "'x'");
+  RankRaised one = raised(0, "KeyError", "'x'");
   one.traceback =
       "Traceback (most recent call last):\n  File \"a.py\", line 1\n"
       "    raise RuntimeError(\"Distributed package doesn't have NCCL built in\")\nKeyError: 'x'\n";
@@ -145,7 +145,7 @@ TEST_CASE("a taken port that the user named stops", "[diagnosis]") {
 
 TEST_CASE("a port that some other server of the script wants is its own fault", "[diagnosis]") {
   Evidence evidence = with_exceptions({raised(0, "OSError", "[Errno 98] Address already in use")});
-  evidence.stage = Stage::rendezvous;
+  evidence.failure.stage = Stage::rendezvous;
   evidence.port = RendezvousPort{29500, RendezvousPort::Choice::ours};
   CHECK(diagnosed(evidence).cause == "own-port-taken");
   CHECK(stops(diagnosed(evidence), StopReason::hopeless));
@@ -161,7 +161,7 @@ TEST_CASE("a rank that ends by itself is not started again, and keeps its status
   for (const ExitStatus how : {ExitStatus(Exited{3}), ExitStatus(Signaled{SIGKILL})}) {
     Evidence evidence = with_exceptions({raised(0, "RuntimeError", kPeerLost)});
     evidence.oom_kills = 0;
-    evidence.ended = {{Rank{3}, how}, {Rank{0}, Exited{1}}};
+    evidence.failure.ended = {{Rank{3}, {}, how}, {Rank{0}, {}, Exited{1}}};
     const Diagnosis d = diagnosed(evidence);
     CHECK(d.cause == "rank-died");
     CHECK(d.certainty == Certainty::confirmed);
@@ -176,7 +176,7 @@ TEST_CASE("a rank that leaves with status 1 and no word is the first, not those 
           "[diagnosis]") {
   Evidence evidence = of_file("torchrun-exit3");
   evidence.output.push_back({"rank-0.err", Rank{0}, "RuntimeError: " + kPeerLost + "\n"});
-  evidence.ended = {{Rank{1}, Exited{1}}};
+  evidence.failure.ended = {{Rank{1}, {}, Exited{1}}};
   CHECK(diagnosed(evidence).cause == "rank-died");
   CHECK(diagnosed(evidence).first_failed == Rank{1});
 }
@@ -184,7 +184,7 @@ TEST_CASE("a rank that leaves with status 1 and no word is the first, not those 
 TEST_CASE("a rank whose status the kernel does not tell is still the first to have ended",
           "[diagnosis]") {
   Evidence evidence = with_exceptions({raised(0, "RuntimeError", kPeerLost)});
-  evidence.ended = {{Rank{3}, std::nullopt}};
+  evidence.failure.ended = {{Rank{3}, {}, std::nullopt}};
   CHECK(diagnosed(evidence).cause == "rank-died");
   CHECK(diagnosed(evidence).first_failed == Rank{3});
   CHECK(stops(diagnosed(evidence), StopReason::users_own));
@@ -200,7 +200,7 @@ TEST_CASE("a warning is no reason where there is another", "[diagnosis]") {
   evidence = hang(Stage::group, {{Rank{2}, Activity::idling, "", ""}});
   evidence.output = {{"stderr", std::nullopt, warnings}};
   CHECK(diagnosed(evidence).cause == "rank-missing");
-  evidence.missing.clear();
+  evidence.failure.missing.clear();
   CHECK(diagnosed(evidence).cause == "name-resolution");
   CHECK(diagnosed(evidence).certainty == Certainty::guess);
 }
@@ -234,7 +234,7 @@ TEST_CASE("the status that torchrun hides is read off its words", "[diagnosis]")
 
 TEST_CASE("a kill that the kernel counted as out of memory is confirmed as such", "[diagnosis]") {
   Evidence evidence = with_exceptions({});
-  evidence.ended = {{Rank{2}, Signaled{SIGKILL}}};
+  evidence.failure.ended = {{Rank{2}, {}, Signaled{SIGKILL}}};
   evidence.oom_kills = 1;
   CHECK(diagnosed(evidence).cause == "host-oom");
   CHECK(diagnosed(evidence).certainty == Certainty::confirmed);
@@ -245,7 +245,7 @@ TEST_CASE("a kill that the kernel counted as out of memory is confirmed as such"
 
 TEST_CASE("a bus error is a full /dev/shm, as a guess", "[diagnosis]") {
   Evidence evidence = with_exceptions({});
-  evidence.ended = {{Rank{0}, Signaled{SIGBUS}}};
+  evidence.failure.ended = {{Rank{0}, {}, Signaled{SIGBUS}}};
   CHECK(diagnosed(evidence).cause == "shm-small");
   CHECK(diagnosed(evidence).certainty == Certainty::guess);
   CHECK(falls_back(diagnosed(evidence)));
@@ -255,10 +255,10 @@ namespace {
 
 Evidence crashed_in_communicator(const MissingRank& rank) {
   Evidence evidence;
-  evidence.outcome = Outcome::rank_died;
-  evidence.stage = Stage::communicator;
-  evidence.missing = {rank};
-  evidence.ended = {{rank.rank, Signaled{SIGSEGV}}};
+  evidence.failure.kind = FailureKind::rank_died;
+  evidence.failure.stage = Stage::communicator;
+  evidence.failure.missing = {rank};
+  evidence.failure.ended = {{rank.rank, {}, Signaled{SIGSEGV}}};
   return evidence;
 }
 
@@ -319,8 +319,8 @@ TEST_CASE("after a signal to safelaunch, or in an autotuner, nothing is started 
 
 TEST_CASE("an attempt that failed never ends with status 0", "[diagnosis]") {
   Evidence evidence;
-  evidence.outcome = Outcome::rank_died;
-  evidence.ended = {{Rank{0}, Exited{0}}};
+  evidence.failure.kind = FailureKind::rank_died;
+  evidence.failure.ended = {{Rank{0}, {}, Exited{0}}};
   CHECK(status(evidence) == 1);
   evidence.command = Exited{0};
   CHECK(status(evidence) == 1);
@@ -339,7 +339,7 @@ namespace {
 Evidence aborted_at_its_end() {
   Evidence evidence;
   evidence.training = Training::begun;
-  evidence.ended = {{Rank{1}, Signaled{SIGABRT}}};
+  evidence.failure.ended = {{Rank{1}, {}, Signaled{SIGABRT}}};
   evidence.command = Exited{1};
   evidence.finished = {Rank{0}, Rank{1}};
   evidence.all_finished = true;
@@ -372,7 +372,7 @@ TEST_CASE("a program that has finished is not started again, whether or not it w
           "[diagnosis]") {
   Evidence evidence = aborted_at_its_end();
   evidence.training = Training::not_begun;
-  evidence.outcome = Outcome::rank_died;
+  evidence.failure.kind = FailureKind::rank_died;
   CHECK(stops(diagnosed(evidence), StopReason::finished));
 }
 
@@ -381,9 +381,10 @@ TEST_CASE("an abort is the interpreter's end only of a rank that had come to it,
   Evidence before_its_end = aborted_at_its_end();
   before_its_end.finished = {Rank{0}};
   Evidence another_failed = aborted_at_its_end();
-  another_failed.ended.insert(another_failed.ended.begin(), {Rank{0}, Exited{3}});
+  another_failed.failure.ended.insert(another_failed.failure.ended.begin(),
+                                      {Rank{0}, {}, Exited{3}});
   Evidence crashed = aborted_at_its_end();
-  crashed.ended = {{Rank{1}, Signaled{SIGSEGV}}};
+  crashed.failure.ended = {{Rank{1}, {}, Signaled{SIGSEGV}}};
   for (const Evidence& evidence : {before_its_end, another_failed, crashed})
     CHECK(diagnosed(evidence).cause != "abort-at-exit");
 }

@@ -40,25 +40,25 @@ inline Evidence of_file(const std::string& name) {
   return only_text(data("launchers/" + name + ".txt"));
 }
 
-inline Exception raised(int rank, std::string type, std::string message) {
-  return {Rank{rank}, std::move(type), std::move(message), "", false};
+inline RankRaised raised(int rank, std::string type, std::string message) {
+  return {Rank{rank}, {}, std::move(type), std::move(message), ""};
 }
 
-inline Evidence with_exceptions(std::vector<Exception> exceptions) {
+inline Evidence with_exceptions(std::vector<RankRaised> exceptions) {
   Evidence evidence;
-  evidence.outcome = Outcome::rank_died;
-  evidence.stage = Stage::group;
-  evidence.exceptions = std::move(exceptions);
+  evidence.failure.kind = FailureKind::rank_died;
+  evidence.failure.stage = Stage::group;
+  evidence.failure.raised = std::move(exceptions);
   return evidence;
 }
 
 inline Evidence hang(Stage stage, std::vector<MissingRank> missing) {
   Evidence evidence;
-  evidence.outcome = Outcome::hung;
-  evidence.stage = stage;
-  evidence.waited = 180s;
-  evidence.waiting = {Rank{0}, Rank{1}, Rank{3}};
-  evidence.missing = std::move(missing);
+  evidence.failure.kind = FailureKind::hung;
+  evidence.failure.stage = stage;
+  evidence.failure.waited = 180s;
+  evidence.failure.waiting = {Rank{0}, Rank{1}, Rank{3}};
+  evidence.failure.missing = std::move(missing);
   return evidence;
 }
 

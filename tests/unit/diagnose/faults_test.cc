@@ -22,11 +22,11 @@ std::string cause_of_line(const std::string& line) {
 
 Evidence missing(MissingRank rank) {
   Evidence evidence;
-  evidence.outcome = Outcome::hung;
-  evidence.stage = Stage::group;
-  evidence.waited = 180s;
-  evidence.waiting = {Rank{0}};
-  evidence.missing = {std::move(rank)};
+  evidence.failure.kind = FailureKind::hung;
+  evidence.failure.stage = Stage::group;
+  evidence.failure.waited = 180s;
+  evidence.failure.waiting = {Rank{0}};
+  evidence.failure.missing = {std::move(rank)};
   return evidence;
 }
 
@@ -34,12 +34,16 @@ Evidence missing(MissingRank rank) {
 
 TEST_CASE("a rank that the launcher ended after another's timeout is not the first", "[faults]") {
   Evidence evidence;
-  evidence.outcome = Outcome::ended;
+  evidence.failure.kind = FailureKind::failed;
   evidence.training = Training::begun;
   evidence.command = Exited{1};
-  evidence.exceptions = {{Rank{0}, "RuntimeError",
-                          "Timed out waiting 5000ms for recv operation to complete", "", true}};
-  evidence.ended = {{Rank{0}, Exited{1}}, {Rank{1}, Signaled{SIGTERM}}};
+  evidence.failure.raised = {{Rank{0},
+                              {},
+                              "RuntimeError",
+                              "Timed out waiting 5000ms for recv operation to complete",
+                              "",
+                              true}};
+  evidence.failure.ended = {{Rank{0}, {}, Exited{1}}, {Rank{1}, {}, Signaled{SIGTERM}}};
   const Diagnosis diagnosis = diagnose(evidence, Catalogue::builtin());
   CHECK(diagnosis.first_failed == Rank{0});
   CHECK(diagnosis.cause != "rank-died");
@@ -49,7 +53,7 @@ TEST_CASE("a rank that the launcher ended after another's timeout is not the fir
 TEST_CASE("a rank that somebody ended with SIGTERM is still the first", "[faults]") {
   Evidence evidence;
   evidence.command = Exited{1};
-  evidence.ended = {{Rank{1}, Signaled{SIGTERM}}, {Rank{0}, Exited{1}}};
+  evidence.failure.ended = {{Rank{1}, {}, Signaled{SIGTERM}}, {Rank{0}, {}, Exited{1}}};
   CHECK(diagnose(evidence, Catalogue::builtin()).first_failed == Rank{1});
 }
 
@@ -62,7 +66,7 @@ TEST_CASE("a missing rank that works is busy, not lost", "[faults]") {
 
 TEST_CASE("a rank that nobody has seen may be out of reach", "[faults]") {
   Evidence evidence = missing({Rank{0}, Activity::unseen, "never seen", ""});
-  evidence.waiting = {Rank{1}};
+  evidence.failure.waiting = {Rank{1}};
   CHECK(cause_of(evidence) == "rank-missing");
   evidence.output = {
       {"stderr", Rank{1},

@@ -15,7 +15,7 @@ Evidence after(int signal, std::optional<ExitStatus> command) {
   return evidence;
 }
 
-Evidence under_torchrun(int signal, std::vector<Ended> ranks) {
+Evidence under_torchrun(int signal, std::vector<RankExited> ranks) {
   Evidence evidence = after(signal, Exited{1});
   evidence.command_hides = true;
   evidence.ended_in_stop = std::move(ranks);
@@ -36,22 +36,22 @@ TEST_CASE("the status that ranks choose after a signal is the job's", "[status_a
   CHECK(status(after(SIGTERM, Exited{85})) == 85);
   CHECK(status(after(SIGTERM, Signaled{SIGSEGV})) == 139);
   Evidence evidence = after(SIGINT, Signaled{SIGINT});
-  evidence.ended_in_stop = {{Rank{0}, Signaled{SIGINT}}, {Rank{1}, Exited{3}}};
+  evidence.ended_in_stop = {{Rank{0}, {}, Signaled{SIGINT}}, {Rank{1}, {}, Exited{3}}};
   CHECK(status(evidence) == 3);
 }
 
 TEST_CASE("what torchrun says of itself after a signal is no rank's status",
           "[status_after_signal]") {
   CHECK(status(under_torchrun(SIGTERM, {})) == 143);
-  CHECK(status(under_torchrun(SIGTERM, {{Rank{0}, Signaled{SIGTERM}}, {Rank{1}, Exited{0}}})) ==
-        143);
-  CHECK(status(under_torchrun(SIGTERM, {{Rank{0}, Signaled{SIGTERM}}, {Rank{1}, Exited{85}}})) ==
-        85);
-  CHECK(status(under_torchrun(SIGINT, {{Rank{0}, std::nullopt}})) == 130);
+  CHECK(status(under_torchrun(
+            SIGTERM, {{Rank{0}, {}, Signaled{SIGTERM}}, {Rank{1}, {}, Exited{0}}})) == 143);
+  CHECK(status(under_torchrun(
+            SIGTERM, {{Rank{0}, {}, Signaled{SIGTERM}}, {Rank{1}, {}, Exited{85}}})) == 85);
+  CHECK(status(under_torchrun(SIGINT, {{Rank{0}, {}, std::nullopt}})) == 130);
 }
 
 TEST_CASE("a rank that failed before the signal keeps its status", "[status_after_signal]") {
-  Evidence evidence = under_torchrun(SIGTERM, {{Rank{1}, Signaled{SIGTERM}}});
-  evidence.ended = {{Rank{0}, Exited{7}}};
+  Evidence evidence = under_torchrun(SIGTERM, {{Rank{1}, {}, Signaled{SIGTERM}}});
+  evidence.failure.ended = {{Rank{0}, {}, Exited{7}}};
   CHECK(status(evidence) == 7);
 }

@@ -10,16 +10,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Verdict hung() {
-  Verdict verdict{.kind = Verdict::Kind::hung, .stage = Stage::group};
+Failure hung() {
+  Failure verdict{.kind = FailureKind::hung, .stage = Stage::group};
   verdict.waiting = {Rank{0}};
-  verdict.suspects = {{.rank = Rank{1}}};
+  verdict.missing = {{.rank = Rank{1}}};
   return verdict;
 }
 
-Verdict died(ExitStatus status = Exited{1}) {
-  Verdict verdict{.kind = Verdict::Kind::rank_died, .stage = Stage::group};
-  verdict.suspects = {{.rank = Rank{1}, .status = status}};
+Failure died(ExitStatus status = Exited{1}) {
+  Failure verdict{.kind = FailureKind::rank_died, .stage = Stage::group};
+  verdict.missing = {{.rank = Rank{1}, .status = status}};
   return verdict;
 }
 
@@ -342,7 +342,7 @@ TEST_CASE("where the user wants it, a standstill in training ends the job polite
   CHECK(attempt.last_stop().mode == StopMode::polite);
   CHECK(attempt.last_stop().signal == SIGTERM);
   REQUIRE(attempt.outcome().verdict);
-  CHECK(attempt.outcome().verdict->kind == Verdict::Kind::stalled);
+  CHECK(attempt.outcome().verdict->kind == FailureKind::stalled);
   CHECK_FALSE(attempt.outcome().signal);
 }
 

@@ -23,7 +23,7 @@ using State = CollectiveSeen::State;
 // Three ranks of one group hang in their first collective, or what each of them takes for it.
 AttemptRecord hung_in_collectives(const std::vector<CollectiveSeen>& called) {
   AttemptRecord record;
-  Verdict verdict{.kind = Verdict::Kind::hung, .stage = Stage::collective};
+  Failure verdict{.kind = FailureKind::hung, .stage = Stage::collective};
   for (int i = 0; i < static_cast<int>(called.size()); ++i) {
     const CollectiveSeen& one = called[static_cast<std::size_t>(i)];
     RankCollectives& rank = record.ranks.answers.collectives[Rank{i}];
@@ -31,7 +31,7 @@ AttemptRecord hung_in_collectives(const std::vector<CollectiveSeen>& called) {
     rank.members["0"] = {Rank{0}, Rank{1}, Rank{2}};
     if (one.number > 0) rank.last = {one};
     if (one.number > 0 && one.state != State::finished)
-      verdict.suspects.push_back({.rank = Rank{i}, .inside = true});
+      verdict.missing.push_back({.rank = Rank{i}, .inside = true});
   }
   record.verdict = verdict;
   return record;
@@ -50,14 +50,14 @@ TEST_CASE("a rank that nobody saw before it failed is the first, not those that 
   const auto record =
       spawned_by_torch({{Rank{0}, {}, Signaled{SIGTERM}}, {Rank{1}, {}, Signaled{SIGTERM}}});
   const Evidence evidence = make_evidence(record, by_script());
-  REQUIRE(evidence.ended.size() == 3);
-  CHECK(evidence.ended.front().rank == Rank{2});
-  CHECK(evidence.ended.front().status == ExitStatus(Exited{3}));
+  REQUIRE(evidence.failure.ended.size() == 3);
+  CHECK(evidence.failure.ended.front().rank == Rank{2});
+  CHECK(evidence.failure.ended.front().status == ExitStatus(Exited{3}));
 }
 
 TEST_CASE("a rank whose own failure was seen stays the first", "[evidence]") {
   const auto record = spawned_by_torch({{Rank{1}, {}, Exited{7}}});
-  CHECK(make_evidence(record, by_script()).ended.front().rank == Rank{1});
+  CHECK(make_evidence(record, by_script()).failure.ended.front().rank == Rank{1});
 }
 
 TEST_CASE("ranks in different collectives are shown to disagree, and none of them is missing",
@@ -68,15 +68,15 @@ TEST_CASE("ranks in different collectives are shown to disagree, and none of the
   const Evidence evidence = make_evidence(record, by_script());
   REQUIRE(evidence.confirmations.size() == 1);
   CHECK(evidence.confirmations.front().cause == "ranks-disagree");
-  CHECK(evidence.missing.empty());
-  CHECK(evidence.waiting == std::vector<Rank>{Rank{0}, Rank{2}});
+  CHECK(evidence.failure.missing.empty());
+  CHECK(evidence.failure.waiting == std::vector<Rank>{Rank{0}, Rank{2}});
 }
 
 TEST_CASE("of ranks that hang alike none is missing or behind", "[evidence]") {
   const CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};
   const Evidence evidence = make_evidence(hung_in_collectives({same, same, same}), by_script());
   CHECK(evidence.confirmations.empty());
-  CHECK(evidence.missing.size() == 3);
+  CHECK(evidence.failure.missing.size() == 3);
   CHECK(evidence.remarks.empty());
 }
 
@@ -87,10 +87,10 @@ TEST_CASE("a rank that never called the collective is missing, not those that wa
   record.ranks.answers.stacks[Rank{1}] = {"train.py:7 evaluate", "frames"};
   const Evidence evidence = make_evidence(record, by_script());
   CHECK(evidence.confirmations.empty());
-  REQUIRE(evidence.missing.size() == 1);
-  CHECK(evidence.missing.front().rank == Rank{1});
-  CHECK(evidence.missing.front().where == "train.py:7 evaluate");
-  CHECK(evidence.waiting == std::vector<Rank>{Rank{0}, Rank{2}});
+  REQUIRE(evidence.failure.missing.size() == 1);
+  CHECK(evidence.failure.missing.front().rank == Rank{1});
+  CHECK(evidence.failure.missing.front().where == "train.py:7 evaluate");
+  CHECK(evidence.failure.waiting == std::vector<Rank>{Rank{0}, Rank{2}});
   CHECK(evidence.remarks ==
         std::vector<std::string>{"rank 1 never called all_reduce, collective 1 of group 0"});
 }
@@ -105,7 +105,7 @@ TEST_CASE("a signal after the verdict counts, and what we did to the command doe
   CHECK(hung.signal == SIGINT);
   CHECK_FALSE(hung.command);
 
-  record.verdict->kind = Verdict::Kind::rank_died;
+  record.verdict->kind = FailureKind::rank_died;
   record.command = Exited{3};
   const Evidence failed = make_evidence(record, by_script());
   CHECK(failed.signal == SIGINT);
@@ -128,7 +128,7 @@ TEST_CASE("a rank has finished that says so or ends with 0, and all have where e
 
 TEST_CASE("of a hang it is told where the ranks were given different stores", "[evidence]") {
   AttemptRecord record;
-  record.verdict = Verdict{.kind = Verdict::Kind::hung, .stage = Stage::rendezvous};
+  record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::rendezvous};
   record.ranks.stores = {{Rank{0}, "10.0.0.1:29500"}, {Rank{1}, "10.0.0.1:29521"}};
   CHECK(make_evidence(record, by_script()).remarks.empty());  // rank 1 may have another world
   record.ranks.knocking = {{Rank{1}, "10.0.0.1:29521"}};

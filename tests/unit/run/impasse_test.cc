@@ -18,11 +18,12 @@ MissingRank in_own_code() {
   return at(1, "/home/me/train.py:50 never", "train.py:50 never");
 }
 
-std::optional<Impasse> of(std::vector<MissingRank> missing, Outcome outcome = Outcome::hung) {
+std::optional<Impasse> of(std::vector<MissingRank> missing,
+                          FailureKind outcome = FailureKind::hung) {
   Evidence evidence;
-  evidence.outcome = outcome;
-  evidence.stage = Stage::group;
-  evidence.missing = std::move(missing);
+  evidence.failure.kind = outcome;
+  evidence.failure.stage = Stage::group;
+  evidence.failure.missing = std::move(missing);
   Diagnosis diagnosis;
   diagnosis.cause = "rank-missing";
   return impasse_of(evidence, diagnosis);
@@ -44,7 +45,7 @@ TEST_CASE("what a profile may change, or nobody has seen, is no impasse", "[impa
   CHECK_FALSE(of({at(1, torch, "train.py:9 <module> → new_group")}));
   CHECK_FALSE(of({in_own_code(), MissingRank{.rank = Rank{2}}}));
   CHECK_FALSE(of({}));
-  CHECK_FALSE(of({in_own_code()}, Outcome::rank_died));
+  CHECK_FALSE(of({in_own_code()}, FailureKind::rank_died));
   MissingRank inside = in_own_code();
   inside.inside = true;
   CHECK_FALSE(of({inside}));

@@ -32,7 +32,7 @@ std::vector<Confirmation> facts(const Evidence& evidence,
 
 Evidence failed_on(int port) {
   Evidence evidence;
-  evidence.outcome = Outcome::rank_died;
+  evidence.failure.kind = FailureKind::rank_died;
   evidence.output = {{"rank-0.err", Rank{0},
                       "torch.distributed.DistNetworkError: The server socket has failed to listen "
                       "on any local network address. port: " +
@@ -44,7 +44,7 @@ Evidence failed_on(int port) {
 
 Evidence hung() {
   Evidence evidence;
-  evidence.outcome = Outcome::hung;
+  evidence.failure.kind = FailureKind::hung;
   return evidence;
 }
 

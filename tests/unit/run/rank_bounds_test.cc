@@ -6,10 +6,10 @@ using namespace safelaunch;
 
 namespace {
 
-RaisedHere raised(int rank, const std::string& text) {
-  RaisedHere here;
-  here.what.rank = Rank{rank};
-  here.what.message = text;
+RankRaised raised(int rank, const std::string& text) {
+  RankRaised here;
+  here.rank = Rank{rank};
+  here.message = text;
   return here;
 }
 
@@ -17,12 +17,12 @@ RaisedHere raised(int rank, const std::string& text) {
 
 TEST_CASE("of thousands of exceptions the first and the last of each rank are kept",
           "[rank_bounds]") {
-  std::vector<RaisedHere> all;
+  std::vector<RankRaised> all;
   for (int i = 0; i < 10'000; ++i)
     for (const int rank : {0, 1}) note_raised(all, raised(rank, std::to_string(i)));
   std::vector<std::string> kept;
-  for (const RaisedHere& one : all)
-    kept.push_back(std::to_string(one.what.rank.value) + ": " + one.what.message);
+  for (const RankRaised& one : all)
+    kept.push_back(std::to_string(one.rank.value) + ": " + one.message);
   CHECK(kept == std::vector<std::string>{"0: 0", "1: 0", "0: 9999", "1: 9999"});
 }
 

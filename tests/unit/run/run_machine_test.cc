@@ -25,9 +25,9 @@ AttemptRecord went_well_record() {
 
 AttemptRecord hung_in(Stage stage) {
   AttemptRecord record;
-  Verdict verdict{.kind = Verdict::Kind::hung, .stage = stage};
+  Failure verdict{.kind = FailureKind::hung, .stage = stage};
   verdict.waiting = {Rank{0}};
-  verdict.suspects = {{.rank = Rank{1}}};
+  verdict.missing = {{.rank = Rank{1}}};
   record.verdict = verdict;
   record.ranks.world_size = 2;
   record.ranks.backends = {"nccl"};
@@ -42,8 +42,8 @@ AttemptRecord failed_in_nccl() {
   record.ranks.backends = {"nccl"};
   record.ranks.nccl.version = some_nccl();
   record.ranks.nccl.any = true;
-  Verdict verdict{.kind = Verdict::Kind::raised, .stage = Stage::communicator};
-  verdict.suspects = {{.rank = Rank{0}, .status = Exited{1}}};
+  Failure verdict{.kind = FailureKind::raised, .stage = Stage::communicator};
+  verdict.missing = {{.rank = Rank{0}, .status = Exited{1}}};
   record.verdict = verdict;
   record.tails = {{{std::nullopt, StdStream::err},
                    "NCCL WARN Error: failed to extend /dev/shm/nccl-aB1cD2 to 33030532 bytes\n"}};
@@ -54,7 +54,7 @@ AttemptRecord script_failed() {
   AttemptRecord record;
   record.command = Exited{3};
   record.ranks.world_size = 2;
-  record.ranks.raised = {{{Rank{1}, {}, "ValueError", "no such file", "Traceback"}}};
+  record.ranks.raised = {{Rank{1}, {}, "ValueError", "no such file", "Traceback"}};
   record.ranks.exits = {{Rank{1}, {}, Exited{3}}};
   return record;
 }

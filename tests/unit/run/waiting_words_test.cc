@@ -6,17 +6,15 @@ using namespace safelaunch;
 
 namespace {
 
-Verdict waits_for(std::vector<Suspect> suspects) {
-  Verdict verdict{.stage = Stage::group, .waiting = {Rank{0}, Rank{2}}};
-  verdict.suspects = std::move(suspects);
+Failure waits_for(std::vector<MissingRank> missing) {
+  Failure verdict{.kind = FailureKind::hung, .stage = Stage::group, .waiting = {Rank{0}, Rank{2}}};
+  verdict.waited = std::chrono::milliseconds(12'300);
+  verdict.missing = std::move(missing);
   return verdict;
 }
 
-Suspect idle(int rank) {
-  return {.rank = Rank{rank},
-          .activity = Activity::idling,
-          .doing = "sleeping in nanosleep",
-          .waited_for = std::chrono::milliseconds(12'300)};
+MissingRank idle(int rank) {
+  return {.rank = Rank{rank}, .activity = Activity::idling, .doing = "sleeping in nanosleep"};
 }
 
 }  // namespace

@@ -109,11 +109,11 @@ TEST_CASE("a communicator that is complete is no collective: a hang in it is one
 TEST_CASE("ranks that contradict each other in NCCL are a verdict at once", "[stages][nccl]") {
   Stages stages(own_spawn(3));
   const auto actions =
-      stages.contradict(Verdict::Kind::duplicate_rank, "rank 1 of 3 came to NCCL twice",
+      stages.contradict(FailureKind::duplicate_rank, "rank 1 of 3 came to NCCL twice",
                         TimePoint(std::chrono::hours(1)));
 
   REQUIRE(stages.verdict());
-  CHECK(stages.verdict()->certainty == Verdict::Certainty::certain);
+  CHECK(stages.verdict()->certainty == Certainty::confirmed);
   CHECK(stages.verdict()->stage == Stage::communicator);
   CHECK(describe(*stages.verdict()) == "rank 1 of 3 came to NCCL twice");
   CHECK_FALSE(actions.empty());
@@ -124,7 +124,7 @@ TEST_CASE("under a launcher that restarts ranks the old ones contradict nobody",
   StagesConfig config = own_spawn(3);
   config.dead_rank = DeadRank::is_restarted;
   Stages stages(config);
-  (void)stages.contradict(Verdict::Kind::duplicate_rank, "rank 1 of 3 came to NCCL twice",
+  (void)stages.contradict(FailureKind::duplicate_rank, "rank 1 of 3 came to NCCL twice",
                           TimePoint(std::chrono::hours(1)));
   CHECK_FALSE(stages.verdict());
 }
@@ -234,7 +234,8 @@ TEST_CASE("a child of a hooked rank that uses NCCL by itself is not the rank", "
 }
 
 TEST_CASE("what NCCL's log adds stands behind the verdict", "[stages][nccl]") {
-  Verdict verdict{.stage = Stage::communicator, .waiting = {Rank{0}, Rank{1}}};
+  Failure verdict{
+      .kind = FailureKind::hung, .stage = Stage::communicator, .waiting = {Rank{0}, Rank{1}}};
   verdict.nccl = "all 2 ranks came to NCCL: ranks 0 1 past its bootstrap";
   CHECK(describe(verdict) ==
         "hung in communicator: ranks 0 1 all wait, and none comes through; all 2 ranks came to "

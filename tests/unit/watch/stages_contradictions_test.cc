@@ -14,7 +14,7 @@ TEST_CASE("scene j: WORLD_SIZEs that differ at one store are named at once", "[s
   story.entered(1, Stage::rendezvous, 3, "127.0.0.1:29500");
 
   REQUIRE(story.verdict());
-  CHECK(story.verdict()->kind == Verdict::Kind::world_size_mismatch);
+  CHECK(story.verdict()->kind == FailureKind::world_size_mismatch);
   CHECK(story.words() == "WORLD_SIZE differs between the ranks: rank 0 says 2, rank 1 says 3");
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("scene j: a rank given twice is named at once, in whatever order the t
   meet(twin_first ? Story::process(1) : twin);
 
   REQUIRE(story.verdict());
-  CHECK(story.verdict()->kind == Verdict::Kind::duplicate_rank);
+  CHECK(story.verdict()->kind == FailureKind::duplicate_rank);
   CHECK(story.words() ==
         "rank 1 was given twice: pid 1001 and pid 2001 both came as it to 127.0.0.1:29500");
 }
@@ -94,7 +94,7 @@ TEST_CASE("what a wrapper starts is the rank, and the wrapper's own end is the r
   CHECK_FALSE(story.verdict());
   story.exited(1, Exited{3});
 
-  CHECK(story.verdict()->kind == Verdict::Kind::rank_died);
+  CHECK(story.verdict()->kind == FailureKind::rank_died);
 }
 
 TEST_CASE("a contradiction that NCCL tells after the verdict changes nothing", "[stages]") {
@@ -103,8 +103,7 @@ TEST_CASE("a contradiction that NCCL tells after the verdict changes nothing", "
   REQUIRE(story.verdict());
   Stages stages = story.stages();
 
-  CHECK(
-      stages.contradict(Verdict::Kind::duplicate_rank, "rank 1 twice", TimePoint{} + 200h).empty());
+  CHECK(stages.contradict(FailureKind::duplicate_rank, "rank 1 twice", TimePoint{} + 200h).empty());
 
-  CHECK(stages.verdict()->kind == Verdict::Kind::rank_died);
+  CHECK(stages.verdict()->kind == FailureKind::rank_died);
 }

@@ -19,11 +19,11 @@ TEST_CASE("scene d: a rank that dies before init ends the attempt at once, with 
   story.exited(3, status);
 
   REQUIRE(story.verdict());
-  CHECK(story.verdict()->kind == Verdict::Kind::rank_died);
+  CHECK(story.verdict()->kind == FailureKind::rank_died);
   CHECK(story.suspects() == Ranks{3});
   CHECK(story.waiting() == Ranks{0});
   CHECK(story.words() == words);
-  CHECK(story.verdict()->suspects.front().status == status);
+  CHECK(story.verdict()->missing.front().status == status);
 }
 
 TEST_CASE("ranks that die after the first one are followers", "[stages]") {
@@ -66,7 +66,7 @@ TEST_CASE("under an unknown script a failed rank counts once another rank waits 
   story.entered(0, Stage::group, 2);
 
   REQUIRE(story.verdict());
-  CHECK(story.verdict()->kind == Verdict::Kind::rank_died);
+  CHECK(story.verdict()->kind == FailureKind::rank_died);
   CHECK(story.suspects() == Ranks{1});
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("a rank that ends with status 0 before init hangs the others, said at 
   story.exited(2, Exited{0});
 
   REQUIRE(story.verdict());
-  CHECK(story.verdict()->kind == Verdict::Kind::hung);
+  CHECK(story.verdict()->kind == FailureKind::hung);
   CHECK(story.suspects() == Ranks{2});
   CHECK(story.words() ==
         "hung in group: rank 2 is missing (dead: exit status 0) while ranks 0 1 3 have waited for "
@@ -92,9 +92,9 @@ TEST_CASE("scene j: a user's exception is kept with the rank's end", "[stages]")
   story.exited(1, Exited{1});
 
   REQUIRE(story.verdict());
-  CHECK(story.verdict()->kind == Verdict::Kind::raised);
-  CHECK(story.verdict()->texts ==
-        std::vector<std::string>{"ValueError: no such dataset", "Traceback"});
+  CHECK(story.verdict()->kind == FailureKind::raised);
+  CHECK(describe(*story.verdict()).ends_with(", ValueError: no such dataset"));
+  CHECK(story.verdict()->raised.front().traceback == "Traceback");
 }
 
 TEST_CASE("a rank that raised and cannot end lets the others wait, and is named", "[stages]") {
@@ -107,7 +107,8 @@ TEST_CASE("a rank that raised and cannot end lets the others wait, and is named"
   story.pass(1h);
 
   CHECK(story.suspects() == Ranks{1});
-  CHECK(story.verdict()->texts.front() == "RuntimeError: CUDA error");
+  REQUIRE(story.verdict()->raised.size() == 1);
+  CHECK(story.verdict()->raised.front().message == "CUDA error");
 }
 
 TEST_CASE("a rank that ends with status 0 right after its collective has come through",

@@ -80,11 +80,11 @@ class Story {
     take(stages_.tick(now_));
   }
 
-  [[nodiscard]] const std::optional<Verdict>& verdict() const { return stages_.verdict(); }
+  [[nodiscard]] const std::optional<Failure>& verdict() const { return stages_.verdict(); }
   [[nodiscard]] std::vector<int> suspects() const {
     std::vector<int> result;
     if (verdict())
-      for (const Suspect& one : verdict()->suspects) result.push_back(one.rank.value);
+      for (const MissingRank& one : verdict()->missing) result.push_back(one.rank.value);
     return result;
   }
   [[nodiscard]] std::vector<int> waiting() const {

@@ -78,7 +78,7 @@ TEST_CASE("scene c: a rank stopped inside the first collective is named after fi
 
   CHECK(story.suspects() == Ranks{1});
   CHECK(story.waiting() == Ranks{0, 2, 3});
-  CHECK(story.verdict()->certainty == Verdict::Certainty::certain);
+  CHECK(story.verdict()->certainty == Certainty::confirmed);
   CHECK(story.at() - before >= 4500ms);  // it was stopped at most half a second before it was seen
   CHECK(story.at() - before <= 6s);
 }
@@ -230,7 +230,7 @@ TEST_CASE("a rank nobody can see is waited for for work-timeout", "[stages]") {
 
   CHECK(story.suspects() == Ranks{2});
   CHECK(story.at() == 30min);
-  CHECK(story.verdict()->suspects.front().doing == "never seen");
+  CHECK(story.verdict()->missing.front().doing == "never seen");
 }
 
 TEST_CASE("where all have entered, the stage's timeout runs from the last news", "[stages]") {
@@ -359,7 +359,7 @@ TEST_CASE("a rank of another node may be at work for all that can be seen here",
 
   CHECK(story.suspects() == std::vector<int>{2, 3});
   CHECK(story.at() == 30min);
-  CHECK(story.verdict()->suspects.front().activity == Activity::unseen);
+  CHECK(story.verdict()->missing.front().activity == Activity::unseen);
 }
 
 TEST_CASE("a rank that this node is to start and that no process has said to be is looked for here",

@@ -1,0 +1,115 @@
+#include "safelaunch/base/failure.h"
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
+
+namespace safelaunch {
+namespace {
+
+std::string describe(const MissingRank& missing) {
+  const std::string rank = fmt::format("rank {}", missing.rank.value);
+  const std::string how = missing.doing.empty()
+                              ? std::string(name(missing.activity))
+                              : fmt::format("{}: {}", name(missing.activity), missing.doing);
+  return fmt::format("{} {} ({})", rank, missing.inside ? "does not come through" : "is missing",
+                     how);
+}
+
+const char* stage_of(const Failure& failure) {
+  return name(failure.stage.value_or(Stage::spawned));
+}
+
+std::string describe_hang(const Failure& failure) {
+  std::string text = fmt::format("hung in {}: ", stage_of(failure));
+  const std::string further = failure.nccl.empty() ? "" : "; " + failure.nccl;
+  if (failure.missing.empty())
+    return text + rank_list(failure.waiting) + " all wait, and none comes through" + further;
+  const char* separator = "";
+  for (const MissingRank& missing : failure.missing) {
+    text += separator + describe(missing);
+    separator = ", ";
+  }
+  if (failure.waiting.empty()) return text + further;
+  // Whole seconds: a deadline is not met to the millisecond.
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(failure.waited);
+  return text +
+         fmt::format(" while {} {} for {}", rank_list(failure.waiting),
+                     failure.waiting.size() == 1 ? "has waited" : "have waited",
+                     describe_duration(waited)) +
+         further;
+}
+
+std::string headline(const RankRaised& raised) {
+  if (raised.type.empty() || raised.message.empty()) return raised.type + raised.message;
+  return raised.type + ": " + raised.message;
+}
+
+std::string describe_end(const Failure& failure) {
+  const MissingRank& ended = failure.missing.front();
+  std::string text =
+      fmt::format("rank {} ended before {}: {}", ended.rank.value, stage_of(failure), ended.doing);
+  if (failure.kind == FailureKind::raised && !failure.raised.empty())
+    text += ", " + headline(failure.raised.front());
+  return text;
+}
+
+}  // namespace
+
+const char* name(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::failed: return "failed";
+    case FailureKind::rank_died: return "rank_died";
+    case FailureKind::raised: return "raised";
+    case FailureKind::world_size_mismatch: return "world_size_mismatch";
+    case FailureKind::duplicate_rank: return "duplicate_rank";
+    case FailureKind::hung: return "hung";
+    case FailureKind::stood_still: return "stood_still";
+    case FailureKind::driver_silent: return "driver_silent";
+    case FailureKind::stalled: return "stalled";
+    case FailureKind::interrupted: return "interrupted";
+    case FailureKind::given_up: return "given_up";
+  }
+  return "?";
+}
+
+bool is_hang(FailureKind kind) {
+  return kind == FailureKind::hung || kind == FailureKind::stood_still ||
+         kind == FailureKind::driver_silent;
+}
+
+bool is_death(FailureKind kind) {
+  return kind == FailureKind::rank_died || kind == FailureKind::raised;
+}
+
+bool is_stuck(FailureKind kind) {
+  return is_hang(kind) || kind == FailureKind::stalled ||
+         kind == FailureKind::world_size_mismatch || kind == FailureKind::duplicate_rank;
+}
+
+const char* name(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::guess: return "guess";
+    case Certainty::matched: return "matched";
+    case Certainty::confirmed: return "confirmed";
+  }
+  return "";
+}
+
+std::string describe(const Failure& failure) {
+  switch (failure.kind) {
+    case FailureKind::hung: return describe_hang(failure);
+    case FailureKind::rank_died:
+    case FailureKind::raised: return describe_end(failure);
+    case FailureKind::world_size_mismatch:
+    case FailureKind::duplicate_rank:
+    case FailureKind::stood_still:
+    case FailureKind::driver_silent:
+    case FailureKind::stalled: return failure.proof;
+    case FailureKind::failed:
+    case FailureKind::interrupted:
+    case FailureKind::given_up: break;
+  }
+  return name(failure.kind);
+}
+
+}  // namespace safelaunch
