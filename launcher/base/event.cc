@@ -14,6 +14,12 @@ const char* name(Stage stage) {
   return "?";
 }
 
+std::optional<Stage> stage_named(std::string_view word) {
+  for (int i = 0; i < kStageCount; ++i)
+    if (word == name(static_cast<Stage>(i))) return static_cast<Stage>(i);
+  return std::nullopt;
+}
+
 const char* name(Activity activity) {
   switch (activity) {
     case Activity::dead: return "dead";

@@ -1,10 +1,19 @@
 #include "safelaunch/base/failure.h"
 
+#include <array>
+
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
 namespace safelaunch {
 namespace {
+
+constexpr std::array kKinds{FailureKind::failed,         FailureKind::rank_died,
+                            FailureKind::raised,         FailureKind::world_size_mismatch,
+                            FailureKind::duplicate_rank, FailureKind::hung,
+                            FailureKind::stood_still,    FailureKind::driver_silent,
+                            FailureKind::stalled,        FailureKind::interrupted,
+                            FailureKind::given_up};
 
 std::string describe(const MissingRank& missing) {
   const std::string rank = fmt::format("rank {}", missing.rank.value);
@@ -72,6 +81,12 @@ const char* name(FailureKind kind) {
   return "?";
 }
 
+std::optional<FailureKind> failure_kind_named(std::string_view word) {
+  for (const FailureKind kind : kKinds)
+    if (word == name(kind)) return kind;
+  return std::nullopt;
+}
+
 bool is_hang(FailureKind kind) {
   return kind == FailureKind::hung || kind == FailureKind::stood_still ||
          kind == FailureKind::driver_silent;
@@ -93,6 +108,18 @@ const char* name(Certainty certainty) {
     case Certainty::confirmed: return "confirmed";
   }
   return "";
+}
+
+Certainty certainty_named(std::string_view word) {
+  for (const Certainty certainty : {Certainty::matched, Certainty::confirmed})
+    if (word == name(certainty)) return certainty;
+  return Certainty::guess;
+}
+
+std::vector<Rank> ranks_of(const std::vector<MissingRank>& missing) {
+  std::vector<Rank> ranks;
+  for (const MissingRank& one : missing) ranks.push_back(one.rank);
+  return ranks;
 }
 
 std::string describe(const Failure& failure) {

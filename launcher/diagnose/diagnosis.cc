@@ -111,22 +111,23 @@ Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue) {
   const Case now = open_case(evidence, catalogue);
   const CauseChoice choice = choose(now);
   const Cause& cause = *choice.cause;
-  Diagnosis diagnosis{.cause = cause.id,
-                      .title = cause.title,
-                      .certainty = choice.certainty,
+  Diagnosis diagnosis{.failure = evidence.failure,
                       .shown_by = shown_by(now.sightings, cause),
-                      .first_failed = now.first.rank,
-                      .victims = {},
-                      .explanation = {},
-                      .remedy = cause.remedy,
                       .commands = cause.commands,
                       .decision = decide(now, cause)};
+  Failure& failure = diagnosis.failure;
+  failure.cause = cause.id;
+  failure.title = cause.title;
+  failure.certainty = choice.certainty;
+  failure.remedy = cause.remedy;
+  failure.communication = !std::holds_alternative<Stop>(diagnosis.decision);
+  failure.first = now.first.rank;
   const auto by_rank = std::ranges::find_if(diagnosis.shown_by, [&](const Sighting& one) {
     return one.cause == &cause && one.rank && cause.kind == Kind::cause;
   });
-  if (by_rank != diagnosis.shown_by.end()) diagnosis.first_failed = by_rank->rank;
-  diagnosis.victims = victims_of(now, diagnosis.first_failed);
-  diagnosis.explanation = explanation(evidence, diagnosis);
+  if (by_rank != diagnosis.shown_by.end()) failure.first = by_rank->rank;
+  failure.victims = victims_of(now, failure.first);
+  failure.explanation = explanation(evidence, diagnosis);
   return diagnosis;
 }
 
@@ -138,7 +139,7 @@ int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   constexpr int kHung = 124;  // as timeout(1)
   if (evidence.signal) return status_after_signal(evidence);
   if (is_stuck(evidence.failure.kind) && evidence.failure.raised.empty()) return kHung;
-  const auto status = status_of(evidence, diagnosis.first_failed);
+  const auto status = status_of(evidence, diagnosis.failure.first);
   const int code = status ? shell_code(*status) : 1;
   return code == 0 ? 1 : code;
 }

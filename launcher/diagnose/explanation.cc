@@ -65,9 +65,7 @@ constexpr std::size_t kToldOneByOne = 3;
 
 std::string absences(const std::vector<MissingRank>& missing) {
   if (missing.size() > kToldOneByOne) {
-    std::vector<Rank> ranks;
-    for (const MissingRank& one : missing) ranks.push_back(one.rank);
-    return list_of(ranks) + " did not come; " + absence_of(missing.front());
+    return list_of(ranks_of(missing)) + " did not come; " + absence_of(missing.front());
   }
   std::vector<std::string> words;
   for (const MissingRank& one : missing) words.push_back(absence_of(one));
@@ -96,11 +94,11 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   if (std::ranges::all_of(evidence.failure.missing, is_out_of_sight))
     text += fmt::format(" Nobody can see {} from here; look where {}.", one ? "it" : "them",
                         one ? "it runs" : "they run");
-  else if (diagnosis.cause == cause::kRankMissing &&
+  else if (diagnosis.failure.cause == cause::kRankMissing &&
            std::ranges::all_of(evidence.failure.missing, is_seen))
     text += fmt::format(" {} own code keeps {} away, which a profile can hardly change.",
                         one ? "Its" : "Their", one ? "it" : "them");
-  if (diagnosis.cause == cause::kRankStopped)
+  if (diagnosis.failure.cause == cause::kRankStopped)
     text += " Somebody stopped it, which a profile can hardly change.";
   return text;
 }
@@ -128,21 +126,21 @@ std::string place_of(const Evidence& evidence, std::optional<Rank> rank) {
 }
 
 std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
-  std::string text = diagnosis.first_failed
-                         ? fmt::format("Rank {} failed first", diagnosis.first_failed->value)
+  std::string text = diagnosis.failure.first
+                         ? fmt::format("Rank {} failed first", diagnosis.failure.first->value)
                          : "The command failed";
-  if (const auto status = status_of(evidence, diagnosis.first_failed))
+  if (const auto status = status_of(evidence, diagnosis.failure.first))
     text += fmt::format(" ({})", describe(*status));
-  text += place_of(evidence, diagnosis.first_failed);
-  if (!diagnosis.victims.empty())
-    text += fmt::format("; {} only followed", list_of(diagnosis.victims));
+  text += place_of(evidence, diagnosis.failure.first);
+  if (!diagnosis.failure.victims.empty())
+    text += fmt::format("; {} only followed", list_of(diagnosis.failure.victims));
   return text + ".";
 }
 
 /// Which ranks were still at work is not known: their hooks may be silent.
 std::string of_abort_at_exit(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text = fmt::format("Rank {} finished, then aborted in the interpreter's own end",
-                                 diagnosis.first_failed.value_or(Rank{}).value);
+                                 diagnosis.failure.first.value_or(Rank{}).value);
   text += evidence.all_finished
               ? "; all ranks had finished, so nothing of your training is lost."
               : "; not all other ranks are known to have finished before the job ended for it.";
@@ -153,7 +151,7 @@ std::string of_abort_at_exit(const Evidence& evidence, const Diagnosis& diagnosi
 std::string facts_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text;
   for (const Confirmation& one : evidence.confirmations)
-    if (one.cause == diagnosis.cause) text += one.fact + ".";
+    if (one.cause == diagnosis.failure.cause) text += one.fact + ".";
   return text;
 }
 
@@ -165,7 +163,7 @@ std::string remarks_of(const Evidence& evidence) {
 
 std::string of_contradiction(const Evidence& evidence, const std::string& facts,
                              const Diagnosis& diagnosis) {
-  const std::string what = facts.empty() ? diagnosis.title + "." : facts;
+  const std::string what = facts.empty() ? diagnosis.failure.title + "." : facts;
   // With luck a rank stumbles over it; else all would wait.
   return evidence.failure.raised.empty() ? "It would hang until torch's timeout: " + what
                                          : capital(what);
@@ -192,7 +190,8 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
     case FailureKind::rank_died:
     case FailureKind::raised:
     case FailureKind::failed:
-      if (diagnosis.cause == cause::kAbortAtExit) return of_abort_at_exit(evidence, diagnosis);
+      if (diagnosis.failure.cause == cause::kAbortAtExit)
+        return of_abort_at_exit(evidence, diagnosis);
       return of_failure(evidence, diagnosis) + further;
     case FailureKind::world_size_mismatch:
     case FailureKind::duplicate_rank: return of_contradiction(evidence, facts, diagnosis);

@@ -19,27 +19,27 @@ void write_end(const AttemptHistory& attempt, RunRecord::State state, HtmlWriter
                                        : to.markup("<span class=\"tag warn\">was not ended</span>");
     return;
   }
-  attempt.told.end == AttemptEnd::completed ? to.markup("<span class=\"tag good\">")
-                                            : to.markup("<span class=\"tag bad\">");
+  attempt.told.failure ? to.markup("<span class=\"tag bad\">")
+                       : to.markup("<span class=\"tag good\">");
   to.text(end_in_words(attempt.told)).markup("</span>");
 }
 
-void write_cause(const AttemptSummary& told, HtmlWriter& to) {
-  if (!told.explanation.empty())
-    to.markup("<p class=\"lead\">").text(told.explanation, kLongestText).markup("</p>\n");
-  if (!told.cause_id.empty()) {
-    to.markup("<p><span class=\"dim\">Cause</span> ").text(told.cause, kLongestText);
-    to.markup(" <code>").text(told.cause_id).markup("</code> <span class=\"dim\">");
-    to.text(told.certainty).markup("</span></p>\n");
+void write_cause(const Failure& failure, HtmlWriter& to) {
+  if (!failure.explanation.empty())
+    to.markup("<p class=\"lead\">").text(failure.explanation, kLongestText).markup("</p>\n");
+  if (!failure.cause.empty()) {
+    to.markup("<p><span class=\"dim\">Cause</span> ").text(failure.title, kLongestText);
+    to.markup(" <code>").text(failure.cause).markup("</code> <span class=\"dim\">");
+    to.text(name(failure.certainty)).markup("</span></p>\n");
   }
-  if (!told.lines.empty()) {
+  if (!failure.lines.empty()) {
     to.markup("<pre>");
-    for (const std::string& line : told.lines) to.text(line, kLongestText).markup("\n");
+    for (const std::string& line : failure.lines) to.text(line, kLongestText).markup("\n");
     to.markup("</pre>\n");
   }
-  if (!told.remedy.empty())
+  if (!failure.remedy.empty())
     to.markup("<p><span class=\"dim\">Remedy</span> ")
-        .text(told.remedy, kLongestText)
+        .text(failure.remedy, kLongestText)
         .markup("</p>\n");
 }
 
@@ -110,13 +110,18 @@ void write_log(const RecordedFile& log, bool open, PageBudget& budget, HtmlWrite
   budget.logs -= text.size();
 }
 
+// Of what hung the stacks tell more than its last words.
+bool says_why(FailureKind kind) {
+  return !is_hang(kind) && kind != FailureKind::stalled && kind != FailureKind::interrupted &&
+         kind != FailureKind::given_up;
+}
+
 void write_logs(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
   const std::vector<const RecordedFile*> logs = logs_by_interest(attempt);
   if (logs.empty()) return;
   to.markup("<h3>What was printed</h3>\n");
-  // What failed has said why. Of what hung the stacks tell more than its last words.
-  const AttemptEnd end = attempt.told.end;
-  bool open = !attempt.ended || end == AttemptEnd::failed_user || end == AttemptEnd::failed_comm;
+  const auto& failure = attempt.told.failure;
+  bool open = !attempt.ended || (failure && says_why(failure->kind));
   const std::size_t first = std::min(kLogsShown, logs.size());
   for (std::size_t i = 0; i < first; ++i)
     write_log(*logs[i], std::exchange(open, false), budget, to);
@@ -139,7 +144,7 @@ void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBu
   to.markup(" ");
   write_end(attempt, state, to);
   to.markup("</h2>\n");
-  write_cause(attempt.told, to);
+  if (attempt.told.failure) write_cause(*attempt.told.failure, to);
   write_progress(attempt, to);
   if (!attempt.nccl.empty())
     to.markup("<p class=\"dim\">NCCL ").text(attempt.nccl, kLongestText).markup("</p>\n");

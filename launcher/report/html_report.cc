@@ -24,11 +24,11 @@ Headline headline_of(const RunRecord& run) {
   if (run.state == RunRecord::State::cut_off) return {"Cut off", Headline::Mood::bad};
   if (run.summary.attempts.empty()) return {"No attempt was made", Headline::Mood::bad};
   const AttemptSummary& last = run.summary.attempts.back();
-  if (last.end == AttemptEnd::completed) {
+  if (!last.failure) {
     const bool healed = run.summary.attempts.size() > 1;
     return {healed ? "Worked with " + last.profile : "Completed", Headline::Mood::good};
   }
-  std::string text = name(last.end);
+  std::string text = end_name(last.failure);
   text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return {text, Headline::Mood::bad};
 }

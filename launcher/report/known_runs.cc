@@ -127,10 +127,9 @@ std::string end_in_words(const RunLine& line) {
   const auto& attempts = line.outcome->attempts;
   if (attempts.empty()) return fmt::format("not started, status {}", line.outcome->exit_code);
   const AttemptSummary& last = attempts.back();
-  if (last.end == AttemptEnd::completed)
-    return attempts.size() == 1 ? "completed" : "completed with " + last.profile;
-  return fmt::format("{}{}, status {}", name(last.end),
-                     last.cause_id.empty() ? "" : " (" + last.cause_id + ")",
+  if (!last.failure) return attempts.size() == 1 ? "completed" : "completed with " + last.profile;
+  return fmt::format("{}{}, status {}", end_name(last.failure),
+                     last.failure->cause.empty() ? "" : " (" + last.failure->cause + ")",
                      line.outcome->exit_code);
 }
 

@@ -1,35 +1,39 @@
-#include <array>
-
 #include "json_fields.h"
 #include "safelaunch/report/summary.h"
 
 namespace safelaunch {
 namespace {
 
-AttemptEnd end_named(std::string_view word) {
-  constexpr std::array kEnds{
-      AttemptEnd::completed,   AttemptEnd::failed_user, AttemptEnd::failed_comm, AttemptEnd::hung,
-      AttemptEnd::interrupted, AttemptEnd::given_up,    AttemptEnd::stalled};
-  for (const AttemptEnd end : kEnds)
-    if (word == name(end)) return end;
-  return AttemptEnd::failed_user;
+// By the word for its end: nullopt for an attempt that completed.
+std::optional<Failure> failure_named(std::string_view word) {
+  if (word == end_name(std::nullopt)) return std::nullopt;
+  for (const FailureKind kind : {FailureKind::hung, FailureKind::stalled, FailureKind::interrupted,
+                                 FailureKind::given_up, FailureKind::failed})
+    for (const bool communication : {false, true}) {
+      Failure failure{.kind = kind, .communication = communication};
+      if (word == end_name(failure)) return failure;
+    }
+  return Failure{};
+}
+
+void read_cause(const Json& cause, Failure& failure) {
+  failure.cause = text_of(cause, "id");
+  failure.title = text_of(cause, "title");
+  failure.certainty = certainty_named(text_of(cause, "certainty"));
+  failure.explanation = text_of(cause, "explanation");
+  failure.lines = texts_of(cause, "lines");
+  failure.remedy = text_of(cause, "remedy");
 }
 
 AttemptSummary read_attempt(const Json& json) {
   AttemptSummary attempt;
   attempt.number = number_of(json, "attempt").value_or(0);
   attempt.profile = text_of(json, "profile");
-  attempt.end = end_named(text_of(json, "end"));
+  attempt.failure = failure_named(text_of(json, "end"));
   attempt.took = duration_of(json, "seconds");
   attempt.stages = text_of(json, "stages");
   attempt.next = text_of(json, "next");
-  const Json cause = json.value("cause", Json::object());
-  attempt.cause_id = text_of(cause, "id");
-  attempt.cause = text_of(cause, "title");
-  attempt.certainty = text_of(cause, "certainty");
-  attempt.explanation = text_of(cause, "explanation");
-  attempt.lines = texts_of(cause, "lines");
-  attempt.remedy = text_of(cause, "remedy");
+  if (attempt.failure) read_cause(json.value("cause", Json::object()), *attempt.failure);
   return attempt;
 }
 

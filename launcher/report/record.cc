@@ -1,5 +1,7 @@
 #include "safelaunch/report/record.h"
 
+#include <algorithm>
+
 #include "json_fields.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
@@ -113,6 +115,24 @@ std::string words_of(const auto& event) {
 }
 
 }  // namespace
+
+Verdict event_of(const Failure& verdict) {
+  const auto stage = safelaunch::name(verdict.stage.value_or(safelaunch::Stage::spawned));
+  Verdict event{safelaunch::name(verdict.kind), stage, describe(verdict), {}, {}};
+  for (const Rank rank : verdict.waiting) event.waiting.push_back(rank.value);
+  for (const MissingRank& one : verdict.missing) event.missing.push_back(one.rank.value);
+  return event;
+}
+
+Failure failure_of(const Verdict& event) {
+  Failure verdict{.kind = failure_kind_named(event.kind).value_or(FailureKind::failed),
+                  .stage = stage_named(event.stage)};
+  for (const int rank : event.waiting) verdict.waiting.push_back(Rank{rank});
+  for (const int rank : event.missing) verdict.missing.push_back({.rank = Rank{rank}});
+  std::ranges::sort(verdict.waiting);
+  std::ranges::sort(verdict.missing, {}, &MissingRank::rank);
+  return verdict;
+}
 
 std::optional<Line> read_line(std::string_view line) {
   const Json json = parse_json(line);

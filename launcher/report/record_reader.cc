@@ -12,28 +12,9 @@ constexpr int kMostRanks = 100'000;
 constexpr int kMostAttempts = 100;
 constexpr std::size_t kMostLines = 400;
 
-std::optional<Stage> stage_named(std::string_view word) {
-  for (int i = 0; i < kStageCount; ++i)
-    if (word == name(static_cast<Stage>(i))) return static_cast<Stage>(i);
-  return std::nullopt;
-}
-
-std::vector<Rank> ranks_of(const std::vector<int>& numbers) {
-  std::vector<Rank> ranks;
-  for (const int number : numbers) ranks.push_back(Rank{number});
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
-}
-
 std::optional<Rank> rank_of(int number) {
   if (number < 0 || number > kMostRanks) return std::nullopt;
   return Rank{number};
-}
-
-AttemptEnd end_of(const record::Verdict& verdict) {
-  if (verdict.kind == "hung" || verdict.kind == "stood_still" || verdict.kind == "driver_silent")
-    return AttemptEnd::hung;
-  return verdict.kind == "stalled" ? AttemptEnd::stalled : AttemptEnd::failed_user;
 }
 
 std::optional<Severity> severity_named(std::string_view word) {
@@ -111,9 +92,8 @@ class RecordReader {
 
   void take(const record::Verdict& event) {
     if (attempt_ == nullptr) return;
-    attempt_->verdict = RecordedVerdict{at_, event.stage, event.text, ranks_of(event.waiting),
-                                        ranks_of(event.missing)};
-    attempt_->told.end = end_of(event);
+    attempt_->verdict = RecordedVerdict{at_, event.text, failure_of(event)};
+    failure().kind = attempt_->verdict->failure.kind;
     attempt_->stopping = true;
   }
 
@@ -123,20 +103,24 @@ class RecordReader {
 
   void take(const record::Signal&) {
     if (attempt_ == nullptr) return;
-    attempt_->told.end = AttemptEnd::interrupted;
+    failure().kind = FailureKind::interrupted;
     attempt_->stopping = true;
   }
 
   void take(const record::Cause& event) {
     if (attempt_ == nullptr) return;
-    attempt_->told.cause_id = event.id;
-    attempt_->told.certainty = event.certainty;
-    attempt_->told.explanation = event.text;
-    if (attempt_->told.end == AttemptEnd::completed) attempt_->told.end = AttemptEnd::failed_user;
+    failure().cause = event.id;
+    failure().certainty = certainty_named(event.certainty);
+    failure().explanation = event.text;
     attempt_->ended = true;
   }
 
   void take(const auto&) {}
+
+  Failure& failure() {
+    auto& known = attempt_->told.failure;
+    return known ? *known : known.emplace();
+  }
 
   RunRecord& run_;
   AttemptHistory* attempt_ = nullptr;  // of the present line

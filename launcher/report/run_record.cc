@@ -159,7 +159,8 @@ std::optional<Rank> first_failed(const AttemptHistory& attempt) {
 }
 
 std::vector<Rank> suspects(const AttemptHistory& attempt) {
-  if (attempt.verdict && !attempt.verdict->missing.empty()) return attempt.verdict->missing;
+  if (attempt.verdict && !attempt.verdict->failure.missing.empty())
+    return ranks_of(attempt.verdict->failure.missing);
   const std::optional<Rank> first = first_failed(attempt);
   return first ? std::vector{*first} : std::vector<Rank>{};
 }

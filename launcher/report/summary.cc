@@ -10,18 +10,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json to_json(const Failure& failure) {
+  return {{"id", failure.cause},
+          {"title", failure.title},
+          {"certainty", name(failure.certainty)},
+          {"explanation", failure.explanation},
+          {"lines", failure.lines},
+          {"remedy", failure.remedy}};
+}
+
 Json to_json(const AttemptSummary& attempt) {
   Json json;
   json["attempt"] = attempt.number;
   json["profile"] = attempt.profile;
-  json["end"] = name(attempt.end);
+  json["end"] = end_name(attempt.failure);
   json["seconds"] = std::chrono::duration<double>(attempt.took).count();
   json["stages"] = attempt.stages;
-  if (!attempt.cause_id.empty()) {
-    json["cause"] = {{"id", attempt.cause_id},         {"title", attempt.cause},
-                     {"certainty", attempt.certainty}, {"explanation", attempt.explanation},
-                     {"lines", attempt.lines},         {"remedy", attempt.remedy}};
-  }
+  if (attempt.failure && !attempt.failure->cause.empty()) json["cause"] = to_json(*attempt.failure);
   if (!attempt.next.empty()) json["next"] = attempt.next;
   return json;
 }
@@ -31,20 +36,23 @@ class Screen {
   Screen(Colour colour, std::string_view prefix) : colour_(colour), prefix_(prefix) {}
 
   void attempt(const AttemptSummary& attempt) {
-    const bool good = attempt.end == AttemptEnd::completed;
     line(fmt::format("  attempt {}  {:<14} {}{}", attempt.number, attempt.profile,
-                     paint(good ? "32" : "31", end_in_words(attempt)),
+                     paint(attempt.failure ? "31" : "32", end_in_words(attempt)),
                      attempt.stages.empty() ? "" : "  (" + attempt.stages + ")"));
-    if (!attempt.explanation.empty()) line("      " + attempt.explanation);
-    if (!attempt.cause_id.empty())
-      line(fmt::format("      cause: {} ({}, {})", attempt.cause, attempt.cause_id,
-                       attempt.certainty));
-    for (const std::string& shown : attempt.lines) line(paint("2", "      | " + shown));
-    if (!attempt.remedy.empty()) line("      remedy: " + attempt.remedy);
+    if (attempt.failure) failure(*attempt.failure);
+  }
+
+  void failure(const Failure& failure) {
+    if (!failure.explanation.empty()) line("      " + failure.explanation);
+    if (!failure.cause.empty())
+      line(fmt::format("      cause: {} ({}, {})", failure.title, failure.cause,
+                       name(failure.certainty)));
+    for (const std::string& shown : failure.lines) line(paint("2", "      | " + shown));
+    if (!failure.remedy.empty()) line("      remedy: " + failure.remedy);
   }
 
   void closing(const RunSummary& summary) {
-    const bool healed = summary.attempts.back().end == AttemptEnd::completed;
+    const bool healed = !summary.attempts.back().failure;
     if (healed)
       line(paint("1;32", fmt::format("worked with {}", summary.attempts.back().profile)) +
            (summary.cost.empty() ? "" : "; cost: " + summary.cost));
@@ -71,31 +79,38 @@ class Screen {
 
 }  // namespace
 
-const char* name(AttemptEnd end) {
-  switch (end) {
-    case AttemptEnd::completed: return "completed";
-    case AttemptEnd::failed_user: return "failed";
-    case AttemptEnd::failed_comm: return "failed in communication";
-    case AttemptEnd::hung: return "hung";
-    case AttemptEnd::stalled: return "stalled in training";
-    case AttemptEnd::interrupted: return "interrupted";
-    case AttemptEnd::given_up: return "given up";
+const char* end_name(const std::optional<Failure>& failure) {
+  if (!failure) return "completed";
+  switch (failure->kind) {
+    case FailureKind::hung:
+    case FailureKind::stood_still:
+    case FailureKind::driver_silent: return "hung";
+    case FailureKind::stalled: return "stalled in training";
+    case FailureKind::interrupted: return "interrupted";
+    case FailureKind::given_up: return "given up";
+    case FailureKind::failed:
+    case FailureKind::rank_died:
+    case FailureKind::raised:
+    case FailureKind::world_size_mismatch:
+    case FailureKind::duplicate_rank: break;
   }
-  return "?";
+  return failure->communication ? "failed in communication" : "failed";
 }
 
 RunSummary redacted(RunSummary summary, Redactor& redactor) {
   for (const AttemptSummary& attempt : summary.attempts) {
-    redactor.learn(attempt.explanation);
-    for (const std::string& line : attempt.lines) redactor.learn(line);
+    if (!attempt.failure) continue;
+    redactor.learn(attempt.failure->explanation);
+    for (const std::string& line : attempt.failure->lines) redactor.learn(line);
   }
   const auto clean = [&](std::string& text) { text = redactor.redact(std::string_view(text)); };
   clean(summary.stopped_because);
   clean(summary.cost);
   for (AttemptSummary& attempt : summary.attempts) {
-    clean(attempt.explanation);
-    clean(attempt.remedy);
-    for (std::string& line : attempt.lines) clean(line);
+    if (!attempt.failure) continue;
+    clean(attempt.failure->explanation);
+    clean(attempt.failure->remedy);
+    for (std::string& line : attempt.failure->lines) clean(line);
   }
   return summary;
 }
@@ -105,8 +120,7 @@ std::string outcome_json(const RunSummary& summary) {
   json["run"] = summary.run_id;
   json["command"] = summary.command;
   json["exit_status"] = summary.exit_code;
-  const bool worked =
-      !summary.attempts.empty() && summary.attempts.back().end == AttemptEnd::completed;
+  const bool worked = !summary.attempts.empty() && !summary.attempts.back().failure;
   json["worked_with"] = worked ? Json(summary.attempts.back().profile) : Json(nullptr);
   if (!summary.cost.empty()) json["cost"] = summary.cost;
   if (!summary.stopped_because.empty()) json["stopped_because"] = summary.stopped_because;
@@ -118,25 +132,17 @@ std::string outcome_json(const RunSummary& summary) {
 }
 
 std::string end_in_words(const AttemptSummary& attempt) {
-  const std::string took = describe_duration(attempt.took);
-  switch (attempt.end) {
-    case AttemptEnd::completed: return "completed in " + took;
-    case AttemptEnd::failed_user: return "failed after " + took;
-    case AttemptEnd::failed_comm: return "failed in communication after " + took;
-    case AttemptEnd::hung: return "hung, stopped after " + took;
-    case AttemptEnd::stalled: return "stalled in training, stopped after " + took;
-    case AttemptEnd::interrupted: return "interrupted after " + took;
-    case AttemptEnd::given_up: return "given up after " + took;
-  }
-  return took;
+  const auto& failure = attempt.failure;
+  const bool stopped = failure && (is_hang(failure->kind) || failure->kind == FailureKind::stalled);
+  const char* then = !failure ? " in " : stopped ? ", stopped after " : " after ";
+  return end_name(failure) + (then + describe_duration(attempt.took));
 }
 
 bool worth_telling(const RunSummary& summary) {
   if (summary.attempts.empty()) return false;
   if (summary.attempts.size() > 1) return true;
   const AttemptSummary& only = summary.attempts.front();
-  return only.end != AttemptEnd::completed && only.end != AttemptEnd::interrupted &&
-         !only.told_by_itself;
+  return only.failure && only.failure->kind != FailureKind::interrupted && !only.told_by_itself;
 }
 
 std::string closing_screen(const RunSummary& summary, Colour colour, std::string_view prefix) {

@@ -75,7 +75,8 @@ void write_story(const RunRecord& run, TextWriter& to) {
     to.heading("what happened so far");
     for (const AttemptSummary& attempt : summary.attempts)
       to.line(fmt::format("  attempt {}  {:<14} {}: {}", attempt.number, attempt.profile,
-                          end_in_words(attempt), attempt.explanation));
+                          end_in_words(attempt),
+                          attempt.failure ? attempt.failure->explanation : ""));
   } else if (!summary.attempts.empty()) {
     to.line(closing_screen(summary, to.colour(), ""));
   }
@@ -168,7 +169,7 @@ void write_evidence(const AttemptHistory& attempt, TextWriter& to) {
 }
 
 void write_logs(const AttemptHistory& attempt, TextWriter& to) {
-  if (attempt.ended && attempt.told.end == AttemptEnd::completed) return;
+  if (attempt.ended && !attempt.told.failure) return;
   const std::vector<const RecordedFile*> logs = logs_by_interest(attempt);
   for (std::size_t i = 0; i < std::min(kMostLogs, logs.size()); ++i) {
     to.line(fmt::format("  the last lines of {} ({})", logs[i]->name, extent_in_words(*logs[i])));

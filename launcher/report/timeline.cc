@@ -16,8 +16,10 @@ bool holds(const std::vector<Rank>& ranks, Rank rank) {
 
 Part part_of(const AttemptHistory& attempt, Rank rank) {
   if (!attempt.verdict) return Part::none;
-  if (holds(attempt.verdict->missing, rank)) return Part::missing;
-  return holds(attempt.verdict->waiting, rank) ? Part::waited : Part::none;
+  const Failure& verdict = attempt.verdict->failure;
+  if (std::ranges::binary_search(verdict.missing, rank, {}, &MissingRank::rank))
+    return Part::missing;
+  return holds(verdict.waiting, rank) ? Part::waited : Part::none;
 }
 
 // What makes ranks look alike: their part, the stages they reached, and how they ended.
@@ -74,8 +76,9 @@ std::vector<Member> members_of(const AttemptHistory& attempt) {
   std::map<Rank, const RankHistory*> ranks;
   for (const auto& [rank, history] : attempt.ranks) ranks[rank] = &history;
   if (attempt.verdict) {  // a rank that never came has no history, and is the one to be shown
-    for (const Rank rank : attempt.verdict->missing) ranks.try_emplace(rank, &kNothing);
-    for (const Rank rank : attempt.verdict->waiting) ranks.try_emplace(rank, &kNothing);
+    const Failure& verdict = attempt.verdict->failure;
+    for (const MissingRank& one : verdict.missing) ranks.try_emplace(one.rank, &kNothing);
+    for (const Rank rank : verdict.waiting) ranks.try_emplace(rank, &kNothing);
   }
   std::vector<Member> members;
   for (const auto& [rank, history] : ranks) members.push_back({rank, history});

@@ -270,12 +270,7 @@ void Attempt::perform(const NoteMainEnded& note) {
 }
 
 void Attempt::perform(const RecordVerdict& action) {
-  const Failure& verdict = action.verdict;
-  record::Verdict event{
-      name(verdict.kind), name(verdict.stage.value_or(Stage::spawned)), describe(verdict), {}, {}};
-  for (const Rank rank : verdict.waiting) event.waiting.push_back(rank.value);
-  for (const MissingRank& suspect : verdict.missing) event.missing.push_back(suspect.rank.value);
-  services_.log.record(event);
+  services_.log.record(record::event_of(action.verdict));
 }
 
 void Attempt::perform(const RecordStall& action) {

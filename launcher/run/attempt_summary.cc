@@ -7,25 +7,26 @@ namespace {
 
 constexpr std::size_t kLinesShown = 3;
 
-AttemptEnd end_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
-  if (record.signal) return AttemptEnd::interrupted;
-  if (record.gave_way) return AttemptEnd::given_up;
-  if (record.verdict && is_hang(record.verdict->kind)) return AttemptEnd::hung;
-  if (record.verdict && record.verdict->kind == FailureKind::stalled) return AttemptEnd::stalled;
-  return std::holds_alternative<Stop>(diagnosis.decision) ? AttemptEnd::failed_user
-                                                          : AttemptEnd::failed_comm;
-}
-
 std::vector<std::string> lines_that_show(const Diagnosis& diagnosis) {
   std::vector<std::string> lines;
   for (const Sighting& sighting : diagnosis.shown_by) {
     if (lines.size() == kLinesShown) break;
     // What the others say of a rank that has gone shows nothing of why it went.
-    if (sighting.cause->kind == Kind::victim && sighting.cause->id != diagnosis.cause) continue;
+    if (sighting.cause->kind == Kind::victim && sighting.cause->id != diagnosis.failure.cause)
+      continue;
     const bool told = std::ranges::find(lines, sighting.line) != lines.end();
     if (!told) lines.push_back(sighting.line);  // the hook and stderr often say the same
   }
   return lines;
+}
+
+// One that a signal ended has no other cause.
+Failure failure_of(const AttemptRecord& record, const Diagnosis& diagnosis) {
+  if (record.signal) return {.kind = FailureKind::interrupted};
+  Failure failure = diagnosis.failure;
+  failure.lines = lines_that_show(diagnosis);
+  if (record.gave_way) failure.kind = FailureKind::given_up;
+  return failure;
 }
 
 }  // namespace
@@ -42,16 +43,9 @@ AttemptSummary summary_of(const FinishedAttempt& attempt) {
 AttemptSummary summary_of(const FinishedAttempt& attempt, const Diagnosis& diagnosis,
                           const RunPlan& plan) {
   AttemptSummary summary = summary_of(attempt);
-  summary.end = end_of(attempt.record, diagnosis);
+  summary.failure = failure_of(attempt.record, diagnosis);
   summary.told_by_itself =
       !attempt.record.gave_way && speaks_for_itself(plan, attempt.record, diagnosis);
-  if (attempt.record.signal) return summary;
-  summary.cause_id = diagnosis.cause;
-  summary.cause = diagnosis.title;
-  summary.certainty = name(diagnosis.certainty);
-  summary.explanation = diagnosis.explanation;
-  summary.remedy = diagnosis.remedy;
-  summary.lines = lines_that_show(diagnosis);
   return summary;
 }
 
@@ -61,7 +55,7 @@ bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
   const bool buried = !plan.spawn && launcher != Launcher::python && launcher != Launcher::opaque;
   const bool single = record.ranks.world_size <= 1;
   return single && !buried && std::holds_alternative<Stop>(diagnosis.decision) &&
-         (is_users_own(diagnosis.cause) || diagnosis.certainty == Certainty::guess);
+         (is_users_own(diagnosis.failure.cause) || diagnosis.failure.certainty == Certainty::guess);
 }
 
 }  // namespace safelaunch

@@ -43,7 +43,7 @@ std::string place_of(const MissingRank& missing) {
 
 std::optional<Impasse> impasse_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   if (!is_hang(evidence.failure.kind) || evidence.failure.missing.empty()) return std::nullopt;
-  Impasse impasse{diagnosis.cause, evidence.failure.stage.value_or(Stage::spawned), {}};
+  Impasse impasse{diagnosis.failure.cause, evidence.failure.stage.value_or(Stage::spawned), {}};
   for (const MissingRank& missing : evidence.failure.missing) {
     std::string place = place_of(missing);
     if (place.empty()) return std::nullopt;

@@ -59,7 +59,7 @@ NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunPro
   state.chain = plan.chain;
   state.known = progress.known;
   state.tried = progress.tried;
-  state.cause = diagnosis.cause;
+  state.cause = diagnosis.failure.cause;
   state.nodes = plan.nodes();
   state.slow = plan.options.fail_on_slow ? SlowProfiles::refuse : SlowProfiles::allow;
   const std::vector<StruckOut> struck = hopeless(plan, progress);

@@ -26,14 +26,15 @@ Diagnosis diagnose(const ProbeOutcome& outcome) {
   const auto phase = stopped_at(outcome.verdict);
   Diagnosis diagnosis;
   diagnosis.shown_by = sightings_in(outcome);
-  diagnosis.certainty = diagnosis.shown_by.empty() ? Certainty::guess : Certainty::matched;
+  diagnosis.failure.certainty = diagnosis.shown_by.empty() ? Certainty::guess : Certainty::matched;
   const Cause& cause = diagnosis.shown_by.empty() ? catalogue().at(cause::kCommError)
                                                   : *diagnosis.shown_by.front().cause;
-  diagnosis.cause = cause.id;
-  diagnosis.title = cause.title;
-  diagnosis.remedy = cause.remedy;
-  diagnosis.explanation = fmt::format("a probe under the same profile got no further than {}: {}",
-                                      phase ? name(*phase) : "its start", reason(outcome.verdict));
+  diagnosis.failure.cause = cause.id;
+  diagnosis.failure.title = cause.title;
+  diagnosis.failure.remedy = cause.remedy;
+  diagnosis.failure.explanation =
+      fmt::format("a probe under the same profile got no further than {}: {}",
+                  phase ? name(*phase) : "its start", reason(outcome.verdict));
   diagnosis.decision = FallBack{};
   if (cause.retry == Retry::never) diagnosis.decision = Stop{StopReason::hopeless};
   return diagnosis;

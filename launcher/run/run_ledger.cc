@@ -52,7 +52,8 @@ void RunLedger::note(const Finding& finding) {
 }
 
 void RunLedger::note_cause(const Diagnosis& diagnosis) {
-  events_.record(record::Cause{diagnosis.cause, name(diagnosis.certainty), diagnosis.explanation});
+  events_.record(record::Cause{diagnosis.failure.cause, name(diagnosis.failure.certainty),
+                               diagnosis.failure.explanation});
 }
 
 void RunLedger::close(int exit_code, std::string stopped_because) {

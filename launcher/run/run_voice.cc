@@ -57,9 +57,10 @@ void RunVoice::tell_error(std::string_view text) {
 void RunVoice::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step) {
   const AttemptSummary& attempt = summary_.attempts.back();
   say(fmt::format("attempt {} ({}) {} after {}: {}", attempt.number, attempt.profile,
-                  name(attempt.end), describe_duration(attempt.took), diagnosis.explanation));
-  say(fmt::format("cause: {} ({}, {})", diagnosis.title, diagnosis.cause,
-                  name(diagnosis.certainty)));
+                  end_name(attempt.failure), describe_duration(attempt.took),
+                  diagnosis.failure.explanation));
+  say(fmt::format("cause: {} ({}, {})", diagnosis.failure.title, diagnosis.failure.cause,
+                  name(diagnosis.failure.certainty)));
   tell_of_struck_out(step);
   say(fmt::format("now attempt {} with {} ({}); cost: {}", attempt.number + 1, step.profile->name,
                   step.why, cost_in_words(plan_, *step.profile)));
@@ -80,11 +81,11 @@ void RunVoice::tell_of_struck_out(const NextStep& step) {
 void RunVoice::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis) {
   const bool stuck = record.verdict && is_stuck(record.verdict->kind);
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
-  std::string shown = last_words(record, StdStream::err, diagnosis.first_failed);
-  if (shown.empty()) shown = last_words(record, StdStream::out, diagnosis.first_failed);
+  std::string shown = last_words(record, StdStream::err, diagnosis.failure.first);
+  if (shown.empty()) shown = last_words(record, StdStream::out, diagnosis.failure.first);
   if (shown.empty()) return;
-  say(diagnosis.first_failed
-          ? fmt::format("rank {} failed first; its last words:", diagnosis.first_failed->value)
+  say(diagnosis.failure.first
+          ? fmt::format("rank {} failed first; its last words:", diagnosis.failure.first->value)
           : "what failed first:");
   terminal_.write_message(std::string_view(shown).substr(0, shown.size() - 1));
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -25,6 +26,8 @@ enum class Stage { spawned, imported, rendezvous, group, communicator, collectiv
 inline constexpr int kStageCount = 6;
 
 [[nodiscard]] const char* name(Stage stage);
+/// Reads it back; nullopt for a word that is no stage.
+[[nodiscard]] std::optional<Stage> stage_named(std::string_view word);
 
 /// Where a piece of knowledge comes from; shown with it, since it says how sure we are.
 enum class Source {

@@ -29,6 +29,8 @@ enum class FailureKind {
 
 /// "rank_died", as the record has it.
 [[nodiscard]] const char* name(FailureKind kind);
+/// Reads it back; nullopt for a word of another version.
+[[nodiscard]] std::optional<FailureKind> failure_kind_named(std::string_view word);
 
 /// Ranks stood still before the first collective was over.
 [[nodiscard]] bool is_hang(FailureKind kind);
@@ -46,6 +48,8 @@ enum class Certainty {
 };
 
 [[nodiscard]] const char* name(Certainty certainty);
+/// Reads it back; a guess where the word is none of ours.
+[[nodiscard]] Certainty certainty_named(std::string_view word);
 
 /// A rank that others wait for, or that sticks among them, and where it stands.
 struct MissingRank {
@@ -59,8 +63,11 @@ struct MissingRank {
   std::optional<ExitStatus> status{};  ///< where it has ended and the status is known
 };
 
-/// One attempt's failure, carried whole. The watch makes it, the run adds what the ranks did. What
-/// nobody has found out yet is empty.
+[[nodiscard]] std::vector<Rank> ranks_of(const std::vector<MissingRank>& missing);
+
+/// One attempt's failure, carried whole. The watch makes it, the run adds what the ranks did, the
+/// diagnosis why it failed and who was first; the report shows and stores it. What nobody has found
+/// out yet is empty.
 struct Failure {
   FailureKind kind = FailureKind::failed;
   Certainty certainty = Certainty::guess;  ///< of the verdict; once there is a cause: of the cause
@@ -76,6 +83,16 @@ struct Failure {
   // What the ranks did, in order of time.
   std::vector<RankRaised> raised{};
   std::vector<RankExited> ended{};  ///< before safelaunch stopped the rest
+
+  // What the diagnosis makes of it.
+  std::optional<Rank> first{};       ///< the rank that failed first
+  std::vector<Rank> victims{};       ///< ranks that failed because another had
+  std::string cause{};               ///< id in the catalogue; empty: not diagnosed
+  std::string title{};               ///< of the cause, in plain words
+  std::string explanation{};         ///< one or two sentences: who waited, who was missing, …
+  std::vector<std::string> lines{};  ///< that show the cause, the best first
+  std::string remedy{};              ///< what a person can do about it
+  bool communication = false;        ///< another attempt may go round it: not the script's own
 };
 
 /// What the watch saw, in one sentence: "hung in group: rank 2 is missing (idling: sleeping in

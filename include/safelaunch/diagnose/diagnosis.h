@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "safelaunch/base/event.h"
+#include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/evidence.h"
@@ -57,17 +58,11 @@ inline constexpr int kRetriesOfProfile = 2;
 
 /// Why an attempt failed, and what to do about it.
 struct Diagnosis {
-  std::string cause;  ///< id in the catalogue
-  std::string title;
-  Certainty certainty = Certainty::guess;
-  std::vector<Sighting> shown_by;  ///< the lines that show it, the best first; their causes live as
-                                   ///< long as the catalogue
-  std::optional<Rank> first_failed;
-  std::vector<Rank> victims;  ///< that failed because another had
-  std::string explanation;    ///< one or two sentences in plain words
-  std::string remedy;
-  std::vector<std::string> commands;
-  Decision decision;
+  Failure failure;                   ///< the evidence's, with its cause and the rank that was first
+  std::vector<Sighting> shown_by{};  ///< the lines that show it, the best first; their causes live
+                                     ///< as long as the catalogue
+  std::vector<std::string> commands{};
+  Decision decision{};
 };
 
 /// Names the cause of a failed attempt: the first failing rank's rather than its victims', the more

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
 
 /// The events of events.jsonl: each a struct that names its fields once, for the writer and the
@@ -246,6 +247,10 @@ struct End {
   int exit_status = 0;
   static void fields(auto& self, auto&& field) { field("exit_status", self.exit_status); }
 };
+
+/// The event of a verdict, and what of the verdict can be read back from it.
+[[nodiscard]] Verdict event_of(const Failure& verdict);
+[[nodiscard]] Failure failure_of(const Verdict& event);
 
 /// An event of another version of safelaunch.
 struct Unknown {

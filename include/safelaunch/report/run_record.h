@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "safelaunch/base/event.h"
+#include "safelaunch/base/failure.h"
 #include "safelaunch/base/finding.h"
 #include "safelaunch/base/process_id.h"
 #include "safelaunch/base/time.h"
@@ -26,10 +27,8 @@ struct RankHistory {
 /// What the watch decided.
 struct RecordedVerdict {
   Duration at{};
-  std::string stage;
   std::string text;
-  std::vector<Rank> waiting;  ///< in rising order, as are the missing
-  std::vector<Rank> missing;
+  Failure failure;  ///< as far as it is recorded; waiting and missing ranks in rising order
 };
 
 /// One line of env.diff.

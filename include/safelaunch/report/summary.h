@@ -5,41 +5,26 @@
 #include <string_view>
 #include <vector>
 
+#include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
 
 namespace safelaunch {
 
 class Redactor;
 
-/// How an attempt ended.
-enum class AttemptEnd {
-  completed,    ///< the command ended with status 0
-  failed_user,  ///< it ended otherwise, and not for a reason of communication
-  failed_comm,  ///< communication failed before the first collective
-  hung,         ///< ranks waited for something that never came
-  stalled,      ///< it trained, and then stood still until we ended it
-  interrupted,  ///< a signal to us ended it
-  given_up,     ///< ended by us before it had failed: a probe showed that it would
-};
-
-[[nodiscard]] const char* name(AttemptEnd end);
-
 /// What is told of one attempt. Plain values: whoever fills them has decided already.
 struct AttemptSummary {
   int number = 1;
   std::string profile;
-  AttemptEnd end = AttemptEnd::completed;
   Duration took{};
   std::string stages;              ///< "group 4/4 · collective 3/4": how far the ranks had come
-  std::string cause_id;            ///< "rank-missing"; empty where nothing went wrong
-  std::string cause;               ///< the cause's title in plain words
-  std::string certainty;           ///< matched, confirmed, guess
-  std::string explanation;         ///< who waited, who was missing and what it was doing
-  std::vector<std::string> lines;  ///< the lines that show it
-  std::string remedy;              ///< what a person can do about it
+  std::optional<Failure> failure;  ///< none: the command ended with status 0
   bool told_by_itself = false;     ///< its own words stand last on the screen and say it all
   std::string next;                ///< "conservative: next in the chain"; empty at the end
 };
+
+/// How an attempt ended, in the words of outcome.json: "completed", "failed in communication".
+[[nodiscard]] const char* end_name(const std::optional<Failure>& failure);
 
 /// What is told of a whole run.
 struct RunSummary {

@@ -12,11 +12,11 @@ TEST_CASE("a rank that never comes is named with what it does", "[diagnosis]") {
       Stage::rendezvous,
       {{Rank{2}, Activity::idling, "sleeping in hrtimer_nanosleep", "load_data (train.py:12)"}});
   const Diagnosis d = diagnosed(evidence);
-  CHECK(d.cause == "rank-missing");
-  CHECK(d.certainty == Certainty::confirmed);
+  CHECK(d.failure.cause == "rank-missing");
+  CHECK(d.failure.certainty == Certainty::confirmed);
   CHECK(falls_back(d));
   CHECK(
-      d.explanation ==
+      d.failure.explanation ==
       "Ranks 0, 1 and 3 waited 180s in stage rendezvous; rank 2 was missing: idling, sleeping in "
       "hrtimer_nanosleep, in load_data (train.py:12). Its own code keeps it away, which a profile "
       "can hardly change.");
@@ -31,44 +31,44 @@ TEST_CASE("a rank that sticks among the others is not called missing", "[diagnos
                                                 .inside = true}});
   evidence.failure.waited = std::chrono::milliseconds(1902);
   CHECK(
-      diagnosed(evidence).explanation ==
+      diagnosed(evidence).failure.explanation ==
       "Ranks 0, 1 and 3 waited 1.9s in stage collective; rank 2 did not come through: stopped, by "
       "a signal (state T). Somebody stopped it, which a profile can hardly change.");
 }
 
 TEST_CASE("what is known of nobody is a guess", "[diagnosis]") {
-  CHECK(diagnosed(hang(Stage::group, {{Rank{2}, Activity::unseen, "", ""}})).certainty ==
+  CHECK(diagnosed(hang(Stage::group, {{Rank{2}, Activity::unseen, "", ""}})).failure.certainty ==
         Certainty::guess);
 }
 
 TEST_CASE("a stopped rank is named at once as stopped", "[diagnosis]") {
   const Diagnosis d = diagnosed(hang(Stage::collective, {{Rank{1}, Activity::stopped, "", ""}}));
-  CHECK(d.cause == "rank-stopped");
-  CHECK(d.certainty == Certainty::confirmed);
+  CHECK(d.failure.cause == "rank-stopped");
+  CHECK(d.failure.certainty == Certainty::confirmed);
   CHECK(d.decision == Decision(RetrySame{}));  // somebody stopped it, no setting did
 }
 
 TEST_CASE("the function of a missing rank may tell why it is missing", "[diagnosis]") {
   const Diagnosis d = diagnosed(hang(
       Stage::group, {{Rank{2}, Activity::idling, "a timed sleep", "wait (file_baton.py:49)"}}));
-  CHECK(d.cause == "extension-lock");
+  CHECK(d.failure.cause == "extension-lock");
 }
 
 TEST_CASE("the last words of a missing rank may tell why it is missing", "[diagnosis]") {
   Evidence evidence = hang(Stage::group, {{Rank{2}, Activity::quiet, "", ""}});
   evidence.output = {{"rank-2.err", Rank{2}, "hello\nwandb: Enter your choice:\n"}};
-  CHECK(diagnosed(evidence).cause == "waiting-for-human");
+  CHECK(diagnosed(evidence).failure.cause == "waiting-for-human");
   evidence.output = {{"rank-2.err", Rank{2}, "wandb: Enter your choice:\n1\n2\n3\n4\n"}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
+  CHECK(diagnosed(evidence).failure.cause == "rank-missing");
   evidence.output = {{"rank-0.err", Rank{0}, "wandb: Enter your choice:\n"}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
+  CHECK(diagnosed(evidence).failure.cause == "rank-missing");
 }
 
 TEST_CASE("a hang in which all ranks came is guessed from the stage", "[diagnosis]") {
-  CHECK(diagnosed(hang(Stage::imported, {})).cause == "start-stuck");
-  CHECK(diagnosed(hang(Stage::rendezvous, {})).cause == "store-silent");
-  CHECK(diagnosed(hang(Stage::communicator, {})).cause == "init-stuck");
-  CHECK(diagnosed(hang(Stage::collective, {})).cause == "collective-stuck");
+  CHECK(diagnosed(hang(Stage::imported, {})).failure.cause == "start-stuck");
+  CHECK(diagnosed(hang(Stage::rendezvous, {})).failure.cause == "store-silent");
+  CHECK(diagnosed(hang(Stage::communicator, {})).failure.cause == "init-stuck");
+  CHECK(diagnosed(hang(Stage::collective, {})).failure.cause == "collective-stuck");
 }
 
 TEST_CASE("NCCL's way between the ranks is a hint where its first collective hangs",
@@ -76,18 +76,18 @@ TEST_CASE("NCCL's way between the ranks is a hint where its first collective han
   Evidence evidence = hang(Stage::collective, {});
   evidence.output = {
       {"nccl", std::nullopt, "vm:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"}};
-  CHECK(diagnosed(evidence).cause == "gpu-p2p");
-  CHECK(diagnosed(evidence).certainty == Certainty::guess);
+  CHECK(diagnosed(evidence).failure.cause == "gpu-p2p");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
   evidence.failure.missing = {{Rank{2}, Activity::idling, "", ""}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
+  CHECK(diagnosed(evidence).failure.cause == "rank-missing");
 }
 
 TEST_CASE("a rank that left with status 0 while others wait is the script's own", "[diagnosis]") {
   const Diagnosis d =
       diagnosed(hang(Stage::group, {{Rank{2}, Activity::dead, "exit status 0", ""}}));
-  CHECK(d.cause == "rank-died");
+  CHECK(d.failure.cause == "rank-died");
   CHECK(stops(d, StopReason::users_own));
-  CHECK(d.explanation.find("rank 2 had ended (exit status 0)") != std::string::npos);
+  CHECK(d.failure.explanation.find("rank 2 had ended (exit status 0)") != std::string::npos);
 }
 
 TEST_CASE("a hang whose cause NCCL writes down is matched", "[diagnosis]") {
@@ -95,7 +95,7 @@ TEST_CASE("a hang whose cause NCCL writes down is matched", "[diagnosis]") {
   evidence.output = {
       {"nccl", std::nullopt, testing::scenes("nccl/2.29.7.log").at("nranks-differ")}};
   const Diagnosis d = diagnosed(evidence);
-  CHECK(d.cause == "world-size-mismatch");
+  CHECK(d.failure.cause == "world-size-mismatch");
   CHECK(stops(d, StopReason::hopeless));
 }
 
@@ -103,32 +103,32 @@ TEST_CASE("an exception that a hanging job has caught and logged is not its caus
   Evidence evidence = hang(Stage::group, {{Rank{2}, Activity::idling, "", ""}});
   evidence.output = {{"stderr", std::nullopt,
                       "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 1\n"}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
+  CHECK(diagnosed(evidence).failure.cause == "rank-missing");
   evidence.failure.raised = {raised(2, "KeyError", "1")};
-  CHECK(diagnosed(evidence).cause == "user-exception");
+  CHECK(diagnosed(evidence).failure.cause == "user-exception");
   CHECK(status(evidence) == 1);
 }
 
 TEST_CASE("a port that is taken after the rendezvous is not the cause", "[diagnosis]") {
   Evidence evidence = hang(Stage::collective, {});
   evidence.output = {{"stderr", std::nullopt, "tensorboard: Address already in use\n"}};
-  CHECK(diagnosed(evidence).cause == "collective-stuck");
+  CHECK(diagnosed(evidence).failure.cause == "collective-stuck");
 }
 
 TEST_CASE("ranks that contradict each other are named at once", "[diagnosis]") {
   Evidence evidence;
   evidence.failure.kind = FailureKind::world_size_mismatch;
-  CHECK(diagnosed(evidence).cause == "world-size-mismatch");
+  CHECK(diagnosed(evidence).failure.cause == "world-size-mismatch");
   CHECK(stops(diagnosed(evidence), StopReason::hopeless));
   evidence.failure.kind = FailureKind::duplicate_rank;
-  CHECK(diagnosed(evidence).cause == "duplicate-rank");
+  CHECK(diagnosed(evidence).failure.cause == "duplicate-rank");
   CHECK(status(evidence) == 124);
 }
 
 TEST_CASE("many ranks are told in runs", "[diagnosis]") {
   Evidence evidence = hang(Stage::group, {{Rank{7}, Activity::unseen, "", ""}});
   evidence.failure.waiting = {Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}, Rank{6}, Rank{8}};
-  CHECK(diagnosed(evidence).explanation.starts_with("Ranks 0-3, 5, 6 and 8 waited 180s"));
+  CHECK(diagnosed(evidence).failure.explanation.starts_with("Ranks 0-3, 5, 6 and 8 waited 180s"));
 }
 
 TEST_CASE("who holds the port that the script chose is told", "[diagnosis]") {
@@ -139,8 +139,8 @@ TEST_CASE("who holds the port that the script chose is told", "[diagnosis]") {
   evidence.confirmations = {{"port-taken", "Port 29741 is held by pid 71 (nc) of user bob", 29741}};
 
   const Diagnosis diagnosis = diagnosed(evidence);
-  CHECK(diagnosis.certainty == Certainty::confirmed);
-  CHECK(diagnosis.explanation.ends_with(" Port 29741 is held by pid 71 (nc) of user bob."));
+  CHECK(diagnosis.failure.certainty == Certainty::confirmed);
+  CHECK(diagnosis.failure.explanation.ends_with(" Port 29741 is held by pid 71 (nc) of user bob."));
   CHECK(stops(diagnosis, StopReason::port_of_user));
 }
 
@@ -148,10 +148,10 @@ TEST_CASE("ranks that wait for a program which is not their store blame that pro
           "[diagnosis]") {
   Evidence evidence = hang(Stage::group, {});
   evidence.port = RendezvousPort{29500, RendezvousPort::Choice::ours};
-  CHECK(diagnosed(evidence).cause == "init-stuck");
+  CHECK(diagnosed(evidence).failure.cause == "init-stuck");
 
   evidence.confirmations = {{"store-foreign", "Port 29500 is held by pid 71 (nc)", 29500}};
-  CHECK(diagnosed(evidence).cause == "store-foreign");
+  CHECK(diagnosed(evidence).failure.cause == "store-foreign");
   CHECK(diagnosed(evidence).decision == Decision(RetrySame{1s, With::another_port}));
 
   evidence.confirmations.front().port = 29741;
@@ -163,8 +163,8 @@ TEST_CASE("what the ranks' own answers prove of a hang is confirmed, and stops",
   evidence.confirmations = {
       {"ranks-disagree", "collective 1 of group 0 is a on rank 0, but b on rank 1"}};
   const auto diagnosis = diagnosed(evidence);
-  CHECK(diagnosis.cause == "ranks-disagree");
-  CHECK(diagnosis.certainty == Certainty::confirmed);
+  CHECK(diagnosis.failure.cause == "ranks-disagree");
+  CHECK(diagnosis.failure.certainty == Certainty::confirmed);
   CHECK(stops(diagnosis, StopReason::hopeless));
   CHECK(status(evidence) == 124);
 }
@@ -172,17 +172,17 @@ TEST_CASE("what the ranks' own answers prove of a hang is confirmed, and stops",
 TEST_CASE("a driver that answers nobody is confirmed, and no profile helps", "[diagnosis]") {
   Evidence evidence = hang(Stage::imported, {});
   evidence.confirmations = {{"driver-silent", "ranks 0-3 stand still"}};
-  CHECK(diagnosed(evidence).cause == "driver-silent");
-  CHECK(diagnosed(evidence).certainty == Certainty::confirmed);
+  CHECK(diagnosed(evidence).failure.cause == "driver-silent");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::confirmed);
   CHECK(stops(diagnosed(evidence), StopReason::hopeless));
 }
 
 TEST_CASE("a rank of which only its function is known is missing for certain", "[diagnosis]") {
   const auto diagnosis = diagnosed(
       hang(Stage::collective, {{Rank{2}, Activity::unseen, "", "evaluate (train.py:7)"}}));
-  CHECK(diagnosis.cause == "rank-missing");
-  CHECK(diagnosis.certainty == Certainty::confirmed);
-  CHECK(diagnosis.explanation.find("rank 2 was missing: in evaluate (train.py:7)") !=
+  CHECK(diagnosis.failure.cause == "rank-missing");
+  CHECK(diagnosis.failure.certainty == Certainty::confirmed);
+  CHECK(diagnosis.failure.explanation.find("rank 2 was missing: in evaluate (train.py:7)") !=
         std::string::npos);
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("a contradiction between ranks is told with what they say", "[diagnosi
   Evidence evidence;
   evidence.failure.kind = FailureKind::world_size_mismatch;
   evidence.confirmations = {{"world-size-mismatch", "rank 0 says 2, rank 1 says 3"}};
-  CHECK(diagnosed(evidence).explanation ==
+  CHECK(diagnosed(evidence).failure.explanation ==
         "It would hang until torch's timeout: rank 0 says 2, rank 1 says 3.");
 }
 TEST_CASE("a rank that stays away from NCCL does so under any profile", "[diagnosis]") {
@@ -199,18 +199,18 @@ TEST_CASE("a rank that stays away from NCCL does so under any profile", "[diagno
 
   const Diagnosis d = diagnosed(evidence);
 
-  CHECK(d.cause == "rank-missing");
+  CHECK(d.failure.cause == "rank-missing");
   CHECK(stops(d, StopReason::stays_away));
   CHECK(exit_status_of(evidence, d) == 124);
-  CHECK(d.explanation.ends_with(" Rank 2 of 3 never came to NCCL."));
+  CHECK(d.failure.explanation.ends_with(" Rank 2 of 3 never came to NCCL."));
 }
 
 TEST_CASE("of a rank that nobody can see nobody says whose code keeps it away", "[diagnosis]") {
   const Diagnosis d = diagnosed(
       hang(Stage::group, {{Rank{2}, Activity::unseen, "", ""}, {Rank{4}, Activity::unseen}}));
-  CHECK(d.cause == "rank-missing");
-  CHECK(d.explanation.ends_with(" Nobody can see them from here; look where they run."));
-  for (const std::string& words : {d.explanation, d.remedy})
+  CHECK(d.failure.cause == "rank-missing");
+  CHECK(d.failure.explanation.ends_with(" Nobody can see them from here; look where they run."));
+  for (const std::string& words : {d.failure.explanation, d.failure.remedy})
     CHECK(words.find("own code") == std::string::npos);
 }
 
@@ -220,16 +220,16 @@ TEST_CASE("of a rank that no process has said to be nobody says whose code keeps
                                                      .activity = Activity::idling,
                                                      .doing = "never seen; another process: sleeps",
                                                      .known = false}}));
-  CHECK(
-      d.explanation.ends_with("rank 2 was missing: idling, never seen; another process: sleeps."));
+  CHECK(d.failure.explanation.ends_with(
+      "rank 2 was missing: idling, never seen; another process: sleeps."));
 }
 
 TEST_CASE("where one missing rank is seen and another is not, neither is told of both",
           "[diagnosis]") {
   const Diagnosis d = diagnosed(hang(
       Stage::group, {{Rank{2}, Activity::idling, "sleeping", "f"}, {Rank{4}, Activity::unseen}}));
-  CHECK(d.explanation.find("own code") == std::string::npos);
-  CHECK(d.explanation.find("Nobody can see") == std::string::npos);
+  CHECK(d.failure.explanation.find("own code") == std::string::npos);
+  CHECK(d.failure.explanation.find("Nobody can see") == std::string::npos);
 }
 
 namespace {
@@ -256,14 +256,14 @@ TEST_CASE("a standstill before anybody waits is told as one, and nobody as missi
           "[diagnosis]") {
   const Evidence evidence = standstill_at("train.py:40 main", "");
   const Diagnosis d = diagnosed(evidence);
-  CHECK(d.cause == "start-stuck");
-  CHECK(d.certainty == Certainty::confirmed);
-  CHECK(d.explanation == "No rank has used a CPU or files for 600s.");
+  CHECK(d.failure.cause == "start-stuck");
+  CHECK(d.failure.certainty == Certainty::confirmed);
+  CHECK(d.failure.explanation == "No rank has used a CPU or files for 600s.");
   CHECK(falls_back(d));
   CHECK(exit_status_of(evidence, d) == 124);
 }
 
 TEST_CASE("the place of a standstill may tell its cause", "[diagnosis]") {
   const Evidence evidence = standstill_at("file_baton.py:49 wait", "file_baton.py:49 wait");
-  CHECK(diagnosed(evidence).cause == "extension-lock");
+  CHECK(diagnosed(evidence).failure.cause == "extension-lock");
 }

@@ -12,8 +12,8 @@ TEST_CASE("nccl on a machine without it falls back under every launcher", "[diag
                            "torchrun-device-id", "chained"}) {
     INFO(file);
     const Diagnosis d = diagnosed(of_file(file));
-    CHECK(d.cause == "nccl-not-built");
-    CHECK(d.certainty == Certainty::matched);
+    CHECK(d.failure.cause == "nccl-not-built");
+    CHECK(d.failure.certainty == Certainty::matched);
     CHECK(falls_back(d));
   }
 }
@@ -24,17 +24,17 @@ TEST_CASE("an exception of the script's own stops the job under every launcher",
         "deepspeed-zero-division", "accelerate-zero-division", "spawn-zero-division"}) {
     INFO(file);
     const Diagnosis d = diagnosed(of_file(file));
-    CHECK(d.cause == "user-exception");
+    CHECK(d.failure.cause == "user-exception");
     CHECK(stops(d, StopReason::users_own));
   }
 }
 
 TEST_CASE("the first rank that failed is told from its victims", "[diagnosis]") {
   const Diagnosis d = diagnosed(of_file("accelerate-zero-division"));
-  CHECK(d.first_failed == Rank{1});
-  CHECK(d.victims == std::vector<Rank>{Rank{0}});
+  CHECK(d.failure.first == Rank{1});
+  CHECK(d.failure.victims == std::vector<Rank>{Rank{0}});
   CHECK(d.shown_by.at(0).line == "ZeroDivisionError: division by zero");
-  CHECK(d.explanation == "Rank 1 failed first (exit status 1); rank 0 only followed.");
+  CHECK(d.failure.explanation == "Rank 1 failed first (exit status 1); rank 0 only followed.");
 }
 
 TEST_CASE("the hook's exceptions decide, whoever ended first", "[diagnosis]") {
@@ -42,16 +42,16 @@ TEST_CASE("the hook's exceptions decide, whoever ended first", "[diagnosis]") {
       with_exceptions({raised(1, "KeyError", "'label'"), raised(0, "RuntimeError", kPeerLost)});
   evidence.failure.ended = {{Rank{0}, {}, Exited{1}}, {Rank{1}, {}, Exited{7}}};
   const Diagnosis d = diagnosed(evidence);
-  CHECK(d.cause == "user-exception");
-  CHECK(d.first_failed == Rank{1});
+  CHECK(d.failure.cause == "user-exception");
+  CHECK(d.failure.first == Rank{1});
   CHECK(status(evidence) == 7);
 }
 
 TEST_CASE("a victim that reports first is not blamed", "[diagnosis]") {
   const Diagnosis d = diagnosed(with_exceptions(
       {raised(0, "RuntimeError", kPeerLost), raised(1, "AssertionError", "batch is empty")}));
-  CHECK(d.cause == "user-exception");
-  CHECK(d.first_failed == Rank{1});
+  CHECK(d.failure.cause == "user-exception");
+  CHECK(d.failure.first == Rank{1});
 }
 
 TEST_CASE("every kind of the user's own exception stops", "[diagnosis]") {
@@ -92,16 +92,16 @@ TEST_CASE("the hook's word makes an unknown error one of communication, unless t
           "[diagnosis]") {
   RankRaised unknown = raised(0, "RuntimeError", "something that nobody has met");
   unknown.communication = true;
-  CHECK(diagnosed(with_exceptions({unknown})).cause == "comm-error");
+  CHECK(diagnosed(with_exceptions({unknown})).failure.cause == "comm-error");
   unknown.type = "ValueError";
-  CHECK(diagnosed(with_exceptions({unknown})).cause == "user-exception");
+  CHECK(diagnosed(with_exceptions({unknown})).failure.cause == "user-exception");
 }
 
 TEST_CASE("an exception that arose from one of communication is one of communication",
           "[diagnosis]") {
   RankRaised one = raised(0, "RuntimeError", "could not set up training");
   one.traceback = data("launchers/chained.txt");
-  CHECK(diagnosed(with_exceptions({one})).cause == "nccl-not-built");
+  CHECK(diagnosed(with_exceptions({one})).failure.cause == "nccl-not-built");
 }
 
 TEST_CASE("a source line of a traceback that quotes an error is no sign of it", "[diagnosis]") {
@@ -109,23 +109,23 @@ TEST_CASE("a source line of a traceback that quotes an error is no sign of it", 
   one.traceback =
       "Traceback (most recent call last):\n  File \"a.py\", line 1\n"
       "    raise RuntimeError(\"Distributed package doesn't have NCCL built in\")\nKeyError: 'x'\n";
-  CHECK(diagnosed(with_exceptions({one})).cause == "user-exception");
+  CHECK(diagnosed(with_exceptions({one})).failure.cause == "user-exception");
 }
 
 TEST_CASE("nothing is started again when a GPU has no memory left", "[diagnosis]") {
-  CHECK(diagnosed(of_file("torchrun-oom")).cause == "gpu-held");
+  CHECK(diagnosed(of_file("torchrun-oom")).failure.cause == "gpu-held");
   CHECK(stops(diagnosed(of_file("torchrun-oom")), StopReason::hopeless));
   CHECK(
       diagnosed(with_exceptions({raised(0, "torch.OutOfMemoryError", "CUDA out of memory. Tried")}))
-          .cause == "gpu-oom");
+          .failure.cause == "gpu-oom");
 }
 
 TEST_CASE("memory that an earlier attempt still holds is waited for, twice", "[diagnosis]") {
   Evidence evidence = of_file("torchrun-oom");
   evidence.former_pids = {4711};
   const Diagnosis d = diagnosed(evidence);
-  CHECK(d.cause == "gpu-memory-draining");
-  CHECK(d.certainty == Certainty::confirmed);
+  CHECK(d.failure.cause == "gpu-memory-draining");
+  CHECK(d.failure.certainty == Certainty::confirmed);
   CHECK(d.decision == Decision(RetrySame{5s, With::nothing_new}));
   evidence.retries_of_profile = kRetriesOfProfile;
   CHECK(stops(diagnosed(evidence), StopReason::retries_used_up));
@@ -133,7 +133,7 @@ TEST_CASE("memory that an earlier attempt still holds is waited for, twice", "[d
 
 TEST_CASE("a taken port of ours means another one, twice at most", "[diagnosis]") {
   Evidence evidence = port_taken(RendezvousPort::Choice::ours);
-  CHECK(diagnosed(evidence).cause == "port-taken");
+  CHECK(diagnosed(evidence).failure.cause == "port-taken");
   CHECK(diagnosed(evidence).decision == Decision(RetrySame{1s, With::another_port}));
   evidence.retries_of_profile = kRetriesOfProfile;
   CHECK(stops(diagnosed(evidence), StopReason::retries_used_up));
@@ -147,7 +147,7 @@ TEST_CASE("a port that some other server of the script wants is its own fault", 
   Evidence evidence = with_exceptions({raised(0, "OSError", "[Errno 98] Address already in use")});
   evidence.failure.stage = Stage::rendezvous;
   evidence.port = RendezvousPort{29500, RendezvousPort::Choice::ours};
-  CHECK(diagnosed(evidence).cause == "own-port-taken");
+  CHECK(diagnosed(evidence).failure.cause == "own-port-taken");
   CHECK(stops(diagnosed(evidence), StopReason::hopeless));
 }
 
@@ -163,10 +163,10 @@ TEST_CASE("a rank that ends by itself is not started again, and keeps its status
     evidence.oom_kills = 0;
     evidence.failure.ended = {{Rank{3}, {}, how}, {Rank{0}, {}, Exited{1}}};
     const Diagnosis d = diagnosed(evidence);
-    CHECK(d.cause == "rank-died");
-    CHECK(d.certainty == Certainty::confirmed);
-    CHECK(d.first_failed == Rank{3});
-    CHECK(d.victims == std::vector<Rank>{Rank{0}});
+    CHECK(d.failure.cause == "rank-died");
+    CHECK(d.failure.certainty == Certainty::confirmed);
+    CHECK(d.failure.first == Rank{3});
+    CHECK(d.failure.victims == std::vector<Rank>{Rank{0}});
     CHECK(stops(d, StopReason::users_own));
     CHECK(status(evidence) == shell_code(how));
   }
@@ -177,16 +177,16 @@ TEST_CASE("a rank that leaves with status 1 and no word is the first, not those 
   Evidence evidence = of_file("torchrun-exit3");
   evidence.output.push_back({"rank-0.err", Rank{0}, "RuntimeError: " + kPeerLost + "\n"});
   evidence.failure.ended = {{Rank{1}, {}, Exited{1}}};
-  CHECK(diagnosed(evidence).cause == "rank-died");
-  CHECK(diagnosed(evidence).first_failed == Rank{1});
+  CHECK(diagnosed(evidence).failure.cause == "rank-died");
+  CHECK(diagnosed(evidence).failure.first == Rank{1});
 }
 
 TEST_CASE("a rank whose status the kernel does not tell is still the first to have ended",
           "[diagnosis]") {
   Evidence evidence = with_exceptions({raised(0, "RuntimeError", kPeerLost)});
   evidence.failure.ended = {{Rank{3}, {}, std::nullopt}};
-  CHECK(diagnosed(evidence).cause == "rank-died");
-  CHECK(diagnosed(evidence).first_failed == Rank{3});
+  CHECK(diagnosed(evidence).failure.cause == "rank-died");
+  CHECK(diagnosed(evidence).failure.first == Rank{3});
   CHECK(stops(diagnosed(evidence), StopReason::users_own));
 }
 
@@ -196,13 +196,13 @@ TEST_CASE("a warning is no reason where there is another", "[diagnosis]") {
       "(gai error: -2 - Name or service not known).\n"
       "a.py:7: UserWarning: CUDA initialization: The NVIDIA driver on your system is too old\n";
   Evidence evidence = only_text(warnings + data("launchers/torchrun-zero-division.txt"));
-  CHECK(diagnosed(evidence).cause == "user-exception");
+  CHECK(diagnosed(evidence).failure.cause == "user-exception");
   evidence = hang(Stage::group, {{Rank{2}, Activity::idling, "", ""}});
   evidence.output = {{"stderr", std::nullopt, warnings}};
-  CHECK(diagnosed(evidence).cause == "rank-missing");
+  CHECK(diagnosed(evidence).failure.cause == "rank-missing");
   evidence.failure.missing.clear();
-  CHECK(diagnosed(evidence).cause == "name-resolution");
-  CHECK(diagnosed(evidence).certainty == Certainty::guess);
+  CHECK(diagnosed(evidence).failure.cause == "name-resolution");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
 }
 
 TEST_CASE("a refused loopback connection says nothing of names where all ranks are on one node",
@@ -210,44 +210,44 @@ TEST_CASE("a refused loopback connection says nothing of names where all ranks a
   Evidence evidence = only_text(
       "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:144] no error, "
       "SO_ERROR: Connection refused, remote=[127.0.0.1]:5123\n");
-  CHECK(diagnosed(evidence).cause != "name-resolution");
+  CHECK(diagnosed(evidence).failure.cause != "name-resolution");
   evidence.nodes = 2;
-  CHECK(diagnosed(evidence).cause == "name-resolution");
+  CHECK(diagnosed(evidence).failure.cause == "name-resolution");
 }
 
 TEST_CASE("a DataLoader worker that the kernel killed is told from a rank", "[diagnosis]") {
   const Diagnosis d = diagnosed(with_exceptions(
       {raised(0, "RuntimeError", "DataLoader worker (pid 7) is killed by signal: Killed.")}));
-  CHECK(d.cause == "host-oom");
+  CHECK(d.failure.cause == "host-oom");
 }
 
 TEST_CASE("the status that torchrun hides is read off its words", "[diagnosis]") {
-  CHECK(diagnosed(of_file("torchrun-exit3")).cause == "rank-died");
+  CHECK(diagnosed(of_file("torchrun-exit3")).failure.cause == "rank-died");
   CHECK(status(of_file("torchrun-exit3")) == 3);
   CHECK(status(of_file("spawn-exit3")) == 3);
   Evidence killed = of_file("torchrun-peer-sigkill");
   killed.oom_kills = 0;
   CHECK(status(killed) == 137);
-  CHECK(diagnosed(killed).cause == "rank-died");
-  CHECK(diagnosed(killed).first_failed == Rank{1});
+  CHECK(diagnosed(killed).failure.cause == "rank-died");
+  CHECK(diagnosed(killed).failure.first == Rank{1});
 }
 
 TEST_CASE("a kill that the kernel counted as out of memory is confirmed as such", "[diagnosis]") {
   Evidence evidence = with_exceptions({});
   evidence.failure.ended = {{Rank{2}, {}, Signaled{SIGKILL}}};
   evidence.oom_kills = 1;
-  CHECK(diagnosed(evidence).cause == "host-oom");
-  CHECK(diagnosed(evidence).certainty == Certainty::confirmed);
+  CHECK(diagnosed(evidence).failure.cause == "host-oom");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::confirmed);
   CHECK(stops(diagnosed(evidence), StopReason::hopeless));
   evidence.oom_kills = std::nullopt;
-  CHECK(diagnosed(evidence).certainty == Certainty::guess);
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
 }
 
 TEST_CASE("a bus error is a full /dev/shm, as a guess", "[diagnosis]") {
   Evidence evidence = with_exceptions({});
   evidence.failure.ended = {{Rank{0}, {}, Signaled{SIGBUS}}};
-  CHECK(diagnosed(evidence).cause == "shm-small");
-  CHECK(diagnosed(evidence).certainty == Certainty::guess);
+  CHECK(diagnosed(evidence).failure.cause == "shm-small");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
   CHECK(falls_back(diagnosed(evidence)));
 }
 
@@ -266,16 +266,18 @@ Evidence crashed_in_communicator(const MissingRank& rank) {
 
 TEST_CASE("a crash inside NCCL's init is not the script's own", "[diagnosis]") {
   const auto crash = diagnosed(crashed_in_communicator({Rank{1}, Activity::dead, "", "", true}));
-  CHECK(crash.cause == "nccl-crash");
+  CHECK(crash.failure.cause == "nccl-crash");
   CHECK(falls_back(crash));
-  CHECK(crash.explanation == "Rank 1 failed first (killed by SIGSEGV) in stage communicator.");
+  CHECK(crash.failure.explanation ==
+        "Rank 1 failed first (killed by SIGSEGV) in stage communicator.");
 }
 
 TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diagnosis]") {
   const auto crash = diagnosed(crashed_in_communicator({Rank{1}, Activity::dead, "", "", false}));
-  CHECK(crash.cause == "rank-died");
+  CHECK(crash.failure.cause == "rank-died");
   CHECK(stops(crash, StopReason::users_own));
-  CHECK(crash.explanation == "Rank 1 failed first (killed by SIGSEGV) before stage communicator.");
+  CHECK(crash.failure.explanation ==
+        "Rank 1 failed first (killed by SIGSEGV) before stage communicator.");
 }
 
 TEST_CASE("what NCCL wrote before it crashed tells more than the crash", "[diagnosis]") {
@@ -284,20 +286,20 @@ TEST_CASE("what NCCL wrote before it crashed tells more than the crash", "[diagn
       {"nccl.node.70", Rank{0},
        "node:70:80 [0] NCCL WARN Error while creating shared memory segment "
        "/dev/shm/nccl-PYOXTa (size 9637888), error: No space left on device (28)\n"}};
-  CHECK(diagnosed(evidence).cause == "shm-small");
+  CHECK(diagnosed(evidence).failure.cause == "shm-small");
 }
 
 TEST_CASE("facts of the host make a cause certain, or a more specific one", "[diagnosis]") {
   Evidence evidence = only_text(
       "vm:1:1 [0] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 "
       "bytes, error: No space left on device (28)\n");
-  CHECK(diagnosed(evidence).certainty == Certainty::matched);
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::matched);
   evidence.confirmations = {{"shm-small", "/dev/shm has 64 MiB"}};
-  CHECK(diagnosed(evidence).certainty == Certainty::confirmed);
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::confirmed);
   evidence.confirmations = {{"shm-leaked", "40 segments of dead processes"}};
-  CHECK(diagnosed(evidence).cause == "shm-leaked");
+  CHECK(diagnosed(evidence).failure.cause == "shm-leaked");
   evidence.confirmations = {{"port-taken", "beside the point"}};
-  CHECK(diagnosed(evidence).cause == "shm-small");
+  CHECK(diagnosed(evidence).failure.cause == "shm-small");
 }
 
 TEST_CASE("once training has begun, nothing is started again", "[diagnosis]") {
@@ -329,8 +331,8 @@ TEST_CASE("an attempt that failed never ends with status 0", "[diagnosis]") {
 TEST_CASE("an opaque command that fails without a word keeps its status", "[diagnosis]") {
   Evidence evidence = only_text("");
   evidence.command = Exited{42};
-  CHECK(diagnosed(evidence).cause == "rank-died");
-  CHECK(diagnosed(evidence).explanation == "The command failed (exit status 42).");
+  CHECK(diagnosed(evidence).failure.cause == "rank-died");
+  CHECK(diagnosed(evidence).failure.explanation == "The command failed (exit status 42).");
   CHECK(status(evidence) == 42);
 }
 
@@ -353,9 +355,9 @@ TEST_CASE("a rank that aborts after its program's end is told as one that had fi
           "[diagnosis]") {
   const Evidence evidence = aborted_at_its_end();
   const Diagnosis d = diagnosed(evidence);
-  CHECK(d.cause == "abort-at-exit");
-  CHECK(d.certainty == Certainty::confirmed);
-  CHECK(d.explanation ==
+  CHECK(d.failure.cause == "abort-at-exit");
+  CHECK(d.failure.certainty == Certainty::confirmed);
+  CHECK(d.failure.explanation ==
         "Rank 1 finished, then aborted in the interpreter's own end; all ranks had finished, so "
         "nothing of your training is lost.");
   CHECK(stops(d, StopReason::finished));
@@ -365,7 +367,7 @@ TEST_CASE("a rank that aborts after its program's end is told as one that had fi
 TEST_CASE("what a launcher ends for such a rank may have lost something", "[diagnosis]") {
   Evidence evidence = aborted_at_its_end();
   evidence.all_finished = false;
-  CHECK(diagnosed(evidence).explanation.find("nothing") == std::string::npos);
+  CHECK(diagnosed(evidence).failure.explanation.find("nothing") == std::string::npos);
 }
 
 TEST_CASE("a program that has finished is not started again, whether or not it was seen to train",
@@ -386,5 +388,5 @@ TEST_CASE("an abort is the interpreter's end only of a rank that had come to it,
   Evidence crashed = aborted_at_its_end();
   crashed.failure.ended = {{Rank{1}, {}, Signaled{SIGSEGV}}};
   for (const Evidence& evidence : {before_its_end, another_failed, crashed})
-    CHECK(diagnosed(evidence).cause != "abort-at-exit");
+    CHECK(diagnosed(evidence).failure.cause != "abort-at-exit");
 }

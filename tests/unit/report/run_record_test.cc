@@ -17,11 +17,11 @@ TEST_CASE("a healed run is read with its attempts, times and files", "[run_recor
   CHECK(run.took == 30s);
   REQUIRE(run.attempts.size() == 2);
   const AttemptHistory& first = run.attempts[0];
-  CHECK(first.told.end == AttemptEnd::hung);
-  CHECK(first.told.remedy == "Look at it.");
+  CHECK(first.told.failure->kind == FailureKind::hung);
+  CHECK(first.told.failure->remedy == "Look at it.");
   CHECK(first.began == 1s);
   CHECK(first.ranks.at(Rank{0}).reached[static_cast<std::size_t>(Stage::group)] == 5s);
-  CHECK(first.verdict->missing == std::vector{Rank{1}});
+  CHECK(ranks_of(first.verdict->failure.missing) == std::vector{Rank{1}});
   CHECK(first.stacks.size() == 2);
   CHECK(run.attempts[1].environment.at(0).change == "+ NCCL_P2P_DISABLE=1");
   CHECK(run.attempts[1].environment.at(0).why == "profile no-p2p");
@@ -51,7 +51,7 @@ TEST_CASE("without an outcome the attempts that ended are told from the events",
                         R"({"t":23,"e":"attempt","attempt":2,"profile":"no-p2p"})";
   const RunRecord run = parse_run(files);
   REQUIRE(run.summary.attempts.size() == 1);
-  CHECK(run.summary.attempts[0].end == AttemptEnd::hung);
+  CHECK(run.summary.attempts[0].failure->kind == FailureKind::hung);
   CHECK(run.summary.attempts[0].took == 21s);
   CHECK(run.attempts[1].told.profile == "no-p2p");
 }
@@ -137,10 +137,11 @@ TEST_CASE("a rank that never came is in the timeline too", "[timeline]") {
 TEST_CASE("a thousand ranks that behaved alike are one row, the missing ones first", "[timeline]") {
   AttemptHistory attempt;
   attempt.until = 60s;
-  attempt.verdict = RecordedVerdict{50s, "group", "", {}, {Rank{3}, Rank{517}}};
+  attempt.verdict = RecordedVerdict{.at = 50s, .text = "", .failure = {}};
+  attempt.verdict->failure.missing = {{.rank = Rank{3}}, {.rank = Rank{517}}};
   for (int i = 0; i < 1'000; ++i) {
     attempt.ranks[Rank{i}].reached[1] = Duration(i);
-    if (i != 3 && i != 517) attempt.verdict->waiting.push_back(Rank{i});
+    if (i != 3 && i != 517) attempt.verdict->failure.waiting.push_back(Rank{i});
   }
   const Timeline timeline = timeline_of(attempt, 64);
   REQUIRE(timeline.rows.size() == 2);

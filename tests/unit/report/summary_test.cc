@@ -12,13 +12,13 @@ namespace {
 AttemptSummary hung_attempt() {
   AttemptSummary attempt;
   attempt.profile = "basic";
-  attempt.end = AttemptEnd::hung;
   attempt.took = 32s;
   attempt.stages = "group 3/4";
-  attempt.cause_id = "rank-missing";
-  attempt.cause = "a rank never came";
-  attempt.certainty = "confirmed";
-  attempt.explanation = "ranks 0 1 3 waited for rank 2";
+  attempt.failure = Failure{.kind = FailureKind::hung,
+                            .certainty = Certainty::confirmed,
+                            .cause = "rank-missing",
+                            .title = "a rank never came",
+                            .explanation = "ranks 0 1 3 waited for rank 2"};
   attempt.next = "gloo-fallback: next in the chain";
   return attempt;
 }
@@ -57,7 +57,7 @@ TEST_CASE("outcome.json holds the same as values", "[summary]") {
 
 TEST_CASE("broken UTF-8 of a job does not spoil the record", "[summary]") {
   RunSummary summary = healed_run();
-  summary.attempts[0].lines = {"bad \xff\xfe bytes"};
+  summary.attempts[0].failure->lines = {"bad \xff\xfe bytes"};
   CHECK_NOTHROW(nlohmann::json::parse(outcome_json(summary)));
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("a job that ran at once, or failed by itself, needs no word of ours", 
   RunSummary summary;
   summary.attempts = {{}};
   CHECK_FALSE(worth_telling(summary));
-  summary.attempts[0].end = AttemptEnd::failed_user;
+  summary.attempts[0].failure = Failure{};
   CHECK(worth_telling(summary));
   summary.attempts[0].told_by_itself = true;
   CHECK_FALSE(worth_telling(summary));

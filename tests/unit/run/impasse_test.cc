@@ -25,7 +25,7 @@ std::optional<Impasse> of(std::vector<MissingRank> missing,
   evidence.failure.stage = Stage::group;
   evidence.failure.missing = std::move(missing);
   Diagnosis diagnosis;
-  diagnosis.cause = "rank-missing";
+  diagnosis.failure.cause = "rank-missing";
   return impasse_of(evidence, diagnosis);
 }
 

@@ -19,7 +19,7 @@ struct Story {
     plan.max_attempts = static_cast<int>(plan.chain_names.size());
     for (const std::string& name : plan.chain_names)
       plan.chain.push_back(*ProfileLibrary::standard({}).load(name));
-    diagnosis.cause = "rank-missing";
+    diagnosis.failure.cause = "rank-missing";
     diagnosis.decision = FallBack{};
     progress.last = &plan.chain.front();
     progress.attempts = 1;

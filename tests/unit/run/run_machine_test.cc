@@ -145,7 +145,7 @@ TEST_CASE("a job that goes well is one attempt, and its status is 0", "[run]") {
   CHECK(run.started() == std::vector<std::string>{"basic"});
   CHECK(run.exit_code() == 0);
   CHECK(run.did<KeepWhatWorked>());
-  CHECK(run.last_summary().end == AttemptEnd::completed);
+  CHECK_FALSE(run.last_summary().failure);
 }
 
 TEST_CASE("the host is checked before the first attempt", "[run]") {
@@ -203,7 +203,7 @@ TEST_CASE("a hang is followed by the next profile once the GPUs' memory is back"
   run.ends_with(hung_in(Stage::group));
   CHECK(run.did<AwaitGpuMemory>());
   CHECK(run.started() == std::vector<std::string>{"basic"});
-  CHECK(run.last_summary().end == AttemptEnd::hung);
+  CHECK(run.last_summary().failure->kind == FailureKind::hung);
   CHECK(run.last_summary().next.starts_with("conservative: "));
   run.memory_is_back();
   CHECK(run.started() == std::vector<std::string>{"basic", "conservative"});
@@ -227,7 +227,7 @@ TEST_CASE("the script's own failure is not tried again, and keeps its status", "
   run.ends_with(script_failed());
   CHECK(run.started().size() == 1);
   CHECK(run.exit_code() == 3);
-  CHECK(run.last_summary().end == AttemptEnd::failed_user);
+  CHECK(std::string(end_name(run.last_summary().failure)) == "failed");
   CHECK(run.did<TellFirstFailure>());
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("a probe beside the attempt switches to the profile that works", "[run
   Told run;
   run.begin();
   Diagnosis diagnosis;
-  diagnosis.cause = "shm-small";
+  diagnosis.failure.cause = "shm-small";
   diagnosis.decision = FallBack{};
   NextStep step;
   step.profile = &run.plan.chain.back();
@@ -275,8 +275,8 @@ TEST_CASE("a probe beside the attempt switches to the profile that works", "[run
   AttemptRecord record;
   record.gave_way = true;
   run.ends_with(record);
-  CHECK(run.last_summary().end == AttemptEnd::given_up);
-  CHECK(run.last_summary().cause_id == "shm-small");
+  CHECK(run.last_summary().failure->kind == FailureKind::given_up);
+  CHECK(run.last_summary().failure->cause == "shm-small");
   run.memory_is_back();
   CHECK(run.started().back() == run.plan.chain.back().name);
 }
@@ -360,7 +360,8 @@ TEST_CASE("TERM arrives in every state of a run", "[run]") {
     run.ends_with(failed_in_nccl());
     run.signal(SIGTERM);
     CHECK(run.exit_code() == 143);
-    CHECK(run.last_summary().end == AttemptEnd::failed_comm);  // the report has it all the same
+    CHECK(std::string(end_name(run.last_summary().failure)) ==
+          "failed in communication");  // the report has it all the same
     run.on(ProfileChosen{"conservative", {}});
     run.on(CannotProbe{});
     CHECK(run.started().size() == 1);
