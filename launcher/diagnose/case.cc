@@ -35,7 +35,9 @@ Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   std::vector<Sighting> all;
   for (const RankRaised& exception : evidence.failure.raised)
     std::ranges::move(sightings(exception, catalogue), std::back_inserter(all));
-  const FailedFirst first = failed_first(evidence, all);
+  FirstSigns signs = signs_of(evidence, all);
+  const auto rank = first_failed(signs);
+  const FailedFirst first{rank, status_of(evidence, rank)};
   for (const Output& output : evidence.output)
     std::ranges::move(sightings(output, catalogue), std::back_inserter(all));
   if (first.status)
@@ -43,7 +45,7 @@ Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   std::erase_if(all, [&](const Sighting& one) { return misleads(one, evidence); });
   std::ranges::stable_partition(all, [&](const Sighting& one) { return one.rank == first.rank; });
   sort_by_weight(all);
-  return {evidence, catalogue, std::move(all), first};
+  return {evidence, catalogue, std::move(all), std::move(signs), first};
 }
 
 }  // namespace safelaunch

@@ -2,19 +2,26 @@
 
 #include <vector>
 
-#include "failed_first.h"
+#include "first_signs.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/evidence.h"
 #include "safelaunch/diagnose/sighting.h"
 
 namespace safelaunch {
 
+/// The rank that failed first, as far as it is known who and how.
+struct FailedFirst {
+  std::optional<Rank> rank;
+  std::optional<ExitStatus> status;
+};
+
 /// What is derived from the evidence before a cause is chosen. Refers to evidence and catalogue.
 struct Case {
   const Evidence& evidence;
   const Catalogue& catalogue;
   std::vector<Sighting> sightings;  ///< the weightiest first; without those that mislead
-  FailedFirst first;
+  FirstSigns signs;                 ///< of who failed first, before a cause is known
+  FailedFirst first;                ///< by these
 };
 
 [[nodiscard]] Case open_case(const Evidence& evidence, const Catalogue& catalogue);

@@ -121,11 +121,9 @@ Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue) {
   failure.certainty = choice.certainty;
   failure.remedy = cause.remedy;
   failure.communication = !std::holds_alternative<Stop>(diagnosis.decision);
-  failure.first = now.first.rank;
-  const auto by_rank = std::ranges::find_if(diagnosis.shown_by, [&](const Sighting& one) {
-    return one.cause == &cause && one.rank && cause.kind == Kind::cause;
-  });
-  if (by_rank != diagnosis.shown_by.end()) failure.first = by_rank->rank;
+  FirstSigns signs = now.signs;
+  signs.shows_cause = shows(cause, diagnosis.shown_by);
+  failure.first = first_failed(signs);
   failure.victims = victims_of(now, failure.first);
   failure.explanation = explanation(evidence, diagnosis);
   return diagnosis;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "failed_first.h"
+#include "first_signs.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"

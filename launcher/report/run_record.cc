@@ -5,6 +5,7 @@
 
 #include "json_fields.h"
 #include "record_reader.h"
+#include "safelaunch/base/first_failed.h"
 
 namespace safelaunch {
 namespace {
@@ -128,6 +129,19 @@ void read_attempt_files(const RunFiles& files, RunRecord& run) {
   }
 }
 
+// The ranks that ended badly by themselves, in order of time. How ranks ended that a launcher has
+// spawned is not recorded.
+std::vector<RankEnd> bad_ends(const AttemptHistory& attempt) {
+  std::vector<std::pair<Duration, Rank>> ended;
+  for (const auto& [rank, history] : attempt.ranks)
+    if (history.ended && !history.told_to_end && history.status != "exit status 0")
+      ended.emplace_back(*history.ended, rank);
+  std::ranges::sort(ended);
+  std::vector<RankEnd> ends;
+  for (const auto& [at, rank] : ended) ends.push_back({.rank = rank, .failed = true});
+  return ends;
+}
+
 }  // namespace
 
 RunRecord parse_run(const RunFiles& files) {
@@ -146,22 +160,10 @@ RunRecord parse_run(const RunFiles& files) {
   return run;
 }
 
-std::optional<Rank> first_failed(const AttemptHistory& attempt) {
-  const RankHistory* first = nullptr;
-  std::optional<Rank> result;
-  for (const auto& [rank, history] : attempt.ranks) {
-    const bool failed = history.ended && !history.told_to_end && history.status != "exit status 0";
-    if (!failed || (first != nullptr && *first->ended <= *history.ended)) continue;
-    first = &history;
-    result = rank;
-  }
-  return result;
-}
-
 std::vector<Rank> suspects(const AttemptHistory& attempt) {
   if (attempt.verdict && !attempt.verdict->failure.missing.empty())
     return ranks_of(attempt.verdict->failure.missing);
-  const std::optional<Rank> first = first_failed(attempt);
+  const std::optional<Rank> first = first_failed({.ended = bad_ends(attempt)});
   return first ? std::vector{*first} : std::vector<Rank>{};
 }
 

@@ -1,9 +1,9 @@
 #include "safelaunch/run/evidence.h"
 
 #include <algorithm>
-#include <csignal>
 
 #include "safelaunch/base/cause_ids.h"
+#include "safelaunch/base/first_failed.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/job/launcher_report.h"
@@ -122,12 +122,6 @@ void take_stores(const RanksSeen& ranks, Evidence& evidence) {
   evidence.remarks.push_back(text);
 }
 
-// A launcher ends the ranks that are left with SIGTERM; the one that failed may never have been
-// seen.
-bool only_followed(const RankExited& ended, Rank failed) {
-  return ended.status == ExitStatus(Signaled{SIGTERM}) && ended.rank != failed;
-}
-
 // torchrun ends with 1 whatever its ranks end with, and the others likewise.
 bool hides_statuses(Launcher launcher) {
   return launcher == Launcher::torchrun || launcher == Launcher::deepspeed ||
@@ -142,11 +136,8 @@ void take_launcher_words(Launcher launcher, Evidence& evidence) {
     if (!failure) failure = read_launcher_failure(launcher, output.text);
   const ExitStatus told = unhide(launcher, *evidence.command, failure);
   const auto failed = failure ? rank_of(launcher, *failure) : std::nullopt;
-  const RankExited* first =
-      evidence.failure.ended.empty() ? nullptr : &evidence.failure.ended.front();
-  const bool seen = first != nullptr && first->status.has_value();
-  if (failed && (!seen || only_followed(*first, *failed)))
-    evidence.failure.ended.insert(evidence.failure.ended.begin(), {*failed, {}, told});
+  auto& ended = evidence.failure.ended;
+  if (failed && failed_unseen(*failed, ended)) ended.insert(ended.begin(), {*failed, {}, told});
   evidence.command = told;
   evidence.command_hides = hides_statuses(launcher) && !(failure && failure->status);
 }

@@ -91,10 +91,6 @@ struct RunRecord {
 /// line, none of the files.
 [[nodiscard]] RunRecord parse_run(const RunFiles& files);
 
-/// The first rank that ended badly by itself; those behind it are its victims. Of ranks that a
-/// launcher spawned the end is not known.
-[[nodiscard]] std::optional<Rank> first_failed(const AttemptHistory& attempt);
-
 /// The ranks that were missing, or else the one that failed first: where to look.
 [[nodiscard]] std::vector<Rank> suspects(const AttemptHistory& attempt);
 
