@@ -1,12 +1,13 @@
 # safelaunch_embed(TARGET FUNCTION HEADER FILE...): generates a source that defines
 #   std::span<const EmbeddedFile> FUNCTION()
-# (declared by the project in HEADER) with the bytes of every FILE, named by its path relative to
+# in the room's namespace (declared by the project in HEADER) with the bytes of every FILE, named by its path relative to
 # the present source directory; one that was built (an absolute path) by its file name. One copied
 # executable then has all that it needs.
 set(SAFELAUNCH_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
 function(safelaunch_embed target function header)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.embedded.cc)
+  string(REPLACE "_" "::" namespace ${target})
   set(paths)
   foreach(file IN LISTS ARGN)
     get_filename_component(path ${file} ABSOLUTE)
@@ -14,8 +15,8 @@ function(safelaunch_embed target function header)
   endforeach()
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFUNCTION=${function} -DHEADER=${header}
-            -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DFILES=${ARGN}" -P ${SAFELAUNCH_EMBED_SCRIPT}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DNAMESPACE=${namespace} -DFUNCTION=${function}
+            -DHEADER=${header} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DFILES=${ARGN}" -P ${SAFELAUNCH_EMBED_SCRIPT}
     DEPENDS ${paths} ${SAFELAUNCH_EMBED_SCRIPT}
     VERBATIM)
   target_sources(${target} PRIVATE ${output})

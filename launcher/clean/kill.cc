@@ -1,4 +1,4 @@
-#include "safelaunch/clean/kill.h"
+#include "kill.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 namespace {
 
 /// A process that is to end, held by a descriptor that no other process can slip under.
@@ -30,16 +30,16 @@ struct Target {
 Target open_target(ProcessId process) {
   Target target{process, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0))), {}};
   // Compared after the opening: from here on the descriptor is this process, or nothing.
-  const Life life = life_of(process);
-  if (life == Life::ended)
+  const host::Life life = host::life_of(process);
+  if (life == host::Life::ended)
     target.finish(EndResult::gone_before);
-  else if (life == Life::hidden || !target.pidfd)
+  else if (life == host::Life::hidden || !target.pidfd)
     target.finish(EndResult::refused);
   return target;
 }
 
 void send(Target& target, int signal) {
-  if (!target.waits() || !is_running(target.process)) return;
+  if (!target.waits() || !host::is_running(target.process)) return;
   const auto sent = ::syscall(SYS_pidfd_send_signal, target.pidfd.get(), signal, nullptr, 0);
   if (sent != 0 && errno == EPERM) target.finish(EndResult::refused);
 }
@@ -96,4 +96,4 @@ std::vector<EndedProcess> end_processes(std::span<const ProcessId> processes, En
   return results;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

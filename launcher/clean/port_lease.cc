@@ -12,7 +12,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/sockets.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 namespace {
 
 std::uint32_t random_number() {
@@ -102,12 +102,12 @@ std::string describe_holders(std::uint16_t port) {
   if (named.pid > 0 && named.uid == ::geteuid())
     return fmt::format("another safelaunch job (pid {})", named.pid);
   std::string text;
-  for (const auto& holder : holders_of(port, KernelSockets()))
+  for (const auto& holder : host::holders_of(port, host::KernelSockets()))
     text += (text.empty() ? "" : ", ") + describe(holder);
   // Before 6.8 the kernel shows no socket that is bound and does not listen.
   if (text.empty() && named.pid > 0)
     return fmt::format("pid {} of user {}, maybe a safelaunch job", named.pid,
-                       user_name(named.uid));
+                       host::user_name(named.uid));
   return text.empty() ? "a socket that the kernel does not show" : text;
 }
 
@@ -115,4 +115,4 @@ bool is_free(std::uint16_t port) {
   return bind_port(port).error == 0;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

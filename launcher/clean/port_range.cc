@@ -6,7 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/clean/port_lease.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 namespace {
 
 /// A number from 1 to 65535 with nothing around it, else 0.
@@ -56,4 +56,4 @@ PortRange ephemeral_ports() {
   return read ? range : kKernelsDefault;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -10,7 +10,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 namespace {
 
 void switch_on(int fd, int level, int option) {
@@ -107,4 +107,4 @@ NameHolder holder_of_port_name(std::uint16_t port) {
   return {holder.pid, holder.uid};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 
 /// The sockets that hold a port, and what the kernel said.
 struct BoundPort {
@@ -32,4 +32,4 @@ struct NameHolder {
 
 [[nodiscard]] NameHolder holder_of_port_name(std::uint16_t port);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -1,9 +1,9 @@
 #include "safelaunch/clean/removal.h"
 
+#include "kill.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/clean/kill.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 namespace {
 
 constexpr const char* kLeftAlone = "left alone";
@@ -49,4 +49,4 @@ std::string describe(const Removal& removal) {
   return fmt::format("{}: {}", removal.done, std::visit(words, removal.what));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -8,7 +8,7 @@
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/words.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 namespace {
 
 /// Programs that keep other jobs' processes below them, cut to the kernel's 15 bytes. A mark inside
@@ -43,7 +43,7 @@ struct Judgement {
 
 /// True where its mark is from this boot and this namespace, so that its owner's pid means
 /// something.
-bool is_from_here(const OwnerMark& mark, const Surroundings& us) {
+bool is_from_here(const host::OwnerMark& mark, const Surroundings& us) {
   return mark.boot_id == us.host.boot_id && mark.pid_namespace == us.host.pid_namespace;
 }
 
@@ -75,7 +75,7 @@ EndOfRun end_of_run(const Candidate& candidate, std::string_view run_id) {
 
 /// The kernel gives an orphan to a process that it ran below. Any other one that has it below
 /// itself has started it, with an environment that it was given.
-bool ran_below(const OwnerMark& mark, const Ancestor& ancestor) {
+bool ran_below(const host::OwnerMark& mark, const Ancestor& ancestor) {
   return ancestor.pid == 1 ||
          std::ranges::find(mark.above, ProcessId{ancestor.pid, ancestor.start_ticks}) !=
              mark.above.end();
@@ -83,7 +83,7 @@ bool ran_below(const OwnerMark& mark, const Ancestor& ancestor) {
 
 /// Adopted, too, by a subreaper that we run below ourselves: a run's processes are in sessions of
 /// their own, and what such a one starts for us is in ours.
-bool is_adopted(const EndOfRun& end, const OwnerMark& mark, const Surroundings& us) {
+bool is_adopted(const EndOfRun& end, const host::OwnerMark& mark, const Surroundings& us) {
   if (!ran_below(mark, end.above)) return false;
   if (adopts_orphans(end.above)) return true;
   const bool above_us = std::ranges::find(us.ancestors, end.above.pid) != us.ancestors.end();
@@ -91,25 +91,25 @@ bool is_adopted(const EndOfRun& end, const OwnerMark& mark, const Surroundings& 
 }
 
 bool wants_to_stay(const Candidate& candidate) {
-  return value_or(candidate.environment, kKeepVariable) == "1";
+  return value_or(candidate.environment, host::kKeepVariable) == "1";
 }
 
 /// Of a process that carries our variables.
 Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::string_view text) {
-  const auto run_id = value_or(candidate.environment, kRunIdVariable);
-  const auto mark = parse_owner_mark(text);
+  const auto run_id = value_or(candidate.environment, host::kRunIdVariable);
+  const auto mark = host::parse_owner_mark(text);
   if (!mark || run_id.empty()) return {Claim::unproven, "its safelaunch mark is not whole"};
   if (!is_from_here(*mark, us))
     return {Claim::unproven, "its safelaunch mark is from another boot or container"};
-  if (candidate.owner == Life::running)
+  if (candidate.owner == host::Life::running)
     return {Claim::unproven, fmt::format("belongs to the running safelaunch job {}", run_id)};
-  if (candidate.owner == Life::hidden)
+  if (candidate.owner == host::Life::hidden)
     return {Claim::unproven,
             fmt::format("/proc hides whether its safelaunch (pid {}) still runs", mark->owner.pid)};
   if (is_in_another_job(candidate, us))
     return {Claim::unproven, "it belongs to another job of the scheduler"};
   if (wants_to_stay(candidate)) return {Claim::unproven, "SAFELAUNCH_KEEP=1 asks to keep it"};
-  if (cgroups_key(candidate.cgroup) != mark->cgroups)
+  if (host::cgroups_key(candidate.cgroup) != mark->cgroups)
     return {Claim::unproven,
             fmt::format("has the mark of safelaunch run {}, but is in another cgroup: a service "
                         "manager may have started it",
@@ -197,7 +197,7 @@ std::string why_not_ours_to_judge(const Candidate& candidate, const Surroundings
 Judgement judge(const Candidate& candidate, const Surroundings& us) {
   if (std::string why = why_not_ours_to_judge(candidate, us); !why.empty())
     return {Claim::unproven, std::move(why)};
-  const auto mark = candidate.environment.find(kOwnerVariable);
+  const auto mark = candidate.environment.find(host::kOwnerVariable);
   return mark != candidate.environment.end() ? judge_marked(candidate, us, mark->second)
                                              : judge_unmarked(candidate, us);
 }
@@ -240,7 +240,7 @@ std::string scheduled_job_of(std::string_view cgroup, const Environment& environ
 }
 
 bool lost_its_launcher(const Candidate& candidate, const Surroundings& us) {
-  return !candidate.environment.contains(kOwnerVariable) &&
+  return !candidate.environment.contains(host::kOwnerVariable) &&
          why_not_ours_to_judge(candidate, us).empty() && missing_sign(candidate, us) == nullptr;
 }
 
@@ -269,10 +269,10 @@ bool acts_on(CleanPolicy policy, Claim claim) {
 std::string describe(const StaleProcess& stale) {
   const auto& process = stale.process;
   std::string text = fmt::format("pid {} ({}), user {}, {} old", process.id.pid, stale.command,
-                                 user_name(process.uid), rough_age(process.age));
+                                 host::user_name(process.uid), host::rough_age(process.age));
   for (const auto& held : stale.holds) text += ", holds " + held;
   if (stale.launcherless && stale.holds.empty()) text += ", holds no port and no GPU";
   return text + ": " + stale.why;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -11,25 +11,25 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/words.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 namespace {
 
-bool is_among(const std::vector<std::string>& paths, const LeftFile& file) {
+bool is_among(const std::vector<std::string>& paths, const host::LeftFile& file) {
   return std::ranges::find(paths, file.path) != paths.end();
 }
 
-StaleFile unproven(const LeftFile& file, std::string why) {
+StaleFile unproven(const host::LeftFile& file, std::string why) {
   return {file, Claim::unproven, std::move(why)};
 }
 
-StaleFile named(const LeftFile& file, const std::string& why) {
+StaleFile named(const host::LeftFile& file, const std::string& why) {
   return {file, Claim::named, why + "; `safelaunch clean --all-mine` removes it"};
 }
 
 /// Who may come back to a segment that has no process now: Python's are opened by whoever knows
 /// the name, long after they were made. Empty: nobody.
-std::string who_may_know(const LeftFile& file, const FileWitness& witness) {
-  if (maker_of(file.path) != SegmentMaker::python) return {};
+std::string who_may_know(const host::LeftFile& file, const FileWitness& witness) {
+  if (host::maker_of(file.path) != host::SegmentMaker::python) return {};
   if (!witness.sees_all_processes) return "a process outside of this container may know its name";
   if (witness.use.unreadable > 0)
     return fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable);
@@ -38,10 +38,10 @@ std::string who_may_know(const LeftFile& file, const FileWitness& witness) {
   return {};
 }
 
-std::optional<StaleFile> judge_recorded(const LeftFile& file, const FileWitness& witness,
-                                        const SegmentRecord& record) {
-  if (record.owner == Life::running) return std::nullopt;
-  if (record.owner == Life::hidden)
+std::optional<StaleFile> judge_recorded(const host::LeftFile& file, const FileWitness& witness,
+                                        const host::SegmentRecord& record) {
+  if (record.owner == host::Life::running) return std::nullopt;
+  if (record.owner == host::Life::hidden)
     return named(file, fmt::format("whether safelaunch run {}, which made it, still runs is not "
                                    "to be seen from here",
                                    record.run));
@@ -49,30 +49,30 @@ std::optional<StaleFile> judge_recorded(const LeftFile& file, const FileWitness&
   return StaleFile{file, Claim::ours,
                    fmt::format("of safelaunch run {}, which is over; written {} ago, and nobody "
                                "has it open",
-                               record.run, rough_age(file.age))};
+                               record.run, host::rough_age(file.age))};
 }
 
-std::optional<StaleFile> judge_segment(const LeftFile& file, const FileWitness& witness,
-                                       std::span<const SegmentRecord> records) {
-  const SegmentMaker maker = maker_of(file.path);
-  if (maker == SegmentMaker::unknown || file.uid != witness.uid) return std::nullopt;
+std::optional<StaleFile> judge_segment(const host::LeftFile& file, const FileWitness& witness,
+                                       std::span<const host::SegmentRecord> records) {
+  const host::SegmentMaker maker = host::maker_of(file.path);
+  if (maker == host::SegmentMaker::unknown || file.uid != witness.uid) return std::nullopt;
   if (is_among(witness.use.used, file) || file.age < kFileSettled) return std::nullopt;
   if (is_among(witness.use.untold, file))
     return unproven(file, "the kernel does not tell whether somebody has it open");
-  if (maker == SegmentMaker::server)
+  if (maker == host::SegmentMaker::server)
     return unproven(file, "its name alone does not tell who made it");
-  const auto record =
-      std::ranges::find_if(records, [&](const SegmentRecord& one) { return is_of(one, file); });
+  const auto record = std::ranges::find_if(
+      records, [&](const host::SegmentRecord& one) { return host::is_of(one, file); });
   if (record != records.end()) return judge_recorded(file, witness, *record);
   return named(file, "nobody has it open, but no run of safelaunch has recorded it as its own");
 }
 
-std::optional<StaleFile> judge_lock(const LeftFile& lock, const FileWitness& witness,
-                                    std::span<const Mount> mounts) {
+std::optional<StaleFile> judge_lock(const host::LeftFile& lock, const FileWitness& witness,
+                                    std::span<const host::Mount> mounts) {
   if (is_among(witness.use.used, lock) || lock.age < kFileSettled) return std::nullopt;
-  const Mount* mount = mount_of(mounts, lock.path);
+  const host::Mount* mount = host::mount_of(mounts, lock.path);
   if (lock.uid != witness.uid) return unproven(lock, "it belongs to another user");
-  if (mount == nullptr || is_network(*mount))
+  if (mount == nullptr || host::is_network(*mount))
     return unproven(lock, "it is on a network file system, and another host may hold it");
   if (is_among(witness.use.untold, lock))
     return unproven(lock, "the kernel does not tell whether a build holds it");
@@ -84,10 +84,10 @@ std::optional<StaleFile> judge_lock(const LeftFile& lock, const FileWitness& wit
   return StaleFile{
       lock, Claim::ours,
       fmt::format("made {} ago; nobody holds it, no compiler runs, and nobody works in its folder",
-                  rough_age(lock.age))};
+                  host::rough_age(lock.age))};
 }
 
-Result<void> still_the_same(const LeftFile& file) {
+Result<void> still_the_same(const host::LeftFile& file) {
   struct stat now {};
   if (::lstat(file.path.c_str(), &now) != 0) return Error{Errc::os, "was gone already"};
   if (now.st_dev != file.device || now.st_ino != file.inode || !S_ISREG(now.st_mode))
@@ -99,18 +99,20 @@ Result<void> still_the_same(const LeftFile& file) {
 
 }  // namespace
 
-std::vector<StaleFile> stale_segments(std::span<const LeftFile> files, const FileWitness& witness,
-                                      std::span<const SegmentRecord> records) {
+std::vector<StaleFile> stale_segments(std::span<const host::LeftFile> files,
+                                      const FileWitness& witness,
+                                      std::span<const host::SegmentRecord> records) {
   std::vector<StaleFile> stale;
-  for (const LeftFile& file : files)
+  for (const host::LeftFile& file : files)
     if (auto found = judge_segment(file, witness, records)) stale.push_back(std::move(*found));
   return stale;
 }
 
-std::vector<StaleFile> stale_locks(std::span<const LeftFile> locks, const FileWitness& witness,
-                                   std::span<const Mount> mounts) {
+std::vector<StaleFile> stale_locks(std::span<const host::LeftFile> locks,
+                                   const FileWitness& witness,
+                                   std::span<const host::Mount> mounts) {
   std::vector<StaleFile> stale;
-  for (const LeftFile& lock : locks)
+  for (const host::LeftFile& lock : locks)
     if (auto found = judge_lock(lock, witness, mounts)) stale.push_back(std::move(*found));
   return stale;
 }
@@ -118,7 +120,7 @@ std::vector<StaleFile> stale_locks(std::span<const LeftFile> locks, const FileWi
 Result<void> remove_stale(const StaleFile& stale) {
   const std::string& path = stale.file.path;
   if (const Result<void> same = still_the_same(stale.file); !same) return same;
-  if (holder_of(stale.file) != Holder::nobody)
+  if (host::holder_of(stale.file) != host::Holder::nobody)
     return Error{Errc::os, "left alone, since somebody has opened it"};
   if (const Result<void> same = still_the_same(stale.file); !same) return same;
   if (::unlink(path.c_str()) != 0)
@@ -128,7 +130,7 @@ Result<void> remove_stale(const StaleFile& stale) {
 }
 
 std::string describe(const StaleFile& stale) {
-  return fmt::format("{} ({}): {}", stale.file.path, rough_size(stale.file.bytes), stale.why);
+  return fmt::format("{} ({}): {}", stale.file.path, host::rough_size(stale.file.bytes), stale.why);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -14,7 +14,7 @@
 #include "safelaunch/host/sockets.h"
 #include "safelaunch/host/words.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 namespace {
 
 /// What of the needed things each pid holds.
@@ -23,7 +23,7 @@ using Holdings = std::map<int, std::vector<std::string>>;
 Holdings holders_of(const Needs& needs) {
   Holdings holdings;
   for (const auto port : needs.ports)
-    for (const auto& holder : holders_of(port, KernelSockets()))
+    for (const auto& holder : host::holders_of(port, host::KernelSockets()))
       if (holder.pid > 0) holdings[holder.pid].push_back(fmt::format("port {}", port));
   for (const auto& held : needs.held) holdings[held.pid].push_back(held.what);
   return holdings;
@@ -34,50 +34,51 @@ bool is_needed(int gpu, const NeededGpus& needed) {
 }
 
 void add_gpus(int pid, const NeededGpus& needed, std::vector<std::string>& holds) {
-  for (const int gpu : gpus_opened_by(pid))
+  for (const int gpu : host::gpus_opened_by(pid))
     if (is_needed(gpu, needed)) holds.push_back(fmt::format("/dev/nvidia{}", gpu));
 }
 
-std::vector<Ancestor> ancestors_above(const ProcessFacts& process) {
+std::vector<Ancestor> ancestors_above(const host::ProcessFacts& process) {
   constexpr std::size_t kDeepest = 64;  // a pid that is reused while we climb could make a circle
   std::vector<Ancestor> above;
   for (int pid = process.parent; pid > 0 && above.size() < kDeepest;) {
-    const auto facts = facts_of(pid).value_or(ProcessFacts{});
-    const auto environment = environment_of(pid).value_or(Environment{});
-    above.push_back({pid, facts.comm, std::string(value_or(environment, kRunIdVariable)),
+    const auto facts = host::facts_of(pid).value_or(host::ProcessFacts{});
+    const auto environment = host::environment_of(pid).value_or(Environment{});
+    above.push_back({pid, facts.comm, std::string(value_or(environment, host::kRunIdVariable)),
                      facts.session, facts.id.start_ticks});
     pid = facts.parent;
   }
   return above;
 }
 
-Life life_of_owner(const Environment& environment) {
-  const auto mark = parse_owner_mark(value_or(environment, kOwnerVariable));
-  return mark ? life_of(mark->owner) : Life::hidden;
+host::Life life_of_owner(const Environment& environment) {
+  const auto mark = host::parse_owner_mark(value_or(environment, host::kOwnerVariable));
+  return mark ? host::life_of(mark->owner) : host::Life::hidden;
 }
 
 /// Marked by us, or started by some launcher: found by one read of its environment, which is gone
 /// where a process is ending, and may be ending for ever.
 bool is_of_interest(int pid, unsigned uid) {
-  const auto environment = raw_environment_of(pid, uid);
+  const auto environment = host::raw_environment_of(pid, uid);
   if (!environment) return false;
-  if (environment->empty()) return stuck_in(pid).has_value();
-  return variable_in(*environment, kOwnerVariable) || variable_in(*environment, "LOCAL_RANK");
+  if (environment->empty()) return host::stuck_in(pid).has_value();
+  return host::variable_in(*environment, host::kOwnerVariable) ||
+         host::variable_in(*environment, "LOCAL_RANK");
 }
 
 /// The facts come first: should the pid pass to another process while we read, what is signalled
 /// later is the process of the facts, or nobody.
 std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds) {
-  const auto facts = facts_of(pid);
+  const auto facts = host::facts_of(pid);
   if (!facts) return std::nullopt;
   Candidate candidate;
-  if (facts->state == 'Z' || facts->state == 'D') candidate.stuck_in = stuck_in(pid);
+  if (facts->state == 'Z' || facts->state == 'D') candidate.stuck_in = host::stuck_in(pid);
   if (facts->has_ended() && !candidate.stuck_in) return std::nullopt;
   candidate.process = *facts;
-  candidate.command = short_command_of(pid, facts->comm);
-  candidate.environment = environment_of(pid).value_or(Environment{});
-  candidate.pid_namespace = pid_namespace_of(pid);
-  candidate.cgroup = cgroup_of(pid);
+  candidate.command = host::short_command_of(pid, facts->comm);
+  candidate.environment = host::environment_of(pid).value_or(Environment{});
+  candidate.pid_namespace = host::pid_namespace_of(pid);
+  candidate.cgroup = host::cgroup_of(pid);
   candidate.above = ancestors_above(*facts);
   candidate.owner = life_of_owner(candidate.environment);
   candidate.holds = std::move(holds);
@@ -88,10 +89,10 @@ std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds)
 
 Surroundings read_surroundings() {
   Surroundings us;
-  us.host = read_identity();
+  us.host = host::read_identity();
   us.self = static_cast<int>(::getpid());
-  us.ancestors = ancestors_of(us.self);
-  us.cgroup = cgroup_of(us.self);
+  us.ancestors = host::ancestors_of(us.self);
+  us.cgroup = host::cgroup_of(us.self);
   us.environment = current_environment();
   return us;
 }
@@ -110,7 +111,7 @@ NeededGpus gpus_named(std::span<const std::string> devices, std::optional<int> p
 
 std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
   auto holdings = holders_of(needs);
-  for (const int pid : pids_of(std::nullopt))
+  for (const int pid : host::pids_of(std::nullopt))
     if (is_of_interest(pid, us.host.uid)) holdings.try_emplace(pid);
 
   std::vector<Candidate> candidates;
@@ -131,24 +132,25 @@ std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
   return stale;
 }
 
-StaleFiles survey_files(FoundFiles found, const HostIdentity& host, std::span<const Mount> mounts) {
-  std::erase_if(found.segments, [&](const LeftFile& file) {
+StaleFiles survey_files(FoundFiles found, const host::HostIdentity& host,
+                        std::span<const host::Mount> mounts) {
+  std::erase_if(found.segments, [&](const host::LeftFile& file) {
     return file.age < kFileSettled || file.uid != host.uid ||
-           maker_of(file.path) == SegmentMaker::unknown;
+           host::maker_of(file.path) == host::SegmentMaker::unknown;
   });
-  std::erase_if(found.locks, [](const LeftFile& file) { return file.age < kFileSettled; });
+  std::erase_if(found.locks, [](const host::LeftFile& file) { return file.age < kFileSettled; });
   if (found.segments.empty() && found.locks.empty()) return {};
 
-  std::vector<LeftFile> here = found.segments;
-  std::ranges::copy_if(found.locks, std::back_inserter(here), [&](const LeftFile& lock) {
-    const Mount* mount = mount_of(mounts, lock.path);
-    return mount != nullptr && !is_network(*mount);
+  std::vector<host::LeftFile> here = found.segments;
+  std::ranges::copy_if(found.locks, std::back_inserter(here), [&](const host::LeftFile& lock) {
+    const host::Mount* mount = host::mount_of(mounts, lock.path);
+    return mount != nullptr && !host::is_network(*mount);
   });
-  const FileWitness witness{host.uid, sees_all_processes(host), use_of(here)};
-  const auto records = found.segments.empty() ? std::vector<SegmentRecord>{}
-                                              : read_segment_records(found.runs, host);
+  const FileWitness witness{host.uid, host::sees_all_processes(host), host::use_of(here)};
+  const auto records = found.segments.empty() ? std::vector<host::SegmentRecord>{}
+                                              : host::read_segment_records(found.runs, host);
   return {stale_segments(found.segments, witness, records),
           stale_locks(found.locks, witness, mounts)};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -1,10 +1,10 @@
-#include "safelaunch/cli/answer.h"
+#include "answer.h"
 
 #include <cstdio>
 
-#include "safelaunch/cli/harmless.h"
+#include "harmless.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 void say(std::string_view before, std::string_view text) {
@@ -31,4 +31,4 @@ void warn(std::string_view text) {
   say("warning: ", text);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

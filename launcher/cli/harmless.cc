@@ -1,9 +1,9 @@
-#include "safelaunch/cli/harmless.h"
+#include "harmless.h"
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/utf8.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 // ESC [ numbers m; 0 where it is another sequence.
@@ -46,4 +46,4 @@ std::string harmless(std::string_view text) {
   return safe;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -1,4 +1,4 @@
-#include "safelaunch/cli/interactive.h"
+#include "interactive.h"
 
 #include <unistd.h>
 
@@ -7,24 +7,24 @@
 #include <cstdio>
 #include <iostream>
 
+#include "harmless.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
-#include "safelaunch/cli/harmless.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/preflight.h"
 #include "safelaunch/run/records.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 auto by_name(std::string_view name) {
-  return [name](const Profile& profile) { return profile.name == name; };
+  return [name](const profile::Profile& profile) { return profile.name == name; };
 }
 
 /// The chain's profiles, then all others that can be named here.
-std::vector<Profile> profiles_to_choose(const RunPlan& plan) {
-  std::vector<Profile> profiles = plan.chain;
-  for (Profile& other : ProfileLibrary::standard(plan.environment).load_all())
+std::vector<profile::Profile> profiles_to_choose(const run::RunPlan& plan) {
+  std::vector<profile::Profile> profiles = plan.chain;
+  for (profile::Profile& other : profile::ProfileLibrary::standard(plan.environment).load_all())
     if (std::ranges::none_of(plan.chain, by_name(other.name))) profiles.push_back(std::move(other));
   return profiles;
 }
@@ -35,8 +35,8 @@ void show(const std::string& text) {
 
 }  // namespace
 
-std::string profile_menu(std::span<const Finding> findings, std::span<const Profile> profiles,
-                         std::size_t in_chain) {
+std::string profile_menu(std::span<const Finding> findings,
+                         std::span<const profile::Profile> profiles, std::size_t in_chain) {
   std::string text;
   for (const Finding& finding : findings)
     text += fmt::format("{:8}  {}: {}\n          {}\n", name(finding.severity), finding.cause,
@@ -44,13 +44,14 @@ std::string profile_menu(std::span<const Finding> findings, std::span<const Prof
   text += findings.empty() ? "The host: nothing to say.\n\n" : "\n";
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (i == in_chain) text += "others:\n";
-    text +=
-        fmt::format("{:3}  {:16} cost: {}\n", i + 1, profiles[i].name, cost_in_words(profiles[i]));
+    text += fmt::format("{:3}  {:16} cost: {}\n", i + 1, profiles[i].name,
+                        run::cost_in_words(profiles[i]));
   }
   return text;
 }
 
-Result<std::size_t> profile_meant(std::string_view answer, std::span<const Profile> profiles) {
+Result<std::size_t> profile_meant(std::string_view answer,
+                                  std::span<const profile::Profile> profiles) {
   if (answer.empty()) return std::size_t{0};
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(answer.begin(), answer.end(), number);
@@ -62,12 +63,12 @@ Result<std::size_t> profile_meant(std::string_view answer, std::span<const Profi
   const auto named = std::ranges::find_if(profiles, by_name(answer));
   if (named != profiles.end()) return static_cast<std::size_t>(named - profiles.begin());
   std::vector<std::string_view> names;
-  for (const Profile& profile : profiles) names.push_back(profile.name);
+  for (const profile::Profile& profile : profiles) names.push_back(profile.name);
   return Error{Errc::usage, fmt::format("no profile '{}'{}", answer, did_you_mean(answer, names))};
 }
 
-void begin_with(RunPlan& plan, const Profile& profile) {
-  const Profile chosen = profile;  // it may stand in the chain that changes now
+void begin_with(run::RunPlan& plan, const profile::Profile& profile) {
+  const profile::Profile chosen = profile;  // it may stand in the chain that changes now
   std::erase_if(plan.chain, by_name(chosen.name));
   std::erase(plan.chain_names, chosen.name);
   plan.chain.insert(plan.chain.begin(), chosen);
@@ -77,12 +78,12 @@ void begin_with(RunPlan& plan, const Profile& profile) {
     plan.max_attempts = static_cast<int>(plan.chain.size());
 }
 
-Result<Wish> ask_for_profile(RunPlan& plan) {
+Result<Wish> ask_for_profile(run::RunPlan& plan) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
     return Error{Errc::usage, "--interactive asks on the terminal, and there is none"};
-  if (const Result<void> read = read_rest_of_chain(plan); !read) return read.error();
-  const std::vector<Profile> profiles = profiles_to_choose(plan);
-  const auto findings = plan.options.preflight ? examine_host(plan) : std::vector<Finding>();
+  if (const Result<void> read = run::read_rest_of_chain(plan); !read) return read.error();
+  const std::vector<profile::Profile> profiles = profiles_to_choose(plan);
+  const auto findings = plan.options.preflight ? run::examine_host(plan) : std::vector<Finding>();
   show(profile_menu(findings, profiles, plan.chain.size()));
   for (;;) {
     show(fmt::format("Begin with which profile? [1: {}; q: run nothing] ", profiles.front().name));
@@ -98,4 +99,4 @@ Result<Wish> ask_for_profile(RunPlan& plan) {
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -5,7 +5,7 @@
 #include "safelaunch/base/join.h"
 #include "safelaunch/base/nearest.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 // CLI11 reports a wrong value by its exception; this one carries our own words through it.
@@ -60,4 +60,4 @@ std::string did_you_mean_option(const CLI::App& app, const std::string& word) {
   return did_you_mean(word.substr(0, word.find('=')), known);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

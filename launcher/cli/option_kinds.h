@@ -9,7 +9,7 @@
 
 /// The kinds of options that CLI11 does not know by itself. Included by few: CLI11 is slow to
 /// compile.
-namespace safelaunch {
+namespace safelaunch::cli {
 
 CLI::Option* add_duration(CLI::App& app, const char* names, std::optional<Duration>& target,
                           const char* help);
@@ -28,4 +28,4 @@ CLI::Option* add_words(CLI::Option* option, const std::vector<std::string>& word
 /// The nearest option to a word that is none: "; did you mean '--ranks'?", or nothing.
 [[nodiscard]] std::string did_you_mean_option(const CLI::App& app, const std::string& word);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -1,6 +1,6 @@
-#include "safelaunch/cli/probe_options.h"
+#include "probe_options.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 void add_what(VerbOptions& verb, ProbeOptions& options) {
@@ -45,4 +45,4 @@ VerbOptions probe_verb(ProbeOptions& options) {
   return verb;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -1,61 +1,61 @@
-#include "safelaunch/cli/probe_report.h"
+#include "probe_report.h"
 
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/own_causes.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string version_text(const NcclSurvey& nccl) {
+std::string version_text(const probe::NcclSurvey& nccl) {
   return nccl.version ? to_string(*nccl.version) : "of unknown version";
 }
 
 /// The cause in the catalogue's words, else what the rank said.
-std::string words_for(const ProbedProfile& probed) {
-  if (probed.cause.empty()) return reason(probed.verdict);
-  return fmt::format("{} ({})", catalogue().at(probed.cause).title, probed.cause);
+std::string words_for(const probe::ProbedProfile& probed) {
+  if (probed.cause.empty()) return probe::reason(probed.verdict);
+  return fmt::format("{} ({})", diagnose::catalogue().at(probed.cause).title, probed.cause);
 }
 
-std::string init_column(const ProbeVerdict& verdict) {
-  const auto* works = std::get_if<ProbeWorks>(&verdict);
+std::string init_column(const probe::Verdict& verdict) {
+  const auto* works = std::get_if<probe::Works>(&verdict);
   return works != nullptr ? fmt::format("{:.0f} ms", works->init_ms) : "-";
 }
 
-std::string bandwidth_column(const ProbeVerdict& verdict) {
-  const auto* works = std::get_if<ProbeWorks>(&verdict);
+std::string bandwidth_column(const probe::Verdict& verdict) {
+  const auto* works = std::get_if<probe::Works>(&verdict);
   if (works == nullptr || !works->bus_gb_per_s) return "-";
   return fmt::format("{:.{}f} GB/s", *works->bus_gb_per_s, *works->bus_gb_per_s < 10 ? 2 : 1);
 }
 
-const char* kind_of(const ProbeVerdict& verdict) {
+const char* kind_of(const probe::Verdict& verdict) {
   constexpr std::array kKinds{"works", "failed", "hung", "not probed"};
   return kKinds[verdict.index()];
 }
 
-Json failures_json(const ProbeFailed& failed) {
+Json failures_json(const probe::Failed& failed) {
   Json failures = Json::array();
-  for (const RankFailure& one : failed.failures)
+  for (const probe::RankFailure& one : failed.failures)
     failures.push_back({{"rank", one.rank}, {"phase", name(one.phase)}, {"words", one.words}});
   return failures;
 }
 
-Json row_json(const ProbedProfile& probed) {
+Json row_json(const probe::ProbedProfile& probed) {
   Json row{{"profile", probed.profile}, {"verdict", kind_of(probed.verdict)}};
-  if (const auto* works = std::get_if<ProbeWorks>(&probed.verdict)) {
+  if (const auto* works = std::get_if<probe::Works>(&probed.verdict)) {
     row["init_ms"] = works->init_ms;
     row["first_all_reduce_ms"] = works->first_all_reduce_ms;
     row["bus_gb_per_s"] = works->bus_gb_per_s ? Json(*works->bus_gb_per_s) : Json();
     return row;
   }
-  if (const auto phase = stopped_at(probed.verdict)) row["phase"] = name(*phase);
-  if (const auto* hung = std::get_if<ProbeHung>(&probed.verdict)) row["ranks"] = hung->ranks;
-  if (const auto* failed = std::get_if<ProbeFailed>(&probed.verdict))
+  if (const auto phase = probe::stopped_at(probed.verdict)) row["phase"] = name(*phase);
+  if (const auto* hung = std::get_if<probe::Hung>(&probed.verdict)) row["ranks"] = hung->ranks;
+  if (const auto* failed = std::get_if<probe::Failed>(&probed.verdict))
     row["failures"] = failures_json(*failed);
-  row["why"] = reason(probed.verdict);
+  row["why"] = probe::reason(probed.verdict);
   if (!probed.cause.empty()) row["cause"] = probed.cause;
   return row;
 }
@@ -63,7 +63,7 @@ Json row_json(const ProbedProfile& probed) {
 }  // namespace
 
 std::string render_nccl(const ProbeGround& ground) {
-  const NcclSurvey& nccl = ground.nccl;
+  const probe::NcclSurvey& nccl = ground.nccl;
   std::string text =
       fmt::format("NCCL {} ({}: {})", version_text(nccl), ground.nccl_origin, ground.nccl_file);
   if (!nccl.failure.empty())
@@ -88,22 +88,22 @@ std::string render_probe_header(std::size_t width) {
   return fmt::format("\n{:<{}}  {:>9}  {:>11}\n", "profile", width, "init", "bandwidth");
 }
 
-std::string render_probe_row(const ProbedProfile& probed, int ranks, std::size_t width) {
+std::string render_probe_row(const probe::ProbedProfile& probed, int ranks, std::size_t width) {
   const std::string why = words_for(probed);
-  const bool untold = std::holds_alternative<ProbeUntold>(probed.verdict);
+  const bool untold = std::holds_alternative<probe::Untold>(probed.verdict);
   return fmt::format("{:<{}}  {:>9}  {:>11}  {}{}{}\n", probed.profile, width,
                      init_column(probed.verdict), bandwidth_column(probed.verdict),
-                     steps(probed.verdict, ranks),
+                     probe::steps(probed.verdict, ranks),
                      untold        ? ": "
                      : why.empty() ? ""
                                    : " ",
                      why);
 }
 
-std::string probe_json(const ProbeGround& ground, std::span<const ProbedProfile> probed,
-                       const ProbeConclusion& conclusion) {
+std::string probe_json(const ProbeGround& ground, std::span<const probe::ProbedProfile> probed,
+                       const probe::Conclusion& conclusion) {
   Json rows = Json::array();
-  for (const ProbedProfile& one : probed) rows.push_back(row_json(one));
+  for (const probe::ProbedProfile& one : probed) rows.push_back(row_json(one));
   const Json object{{"nccl",
                      {{"file", ground.nccl_file},
                       {"version", ground.nccl.version ? to_string(*ground.nccl.version) : ""},
@@ -119,4 +119,4 @@ std::string probe_json(const ProbeGround& ground, std::span<const ProbedProfile>
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

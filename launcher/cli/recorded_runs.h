@@ -7,16 +7,16 @@
 #include "safelaunch/report/known_runs.h"
 #include "safelaunch/report/prune_runs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 
 /// Where this user's runs are kept; those of --run-dir are linked from the first.
 [[nodiscard]] std::vector<std::filesystem::path> places_of_runs();
 
 /// The line of a run, with whether it runs now.
-[[nodiscard]] RunLine line_of(const KnownRun& run);
+[[nodiscard]] report::RunLine line_of(const report::KnownRun& run);
 
 /// Removes the runs that are beyond the limits, and what other versions of safelaunch have
 /// installed and nothing uses any more.
-void remove_old_records(KeepLimits limits, const Environment& environment);
+void remove_old_records(report::KeepLimits limits, const Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -1,4 +1,4 @@
-#include "safelaunch/cli/run_options.h"
+#include "run_options.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "option_kinds.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 template <class T>
@@ -17,7 +17,7 @@ void add_choice(CLI::App& app, const char* names, T& target,
   const auto read = [&target, choices](const std::string& word) {
     target = std::ranges::find(choices, word, &std::pair<std::string, T>::first)->second;
   };
-  const RunOption* option = find_option(std::string_view(names).substr(2));
+  const profile::RunOption* option = profile::find_option(std::string_view(names).substr(2));
   add_words(app.add_option_function<std::string>(names, read, help), words,
             option != nullptr ? option->advice : std::string_view());
 }
@@ -28,7 +28,7 @@ void add_off_switch(CLI::App& app, const char* names, bool& target, const char* 
   app.add_flag_function(names, turn, help);
 }
 
-void add_profiles(CLI::App& app, RunOptions& options) {
+void add_profiles(CLI::App& app, run::RunOptions& options) {
   app.add_option("--profile,-p", options.profiles,
                  "the chain: profile names or files, repeated or with commas")
       ->delimiter(',')
@@ -42,7 +42,7 @@ void add_profiles(CLI::App& app, RunOptions& options) {
   app.add_flag("--interactive", options.interactive, "ask which profile to use");
 }
 
-void add_deadlines(CLI::App& app, RunOptions& options) {
+void add_deadlines(CLI::App& app, run::RunOptions& options) {
   add_duration(app, "--init-timeout", options.init_timeout,
                "how long ranks may wait for an idle rank before their first collective (0 = off)");
   add_duration(app, "--collective-timeout", options.collective_timeout,
@@ -58,20 +58,22 @@ void add_deadlines(CLI::App& app, RunOptions& options) {
                "what TERM gives the ranks to save (30s, or torchrun's own where that is more)");
 }
 
-void add_host(CLI::App& app, RunOptions& options) {
-  add_choice<CleanPolicy>(
-      app, "--clean", options.clean, {{"off", CleanPolicy::off}, {"ours", CleanPolicy::ours}},
+void add_host(CLI::App& app, run::RunOptions& options) {
+  add_choice<clean::CleanPolicy>(
+      app, "--clean", options.clean,
+      {{"off", clean::CleanPolicy::off}, {"ours", clean::CleanPolicy::ours}},
       "whether processes of a safelaunch that is gone are ended before the launch");
   app.add_option("--port", options.port, "the job's port")->type_name("keep|auto|N|A-B");
-  add_choice<WhenToProbe>(app, "--probe", options.probe,
-                          {{"auto", WhenToProbe::automatic},
-                           {"always", WhenToProbe::always},
-                           {"never", WhenToProbe::never}},
-                          "whether NCCL is probed on the GPUs: after a failure in NCCL (auto), "
-                          "also beside the first start (always)");
+  add_choice<probe::WhenToProbe>(
+      app, "--probe", options.probe,
+      {{"auto", probe::WhenToProbe::automatic},
+       {"always", probe::WhenToProbe::always},
+       {"never", probe::WhenToProbe::never}},
+      "whether NCCL is probed on the GPUs: after a failure in NCCL (auto), "
+      "also beside the first start (always)");
 }
 
-void add_topology(CLI::App& app, RunOptions& options) {
+void add_topology(CLI::App& app, run::RunOptions& options) {
   constexpr int kMost = 1'000'000;
   app.add_option("--nproc-per-node", options.nproc_per_node, "spawn the workers ourselves")
       ->type_name("N|gpu|cpu|auto");
@@ -89,7 +91,7 @@ void add_topology(CLI::App& app, RunOptions& options) {
       ->type_name("URL");
 }
 
-void add_environment(CLI::App& app, RunOptions& options) {
+void add_environment(CLI::App& app, run::RunOptions& options) {
   app.add_option("--set", options.set, "one variable, over every profile")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -98,7 +100,7 @@ void add_environment(CLI::App& app, RunOptions& options) {
       ->allow_extra_args(false);
 }
 
-void add_output(CLI::App& app, RunOptions& options) {
+void add_output(CLI::App& app, run::RunOptions& options) {
   app.add_option("--log-dir", options.log_dir, "where the ranks' output is kept")->type_name("DIR");
   app.add_option("--run-dir", options.run_dir, "where everything about this run is kept")
       ->type_name("DIR");
@@ -147,12 +149,12 @@ class Parser {
 
   [[nodiscard]] const CLI::App& app() const { return app_; }
 
-  Result<RunOptions> parse(std::vector<std::string> words, const OptionDefaults& defaults);
+  Result<run::RunOptions> parse(std::vector<std::string> words, const OptionDefaults& defaults);
 
  private:
-  Result<void> complete(const std::string& name, const Setting& setting);
+  Result<void> complete(const std::string& name, const profile::Setting& setting);
 
-  RunOptions options_;
+  run::RunOptions options_;
   CLI::App app_;
 };
 
@@ -161,7 +163,7 @@ Error usage_error(const std::string& message) {
 }
 
 // An option that the command line leaves open takes its value from a setting.
-Result<void> Parser::complete(const std::string& name, const Setting& setting) {
+Result<void> Parser::complete(const std::string& name, const profile::Setting& setting) {
   CLI::Option* option = app_.get_option_no_throw("--" + name);
   if (option == nullptr || option->count() != 0) return {};
   try {
@@ -175,20 +177,21 @@ Result<void> Parser::complete(const std::string& name, const Setting& setting) {
   return {};
 }
 
-Result<RunOptions> Parser::parse(std::vector<std::string> words, const OptionDefaults& defaults) {
+Result<run::RunOptions> Parser::parse(std::vector<std::string> words,
+                                      const OptionDefaults& defaults) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app_.parse(std::move(words));
   } catch (const CLI::Error& error) {
     return usage_error(error.what());
   }
-  const Result<Settings> settings = defaults(options_.config, options_.cluster);
+  const Result<profile::Settings> settings = defaults(options_.config, options_.cluster);
   if (!settings) return settings.error();
   for (const auto& [name, setting] : *settings) {
     if (const Result<void> done = complete(name, setting); !done) return done.error();
   }
-  for (const RunOption& option : run_options())
-    if (option.scope == OptionScope::profile &&
+  for (const profile::RunOption& option : profile::run_options())
+    if (option.scope == profile::OptionScope::profile &&
         app_.get_option("--" + std::string(option.name))->count() != 0)
       options_.given.emplace(option.name);
   return std::move(options_);
@@ -219,15 +222,15 @@ Result<std::size_t> begin_of_command(const Parser& parser, std::span<const std::
 
 }  // namespace
 
-Result<RunOptions> parse_run_options(std::span<const std::string> words,
-                                     const OptionDefaults& defaults) {
+Result<run::RunOptions> parse_run_options(std::span<const std::string> words,
+                                          const OptionDefaults& defaults) {
   Parser parser;
   const Result<std::size_t> begin = begin_of_command(parser, words);
   if (!begin) return begin.error();
   const auto command = words.begin() + static_cast<std::ptrdiff_t>(std::min(*begin, words.size()));
   std::vector<std::string> head(words.begin(), command);
   if (!head.empty() && head.back() == "--") head.pop_back();
-  Result<RunOptions> options = parser.parse(std::move(head), defaults);
+  Result<run::RunOptions> options = parser.parse(std::move(head), defaults);
   if (!options) return options;
   options->command.assign(command, words.end());
   if (options->command.empty()) return usage_error("there is no command to run");
@@ -247,4 +250,4 @@ std::string run_help() {
   return options_in_words(parser.app());
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

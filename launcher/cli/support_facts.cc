@@ -9,23 +9,23 @@
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/system_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
-std::string lines_of(const char* what, const std::vector<FoundLibrary>& libraries) {
+std::string lines_of(const char* what, const std::vector<gpu::FoundLibrary>& libraries) {
   std::string text;
-  for (const FoundLibrary& library : libraries)
+  for (const gpu::FoundLibrary& library : libraries)
     text += fmt::format("{} {} {} ({})\n", what, library.version, library.path,
                         describe(library.origin));
   return text;
 }
 
-std::string versions(const HostFacts& facts) {
+std::string versions(const doctor::HostFacts& facts) {
   std::string text = "safelaunch " SAFELAUNCH_VERSION "\n";
-  for (const Package& package : facts.packages)
+  for (const doctor::Package& package : facts.packages)
     text += fmt::format("{} {}\n", package.name, package.version);
   if (!facts.libraries) return text;
-  const JobLibraries& libraries = *facts.libraries;
+  const gpu::JobLibraries& libraries = *facts.libraries;
   text += fmt::format("python {}\n", libraries.python.interpreter);
   if (!libraries.torch_version.empty())
     text += fmt::format("torch {} for CUDA {}{}\n", libraries.torch_version, libraries.torch_cuda,
@@ -36,9 +36,10 @@ std::string versions(const HostFacts& facts) {
 
 // The driver's answers as our probe program tells them: line by line, up to where it hangs.
 std::string gpus(const Environment& environment) {
-  const Result<std::string> program = find_probe_program(environment);
+  const Result<std::string> program = launch::find_probe_program(environment);
   if (!program) return program.error().message + "\n";
-  const Result<HelperOutput> told = run_helper({{*program, "gpus"}, environment, kGpuDeadline});
+  const Result<launch::HelperOutput> told =
+      launch::run_helper({{*program, "gpus"}, environment, gpu::kGpuDeadline});
   if (!told) return told.error().message + "\n";
   std::string text;
   for (const std::string& line : told->lines) text += line + "\n";
@@ -47,22 +48,22 @@ std::string gpus(const Environment& environment) {
 
 }  // namespace
 
-std::vector<RecordedFile> support_facts(std::vector<std::string> command) {
+std::vector<report::RecordedFile> support_facts(std::vector<std::string> command) {
   const Environment environment = current_environment();
-  Subject subject;
+  doctor::Subject subject;
   subject.environment = environment;
-  subject.runs = places_of_runs(environment);
-  if (!command.empty()) subject.command = recognise(std::move(command), environment);
-  const HostFacts host = read_facts(std::move(subject), Depth::full);
-  std::vector<RecordedFile> facts = system_facts(environment);
+  subject.runs = report::places_of_runs(environment);
+  if (!command.empty()) subject.command = job::recognise(std::move(command), environment);
+  const doctor::HostFacts host = doctor::read_facts(std::move(subject), doctor::Depth::full);
+  std::vector<report::RecordedFile> facts = report::system_facts(environment);
   const auto add = [&](const char* name, std::string text) {
     const std::size_t size = text.size();
     facts.push_back({name, std::move(text), size, 0});
   };
   add("system/versions", versions(host));
-  add("system/doctor", render_advices(examine(host), Paint::off));
+  add("system/doctor", doctor::render_advices(doctor::examine(host), doctor::Paint::off));
   add("system/gpus", gpus(environment));
   return facts;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

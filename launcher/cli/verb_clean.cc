@@ -5,19 +5,19 @@
 #include <optional>
 #include <vector>
 
+#include "answer.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/verb_options.h"
-#include "safelaunch/cli/verbs.h"
 #include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/gpu/memory_holders.h"
 #include "safelaunch/report/run_directory.h"
+#include "verb_options.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -44,61 +44,62 @@ VerbOptions clean_verb(CleanWords& words) {
   return verb;
 }
 
-CleanPolicy policy_of(const CleanWords& words) {
-  if (words.all_mine) return CleanPolicy::all_mine;
-  if (words.policy == "off") return CleanPolicy::off;
-  return words.policy == "orphans" ? CleanPolicy::orphans : CleanPolicy::ours;
+clean::CleanPolicy policy_of(const CleanWords& words) {
+  if (words.all_mine) return clean::CleanPolicy::all_mine;
+  if (words.policy == "off") return clean::CleanPolicy::off;
+  return words.policy == "orphans" ? clean::CleanPolicy::orphans : clean::CleanPolicy::ours;
 }
 
 /// The memory of GPUs too is worth a word, where a driver tells who holds it.
-GpuFacts gpu_facts() {
-  GpuFacts facts = read_gpu_facts({current_environment()});
-  if (facts.trouble != GpuTrouble::none && facts.trouble != GpuTrouble::no_driver)
+gpu::Facts gpu_facts() {
+  gpu::Facts facts = gpu::read_gpu_facts({current_environment()});
+  if (facts.trouble != gpu::Trouble::none && facts.trouble != gpu::Trouble::no_driver)
     log_warning("whose GPU memory is in use is not known: " + facts.why);
   return facts;
 }
 
 /// Who holds memory and is not to be found among the processes: NVML may name the host's pids in a
 /// container, or nobody.
-void tell_of_hidden_holders(const GpuFacts& facts) {
-  for (const MemoryHolding& held : memory_holdings(facts))
-    if (!facts_of(held.pid))
+void tell_of_hidden_holders(const gpu::Facts& facts) {
+  for (const gpu::MemoryHolding& held : gpu::memory_holdings(facts))
+    if (!host::facts_of(held.pid))
       log_warning(fmt::format("pid {} holds {} and is not visible here", held.pid, held.what));
-  for (const std::string& memory : memory_without_holder(facts))
+  for (const std::string& memory : gpu::memory_without_holder(facts))
     log_warning(memory + " are in use by processes that are not visible here");
 }
 
 // Long enough for a program that works to show it, short enough to be waited for.
 constexpr Duration kWatch{2'000};
 
-Needs all_that_is_held(const GpuFacts& facts) {
-  Needs needs{.ports = {}, .inventory = true, .watch = kWatch};
-  for (MemoryHolding& held : memory_holdings(facts))
+clean::Needs all_that_is_held(const gpu::Facts& facts) {
+  clean::Needs needs{.ports = {}, .inventory = true, .watch = kWatch};
+  for (gpu::MemoryHolding& held : gpu::memory_holdings(facts))
     needs.held.push_back({held.pid, std::move(held.what)});
   return needs;
 }
 
-Leftovers find_leftovers() {
-  const GpuFacts facts = gpu_facts();
+clean::Leftovers find_leftovers() {
+  const gpu::Facts facts = gpu_facts();
   tell_of_hidden_holders(facts);
-  const Surroundings us = read_surroundings();
-  Leftovers left;
-  left.processes = survey(all_that_is_held(facts), us);
-  StaleFiles files =
-      survey_files({read_shared_memory().files, extension_locks(extensions_folder(us.environment)),
-                    places_of_runs(us.environment)},
-                   us.host, read_mounts());
+  const clean::Surroundings us = clean::read_surroundings();
+  clean::Leftovers left;
+  left.processes = clean::survey(all_that_is_held(facts), us);
+  clean::StaleFiles files =
+      clean::survey_files({host::read_shared_memory().files,
+                           host::extension_locks(host::extensions_folder(us.environment)),
+                           report::places_of_runs(us.environment)},
+                          us.host, host::read_mounts());
   for (auto* found : {&files.segments, &files.locks})
     std::ranges::move(*found, std::back_inserter(left.files));
   return left;
 }
 
-void print(const std::vector<Removal>& lines) {
-  for (const Removal& line : lines) std::puts(describe(line).c_str());
+void print(const std::vector<clean::Removal>& lines) {
+  for (const clean::Removal& line : lines) std::puts(describe(line).c_str());
   if (lines.empty()) std::puts("nothing is stale");
 }
 
-Json to_json(const StaleProcess& stale) {
+Json to_json(const clean::StaleProcess& stale) {
   return {{"kind", "process"},
           {"pid", stale.process.id.pid},
           {"command", stale.command},
@@ -106,14 +107,14 @@ Json to_json(const StaleProcess& stale) {
           {"holds", stale.holds}};
 }
 
-Json to_json(const StaleFile& stale) {
+Json to_json(const clean::StaleFile& stale) {
   return {
       {"kind", "file"}, {"path", stale.file.path}, {"bytes", stale.file.bytes}, {"why", stale.why}};
 }
 
-void print_json(const std::vector<Removal>& lines) {
+void print_json(const std::vector<clean::Removal>& lines) {
   Json json = Json::array();
-  for (const Removal& line : lines) {
+  for (const clean::Removal& line : lines) {
     json.push_back(std::visit([](const auto& stale) { return to_json(stale); }, line.what));
     json.back()["done"] = line.done;
   }
@@ -127,12 +128,12 @@ int verb_clean(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = clean_verb(given).settle(words, rest)) return *status;
   if (!rest.empty()) return refuse({Errc::usage, "clean takes no '" + rest.front() + "'"});
-  const Leftovers left = find_leftovers();
-  const CleanPolicy policy = policy_of(given);
-  const std::vector<Removal> lines =
-      given.dry_run ? plan_removal(left, policy) : remove(left, policy);
+  const clean::Leftovers left = find_leftovers();
+  const clean::CleanPolicy policy = policy_of(given);
+  const std::vector<clean::Removal> lines =
+      given.dry_run ? clean::plan_removal(left, policy) : clean::remove(left, policy);
   given.json ? print_json(lines) : print(lines);
   return 0;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "answer.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/base/result.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/verb_options.h"
-#include "safelaunch/cli/verbs.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/fix.h"
 #include "safelaunch/doctor/render.h"
 #include "safelaunch/report/run_directory.h"
+#include "verb_options.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 struct DoctorWords {
@@ -35,19 +35,20 @@ VerbOptions doctor_verb(DoctorWords& words) {
   return verb;
 }
 
-Subject subject_of(const DoctorWords& words) {
-  Subject subject;
+doctor::Subject subject_of(const DoctorWords& words) {
+  doctor::Subject subject;
   subject.environment = current_environment();
-  subject.runs = places_of_runs(subject.environment);
-  if (!words.command.empty()) subject.command = recognise(words.command, subject.environment);
+  subject.runs = report::places_of_runs(subject.environment);
+  if (!words.command.empty()) subject.command = job::recognise(words.command, subject.environment);
   return subject;
 }
 
-void print(const DoctorWords& words, const HostFacts& facts, std::span<const Advice> advices,
-           const FixReport& fixed) {
-  const Paint paint = !words.no_colour && ::isatty(STDOUT_FILENO) != 0 ? Paint::on : Paint::off;
-  std::string text =
-      words.json ? advices_json(facts, advices, fixed) : render_advices(advices, paint);
+void print(const DoctorWords& words, const doctor::HostFacts& facts,
+           std::span<const doctor::Advice> advices, const doctor::FixReport& fixed) {
+  const doctor::Paint paint =
+      !words.no_colour && ::isatty(STDOUT_FILENO) != 0 ? doctor::Paint::on : doctor::Paint::off;
+  std::string text = words.json ? doctor::advices_json(facts, advices, fixed)
+                                : doctor::render_advices(advices, paint);
   if (!words.json)
     for (const std::string& line : fixed) text += "fix: " + line + "\n";
   Redactor redactor;
@@ -61,11 +62,11 @@ void print(const DoctorWords& words, const HostFacts& facts, std::span<const Adv
 int verb_doctor(std::span<const std::string> words) {
   DoctorWords given;
   if (const auto status = doctor_verb(given).settle(words, given.command)) return *status;
-  const HostFacts facts = read_facts(subject_of(given), Depth::full);
-  const std::vector<Advice> advices = examine(facts);
-  print(given, facts, advices, given.fix ? fix(advices) : FixReport{});
-  const bool blocked = std::ranges::any_of(advices, blocks, &Advice::finding);
+  const doctor::HostFacts facts = doctor::read_facts(subject_of(given), doctor::Depth::full);
+  const std::vector<doctor::Advice> advices = doctor::examine(facts);
+  print(given, facts, advices, given.fix ? doctor::fix(advices) : doctor::FixReport{});
+  const bool blocked = std::ranges::any_of(advices, doctor::blocks, &doctor::Advice::finding);
   return blocked ? exit_code_of(Errc::blocked) : 0;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

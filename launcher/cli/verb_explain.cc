@@ -2,23 +2,23 @@
 #include <iostream>
 #include <iterator>
 
+#include "answer.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/base/redact.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/verb_options.h"
-#include "safelaunch/cli/verbs.h"
 #include "safelaunch/diagnose/explain.h"
 #include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/profile/variables.h"
+#include "verb_options.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 int explain_stdin() {
   const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
-  const std::string text = explain_log(log, catalogue());
+  const std::string text = diagnose::explain_log(log, diagnose::catalogue());
   Redactor redactor;
   redactor.learn(current_environment());
   redactor.learn(log);
@@ -33,7 +33,8 @@ bool looks_like_variable(std::string_view word) {
 
 Error unknown(const std::string& word) {
   std::vector<std::string_view> ids;
-  for (const Cause& cause : catalogue().causes()) ids.insert(ids.end(), {cause.id, cause.ref});
+  for (const diagnose::Cause& cause : diagnose::catalogue().causes())
+    ids.insert(ids.end(), {cause.id, cause.ref});
   return {Errc::usage, fmt::format("there is no cause '{}'{}", word, did_you_mean(word, ids))};
 }
 
@@ -51,9 +52,10 @@ int verb_explain(std::span<const std::string> words) {
          "explain takes one word: a cause (F04, shm-small), a variable (NCCL_TIMEOUT), or "
          "- for a log on stdin"});
   if (what[0] == "-") return explain_stdin();
-  if (const Cause* cause = catalogue().find(what[0])) return answer(explain(*cause));
-  if (looks_like_variable(what[0])) return answer(explain_variable(what[0]));
+  if (const diagnose::Cause* cause = diagnose::catalogue().find(what[0]))
+    return answer(diagnose::explain(*cause));
+  if (looks_like_variable(what[0])) return answer(profile::explain_variable(what[0]));
   return refuse(unknown(what[0]));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -1,12 +1,12 @@
-#include "safelaunch/cli/verb_options.h"
+#include "verb_options.h"
 
 #include <algorithm>
 
+#include "answer.h"
 #include "option_kinds.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/cli/answer.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 bool is_option(const std::string& word) {
@@ -122,4 +122,4 @@ std::optional<int> VerbOptions::settle(std::span<const std::string> words,
   return std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

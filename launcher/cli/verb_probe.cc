@@ -2,11 +2,10 @@
 #include <string>
 #include <vector>
 
+#include "answer.h"
+#include "probe_options.h"
+#include "probe_report.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/probe_options.h"
-#include "safelaunch/cli/probe_report.h"
-#include "safelaunch/cli/verbs.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/probe_program.h"
@@ -18,25 +17,27 @@
 #include "safelaunch/run/configuration.h"
 #include "safelaunch/run/plan.h"
 #include "safelaunch/run/probe_diagnosis.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 /// All that is needed to probe a profile.
 struct Plan {
   ProbeOptions options;
   Environment environment;
-  Overrides config;
-  Overrides overrides;
-  std::vector<Profile> profiles;
+  profile::Overrides config;
+  profile::Overrides overrides;
+  std::vector<profile::Profile> profiles;
   std::string program;
   ProbeGround ground;
 };
 
 /// All there are, those of the chain first and in its order: of equals the first wins.
-std::vector<Profile> all_profiles(ProfileLibrary& library, const std::vector<std::string>& chain) {
-  std::vector<Profile> all = library.load_all();
-  const auto place = [&](const Profile& profile) {
+std::vector<profile::Profile> all_profiles(profile::ProfileLibrary& library,
+                                           const std::vector<std::string>& chain) {
+  std::vector<profile::Profile> all = library.load_all();
+  const auto place = [&](const profile::Profile& profile) {
     return std::find(chain.begin(), chain.end(), profile.name) - chain.begin();
   };
   std::stable_sort(all.begin(), all.end(),
@@ -44,13 +45,14 @@ std::vector<Profile> all_profiles(ProfileLibrary& library, const std::vector<std
   return all;
 }
 
-Result<std::vector<Profile>> choose_profiles(const ProbeOptions& options, const Rules& rules,
-                                             const Environment& environment) {
-  ProfileLibrary library = ProfileLibrary::standard(environment);
-  std::vector<std::string> chain = rules.chain.empty() ? default_chain() : rules.chain;
+Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& options,
+                                                      const profile::Rules& rules,
+                                                      const Environment& environment) {
+  profile::ProfileLibrary library = profile::ProfileLibrary::standard(environment);
+  std::vector<std::string> chain = rules.chain.empty() ? profile::default_chain() : rules.chain;
   if (options.all) return all_profiles(library, chain);
   if (!options.profiles.empty()) {
-    auto named = parse_chain(options.profiles);
+    auto named = profile::parse_chain(options.profiles);
     if (!named) return named.error();
     chain = std::move(*named);
   }
@@ -63,16 +65,16 @@ Result<Plan> make_probe_plan(ProbeOptions options) {
   Plan plan;
   plan.environment = current_environment();
   if (!options.devices.empty()) plan.environment["CUDA_VISIBLE_DEVICES"] = options.devices;
-  auto configuration = read_configuration(options.config, options.cluster, plan.environment);
+  auto configuration = run::read_configuration(options.config, options.cluster, plan.environment);
   if (!configuration) return configuration.error();
   plan.config = configuration->rules.variables;
-  auto overrides = parse_overrides(options.set, options.unset);
+  auto overrides = profile::parse_overrides(options.set, options.unset);
   if (!overrides) return overrides.error();
   plan.overrides = std::move(*overrides);
   auto profiles = choose_profiles(options, configuration->rules, plan.environment);
   if (!profiles) return profiles.error();
   plan.profiles = std::move(*profiles);
-  auto program = find_probe_program(plan.environment);
+  auto program = launch::find_probe_program(plan.environment);
   if (!program) return Error{Errc::peer_lost, program.error().message};
   plan.program = std::move(*program);
   plan.options = std::move(options);
@@ -83,11 +85,12 @@ Result<Plan> make_probe_plan(ProbeOptions options) {
 std::string python_of(const Plan& plan) {
   if (plan.options.command.empty()) return "python3";
   const auto no_files = [](const std::string&) { return std::optional<std::string>(); };
-  return recognise(plan.options.command, plan.environment, no_files).python.value_or("python3");
+  return job::recognise(plan.options.command, plan.environment, no_files)
+      .python.value_or("python3");
 }
 
-Environment environment_under(const Profile& profile, const Plan& plan) {
-  return apply_profile(profile, plan.environment, plan.config, plan.overrides).environment;
+Environment environment_under(const profile::Profile& profile, const Plan& plan) {
+  return profile::apply_profile(profile, plan.environment, plan.config, plan.overrides).environment;
 }
 
 /// Which libnccl; its survey, if it can be asked, is told whatever the driver does.
@@ -96,8 +99,8 @@ Result<void> find_nccl(Plan& plan) {
   ground.nccl_file = plan.options.nccl;
   ground.nccl_origin = "--nccl";
   if (ground.nccl_file.empty()) {
-    const JobLibraries libraries = find_job_libraries(python_of(plan), plan.environment);
-    for (const Finding& finding : library_findings(libraries))
+    const gpu::JobLibraries libraries = gpu::find_job_libraries(python_of(plan), plan.environment);
+    for (const Finding& finding : gpu::library_findings(libraries))
       warn(fmt::format("{}; {}", finding.evidence, finding.remedy));
     if (libraries.nccl_inside_torch) warn("this torch has its NCCL inside; another copy is probed");
     if (libraries.nccl.empty())
@@ -106,63 +109,64 @@ Result<void> find_nccl(Plan& plan) {
     ground.nccl_file = libraries.nccl.front().path;
     ground.nccl_origin = describe(libraries.nccl.front().origin);
   }
-  auto survey =
-      survey_nccl(plan.program, ground.nccl_file, environment_under(plan.profiles.front(), plan));
+  auto survey = probe::survey_nccl(plan.program, ground.nccl_file,
+                                   environment_under(plan.profiles.front(), plan));
   if (!survey) return survey.error();
   ground.nccl = std::move(*survey);
   return {};
 }
 
-ProbeLimits limits_of(const ProbeOptions& options) {
-  ProbeLimits limits;
-  if (options.driver_timeout) limits[ProbePhase::driver] = *options.driver_timeout;
-  if (options.init_timeout) limits[ProbePhase::init] = *options.init_timeout;
+probe::Limits limits_of(const ProbeOptions& options) {
+  probe::Limits limits;
+  if (options.driver_timeout) limits[probe::Phase::driver] = *options.driver_timeout;
+  if (options.init_timeout) limits[probe::Phase::init] = *options.init_timeout;
   if (options.collective_timeout)
-    limits[ProbePhase::first_all_reduce] = *options.collective_timeout;
+    limits[probe::Phase::first_all_reduce] = *options.collective_timeout;
   return limits;
 }
 
 /// Why a profile need not be probed; empty: it is to be.
-std::string reason_not_to_probe(const Plan& plan, const Profile& profile) {
-  if (profile.backend == Backend::gloo) return "gloo does without NCCL";
+std::string reason_not_to_probe(const Plan& plan, const profile::Profile& profile) {
+  if (profile.backend == profile::Backend::gloo) return "gloo does without NCCL";
   if (profile.processes == 1) return "one process meets nobody";
   const Environment own = environment_under(profile, plan);
-  for (const Profile& earlier : plan.profiles) {
+  for (const profile::Profile& earlier : plan.profiles) {
     if (earlier.name == profile.name) break;
-    const bool same = earlier.backend == Backend::keep && environment_under(earlier, plan) == own;
+    const bool same =
+        earlier.backend == profile::Backend::keep && environment_under(earlier, plan) == own;
     if (same) return "the same variables as " + earlier.name;
   }
   return {};
 }
 
-ProbedProfile probe(const Plan& plan, const Profile& profile) {
+probe::ProbedProfile probe(const Plan& plan, const profile::Profile& profile) {
   if (std::string why = reason_not_to_probe(plan, profile); !why.empty())
-    return {profile.name, ProbeUntold{std::move(why)}, ""};
+    return {profile.name, probe::Untold{std::move(why)}, ""};
   const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
-  ProbeSpec spec;
+  probe::Spec spec;
   spec.program = plan.program;
   spec.nccl = plan.ground.nccl_file;
   spec.limits = limits_of(plan.options);
-  spec.seats = seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version,
-                          environment_under(profile, plan));
-  const auto outcome = run_probe(spec);
-  if (!outcome) return {profile.name, ProbeUntold{outcome.error().message}, ""};
-  const bool refuted = stopped_at(outcome->verdict).has_value();
-  return {profile.name, outcome->verdict, refuted ? cause_of(*outcome) : ""};
+  spec.seats = probe::seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version,
+                                 environment_under(profile, plan));
+  const auto outcome = probe::run_probe(spec);
+  if (!outcome) return {profile.name, probe::Untold{outcome.error().message}, ""};
+  const bool refuted = probe::stopped_at(outcome->verdict).has_value();
+  return {profile.name, outcome->verdict, refuted ? run::cause_of(*outcome) : ""};
 }
 
-std::size_t longest_name(const std::vector<Profile>& profiles) {
+std::size_t longest_name(const std::vector<profile::Profile>& profiles) {
   std::size_t width = std::string_view("profile").size();
-  for (const Profile& profile : profiles) width = std::max(width, profile.name.size());
+  for (const profile::Profile& profile : profiles) width = std::max(width, profile.name.size());
   return width;
 }
 
-std::vector<ProbedProfile> hold_tournament(const Plan& plan) {
+std::vector<probe::ProbedProfile> hold_tournament(const Plan& plan) {
   const bool show = !plan.options.json;
   const std::size_t width = longest_name(plan.profiles);
   if (show) answer(render_driver(plan.ground) + render_probe_header(width));
-  std::vector<ProbedProfile> probed;
-  for (const Profile& profile : plan.profiles) {
+  std::vector<probe::ProbedProfile> probed;
+  for (const profile::Profile& profile : plan.profiles) {
     probed.push_back(probe(plan, profile));
     if (show) answer(render_probe_row(probed.back(), plan.ground.ranks, width));
   }
@@ -170,10 +174,10 @@ std::vector<ProbedProfile> hold_tournament(const Plan& plan) {
 }
 
 /// 0: one works. 124: all hung. 69: nothing could be told.
-int exit_code_for(const std::vector<ProbedProfile>& probed) {
+int exit_code_for(const std::vector<probe::ProbedProfile>& probed) {
   const auto count = [&](auto is) { return std::count_if(probed.begin(), probed.end(), is); };
   const auto is = [](std::size_t kind) {
-    return [kind](const ProbedProfile& one) { return one.verdict.index() == kind; };
+    return [kind](const probe::ProbedProfile& one) { return one.verdict.index() == kind; };
   };
   const auto works = count(is(0));
   const auto failed = count(is(1));
@@ -184,21 +188,22 @@ int exit_code_for(const std::vector<ProbedProfile>& probed) {
 }
 
 /// Links between GPUs, for the runs that come. Ranks that share a GPU measure none.
-void keep_measurements(const Plan& plan, const std::vector<ProbedProfile>& probed) {
+void keep_measurements(const Plan& plan, const std::vector<probe::ProbedProfile>& probed) {
   const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
   if (plan.ground.ranks < 2 || plan.ground.ranks > gpus) return;
   if (!plan.ground.nccl.version) return;
-  HostKey key = host_key();
+  profile::HostKey key = run::host_key();
   key.nccl = to_string(*plan.ground.nccl.version);
-  const std::string file = measured_file(plan.environment, key.hostname);
+  const std::string file = probe::measured_file(plan.environment, key.hostname);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  if (const auto saved = save_measured(file, with_results(load_measured(file), key, probed, now));
+  if (const auto saved = probe::save_measured(
+          file, probe::with_results(probe::load_measured(file), key, probed, now));
       !saved)
     warn(saved.error().message);
 }
 
-int report(const Plan& plan, const std::vector<ProbedProfile>& probed) {
-  const ProbeConclusion conclusion = conclude(probed, plan.ground.ranks);
+int report(const Plan& plan, const std::vector<probe::ProbedProfile>& probed) {
+  const probe::Conclusion conclusion = probe::conclude(probed, plan.ground.ranks);
   if (plan.options.json) {
     answer(probe_json(plan.ground, probed, conclusion));
   } else {
@@ -211,8 +216,8 @@ int report(const Plan& plan, const std::vector<ProbedProfile>& probed) {
 int run_plan(Plan plan) {
   const auto nccl = find_nccl(plan);
   if (nccl && !plan.options.json) answer(render_nccl(plan.ground));
-  auto driver =
-      survey_driver(plan.program, plan.environment, limits_of(plan.options)[ProbePhase::driver]);
+  auto driver = probe::survey_driver(plan.program, plan.environment,
+                                     limits_of(plan.options)[probe::Phase::driver]);
   if (!driver) return refuse({Errc::peer_lost, "cannot probe: " + driver.error().message});
   if (!nccl) return refuse({Errc::peer_lost, "cannot probe: " + nccl.error().message});
   plan.ground.driver = std::move(*driver);
@@ -231,4 +236,4 @@ int verb_probe(std::span<const std::string> words) {
   return plan ? run_plan(std::move(*plan)) : refuse(plan.error());
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

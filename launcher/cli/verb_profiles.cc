@@ -2,37 +2,38 @@
 #include <array>
 #include <vector>
 
+#include "answer.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/nearest.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/verb_options.h"
-#include "safelaunch/cli/verbs.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/render.h"
+#include "verb_options.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 using std::string_view_literals::operator""sv;
 
-void pass_on_warnings(ProfileLibrary& library) {
+void pass_on_warnings(profile::ProfileLibrary& library) {
   for (const std::string& warning : library.take_warnings()) warn(warning);
 }
 
-int list(ProfileLibrary& library, bool json) {
-  const std::vector<Profile> all = library.load_all();
+int list(profile::ProfileLibrary& library, bool json) {
+  const std::vector<profile::Profile> all = library.load_all();
   pass_on_warnings(library);
-  return answer(json ? profile_list_json(all) : render_profile_list(all));
+  return answer(json ? profile::profile_list_json(all) : profile::render_profile_list(all));
 }
 
 // show, check and env: what each prints of one profile.
-int one(ProfileLibrary& library, std::string_view action, const std::string& word, bool json) {
-  const Result<Profile> profile = library.load(word);
+int one(profile::ProfileLibrary& library, std::string_view action, const std::string& word,
+        bool json) {
+  const Result<profile::Profile> profile = library.load(word);
   pass_on_warnings(library);
   if (!profile) return refuse(profile.error());
-  if (action == "check") return answer(render_check(*profile));
-  if (action == "env") return answer(render_exports(*profile));
-  return answer(json ? profile_json(*profile) : render_profile(*profile));
+  if (action == "check") return answer(profile::render_check(*profile));
+  if (action == "env") return answer(profile::render_exports(*profile));
+  return answer(json ? profile::profile_json(*profile) : profile::render_profile(*profile));
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ int verb_profiles(std::span<const std::string> words) {
                    "variables for a shell's eval.");
   verb.flag("--json", json, "as JSON (list, show)");
   if (const auto status = verb.settle(words, rest)) return *status;
-  ProfileLibrary library = ProfileLibrary::standard(current_environment());
+  profile::ProfileLibrary library = profile::ProfileLibrary::standard(current_environment());
   if (rest.empty() || (rest.size() == 1 && rest[0] == "list")) return list(library, json);
   constexpr std::array kActions{"list"sv, "show"sv, "check"sv, "env"sv};
   if (std::find(kActions.begin() + 1, kActions.end(), rest[0]) == kActions.end())
@@ -57,4 +58,4 @@ int verb_profiles(std::span<const std::string> words) {
   return one(library, rest[0], rest[1], json);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

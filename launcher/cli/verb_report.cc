@@ -5,12 +5,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "answer.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/verb_options.h"
-#include "safelaunch/cli/verbs.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/report/bundle.h"
@@ -21,8 +19,10 @@
 #include "safelaunch/report/run_record.h"
 #include "safelaunch/report/text_report.h"
 #include "support_facts.h"
+#include "verb_options.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 struct ReportWords {
@@ -44,28 +44,30 @@ VerbOptions report_verb(ReportWords& words) {
 }
 
 Result<std::filesystem::path> directory_of(const std::string& named) {
-  const Result<std::filesystem::path> found = find_run(named, places_of_runs());
+  const Result<std::filesystem::path> found = report::find_run(named, places_of_runs());
   if (!found) return found.error();
   std::error_code none;
   const std::filesystem::path absolute = std::filesystem::absolute(*found, none).lexically_normal();
   return absolute.has_filename() ? absolute : absolute.parent_path();
 }
 
-RunRecord record_of(const RunFiles& files) {
-  RunRecord run = parse_run(files);
-  const bool runs = run.boot_id == read_boot_id() && is_running(run.process);
-  if (run.state == RunRecord::State::cut_off && runs) run.state = RunRecord::State::running;
+report::RunRecord record_of(const report::RunFiles& files) {
+  report::RunRecord run = report::parse_run(files);
+  const bool runs = run.boot_id == host::read_boot_id() && host::is_running(run.process);
+  if (run.state == report::RunRecord::State::cut_off && runs)
+    run.state = report::RunRecord::State::running;
   return run;
 }
 
 Result<void> write_page(const std::filesystem::path& directory, const std::string& file) {
   std::error_code none;
-  if (std::filesystem::exists(file, none) && !is_report_page(file))
+  if (std::filesystem::exists(file, none) && !report::is_report_page(file))
     return Error{Errc::usage, "--html " + file +
                                   ": is there already and is no page of "
                                   "safelaunch's, so it is not overwritten"};
-  const RunRecord run = record_of(cleaned(read_run_files(directory), current_environment()));
-  if (!write_atomically(file, html_report(run)))
+  const report::RunRecord run =
+      record_of(report::cleaned(report::read_run_files(directory), current_environment()));
+  if (!report::write_atomically(file, report::html_report(run)))
     return Error{Errc::os, "--html " + file + ": cannot be written: " + std::strerror(errno)};
   std::printf("run %s as a page: %s\n", run.id.c_str(), file.c_str());
   return {};
@@ -75,12 +77,12 @@ Result<void> write_bundle(const std::filesystem::path& directory, const std::str
   std::error_code none;
   if (std::filesystem::exists(file, none))  // known before the host is asked about everything
     return Error{Errc::usage, "--bundle " + file + ": is there already, and is not overwritten"};
-  RunFiles files = read_run_files(directory, kBundleLimits);
-  for (RecordedFile& fact : support_facts(parse_run(files).summary.command))
+  report::RunFiles files = report::read_run_files(directory, report::kBundleLimits);
+  for (report::RecordedFile& fact : support_facts(report::parse_run(files).summary.command))
     files.files.push_back(std::move(fact));
-  files = cleaned(std::move(files), current_environment());
-  const RunRecord run = record_of(files);
-  const Result<void> written = write_new_file(file, bundle(files, run));
+  files = report::cleaned(std::move(files), current_environment());
+  const report::RunRecord run = record_of(files);
+  const Result<void> written = report::write_new_file(file, report::bundle(files, run));
   if (!written) return Error{Errc::os, "--bundle " + written.error().message};
   std::printf("run %s as a bundle: %s (its README.txt says what is inside)\n", run.id.c_str(),
               file.c_str());
@@ -90,8 +92,9 @@ Result<void> write_bundle(const std::filesystem::path& directory, const std::str
 void print_text(const std::filesystem::path& directory) {
   const Environment environment = current_environment();
   const bool coloured = isatty(STDOUT_FILENO) != 0 && !environment.contains("NO_COLOR");
-  const RunRecord run = record_of(cleaned(read_run_files(directory), environment));
-  answer(text_report(run, coloured ? Colour::on : Colour::off));
+  const report::RunRecord run =
+      record_of(report::cleaned(report::read_run_files(directory), environment));
+  answer(report::text_report(run, coloured ? report::Colour::on : report::Colour::off));
 }
 
 Result<void> report(const ReportWords& words) {
@@ -117,4 +120,4 @@ int verb_report(std::span<const std::string> words) {
   return done ? 0 : refuse(done.error());
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

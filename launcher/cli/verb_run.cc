@@ -1,34 +1,34 @@
+#include "answer.h"
+#include "interactive.h"
 #include "recorded_runs.h"
+#include "run_options.h"
 #include "safelaunch/base/log.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/interactive.h"
-#include "safelaunch/cli/run_options.h"
-#include "safelaunch/cli/verbs.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/run/run_job.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 constexpr int kInterrupted = 130;  // as after Ctrl-C at the question
 
 // A misspelt verb is taken for a command that does not exist.
-Result<void> check_command(const RunPlan& plan) {
+Result<void> check_command(const run::RunPlan& plan) {
   const std::string& word = plan.options.command.front();
   const std::string hint = did_you_mean_verb(word);
   if (hint.empty()) return {};
-  const auto program = find_program(word, plan.environment);
+  const auto program = launch::find_program(word, plan.environment);
   if (program) return {};
   return Error{program.error().code, program.error().message + hint};
 }
 
 // The records of earlier runs are tidied when the job is over, so that it never waits for it.
-int run_and_tidy(RunPlan plan) {
-  const KeepLimits fallback;
-  const KeepLimits limits{plan.options.keep_runs.value_or(fallback.runs),
-                          plan.options.keep_days.value_or(fallback.days)};
+int run_and_tidy(run::RunPlan plan) {
+  const report::KeepLimits fallback;
+  const report::KeepLimits limits{plan.options.keep_runs.value_or(fallback.runs),
+                                  plan.options.keep_days.value_or(fallback.days)};
   const Environment environment = plan.environment;
-  const int status = run_job(std::move(plan));
+  const int status = run::run_job(std::move(plan));
   remove_old_records(limits, environment);
   return status;
 }
@@ -38,18 +38,19 @@ int run_and_tidy(RunPlan plan) {
 int verb_run(std::span<const std::string> words) {
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) return verb_help({});
   const Environment environment = current_environment();
-  Configuration configuration;
+  run::Configuration configuration;
   const auto read_defaults = [&](const std::string& file,
-                                 const std::string& cluster) -> Result<Settings> {
-    Result<Configuration> read = read_configuration(file, cluster, environment);
+                                 const std::string& cluster) -> Result<profile::Settings> {
+    Result<run::Configuration> read = run::read_configuration(file, cluster, environment);
     if (!read) return read.error();
     configuration = std::move(*read);
     return configuration.settings;
   };
-  Result<RunOptions> options = parse_run_options(words, read_defaults);
+  Result<run::RunOptions> options = parse_run_options(words, read_defaults);
   if (!options) return refuse(options.error());
   set_verbosity(options->verbosity);
-  Result<RunPlan> plan = make_plan(std::move(*options), std::move(configuration), environment);
+  Result<run::RunPlan> plan =
+      run::make_plan(std::move(*options), std::move(configuration), environment);
   if (!plan) return refuse(plan.error());
   if (plan->options.interactive) {
     const Result<Wish> wish = ask_for_profile(*plan);
@@ -58,7 +59,7 @@ int verb_run(std::span<const std::string> words) {
   }
   if (const Result<void> known = check_command(*plan); !known) return refuse(known.error());
   if (!plan->options.dry_run) return run_and_tidy(std::move(*plan));
-  return answer(plan->options.json ? plan_json(*plan) : render_plan(*plan));
+  return answer(plan->options.json ? run::plan_json(*plan) : run::render_plan(*plan));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

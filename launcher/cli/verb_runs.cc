@@ -1,9 +1,9 @@
+#include "answer.h"
 #include "recorded_runs.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/verb_options.h"
-#include "safelaunch/cli/verbs.h"
+#include "verb_options.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 
 int verb_runs(std::span<const std::string> words) {
   bool json = false;
@@ -15,9 +15,10 @@ int verb_runs(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = verb.settle(words, rest)) return *status;
   if (!rest.empty()) return refuse({Errc::usage, "runs takes no '" + rest.front() + "'"});
-  std::vector<RunLine> lines;
-  for (const KnownRun& run : known_runs(places_of_runs())) lines.push_back(line_of(run));
-  return answer(json ? runs_json(lines) : render(lines));
+  std::vector<report::RunLine> lines;
+  for (const report::KnownRun& run : report::known_runs(places_of_runs()))
+    lines.push_back(line_of(run));
+  return answer(json ? report::runs_json(lines) : report::render(lines));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -1,43 +1,43 @@
 #include <chrono>
 #include <thread>
 
+#include "answer.h"
 #include "recorded_runs.h"
-#include "safelaunch/cli/answer.h"
-#include "safelaunch/cli/verb_options.h"
-#include "safelaunch/cli/verbs.h"
 #include "safelaunch/report/find_run.h"
 #include "safelaunch/report/status.h"
+#include "verb_options.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 // People look at a screen; a second is soon enough.
 constexpr std::chrono::seconds kRefresh{1};
 
-std::vector<RunStatus> running_runs() {
-  std::vector<RunStatus> result;
-  for (const KnownRun& run : known_runs(places_of_runs())) {
-    if (line_of(run).state != RunRecord::State::running) continue;
-    if (auto status = read_status(run.directory)) result.push_back(std::move(*status));
+std::vector<report::RunStatus> running_runs() {
+  std::vector<report::RunStatus> result;
+  for (const report::KnownRun& run : report::known_runs(places_of_runs())) {
+    if (line_of(run).state != report::RunRecord::State::running) continue;
+    if (auto status = report::read_status(run.directory)) result.push_back(std::move(*status));
   }
   return result;
 }
 
 // How far a run has come that was named, or how it ended.
 int show_one(const std::string& named, bool json) {
-  const Result<std::filesystem::path> directory = find_run(named, places_of_runs());
+  const Result<std::filesystem::path> directory = report::find_run(named, places_of_runs());
   if (!directory) return refuse(directory.error());
-  const auto status = read_status(*directory);
+  const auto status = report::read_status(*directory);
   if (!status) return refuse({Errc::usage, directory->native() + " holds no run to be read"});
-  if (json) return answer(status_json({*status}));
-  const RunLine line = line_of({status->run, *directory, *directory, {}});
-  return answer(render(*status) + "    " + end_in_words(line) + "\n");
+  if (json) return answer(report::status_json({*status}));
+  const report::RunLine line = line_of({status->run, *directory, *directory, {}});
+  return answer(report::render(*status) + "    " + report::end_in_words(line) + "\n");
 }
 
-std::string render_all(const std::vector<RunStatus>& runs) {
+std::string render_all(const std::vector<report::RunStatus>& runs) {
   if (runs.empty()) return "no job of yours runs under safelaunch\n";
   std::string text;
-  for (const RunStatus& run : runs) text += render(run);
+  for (const report::RunStatus& run : runs) text += report::render(run);
   return text;
 }
 
@@ -67,8 +67,8 @@ int verb_status(std::span<const std::string> words) {
     return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
   if (!rest.empty()) return show_one(rest.front(), json);
   if (watching) watch();
-  const std::vector<RunStatus> runs = running_runs();
-  return answer(json ? status_json(runs) : render_all(runs));
+  const std::vector<report::RunStatus> runs = running_runs();
+  return answer(json ? report::status_json(runs) : render_all(runs));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

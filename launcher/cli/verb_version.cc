@@ -1,8 +1,8 @@
 #include <cstdio>
 
-#include "safelaunch/cli/verbs.h"
+#include "verbs.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 
 int verb_version(std::span<const std::string>) {
   std::puts("safelaunch " SAFELAUNCH_VERSION);
@@ -14,4 +14,4 @@ int verb_help(std::span<const std::string>) {
   return 0;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -1,14 +1,14 @@
-#include "safelaunch/cli/verbs.h"
+#include "verbs.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "run_options.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
-#include "safelaunch/cli/run_options.h"
 
-namespace safelaunch {
+namespace safelaunch::cli {
 namespace {
 
 constexpr std::array kVerbs{
@@ -68,4 +68,4 @@ std::string general_help() {
   return text + "\n" + run_help();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::cli

@@ -6,7 +6,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/diagnose/diagnosis.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 bool possible_in(const Cause& cause, std::optional<Stage> stage) {
@@ -48,4 +48,4 @@ Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   return {evidence, catalogue, std::move(all), std::move(signs), first};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

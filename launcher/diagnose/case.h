@@ -7,7 +7,7 @@
 #include "safelaunch/diagnose/evidence.h"
 #include "safelaunch/diagnose/sighting.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// The rank that failed first, as far as it is known who and how.
 struct FailedFirst {
@@ -35,4 +35,4 @@ struct Case {
   return hung(evidence) || evidence.failure.kind == FailureKind::stalled;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -8,7 +8,7 @@
 #include "embedded_catalogue.h"
 #include "pattern_set.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 bool same_letters(std::string_view a, std::string_view b) {
@@ -75,4 +75,4 @@ bool beats(const Cause& a, const Cause& b) {
   return std::ranges::find(a.beats, b.id) != a.beats.end();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

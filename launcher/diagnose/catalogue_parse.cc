@@ -12,7 +12,7 @@
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/diagnose/catalogue.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 /// Something in the file is wrong. Thrown and caught within this source.
@@ -210,4 +210,4 @@ Result<Catalogue> Catalogue::parse(std::span<const CatalogueText> texts) {
   return Catalogue(std::move(causes), std::move(patterns.set), std::move(patterns.owners));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -4,11 +4,11 @@
 #include <array>
 #include <csignal>
 
+#include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/diagnose/log_line.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 CauseChoice the(const Case& now, std::string_view id, Certainty certainty) {
@@ -234,4 +234,4 @@ CauseChoice choose(const Case& now) {
   return refined(choice, now);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

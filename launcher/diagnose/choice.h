@@ -3,7 +3,7 @@
 #include "case.h"
 #include "safelaunch/diagnose/diagnosis.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// The cause that is named, and how sure it is.
 struct CauseChoice {
@@ -15,4 +15,4 @@ struct CauseChoice {
 /// what fits the stage. The host's facts then confirm or refine it.
 [[nodiscard]] CauseChoice choose(const Case& now);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

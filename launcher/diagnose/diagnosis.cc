@@ -9,7 +9,7 @@
 #include "number_after.h"
 #include "status_after_signal.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 /// The port in the words of torch ("port: 29500", "[::]:29500 (errno") and accelerate ("port
@@ -142,4 +142,4 @@ int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   return code == 0 ? 1 : code;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

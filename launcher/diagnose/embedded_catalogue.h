@@ -4,9 +4,9 @@
 
 #include "safelaunch/base/embedded.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// The catalogue that is compiled in: one file, catalogue.yaml.
 [[nodiscard]] std::span<const EmbeddedFile> embedded_catalogue();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -8,7 +8,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/first_failure.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 std::string_view policy(const Cause& cause) {
@@ -99,4 +99,4 @@ std::string explain_log(std::string_view log, const Catalogue& catalogue) {
   return text;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -7,7 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 /// "0-2", "4": runs of three and more are drawn together.
@@ -201,4 +201,4 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
   return {};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

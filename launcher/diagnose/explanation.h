@@ -5,7 +5,7 @@
 
 #include "safelaunch/diagnose/diagnosis.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// "rank 2", "ranks 0, 1 and 3", "ranks 0-6 and 8".
 [[nodiscard]] std::string list_of(std::vector<Rank> ranks);
@@ -14,4 +14,4 @@ namespace safelaunch {
 /// or who failed first and how. `diagnosis` has all but this.
 [[nodiscard]] std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -4,9 +4,9 @@
 #include <array>
 #include <deque>
 
-#include "safelaunch/diagnose/log_line.h"
+#include "log_line.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 /// Enough to see what a program said last; the files hold all of it.
@@ -60,4 +60,4 @@ std::string first_failure(std::string_view text, const Catalogue& catalogue,
   return first != all.end() ? first->text : all.front().text;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -5,7 +5,7 @@
 
 #include "safelaunch/diagnose/first_failure.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 bool is_reason(const Sighting& one) {
@@ -60,4 +60,4 @@ std::optional<ExitStatus> status_of(const Evidence& evidence, std::optional<Rank
   return evidence.command;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -7,7 +7,7 @@
 #include "safelaunch/diagnose/evidence.h"
 #include "safelaunch/diagnose/sighting.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// What the evidence tells of who failed first. `raised` are the sightings of its exceptions.
 [[nodiscard]] FirstSigns signs_of(const Evidence& evidence, const std::vector<Sighting>& raised);
@@ -19,4 +19,4 @@ namespace safelaunch {
 [[nodiscard]] std::optional<ExitStatus> status_of(const Evidence& evidence,
                                                   std::optional<Rank> rank);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

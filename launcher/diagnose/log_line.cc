@@ -1,10 +1,10 @@
-#include "safelaunch/diagnose/log_line.h"
+#include "log_line.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 bool is_word(char c) {
@@ -100,4 +100,4 @@ void for_each_line(std::string_view text, const std::function<void(const LogLine
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -1,14 +1,14 @@
 #include "nccl_silence.h"
 
 #include "explanation.h"
+#include "log_line.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/diagnose/log_line.h"
 #include "safelaunch/nccl/job.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 std::optional<std::string> nccl_silence(std::string_view log) {
-  NcclJob job;
+  nccl::Job job;
   for_each_line(log, [&](const LogLine& line) { (void)job.read(line.text); });
   if (job.any_complete()) return std::nullopt;
   if (const auto standing = job.unfinished())
@@ -19,4 +19,4 @@ std::optional<std::string> nccl_silence(std::string_view log) {
   return fmt::format("{} processes wait in NCCL's bootstrap", job.in_old_bootstrap());
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

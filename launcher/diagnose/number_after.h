@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// The whole number that stands right behind the first `words` of a text.
 [[nodiscard]] inline std::optional<int> number_after(std::string_view text,
@@ -18,4 +18,4 @@ namespace safelaunch {
   return number;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -4,11 +4,11 @@
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/trust.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 std::vector<std::string> own_cause_files(const Environment& environment) {
   std::vector<std::string> files{"/etc/safelaunch/causes.yaml"};
-  const std::string folder = user_config_folder(environment);
+  const std::string folder = profile::user_config_folder(environment);
   if (!folder.empty()) files.push_back(folder + "/causes.yaml");
   return files;
 }
@@ -16,7 +16,7 @@ std::vector<std::string> own_cause_files(const Environment& environment) {
 Result<Catalogue> load_catalogue(const std::vector<std::string>& files) {
   std::vector<CatalogueText> texts{Catalogue::builtin_text()};
   for (const std::string& file : files) {
-    Result<std::optional<std::string>> text = read_trusted_file(file);
+    Result<std::optional<std::string>> text = profile::read_trusted_file(file);
     if (!text) return text.error();
     if (*text) texts.push_back({file, std::move(**text)});
   }
@@ -32,4 +32,4 @@ const Catalogue& catalogue() {
   return loaded ? *loaded : Catalogue::builtin();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

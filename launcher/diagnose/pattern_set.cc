@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 RE2::Options options() {
@@ -49,4 +49,4 @@ std::vector<int> PatternSet::match(std::string_view line) const {
   return hits;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// Many patterns that are looked for in one pass over a line, in time linear in its length (RE2),
 /// without regard to case. Add all patterns, then compile, then match.
@@ -29,4 +29,4 @@ class PatternSet {
   std::unique_ptr<Compiled> compiled_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -2,16 +2,16 @@
 #include "safelaunch/diagnose/first_failure.h"
 #include "safelaunch/job/launcher_report.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 std::optional<ReportedExit> reported_exit(std::string_view text) {
-  for (const Launcher launcher :
-       {Launcher::torchrun, Launcher::python, Launcher::deepspeed, Launcher::accelerate}) {
-    const auto failure = read_launcher_failure(launcher, text);
+  for (const job::Launcher launcher : {job::Launcher::torchrun, job::Launcher::python,
+                                       job::Launcher::deepspeed, job::Launcher::accelerate}) {
+    const auto failure = job::read_launcher_failure(launcher, text);
     if (failure && failure->status)
       return ReportedExit{rank_of(launcher, *failure), *failure->status};
   }
   return std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -7,11 +7,11 @@
 #include <tuple>
 #include <utility>
 
+#include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/diagnose/first_failure.h"
-#include "safelaunch/diagnose/log_line.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 bool in_scope(const Match& match, LineKind kind) {
@@ -164,4 +164,4 @@ void sort_by_weight(std::vector<Sighting>& all) {
   std::ranges::stable_sort(all, {}, weight);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -4,7 +4,7 @@
 #include <array>
 #include <csignal>
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 constexpr int kOfShells = 128;  // a shell adds it to the signal that ended its command
@@ -39,4 +39,4 @@ int status_after_signal(const Evidence& evidence) {
   return says_nothing ? told_to_end : shell_code(*evidence.command);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -5,11 +5,11 @@
 #include <iterator>
 #include <map>
 
+#include "log_line.h"
 #include "number_after.h"
 #include "safelaunch/diagnose/first_failure.h"
-#include "safelaunch/diagnose/log_line.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 namespace {
 
 constexpr std::string_view kBegin = "Traceback (most recent call last):";
@@ -156,4 +156,4 @@ std::vector<Traceback> tracebacks(std::string_view text) {
   return all;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -5,11 +5,11 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
-const InfinibandPort* efa_port(const Infiniband& infiniband) {
-  const auto found = std::ranges::find(infiniband.ports, "efa", &InfinibandPort::driver);
+const host::InfinibandPort* efa_port(const host::Infiniband& infiniband) {
+  const auto found = std::ranges::find(infiniband.ports, "efa", &host::InfinibandPort::driver);
   return found == infiniband.ports.end() ? nullptr : &*found;
 }
 
@@ -25,7 +25,7 @@ std::string trouble_with_plugin(const HostFacts& facts) {
 
 }  // namespace
 
-bool has_efa(const Infiniband& infiniband) {
+bool has_efa(const host::Infiniband& infiniband) {
   return efa_port(infiniband) != nullptr;
 }
 
@@ -39,7 +39,7 @@ std::vector<std::string> network_plugin_names(const Environment& environment) {
 /// Without the plugin, or with a libfabric that leaves the adapter out, NCCL takes TCP and says
 /// nothing.
 void check_efa(const HostFacts& facts, Advices& advices) {
-  const InfinibandPort* port = efa_port(facts.infiniband);
+  const host::InfinibandPort* port = efa_port(facts.infiniband);
   if (port == nullptr || !facts.libraries || facts.host.gpus == 0) return;
   if (const std::string trouble = trouble_with_plugin(facts); !trouble.empty())
     advise(advices, Severity::risk, cause::kEfa,
@@ -52,4 +52,4 @@ void check_efa(const HostFacts& facts, Advices& advices) {
            "unset FI_PROVIDER, or FI_PROVIDER=efa");
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -2,7 +2,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 /// The GPUs that a rank of the subject sees, where that can be told without a driver.
@@ -11,7 +11,7 @@ int visible_gpus(const HostFacts& facts) {
     return static_cast<int>(facts.subject.spawn->devices.size());
   const Environment& environment = facts.subject.environment;
   if (!environment.contains("CUDA_VISIBLE_DEVICES")) return facts.host.gpus;
-  return static_cast<int>(parse_devices(value_or(environment, "CUDA_VISIBLE_DEVICES")).size());
+  return static_cast<int>(job::parse_devices(value_or(environment, "CUDA_VISIBLE_DEVICES")).size());
 }
 
 /// No GPU at all is a job for the CPU, and its own affair.
@@ -30,7 +30,7 @@ void check_counts(const HostFacts& facts, Advices& advices) {
 }
 
 void check_hints(const HostFacts& facts, Advices& advices) {
-  const Platform& platform = facts.platform;
+  const host::Platform& platform = facts.platform;
   if (platform.wsl)
     advise(advices, Severity::note, cause::kWslTopology,
            "/proc/version names Microsoft's kernel: WSL hides the GPUs' place on the bus",
@@ -59,4 +59,4 @@ void check_gpus(const HostFacts& facts, Advices& advices) {
   for (const Finding& finding : facts.gpus) advices.push_back({finding, {}, {}});
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

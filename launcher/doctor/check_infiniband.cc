@@ -5,31 +5,31 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
-bool is_active(const InfinibandPort& port) {
+bool is_active(const host::InfinibandPort& port) {
   return port.state == "ACTIVE";
 }
 
-std::string name_of(const InfinibandPort& port) {
+std::string name_of(const host::InfinibandPort& port) {
   return fmt::format("{}:{}", port.device, port.number);
 }
 
 /// "mlx5_0:1,mlx5_1:1" of those that hold, as NCCL_IB_HCA takes them.
 template <class Condition>
-std::string list_of(const std::vector<InfinibandPort>& ports, const Condition& condition) {
+std::string list_of(const std::vector<host::InfinibandPort>& ports, const Condition& condition) {
   std::string list;
-  for (const InfinibandPort& port : ports)
+  for (const host::InfinibandPort& port : ports)
     if (condition(port)) list += (list.empty() ? "" : ",") + name_of(port);
   return list;
 }
 
 /// The adapters are there and the job cannot use them: it would be slow, and nothing would say so.
-void check_access(const Infiniband& infiniband, Severity severity, Advices& advices) {
+void check_access(const host::Infiniband& infiniband, Severity severity, Advices& advices) {
   constexpr const char* kRemedy =
       "docker run --device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1";
-  const InfinibandPort& first = infiniband.ports.front();
+  const host::InfinibandPort& first = infiniband.ports.front();
   if (infiniband.verbs.empty())
     advise(advices, severity, cause::kIbUnused,
            fmt::format("/sys/class/infiniband has {}, and /dev/infiniband/uverbs* is missing",
@@ -40,7 +40,7 @@ void check_access(const Infiniband& infiniband, Severity severity, Advices& advi
            fmt::format("{} may not be opened by this user", infiniband.closed.front()), kRemedy);
 }
 
-void check_states(const Infiniband& infiniband, Severity severity, Advices& advices) {
+void check_states(const host::Infiniband& infiniband, Severity severity, Advices& advices) {
   const std::string active = list_of(infiniband.ports, is_active);
   const auto down = std::ranges::find_if_not(infiniband.ports, is_active);
   if (down == infiniband.ports.end()) return;
@@ -55,12 +55,12 @@ void check_states(const Infiniband& infiniband, Severity severity, Advices& advi
 }
 
 /// NCCL takes adapters of both kinds for one network where they are equally fast.
-void check_layers(const Infiniband& infiniband, Advices& advices) {
-  const auto is_native = [](const InfinibandPort& port) {
+void check_layers(const host::Infiniband& infiniband, Advices& advices) {
+  const auto is_native = [](const host::InfinibandPort& port) {
     return is_active(port) && port.link_layer == "InfiniBand";
   };
   std::set<std::string> layers;
-  for (const InfinibandPort& port : infiniband.ports)
+  for (const host::InfinibandPort& port : infiniband.ports)
     if (is_active(port)) layers.insert(port.link_layer);
   if (layers.size() < 2) return;
   advise(advices, Severity::note, cause::kIbPeer,
@@ -72,7 +72,7 @@ void check_layers(const Infiniband& infiniband, Advices& advices) {
 }  // namespace
 
 void check_infiniband(const HostFacts& facts, Advices& advices) {
-  const Infiniband& infiniband = facts.infiniband;
+  const host::Infiniband& infiniband = facts.infiniband;
   if (infiniband.ports.empty()) return;
   // Where there is no GPU there is no NCCL, and nothing is slower for it.
   const Severity severity = facts.host.gpus > 0 ? Severity::risk : Severity::note;
@@ -81,4 +81,4 @@ void check_infiniband(const HostFacts& facts, Advices& advices) {
   check_layers(infiniband, advices);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -5,7 +5,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 /// Where a variable's value comes from: the environment, or a file that NCCL reads by itself.
@@ -17,14 +17,14 @@ struct SetValue {
 SetValue nccl_value(const HostFacts& facts, std::string_view name) {
   const auto own = value_or(facts.subject.environment, name);
   if (!own.empty()) return {std::string(own), fmt::format("{}={}", name, own)};
-  const auto found = std::ranges::find(facts.nccl_files, name, &FileVariable::name);
+  const auto found = std::ranges::find(facts.nccl_files, name, &host::FileVariable::name);
   if (found == facts.nccl_files.end()) return {};
   return {found->value, fmt::format("{}:{}: {}={}", found->file, found->line, name, found->value)};
 }
 
-std::string names_of(std::span<const NetworkInterface> all) {
+std::string names_of(std::span<const host::NetworkInterface> all) {
   std::string names;
-  for (const NetworkInterface& one : all)
+  for (const host::NetworkInterface& one : all)
     if (one.up && !one.addresses.empty()) names += (names.empty() ? "" : ", ") + one.name;
   return names;
 }
@@ -60,7 +60,7 @@ void check_gloo_name(const HostFacts& facts, Advices& advices) {
 /// NCCL would offer the peers an address behind a bridge or a VPN, where the way to them leads over
 /// another interface.
 void check_choice(const HostFacts& facts, Advices& advices) {
-  if (facts.world.nodes <= 1 || facts.to_master.kind != Route::Kind::out) return;
+  if (facts.world.nodes <= 1 || facts.to_master.kind != host::Route::Kind::out) return;
   if (!nccl_value(facts, "NCCL_SOCKET_IFNAME").value.empty()) return;
   const std::string chosen = nccl_default(facts.interfaces);
   const std::string& right = facts.to_master.interface;
@@ -79,4 +79,4 @@ void check_interfaces(const HostFacts& facts, Advices& advices) {
   check_choice(facts, advices);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

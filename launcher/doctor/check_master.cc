@@ -5,21 +5,21 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 constexpr Duration kSlow{1'000};  // a healthy resolver needs a few milliseconds
 
-bool leads_to_loopback(const NameLookup& lookup) {
-  return lookup.outcome == NameLookup::Outcome::found &&
-         std::ranges::all_of(lookup.addresses, is_loopback_address);
+bool leads_to_loopback(const host::NameLookup& lookup) {
+  return lookup.outcome == host::NameLookup::Outcome::found &&
+         std::ranges::all_of(lookup.addresses, host::is_loopback_address);
 }
 
 bool spans_nodes(const HostFacts& facts) {
   return facts.world.nodes > 1;
 }
 
-std::string addresses_of(const NameLookup& lookup) {
+std::string addresses_of(const host::NameLookup& lookup) {
   return join(lookup.addresses, ", ");
 }
 
@@ -30,20 +30,20 @@ std::string endpoint_of(const HostFacts& facts) {
 }
 
 void check_master_name(const HostFacts& facts, Advices& advices) {
-  const NameLookup& lookup = facts.master_name;
+  const host::NameLookup& lookup = facts.master_name;
   switch (lookup.outcome) {
-    case NameLookup::Outcome::unknown:
+    case host::NameLookup::Outcome::unknown:
       return advise(
           advices, Severity::blocks, cause::kNameResolution,
           fmt::format("the master's name {} cannot be resolved: {}", lookup.name, lookup.why),
           fmt::format("getent ahosts {}; on one node MASTER_ADDR=127.0.0.1", lookup.name));
-    case NameLookup::Outcome::late:
+    case host::NameLookup::Outcome::late:
       return advise(advices, Severity::risk, cause::kNameResolution,
                     fmt::format("no answer for the master's name {} within {}", lookup.name,
                                 describe_duration(lookup.took)),
                     "cat /etc/resolv.conf; the name server does not answer");
-    case NameLookup::Outcome::found: break;
-    case NameLookup::Outcome::skipped: return;
+    case host::NameLookup::Outcome::found: break;
+    case host::NameLookup::Outcome::skipped: return;
   }
   if (lookup.took >= kSlow)
     advise(
@@ -58,21 +58,22 @@ void check_master_name(const HostFacts& facts, Advices& advices) {
 }
 
 bool is_ours(const HostFacts& facts, const std::string& address) {
-  if (is_loopback_address(address)) return true;
-  return std::ranges::any_of(facts.interfaces, [&](const NetworkInterface& one) {
+  if (host::is_loopback_address(address)) return true;
+  return std::ranges::any_of(facts.interfaces, [&](const host::NetworkInterface& one) {
     return std::ranges::find(one.addresses, address) != one.addresses.end();
   });
 }
 
 /// What is wrong with the own name, empty where nothing is.
 std::string trouble_with_own_name(const HostFacts& facts) {
-  const NameLookup& lookup = facts.own_name;
+  const host::NameLookup& lookup = facts.own_name;
   switch (lookup.outcome) {
-    case NameLookup::Outcome::skipped: return {};
-    case NameLookup::Outcome::unknown: return fmt::format("cannot be resolved: {}", lookup.why);
-    case NameLookup::Outcome::late:
+    case host::NameLookup::Outcome::skipped: return {};
+    case host::NameLookup::Outcome::unknown:
+      return fmt::format("cannot be resolved: {}", lookup.why);
+    case host::NameLookup::Outcome::late:
       return fmt::format("gets no answer within {}", describe_duration(lookup.took));
-    case NameLookup::Outcome::found: break;
+    case host::NameLookup::Outcome::found: break;
   }
   const auto ours = [&](const std::string& address) { return is_ours(facts, address); };
   if (std::ranges::none_of(lookup.addresses, ours))
@@ -96,21 +97,21 @@ void check_own_name(const HostFacts& facts, Advices& advices) {
 void check_reach(const HostFacts& facts, Advices& advices) {
   if (!facts.master) return;
   const std::string endpoint = endpoint_of(facts);
-  const Reachability& master = *facts.master;
+  const host::Reachability& master = *facts.master;
   switch (master.reach) {
-    case Reach::connected: return;
-    case Reach::refused:
+    case host::Reach::connected: return;
+    case host::Reach::refused:
       return advise(advices, Severity::note, cause::kConnectFailed,
                     fmt::format("{} answers, and nobody listens there yet", endpoint),
                     "right before rank 0 is started; if it runs, its port is another one");
-    case Reach::timed_out:
+    case host::Reach::timed_out:
       return advise(advices, Severity::blocks, cause::kConnectFailed,
                     fmt::format("{} does not answer within {}: the host is down, or a firewall "
                                 "drops the packets",
                                 endpoint, describe_duration(master.took)),
                     "open the port there, and ip_local_port_range for NCCL's connections");
-    case Reach::no_route:
-    case Reach::failed:
+    case host::Reach::no_route:
+    case host::Reach::failed:
       return advise(advices, Severity::blocks, cause::kConnectFailed,
                     fmt::format("there is no way to {}: {}", endpoint, master.why),
                     fmt::format("ip route get {}", facts.master_name.addresses.empty()
@@ -121,7 +122,7 @@ void check_reach(const HostFacts& facts, Advices& advices) {
 
 /// What the routing table alone says, where nobody has tried to connect.
 void check_route(const HostFacts& facts, Advices& advices) {
-  if (facts.master || facts.to_master.kind != Route::Kind::none) return;
+  if (facts.master || facts.to_master.kind != host::Route::Kind::none) return;
   advise(advices, Severity::blocks, cause::kConnectFailed,
          fmt::format("there is no way to {}: {}", endpoint_of(facts), facts.to_master.why),
          fmt::format("ip route get {}", facts.master_name.addresses.front()));
@@ -136,4 +137,4 @@ void check_master(const HostFacts& facts, Advices& advices) {
   check_route(facts, advices);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -5,7 +5,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/job/port.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 /// The first is the worst: listeners come before those who are only connected.
@@ -13,9 +13,9 @@ std::string holder_of(const MeetingPort& port) {
   return describe(port.holders.front());
 }
 
-PortPolicy policy_of(const Subject& subject) {
-  if (subject.spawn) return port_policy(*subject.spawn);
-  return subject.command ? port_policy(*subject.command) : PortPolicy::multi_node;
+job::PortPolicy policy_of(const Subject& subject) {
+  if (subject.spawn) return job::port_policy(*subject.spawn);
+  return subject.command ? job::port_policy(*subject.command) : job::PortPolicy::multi_node;
 }
 
 /// Rank 0 needs it, and everybody else needs it held.
@@ -30,25 +30,25 @@ void check_port(const HostFacts& facts, Advices& advices) {
   const std::string evidence =
       fmt::format("port {} is held by {}", facts.port->port, holder_of(*facts.port));
   switch (policy_of(facts.subject)) {
-    case PortPolicy::nothing: return;
-    case PortPolicy::choose:
-    case PortPolicy::user:
+    case job::PortPolicy::nothing: return;
+    case job::PortPolicy::choose:
+    case job::PortPolicy::user:
       return advise(advices, Severity::note, cause::kPortTaken, evidence,
                     "safelaunch takes another one by itself, unless told --port keep");
-    case PortPolicy::multi_node:
+    case job::PortPolicy::multi_node:
       return advise(advices, Severity::blocks, cause::kPortTaken, evidence,
                     "end it, or give all ranks another MASTER_PORT");
   }
 }
 
 /// Ports are told with their holder already.
-bool holds_a_device(const StaleProcess& stale) {
+bool holds_a_device(const clean::StaleProcess& stale) {
   return std::ranges::any_of(stale.holds,
                              [](const std::string& held) { return !held.starts_with("port "); });
 }
 
 /// Whatever it holds, GPU memory above all, stays held.
-void check_unkillable(const StaleProcess& stale, Advices& advices) {
+void check_unkillable(const clean::StaleProcess& stale, Advices& advices) {
   advise(advices, Severity::risk, cause::kUnkillable, describe(stale),
          fmt::format("cat /proc/{}/stack, as root, shows the call; mostly only a restart of the "
                      "host ends it",
@@ -56,7 +56,7 @@ void check_unkillable(const StaleProcess& stale, Advices& advices) {
 }
 
 void check_left_over(const HostFacts& facts, Advices& advices) {
-  for (const StaleProcess& stale : facts.processes) {
+  for (const clean::StaleProcess& stale : facts.processes) {
     if (stale.unkillable) {
       check_unkillable(stale, advices);
       continue;
@@ -64,15 +64,16 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
     Advice advice;
     advice.finding.cause = cause::kLeftOverProcess;
     advice.finding.evidence = describe(stale);
-    advice.finding.severity = stale.claim == Claim::unproven ? Severity::note : Severity::risk;
+    advice.finding.severity =
+        stale.claim == clean::Claim::unproven ? Severity::note : Severity::risk;
     switch (stale.claim) {
-      case Claim::ours:
+      case clean::Claim::ours:
         advice.finding.remedy = "safelaunch clean";
         advice.processes = {stale};
         break;
-      case Claim::orphan: advice.finding.remedy = "safelaunch clean --policy orphans"; break;
-      case Claim::named:  // of files alone
-      case Claim::unproven:
+      case clean::Claim::orphan: advice.finding.remedy = "safelaunch clean --policy orphans"; break;
+      case clean::Claim::named:  // of files alone
+      case clean::Claim::unproven:
         // Else it is a running job, which is in nobody's way.
         if (!holds_a_device(stale) && !stale.launcherless) continue;
         advice.finding.remedy =
@@ -83,14 +84,14 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
   }
 }
 
-const char* cause_of(Warning warning) {
+const char* cause_of(job::Warning warning) {
   switch (warning) {
-    case Warning::port_after_script: return cause::kBadArguments;
-    case Warning::port_zero: return cause::kPortZero;
-    case Warning::uneven_processes: return cause::kUnevenNodes;
-    case Warning::unreadable_config:
-    case Warning::one_process_on_cpu:
-    case Warning::unknown_option: return "command";
+    case job::Warning::port_after_script: return cause::kBadArguments;
+    case job::Warning::port_zero: return cause::kPortZero;
+    case job::Warning::uneven_processes: return cause::kUnevenNodes;
+    case job::Warning::unreadable_config:
+    case job::Warning::one_process_on_cpu:
+    case job::Warning::unknown_option: return "command";
   }
   return "command";
 }
@@ -98,7 +99,7 @@ const char* cause_of(Warning warning) {
 /// Mistakes in the command itself; a run tells them in any case.
 void check_command(const HostFacts& facts, Advices& advices) {
   if (!facts.subject.command) return;
-  for (const CommandWarning& warning : facts.subject.command->warnings)
+  for (const job::CommandWarning& warning : facts.subject.command->warnings)
     advise(advices, Severity::risk, cause_of(warning.id), warning.text, {});
 }
 
@@ -110,4 +111,4 @@ void check_processes(const HostFacts& facts, Advices& advices) {
   check_left_over(facts, advices);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -6,7 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/nccl/version.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -20,13 +20,13 @@ std::string remedy_for_lock(const Subject& subject) {
 }
 
 void check_locks(const HostFacts& facts, Advices& advices) {
-  for (const StaleFile& lock : facts.locks) {
+  for (const clean::StaleFile& lock : facts.locks) {
     Advice advice;
     advice.finding.cause = cause::kExtensionLock;
     advice.finding.severity = Severity::risk;
     advice.finding.evidence = fmt::format("{}: {}; a job that builds this extension waits for it",
                                           lock.file.path, lock.why);
-    const bool ours = lock.claim == Claim::ours;
+    const bool ours = lock.claim == clean::Claim::ours;
     advice.finding.remedy =
         ours ? remedy_for_lock(facts.subject)
              : fmt::format("once no job builds it any more: rm {}", lock.file.path);
@@ -84,10 +84,10 @@ void check_torch(const HostFacts& facts, Advices& advices) {
 }
 
 void check_nccl(const HostFacts& facts, Advices& advices) {
-  constexpr std::array kHanging{NcclVersion{2, 26, 2}, NcclVersion{2, 29, 2}};
+  constexpr std::array kHanging{nccl::Version{2, 26, 2}, nccl::Version{2, 29, 2}};
   if (facts.libraries->nccl.empty() || facts.host.gpus == 0) return;
-  const FoundLibrary& used = facts.libraries->nccl.front();
-  const auto version = parse_nccl_version(used.version);
+  const gpu::FoundLibrary& used = facts.libraries->nccl.front();
+  const auto version = nccl::parse_nccl_version(used.version);
   if (!version || std::ranges::find(kHanging, *version) == kHanging.end()) return;
   advise(advices, Severity::risk, cause::kNcclRelease,
          fmt::format("the job will load NCCL {} ({}), which is known to hang", used.version,
@@ -103,10 +103,10 @@ void check_python(const HostFacts& facts, Advices& advices) {
   if (!facts.libraries) return;
   check_torch(facts, advices);
   check_nccl(facts, advices);
-  for (Finding& finding : library_findings(*facts.libraries)) {
+  for (Finding& finding : gpu::library_findings(*facts.libraries)) {
     if (facts.host.gpus == 0) finding.severity = Severity::note;  // nobody loads it here
     advices.push_back({std::move(finding), {}, {}});
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -5,7 +5,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/words.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
@@ -19,9 +19,9 @@ constexpr std::uint64_t kNothing = 16 * kMebi;
 
 std::string remedy_for(const HostFacts& facts) {
   switch (facts.platform.container) {
-    case ContainerKind::docker:
-    case ContainerKind::podman: return "start the container with --shm-size=8g or --ipc=host";
-    case ContainerKind::kubernetes:
+    case host::ContainerKind::docker:
+    case host::ContainerKind::podman: return "start the container with --shm-size=8g or --ipc=host";
+    case host::ContainerKind::kubernetes:
       return "mount an emptyDir with medium: Memory at /dev/shm; until then --profile cumem-host";
     default:
       return fmt::format("mount -o remount,size=8g {}, as root; until then --profile cumem-host",
@@ -35,15 +35,15 @@ std::uint64_t needed(const HostFacts& facts) {
   return static_cast<std::uint64_t>(std::max(1, ranks)) * kProxyPool;
 }
 
-std::string size_in_words(const SharedMemory& memory) {
+std::string size_in_words(const host::SharedMemory& memory) {
   constexpr std::uint64_t kDockers = 64 * kMebi;
-  return fmt::format("{} is {} large{}, {} of it free", memory.path, rough_size(memory.bytes),
+  return fmt::format("{} is {} large{}, {} of it free", memory.path, host::rough_size(memory.bytes),
                      memory.bytes == kDockers ? " (Docker's default)" : "",
-                     rough_size(memory.available));
+                     host::rough_size(memory.available));
 }
 
 void check_size(const HostFacts& facts, Advices& advices) {
-  const SharedMemory& memory = facts.shared_memory;
+  const host::SharedMemory& memory = facts.shared_memory;
   const bool gpus = facts.host.gpus > 0;
   if (memory.available < kNothing) {
     advise(advices, Severity::risk, cause::kShmSmall,
@@ -52,45 +52,45 @@ void check_size(const HostFacts& facts, Advices& advices) {
                "of CUDA 12.6",
            remedy_for(facts));
   } else if (gpus && memory.available < needed(facts)) {
-    advise(
-        advices, Severity::risk, cause::kShmSmall,
-        fmt::format("{}; NCCL's proxies take {}", size_in_words(memory), rough_size(needed(facts))),
-        remedy_for(facts));
+    advise(advices, Severity::risk, cause::kShmSmall,
+           fmt::format("{}; NCCL's proxies take {}", size_in_words(memory),
+                       host::rough_size(needed(facts))),
+           remedy_for(facts));
   } else if (memory.bytes < kGibi) {
     advise(advices, gpus ? Severity::risk : Severity::note, cause::kShmSmall,
            size_in_words(memory) + "; NCCL's manual advises 1 GiB", remedy_for(facts));
   }
 }
 
-std::string remedy_for(const std::vector<StaleFile>& segments) {
-  const auto any = [&](Claim claim) {
-    return std::ranges::find(segments, claim, &StaleFile::claim) != segments.end();
+std::string remedy_for(const std::vector<clean::StaleFile>& segments) {
+  const auto any = [&](clean::Claim claim) {
+    return std::ranges::find(segments, claim, &clean::StaleFile::claim) != segments.end();
   };
-  if (any(Claim::ours) && !any(Claim::named)) return "safelaunch doctor --fix";
+  if (any(clean::Claim::ours) && !any(clean::Claim::named)) return "safelaunch doctor --fix";
   const std::string named =
       "safelaunch clean --all-mine, unless a job of another container still needs them";
-  if (any(Claim::ours))
+  if (any(clean::Claim::ours))
     return "safelaunch doctor --fix removes what runs of safelaunch have left; the rest: " + named;
-  return any(Claim::named) ? named : "remove those that you know to be dead";
+  return any(clean::Claim::named) ? named : "remove those that you know to be dead";
 }
 
 /// Segments that earlier jobs left: what may be removed, and what only a person can judge.
 void check_segments(const HostFacts& facts, Advices& advices) {
   std::uint64_t bytes = 0;
-  std::vector<StaleFile> ours;
-  for (const StaleFile& segment : facts.segments) {
+  std::vector<clean::StaleFile> ours;
+  for (const clean::StaleFile& segment : facts.segments) {
     bytes += segment.file.bytes;
-    if (segment.claim == Claim::ours) ours.push_back(segment);
+    if (segment.claim == clean::Claim::ours) ours.push_back(segment);
   }
   if (facts.segments.empty()) return;
-  const StaleFile& first = facts.segments.front();
+  const clean::StaleFile& first = facts.segments.front();
   const bool scarce = facts.shared_memory.available < facts.shared_memory.bytes / 4;
   Advice advice;
   advice.finding.cause = cause::kShmLeaked;
   advice.finding.severity = scarce ? Severity::risk : Severity::note;
   advice.finding.evidence =
       fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",
-                  rough_size(bytes), facts.shared_memory.path, facts.segments.size(),
+                  host::rough_size(bytes), facts.shared_memory.path, facts.segments.size(),
                   facts.segments.size() == 1 ? "" : "s", first.file.path, first.why);
   advice.finding.remedy = remedy_for(facts.segments);
   advice.files = std::move(ours);
@@ -105,4 +105,4 @@ void check_shared_memory(const HostFacts& facts, Advices& advices) {
   check_segments(facts, advices);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -2,7 +2,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 /// A folder from which all ranks read as they start, or into which they compile.
@@ -25,7 +25,7 @@ std::vector<BusyFolder> busy_folders(const HostFacts& facts) {
   if (facts.libraries)
     for (const std::string& packages : facts.libraries->python.packages)
       folders.push_back({"Python's packages", packages});
-  folders.push_back({"torch's extensions", extensions_folder(environment)});
+  folders.push_back({"torch's extensions", host::extensions_folder(environment)});
   folders.push_back(
       {"Triton's cache", named_or_below(environment, "TRITON_CACHE_DIR", "HOME", "/.triton")});
   folders.push_back({"Hugging Face's cache",
@@ -39,8 +39,8 @@ std::vector<BusyFolder> busy_folders(const HostFacts& facts) {
 void check_storage(const HostFacts& facts, Advices& advices) {
   std::string remote;
   for (const BusyFolder& folder : busy_folders(facts)) {
-    const Mount* mount = mount_of(facts.mounts, folder.path);
-    if (mount == nullptr || !is_network(*mount)) continue;
+    const host::Mount* mount = host::mount_of(facts.mounts, folder.path);
+    if (mount == nullptr || !host::is_network(*mount)) continue;
     remote += fmt::format("{}{} ({}, {} of {})", remote.empty() ? "" : "; ", folder.what,
                           folder.path, mount->type, mount->source);
   }
@@ -50,4 +50,4 @@ void check_storage(const HostFacts& facts, Advices& advices) {
          "below /tmp");
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

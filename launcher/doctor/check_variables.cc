@@ -2,7 +2,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/variables.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 constexpr const char* kVariableCause = "variable";
@@ -10,25 +10,25 @@ constexpr const char* kVariableCause = "variable";
 /// Settings that do nothing, or something else than whoever set them hoped.
 void check_environment(const HostFacts& facts, Advices& advices) {
   for (const auto& [name, value] : facts.subject.environment)
-    if (const auto warning = warning_for(name, value))
+    if (const auto warning = profile::warning_for(name, value))
       advise(advices, Severity::note, kVariableCause, *warning, "safelaunch explain " + name);
 }
 
-bool counts(const FileVariable& variable, const Environment& environment) {
+bool counts(const host::FileVariable& variable, const Environment& environment) {
   return variable.name.starts_with("NCCL_") && !environment.contains(variable.name);
 }
 
 /// NCCL reads files that nobody remembers; a value from there wins over NCCL's own choice.
 void check_files(const HostFacts& facts, Advices& advices) {
-  for (const FileVariable& one : facts.nccl_files) {
+  for (const host::FileVariable& one : facts.nccl_files) {
     if (!counts(one, facts.subject.environment)) continue;
-    const auto warning = warning_for(one.name, one.value);
+    const auto warning = profile::warning_for(one.name, one.value);
     advise(advices, Severity::note, kVariableCause,
            fmt::format("{}:{} sets {}={} for every job with NCCL{}", one.file, one.line, one.name,
                        one.value, warning ? "; " + *warning : ""),
            "safelaunch explain " + one.name);
   }
-  for (const FileVariable& one : facts.deepspeed_files)
+  for (const host::FileVariable& one : facts.deepspeed_files)
     if (counts(one, facts.subject.environment))
       advise(advices, Severity::note, kVariableCause,
              fmt::format("{}:{} sets {}={} on the nodes that deepspeed reaches by ssh", one.file,
@@ -43,4 +43,4 @@ void check_variables(const HostFacts& facts, Advices& advices) {
   check_files(facts, advices);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -5,7 +5,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -95,4 +95,4 @@ void check_world(const HostFacts& facts, Advices& advices) {
   check_local(facts.world, advices);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -9,7 +9,7 @@
 #include "safelaunch/host/words.h"
 #include "xid.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 std::optional<Xid> parse_xid(std::string_view text) {
   constexpr std::string_view kHead = "NVRM: Xid (PCI:";
@@ -34,15 +34,16 @@ bool is_grave(const Xid& xid) {
 
 /// Only the last of each GPU: one failure writes dozens. A risk, since a reset may have healed it.
 void check_xids(const HostFacts& facts, Advices& advices) {
-  std::map<std::string, const KernelMessage*> last;
-  for (const KernelMessage& message : facts.driver_messages)
+  std::map<std::string, const host::KernelMessage*> last;
+  for (const host::KernelMessage& message : facts.driver_messages)
     if (const auto xid = parse_xid(message.text); xid && is_grave(*xid)) last[xid->pci] = &message;
   for (const auto& [pci, message] : last)
-    advise(advices, Severity::risk, cause::kGpuIll,
-           fmt::format("the kernel's log, {} ago: {}", rough_age(message->age), message->text),
-           fmt::format("nvidia-smi -q -i {}.0; a reset, or out of the job with it "
-                       "(CUDA_VISIBLE_DEVICES)",
-                       pci));
+    advise(
+        advices, Severity::risk, cause::kGpuIll,
+        fmt::format("the kernel's log, {} ago: {}", host::rough_age(message->age), message->text),
+        fmt::format("nvidia-smi -q -i {}.0; a reset, or out of the job with it "
+                    "(CUDA_VISIBLE_DEVICES)",
+                    pci));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

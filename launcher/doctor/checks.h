@@ -7,7 +7,7 @@
 
 /// The themes of the doctor's examination. Each function adds what it finds; a healthy host adds
 /// nothing. A finding must be true as it stands: where a fact is missing, nothing is said.
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 using Advices = std::vector<Advice>;
 
@@ -31,4 +31,4 @@ inline void advise(Advices& advices, Severity severity, std::string cause, std::
   advices.push_back({{std::move(cause), severity, std::move(evidence), std::move(remedy)}, {}, {}});
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -4,7 +4,7 @@
 
 #include "checks.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 std::vector<Advice> examine(const HostFacts& facts) {
   Advices advices;
@@ -38,4 +38,4 @@ bool blocks(const Finding& finding) {
   return finding.severity == Severity::blocks;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -14,7 +14,7 @@
 #include "safelaunch/gpu/memory_holders.h"
 #include "script_imports.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 // A resolver that is slower than this makes every start of the job slow.
@@ -32,8 +32,8 @@ bool imports_jax(const Subject& subject) {
   const auto& command = subject.command;
   if (!command || !command->script || command->script->word >= command->argv.size()) return false;
   const std::string& word = command->argv[command->script->word];
-  if (command->script->kind == ScriptKind::code) return imports_module(word, "jax");
-  if (command->script->kind != ScriptKind::file) return false;
+  if (command->script->kind == job::ScriptKind::code) return imports_module(word, "jax");
+  if (command->script->kind != job::ScriptKind::file) return false;
   constexpr std::size_t kLargest = 1 << 18;  // imports stand at the beginning
   const auto text = user_file_text(word, kLargest);
   return text && imports_module(*text, "jax");
@@ -42,14 +42,14 @@ bool imports_jax(const Subject& subject) {
 // Names and the way to the master. Without a resolver only /etc/hosts and the routing table speak.
 void read_network(Depth depth, HostFacts& facts) {
   const auto lookup = [&](const std::string& name) {
-    return depth == Depth::full ? look_up(name, kLookup) : look_up_in_hosts_file(name);
+    return depth == Depth::full ? host::look_up(name, kLookup) : host::look_up_in_hosts_file(name);
   };
-  facts.interfaces = network_interfaces();
+  facts.interfaces = host::network_interfaces();
   facts.own_name = lookup(facts.host.hostname);
   if (facts.world.master_address.empty()) return;
   facts.master_name = lookup(facts.world.master_address);
   if (facts.master_name.addresses.empty()) return;
-  facts.to_master = route_to(facts.master_name.addresses.front());
+  facts.to_master = host::route_to(facts.master_name.addresses.front());
 }
 
 // Who waits for a master elsewhere wants to know whether it can be reached; a master of this host
@@ -59,27 +59,28 @@ void try_master(HostFacts& facts) {
   if (!port || facts.master_name.addresses.empty() || facts.world.rank == 0) return;
   if (facts.world.nodes > 1 && facts.world.node_rank == 0) return;
   const bool joins = facts.world.rank || facts.world.nodes > 1;
-  if (joins) facts.master = try_to_reach(facts.master_name.addresses.front(), *port, kConnect);
+  if (joins)
+    facts.master = host::try_to_reach(facts.master_name.addresses.front(), *port, kConnect);
 }
 
 void read_port(HostFacts& facts) {
   const auto port = port_of(facts.world);
   if (!port) return;
   facts.port = MeetingPort{*port, {}};
-  if (!is_free(*port)) facts.port->holders = holders_of(*port, KernelSockets());
+  if (!clean::is_free(*port)) facts.port->holders = host::holders_of(*port, host::KernelSockets());
 }
 
 // Before a run, segments count only where they leave little room, and no server is asked for locks.
 void read_left_files(Depth depth, HostFacts& facts) {
-  FoundFiles found;
+  clean::FoundFiles found;
   found.runs = facts.subject.runs;
-  const SharedMemory& memory = facts.shared_memory;
+  const host::SharedMemory& memory = facts.shared_memory;
   if (depth == Depth::full || memory.available < memory.bytes / 4) found.segments = memory.files;
-  const std::string folder = extensions_folder(facts.subject.environment);
-  const Mount* mount = mount_of(facts.mounts, folder);
-  const bool is_near = mount != nullptr && !is_network(*mount);
-  if (depth == Depth::full || is_near) found.locks = extension_locks(folder);
-  StaleFiles stale = survey_files(std::move(found), facts.host, facts.mounts);
+  const std::string folder = host::extensions_folder(facts.subject.environment);
+  const host::Mount* mount = host::mount_of(facts.mounts, folder);
+  const bool is_near = mount != nullptr && !host::is_network(*mount);
+  if (depth == Depth::full || is_near) found.locks = host::extension_locks(folder);
+  clean::StaleFiles stale = clean::survey_files(std::move(found), facts.host, facts.mounts);
   facts.segments = std::move(stale.segments);
   facts.locks = std::move(stale.locks);
 }
@@ -89,39 +90,39 @@ void read_network_plugins(HostFacts& facts) {
   if (!has_efa(facts.infiniband)) return;
   const Environment& environment = facts.subject.environment;
   for (const std::string& name : network_plugin_names(environment))
-    for (FoundLibrary& found : find_library(name, environment))
+    for (gpu::FoundLibrary& found : gpu::find_library(name, environment))
       facts.network_plugins.push_back(std::move(found.path));
 }
 
 void read_python(HostFacts& facts) {
   const auto& command = facts.subject.command;
   const std::string python = command && command->python ? *command->python : "python3";
-  facts.libraries = find_job_libraries(python, facts.subject.environment);
+  facts.libraries = gpu::find_job_libraries(python, facts.subject.environment);
   facts.packages = frameworks_in(facts.libraries->python.packages);
   read_network_plugins(facts);
 }
 
 // The driver is asked only where there is one.
-GpuFacts ask_driver(HostFacts& facts) {
+gpu::Facts ask_driver(HostFacts& facts) {
   if (facts.host.gpus == 0) return {};
-  facts.driver_messages = kernel_messages_with("NVRM: Xid");
-  GpuFacts gpus = read_gpu_facts({facts.subject.environment});
-  GpuUse use;
-  use.devices = visible_devices(gpus, facts.subject.environment);
+  facts.driver_messages = host::kernel_messages_with("NVRM: Xid");
+  gpu::Facts gpus = gpu::read_gpu_facts({facts.subject.environment});
+  gpu::Use use;
+  use.devices = gpu::visible_devices(gpus, facts.subject.environment);
   use.ranks = processes_here(facts.subject).value_or(0);
   if (facts.libraries) use.cuda = facts.libraries->torch_cuda;
-  facts.gpus = gpu_findings(gpus, use);
+  facts.gpus = gpu::gpu_findings(gpus, use);
   return gpus;
 }
 
-void read_processes(const GpuFacts& gpus, HostFacts& facts) {
-  Needs needs;
-  for (MemoryHolding& held : memory_holdings(gpus))
+void read_processes(const gpu::Facts& gpus, HostFacts& facts) {
+  clean::Needs needs;
+  for (gpu::MemoryHolding& held : gpu::memory_holdings(gpus))
     needs.held.push_back({held.pid, std::move(held.what)});
   if (const auto port = port_of(facts.world)) needs.ports.push_back(*port);
   if (facts.host.gpus > 0) needs.gpus = std::nullopt;
   needs.inventory = true;
-  facts.processes = survey(needs, read_surroundings());
+  facts.processes = clean::survey(needs, clean::read_surroundings());
 }
 
 }  // namespace
@@ -130,19 +131,19 @@ HostFacts read_facts(Subject subject, Depth depth) {
   HostFacts facts;
   facts.subject = std::move(subject);
   facts.world = world_of(facts.subject);
-  facts.host = read_identity();
-  facts.platform = read_platform();
-  facts.limits = read_limits();
-  facts.quotas = read_quotas();
-  facts.mounts = read_mounts();
-  facts.shared_memory = read_shared_memory();
-  facts.infiniband = read_infiniband();
-  facts.nccl_files = nccl_file_variables(facts.subject.environment);
+  facts.host = host::read_identity();
+  facts.platform = host::read_platform();
+  facts.limits = host::read_limits();
+  facts.quotas = host::read_quotas();
+  facts.mounts = host::read_mounts();
+  facts.shared_memory = host::read_shared_memory();
+  facts.infiniband = host::read_infiniband();
+  facts.nccl_files = host::nccl_file_variables(facts.subject.environment);
   facts.imports_jax = imports_jax(facts.subject);
   read_network(depth, facts);
   read_left_files(depth, facts);
   if (depth == Depth::quick) return facts;
-  facts.deepspeed_files = deepspeed_file_variables(facts.subject.environment);
+  facts.deepspeed_files = host::deepspeed_file_variables(facts.subject.environment);
   try_master(facts);
   read_port(facts);
   read_python(facts);
@@ -150,4 +151,4 @@ HostFacts read_facts(Subject subject, Depth depth) {
   return facts;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -5,18 +5,18 @@
 
 #include "safelaunch/clean/removal.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 FixReport fix(std::span<const Advice> advices) {
-  Leftovers left;
+  clean::Leftovers left;
   for (const Advice& advice : advices) {
     std::ranges::copy(advice.files, std::back_inserter(left.files));
     std::ranges::copy(advice.processes, std::back_inserter(left.processes));
   }
   FixReport report;
-  for (const Removal& removal : remove(left, CleanPolicy::ours))
+  for (const clean::Removal& removal : clean::remove(left, clean::CleanPolicy::ours))
     report.push_back(describe(removal));
   return report;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

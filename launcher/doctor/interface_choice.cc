@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -24,13 +24,13 @@ bool begins_with_one_of(std::string_view name, const Prefixes& prefixes) {
 }
 
 /// Interfaces that are down or have no address are invisible to NCCL.
-bool is_candidate(const NetworkInterface& one) {
+bool is_candidate(const host::NetworkInterface& one) {
   return one.up && !one.addresses.empty();
 }
 
 template <class Wanted>
-std::string first_candidate(std::span<const NetworkInterface> all, const Wanted& wanted) {
-  const auto found = std::ranges::find_if(all, [&](const NetworkInterface& one) {
+std::string first_candidate(std::span<const host::NetworkInterface> all, const Wanted& wanted) {
+  const auto found = std::ranges::find_if(all, [&](const host::NetworkInterface& one) {
     return is_candidate(one) && wanted(std::string_view(one.name));
   });
   return found == all.end() ? "" : found->name;
@@ -39,14 +39,14 @@ std::string first_candidate(std::span<const NetworkInterface> all, const Wanted&
 }  // namespace
 
 std::vector<std::string> picked_by_nccl(std::string_view pattern,
-                                        std::span<const NetworkInterface> all) {
+                                        std::span<const host::NetworkInterface> all) {
   const bool negated = pattern.starts_with('^');
   if (negated) pattern.remove_prefix(1);
   const bool exact = pattern.starts_with('=');
   if (exact) pattern.remove_prefix(1);
   const auto words = words_of(pattern);
   std::vector<std::string> picked;
-  for (const NetworkInterface& one : all) {
+  for (const host::NetworkInterface& one : all) {
     const bool named = std::ranges::any_of(words, [&](std::string_view word) {
       word = word.substr(0, word.find(':'));  // "eth0:PORT"
       return exact ? one.name == word : one.name.starts_with(word);
@@ -56,7 +56,7 @@ std::vector<std::string> picked_by_nccl(std::string_view pattern,
   return picked;
 }
 
-std::string nccl_default(std::span<const NetworkInterface> all) {
+std::string nccl_default(std::span<const host::NetworkInterface> all) {
   constexpr std::array kLast{"docker"sv, "lo"sv, "virbr"sv};
   std::string found = first_candidate(all, [](auto name) { return name.starts_with("ib"); });
   if (found.empty())
@@ -68,10 +68,10 @@ std::string nccl_default(std::span<const NetworkInterface> all) {
 }
 
 std::vector<std::string> unknown_to_gloo(std::string_view list,
-                                         std::span<const NetworkInterface> all) {
+                                         std::span<const host::NetworkInterface> all) {
   std::vector<std::string> unknown;
   for (const auto word : words_of(list))
-    if (std::ranges::find(all, word, &NetworkInterface::name) == all.end())
+    if (std::ranges::find(all, word, &host::NetworkInterface::name) == all.end())
       unknown.emplace_back(word);
   return unknown;
 }
@@ -84,4 +84,4 @@ bool is_virtual(std::string_view name) {
   return begins_with_one_of(name, kPrefixes);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

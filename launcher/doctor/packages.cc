@@ -4,7 +4,7 @@
 #include <array>
 #include <filesystem>
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 Package parse_dist_info(std::string_view folder) {
   constexpr std::string_view kEnd = ".dist-info";
@@ -37,4 +37,4 @@ std::string version_of(std::span<const Package> packages, std::string_view name)
   return found == packages.end() ? "" : found->version;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

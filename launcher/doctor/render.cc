@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -35,9 +35,10 @@ Json to_json(const Advice& advice) {
   json["remedy"] = advice.finding.remedy;
   json["fixable"] = advice.can_be_fixed();
   json["files"] = Json::array();
-  for (const StaleFile& one : advice.files) json["files"].push_back(one.file.path);
+  for (const clean::StaleFile& one : advice.files) json["files"].push_back(one.file.path);
   json["pids"] = Json::array();
-  for (const StaleProcess& one : advice.processes) json["pids"].push_back(one.process.id.pid);
+  for (const clean::StaleProcess& one : advice.processes)
+    json["pids"].push_back(one.process.id.pid);
   return json;
 }
 
@@ -79,4 +80,4 @@ std::string advices_json(const HostFacts& facts, std::span<const Advice> advices
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

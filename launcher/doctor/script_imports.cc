@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 std::string_view next_word(std::string_view& line) {
@@ -30,4 +30,4 @@ bool imports_module(std::string_view source, std::string_view module) {
   return false;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <span>
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 namespace {
 
 using Names = std::initializer_list<std::string_view>;
@@ -24,7 +24,7 @@ std::optional<int> variable(const Subject& subject, Names names) {
 }
 
 /// The launcher's own words: between its name and the script.
-std::span<const std::string> launcher_words(const Command& command) {
+std::span<const std::string> launcher_words(const job::Command& command) {
   const std::size_t begin = std::min(command.argv.size(), command.launcher_word + 1);
   const std::size_t end = command.script ? command.script->word : command.argv.size();
   return std::span(command.argv).subspan(begin, std::max(begin, end) - begin);
@@ -77,7 +77,7 @@ void read_endpoint(const Subject& subject, World& world) {
 
 bool makes_its_ranks(const Subject& subject) {
   if (subject.spawn) return true;
-  return subject.command && subject.command->launcher != Launcher::python;
+  return subject.command && subject.command->launcher != job::Launcher::python;
 }
 
 std::optional<int> processes_here(const Subject& subject) {
@@ -104,4 +104,4 @@ World world_of(const Subject& subject) {
   return world;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

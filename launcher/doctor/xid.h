@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 /// An error of a GPU that NVIDIA's driver has put into the kernel's log.
 struct Xid {
@@ -19,4 +19,4 @@ struct Xid {
 /// Whether a code tells of hardware or firmware that fails; most others are mistakes of programs.
 [[nodiscard]] bool is_grave(const Xid& xid);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

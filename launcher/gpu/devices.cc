@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 std::optional<int> number_of(std::string_view word) {
@@ -47,7 +47,7 @@ std::vector<std::string> all_usable(std::span<const Gpu> gpus) {
 }  // namespace
 
 bool is_usable(const Gpu& gpu) {
-  return gpu.health == GpuHealth::well && gpu.compute_mode != ComputeMode::prohibited &&
+  return gpu.health == Health::well && gpu.compute_mode != ComputeMode::prohibited &&
          (!gpu.mig || !gpu.slices.empty());
 }
 
@@ -57,7 +57,7 @@ const Gpu* gpu_of_device(std::span<const Gpu> gpus, std::string_view device) {
   return found != gpus.end() && std::ranges::count_if(gpus, named) == 1 ? &*found : nullptr;
 }
 
-std::vector<std::string> visible_devices(const GpuFacts& facts, const Environment& environment) {
+std::vector<std::string> visible_devices(const Facts& facts, const Environment& environment) {
   std::vector<std::string> devices;
   const auto variable = environment.find("CUDA_VISIBLE_DEVICES");
   if (variable == environment.end()) {
@@ -72,9 +72,9 @@ std::vector<std::string> visible_devices(const GpuFacts& facts, const Environmen
   return devices;
 }
 
-std::vector<std::string> usable_devices(const GpuFacts& facts, const Environment& environment) {
+std::vector<std::string> usable_devices(const Facts& facts, const Environment& environment) {
   return environment.contains("CUDA_VISIBLE_DEVICES") ? visible_devices(facts, environment)
                                                       : all_usable(facts.gpus);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

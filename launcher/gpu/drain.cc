@@ -5,13 +5,13 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/memory_holders.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 /// A context more or less of a monitor that comes and goes.
 constexpr int kSlackMib = 64;
 
-const Gpu* same_gpu(const GpuFacts& facts, const Gpu& gpu) {
+const Gpu* same_gpu(const Facts& facts, const Gpu& gpu) {
   const auto found = std::ranges::find(facts.gpus, gpu.uuid, &Gpu::uuid);
   return found == facts.gpus.end() ? nullptr : &*found;
 }
@@ -24,7 +24,7 @@ std::vector<int> pids_on(const Gpu& gpu) {
 
 }  // namespace
 
-Drain judge_drain(const GpuFacts& before, const GpuFacts& now, Duration waited, Duration bound) {
+Drain judge_drain(const Facts& before, const Facts& now, Duration waited, Duration bound) {
   if (before.gpus.empty()) return {};
   if (now.gpus.empty()) return {Drain::State::given_up, now.why};
   for (const Gpu& gpu : now.gpus) {
@@ -40,4 +40,4 @@ Drain judge_drain(const GpuFacts& before, const GpuFacts& now, Duration waited, 
   return {};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

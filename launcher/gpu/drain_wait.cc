@@ -5,11 +5,11 @@
 
 #include "safelaunch/gpu/drain.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// Handlers hold it weakly: a destroyed wait is told of nothing.
 struct DrainWait::State : std::enable_shared_from_this<State> {
-  State(boost::asio::io_context& loop, Reaper& processes, GpuQuery asked, GpuFacts former,
+  State(boost::asio::io_context& loop, launch::Reaper& processes, Query asked, Facts former,
         OnDrained then, Duration limit)
       : io(loop),
         reaper(processes),
@@ -20,26 +20,26 @@ struct DrainWait::State : std::enable_shared_from_this<State> {
         pause(io) {}
 
   void ask();
-  void judge(const GpuFacts& now);
+  void judge(const Facts& now);
 
   boost::asio::io_context& io;
-  Reaper& reaper;
-  GpuQuery query;
-  GpuFacts before;
+  launch::Reaper& reaper;
+  Query query;
+  Facts before;
   OnDrained on_drained;
   Duration bound;
   TimePoint began = Clock::now();
   boost::asio::steady_timer pause;
-  std::optional<GpuReading> reading;
+  std::optional<Reading> reading;
 };
 
 void DrainWait::State::ask() {
-  reading.emplace(io, reaper, query, [weak = weak_from_this()](const GpuFacts& now) {
+  reading.emplace(io, reaper, query, [weak = weak_from_this()](const Facts& now) {
     if (const auto state = weak.lock()) state->judge(now);
   });
 }
 
-void DrainWait::State::judge(const GpuFacts& now) {
+void DrainWait::State::judge(const Facts& now) {
   constexpr Duration kBetween{250};  // a driver needs as long for its answer
   const auto waited = std::chrono::duration_cast<Duration>(Clock::now() - began);
   const Drain drain = judge_drain(before, now, waited, bound);
@@ -51,7 +51,7 @@ void DrainWait::State::judge(const GpuFacts& now) {
   });
 }
 
-DrainWait::DrainWait(boost::asio::io_context& io, Reaper& reaper, GpuQuery query, GpuFacts before,
+DrainWait::DrainWait(boost::asio::io_context& io, launch::Reaper& reaper, Query query, Facts before,
                      OnDrained on_drained, Duration bound)
     : state_(std::make_shared<State>(io, reaper, std::move(query), std::move(before),
                                      std::move(on_drained), bound)) {
@@ -67,4 +67,4 @@ DrainWait::DrainWait(DrainWait&&) noexcept = default;
 DrainWait& DrainWait::operator=(DrainWait&&) noexcept = default;
 DrainWait::~DrainWait() = default;
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -10,7 +10,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 // A file may be garbage, or made to hurt: no count in it is believed beyond these.
@@ -139,4 +139,4 @@ bool is_loadable(const std::string& path) {
   return header && is_of_this_machine(*header);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// What the loader reads of a shared library before it maps it. `$ORIGIN` is filled in.
 struct ElfFile {
@@ -20,4 +20,4 @@ struct ElfFile {
 /// Whether the loader would take the file, or go on to the next folder.
 [[nodiscard]] bool is_loadable(const std::string& path);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

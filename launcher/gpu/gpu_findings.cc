@@ -8,7 +8,7 @@
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/memory_holders.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using Findings = std::vector<Finding>;
@@ -26,28 +26,28 @@ constexpr const char* kTakeOut =
     "dmesg | grep -i xid";
 
 /// Where the driver could not be asked, or not to the end.
-void judge_driver(const GpuFacts& facts, Findings& findings) {
+void judge_driver(const Facts& facts, Findings& findings) {
   switch (facts.trouble) {
-    case GpuTrouble::none: return;
-    case GpuTrouble::no_driver:
+    case Trouble::none: return;
+    case Trouble::no_driver:
       findings.push_back({cause::kNoGpu, Severity::note, facts.why,
                           "run where a GPU is visible, or on the CPU with backend gloo"});
       return;
-    case GpuTrouble::driver_mismatch:
+    case Trouble::driver_mismatch:
       findings.push_back({cause::kDriverMismatch, Severity::blocks, facts.why,
                           "reboot, or load the kernel module of the new version"});
       return;
-    case GpuTrouble::no_permission:
+    case Trouble::no_permission:
       findings.push_back({cause::kContainerLostGpus, Severity::blocks, facts.why,
                           "create the container again: it may no longer open its GPUs"});
       return;
-    case GpuTrouble::no_answer:
+    case Trouble::no_answer:
       findings.push_back({cause::kDriverSilent, Severity::blocks, facts.why, kLookAtKernel});
       return;
-    case GpuTrouble::crashed:
+    case Trouble::crashed:
       findings.push_back({cause::kGpuIll, Severity::blocks, facts.why, kLookAtKernel});
       return;
-    case GpuTrouble::failed:
+    case Trouble::failed:
       findings.push_back({cause::kCudaUnknown, Severity::risk, facts.why, "nvidia-smi -q"});
       return;
   }
@@ -59,13 +59,12 @@ void judge_health(const Gpu& gpu, Findings& findings) {
         {cause::kGpuIll, severity, fmt::format("{} {}", title_of(gpu), what), remedy});
   };
   switch (gpu.health) {
-    case GpuHealth::well: break;
-    case GpuHealth::lost:
-      return add(Severity::blocks, "is lost: it has fallen off the bus", kTakeOut);
-    case GpuHealth::reset_required:
+    case Health::well: break;
+    case Health::lost: return add(Severity::blocks, "is lost: it has fallen off the bus", kTakeOut);
+    case Health::reset_required:
       return add(Severity::blocks, "must be reset before it is used again",
                  "nvidia-smi --gpu-reset, by the administrator");
-    case GpuHealth::failing:
+    case Health::failing:
       return add(Severity::blocks, fmt::format("does not answer: {}", gpu.trouble), kTakeOut);
   }
   if (gpu.errors.repair_failed)
@@ -82,7 +81,7 @@ void judge_health(const Gpu& gpu, Findings& findings) {
     add(Severity::risk, fmt::format("asks for recovery: {}", gpu.recovery), kTakeOut);
 }
 
-void judge_mode(const Gpu& gpu, const GpuUse& use, Findings& findings) {
+void judge_mode(const Gpu& gpu, const Use& use, Findings& findings) {
   const auto add = [&](Severity severity, const std::string& what) {
     findings.push_back(
         {cause::kGpuExclusive, severity, fmt::format("{} {}", title_of(gpu), what),
@@ -104,7 +103,7 @@ void judge_mode(const Gpu& gpu, const GpuUse& use, Findings& findings) {
   }
 }
 
-void judge_mig(const Gpu& gpu, const GpuUse& use, Findings& findings) {
+void judge_mig(const Gpu& gpu, const Use& use, Findings& findings) {
   if (!gpu.mig) return;
   const auto add = [&](Severity severity, const std::string& what) {
     findings.push_back(
@@ -137,7 +136,7 @@ void judge_fabric(const Gpu& gpu, bool alone, Findings& findings) {
          fmt::format("the NVLink fabric of {}: {}", title_of(gpu), gpu.fabric_trouble), kRemedy});
 }
 
-void judge_memory(const Gpu& gpu, const GpuUse& use, Findings& findings) {
+void judge_memory(const Gpu& gpu, const Use& use, Findings& findings) {
   constexpr int kWorthAWord = 512;  // MiB: a desktop, or a context that does nothing
   const auto [mib, holders] = held_by_others(gpu, use.own_pids);
   if (mib < kWorthAWord) return;
@@ -155,7 +154,7 @@ int major_of(std::string_view version) {
 }
 
 /// Within one major version a newer CUDA runs on an older driver.
-void judge_versions(const GpuFacts& facts, const GpuUse& use, Findings& findings) {
+void judge_versions(const Facts& facts, const Use& use, Findings& findings) {
   if (facts.cuda.empty() || use.cuda.empty() || major_of(use.cuda) <= major_of(facts.cuda)) return;
   findings.push_back(
       {cause::kDriverOld, Severity::blocks,
@@ -164,7 +163,7 @@ void judge_versions(const GpuFacts& facts, const GpuUse& use, Findings& findings
        fmt::format("update the driver, or install a build for CUDA {}", major_of(facts.cuda))});
 }
 
-bool is_in_use(const Gpu& gpu, const GpuFacts& facts, const GpuUse& use) {
+bool is_in_use(const Gpu& gpu, const Facts& facts, const Use& use) {
   const auto means_it = [&](const std::string& device) {
     return gpu_of_device(facts.gpus, device) == &gpu;
   };
@@ -173,14 +172,14 @@ bool is_in_use(const Gpu& gpu, const GpuFacts& facts, const GpuUse& use) {
 
 }  // namespace
 
-std::vector<Finding> gpu_findings(const GpuFacts& facts, const GpuUse& use) {
+std::vector<Finding> gpu_findings(const Facts& facts, const Use& use) {
   Findings findings;
   judge_driver(facts, findings);
   judge_versions(facts, use, findings);
   for (const Gpu& gpu : facts.gpus) {
     if (!is_in_use(gpu, facts, use)) continue;
     judge_health(gpu, findings);
-    if (gpu.health != GpuHealth::well) continue;
+    if (gpu.health != Health::well) continue;
     judge_mode(gpu, use, findings);
     judge_mig(gpu, use, findings);
     judge_fabric(gpu, facts.gpus.size() == 1, findings);
@@ -189,4 +188,4 @@ std::vector<Finding> gpu_findings(const GpuFacts& facts, const GpuUse& use) {
   return findings;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using Json = nlohmann::json;
@@ -27,10 +27,10 @@ constexpr Words<FabricState> kFabricStates = {{FabricState::unsupported, "unsupp
                                               {FabricState::in_progress, "in-progress"},
                                               {FabricState::completed, "completed"},
                                               {FabricState::unknown, "unknown"}};
-constexpr Words<GpuHealth> kHealths = {{GpuHealth::well, "well"},
-                                       {GpuHealth::lost, "lost"},
-                                       {GpuHealth::reset_required, "reset-required"},
-                                       {GpuHealth::failing, "failing"}};
+constexpr Words<Health> kHealths = {{Health::well, "well"},
+                                    {Health::lost, "lost"},
+                                    {Health::reset_required, "reset-required"},
+                                    {Health::failing, "failing"}};
 
 template <class Value>
 const char* word_of(Value value, const Words<Value>& words) {
@@ -67,8 +67,8 @@ std::vector<Item> items(const Json& object, const char* name, Take take) {
   return taken;
 }
 
-GpuMemoryErrors errors_of(const Json& json) {
-  GpuMemoryErrors errors;
+MemoryErrors errors_of(const Json& json) {
+  MemoryErrors errors;
   errors.uncorrected = json_int(json, "ecc_uncorrected");
   errors.repair_pending = flag(json, "repair_pending");
   errors.repair_failed = flag(json, "repair_failed");
@@ -120,19 +120,18 @@ void put_lists(OrderedJson& json, const Gpu& gpu) {
 }
 
 void take_lists(const Json& json, Gpu& gpu) {
-  gpu.processes = items<GpuProcess>(json, "processes", [](const Json& one) {
-    return GpuProcess{json_int(one, "pid").value_or(0), json_int(one, "mib")};
+  gpu.processes = items<Process>(json, "processes", [](const Json& one) {
+    return Process{json_int(one, "pid").value_or(0), json_int(one, "mib")};
   });
   gpu.slices = items<MigDevice>(json, "slices", [](const Json& one) {
     return MigDevice{json_text(one, "uuid"), json_int(one, "memory_mib").value_or(0)};
   });
-  gpu.links = items<GpuLink>(json, "links", [](const Json& one) {
-    return GpuLink{json_int(one, "number").value_or(0), flag(one, "active"),
-                   json_text(one, "peer")};
+  gpu.links = items<Link>(json, "links", [](const Json& one) {
+    return Link{json_int(one, "number").value_or(0), flag(one, "active"), json_text(one, "peer")};
   });
-  gpu.paths = items<GpuPath>(json, "paths", [](const Json& one) {
-    return GpuPath{json_int(one, "to").value_or(0), json_text(one, "p2p_read"),
-                   json_text(one, "p2p_write"), json_text(one, "nearest")};
+  gpu.paths = items<Path>(json, "paths", [](const Json& one) {
+    return Path{json_int(one, "to").value_or(0), json_text(one, "p2p_read"),
+                json_text(one, "p2p_write"), json_text(one, "nearest")};
   });
 }
 
@@ -187,4 +186,4 @@ Gpu gpu_of(const Json& json) {
   return gpu;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -1,31 +1,31 @@
-#include "safelaunch/gpu/gpu_lines.h"
+#include "gpu_lines.h"
 
 #include <nlohmann/json.hpp>
 
 #include "gpu_json.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 /// Sixteen is the most that a host has; a driver that counts more has lost its mind.
 constexpr std::size_t kMostGpus = 64;
 
 /// NVML's error codes that mean something of their own here.
-GpuTrouble trouble_of(int code) {
+Trouble trouble_of(int code) {
   switch (code) {
-    case 4: return GpuTrouble::no_permission;
+    case 4: return Trouble::no_permission;
     case 9:   // the driver is not loaded
     case 12:  // there is no library
-      return GpuTrouble::no_driver;
-    case 18: return GpuTrouble::driver_mismatch;
-    default: return GpuTrouble::failed;
+      return Trouble::no_driver;
+    case 18: return Trouble::driver_mismatch;
+    default: return Trouble::failed;
   }
 }
 
 }  // namespace
 
-void GpuLines::take(std::string_view line) {
+void Lines::take(std::string_view line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const auto* gpu = json_member(json, "gpu");
   if (gpu != nullptr && gpu->is_object() && facts_.gpus.size() < kMostGpus) {
@@ -45,21 +45,21 @@ void GpuLines::take(std::string_view line) {
   }
 }
 
-GpuFacts GpuLines::finish(const HelperEnd& end, Duration deadline) && {
+Facts Lines::finish(const launch::HelperEnd& end, Duration deadline) && {
   const auto about = asked_ < 0 ? std::string() : fmt::format(" (asked for GPU {})", asked_);
-  if (facts_.trouble != GpuTrouble::none) return std::move(facts_);
+  if (facts_.trouble != Trouble::none) return std::move(facts_);
   if (end.timed_out || !end.status) {
-    facts_.trouble = GpuTrouble::no_answer;
+    facts_.trouble = Trouble::no_answer;
     facts_.why =
         fmt::format("the driver does not answer within {}{}", describe_duration(deadline), about);
   } else if (!done_) {
-    facts_.trouble = succeeded(*end.status) ? GpuTrouble::failed : GpuTrouble::crashed;
+    facts_.trouble = succeeded(*end.status) ? Trouble::failed : Trouble::crashed;
     facts_.why = fmt::format("asking the driver failed{}: {}", about, describe(end));
   } else if (senseless_ > 0) {
-    facts_.trouble = GpuTrouble::failed;
+    facts_.trouble = Trouble::failed;
     facts_.why = fmt::format("{} lines of the answer make no sense", senseless_);
   }
   return std::move(facts_);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

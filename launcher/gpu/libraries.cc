@@ -9,7 +9,7 @@
 #include "safelaunch/base/user_file.h"
 #include "torch_files.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 namespace fs = std::filesystem;
@@ -172,4 +172,4 @@ std::vector<FoundLibrary> find_library(std::string_view soname, const Environmen
   return copies_of(soname, environment, library_path(environment), system);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

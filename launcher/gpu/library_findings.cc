@@ -4,7 +4,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/libraries.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 std::string described(const FoundLibrary& library) {
@@ -76,4 +76,4 @@ std::vector<Finding> library_findings(const JobLibraries& libraries) {
   return findings;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 /// The digits and dots that `text` begins with.
@@ -79,4 +79,4 @@ std::string version_of_library(const std::string& path) {
   return nccl_version_inside(path);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

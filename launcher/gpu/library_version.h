@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// "2.28.9" of "libnccl.so.2.28.9", "580.95.05" of "libcuda.so.580.95.05"; empty where the name has
 /// fewer than three numbers behind ".so.".
@@ -24,4 +24,4 @@ namespace safelaunch {
 /// The version of a library, by the cheapest of these that tells it.
 [[nodiscard]] std::string version_of_library(const std::string& path);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

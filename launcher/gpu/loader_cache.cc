@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 /// As glibc's sysdeps/generic/dl-cache.h has them. Older hosts put a table of an older form in
@@ -55,4 +55,4 @@ std::vector<std::string> cached_paths(std::string_view cache, std::string_view s
   return paths;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

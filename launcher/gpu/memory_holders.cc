@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 bool is_among(std::span<const int> pids, int pid) {
@@ -17,13 +17,13 @@ int listed_mib(const Gpu& gpu) {
   return mib;
 }
 
-std::string described(const GpuProcess& process) {
+std::string described(const Process& process) {
   return process.mib ? fmt::format("pid {} ({} MiB)", process.pid, *process.mib)
                      : fmt::format("pid {}", process.pid);
 }
 
 /// "a", "a and b", "a, b and 3 more".
-std::string described(const std::vector<GpuProcess>& processes) {
+std::string described(const std::vector<Process>& processes) {
   constexpr std::size_t kNamed = 3;
   const std::size_t named = std::min(processes.size(), kNamed);
   std::string text;
@@ -35,8 +35,8 @@ std::string described(const std::vector<GpuProcess>& processes) {
 
 }  // namespace
 
-std::vector<GpuProcess> others_on(const Gpu& gpu, std::span<const int> own) {
-  std::vector<GpuProcess> others;
+std::vector<Process> others_on(const Gpu& gpu, std::span<const int> own) {
+  std::vector<Process> others;
   for (const auto& process : gpu.processes)
     if (!is_among(own, process.pid)) others.push_back(process);
   return others;
@@ -53,7 +53,7 @@ HeldMemory held_by_others(const Gpu& gpu, std::span<const int> own) {
   return held;
 }
 
-std::vector<MemoryHolding> memory_holdings(const GpuFacts& facts) {
+std::vector<MemoryHolding> memory_holdings(const Facts& facts) {
   std::vector<MemoryHolding> holdings;
   for (const Gpu& gpu : facts.gpus)
     for (const auto& process : gpu.processes)
@@ -63,12 +63,12 @@ std::vector<MemoryHolding> memory_holdings(const GpuFacts& facts) {
   return holdings;
 }
 
-std::vector<std::string> memory_without_holder(const GpuFacts& facts) {
+std::vector<std::string> memory_without_holder(const Facts& facts) {
   constexpr int kWorthAWord = 512;
   std::vector<std::string> texts;
   for (const Gpu& gpu : facts.gpus) {
     // One whose share is not told may hold all of it.
-    const auto unknown = [](const GpuProcess& process) { return !process.mib; };
+    const auto unknown = [](const Process& process) { return !process.mib; };
     const int mib = gpu.used_mib - listed_mib(gpu);
     if (mib >= kWorthAWord && std::ranges::none_of(gpu.processes, unknown))
       texts.push_back(fmt::format("{} MiB of GPU {}", mib, gpu.index));
@@ -76,4 +76,4 @@ std::vector<std::string> memory_without_holder(const GpuFacts& facts) {
   return texts;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -7,7 +7,7 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/launch/find_program.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,7 +150,7 @@ fs::path installed_prefix(const fs::path& interpreter) {
 
 PythonPlaces python_places(std::string_view word, const Environment& environment) {
   PythonPlaces places;
-  const Result<std::string> found = find_program(word, environment);
+  const Result<std::string> found = launch::find_program(word, environment);
   if (!found) return places;
   const fs::path interpreter = behind_shim(fs::absolute(*found), environment);
   places.interpreter = interpreter.string();
@@ -169,4 +169,4 @@ PythonPlaces python_places(std::string_view word, const Environment& environment
   return places;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

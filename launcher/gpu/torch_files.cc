@@ -7,7 +7,7 @@
 #include "elf_file.h"
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 /// The folder of the torch package; empty where there is none.
@@ -55,4 +55,4 @@ TorchFiles read_torch(const PythonPlaces& python) {
   return torch;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -5,7 +5,7 @@
 
 #include "safelaunch/gpu/python_places.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// What the files of an installed torch tell.
 struct TorchFiles {
@@ -22,4 +22,4 @@ struct TorchFiles {
 /// The value that a line `name = 'value'` or `name: type = 'value'` gives in torch/version.py.
 [[nodiscard]] std::string python_text(std::string_view source, std::string_view name);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

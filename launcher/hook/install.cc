@@ -3,7 +3,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/installed_files.h"
 
-namespace safelaunch {
+namespace safelaunch::hook {
 
 namespace fs = std::filesystem;
 
@@ -25,4 +25,4 @@ void add_hook_to(Environment& environment, const fs::path& directory, std::strin
   environment["SAFELAUNCH_HOOK_TOKEN"] = token;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::hook

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// Below this share of one core a process that polls or sleeps is not thought to work.
@@ -236,4 +236,4 @@ ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
   return quiet(after);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -9,7 +9,7 @@
 #include "proc_file.h"
 #include "safelaunch/host/activity.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// The third number of schedstat: how often the thread was put on a CPU. One short file, and free
@@ -150,4 +150,4 @@ void add_traffic(TreeSample& sample, const SocketTraffic& traffic) {
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

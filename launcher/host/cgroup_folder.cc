@@ -5,7 +5,7 @@
 #include "proc_file.h"
 #include "safelaunch/host/mounts.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// Whether a comma-separated list has the word.
@@ -70,4 +70,4 @@ std::vector<CgroupFolder> up_to_root(CgroupFolder folder) {
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

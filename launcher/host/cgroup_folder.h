@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// Where a process stands in the hierarchy of one cgroup controller, as files show it.
 struct CgroupFolder {
@@ -23,4 +23,4 @@ struct CgroupFolder {
 /// The cgroup itself, its parent, … up to the root that we see: each may set a limit.
 [[nodiscard]] std::vector<CgroupFolder> up_to_root(CgroupFolder folder);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

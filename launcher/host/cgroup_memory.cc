@@ -3,7 +3,7 @@
 #include "cgroup_folder.h"
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 std::string oom_counter_file(std::string_view cgroup, std::string_view mountinfo) {
   const CgroupFolder folder = cgroup_folder("memory", cgroup, mountinfo);
@@ -28,4 +28,4 @@ std::optional<std::int64_t> oom_kills_of_our_cgroup() {
   return text ? oom_kills_in(*text) : std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -17,7 +17,7 @@
 #include "safelaunch/host/activity.h"
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 std::string_view folder_of(std::string_view path) {
@@ -169,4 +169,4 @@ FileUse use_of(const std::vector<LeftFile>& files) {
   return use;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

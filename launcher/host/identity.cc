@@ -12,7 +12,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 std::vector<int> allowed_cpus() {
@@ -124,4 +124,4 @@ HostIdentity read_identity() {
   return host;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -7,7 +7,7 @@
 
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ Infiniband read_infiniband() {
   return found;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -13,7 +13,7 @@
 
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 std::string text_of(const sockaddr* address) {
@@ -66,4 +66,4 @@ bool is_loopback_address(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -10,7 +10,7 @@
 #include "proc_file.h"
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 Duration uptime_now() {
@@ -48,4 +48,4 @@ std::vector<KernelMessage> kernel_messages_with(std::string_view part) {
   return messages;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

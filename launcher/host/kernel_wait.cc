@@ -10,7 +10,7 @@
 
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 enum class Timeout {
@@ -160,4 +160,4 @@ std::optional<AwaitedInput> awaited_input(std::string_view syscall) {
   return AwaitedInput{first - 1};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

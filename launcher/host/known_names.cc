@@ -2,7 +2,7 @@
 
 #include "safelaunch/host/activity.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// The kernel cuts names to 15 bytes. All but `safelaunch` (our hook) were seen in torch 2.13,
@@ -33,4 +33,4 @@ bool is_compiler(std::string_view comm) {
   return std::ranges::find(kCompilers, plain) != std::end(kCompilers);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

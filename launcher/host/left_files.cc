@@ -15,7 +15,7 @@
 #include "proc_file.h"
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 std::vector<std::string> entries_of(const std::string& folder) {
@@ -192,4 +192,4 @@ std::vector<LeftFile> extension_locks(const std::string& folder) {
   return locks;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 Limit limit_of(__rlimit_resource resource) {
@@ -19,4 +19,4 @@ ResourceLimits read_limits() {
           limit_of(RLIMIT_STACK), limit_of(RLIMIT_CORE)};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -6,7 +6,7 @@
 
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// The kernel writes blanks and backslashes in a path as \040 and \134.
@@ -74,4 +74,4 @@ bool is_network(const Mount& mount) {
   return std::ranges::find(kTypes, mount.type) != kTypes.end() || mount.type.starts_with("fuse");
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

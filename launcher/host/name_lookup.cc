@@ -15,7 +15,7 @@
 
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// Shared with the thread, which may outlive the question.
@@ -130,4 +130,4 @@ NameLookup look_up_in_hosts_file(const std::string& name) {
   return lookup;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

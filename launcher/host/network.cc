@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 std::string text_of(const sockaddr& address) {
@@ -54,4 +54,4 @@ std::vector<std::string> gpu_models() {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

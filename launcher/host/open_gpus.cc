@@ -5,7 +5,7 @@
 
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// -1 for every other path.
@@ -29,4 +29,4 @@ std::vector<int> gpus_opened_by(int pid) {
   return gpus;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

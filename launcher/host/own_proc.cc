@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 bool proc_is_ours() {
   char text[16];
@@ -14,4 +14,4 @@ bool proc_is_ours() {
   return pid == ::getpid();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -8,7 +8,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// A whole number with nothing behind it.
@@ -76,4 +76,4 @@ std::string owner_mark(ProcessId owner) {
   return to_string(mark);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -10,7 +10,7 @@
 
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 bool holds(std::string_view text, std::string_view part) {
@@ -106,4 +106,4 @@ Platform read_platform() {
   return platform;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -10,7 +10,7 @@
 #include "safelaunch/host/sockets.h"
 #include "safelaunch/host/words.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// The inode of the socket that a descriptor is ("socket:[4711]"), 0 for anything else.
@@ -87,4 +87,4 @@ std::string describe(const PortHolder& holder) {
                      name(holder.state), rough_age(holder.age));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -10,7 +10,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/own_proc.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 bool belongs_to(int fd, unsigned uid) {
@@ -68,4 +68,4 @@ std::vector<int> numbers_in_folder(const char* path) {
   return numbers;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -12,7 +12,7 @@
 
 /// How this room reads /proc: whole small files, with one open, one read and one close, since ten
 /// thousand processes are read in one go.
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// What proc_is_ours() says, asked once.
 [[nodiscard]] bool proc_can_be_believed();
@@ -66,4 +66,4 @@ template <class Number = std::uint64_t>
 /// The names in a folder that are numbers: the pids in /proc, the tids in a task folder.
 [[nodiscard]] std::vector<int> numbers_in_folder(const char* path);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

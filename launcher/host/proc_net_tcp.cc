@@ -6,7 +6,7 @@
 #include "proc_file.h"
 #include "sock_diag.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 struct Endpoint {
@@ -66,4 +66,4 @@ std::vector<Socket> parse_proc_net_tcp(std::string_view text, const SocketQuery&
   return sockets;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

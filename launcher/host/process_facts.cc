@@ -9,7 +9,7 @@
 
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 Duration from_ticks(std::uint64_t ticks) {
@@ -212,4 +212,4 @@ std::vector<int> ancestors_of(int pid) {
   return ancestors;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -7,7 +7,7 @@
 
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 bool process_belongs_to(int pid, unsigned uid) {
@@ -83,4 +83,4 @@ std::vector<ProcessFacts> below(int root, const std::vector<ProcessFacts>& proce
   return tree;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

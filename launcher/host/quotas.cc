@@ -5,7 +5,7 @@
 #include "cgroup_folder.h"
 #include "proc_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -100,4 +100,4 @@ Quotas read_quotas() {
   return quotas;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

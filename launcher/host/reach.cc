@@ -12,7 +12,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/route.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 struct Target {
@@ -89,4 +89,4 @@ Reachability try_to_reach(const std::string& address, std::uint16_t port, Durati
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

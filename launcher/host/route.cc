@@ -12,7 +12,7 @@
 
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// "Which way to this address?"
@@ -83,4 +83,4 @@ Route route_to(const std::string& address) {
   return header->nlmsg_type == RTM_NEWROUTE ? answer(*header) : Route{};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -9,7 +9,7 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/host/owner_mark.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ std::vector<SegmentRecord> read_segment_records(std::span<const fs::path> places
   return records;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -13,7 +13,7 @@
 
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// From Linux 6.8 a dump that asks for this bit holds sockets that are bound and nothing more;
@@ -139,4 +139,4 @@ std::optional<std::vector<Socket>> ask_sock_diag(const SocketQuery& query) {
   return sockets;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

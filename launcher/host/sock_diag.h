@@ -6,7 +6,7 @@
 
 #include "safelaunch/host/sockets.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// Which TCP sockets a dump is to hold; 0 in a port means any.
 struct SocketQuery {
@@ -34,4 +34,4 @@ struct SocketQuery {
 /// What a state number of the kernel (TCP_ESTABLISHED, …) means for the port.
 [[nodiscard]] SocketState state_of_tcp(unsigned kernel_state);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -3,7 +3,7 @@
 #include "proc_file.h"
 #include "sock_diag.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 std::vector<Socket> read_proc_net(const SocketQuery& query) {
@@ -58,4 +58,4 @@ SocketTraffic socket_traffic() {
   return traffic;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 /// A loop that looks for a file ten times a second uses a thousandth of a CPU.
@@ -51,4 +51,4 @@ std::optional<std::string> stood_still(const TreeSample& before, const TreeSampl
   return seen.doing;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -6,7 +6,7 @@
 
 #include "sock_diag.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 std::uint64_t bytes_in_tcp_info(const void* info, std::size_t size) {
   tcp_info known{};
@@ -14,4 +14,4 @@ std::uint64_t bytes_in_tcp_info(const void* info, std::size_t size) {
   return known.tcpi_bytes_acked + known.tcpi_bytes_received;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -5,7 +5,7 @@
 #include "proc_file.h"
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -61,4 +61,4 @@ std::vector<FileVariable> deepspeed_file_variables(const Environment& environmen
   return variables;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

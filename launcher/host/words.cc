@@ -5,7 +5,7 @@
 #include "safelaunch/base/redact.h"
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::string rough_size(std::uint64_t bytes) {
   return fmt::format("{:.1f} GiB", mebibytes / kStep);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -7,7 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 /// How accelerate starts the processes; see `launch_command` in its source.
@@ -180,4 +180,4 @@ void read_accelerate(const CommandLine& line, Command& command) {
   AccelerateReader(line, command).read();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -2,7 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 // Such a file has fifty lines; more is no configuration, and nothing that we should parse.
@@ -56,4 +56,4 @@ std::optional<AccelerateConfig> parse_accelerate_config(const std::string& text)
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

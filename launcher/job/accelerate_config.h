@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// What we need of accelerate's YAML (or JSON) configuration file.
 struct AccelerateConfig {
@@ -21,4 +21,4 @@ struct AccelerateConfig {
 /// nullopt where the text is no such file.
 [[nodiscard]] std::optional<AccelerateConfig> parse_accelerate_config(const std::string& text);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

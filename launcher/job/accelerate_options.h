@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// The options of `accelerate launch`, up to 1.15, and those that older versions had.
 inline constexpr std::array kAccelerateOptions = {
@@ -145,4 +145,4 @@ inline constexpr std::array kAccelerateOptions = {
 inline constexpr OptionTable kAccelerateTable = {kAccelerateOptions, Grammar::argparse,
                                                  Spelling::dashes_too, Abbreviations::none};
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

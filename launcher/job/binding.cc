@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 using Cpus = std::vector<int>;
@@ -45,4 +45,4 @@ std::vector<std::vector<int>> bind_workers(Binding binding, std::span<const Numa
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -10,7 +10,7 @@
 #include "text.h"
 #include "wrappers.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 /// A name under which a launcher is called.
@@ -211,4 +211,4 @@ Command recognise(std::vector<std::string> argv, const Environment& environment)
                    [](const std::string& path) { return user_file_text(path); });
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -5,7 +5,7 @@
 
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 /// The same place, narrowed to a piece of the value that stands there.
@@ -34,7 +34,8 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::optional<LauncherVariable> CommandLine::setting(const OptionWalk& walk, std::string_view name) const {
+std::optional<LauncherVariable> CommandLine::setting(const OptionWalk& walk,
+                                                     std::string_view name) const {
   const FoundOption* option = walk.last(name);
   if (option == nullptr || !option->value) return std::nullopt;
   return LauncherVariable{std::string(text_at(argv, *option->value)), *option->value};
@@ -76,4 +77,4 @@ std::string shell_line(std::span<const std::string> words) {
   return line;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

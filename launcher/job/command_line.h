@@ -9,7 +9,7 @@
 #include "safelaunch/job/command.h"
 #include "variables.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// What the recognisers of the single launchers read.
 struct CommandLine {
@@ -18,7 +18,8 @@ struct CommandLine {
   const FileReader& read_file;
 
   /// The setting that an option gives in argv, or nullopt.
-  [[nodiscard]] std::optional<LauncherVariable> setting(const OptionWalk& walk, std::string_view name) const;
+  [[nodiscard]] std::optional<LauncherVariable> setting(const OptionWalk& walk,
+                                                        std::string_view name) const;
 };
 
 // Each fills in what follows from the words behind `command.launcher_word`.
@@ -40,4 +41,4 @@ void find_mistakes(Command& command);
 /// The words as one would type them in a shell.
 [[nodiscard]] std::string shell_line(std::span<const std::string> words);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -5,7 +5,7 @@
 #include "hostfile.h"
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 constexpr std::string_view kDefaultHostfile = "/job/hostfile";
@@ -113,4 +113,4 @@ void read_deepspeed(const CommandLine& line, Command& command) {
   DeepspeedReader(line, command).read();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// The options of deepspeed's runner, up to 0.19.8. It takes underscores alone.
 inline constexpr std::array kDeepspeedOptions = {
@@ -45,4 +45,4 @@ inline constexpr std::array kDeepspeedOptions = {
 inline constexpr OptionTable kDeepspeedTable = {kDeepspeedOptions, Grammar::argparse,
                                                 Spelling::exact, Abbreviations::unique_prefix};
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -6,7 +6,7 @@
 
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 constexpr int kMostSlots =
@@ -93,4 +93,4 @@ std::vector<HostSlots> exclude_hosts(std::vector<HostSlots> pool, std::string_vi
   return pool;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

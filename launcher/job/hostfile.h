@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// A host of deepspeed's resource pool, and how many of its slots are used.
 struct HostSlots {
@@ -26,4 +26,4 @@ struct HostSlots {
 /// What a filter says by itself, without a pool: `localhost:0,1` uses two slots.
 [[nodiscard]] std::vector<HostSlots> parse_host_filter(std::string_view filter);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 /// The words of a line, without the quotes that pip puts around a path.
@@ -69,4 +69,4 @@ std::optional<std::string> interpreter_of(const std::string& program, const Vari
   return std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -7,7 +7,7 @@
 #include "safelaunch/job/command.h"
 #include "variables.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// "python", "python3.11", "/opt/env/bin/pypy3": does this word start an interpreter?
 [[nodiscard]] bool is_python(std::string_view word);
@@ -18,4 +18,4 @@ namespace safelaunch {
                                                         const Variables& variables,
                                                         const FileReader& read_file);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

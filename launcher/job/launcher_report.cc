@@ -5,7 +5,7 @@
 #include <charconv>
 #include <csignal>
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 /// Python's way to write a status: a code, or minus the signal.
@@ -181,4 +181,4 @@ ExitStatus unhide(Launcher launcher, const ExitStatus& status,
   return launcher == Launcher::deepspeed ? unwrapped_code(status) : status;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -4,7 +4,7 @@
 #include "command_line.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 constexpr std::array kMasterPort = {std::string_view("--master_port"),
@@ -83,4 +83,4 @@ void find_mistakes(Command& command) {
   find_port_zero(command);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

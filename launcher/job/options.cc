@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 bool same_letter(char in_word, char in_name, Spelling spelling) {
@@ -145,4 +145,4 @@ std::string_view text_at(std::span<const std::string> words, const InWord& piece
   return std::string_view(words[piece.word]).substr(piece.offset, piece.length);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -9,7 +9,7 @@
 
 #include "safelaunch/job/command.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 enum class Takes {
   nothing,
@@ -63,4 +63,4 @@ struct OptionWalk {
 
 [[nodiscard]] std::string_view text_at(std::span<const std::string> words, const InWord& piece);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -2,7 +2,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 bool is_written(const Command& command) {
@@ -76,4 +76,4 @@ PortedCommand with_port(Command command, int port) {
   return {std::move(command), std::move(environment)};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

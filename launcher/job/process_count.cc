@@ -7,7 +7,7 @@
 #include "safelaunch/base/nearest.h"
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 constexpr std::array<std::string_view, 4> kWords = {"gpu", "xpu", "cpu", "auto"};
@@ -29,4 +29,4 @@ std::string to_string(const ProcessCount& count) {
   return std::string(kWords[static_cast<std::size_t>(std::get<CountWord>(count))]);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

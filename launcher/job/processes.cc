@@ -2,7 +2,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 std::string_view option_of(Launcher launcher) {
@@ -45,4 +45,4 @@ Result<Command> with_processes(Command command, int processes_per_node) {
   return command;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

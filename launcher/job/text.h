@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// The whole of `text` as a decimal number; nullopt for anything else.
 inline std::optional<int> to_int(std::string_view text) {
@@ -19,4 +19,4 @@ inline std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -6,7 +6,7 @@
 #include "safelaunch/base/join.h"
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 using Devices = std::vector<std::string>;
@@ -168,4 +168,4 @@ PortPolicy port_policy(const SpawnPlan& plan) {
   return plan.master_port ? PortPolicy::user : PortPolicy::choose;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

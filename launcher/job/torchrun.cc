@@ -5,7 +5,7 @@
 #include "text.h"
 #include "torchrun_options.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 /// torchrun's settings: an option in argv, else the variable PET_<OPTION>.
@@ -91,4 +91,4 @@ void read_torchrun(const CommandLine& line, Command& command) {
   if (const auto python = line.variables.find("PYTHON_EXEC")) command.python = python->value;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// torchrun's options, up to torch 2.13, and those of torch.distributed.launch.
 inline constexpr std::array kTorchrunOptions = {
@@ -45,4 +45,4 @@ inline constexpr std::array kTorchrunOptions = {
 inline constexpr OptionTable kTorchrunTable = {kTorchrunOptions, Grammar::argparse,
                                                Spelling::dashes_too, Abbreviations::unique_prefix};
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

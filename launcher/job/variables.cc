@@ -2,7 +2,7 @@
 
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 Variables::Variables(const Environment& outer) {
   for (const auto& [name, value] : outer)
@@ -23,11 +23,11 @@ void Variables::assign(std::size_t word, std::string_view assignment) {
   const std::size_t value = assignment.find('=') + 1;
   settings_.insert_or_assign(std::string(assignment.substr(0, value - 1)),
                              LauncherVariable{std::string(assignment.substr(value)),
-                                     InWord{word, value, assignment.size() - value}});
+                                              InWord{word, value, assignment.size() - value}});
 }
 
 void Variables::unset(std::string_view name) {
   if (const auto it = settings_.find(name); it != settings_.end()) settings_.erase(it);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

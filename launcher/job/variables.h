@@ -10,7 +10,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/job/command.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// A value and where it is written.
 struct LauncherVariable {
@@ -36,4 +36,4 @@ class Variables {
   std::map<std::string, LauncherVariable, std::less<>> settings_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

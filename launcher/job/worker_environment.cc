@@ -4,7 +4,7 @@
 #include "safelaunch/base/join.h"
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 void set_ranks(const SpawnPlan& plan, int local_rank, Environment& variables) {
@@ -60,4 +60,4 @@ Environment worker_environment(const SpawnPlan& plan, int local_rank, const RunI
   return variables;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -8,7 +8,7 @@
 #include "options.h"
 #include "text.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 namespace {
 
 // Only the options that take a value stand in these tables (see Grammar::getopt).
@@ -182,4 +182,4 @@ Unwrapped unwrap(std::span<const std::string> argv, Variables& variables) {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -6,7 +6,7 @@
 
 #include "variables.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// What stands behind words such as `nice -n 5 env A=1 uv run`.
 struct Unwrapped {
@@ -19,4 +19,4 @@ struct Unwrapped {
 /// would.
 [[nodiscard]] Unwrapped unwrap(std::span<const std::string> argv, Variables& variables);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -15,7 +15,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/launch/find_program.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 namespace process = boost::process::v2;
@@ -167,4 +167,4 @@ Result<Child> spawn(Reaper& reaper, const LaunchSpec& spec, Reaper::OnExit on_ex
   return Child(reaper.await({*pid, stat ? stat->start_ticks : 0}, std::move(on_exit)));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

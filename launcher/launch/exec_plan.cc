@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <csignal>
 
+#include "inherited.h"
 #include "proc_files.h"
-#include "safelaunch/launch/inherited.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 std::vector<std::string> to_variables(const Environment& environment) {
@@ -136,4 +136,4 @@ void ExecPlan::exec() const {
   if (errno == ENOEXEC) ::execve("/bin/sh", shell_argv_.data(), envp_.data());
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -7,7 +7,7 @@
 
 #include "safelaunch/launch/child.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// What a step of a start was doing when it failed.
 enum class ExecStep { session = 1, terminal, descriptors, cpus, exec };
@@ -51,4 +51,4 @@ class ExecPlan {
   int parent_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -17,7 +17,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 /// As in include/uapi/linux/pidfd.h of Linux 6.15, which is newer than the headers of the systems
@@ -136,4 +136,4 @@ ExitWatch::ExitWatch(ExitWatch&&) noexcept = default;
 ExitWatch& ExitWatch::operator=(ExitWatch&&) noexcept = default;
 ExitWatch::~ExitWatch() = default;
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

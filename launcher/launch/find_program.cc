@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 enum class Candidate { missing, forbidden, good };
@@ -47,4 +47,4 @@ Result<std::string> find_program(std::string_view word, const Environment& envir
                        : fmt::format("command not found: '{}' (looked in PATH)", word)};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -15,13 +15,13 @@
 #include <utility>
 
 #include "halves.h"
+#include "inherited.h"
 #include "pidfd.h"
 #include "proc_files.h"
-#include "safelaunch/launch/inherited.h"
 #include "safelaunch/launch/process_tree.h"
 #include "signal_courier.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 namespace asio = boost::asio;
@@ -301,4 +301,4 @@ void end_like(const ExitStatus& status) {
   ::_exit(shell_code(status));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// What the two halves tell each other through a page that they share: it works where one of them
 /// can neither be signalled nor reaped.
@@ -14,4 +14,4 @@ struct Halves {
 /// The page; nullptr where the program was not split, or the kernel had none.
 [[nodiscard]] Halves* halves();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -17,7 +17,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/launch/child.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 using boost::asio::posix::stream_descriptor;
@@ -316,4 +316,4 @@ Result<HelperOutput> run_helper(const HelperSpec& spec) {
   return output;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

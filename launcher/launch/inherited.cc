@@ -1,10 +1,10 @@
-#include "safelaunch/launch/inherited.h"
+#include "inherited.h"
 
 #include <algorithm>
 
 #include "proc_files.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 /// Close-on-exec, so that the job is started with them closed, as it would be without us.
@@ -51,4 +51,4 @@ const Inherited& inherited() {
   return taken;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

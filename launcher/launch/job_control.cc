@@ -9,7 +9,7 @@
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/launch/process_tree.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 /// A process that runs and is now to be stopped.
@@ -60,4 +60,4 @@ bool in_foreground() {
   return stat && stat->terminal_group == stat->group;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -8,7 +8,7 @@
 #include <csignal>
 
 /// pidfds by system call: glibc 2.36, the first to declare them, forgot to do so for C++.
-namespace safelaunch::pidfd {
+namespace safelaunch::launch::pidfd {
 
 /// A descriptor for the process, close-on-exec and readable once it has ended; -1 where there is
 /// none of that pid.
@@ -34,4 +34,4 @@ inline bool send_signal(int fd, int signal) {
   return ::syscall(SYS_pidfd_send_signal, fd, signal, nullptr, 0) == 0;
 }
 
-}  // namespace safelaunch::pidfd
+}  // namespace safelaunch::launch::pidfd

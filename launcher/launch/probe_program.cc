@@ -9,7 +9,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -65,4 +65,4 @@ Result<std::string> find_probe_program_of(const fs::path& program) {
                            program.parent_path().string())};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -1,6 +1,6 @@
 #include "proc_files.h"
 
-namespace safelaunch::proc {
+namespace safelaunch::launch::proc {
 namespace {
 
 /// The fields behind the name, which may itself hold spaces and brackets; numbered as in proc(5).
@@ -127,4 +127,4 @@ char state_of(int pid) {
   return state;
 }
 
-}  // namespace safelaunch::proc
+}  // namespace safelaunch::launch::proc

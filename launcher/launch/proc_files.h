@@ -15,7 +15,7 @@
 
 /// What of /proc the guardian needs, read without the heap: it must work, and stay tiny, in a
 /// process that was forked before anything else happened.
-namespace safelaunch::proc {
+namespace safelaunch::launch::proc {
 
 /// A path below /proc, made in place.
 class Path {
@@ -72,4 +72,4 @@ struct Stat {
 /// What stat_of says, of a line that was read.
 [[nodiscard]] std::optional<Stat> parse_stat_line(std::string_view line);
 
-}  // namespace safelaunch::proc
+}  // namespace safelaunch::launch::proc

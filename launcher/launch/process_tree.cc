@@ -16,7 +16,7 @@
 #include "safelaunch/host/own_proc.h"
 #include "safelaunch/host/owner_mark.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -140,8 +140,8 @@ void note_strangers() {
   for (const Descendant& child : std::span(found).first(count))
     if (const auto stat = proc::stat_of(child.pid))
       strangers.noted[strangers.count++] = {child.pid, stat->start_ticks};
-  *fmt::format_to_n(strangers.mark.data(), strangers.mark.size() - 1, "{}={}", kOwnerVariable,
-                    owner_mark(self()))
+  *fmt::format_to_n(strangers.mark.data(), strangers.mark.size() - 1, "{}={}", host::kOwnerVariable,
+                    host::owner_mark(host::self()))
        .out = '\0';
 }
 
@@ -157,10 +157,10 @@ void forget_strangers() {
 bool is_spared(const Descendant& found) {
   if (found.pid == strangers.own_child) return false;
   if (found.parent == ::getpid() && is_strangers_child(found.pid)) return true;
-  return proc::was_started_with(found.pid, kKeepSetting);
+  return proc::was_started_with(found.pid, host::kKeepSetting);
 }
 
-ProcChildren::ProcChildren() : proc_is_ours_(proc_is_ours()) {}
+ProcChildren::ProcChildren() : proc_is_ours_(host::proc_is_ours()) {}
 
 std::size_t ProcChildren::children_of(int pid, std::span<Descendant> out) {
   if (!proc_is_ours_) return 0;
@@ -213,4 +213,4 @@ bool may_signal(int pid) {
   return ::kill(pid, 0) == 0 || errno != EPERM;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -10,7 +10,7 @@
 
 #include "signal_stream.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 sigset_t child_ended() {
@@ -73,4 +73,4 @@ boost::asio::io_context& Reaper::io() {
   return watch_->io;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace safelaunch::courier {
+namespace safelaunch::launch::courier {
 
 void send(int supervisor, Letter letter) {
   const auto value = static_cast<std::uint64_t>(static_cast<std::uint32_t>(letter.sender)) << 8 |
@@ -16,4 +16,4 @@ Letter open(unsigned long long value) {
   return {static_cast<int>(value & 0xff), static_cast<int>(static_cast<std::uint32_t>(value >> 8))};
 }
 
-}  // namespace safelaunch::courier
+}  // namespace safelaunch::launch::courier

@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-namespace safelaunch::courier {
+namespace safelaunch::launch::courier {
 
 inline constexpr int kKernel = -1;  // 0 is a sender in another pid namespace (docker stop)
 
@@ -25,4 +25,4 @@ void send(int supervisor, Letter letter);
 /// The letter in the value that came with the carrier.
 [[nodiscard]] Letter open(unsigned long long value);
 
-}  // namespace safelaunch::courier
+}  // namespace safelaunch::launch::courier

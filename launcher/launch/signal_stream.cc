@@ -6,9 +6,9 @@
 #include <system_error>
 #include <utility>
 
-#include "safelaunch/launch/inherited.h"
+#include "inherited.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 int open_signalfd(const sigset_t& signals) {
@@ -45,4 +45,4 @@ void SignalStream::drain() {
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

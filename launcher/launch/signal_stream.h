@@ -7,7 +7,7 @@
 #include <csignal>
 #include <functional>
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// Signals as something to read on the io_context; no handler ever runs. Blocks them in the calling
 /// thread and leaves them blocked on destruction, since one that came late would otherwise end us.
@@ -28,4 +28,4 @@ class SignalStream {
   Take take_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "halves.h"
+#include "inherited.h"
 #include "safelaunch/launch/guardian.h"
-#include "safelaunch/launch/inherited.h"
 #include "signal_courier.h"
 #include "signal_stream.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 sigset_t wanted() {
@@ -61,4 +61,4 @@ SignalIntake::SignalIntake(boost::asio::io_context& io, OnSignal on_signal)
 
 SignalIntake::~SignalIntake() = default;
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -4,7 +4,7 @@
 
 #include "safelaunch/launch/process_tree.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 /// A walk through a big tree takes milliseconds, and those it killed need some to end.
@@ -102,4 +102,4 @@ std::vector<StopAction> StopSequence::done() {
   return {StopDone{}};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

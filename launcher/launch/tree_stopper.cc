@@ -13,7 +13,7 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/process_tree.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 namespace {
 
 /// Where some are left that are not ours to end, the kernel does not tell that all others are gone:
@@ -50,7 +50,7 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   void perform(const AskMain& ask) { ask_main(ask.signal); }
   void perform(const SignalTree& all) {
     if (!has_children()) return take(TreeEmpty{});
-    if (!proc_is_ours()) return ask_main(all.signal);  // nothing else is known
+    if (!host::proc_is_ours()) return ask_main(all.signal);  // nothing else is known
     std::vector<int> met_now;
     look_again(signal_descendants(all.signal,
                                   [&](const Descendant& found) { met_now.push_back(found.pid); }));
@@ -60,7 +60,7 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   /// They are not reaped before we return, so their names can still be read.
   void note(const std::vector<int>& pids) {
     for (const int pid : pids)
-      if (const auto facts = facts_of(pid))
+      if (const auto facts = host::facts_of(pid))
         met.push_back({{pid, facts->comm}, facts->session == pid});
   }
   void perform(StopDone) {
@@ -148,4 +148,4 @@ std::vector<Swept> TreeStopper::swept() const {
   return ended;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

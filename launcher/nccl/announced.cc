@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace safelaunch {
+namespace safelaunch::nccl {
 namespace {
 
 // Numbers are announced by the one function that reads them; these are words, and are not, or only
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 13> kReadSilently{"NCCL_NET",
 
 }  // namespace
 
-std::string_view announced_as(std::string_view variable, const NcclVersion& version) {
+std::string_view announced_as(std::string_view variable, const Version& version) {
   if (variable.starts_with("NCCL_DEBUG")) return {};
   if (std::ranges::find(kReadSilently, variable) != kReadSilently.end()) return {};
   // Up to 2.22 the one is another way to set the other, and the other is what the log shows.
@@ -32,4 +32,4 @@ std::string_view announced_as(std::string_view variable, const NcclVersion& vers
   return variable;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

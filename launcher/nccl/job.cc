@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::nccl {
 namespace {
 
 // More than any job has, and a bound on what a hostile log can make us keep.
@@ -19,7 +19,7 @@ constexpr std::size_t kMostRosters = 1 << 16;
 // takes the answer for a no, and goes on.
 constexpr std::string_view kNoVerbs = "lib wrapper not initialized.";
 
-using About = NcclRootComplaint::About;
+using About = RootComplaint::About;
 
 /// FNV-1a over numbers: tells communicators apart, no more.
 std::uint64_t mixed(std::initializer_list<std::uint64_t> numbers) {
@@ -32,7 +32,7 @@ std::uint64_t mixed(std::initializer_list<std::uint64_t> numbers) {
   return hash;
 }
 
-std::string twice(int rank, int ranks, const NcclProcessName& a, const NcclProcessName& b) {
+std::string twice(int rank, int ranks, const ProcessName& a, const ProcessName& b) {
   return fmt::format("rank {} of {} came to NCCL twice: pid {} and pid {}", rank, ranks, a.pid,
                      b.pid);
 }
@@ -44,78 +44,78 @@ std::string sizes(int first, int second) {
 
 }  // namespace
 
-const char* describe(NcclStep step) {
+const char* describe(Step step) {
   switch (step) {
-    case NcclStep::started: return "in its bootstrap";
-    case NcclStep::bootstrapped: return "past its bootstrap";
-    case NcclStep::topology: return "connecting";
-    case NcclStep::complete: return "complete";
+    case Step::started: return "in its bootstrap";
+    case Step::bootstrapped: return "past its bootstrap";
+    case Step::topology: return "connecting";
+    case Step::complete: return "complete";
   }
   return "";
 }
 
-std::vector<Rank> NcclStanding::missing() const {
+std::vector<Rank> Standing::missing() const {
   std::vector<Rank> result;
   for (int rank = 0; rank < ranks; ++rank)
     if (!came.contains(Rank{rank})) result.push_back(Rank{rank});
   return result;
 }
 
-std::vector<NcclNews> NcclJob::read(std::string_view text) {
-  std::vector<NcclNews> news;
+std::vector<News> Job::read(std::string_view text) {
+  std::vector<News> news;
   const auto line = split_nccl_line(text);
   if (!line) return news;
-  const NcclProcessName who{std::string(line->host), line->pid};
+  const ProcessName who{std::string(line->host), line->pid};
   if (processes_.size() >= kMostProcesses && !processes_.contains(who)) return news;
   const Context at{*line, who, processes_[who], readings_[who], news};
-  const NcclFact fact = fact_of(*line);
+  const Fact fact = fact_of(*line);
   note_said(at, fact);
   std::visit([&](const auto& one) { take(at, one); }, fact);
   return news;
 }
 
-void NcclJob::note_said(const Context& at, const NcclFact& fact) {
-  const bool said = at.line.level != NcclLevel::info && at.line.text != kNoVerbs;
-  const bool hint = at.reading.hints_follow && std::holds_alternative<NcclHint>(fact);
+void Job::note_said(const Context& at, const Fact& fact) {
+  const bool said = at.line.level != Level::info && at.line.text != kNoVerbs;
+  const bool hint = at.reading.hints_follow && std::holds_alternative<Hint>(fact);
   at.reading.hints_follow = said || hint;
   if (said || hint)
     at.news.emplace_back(
-        NcclSaid{at.who, at.line.level, std::string(at.line.place), std::string(at.line.text)});
+        Said{at.who, at.line.level, std::string(at.line.place), std::string(at.line.text)});
 }
 
 // ---- the making of a communicator ---------------------------------------------------------------
 
 /// A process that has not told its version by now is not of rank 0, and older than 2.24.
-bool NcclJob::is_old(const NcclProcess& process) const {
+bool Job::is_old(const Process& process) const {
   const auto& version = process.version ? process.version : version_;
   return !version || !starts_before_bootstrap(*version);
 }
 
-void NcclJob::take(const Context& at, const NcclNetworkChosen& fact) {
+void Job::take(const Context& at, const NetworkChosen& fact) {
   at.process.network = fact.name;
   if (!is_old(at.process)) return;
   at.process.in_old_bootstrap = true;
-  at.news.emplace_back(NcclWaits{at.who, std::nullopt});
+  at.news.emplace_back(Waits{at.who, std::nullopt});
 }
 
-void NcclJob::take(const Context& at, const NcclInitStarted& fact) {
+void Job::take(const Context& at, const InitStarted& fact) {
   at.process.in_old_bootstrap = false;
   if (at.process.comms.size() >= kMostComms) return;
-  NcclComm comm{.part = fact.part, .identity = identity_of(at, fact), .step = {}, .transports = {}};
-  if (is_old(at.process)) comm.step = NcclStep::bootstrapped;
+  Comm comm{.part = fact.part, .identity = identity_of(at, fact), .step = {}, .transports = {}};
+  if (is_old(at.process)) comm.step = Step::bootstrapped;
   at.process.comms.push_back(comm);
   at.reading.comm_at_address[fact.part.address] = at.process.comms.size() - 1;
   if (at.reading.comm_of_thread.size() < kMostThreads)
     at.reading.comm_of_thread[at.line.thread] = at.process.comms.size() - 1;
   if (fact.part.ranks < 2) return;
-  at.news.emplace_back(NcclWaits{at.who, fact.part});
+  at.news.emplace_back(Waits{at.who, fact.part});
   enlist(at, comm);
 }
 
-std::optional<std::uint64_t> NcclJob::identity_of(const Context& at, const NcclInitStarted& fact) {
+std::optional<std::uint64_t> Job::identity_of(const Context& at, const InitStarted& fact) {
   if (fact.id) return fact.id;
   if (!fact.child) return std::nullopt;
-  const NcclComm* parent = comm_at(at, fact.child->parent);
+  const Comm* parent = comm_at(at, fact.child->parent);
   if (parent == nullptr || !parent->identity) return std::nullopt;
   return mixed({*parent->identity, static_cast<std::uint64_t>(fact.child->split),
                 static_cast<std::uint64_t>(fact.child->color)});
@@ -124,32 +124,31 @@ std::optional<std::uint64_t> NcclJob::identity_of(const Context& at, const NcclI
 /// Puts a process on the list of its communicator, and looks whether it contradicts who stands
 /// there. NCCL_COMM_ID gives all communicators of a job the same identity: where a rank is through,
 /// it begins with another one.
-void NcclJob::enlist(const Context& at, const NcclComm& comm) {
+void Job::enlist(const Context& at, const Comm& comm) {
   if (!comm.identity) return;
   if (rosters_.size() >= kMostRosters && !rosters_.contains(*comm.identity)) return;
   Roster& roster = rosters_[*comm.identity];
   const auto over = [](const auto& one) {
-    return one.second.gone || one.second.step == NcclStep::complete;
+    return one.second.gone || one.second.step == Step::complete;
   };
   const auto before = roster.members.find(comm.part.rank);
   if (before != roster.members.end() && over(*before)) std::erase_if(roster.members, over);
   if (roster.members.empty()) roster.ranks = comm.part.ranks;
   if (roster.ranks != comm.part.ranks)
-    at.news.emplace_back(
-        NcclContradiction{About::sizes_differ, sizes(roster.ranks, comm.part.ranks)});
+    at.news.emplace_back(Contradiction{About::sizes_differ, sizes(roster.ranks, comm.part.ranks)});
   const auto [there, fresh] =
       roster.members.try_emplace(comm.part.rank, Member{at.who, comm.step, false});
   if (!fresh && there->second.who != at.who)
-    at.news.emplace_back(NcclContradiction{
+    at.news.emplace_back(Contradiction{
         About::rank_twice, twice(comm.part.rank, comm.part.ranks, there->second.who, at.who)});
 }
 
-void NcclJob::advance(NcclComm& comm, NcclStep step) {
+void Job::advance(Comm& comm, Step step) {
   comm.step = std::max(comm.step, step);
   if (Member* mine = member(comm)) mine->step = comm.step;
 }
 
-NcclJob::Member* NcclJob::member(const NcclComm& comm) {
+Job::Member* Job::member(const Comm& comm) {
   if (!comm.identity) return nullptr;
   const auto roster = rosters_.find(*comm.identity);
   if (roster == rosters_.end()) return nullptr;
@@ -157,25 +156,25 @@ NcclJob::Member* NcclJob::member(const NcclComm& comm) {
   return found == roster->second.members.end() ? nullptr : &found->second;
 }
 
-void NcclJob::take(const Context& at, const NcclBootstrapDone&) {
-  if (NcclComm* comm = comm_of_thread(at)) advance(*comm, NcclStep::bootstrapped);
+void Job::take(const Context& at, const BootstrapDone&) {
+  if (Comm* comm = comm_of_thread(at)) advance(*comm, Step::bootstrapped);
 }
 
-void NcclJob::take(const Context& at, const NcclTopologyAgreed& fact) {
-  NcclComm* comm = comm_at(at, fact.part.address);
+void Job::take(const Context& at, const TopologyAgreed& fact) {
+  Comm* comm = comm_at(at, fact.part.address);
   if (comm == nullptr) return;
   comm->nodes = fact.nodes;
-  advance(*comm, NcclStep::topology);
+  advance(*comm, Step::topology);
 }
 
-void NcclJob::take(const Context& at, const NcclInitComplete& fact) {
+void Job::take(const Context& at, const InitComplete& fact) {
   at.process.in_old_bootstrap = false;
-  if (NcclComm* comm = comm_at(at, fact.part.address)) advance(*comm, NcclStep::complete);
-  if (fact.part.ranks >= 2) at.news.emplace_back(NcclThrough{at.who, fact.part});
+  if (Comm* comm = comm_at(at, fact.part.address)) advance(*comm, Step::complete);
+  if (fact.part.ranks >= 2) at.news.emplace_back(Through{at.who, fact.part});
 }
 
-void NcclJob::take(const Context& at, const NcclCommGone& fact) {
-  NcclComm* comm = comm_at(at, fact.part.address);
+void Job::take(const Context& at, const CommGone& fact) {
+  Comm* comm = comm_at(at, fact.part.address);
   if (comm == nullptr) return;
   comm->gone = true;
   if (Member* mine = member(*comm)) mine->gone = true;
@@ -183,44 +182,44 @@ void NcclJob::take(const Context& at, const NcclCommGone& fact) {
 
 // ---- what else is worth knowing -----------------------------------------------------------------
 
-void NcclJob::take(const Context& at, const NcclChannelMade& fact) {
-  NcclComm* comm = comm_of_thread(at);
+void Job::take(const Context& at, const ChannelMade& fact) {
+  Comm* comm = comm_of_thread(at);
   if (comm != nullptr && comm->transports.size() < kMostTransports)
     comm->transports.emplace(fact.transport);
 }
 
-void NcclJob::take(const Context& at, const NcclConnected&) {
-  if (NcclComm* comm = comm_of_thread(at)) comm->connected = true;
+void Job::take(const Context& at, const Connected&) {
+  if (Comm* comm = comm_of_thread(at)) comm->connected = true;
 }
 
-void NcclJob::take(const Context& at, const NcclCollectiveCalled& fact) {
-  if (NcclComm* comm = comm_at(at, fact.address)) comm->called = true;
+void Job::take(const Context& at, const CollectiveCalled& fact) {
+  if (Comm* comm = comm_at(at, fact.address)) comm->called = true;
 }
 
-void NcclJob::take(const Context& at, const NcclInterfaceChosen& fact) {
+void Job::take(const Context& at, const InterfaceChosen& fact) {
   at.process.interface = fact.name;
 }
 
-void NcclJob::take(const Context& at, const NcclVersionTold& fact) {
+void Job::take(const Context& at, const VersionTold& fact) {
   at.process.version = fact.version;
   if (!version_) version_ = fact.version;
 }
 
-void NcclJob::take(const Context& at, const NcclVariableRead& fact) {
+void Job::take(const Context& at, const VariableRead& fact) {
   if (at.process.variables.size() < kMostVariables)
     at.process.variables.insert_or_assign(std::string(fact.name), std::string(fact.value));
 }
 
-void NcclJob::take(const Context& at, const NcclRootComplaint& fact) {
+void Job::take(const Context& at, const RootComplaint& fact) {
   const std::string text =
       fact.about == About::rank_twice
           ? fmt::format("rank {} of {} came to NCCL twice", fact.first, fact.second)
           : sizes(fact.first, fact.second);
-  at.news.emplace_back(NcclContradiction{fact.about, text});
+  at.news.emplace_back(Contradiction{fact.about, text});
 }
 
 /// The newest one there: memory is used again.
-NcclComm* NcclJob::comm_at(const Context& at, std::uint64_t address) {
+Comm* Job::comm_at(const Context& at, std::uint64_t address) {
   const auto found = at.reading.comm_at_address.find(address);
   if (found == at.reading.comm_at_address.end()) return nullptr;
   return &at.process.comms[found->second];
@@ -228,7 +227,7 @@ NcclComm* NcclJob::comm_at(const Context& at, std::uint64_t address) {
 
 /// Lines about a connection name no communicator. It is the one that the thread began last; another
 /// thread of the process works for the newest.
-NcclComm* NcclJob::comm_of_thread(const Context& at) {
+Comm* Job::comm_of_thread(const Context& at) {
   if (at.process.comms.empty()) return nullptr;
   const auto known = at.reading.comm_of_thread.find(at.line.thread);
   if (known == at.reading.comm_of_thread.end()) return &at.process.comms.back();
@@ -237,31 +236,31 @@ NcclComm* NcclJob::comm_of_thread(const Context& at) {
 
 // ---- questions ----------------------------------------------------------------------------------
 
-std::optional<NcclStanding> NcclJob::unfinished() const {
-  std::optional<NcclStanding> worst;
+std::optional<Standing> Job::unfinished() const {
+  std::optional<Standing> worst;
   for (const auto& [identity, roster] : rosters_) {
-    NcclStanding standing{.ranks = roster.ranks, .came = {}};
+    Standing standing{.ranks = roster.ranks, .came = {}};
     bool waits = false;
     for (const auto& [rank, member] : roster.members) {
       standing.came.emplace(Rank{rank}, member.step);
-      waits = waits || (member.step != NcclStep::complete && !member.gone);
+      waits = waits || (member.step != Step::complete && !member.gone);
     }
     if (waits && (!worst || standing.came.size() > worst->came.size())) worst = standing;
   }
   return worst;
 }
 
-int NcclJob::in_old_bootstrap() const {
+int Job::in_old_bootstrap() const {
   return static_cast<int>(std::ranges::count_if(
       processes_, [](const auto& one) { return one.second.in_old_bootstrap; }));
 }
 
-bool NcclJob::any_complete() const {
+bool Job::any_complete() const {
   return std::ranges::any_of(processes_, [](const auto& one) {
-    return std::ranges::any_of(one.second.comms, [](const NcclComm& comm) {
-      return comm.part.ranks >= 2 && comm.step == NcclStep::complete;
+    return std::ranges::any_of(one.second.comms, [](const Comm& comm) {
+      return comm.part.ranks >= 2 && comm.step == Step::complete;
     });
   });
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

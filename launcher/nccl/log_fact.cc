@@ -2,7 +2,7 @@
 
 #include "words.h"
 
-namespace safelaunch {
+namespace safelaunch::nccl {
 namespace {
 
 bool is_size(std::optional<int> ranks) {
@@ -10,14 +10,14 @@ bool is_size(std::optional<int> ranks) {
 }
 
 /// "… comm 0x7f0c rank 0 nranks 2 …"; `size_name` is nRanks in the line about the topology.
-std::optional<NcclPart> part_in(std::string_view text, std::string_view size_name) {
+std::optional<Part> part_in(std::string_view text, std::string_view size_name) {
   const auto address = word_after(text, "comm");
   const auto rank = number_of(text, "rank");
   const auto ranks = number_of(text, size_name);
   if (!address || !rank || !is_size(ranks) || *rank < 0 || *rank >= *ranks) return std::nullopt;
   const auto place = hexadecimal(*address);
   if (!place) return std::nullopt;
-  return NcclPart{*place, *rank, *ranks};
+  return Part{*place, *rank, *ranks};
 }
 
 std::optional<std::uint64_t> hexadecimal_of(std::string_view text, std::string_view name) {
@@ -32,49 +32,49 @@ std::int64_t split_of(std::string_view text) {
   return 0;
 }
 
-NcclFact init_started(std::string_view text) {
+Fact init_started(std::string_view text) {
   const auto part = part_in(text, "nranks");
   if (!part) return {};
-  NcclInitStarted started{.part = *part, .id = hexadecimal_of(text, "commId"), .child = {}};
+  InitStarted started{.part = *part, .id = hexadecimal_of(text, "commId"), .child = {}};
   if (const auto parent = hexadecimal_of(text, "parent"))
     started.child = {
         .parent = *parent, .split = split_of(text), .color = number_of(text, "color").value_or(0)};
   return started;
 }
 
-template <class Fact>
-NcclFact about_part(std::string_view text) {
+template <class Told>
+Fact about_part(std::string_view text) {
   const auto part = part_in(text, "nranks");
-  return part ? NcclFact(Fact{*part}) : NcclFact();
+  return part ? Fact(Told{*part}) : Fact();
 }
 
-NcclFact topology(std::string_view text) {
+Fact topology(std::string_view text) {
   const auto part = part_in(text, "nRanks");
   const auto nodes = number_of(text, "nNodes");
   if (!part || !is_size(nodes)) return {};
-  return NcclTopologyAgreed{*part, *nodes};
+  return TopologyAgreed{*part, *nodes};
 }
 
 /// "eth0:192.0.2.2<0>"; an IPv6 address stands in square brackets.
-NcclFact interface_chosen(std::string_view text) {
+Fact interface_chosen(std::string_view text) {
   const std::string_view word = take_word(text);
   const std::size_t colon = word.find(':');
   if (colon == std::string_view::npos || colon == 0) return {};
   const std::string_view address = word.substr(colon + 1);
-  return NcclInterfaceChosen{word.substr(0, colon), address.substr(0, address.find('<'))};
+  return InterfaceChosen{word.substr(0, colon), address.substr(0, address.find('<'))};
 }
 
 /// "00/0 : 0[0] -> 1[1] [send] via NET/Socket/0": of the transport, not which device.
-NcclFact channel_made(std::string_view text) {
+Fact channel_made(std::string_view text) {
   constexpr std::string_view kVia = " via ";
   const std::size_t via = text.rfind(kVia);
   if (via == std::string_view::npos) return {};
   text.remove_prefix(via + kVia.size());
   const std::string_view word = take_word(text);
   const std::string_view kind = word.substr(0, word.find('/'));
-  if (kind == "SHM") return NcclChannelMade{kind};
+  if (kind == "SHM") return ChannelMade{kind};
   const std::size_t second = word.find('/', std::min(kind.size() + 1, word.size()));
-  return NcclChannelMade{word.substr(0, second)};
+  return ChannelMade{word.substr(0, second)};
 }
 
 /// A number has a full stop behind it, a word has none.
@@ -83,22 +83,22 @@ std::string_view value_in(std::string_view text) {
   return text.ends_with('.') && whole_number<std::int64_t>(number) ? number : text;
 }
 
-NcclFact variable_read(std::string_view text) {
+Fact variable_read(std::string_view text) {
   const std::string_view name = take_word(text);
   if (!name.starts_with("NCCL_") || !take(text, "set by environment to ")) return {};
-  return NcclVariableRead{name, value_in(text)};
+  return VariableRead{name, value_in(text)};
 }
 
 /// "rank 1 of 3 ranks has already checked in"
-NcclFact rank_twice(std::string_view text) {
+Fact rank_twice(std::string_view text) {
   const auto rank = number_of(text, "rank");
   const auto ranks = number_of(text, "of");
   if (!rank || *rank < 0 || !is_size(ranks)) return {};
-  return NcclRootComplaint{NcclRootComplaint::About::rank_twice, *rank, *ranks};
+  return RootComplaint{RootComplaint::About::rank_twice, *rank, *ranks};
 }
 
 /// "… nranks 4 vs 3, nroots 1 vs 1, …" (2.23 on), "… from procs 4 : 3" before.
-NcclFact sizes_differ(std::string_view text) {
+Fact sizes_differ(std::string_view text) {
   std::string_view second = word_after(text, "vs").value_or("");
   auto first = number_of(text, "nranks");
   if (!first) {
@@ -109,55 +109,55 @@ NcclFact sizes_differ(std::string_view text) {
   const auto other = whole_number<int>(second);
   // Equal sizes: it is something else that differs, and two versions are in play.
   if (!is_size(first) || !is_size(other) || *first == *other) return {};
-  return NcclRootComplaint{NcclRootComplaint::About::sizes_differ, *first, *other};
+  return RootComplaint{RootComplaint::About::sizes_differ, *first, *other};
 }
 
-NcclFact complaint(std::string_view text) {
+Fact complaint(std::string_view text) {
   if (!take(text, "Bootstrap Root : ")) return {};
   if (text.find(" has already checked in") != std::string_view::npos) return rank_twice(text);
-  return text.starts_with("mismatch in ") ? sizes_differ(text) : NcclFact();
+  return text.starts_with("mismatch in ") ? sizes_differ(text) : Fact();
 }
 
 /// "AllReduce: opCount 0 sendbuff … comm 0x7f0c [nranks=2] stream …"
-NcclFact collective_called(std::string_view text, std::size_t colon) {
+Fact collective_called(std::string_view text, std::size_t colon) {
   const auto address = hexadecimal_of(text, "comm");
   if (!address) return {};
-  return NcclCollectiveCalled{text.substr(0, colon), *address};
+  return CollectiveCalled{text.substr(0, colon), *address};
 }
 
-NcclFact fact_of_info(std::string_view text) {
+Fact fact_of_info(std::string_view text) {
   if (text.ends_with("Init START")) return init_started(text);
-  if (text.ends_with("Init COMPLETE")) return about_part<NcclInitComplete>(text);
+  if (text.ends_with("Init COMPLETE")) return about_part<InitComplete>(text);
   if (text.ends_with("Destroy COMPLETE") || text.ends_with("Abort COMPLETE"))
-    return about_part<NcclCommGone>(text);
+    return about_part<CommGone>(text);
   if (text.starts_with("comm 0x") && text.find(" nRanks ") != std::string_view::npos)
     return topology(text);
-  if (text.starts_with("Bootstrap timings ")) return NcclBootstrapDone{};
-  if (take(text, "Using network ")) return NcclNetworkChosen{text};
+  if (text.starts_with("Bootstrap timings ")) return BootstrapDone{};
+  if (take(text, "Using network ")) return NetworkChosen{text};
   if (take(text, "Bootstrap: Using ") || take(text, "Bootstrap : Using "))
     return interface_chosen(text);
   if (take(text, "Channel ")) return channel_made(text);
-  if (text.starts_with("Connected all ")) return NcclConnected{};
+  if (text.starts_with("Connected all ")) return Connected{};
   if (take(text, "NCCL version ")) {
     const auto version = parse_nccl_version(text);
-    return version ? NcclFact(NcclVersionTold{*version}) : NcclFact();
+    return version ? Fact(VersionTold{*version}) : Fact();
   }
-  if (text.starts_with("HINT: ")) return NcclHint{};
+  if (text.starts_with("HINT: ")) return Hint{};
   if (text.starts_with("NCCL_")) return variable_read(text);
   const std::size_t call = text.find(": opCount ");
-  return call == std::string_view::npos ? NcclFact() : collective_called(text, call);
+  return call == std::string_view::npos ? Fact() : collective_called(text, call);
 }
 
 }  // namespace
 
-NcclFact fact_of(const NcclLine& line) {
+Fact fact_of(const Line& line) {
   switch (line.level) {
-    case NcclLevel::info: return fact_of_info(line.text);
-    case NcclLevel::warn: return complaint(line.text);
-    case NcclLevel::attn:
-    case NcclLevel::diag: return {};
+    case Level::info: return fact_of_info(line.text);
+    case Level::warn: return complaint(line.text);
+    case Level::attn:
+    case Level::diag: return {};
   }
   return {};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

@@ -1,6 +1,6 @@
 #include "safelaunch/nccl/log_file.h"
 
-namespace safelaunch {
+namespace safelaunch::nccl {
 namespace {
 
 bool is_stream(std::string_view path) {
@@ -52,13 +52,13 @@ bool fits(std::string_view file, std::string_view name, int hosts) {
 
 }  // namespace
 
-std::optional<NcclLogFile> parse_nccl_log_file(std::string_view value) {
+std::optional<LogFile> parse_nccl_log_file(std::string_view value) {
   if (value.empty() || is_stream(value)) return std::nullopt;
   const std::size_t slash = value.rfind('/');
-  if (slash == std::string_view::npos) return NcclLogFile{".", std::string(value)};
+  if (slash == std::string_view::npos) return LogFile{".", std::string(value)};
   const Piece folder = first_piece(value.substr(0, slash));
   if (folder.variable != 0 || slash + 1 == value.size()) return std::nullopt;
-  return NcclLogFile{folder.text.empty() ? "/" : folder.text, std::string(value.substr(slash + 1))};
+  return LogFile{folder.text.empty() ? "/" : folder.text, std::string(value.substr(slash + 1))};
 }
 
 std::string escape_for_nccl(std::string_view directory) {
@@ -71,4 +71,4 @@ bool is_nccl_log(std::string_view file, std::string_view name) {
   return fits(file, name, 1);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

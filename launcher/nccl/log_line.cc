@@ -2,7 +2,7 @@
 
 #include "words.h"
 
-namespace safelaunch {
+namespace safelaunch::nccl {
 namespace {
 
 /// "[2026-11-20 18:15:23] ", "[rank3]: ", "[default0]:"
@@ -18,14 +18,14 @@ void drop_tags(std::string_view& head) {
 }
 
 /// "node7:4711:4715", or "node7:4711" in a DIAG line.
-bool read_writer(std::string_view writer, NcclLine& line) {
+bool read_writer(std::string_view writer, Line& line) {
   const std::size_t last = writer.rfind(':');
   if (last == std::string_view::npos || last == 0) return false;
   const auto number = whole_number<int>(writer.substr(last + 1));
   if (!number || *number <= 0) return false;
   const std::size_t first = writer.substr(0, last).rfind(':');
   if (first == std::string_view::npos) {
-    if (line.level != NcclLevel::diag) return false;
+    if (line.level != Level::diag) return false;
     line.host = writer.substr(0, last);
     line.pid = *number;
     return true;
@@ -38,15 +38,15 @@ bool read_writer(std::string_view writer, NcclLine& line) {
   return true;
 }
 
-std::optional<NcclLevel> take_level(std::string_view& text) {
+std::optional<Level> take_level(std::string_view& text) {
   struct Word {
     std::string_view word;
-    NcclLevel level;
+    Level level;
   };
-  constexpr Word kWords[] = {{"INFO ", NcclLevel::info},
-                             {"WARN ", NcclLevel::warn},
-                             {"ATTN ", NcclLevel::attn},
-                             {"DIAG ", NcclLevel::diag}};
+  constexpr Word kWords[] = {{"INFO ", Level::info},
+                             {"WARN ", Level::warn},
+                             {"ATTN ", Level::attn},
+                             {"DIAG ", Level::diag}};
   for (const Word& one : kWords)
     if (take(text, one.word)) return one.level;
   return std::nullopt;
@@ -54,22 +54,22 @@ std::optional<NcclLevel> take_level(std::string_view& text) {
 
 }  // namespace
 
-const char* name(NcclLevel level) {
+const char* name(Level level) {
   switch (level) {
-    case NcclLevel::info: return "INFO";
-    case NcclLevel::warn: return "WARN";
-    case NcclLevel::attn: return "ATTN";
-    case NcclLevel::diag: return "DIAG";
+    case Level::info: return "INFO";
+    case Level::warn: return "WARN";
+    case Level::attn: return "ATTN";
+    case Level::diag: return "DIAG";
   }
   return "";
 }
 
-std::optional<NcclLine> split_nccl_line(std::string_view line) {
+std::optional<Line> split_nccl_line(std::string_view line) {
   constexpr std::string_view kMark = " NCCL ";
   line = line.substr(0, kLongestNcclLine);
   const std::size_t mark = line.find(kMark);
   if (mark == std::string_view::npos) return std::nullopt;
-  NcclLine result;
+  Line result;
   result.text = line.substr(mark + kMark.size());
   const auto level = take_level(result.text);
   if (!level) return std::nullopt;
@@ -84,4 +84,4 @@ std::optional<NcclLine> split_nccl_line(std::string_view line) {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

@@ -3,7 +3,7 @@
 #include "safelaunch/base/format.h"
 #include "words.h"
 
-namespace safelaunch {
+namespace safelaunch::nccl {
 namespace {
 
 // More than anybody reads, and a bound whatever answers at that port.
@@ -140,9 +140,9 @@ void append(std::string& text, const std::string& more) {
 
 }  // namespace
 
-bool may_ask_ras(const NcclVersion& version) {
+bool may_ask_ras(const Version& version) {
   const bool fragile = version.major == 2 && (version.minor == 26 || version.minor == 27);
-  return version >= NcclVersion{2, 24, 0} && !fragile;
+  return version >= Version{2, 24, 0} && !fragile;
 }
 
 RasReport parse_ras(std::string_view answer) {
@@ -164,4 +164,4 @@ std::string describe(const RasReport& report) {
   return text;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

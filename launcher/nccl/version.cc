@@ -5,9 +5,9 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::nccl {
 
-std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
+std::optional<Version> parse_nccl_version(std::string_view text) {
   constexpr int kMost = 100'000;
   std::array<int, 3> numbers{};
   std::size_t count = 0;
@@ -21,15 +21,15 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
     text.remove_prefix(1);
   }
   if (count < 2) return std::nullopt;
-  return NcclVersion{numbers[0], numbers[1], numbers[2]};
+  return Version{numbers[0], numbers[1], numbers[2]};
 }
 
-std::string to_string(const NcclVersion& version) {
+std::string to_string(const Version& version) {
   return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
 }
 
-bool starts_before_bootstrap(const NcclVersion& version) {
-  return version >= NcclVersion{2, 23, 0};
+bool starts_before_bootstrap(const Version& version) {
+  return version >= Version{2, 23, 0};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

@@ -7,7 +7,7 @@
 #include <string_view>
 
 /// Small cuts at a text that nobody vouches for.
-namespace safelaunch {
+namespace safelaunch::nccl {
 
 /// Takes `words` off the front, if they stand there.
 inline bool take(std::string_view& text, std::string_view words) {
@@ -57,4 +57,4 @@ inline std::optional<int> number_of(std::string_view text, std::string_view name
   return word ? whole_number<int>(*word) : std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

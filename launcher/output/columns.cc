@@ -1,13 +1,13 @@
-#include "safelaunch/output/columns.h"
+#include "columns.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
+#include "escape_filter.h"
 #include "safelaunch/base/utf8.h"
-#include "safelaunch/output/escape_filter.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 struct Range {
@@ -77,4 +77,4 @@ std::string fit_keeping_last_word(std::string_view line, int columns) {
   return fit_to_columns(line, columns - columns_of(end)) + end;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

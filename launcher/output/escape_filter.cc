@@ -1,11 +1,11 @@
-#include "safelaunch/output/escape_filter.h"
+#include "escape_filter.h"
 
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/utf8.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 constexpr char kEscape = '\x1b';
@@ -93,4 +93,4 @@ void EscapeFilter::finish(std::string& safe) {
   held_.clear();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -12,10 +12,10 @@
 #include "job_stream.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
-#include "safelaunch/output/stream_pair.h"
 #include "safelaunch/output/terminal_writer.h"
+#include "stream_pair.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 constexpr std::size_t kChunk = 64 * 1024;
@@ -378,4 +378,4 @@ std::vector<RecordingLoss> JobOutput::losses() const {
   return state_->losses();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -12,7 +12,7 @@
 #include "safelaunch/output/recording.h"
 #include "safelaunch/output/tail.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// One stream of one process, and where it goes.
 struct JobStream {
@@ -31,4 +31,4 @@ struct JobStream {
   TimePoint last_read{};
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -2,7 +2,7 @@
 
 #include <boost/asio/post.hpp>
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 // Lines of one byte grow with their prefix; what is gathered in one turn stays below this.
@@ -77,4 +77,4 @@ void Lane::terminal_flushed() {
   arm();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "line_mux.h"
 #include "safelaunch/base/time.h"
-#include "safelaunch/output/line_mux.h"
 #include "safelaunch/output/terminal_writer.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// The lines of all ranks on their way to one stream of ours: a LineMux with its clock. What comes
 /// within one turn of the io_context is written at once, one system call for all ranks.
@@ -49,4 +49,4 @@ class Lane : public std::enable_shared_from_this<Lane> {
   TimePoint armed_ = TimePoint::max();  // when the timer will fire
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -1,9 +1,9 @@
-#include "safelaunch/output/line_mux.h"
+#include "line_mux.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 constexpr std::string_view kColoursOff = "\x1b[0m";
@@ -204,4 +204,4 @@ std::string LineMux::preview() const {
   return source.prefix + std::string(visible(source.held));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

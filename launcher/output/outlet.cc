@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "safelaunch/output/stream_pair.h"
+#include "stream_pair.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 // Four chunks: enough to keep a reader busy, little enough to count as no memory at all.
@@ -166,4 +166,4 @@ bool Outlet::flush(TimePoint deadline) {
   return true;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

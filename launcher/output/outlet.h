@@ -11,11 +11,11 @@
 #include <string_view>
 
 #include "safelaunch/base/time.h"
-#include "safelaunch/output/screen.h"
-#include "safelaunch/output/sink.h"
 #include "safelaunch/output/std_streams.h"
+#include "screen.h"
+#include "sink.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// One output of ours with what is on its screen: the Screen composes, the Sink writes, and this
 /// waits, for a slow reader and for an idle line. Owned by TerminalWriter; shared only with its own
@@ -60,4 +60,4 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
   std::uint64_t job_writes_ = 0;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

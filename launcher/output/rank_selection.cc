@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 std::optional<int> number(std::string_view word) {
@@ -58,4 +58,4 @@ std::optional<Rank> RankSelection::beyond(int world_size) const {
   return found == ranges_.end() ? std::nullopt : std::optional(Rank{found->first});
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// The reading end of a pipe or pseudo-terminal. Once asked to wait, Asio keeps a descriptor in its
 /// epoll set, and each single write to it wakes us, even if nobody waits any more; so it can be
@@ -52,4 +52,4 @@ class ReadEnd {
   std::optional<boost::asio::posix::stream_descriptor> watched_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

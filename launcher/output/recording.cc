@@ -10,7 +10,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// Written by one thread, asked by another.
 struct Recording::File {
@@ -76,4 +76,4 @@ RecordingLoss Recording::loss() const {
   return {file_->path, file_->reason, file_->lost};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -1,9 +1,9 @@
-#include "safelaunch/output/screen.h"
+#include "screen.h"
 
-#include "safelaunch/output/columns.h"
-#include "safelaunch/output/escape_filter.h"
+#include "columns.h"
+#include "escape_filter.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 // To the first column, and erase to the end of the line.
@@ -91,4 +91,4 @@ std::string Screen::transient() const {
                           : fit_to_columns(preview_, columns_ - 1);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

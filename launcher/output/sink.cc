@@ -1,4 +1,4 @@
-#include "safelaunch/output/sink.h"
+#include "sink.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <climits>
 #include <cstdio>
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 UniqueFd open_again(int fd) {
@@ -79,4 +79,4 @@ long Sink::write_some(std::string_view bytes) const {
   return -1;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

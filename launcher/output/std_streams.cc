@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 StreamTarget inspect(int fd) {
@@ -38,4 +38,4 @@ void ignore_output_signals() {
   ::signal(SIGXFSZ, SIG_IGN);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -1,4 +1,4 @@
-#include "safelaunch/output/stream_pair.h"
+#include "stream_pair.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -13,7 +13,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 namespace {
 
 // A worker that writes a burst sleeps less often; a quarter of what an unprivileged user may ask
@@ -90,4 +90,4 @@ int terminal_columns(int fd) {
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

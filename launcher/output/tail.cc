@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 void Tail::append(std::string_view bytes) {
   if (bytes.size() > capacity_) bytes.remove_prefix(bytes.size() - capacity_);
@@ -21,4 +21,4 @@ std::string Tail::text() const {
   return ring_.substr(oldest_) + ring_.substr(0, oldest_);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

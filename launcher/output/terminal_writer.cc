@@ -2,7 +2,7 @@
 
 #include "outlet.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 struct TerminalWriter::State {
   StandardStreams streams;
@@ -89,4 +89,4 @@ const StandardStreams& TerminalWriter::streams() const {
   return state_->streams;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -6,7 +6,7 @@
 #include "safelaunch/base/installed_files.h"
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::plugin {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ void add_plugin_to(Environment& environment, const fs::path& library, std::strin
   environment["SAFELAUNCH_HOOK_TOKEN"] = token;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::plugin

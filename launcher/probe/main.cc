@@ -10,6 +10,7 @@
 namespace {
 
 using namespace safelaunch;
+using namespace safelaunch::probe;
 
 int usage() {
   std::fputs(
@@ -46,7 +47,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const std::string mode = words.empty() ? "" : words[0];
   if (mode == "driver" && words.size() == 1) return show_driver();
-  if (mode == "gpus" && words.size() == 1) return print_gpu_facts();
+  if (mode == "gpus" && words.size() == 1) return gpu::print_gpu_facts();
   if (mode == "nccl" && words.size() == 2) return show_nccl(words[1]);
   if (mode == "rank" && (words.size() == 5 || words.size() == 6)) return rank(words);
   return usage();

@@ -6,36 +6,37 @@
 #include "safelaunch/profile/private_file.h"
 #include "safelaunch/profile/trust.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 using Json = nlohmann::json;
 
-bool same_ground(const HostKey& a, const HostKey& b) {
+bool same_ground(const profile::HostKey& a, const profile::HostKey& b) {
   return !a.nccl.empty() && a.nccl == b.nccl && a.hostname == b.hostname && a.gpus == b.gpus &&
          a.driver == b.driver;
 }
 
-bool counts(const MeasuredHost& host, const HostKey& key, WallTime now) {
-  return same_ground(host.key, key) && now - host.when <= kMemoryLasts;
+bool counts(const MeasuredHost& host, const profile::HostKey& key, profile::WallTime now) {
+  return same_ground(host.key, key) && now - host.when <= profile::kMemoryLasts;
 }
 
 }  // namespace
 
-MeasuredHost with_results(std::optional<MeasuredHost> before, const HostKey& key,
-                          std::span<const ProbedProfile> probed, WallTime now) {
+MeasuredHost with_results(std::optional<MeasuredHost> before, const profile::HostKey& key,
+                          std::span<const ProbedProfile> probed, profile::WallTime now) {
   MeasuredHost host{key, now, {}};
   if (before && counts(*before, key, now)) host.bus_gb_per_s = std::move(before->bus_gb_per_s);
   for (const ProbedProfile& one : probed) {
-    const auto* works = std::get_if<ProbeWorks>(&one.verdict);
+    const auto* works = std::get_if<Works>(&one.verdict);
     if (works != nullptr && works->bus_gb_per_s)
       host.bus_gb_per_s[one.profile] = *works->bus_gb_per_s;
   }
   return host;
 }
 
-std::optional<std::string> measured_cost(const MeasuredHost& host, const HostKey& key, WallTime now,
-                                         std::string_view from, std::string_view to) {
+std::optional<std::string> measured_cost(const MeasuredHost& host, const profile::HostKey& key,
+                                         profile::WallTime now, std::string_view from,
+                                         std::string_view to) {
   const auto base = host.bus_gb_per_s.find(from);
   const auto other = host.bus_gb_per_s.find(to);
   const auto end = host.bus_gb_per_s.end();
@@ -65,7 +66,7 @@ std::optional<MeasuredHost> parse_measured(std::string_view text) try {
   json.at("gpus").get_to(host.key.gpus);
   json.at("driver").get_to(host.key.driver);
   json.at("nccl").get_to(host.key.nccl);
-  host.when = WallTime(std::chrono::seconds(json.at("time").get<std::int64_t>()));
+  host.when = profile::WallTime(std::chrono::seconds(json.at("time").get<std::int64_t>()));
   for (const auto& [profile, gb] : json.at("bus_gb_per_s").items())
     host.bus_gb_per_s[profile] = gb.get<double>();
   return host;
@@ -75,17 +76,17 @@ std::optional<MeasuredHost> parse_measured(std::string_view text) try {
 
 std::string measured_file(const Environment& environment, std::string_view hostname) {
   if (hostname.empty() || hostname.find('/') != std::string_view::npos) return {};
-  return state_file(environment, fmt::format("probed-{}.json", hostname));
+  return profile::state_file(environment, fmt::format("probed-{}.json", hostname));
 }
 
 std::optional<MeasuredHost> load_measured(const std::string& path) {
   if (path.empty()) return std::nullopt;
-  const auto text = read_trusted_file(path);
+  const auto text = profile::read_trusted_file(path);
   return text && *text ? parse_measured(**text) : std::nullopt;
 }
 
 Result<> save_measured(const std::string& path, const MeasuredHost& host) {
-  return path.empty() ? Result<>() : replace_private_file(path, format_measured(host));
+  return path.empty() ? Result<>() : profile::replace_private_file(path, format_measured(host));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -5,7 +5,7 @@
 
 #include "json_text.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 constexpr std::array<const char*, kProbePhaseCount> kNames{
@@ -24,13 +24,13 @@ std::optional<double> number(const Json& object, const char* key) {
 
 }  // namespace
 
-const char* name(ProbePhase phase) {
+const char* name(Phase phase) {
   return kNames[static_cast<std::size_t>(phase)];
 }
 
-std::optional<ProbePhase> probe_phase(std::string_view word) {
+std::optional<Phase> probe_phase(std::string_view word) {
   for (std::size_t i = 0; i < kNames.size(); ++i)
-    if (word == kNames[i]) return static_cast<ProbePhase>(i);
+    if (word == kNames[i]) return static_cast<Phase>(i);
   return std::nullopt;
 }
 
@@ -56,4 +56,4 @@ std::optional<PhaseReport> parse_phase_report(std::string_view line) {
   return report;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 const ProbedProfile* find(std::span<const ProbedProfile> probed, const std::string& profile) {
@@ -15,8 +15,8 @@ const ProbedProfile* find(std::span<const ProbedProfile> probed, const std::stri
 
 }  // namespace
 
-ProbeChoice choose_to_probe(const ProbeSituation& situation) {
-  const auto no = [](std::string why) { return ProbeChoice{false, std::move(why)}; };
+Choice choose_to_probe(const Situation& situation) {
+  const auto no = [](std::string why) { return Choice{false, std::move(why)}; };
   if (situation.wish == WhenToProbe::never) return no("--probe never");
   const bool forced = situation.wish == WhenToProbe::always;
   if (situation.ranks == 0) return no("how many ranks come is not known");
@@ -25,7 +25,7 @@ ProbeChoice choose_to_probe(const ProbeSituation& situation) {
   if (!situation.profile_uses_nccl) return no("the profile does without NCCL");
   if (situation.gpus > 0 && situation.ranks > situation.gpus)
     return no("there are more ranks than GPUs");
-  const bool beside = situation.moment == ProbeMoment::beside_the_first;
+  const bool beside = situation.moment == Moment::beside_the_first;
   if (beside && !forced) return no("nothing has failed yet");
   if (forced) return {true, "--probe always"};
   if (situation.nodes > 1) return no("the ranks are on several nodes");
@@ -33,14 +33,14 @@ ProbeChoice choose_to_probe(const ProbeSituation& situation) {
   return {true, "an attempt failed in NCCL"};
 }
 
-std::vector<CampaignAction> ProbeCampaign::on(const CampaignEvent& event) {
+std::vector<CampaignAction> Campaign::on(const CampaignEvent& event) {
   if (state_ == State::over) return {};
   return std::visit([this](const auto& one) { return take(one); }, event);
 }
 
-ProbeCampaign::Actions ProbeCampaign::take(const CampaignProbed& event) {
+Campaign::Actions Campaign::take(const CampaignProbed& event) {
   probed_.push_back({probing_, event.verdict, ""});
-  const bool works = std::holds_alternative<ProbeWorks>(event.verdict);
+  const bool works = std::holds_alternative<Works>(event.verdict);
   const bool fails = stopped_at(event.verdict).has_value();
   if (state_ == State::seeking && works) {
     state_ = State::over;
@@ -56,20 +56,20 @@ ProbeCampaign::Actions ProbeCampaign::take(const CampaignProbed& event) {
   return {StartProbe{probing_}};
 }
 
-ProbeCampaign::Actions ProbeCampaign::take(const CampaignRanksEntered&) {
+Campaign::Actions Campaign::take(const CampaignRanksEntered&) {
   return state_ == State::proving ? give_up() : Actions{};
 }
 
-ProbeCampaign::Actions ProbeCampaign::take(const CampaignAttemptEnded&) {
+Campaign::Actions Campaign::take(const CampaignAttemptEnded&) {
   return give_up();
 }
 
-ProbeCampaign::Actions ProbeCampaign::give_up() {
+Campaign::Actions Campaign::give_up() {
   state_ = State::over;
   return {StopProbe{}};
 }
 
-std::string ProbeSelection::chosen() const {
+std::string Selection::chosen() const {
   const auto best = winner(probed_);
   return best ? probed_[*best].profile : std::string();
 }
@@ -81,4 +81,4 @@ std::vector<std::string> refuted(std::span<const ProbedProfile> probed) {
   return names;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 /// After a failure the other ranks have so long to fail too: the one that tells the cause is not
@@ -14,16 +14,16 @@ constexpr Duration kEndGrace{2'000};
 
 }  // namespace
 
-ProbeRun::ProbeRun(int ranks, const ProbeLimits& limits, TimePoint now)
+Run::Run(int ranks, const Limits& limits, TimePoint now)
     : ranks_(static_cast<std::size_t>(ranks)),
       limits_(limits),
-      deadline_(now + limits[ProbePhase::driver]) {}
+      deadline_(now + limits[Phase::driver]) {}
 
-std::vector<ProbeAction> ProbeRun::on(const ProbeEvent& event, TimePoint now) {
+std::vector<Action> Run::on(const Event& event, TimePoint now) {
   return std::visit([&](const auto& happened) { return take(happened, now); }, event);
 }
 
-ProbeRun::Actions ProbeRun::take(const RankReported& event, TimePoint now) {
+Run::Actions Run::take(const RankReported& event, TimePoint now) {
   RankState& rank = ranks_[static_cast<std::size_t>(event.rank)];
   const bool expected = static_cast<int>(event.report.phase) == rank.phases_done;
   const bool listening = state_ == State::running || state_ == State::settling;
@@ -37,18 +37,18 @@ ProbeRun::Actions ProbeRun::take(const RankReported& event, TimePoint now) {
   return {};
 }
 
-ProbeRun::Actions ProbeRun::phase_done(RankState& rank, const RankReported& event, TimePoint now) {
+Run::Actions Run::phase_done(RankState& rank, const RankReported& event, TimePoint now) {
   const PhaseReport& report = event.report;
   const int front = last_phases_done();
   rank.ms[static_cast<std::size_t>(report.phase)] = report.ms;
   rank.gb_per_s = report.gb_per_s.value_or(0);
   ++rank.phases_done;
   Actions actions;
-  if (report.phase == ProbePhase::unique_id && event.rank == 0) actions = {HandOutId{report.id}};
+  if (report.phase == Phase::unique_id && event.rank == 0) actions = {HandOutId{report.id}};
   const int reached = last_phases_done();
   if (state_ != State::running || reached == front) return actions;
   if (reached < kProbePhaseCount) {
-    deadline_ = now + limits_[static_cast<ProbePhase>(reached)];
+    deadline_ = now + limits_[static_cast<Phase>(reached)];
     return actions;
   }
   state_ = State::ending;
@@ -57,7 +57,7 @@ ProbeRun::Actions ProbeRun::phase_done(RankState& rank, const RankReported& even
   return actions;
 }
 
-void ProbeRun::failed(int rank, ProbePhase phase, const std::string& words, TimePoint now) {
+void Run::failed(int rank, Phase phase, const std::string& words, TimePoint now) {
   ranks_[static_cast<std::size_t>(rank)].failed = true;
   failures_.push_back({rank, phase, words});
   if (state_ != State::running) return;
@@ -65,31 +65,31 @@ void ProbeRun::failed(int rank, ProbePhase phase, const std::string& words, Time
   deadline_ = now + kSettle;
 }
 
-ProbeRun::Actions ProbeRun::take(const ProbeRankEnded& event, TimePoint now) {
+Run::Actions Run::take(const RankEnded& event, TimePoint now) {
   RankState& rank = ranks_[static_cast<std::size_t>(event.rank)];
   rank.ended = true;
   const bool too_early = state_ == State::running || state_ == State::settling;
   if (too_early && !rank.failed)
-    failed(event.rank, static_cast<ProbePhase>(std::min(rank.phases_done, kProbePhaseCount - 1)),
+    failed(event.rank, static_cast<Phase>(std::min(rank.phases_done, kProbePhaseCount - 1)),
            event.how, now);
   if (!std::all_of(ranks_.begin(), ranks_.end(), [](const RankState& r) { return r.ended; }))
     return {};
   state_ = State::done;
   deadline_.reset();
-  return {ProbeDone{}};
+  return {Done{}};
 }
 
-ProbeRun::Actions ProbeRun::take(const ProbeUnwanted& event, TimePoint now) {
+Run::Actions Run::take(const Unwanted& event, TimePoint now) {
   return untold(event.why, now);
 }
 
-ProbeRun::Actions ProbeRun::untold(const std::string& why, TimePoint now) {
+Run::Actions Run::untold(const std::string& why, TimePoint now) {
   if (state_ != State::running) return {};
-  untold_ = ProbeUntold{why};
+  untold_ = Untold{why};
   return abort(now);
 }
 
-ProbeRun::Actions ProbeRun::take(const ProbeTimePassed&, TimePoint now) {
+Run::Actions Run::take(const TimePassed&, TimePoint now) {
   if (!deadline_ || now < *deadline_) return {};
   switch (state_) {
     case State::running: hung_ = hung(); return abort(now);
@@ -104,47 +104,47 @@ ProbeRun::Actions ProbeRun::take(const ProbeTimePassed&, TimePoint now) {
   return {KillRanks{}};
 }
 
-ProbeRun::Actions ProbeRun::abort(TimePoint now) {
+Run::Actions Run::abort(TimePoint now) {
   state_ = State::aborting;
   deadline_ = now + limits_.abort_grace;
   return {AbortRanks{}};
 }
 
-int ProbeRun::last_phases_done() const {
+int Run::last_phases_done() const {
   return std::min_element(
              ranks_.begin(), ranks_.end(),
              [](const auto& a, const auto& b) { return a.phases_done < b.phases_done; })
       ->phases_done;
 }
 
-ProbeHung ProbeRun::hung() const {
+Hung Run::hung() const {
   const int front = last_phases_done();
-  ProbeHung result{static_cast<ProbePhase>(front), {}};
+  Hung result{static_cast<Phase>(front), {}};
   for (std::size_t i = 0; i < ranks_.size(); ++i)
     if (ranks_[i].phases_done == front) result.ranks.push_back(static_cast<int>(i));
   return result;
 }
 
-double ProbeRun::shortest(ProbePhase phase) const {
+double Run::shortest(Phase phase) const {
   double result = ranks_.front().ms[static_cast<std::size_t>(phase)];
   for (const RankState& rank : ranks_)
     result = std::min(result, rank.ms[static_cast<std::size_t>(phase)]);
   return result;
 }
 
-ProbeWorks ProbeRun::works() const {
+Works Run::works() const {
   double slowest = ranks_.front().gb_per_s;
   for (const RankState& rank : ranks_) slowest = std::min(slowest, rank.gb_per_s);
-  return {shortest(ProbePhase::init), shortest(ProbePhase::first_all_reduce),
+  return {shortest(Phase::init), shortest(Phase::first_all_reduce),
           bus_bandwidth(slowest, static_cast<int>(ranks_.size()))};
 }
 
-ProbeVerdict ProbeRun::verdict() const {
-  if (!failures_.empty()) return ProbeFailed{failures_};
+Verdict Run::verdict() const {
+  if (!failures_.empty()) return Failed{failures_};
   if (hung_) return *hung_;
   if (untold_) return *untold_;
   if (last_phases_done() == kProbePhaseCount) return works();
-  return ProbeUntold{"the probe has not ended"};
+  return Untold{"the probe has not ended"};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

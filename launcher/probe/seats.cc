@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 /// NCCL's WARN lines go to the stderr of the rank, which safelaunch keeps: no file is needed, and
@@ -36,12 +36,12 @@ void share_as_node(Environment& environment, int rank) {
   environment.try_emplace("NCCL_SOCKET_IFNAME", "lo");  // one that is set is what is probed
 }
 
-constexpr NcclVersion kSharesByPermission{2, 30, 0};
+constexpr nccl::Version kSharesByPermission{2, 30, 0};
 constexpr int kMostByPermission = 2;  // as documented
 
 }  // namespace
 
-std::vector<RankSeat> seat_ranks(int ranks, int gpus, const std::optional<NcclVersion>& nccl,
+std::vector<RankSeat> seat_ranks(int ranks, int gpus, const std::optional<nccl::Version>& nccl,
                                  const Environment& applied) {
   const bool shared = ranks > gpus;
   const bool few = ranks <= gpus * kMostByPermission;
@@ -57,4 +57,4 @@ std::vector<RankSeat> seat_ranks(int ranks, int gpus, const std::optional<NcclVe
   return seats;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

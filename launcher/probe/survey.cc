@@ -7,7 +7,7 @@
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/nccl/log_fact.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 using Json = nlohmann::json;
@@ -42,9 +42,9 @@ DriverSurvey driver_survey(const Json& object) {
 void read_interface(std::string_view log, NcclSurvey& survey) {
   for (std::size_t begin = 0; begin < log.size();) {
     const std::size_t end = std::min(log.find('\n', begin), log.size());
-    if (const auto line = split_nccl_line(log.substr(begin, end - begin)))
-      if (const auto fact = fact_of(*line);
-          const auto* chosen = std::get_if<NcclInterfaceChosen>(&fact)) {
+    if (const auto line = nccl::split_nccl_line(log.substr(begin, end - begin)))
+      if (const auto fact = nccl::fact_of(*line);
+          const auto* chosen = std::get_if<nccl::InterfaceChosen>(&fact)) {
         survey.interface = chosen->name;
         survey.address = chosen->address;
       }
@@ -63,7 +63,7 @@ Environment with_log(Environment environment) {
 
 Result<DriverSurvey> survey_driver(const std::string& program, const Environment& environment,
                                    Duration deadline) {
-  const auto output = run_helper({{program, "driver"}, environment, deadline});
+  const auto output = launch::run_helper({{program, "driver"}, environment, deadline});
   if (!output) return output.error();
   const auto objects = objects_in(output->lines);
   if (objects.empty())
@@ -77,7 +77,8 @@ Result<DriverSurvey> survey_driver(const std::string& program, const Environment
 
 Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& file,
                                const Environment& environment) {
-  const auto output = run_helper({{program, "nccl", file}, with_log(environment), kNcclDeadline});
+  const auto output =
+      launch::run_helper({{program, "nccl", file}, with_log(environment), kNcclDeadline});
   if (!output) return output.error();
   const auto objects = objects_in(output->lines);
   if (objects.empty())
@@ -85,10 +86,10 @@ Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& fi
   const std::string failed = text(objects.back(), "failed");
   if (!objects.front().contains("nccl")) return Error{Errc::peer_lost, failed};
   NcclSurvey survey;
-  survey.version = parse_nccl_version(text(objects.front(), "nccl"));
+  survey.version = nccl::parse_nccl_version(text(objects.front(), "nccl"));
   read_interface(output->end.errors, survey);
   survey.failure = objects.size() == 1 ? describe(output->end) : failed;
   return survey;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -5,11 +5,11 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 bool works(const ProbedProfile& probed) {
-  return std::holds_alternative<ProbeWorks>(probed.verdict);
+  return std::holds_alternative<Works>(probed.verdict);
 }
 
 bool refuted(const ProbedProfile& probed) {
@@ -18,7 +18,7 @@ bool refuted(const ProbedProfile& probed) {
 
 /// Zero where it was not measured.
 double bandwidth(const ProbedProfile& probed) {
-  const auto* success = std::get_if<ProbeWorks>(&probed.verdict);
+  const auto* success = std::get_if<Works>(&probed.verdict);
   return success != nullptr ? success->bus_gb_per_s.value_or(0) : 0;
 }
 
@@ -34,7 +34,7 @@ const char* verb_for(const std::vector<std::string>& names, const char* one, con
   return names.size() == 1 ? one : several;
 }
 
-ProbeConclusion none_works(std::span<const ProbedProfile> probed) {
+Conclusion none_works(std::span<const ProbedProfile> probed) {
   const auto failed = names_of(probed, refuted);
   if (failed.empty()) return {"", "nothing can be told: no profile was probed to its end", ""};
   return {
@@ -67,16 +67,16 @@ std::optional<std::size_t> winner(std::span<const ProbedProfile> probed) {
   return std::nullopt;
 }
 
-std::optional<double> cost_ratio(const ProbeVerdict& base, const ProbeVerdict& other) {
-  const auto* fast = std::get_if<ProbeWorks>(&base);
-  const auto* slow = std::get_if<ProbeWorks>(&other);
+std::optional<double> cost_ratio(const Verdict& base, const Verdict& other) {
+  const auto* fast = std::get_if<Works>(&base);
+  const auto* slow = std::get_if<Works>(&other);
   if (fast == nullptr || slow == nullptr) return std::nullopt;
   if (fast->bus_gb_per_s.value_or(0) <= 0 || slow->bus_gb_per_s.value_or(0) <= 0)
     return std::nullopt;
   return *fast->bus_gb_per_s / *slow->bus_gb_per_s;
 }
 
-ProbeConclusion conclude(std::span<const ProbedProfile> probed, int ranks) {
+Conclusion conclude(std::span<const ProbedProfile> probed, int ranks) {
   const auto best = winner(probed);
   if (!best) return none_works(probed);
   const std::string& name = probed[*best].profile;
@@ -93,4 +93,4 @@ ProbeConclusion conclude(std::span<const ProbedProfile> probed, int ranks) {
           fmt::format("safelaunch --profile {} -- COMMAND", name)};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -5,18 +5,18 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 /// What a person is shown of the phases.
 struct Step {
   const char* word;
-  ProbePhase last;  ///< the phase that completes it
+  Phase last;  ///< the phase that completes it
 };
 constexpr std::array kSteps{
-    Step{"driver", ProbePhase::driver},      Step{"device", ProbePhase::context},
-    Step{"nccl", ProbePhase::unique_id},     Step{"init", ProbePhase::init},
-    Step{"all_reduce", ProbePhase::checked}, Step{"bandwidth", ProbePhase::bandwidth}};
+    Step{"driver", Phase::driver},      Step{"device", Phase::context},
+    Step{"nccl", Phase::unique_id},     Step{"init", Phase::init},
+    Step{"all_reduce", Phase::checked}, Step{"bandwidth", Phase::bandwidth}};
 
 std::string names_of(const std::vector<int>& ranks) {
   std::vector<Rank> known;
@@ -26,34 +26,34 @@ std::string names_of(const std::vector<int>& ranks) {
 }
 
 struct Reason {
-  std::string operator()(const ProbeWorks&) const { return {}; }
-  std::string operator()(const ProbeFailed& failed) const {
+  std::string operator()(const Works&) const { return {}; }
+  std::string operator()(const Failed& failed) const {
     if (failed.failures.empty()) return {};
     const RankFailure& first = failed.failures.front();
     return fmt::format("rank {}: {}", first.rank, first.words);
   }
-  std::string operator()(const ProbeHung& hung) const {
+  std::string operator()(const Hung& hung) const {
     return fmt::format("{}: no answer within the deadline", names_of(hung.ranks));
   }
-  std::string operator()(const ProbeUntold& untold) const { return untold.why; }
+  std::string operator()(const Untold& untold) const { return untold.why; }
 };
 
 }  // namespace
 
-std::optional<ProbePhase> stopped_at(const ProbeVerdict& verdict) {
-  if (const auto* hung = std::get_if<ProbeHung>(&verdict)) return hung->phase;
-  const auto* failed = std::get_if<ProbeFailed>(&verdict);
+std::optional<Phase> stopped_at(const Verdict& verdict) {
+  if (const auto* hung = std::get_if<Hung>(&verdict)) return hung->phase;
+  const auto* failed = std::get_if<Failed>(&verdict);
   if (failed == nullptr || failed->failures.empty()) return std::nullopt;
   return failed->failures.front().phase;
 }
 
-std::string steps(const ProbeVerdict& verdict, int ranks) {
-  if (std::holds_alternative<ProbeUntold>(verdict)) return "not probed";
+std::string steps(const Verdict& verdict, int ranks) {
+  if (std::holds_alternative<Untold>(verdict)) return "not probed";
   const auto stopped = stopped_at(verdict);
   std::string text;
   for (const Step& step : kSteps) {
-    if (step.last == ProbePhase::bandwidth && !stopped) break;  // shown as a number
-    if (step.last == ProbePhase::checked && !stopped && ranks == 1) break;
+    if (step.last == Phase::bandwidth && !stopped) break;  // shown as a number
+    if (step.last == Phase::checked && !stopped && ranks == 1) break;
     const bool fails = stopped && *stopped <= step.last;
     text += fmt::format("{}{} {}", text.empty() ? "" : " ", step.word, fails ? "✗" : "✓");
     if (fails) break;
@@ -61,7 +61,7 @@ std::string steps(const ProbeVerdict& verdict, int ranks) {
   return text;
 }
 
-std::string reason(const ProbeVerdict& verdict) {
+std::string reason(const Verdict& verdict) {
   return std::visit(Reason{}, verdict);
 }
 
@@ -70,4 +70,4 @@ std::optional<double> bus_bandwidth(double gb_per_s, int ranks) {
   return gb_per_s * 2 * (ranks - 1) / ranks;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -6,7 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/redact.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 using Value = std::optional<std::string>;  // none: not set
@@ -133,4 +133,4 @@ Environment hook_variables(const Profile& profile) {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

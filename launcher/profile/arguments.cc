@@ -1,6 +1,6 @@
 #include "safelaunch/profile/apply.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 using Replacement = std::optional<std::string>;  // none takes the option away
@@ -45,4 +45,4 @@ std::vector<std::string> changed_arguments(const ArgumentChanges& changes,
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

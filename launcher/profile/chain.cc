@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 bool holds(std::span<const std::string> words, std::string_view word) {
@@ -102,4 +102,4 @@ NextProfile next_profile(const ChainState& state) {
   return next;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -1,12 +1,12 @@
 #include <algorithm>
 
+#include "network.h"
+#include "pattern.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/profile/config.h"
-#include "safelaunch/profile/network.h"
-#include "safelaunch/profile/pattern.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 bool hostname_matches(std::string_view pattern, std::string_view hostname) {
@@ -75,4 +75,4 @@ Rules rules_for(const Config& config, const ClusterRule* cluster) {
   return rules;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -2,16 +2,16 @@
 
 #include <array>
 
+#include "needs_trust.h"
+#include "network.h"
+#include "pattern.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/profile/needs_trust.h"
-#include "safelaunch/profile/network.h"
-#include "safelaunch/profile/pattern.h"
 #include "safelaunch/profile/trust.h"
-#include "safelaunch/profile/yaml_reader.h"
+#include "yaml_reader.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -194,4 +194,4 @@ Result<FoundConfig> find_config(std::string_view given, const Environment& envir
   return found;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

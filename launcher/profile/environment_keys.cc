@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 // Each rank has its own values of these, or all must agree on them: a profile that set one would
@@ -78,4 +78,4 @@ std::optional<Error> read_unset(const YamlNode& node, VariableSettings& env,
   return std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -5,14 +5,14 @@
 #include <optional>
 #include <set>
 
+#include "needs_trust.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/base/user_folder.h"
 #include "safelaunch/profile/builtin.h"
-#include "safelaunch/profile/needs_trust.h"
 #include "safelaunch/profile/trust.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 constexpr std::string_view kSuffix = ".yaml";
@@ -205,4 +205,4 @@ std::vector<std::string> ProfileLibrary::take_warnings() {
   return std::exchange(warnings_, {});
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -4,7 +4,7 @@
 #include "safelaunch/profile/remembered.h"
 #include "safelaunch/profile/trust.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 constexpr std::size_t kMostBytes = 1'000'000;
@@ -32,4 +32,4 @@ Result<> save_memory(const std::string& path, const Memory& memory) {
   return replace_private_file(path, format_memory(memory));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -1,6 +1,6 @@
-#include "safelaunch/profile/nccl_variables.h"
+#include "nccl_variables.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 constexpr NcclVariable kVariables[] = {
@@ -232,4 +232,4 @@ std::span<const NcclVariable> nccl_variables() {
   return kVariables;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -1,11 +1,11 @@
-#include "safelaunch/profile/needs_trust.h"
+#include "needs_trust.h"
 
 #include <algorithm>
 #include <array>
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 constexpr std::array<std::string_view, 9> kTuned{
@@ -70,4 +70,4 @@ std::optional<std::string> what_needs_trust(std::string_view text) {
   return root ? what_needs_trust(*root) : std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -1,4 +1,4 @@
-#include "safelaunch/profile/network.h"
+#include "network.h"
 
 #include <arpa/inet.h>
 
@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 using Bytes = std::vector<unsigned char>;
@@ -60,4 +60,4 @@ bool is_in_network(std::string_view address, std::string_view network) {
          same_bits(bytes, parsed->base, parsed->bits);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

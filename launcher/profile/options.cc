@@ -9,7 +9,7 @@
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 using Kind = OptionKind;
@@ -234,4 +234,4 @@ Settings overlay(Settings lower, const Settings& higher) {
   return lower;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -1,4 +1,4 @@
-#include "safelaunch/profile/pattern.h"
+#include "pattern.h"
 
 #include <re2/re2.h>
 
@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 constexpr std::size_t kLongestPattern = 200;
@@ -47,4 +47,4 @@ bool occurs_in(std::string_view pattern, std::string_view text) {
   return RE2::PartialMatch(beginning(text), compiled(pattern));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -13,7 +13,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_folder.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 Error cannot(const char* what, const std::string& path) {
@@ -51,4 +51,4 @@ Result<> replace_private_file(const std::string& path, std::string_view text) {
   return written;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

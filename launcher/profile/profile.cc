@@ -6,9 +6,9 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/profile/yaml_reader.h"
+#include "yaml_reader.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -284,4 +284,4 @@ Result<Profile> read_profile(const ProfileText& text, const ProfileSource& find)
   return read_with_parents(text, find, {});
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

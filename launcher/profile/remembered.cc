@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 using nlohmann::json;
@@ -109,4 +109,4 @@ std::optional<Memory> parse_memory(std::string_view text) {
   return memory;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -8,7 +8,7 @@
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 // YAML's double quotes mean what JSON's do, for every text that parse_yaml lets through.
@@ -185,4 +185,4 @@ std::string shell_quoted(std::string_view text) {
   return result + '\'';
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

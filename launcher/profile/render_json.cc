@@ -2,7 +2,7 @@
 
 #include "safelaunch/profile/render.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 // Keys in the order in which a person would write them.
@@ -83,4 +83,4 @@ std::string profile_list_json(std::span<const Profile> profiles) {
   return text_of(result);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -1,8 +1,8 @@
-#include "safelaunch/profile/text_check.h"
+#include "text_check.h"
 
 #include <cstdint>
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 bool is_control(unsigned char c) {
@@ -49,4 +49,4 @@ std::optional<std::size_t> find_unprintable(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -10,7 +10,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 constexpr unsigned kGroupWrites = 0020;
@@ -108,4 +108,4 @@ std::optional<std::string> distrust_folder(const std::string& path) {
   return distrust(facts_of(status), FileFacts::Type::directory, ::geteuid(), path);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

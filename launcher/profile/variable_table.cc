@@ -2,7 +2,7 @@
 // to 2.32, PyTorch 2.2 to 2.15, DeepSpeed 0.19, accelerate 1.15, JAX 0.11.
 #include "safelaunch/profile/variables.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 constexpr auto kRead = Standing::read;
@@ -203,4 +203,4 @@ std::span<const Variable> explained_variables() {
   return kVariables;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

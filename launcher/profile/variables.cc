@@ -4,11 +4,11 @@
 #include <array>
 #include <charconv>
 
+#include "nccl_variables.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
-#include "safelaunch/profile/nccl_variables.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -226,4 +226,4 @@ std::string explain_variable(std::string_view name) {
   return text;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/profile/text_check.h"
+#include "text_check.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 // Thrown inside this file only, to leave yaml-cpp's parser at the first excess.
@@ -216,4 +216,4 @@ Result<YamlNode> parse_yaml(std::string_view text, const std::string& file,
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

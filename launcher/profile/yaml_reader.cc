@@ -1,4 +1,4 @@
-#include "safelaunch/profile/yaml_reader.h"
+#include "yaml_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "safelaunch/base/join.h"
 #include "safelaunch/base/nearest.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 namespace {
 
 std::string_view kind_name(YamlNode::Kind kind) {
@@ -101,4 +101,4 @@ void YamlReader::read_with(std::string_view key,
   if (std::optional<Error> error = read(*node)) error_ = std::move(error);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -6,15 +6,15 @@
 #include <cstring>
 #include <ctime>
 
+#include "excerpts.h"
 #include "gzip.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/report/excerpts.h"
 #include "safelaunch/report/html_report.h"
 #include "safelaunch/report/text_report.h"
 #include "ustar.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 constexpr std::string_view kAbout =
@@ -100,4 +100,4 @@ Result<void> write_new_file(const std::filesystem::path& file, std::string_view 
   return {};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

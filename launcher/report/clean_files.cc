@@ -1,8 +1,8 @@
 #include "json_secrets.h"
-#include "safelaunch/report/plain_text.h"
+#include "plain_text.h"
 #include "safelaunch/report/run_files.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 void make_plain(Json& json) {
@@ -70,4 +70,4 @@ RunFiles cleaned(RunFiles files, const Environment& environment) {
   return files;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

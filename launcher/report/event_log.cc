@@ -9,7 +9,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 // What a job prints need not be UTF-8; a record must be.
@@ -84,4 +84,4 @@ void EventLog::write(std::string line) {
   ++lost_;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -1,4 +1,4 @@
-#include "safelaunch/report/excerpts.h"
+#include "excerpts.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 // "rank-3", "rank-3.err" → 3.
@@ -98,4 +98,4 @@ std::string extent_in_words(const RecordedFile& file) {
                      size_in_words(file.size));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -9,7 +9,7 @@
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/report/known_runs.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -65,4 +65,4 @@ Result<fs::path> find_run(std::string_view named, std::span<const fs::path> plac
   return unknown(named, runs, places);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

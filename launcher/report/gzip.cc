@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 std::string gzip(std::string_view bytes) {
   constexpr int kGzip = MAX_WBITS + 16;  // zlib's way to ask for gzip's header
@@ -25,4 +25,4 @@ std::string gzip(std::string_view bytes) {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// The bytes as a gzip file.
 [[nodiscard]] std::string gzip(std::string_view bytes);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "excerpts.h"
 #include "html_parts.h"
 #include "safelaunch/base/rank_list.h"
-#include "safelaunch/report/excerpts.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 // More rows than these would be more than one looks at; ranks that behaved alike are put together.
@@ -158,4 +158,4 @@ void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBu
   to.markup("</section>\n");
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -2,10 +2,10 @@
 
 #include "html_writer.h"
 #include "safelaunch/report/run_record.h"
-#include "safelaunch/report/timeline.h"
+#include "timeline.h"
 
 /// The parts of the page, one file each.
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// Longer texts of a run are cut on the page, in bytes.
 constexpr std::size_t kLongestText = 4'000;
@@ -23,4 +23,4 @@ void write_timeline(const Timeline& timeline, HtmlWriter& to);
 void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBudget& budget,
                    HtmlWriter& to);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

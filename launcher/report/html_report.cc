@@ -6,7 +6,7 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/run_directory.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 constexpr std::size_t kLongestLine = 1'000;
@@ -168,4 +168,4 @@ bool write_report_page(const std::filesystem::path& directory, const Environment
   return write_atomically(directory / "report.html", html_report(run));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

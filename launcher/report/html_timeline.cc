@@ -4,7 +4,7 @@
 #include "html_parts.h"
 #include "safelaunch/base/rank_list.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 using std::chrono_literals::operator""ms;
@@ -144,4 +144,4 @@ void write_timeline(const Timeline& timeline, HtmlWriter& to) {
   write_times(timeline, to);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

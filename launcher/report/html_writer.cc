@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 HtmlWriter& HtmlWriter::text(std::string_view text) {
   for (const char c : text) {
@@ -37,4 +37,4 @@ std::string_view cut(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// Builds HTML. Markup is taken from literals of ours only; whatever comes from anywhere else goes
 /// through text(), which escapes it, so that no word of a job can become markup.
@@ -35,4 +35,4 @@ class HtmlWriter {
 /// The text without what is behind `most` bytes; never within a UTF-8 sequence.
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t most);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

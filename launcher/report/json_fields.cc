@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 // How deep brackets are nested at most.
@@ -87,4 +87,4 @@ Duration duration_of(const Json& json, const char* key) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(sane));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

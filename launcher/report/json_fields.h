@@ -10,7 +10,7 @@
 
 /// Reading JSON that may be torn or hostile: a field that is missing or of another type is as one
 /// that is empty.
-namespace safelaunch {
+namespace safelaunch::report {
 
 using Json = nlohmann::ordered_json;
 
@@ -23,4 +23,4 @@ using Json = nlohmann::ordered_json;
 /// From seconds; never negative and never more than ten years.
 [[nodiscard]] Duration duration_of(const Json& json, const char* key);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -1,6 +1,6 @@
 #include "json_secrets.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 std::vector<std::string> words_of(const Json& list) {
@@ -82,4 +82,4 @@ void redact(Json& json, const Redactor& redactor) {
   redact_texts(json, redactor);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

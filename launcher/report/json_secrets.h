@@ -4,7 +4,7 @@
 #include "safelaunch/base/redact.h"
 
 /// Secrets in JSON, where the names of members and the words of a command line are known as such.
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// Remembers what the values show.
 void learn_from(const Json& json, Redactor& redactor);
@@ -12,4 +12,4 @@ void learn_from(const Json& json, Redactor& redactor);
 /// Takes secrets out; JSON stays JSON.
 void redact(Json& json, const Redactor& redactor);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -9,12 +9,12 @@
 #include <tuple>
 
 #include "json_fields.h"
+#include "plain_text.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
 #include "safelaunch/base/user_file.h"
-#include "safelaunch/report/plain_text.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,4 +175,4 @@ std::string runs_json(std::span<const RunLine> lines) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -1,8 +1,8 @@
-#include "safelaunch/report/plain_text.h"
+#include "plain_text.h"
 
 #include "safelaunch/base/utf8.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 constexpr char kEscape = '\x1b';
@@ -85,4 +85,4 @@ std::string plain_text(std::string_view bytes) {
   return writer.take();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -11,7 +11,7 @@
 #include "safelaunch/report/known_runs.h"
 #include "safelaunch/report/run_directory.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -160,4 +160,4 @@ void remove_old_installations(const fs::path& cache, KeepLimits limits,
     if (written(folder) < running_since) fs::remove_all(folder, error);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -1,7 +1,7 @@
 #include "json_fields.h"
 #include "safelaunch/report/summary.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 // By the word for its end: nullopt for an attempt that completed.
@@ -55,4 +55,4 @@ std::optional<RunSummary> read_outcome(std::string_view text) {
   return summary;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -6,7 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
 
-namespace safelaunch::record {
+namespace safelaunch::report::record {
 namespace {
 
 constexpr int kMiB = 20;  // bits
@@ -170,4 +170,4 @@ std::string in_words(const Nccl& nccl) {
   return nccl.standing.empty() ? text : text + " · " + nccl.standing;
 }
 
-}  // namespace safelaunch::record
+}  // namespace safelaunch::report::record

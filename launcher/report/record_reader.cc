@@ -4,7 +4,7 @@
 
 #include "safelaunch/report/record.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 // More is no record of ours.
@@ -151,4 +151,4 @@ void read_events(std::string_view text, RunRecord& run) {
   run.lines.erase(from, from + static_cast<std::ptrdiff_t>(run.lines_left_out));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -4,7 +4,7 @@
 
 #include "safelaunch/report/run_record.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// Reads events.jsonl into the record, whatever its lines are.
 void read_events(std::string_view text, RunRecord& run);
@@ -13,4 +13,4 @@ void read_events(std::string_view text, RunRecord& run);
 /// that none of ours has.
 [[nodiscard]] AttemptHistory* attempt_of(RunRecord& run, int number);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

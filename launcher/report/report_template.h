@@ -4,9 +4,9 @@
 
 #include "safelaunch/base/embedded.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// The page around a report: report.html, whose {{title}} and {{body}} are to be filled in.
 [[nodiscard]] std::span<const EmbeddedFile> report_template();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -15,7 +15,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_folder.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ bool write_atomically(const fs::path& file, std::string_view text) {
   return false;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

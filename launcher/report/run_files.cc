@@ -8,7 +8,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ RunFiles read_run_files(const fs::path& directory, const ReadLimits& limits) {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

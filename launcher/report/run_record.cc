@@ -7,7 +7,7 @@
 #include "record_reader.h"
 #include "safelaunch/base/first_failed.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 void read_job(std::string_view text, RunRecord& run) {
@@ -176,4 +176,4 @@ const char* name(RunRecord::State state) {
   return "?";
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

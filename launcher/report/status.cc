@@ -7,7 +7,7 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/record.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ std::string status_json(const std::vector<RunStatus>& runs) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -5,7 +5,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/redact.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -154,4 +154,4 @@ std::string closing_screen(const RunSummary& summary, Colour colour, std::string
   return screen.take();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -14,7 +14,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/user_file.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -165,4 +165,4 @@ std::vector<RecordedFile> system_facts(const Environment& environment, const fs:
   return facts;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

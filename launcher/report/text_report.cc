@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "excerpts.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
-#include "safelaunch/report/excerpts.h"
-#include "safelaunch/report/timeline.h"
+#include "timeline.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 // A screen or three, however many ranks there are; the page has more.
@@ -201,4 +201,4 @@ std::string text_report(const RunRecord& run, Colour colour) {
   return to.take();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

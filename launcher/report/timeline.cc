@@ -1,11 +1,11 @@
-#include "safelaunch/report/timeline.h"
+#include "timeline.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <tuple>
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 enum class Part { none, waited, missing };
@@ -193,4 +193,4 @@ const char* name(TimelineSpan::Kind kind) {
   return "?";
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 namespace {
 
 constexpr std::size_t kBlock = 512;
@@ -89,4 +89,4 @@ std::string UstarWriter::finish() {
   return std::move(archive_);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

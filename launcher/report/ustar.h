@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// Writes a tar archive (POSIX ustar) in memory: what every tar reads. Files of mode 0600 that
 /// belong to nobody in particular, so that an archive tells nothing of who made it.
@@ -24,4 +24,4 @@ class UstarWriter {
   std::string archive_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -1,5 +1,5 @@
 // In the order in which it happens: the start, what is told, what the machine wants done, the end.
-#include "safelaunch/run/attempt.h"
+#include "attempt.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -14,7 +14,7 @@
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/run/records.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // RAS itself gathers for three; the query may land on a stopped process and get no answer at all.
@@ -29,7 +29,7 @@ bool stops_for_the_shell(int signal) {
 }
 
 // What NCCL would have put on the terminal, had we not sent it into a file.
-std::string replayed(std::optional<Rank> rank, const NcclSaid& said) {
+std::string replayed(std::optional<Rank> rank, const nccl::Said& said) {
   const std::string who = rank ? fmt::format("rank {}", rank->value)
                                : fmt::format("{}:{}", said.who.host, said.who.pid);
   return fmt::format("safelaunch: {}: NCCL {} {}", who, name(said.level), said.text);
@@ -51,7 +51,7 @@ RankWatchConfig watch_config(const AttemptSpec& spec) {
 }  // namespace
 
 bool may_ask_ras_about(const Failure& verdict, const NcclRecord& nccl) {
-  return verdict.stage == Stage::collective && nccl.version && may_ask_ras(*nccl.version) &&
+  return verdict.stage == Stage::collective && nccl.version && nccl::may_ask_ras(*nccl.version) &&
          nccl.complete && !nccl.standing && nccl.in_old_bootstrap == 0;
 }
 
@@ -67,13 +67,13 @@ Attempt::Attempt(const Services& services, AttemptSpec spec, Listener& listener)
       watch_(services, watch_config(spec_), *this),
       stopper_(
           services.io, services.reaper, [this](int signal) { workers_.send(signal, asked_by_); },
-          [this](const std::vector<Survivor>& survivors) { on_tree_gone(survivors); }) {}
+          [this](const std::vector<launch::Survivor>& survivors) { on_tree_gone(survivors); }) {}
 
 Attempt::~Attempt() = default;
 
 Result<void> Attempt::start() {
   services_.log.set_attempt(spec_.number);
-  services_.log.record(record::Attempt{spec_.profile, spec_.workers.front().argv});
+  services_.log.record(report::record::Attempt{spec_.profile, spec_.workers.front().argv});
   for (const WorkerSpec& worker : spec_.workers) {
     const Result<void> started = workers_.start(worker);
     if (started) continue;
@@ -86,12 +86,12 @@ Result<void> Attempt::start() {
 
 // What is told.
 
-OutputObserver Attempt::output_observer() {
-  OutputObserver observer;
-  observer.on_output = [this](StreamId stream, std::string_view bytes) {
+output::OutputObserver Attempt::output_observer() {
+  output::OutputObserver observer;
+  observer.on_output = [this](output::StreamId stream, std::string_view bytes) {
     watch_.saw_output(stream, bytes);
   };
-  observer.on_recording_stopped = [this](const RecordingLoss& loss) {
+  observer.on_recording_stopped = [this](const output::RecordingLoss& loss) {
     services_.terminal.write_message(
         fmt::format("safelaunch: warning: {} is not complete: {}; the job goes on without it",
                     loss.path.native(), loss.reason));
@@ -105,7 +105,8 @@ void Attempt::on_started(Rank rank, ProcessId process) {
 }
 
 void Attempt::on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) {
-  services_.log.record(record::Exit{rank ? rank->value : -1, process.pid, describe(status)});
+  services_.log.record(
+      report::record::Exit{rank ? rank->value : -1, process.pid, describe(status)});
   if (rank) watch_.ended(*rank, process, status);
   take(WorkerEnded{rank, status, workers_.running(), watch_.training()});
 }
@@ -115,7 +116,7 @@ void Attempt::on_all_ended() {
 }
 
 void Attempt::on_verdict(const Failure& verdict) {
-  const bool ras = spec_.ras != Ras::off && !spec_.nccl.ras_address.empty() &&
+  const bool ras = spec_.ras != profile::Ras::off && !spec_.nccl.ras_address.empty() &&
                    may_ask_ras_about(verdict, watch_.seen().nccl);
   take(VerdictFell{verdict, watch_.training(), ras});
 }
@@ -125,7 +126,7 @@ void Attempt::on_meeting() {
 }
 
 void Attempt::on_training() {
-  services_.log.record(record::Training{});
+  services_.log.record(report::record::Training{});
   take(TrainingBegan{});
 }
 
@@ -135,18 +136,18 @@ void Attempt::on_status(const std::string& line) {
 
 // A terminal has its status line.
 void Attempt::on_waiting(const std::string& line) {
-  if (services_.terminal.streams().err.kind != StreamTarget::Kind::terminal) tell(line);
+  if (services_.terminal.streams().err.kind != output::StreamTarget::Kind::terminal) tell(line);
 }
 
 void Attempt::on_notice(const std::string& text) {
   tell(text);
 }
 
-void Attempt::on_stall(const StallReport& report) {
+void Attempt::on_stall(const watch::StallReport& report) {
   take(TrainingStalled{report});
 }
 
-void Attempt::on_nccl_said(std::optional<Rank> rank, const NcclSaid& said) {
+void Attempt::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
   services_.terminal.write_message(replayed(rank, said));
 }
 
@@ -162,15 +163,15 @@ void Attempt::orphan_ended(int pid, const ExitStatus& status) {
   stopper_.orphan_ended(pid, status);
 }
 
-void Attempt::signal(const ReceivedSignal& received) {
+void Attempt::signal(const launch::ReceivedSignal& received) {
   // The watch's clock sees by itself that nobody could look meanwhile.
-  if (stops_for_the_shell(received.signal)) return void(suspend_job());
+  if (stops_for_the_shell(received.signal)) return void(launch::suspend_job());
   if (received.signal == SIGWINCH) {
     output_.window_changed();
     services_.terminal.window_changed();
   }
   if (ends_a_job(received.signal))
-    services_.log.record(record::Signal{signal_name(received.signal), received.sender});
+    services_.log.record(report::record::Signal{signal_name(received.signal), received.sender});
   take(SignalCame{received.signal, received.origin, watch_.waiting_now()});
 }
 
@@ -212,10 +213,10 @@ void Attempt::perform(const AskRas&) {
 }
 
 void Attempt::hear_ras(const std::string& answer) {
-  seen_.ras = describe(parse_ras(answer));
-  services_.log.record(record::Ras{seen_.ras});
+  seen_.ras = describe(nccl::parse_ras(answer));
+  services_.log.record(report::record::Ras{seen_.ras});
   if (!spec_.directory.empty() && !answer.empty())
-    (void)write_atomically(spec_.directory / "evidence" / "ras.txt", answer);
+    (void)report::write_atomically(spec_.directory / "evidence" / "ras.txt", answer);
   take(RasAnswered{});
 }
 
@@ -242,17 +243,17 @@ void Attempt::perform(const RecordSegments&) {
 
 void Attempt::perform(const TakeSegments& take) {
   if (!workers_.running()) return;
-  const std::vector<LeftFile> found = segments_of_descendants(age(), kLookBeforeStop);
+  const std::vector<host::LeftFile> found = segments_of_descendants(age(), kLookBeforeStop);
   if (take.remove_later) segments_ = found;
   if (found.empty() || spec_.directory.empty()) return;
   const auto write = [run = spec_.directory.parent_path(), mark = mark(), found] {
     record_segments_in(run, found, mark);
   };
-  (void)services_.disk.post(found.size() * sizeof(LeftFile), write);
+  (void)services_.disk.post(found.size() * sizeof(host::LeftFile), write);
 }
 
 std::string Attempt::mark() const {
-  return std::string(value_or(spec_.workers.front().environment, kOwnerVariable));
+  return std::string(value_or(spec_.workers.front().environment, host::kOwnerVariable));
 }
 
 void Attempt::perform(const HideOutput&) {
@@ -270,11 +271,11 @@ void Attempt::perform(const NoteMainEnded& note) {
 }
 
 void Attempt::perform(const RecordVerdict& action) {
-  services_.log.record(record::event_of(action.verdict));
+  services_.log.record(report::record::event_of(action.verdict));
 }
 
 void Attempt::perform(const RecordStall& action) {
-  services_.log.record(record::Stall{describe(action.verdict)});
+  services_.log.record(report::record::Stall{describe(action.verdict)});
 }
 
 void Attempt::perform(const TellUser& tell) {
@@ -283,7 +284,7 @@ void Attempt::perform(const TellUser& tell) {
 
 // The end.
 
-void Attempt::on_tree_gone(const std::vector<Survivor>& survivors) {
+void Attempt::on_tree_gone(const std::vector<launch::Survivor>& survivors) {
   seen_.survivors = survivors;
   seen_.swept = stopper_.swept();
   record_removed_segments(services_.log, remove_left_segments(segments_));
@@ -300,7 +301,7 @@ void Attempt::perform(const AttemptOver&) {
 
 void Attempt::keep_tails() {
   for (const WorkerSpec& worker : spec_.workers)
-    for (const StdStream stream : {StdStream::out, StdStream::err})
+    for (const output::StdStream stream : {output::StdStream::out, output::StdStream::err})
       seen_.tails.push_back({{worker.rank, stream}, output_.tail({worker.rank, stream})});
 }
 
@@ -321,4 +322,4 @@ Duration Attempt::age() const {
   return std::chrono::duration_cast<Duration>(Clock::now() - began_);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

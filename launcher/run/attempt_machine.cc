@@ -1,14 +1,14 @@
 // Every event has a function, which asks for the state; what it wants done it adds to actions_.
-#include "safelaunch/run/attempt_machine.h"
+#include "attempt_machine.h"
 
 #include <csignal>
 #include <utility>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/run/stall_verdict.h"
-#include "safelaunch/run/waiting_words.h"
+#include "stall_verdict.h"
+#include "waiting_words.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // torchrun looks at its workers ten times a second, deepspeed once: a launcher that sees the
@@ -36,14 +36,15 @@ bool is_insisting(int signal) {
 // A launcher whose rank has failed ends the others by itself, and its words are the user's. A rank
 // that ended with 0 it takes for a success.
 bool launcher_will_end_it(const Failure& verdict, const AttemptRules& rules) {
-  if (rules.own_spawn || is_stuck(verdict.kind) || rules.launcher == Launcher::opaque) return false;
+  if (rules.own_spawn || is_stuck(verdict.kind) || rules.launcher == job::Launcher::opaque)
+    return false;
   for (const MissingRank& suspect : verdict.missing)
     if (suspect.status && succeeded(*suspect.status)) return false;
   return true;
 }
 
-StopWanted sweep() {
-  return {StopMode::sweep, SIGTERM, kSweepGrace};
+launch::StopWanted sweep() {
+  return {launch::StopMode::sweep, SIGTERM, launch::kSweepGrace};
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ std::optional<TimePoint> AttemptMachine::deadline() const {
 }
 
 void AttemptMachine::take(const StartFailed&, TimePoint) {
-  begin_stop({StopMode::now, SIGKILL, {}});
+  begin_stop({launch::StopMode::now, SIGKILL, {}});
 }
 
 void AttemptMachine::take(const WorkerEnded& event, TimePoint) {
@@ -77,14 +78,14 @@ void AttemptMachine::take(const WorkerEnded& event, TimePoint) {
   if (const auto* explaining = std::get_if<Explaining>(&state_))
     return explain_and_stop(Explaining(*explaining), {});
   // As torchrun does: a world that lacks a rank is over. In training the others may save first.
-  if (event.trained) return begin_stop({StopMode::polite, SIGTERM, rules_.grace.in_all});
+  if (event.trained) return begin_stop({launch::StopMode::polite, SIGTERM, rules_.grace.in_all});
   make_way();
 }
 
 void AttemptMachine::take(const AllWorkersEnded&, TimePoint) {
   const bool killed = outcome_.command && std::holds_alternative<Signaled>(*outcome_.command);
-  actions_.push_back(
-      NoteMainEnded{{killed ? MainEnded::How::by_signal : MainEnded::How::by_itself}});
+  actions_.push_back(NoteMainEnded{
+      {killed ? launch::MainEnded::How::by_signal : launch::MainEnded::How::by_itself}});
   if (runs()) begin_stop(sweep());
 }
 
@@ -122,14 +123,14 @@ void AttemptMachine::take(const RanksAnswered& event, TimePoint) {
     explain_and_stop(Explaining(*explaining), event.answers);
 }
 
-void AttemptMachine::tell_stall(const StallReport& report, const RankAnswers& answers) {
+void AttemptMachine::tell_stall(const watch::StallReport& report, const RankAnswers& answers) {
   const Failure verdict = verdict_of(report, answers);
   actions_.push_back(RecordStall{verdict});
   actions_.push_back(TellUser{"training stands still: " + describe(verdict)});
   if (!rules_.kill_on_stall) return;
   outcome_.verdict = verdict;
   actions_.push_back(RecordVerdict{verdict});
-  begin_stop({StopMode::polite, SIGTERM, rules_.grace.in_all});
+  begin_stop({launch::StopMode::polite, SIGTERM, rules_.grace.in_all});
 }
 
 void AttemptMachine::take(const RasAnswered&, TimePoint) {
@@ -171,7 +172,8 @@ void AttemptMachine::note(const SignalCame& event) {
 }
 
 void AttemptMachine::stop_as_the_user_wants(const SignalCame& event) {
-  begin_stop({StopMode::polite, event.signal, rules_.grace.in_all}, Segments::keep, event.origin);
+  begin_stop({launch::StopMode::polite, event.signal, rules_.grace.in_all}, Segments::keep,
+             event.origin);
 }
 
 void AttemptMachine::explain_and_stop(const Explaining& explaining, const RankAnswers& answers) {
@@ -201,8 +203,8 @@ void AttemptMachine::make_way() {
   begin_stop(sweep(), outcome_.training ? Segments::keep : Segments::remove);
 }
 
-void AttemptMachine::begin_stop(const StopWanted& wanted, Segments segments,
-                                SignalOrigin asked_by) {
+void AttemptMachine::begin_stop(const launch::StopWanted& wanted, Segments segments,
+                                launch::SignalOrigin asked_by) {
   if (!is<Stopping>()) {
     actions_.push_back(EndWatching{});
     actions_.push_back(TakeSegments{segments == Segments::remove});
@@ -234,4 +236,4 @@ void AttemptMachine::take(const AttemptTimePassed&, TimePoint now) {
   actions_.push_back(TellUser{signal_name(stopping.signal) + ": " + time_to_save("a second one")});
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

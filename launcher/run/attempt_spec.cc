@@ -1,7 +1,9 @@
-#include "safelaunch/run/attempt_spec.h"
+#include "attempt_spec.h"
 
 #include <numeric>
 
+#include "exec_room.h"
+#include "profile_options.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/host/identity.h"
@@ -12,14 +14,12 @@
 #include "safelaunch/job/worker_environment.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/plugin/plugin.h"
-#include "safelaunch/run/exec_room.h"
-#include "safelaunch/run/profile_options.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
-StageLimits limits_of(const RunOptions& options, const Timeouts& profile) {
-  StageLimits limits;
+watch::StageLimits limits_of(const RunOptions& options, const profile::Timeouts& profile) {
+  watch::StageLimits limits;
   limits.init = options.init_timeout.value_or(profile.init);
   limits.collective = options.collective_timeout.value_or(profile.collective);
   limits.quiet = options.quiet_timeout.value_or(profile.quiet);
@@ -27,33 +27,34 @@ StageLimits limits_of(const RunOptions& options, const Timeouts& profile) {
   return limits;
 }
 
-std::optional<int> ranks_of_a_node(const Command& command) {
+std::optional<int> ranks_of_a_node(const job::Command& command) {
   if (!command.processes_per_node) return std::nullopt;
   const int* processes = std::get_if<int>(&*command.processes_per_node);
   return processes == nullptr ? std::nullopt : std::optional(*processes);
 }
 
-std::optional<int> world_size_of(const Command& command) {
+std::optional<int> world_size_of(const job::Command& command) {
   const auto processes = ranks_of_a_node(command);
   if (!processes || !command.nodes || command.nodes->min != command.nodes->max) return std::nullopt;
   return *processes * command.nodes->max;
 }
 
-DeadRank meaning_of_dead_rank(const RunPlan& plan) {
-  if (plan.spawn) return DeadRank::ends_the_job;
+watch::DeadRank meaning_of_dead_rank(const RunPlan& plan) {
+  if (plan.spawn) return watch::DeadRank::ends_the_job;
   switch (plan.command.launcher) {
-    case Launcher::torchrun:
-    case Launcher::accelerate:
-      return plan.command.max_restarts > 0 ? DeadRank::is_restarted : DeadRank::ends_the_job;
-    case Launcher::deepspeed: return DeadRank::ends_the_job;
-    case Launcher::python:
-    case Launcher::opaque: return DeadRank::hangs_the_others;
+    case job::Launcher::torchrun:
+    case job::Launcher::accelerate:
+      return plan.command.max_restarts > 0 ? watch::DeadRank::is_restarted
+                                           : watch::DeadRank::ends_the_job;
+    case job::Launcher::deepspeed: return watch::DeadRank::ends_the_job;
+    case job::Launcher::python:
+    case job::Launcher::opaque: return watch::DeadRank::hangs_the_others;
   }
-  return DeadRank::hangs_the_others;
+  return watch::DeadRank::hangs_the_others;
 }
 
-StagesConfig stages_of(const RunPlan& plan, const Profile& profile) {
-  StagesConfig config;
+watch::StagesConfig stages_of(const RunPlan& plan, const profile::Profile& profile) {
+  watch::StagesConfig config;
   config.limits = limits_of(plan.options, profile.timeouts);
   config.dead_rank = meaning_of_dead_rank(plan);
   config.world_size = plan.spawn ? plan.spawn->world_size : world_size_of(plan.command);
@@ -67,30 +68,33 @@ StagesConfig stages_of(const RunPlan& plan, const Profile& profile) {
 
 // What every process of the job carries: the proof of whose it is, and the way to us.
 void add_marks(const AttemptInputs& inputs, Environment& environment) {
-  const int guardian = guardian_pid();
-  const auto facts = guardian != 0 ? facts_of(guardian) : facts_of(self().pid);
+  const int guardian = launch::guardian_pid();
+  const auto facts = guardian != 0 ? host::facts_of(guardian) : host::facts_of(host::self().pid);
   // Meant for safelaunch itself, inside another job: a job of which all is kept cannot be ended.
-  environment.erase(std::string(kKeepVariable));
+  environment.erase(std::string(host::kKeepVariable));
   environment["SAFELAUNCH_RUN_ID"] = inputs.run_id;
   environment["SAFELAUNCH_ATTEMPT"] = std::to_string(inputs.number);
-  environment["SAFELAUNCH_OWNER"] = owner_mark(facts ? facts->id : self());
-  for (const auto& [name, value] : hook_variables(inputs.profile)) environment[name] = value;
+  environment["SAFELAUNCH_OWNER"] = host::owner_mark(facts ? facts->id : host::self());
+  for (const auto& [name, value] : profile::hook_variables(inputs.profile))
+    environment[name] = value;
   if (inputs.hook && !inputs.hook->hook.empty())
-    add_hook_to(environment, inputs.hook->hook, inputs.hook->socket, inputs.hook->token);
+    hook::add_hook_to(environment, inputs.hook->hook, inputs.hook->socket, inputs.hook->token);
 }
 
 // NCCL loads one profiler only, and the user's own wins; on other hosts ours is not there.
-std::string add_plugin(const AttemptInputs& inputs, Descendants descendants,
+std::string add_plugin(const AttemptInputs& inputs, job::Descendants descendants,
                        Environment& environment) {
-  if (!inputs.hook || inputs.hook->plugin.empty() || descendants == Descendants::none) return {};
-  if (const auto users = users_profiler(environment))
+  if (!inputs.hook || inputs.hook->plugin.empty() || descendants == job::Descendants::none)
+    return {};
+  if (const auto users = plugin::users_profiler(environment))
     return fmt::format("NCCL loads {}; safelaunch's own plugin stays away", *users);
-  add_plugin_to(environment, inputs.hook->plugin, inputs.hook->socket, inputs.hook->token);
+  plugin::add_plugin_to(environment, inputs.hook->plugin, inputs.hook->socket, inputs.hook->token);
   return {};
 }
 
-Result<Command> with_profile_arguments(Command command, const ArgumentChanges& changes,
-                                       std::string_view profile) {
+Result<job::Command> with_profile_arguments(job::Command command,
+                                            const profile::ArgumentChanges& changes,
+                                            std::string_view profile) {
   if (changes.append.empty() && changes.replace.empty()) return command;
   if (!command.script)
     return Error{
@@ -101,7 +105,7 @@ Result<Command> with_profile_arguments(Command command, const ArgumentChanges& c
   const auto script = command.argv.begin() + static_cast<std::ptrdiff_t>(command.script->word) + 1;
   const std::vector<std::string> arguments(script, command.argv.end());
   command.argv.erase(script, command.argv.end());
-  for (std::string& word : changed_arguments(changes, arguments))
+  for (std::string& word : profile::changed_arguments(changes, arguments))
     command.argv.push_back(std::move(word));
   return command;
 }
@@ -122,15 +126,15 @@ Environment with(Environment environment, const Environment& more) {
 
 Result<void> add_launcher(const AttemptInputs& inputs, Environment environment,
                           SettledAttempt& result) {
-  Result<Command> command =
+  Result<job::Command> command =
       with_profile_arguments(inputs.plan.command, inputs.profile.args, inputs.profile.name);
   if (!command) return command.error();
   if (inputs.profile.processes) {
-    command = with_processes(std::move(*command), *inputs.profile.processes);
+    command = job::with_processes(std::move(*command), *inputs.profile.processes);
     if (!command) return command.error();
   }
   if (inputs.port) {
-    PortedCommand ported = with_port(std::move(*command), *inputs.port);
+    job::PortedCommand ported = job::with_port(std::move(*command), *inputs.port);
     command = std::move(ported.command);
     for (auto& [name, value] : ported.environment) environment[name] = value;
   }
@@ -141,15 +145,15 @@ Result<void> add_launcher(const AttemptInputs& inputs, Environment environment,
 }
 
 std::vector<std::vector<int>> cpus_of_workers(const std::string& binding, int workers) {
-  if (binding == "none") return bind_workers(Binding::none, {}, workers);
-  return bind_workers(binding == "numa" ? Binding::numa : Binding::cores,
-                      read_identity().numa_nodes, workers);
+  if (binding == "none") return job::bind_workers(job::Binding::none, {}, workers);
+  return job::bind_workers(binding == "numa" ? job::Binding::numa : job::Binding::cores,
+                           host::read_identity().numa_nodes, workers);
 }
 
 Result<void> add_workers(const AttemptInputs& inputs, const Environment& environment,
                          SettledAttempt& result) {
   AttemptSpec& spec = result.spec;
-  SpawnPlan spawn = *inputs.plan.spawn;
+  job::SpawnPlan spawn = *inputs.plan.spawn;
   if (inputs.port) spawn.master_port = inputs.port;
   if (inputs.profile.processes) {
     spawn.workers = *inputs.profile.processes;
@@ -157,13 +161,13 @@ Result<void> add_workers(const AttemptInputs& inputs, const Environment& environ
     spec.stages.world_size = spawn.world_size;
     spec.stages.expected_here.resize(static_cast<std::size_t>(spawn.workers));
   }
-  const Result<Command> command =
+  const Result<job::Command> command =
       with_profile_arguments(inputs.plan.command, inputs.profile.args, inputs.profile.name);
   if (!command) return command.error();
   const auto cpus = cpus_of_workers(inputs.plan.options.binding, spawn.workers);
   for (int local = 0; local < spawn.workers; ++local) {
-    const RunIdentity run{inputs.run_id, inputs.directory.native()};
-    const Environment own = worker_environment(spawn, local, run, environment);
+    const job::RunIdentity run{inputs.run_id, inputs.directory.native()};
+    const Environment own = job::worker_environment(spawn, local, run, environment);
     spec.workers.push_back({Rank{spawn.start_rank + local}, command->argv, with(environment, own),
                             cpus[static_cast<std::size_t>(local)]});
     make_room(with(inputs.plan.environment, own), spec.workers.back(), result.notice);
@@ -171,25 +175,28 @@ Result<void> add_workers(const AttemptInputs& inputs, const Environment& environ
   return {};
 }
 
-Result<OutputPlan> output_of(const AttemptInputs& inputs) {
+Result<output::OutputPlan> output_of(const AttemptInputs& inputs) {
   const RunOptions& options = inputs.plan.options;
-  OutputPlan output;
+  output::OutputPlan output;
   output.directory = options.log_dir.empty() ? inputs.directory : options.log_dir;
-  const Result<RankSelection> shown = RankSelection::parse(options.ranks);
+  const Result<output::RankSelection> shown = output::RankSelection::parse(options.ranks);
   if (!shown) return shown.error();
   output.shown = *shown;
-  if (inputs.plan.spawn && inputs.plan.spawn->workers > 1) output.mode = OutputPlan::Mode::lines;
-  const bool coloured = options.colour && inputs.streams.out.kind == StreamTarget::Kind::terminal;
+  if (inputs.plan.spawn && inputs.plan.spawn->workers > 1)
+    output.mode = output::OutputPlan::Mode::lines;
+  const bool coloured =
+      options.colour && inputs.streams.out.kind == output::StreamTarget::Kind::terminal;
   if (options.prefix)
-    output.prefix = coloured ? OutputPlan::Prefix::coloured_rank : OutputPlan::Prefix::rank;
+    output.prefix =
+        coloured ? output::OutputPlan::Prefix::coloured_rank : output::OutputPlan::Prefix::rank;
   return output;
 }
 
 // The variables of NCCL that are not the user's own.
-std::vector<std::string> set_for_nccl(const std::vector<Difference>& differences) {
+std::vector<std::string> set_for_nccl(const std::vector<profile::Difference>& differences) {
   std::vector<std::string> names;
-  for (const Difference& one : differences)
-    if (one.name.starts_with("NCCL_") && one.after && one.winner != Winner::user)
+  for (const profile::Difference& one : differences)
+    if (one.name.starts_with("NCCL_") && one.after && one.winner != profile::Winner::user)
       names.push_back(one.name);
   return names;
 }
@@ -208,18 +215,19 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
   const RunOptions options = options_under(plan.options, inputs.profile);
   spec.clean = options.clean;
-  spec.kill_on_stall = inputs.profile.on_stall == OnStall::kill;
+  spec.kill_on_stall = inputs.profile.on_stall == profile::OnStall::kill;
   spec.directory = inputs.directory;
   spec.hook = inputs.hook;
-  Result<OutputPlan> output = output_of(inputs);
+  Result<output::OutputPlan> output = output_of(inputs);
   if (!output) return output.error();
   spec.output = std::move(*output);
-  AppliedEnvironment applied = plan.environment_under(inputs.profile);
+  profile::AppliedEnvironment applied = plan.environment_under(inputs.profile);
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);
   spec.grace = grace_of(options, plan.command, applied.environment);
   pass_grace_on(spec.grace, applied.environment);
-  const Descendants descendants = plan.spawn ? Descendants::all : plan.command.descendants;
+  const job::Descendants descendants =
+      plan.spawn ? job::Descendants::all : plan.command.descendants;
   result.notice = add_plugin(inputs, descendants, applied.environment);
   spec.nccl = listen_to_nccl(inputs.nccl, {descendants, plan.nodes()}, applied.environment);
   spec.ras = inputs.profile.ras;
@@ -231,4 +239,4 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

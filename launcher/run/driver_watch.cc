@@ -1,4 +1,4 @@
-#include "safelaunch/run/driver_watch.h"
+#include "driver_watch.h"
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -10,7 +10,7 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/probe_program.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // Where ranks rest for minutes, nobody is in a hurry.
@@ -19,7 +19,7 @@ constexpr Duration kLookSeldom{10'000};
 
 constexpr const char* kDriver = "libcuda.so";
 
-bool waits_for_others(const RankState& rank) {
+bool waits_for_others(const watch::RankState& rank) {
   return rank.entered(Stage::rendezvous) || rank.entered(Stage::group) ||
          rank.entered(Stage::communicator);
 }
@@ -50,8 +50,8 @@ void DriverWatch::look_later() {
 
 // Not before the first look, which short jobs do not live to see.
 bool DriverWatch::find_means() {
-  if (find_library("libcuda.so.1", environment_).empty()) return false;
-  const Result<std::string> program = find_probe_program(environment_);
+  if (gpu::find_library("libcuda.so.1", environment_).empty()) return false;
+  const Result<std::string> program = launch::find_probe_program(environment_);
   if (program)
     program_ = *program;
   else
@@ -70,10 +70,10 @@ void DriverWatch::look() {
   look_later();
 }
 
-void DriverWatch::note(Rank rank, const RankState& state, TimePoint now) {
+void DriverWatch::note(Rank rank, const watch::RankState& state, TimePoint now) {
   const bool alive = state.alive();
   bool& has_driver = has_driver_[state.process().value_or(ProcessId{})];
-  if (alive && !has_driver) has_driver = maps_contain(state.process()->pid, kDriver);
+  if (alive && !has_driver) has_driver = host::maps_contain(state.process()->pid, kDriver);
   if (!alive || !has_driver) return void(still_since_.erase(rank));
   const auto seen = sampler_.look(rank, *state.process(), now);
   if (!seen) return;
@@ -92,14 +92,14 @@ std::vector<Rank> DriverWatch::standing_still(TimePoint now) const {
 }
 
 void DriverWatch::ask(const std::vector<Rank>& ranks) {
-  auto started = Helper::start(
+  auto started = launch::Helper::start(
       services_.io, services_.reaper, {{program_, "driver"}, environment_, limits_.answer},
-      [](std::string_view) {}, [this, ranks](const HelperEnd& end) { heard(ranks, end); });
+      [](std::string_view) {}, [this, ranks](const launch::HelperEnd& end) { heard(ranks, end); });
   if (!started) return log_debug(started.error().message);
   question_.emplace(std::move(*started));
 }
 
-void DriverWatch::heard(const std::vector<Rank>& ranks, const HelperEnd& end) {
+void DriverWatch::heard(const std::vector<Rank>& ranks, const launch::HelperEnd& end) {
   question_.reset();
   if (!ranks_) return;
   if (!end.timed_out) {
@@ -115,4 +115,4 @@ void DriverWatch::heard(const std::vector<Rank>& ranks, const HelperEnd& end) {
                                 describe_duration(limits_.answer)));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,4 +1,4 @@
-#include "safelaunch/run/evidence.h"
+#include "evidence.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/job/launcher_report.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // The cause that a verdict is a proof of by itself; empty: none.
@@ -38,7 +38,8 @@ void take_answer(const RankAnswers& answers, MissingRank& missing) {
   missing.known = missing.known || !missing.where.empty();
 }
 
-void take_verdict(const Failure& verdict, const RankAnswers& answers, Evidence& evidence) {
+void take_verdict(const Failure& verdict, const RankAnswers& answers,
+                  diagnose::Evidence& evidence) {
   evidence.failure = verdict;
   // The two WORLD_SIZEs, the two processes of one rank, the question that had no answer, where all
   // stand.
@@ -48,10 +49,10 @@ void take_verdict(const Failure& verdict, const RankAnswers& answers, Evidence& 
 }
 
 // What torch's own counters tell beyond the stages: who called what.
-void take_collectives(const RankAnswers& answers, Evidence& evidence) {
+void take_collectives(const RankAnswers& answers, diagnose::Evidence& evidence) {
   Failure& failure = evidence.failure;
   if (!is_hang(failure.kind) && failure.kind != FailureKind::stalled) return;
-  const CollectivesCompared compared = compare(answers.collectives);
+  const watch::CollectivesCompared compared = watch::compare(answers.collectives);
   // Those that stand in a collective wait, and are not missing.
   const bool all_inside = std::ranges::all_of(failure.missing, &MissingRank::inside);
   if (!compared.contradiction.empty() || (all_inside && !compared.behind.empty())) {
@@ -68,10 +69,10 @@ void take_collectives(const RankAnswers& answers, Evidence& evidence) {
     if (!remark.empty()) evidence.remarks.push_back(remark);
 }
 
-void take_outputs(const AttemptRecord& record, Evidence& evidence) {
+void take_outputs(const AttemptRecord& record, diagnose::Evidence& evidence) {
   for (const AttemptRecord::Tail& tail : record.tails) {
     if (tail.text.empty()) continue;
-    const char* stream = tail.stream.stream == StdStream::out ? "out" : "err";
+    const char* stream = tail.stream.stream == output::StdStream::out ? "out" : "err";
     const std::string source = tail.stream.rank
                                    ? fmt::format("rank-{}.{}", tail.stream.rank->value, stream)
                                    : fmt::format("launcher.{}", stream);
@@ -79,14 +80,14 @@ void take_outputs(const AttemptRecord& record, Evidence& evidence) {
   }
 }
 
-std::string described(const std::set<NcclVersion>& versions) {
+std::string described(const std::set<nccl::Version>& versions) {
   std::string text = "The ranks run different versions of NCCL:";
-  for (const NcclVersion& version : versions) text += " " + to_string(version);
+  for (const nccl::Version& version : versions) text += " " + to_string(version);
   return text;
 }
 
 // NCCL's own words, and who came to it: those that wait there write nothing.
-void take_nccl(const NcclRecord& nccl, Evidence& evidence) {
+void take_nccl(const NcclRecord& nccl, diagnose::Evidence& evidence) {
   for (const NcclRecord::Log& log : nccl.logs)
     evidence.output.push_back({log.name, log.rank, log.text});
   if (nccl.versions.size() > 1)
@@ -98,7 +99,7 @@ void take_nccl(const NcclRecord& nccl, Evidence& evidence) {
 }
 
 // A rank that ended with 0 has come to its end too, whoever saw it.
-void take_finished(const RanksSeen& ranks, Evidence& evidence) {
+void take_finished(const RanksSeen& ranks, diagnose::Evidence& evidence) {
   std::set<Rank> finished = ranks.finished;
   for (const auto* exits : {&ranks.exits, &ranks.late_exits})
     for (const RankExited& exited : *exits)
@@ -109,7 +110,7 @@ void take_finished(const RanksSeen& ranks, Evidence& evidence) {
 }
 
 // Ranks that are given different stores never meet: one has another MASTER_ADDR or MASTER_PORT.
-void take_stores(const RanksSeen& ranks, Evidence& evidence) {
+void take_stores(const RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (!is_hang(evidence.failure.kind) || ranks.knocking.empty()) return;
   std::vector<AlikeRanks> stores;
   for (const auto& [rank, store] : ranks.stores)
@@ -123,18 +124,18 @@ void take_stores(const RanksSeen& ranks, Evidence& evidence) {
 }
 
 // torchrun ends with 1 whatever its ranks end with, and the others likewise.
-bool hides_statuses(Launcher launcher) {
-  return launcher == Launcher::torchrun || launcher == Launcher::deepspeed ||
-         launcher == Launcher::accelerate;
+bool hides_statuses(job::Launcher launcher) {
+  return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
+         launcher == job::Launcher::accelerate;
 }
 
 // What the launcher says of its first failure, where nobody else saw it.
-void take_launcher_words(Launcher launcher, Evidence& evidence) {
+void take_launcher_words(job::Launcher launcher, diagnose::Evidence& evidence) {
   if (!evidence.command) return;
-  std::optional<LauncherFailure> failure;
-  for (const Output& output : evidence.output)
-    if (!failure) failure = read_launcher_failure(launcher, output.text);
-  const ExitStatus told = unhide(launcher, *evidence.command, failure);
+  std::optional<job::LauncherFailure> failure;
+  for (const diagnose::Output& output : evidence.output)
+    if (!failure) failure = job::read_launcher_failure(launcher, output.text);
+  const ExitStatus told = job::unhide(launcher, *evidence.command, failure);
   const auto failed = failure ? rank_of(launcher, *failure) : std::nullopt;
   auto& ended = evidence.failure.ended;
   if (failed && failed_unseen(*failed, ended)) ended.insert(ended.begin(), {*failed, {}, told});
@@ -153,10 +154,10 @@ bool went_well(const AttemptRecord& record) {
   return !record.verdict && !record.signal && record.command && succeeded(*record.command);
 }
 
-Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context) {
-  Evidence evidence;
+diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context) {
+  diagnose::Evidence evidence;
   if (record.verdict) take_verdict(*record.verdict, record.ranks.answers, evidence);
-  evidence.training = record.training ? Training::begun : Training::not_begun;
+  evidence.training = record.training ? diagnose::Training::begun : diagnose::Training::not_begun;
   take_collectives(record.ranks.answers, evidence);
   evidence.failure.raised = record.ranks.raised;
   for (const RankExited& exited : record.ranks.exits)
@@ -184,4 +185,4 @@ Evidence make_evidence(const AttemptRecord& record, const AttemptContext& contex
   return evidence;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,10 +1,10 @@
-#include "safelaunch/run/exec_room.h"
+#include "exec_room.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 constexpr std::size_t kMost = 6U << 20;       // of the kernel, however large the stack may be
@@ -26,4 +26,4 @@ bool fits_exec(const std::vector<std::string>& argv, const Environment& environm
   return taken <= limit;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,17 +1,18 @@
-#include "safelaunch/run/gpu_memory.h"
+#include "gpu_memory.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
-GpuMemory::GpuMemory(boost::asio::io_context& io, Reaper& reaper, const Environment& environment)
+GpuMemory::GpuMemory(boost::asio::io_context& io, launch::Reaper& reaper,
+                     const Environment& environment)
     : io_(io),
       reaper_(reaper),
-      query_{environment, kGpuDeadline},
-      reading_(io, reaper, query_, [this](const GpuFacts& facts) { before_ = facts; }) {}
+      query_{environment, gpu::kGpuDeadline},
+      reading_(io, reaper, query_, [this](const gpu::Facts& facts) { before_ = facts; }) {}
 
 void GpuMemory::when_back(std::function<void(const std::string& why)> then) {
-  wait_.emplace(io_, reaper_, query_, before_, [call = std::move(then)](const Drain& drain) {
-    call(drain.state == Drain::State::given_up ? drain.why : std::string());
+  wait_.emplace(io_, reaper_, query_, before_, [call = std::move(then)](const gpu::Drain& drain) {
+    call(drain.state == gpu::Drain::State::given_up ? drain.why : std::string());
   });
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,9 +1,9 @@
-#include "safelaunch/run/grace.h"
+#include "grace.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 constexpr Duration kOfTorchrun{30'000};
@@ -21,7 +21,7 @@ std::optional<int> seconds_in(std::string_view text) {
   return seconds;
 }
 
-Duration told_torchrun(const Command& command, const Environment& environment) {
+Duration told_torchrun(const job::Command& command, const Environment& environment) {
   const auto seconds = command.shutdown_timeout ? command.shutdown_timeout
                                                 : seconds_in(value_or(environment, kVariable));
   return std::chrono::seconds(seconds.value_or(0));
@@ -29,9 +29,10 @@ Duration told_torchrun(const Command& command, const Environment& environment) {
 
 }  // namespace
 
-Grace grace_of(const RunOptions& options, const Command& command, const Environment& environment) {
+Grace grace_of(const RunOptions& options, const job::Command& command,
+               const Environment& environment) {
   const bool torchrun =
-      command.launcher == Launcher::torchrun || command.launcher == Launcher::accelerate;
+      command.launcher == job::Launcher::torchrun || command.launcher == job::Launcher::accelerate;
   const Duration told = torchrun ? told_torchrun(command, environment) : Duration{};
   const Duration of_ranks = options.grace.value_or(std::max(kOfTorchrun, told));
   return {of_ranks, torchrun ? of_ranks + kTorchrunEnds : of_ranks};
@@ -43,4 +44,4 @@ void pass_grace_on(const Grace& grace, Environment& environment) {
   environment.try_emplace(std::string(kVariable), std::to_string(seconds.count()));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -9,7 +9,7 @@
 #include "safelaunch/hook/install.h"
 #include "safelaunch/plugin/plugin.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 using Install = Result<std::filesystem::path> (*)(const std::filesystem::path&);
@@ -42,11 +42,12 @@ Result<HookDoor> open_hook_door(HookGuests guests, const Environment& environmen
     return {};
   };
   if (guests.hook)
-    if (const Result<void> done = install_by(install_hook, door.hook); !done) return done.error();
+    if (const Result<void> done = install_by(hook::install_hook, door.hook); !done)
+      return done.error();
   if (guests.plugin)
-    if (const Result<void> done = install_by(install_plugin, door.plugin); !done)
+    if (const Result<void> done = install_by(plugin::install_plugin, door.plugin); !done)
       return done.error();
   return door;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

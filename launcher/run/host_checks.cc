@@ -1,4 +1,4 @@
-#include "safelaunch/run/host_checks.h"
+#include "host_checks.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -19,7 +19,7 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/run/preflight.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 using Json = nlohmann::json;
@@ -147,4 +147,4 @@ HostChecks::~HostChecks() {
   running_->on_done = nullptr;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

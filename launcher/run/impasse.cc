@@ -1,4 +1,4 @@
-#include "safelaunch/run/impasse.h"
+#include "impasse.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 constexpr std::string_view kStopped = "stopped";
@@ -41,7 +41,8 @@ std::string place_of(const MissingRank& missing) {
 
 }  // namespace
 
-std::optional<Impasse> impasse_of(const Evidence& evidence, const Diagnosis& diagnosis) {
+std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
+                                  const diagnose::Diagnosis& diagnosis) {
   if (!is_hang(evidence.failure.kind) || evidence.failure.missing.empty()) return std::nullopt;
   Impasse impasse{diagnosis.failure.cause, evidence.failure.stage.value_or(Stage::spawned), {}};
   for (const MissingRank& missing : evidence.failure.missing) {
@@ -62,4 +63,4 @@ std::string describe_again(const Impasse& impasse) {
   return text;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,4 +1,4 @@
-#include "safelaunch/run/left_segments.h"
+#include "left_segments.h"
 
 #include <unistd.h>
 
@@ -10,43 +10,43 @@
 #include "safelaunch/host/segment_record.h"
 #include "safelaunch/launch/process_tree.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // The kernel's dates of files are those of its last tick.
 constexpr Duration kTick{20};
 
-bool is_the_same(const LeftFile& a, const LeftFile& b) {
+bool is_the_same(const host::LeftFile& a, const host::LeftFile& b) {
   return a.device == b.device && a.inode == b.inode;
 }
 
 /// What somebody has made since the attempt began. Files of vLLM and SGLang have no form by which
 /// they could be told from the user's own.
-std::vector<LeftFile> made_within(Duration age_of_attempt) {
+std::vector<host::LeftFile> made_within(Duration age_of_attempt) {
   using std::chrono::system_clock;
   const auto began = system_clock::now() - age_of_attempt - kTick;
   const std::int64_t first = std::chrono::nanoseconds(began.time_since_epoch()).count();
-  std::vector<LeftFile> made = named_segments();
-  std::erase_if(made, [&](const LeftFile& file) {
+  std::vector<host::LeftFile> made = host::named_segments();
+  std::erase_if(made, [&](const host::LeftFile& file) {
     return file.made < first || file.uid != ::geteuid() ||
-           maker_of(file.path) == SegmentMaker::server;
+           host::maker_of(file.path) == host::SegmentMaker::server;
   });
   return made;
 }
 
 }  // namespace
 
-std::vector<LeftFile> segments_of_descendants(Duration age_of_attempt, Duration limit) {
-  std::vector<LeftFile> unseen = made_within(age_of_attempt);
-  std::vector<LeftFile> segments;
+std::vector<host::LeftFile> segments_of_descendants(Duration age_of_attempt, Duration limit) {
+  std::vector<host::LeftFile> unseen = made_within(age_of_attempt);
+  std::vector<host::LeftFile> segments;
   if (unseen.empty()) return segments;
   const TimePoint until = Clock::now() + limit;
-  WalkRoom room;
-  const std::size_t count = std::min(living_descendants(room), room.size());
+  launch::WalkRoom room;
+  const std::size_t count = std::min(launch::living_descendants(room), room.size());
   for (std::size_t i = 0; i < count && !unseen.empty() && Clock::now() < until; ++i)
-    for (const LeftFile& mapped : mapped_segments(room[i].pid)) {
+    for (const host::LeftFile& mapped : host::mapped_segments(room[i].pid)) {
       const auto found = std::ranges::find_if(
-          unseen, [&](const LeftFile& file) { return is_the_same(file, mapped); });
+          unseen, [&](const host::LeftFile& file) { return is_the_same(file, mapped); });
       if (found == unseen.end()) continue;
       segments.push_back(mapped);
       unseen.erase(found);
@@ -55,23 +55,23 @@ std::vector<LeftFile> segments_of_descendants(Duration age_of_attempt, Duration 
 }
 
 void record_segments_in(const std::filesystem::path& run_directory,
-                        const std::vector<LeftFile>& segments, std::string_view mark) {
-  const Result<UniqueFd> file = open_to_append(run_directory / kSegmentRecordFile);
-  const std::string lines = segment_lines(segments, mark);
+                        const std::vector<host::LeftFile>& segments, std::string_view mark) {
+  const Result<UniqueFd> file = open_to_append(run_directory / host::kSegmentRecordFile);
+  const std::string lines = host::segment_lines(segments, mark);
   // What is not recorded is listed by `safelaunch clean`, and stays.
   if (file) (void)!::write(file->get(), lines.data(), lines.size());
 }
 
-std::vector<LeftFile> remove_left_segments(const std::vector<LeftFile>& segments) {
-  std::vector<LeftFile> removed;
-  for (const LeftFile& segment : segments) {
-    if (maker_of(segment.path) != SegmentMaker::one_job) continue;
+std::vector<host::LeftFile> remove_left_segments(const std::vector<host::LeftFile>& segments) {
+  std::vector<host::LeftFile> removed;
+  for (const host::LeftFile& segment : segments) {
+    if (host::maker_of(segment.path) != host::SegmentMaker::one_job) continue;
     // It may have been written to until its last process ended.
-    const auto now = file_at(segment.path);
+    const auto now = host::file_at(segment.path);
     if (!now || !is_the_same(*now, segment)) continue;
-    if (remove_stale({*now, Claim::ours, ""})) removed.push_back(*now);
+    if (clean::remove_stale({*now, clean::Claim::ours, ""})) removed.push_back(*now);
   }
   return removed;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -19,7 +19,7 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/output/tail.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 constexpr std::size_t kMostFiles = 4096;
@@ -35,7 +35,7 @@ struct File {
   UniqueFd fd;  // none yet: it stood there before, and nothing has been written to it since
   off_t read_to = 0;
   std::string begun_line;
-  Tail tail;
+  output::Tail tail;
 };
 
 bool is_own(const struct stat& facts) {
@@ -234,4 +234,4 @@ std::vector<LogFollower::Ending> LogFollower::endings() const {
   return state_->endings();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

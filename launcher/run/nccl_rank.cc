@@ -1,15 +1,15 @@
-#include "safelaunch/run/nccl_rank.h"
+#include "nccl_rank.h"
 
 #include <charconv>
 
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // RANK of a process that was started with this value of NCCL_DEBUG_FILE.
 std::optional<Rank> rank_by_environment(int pid, std::string_view log_file) {
-  const auto environment = environment_of(pid);
+  const auto environment = host::environment_of(pid);
   if (!environment || value_or(*environment, "NCCL_DEBUG_FILE") != log_file) return std::nullopt;
   const std::string_view word = value_or(*environment, "RANK");
   int rank = 0;
@@ -26,8 +26,8 @@ std::optional<Rank> rank_by_process(const ProcessId& process, const KnownRanks& 
   return std::nullopt;
 }
 
-std::optional<RankStarted> rank_by_part(const ProcessId& process, const NcclPart& part,
-                                        const Stages& stages) {
+std::optional<RankStarted> rank_by_part(const ProcessId& process, const nccl::Part& part,
+                                        const watch::Stages& stages) {
   const int world = stages.world_size();
   if (world > 0 && world != part.ranks) return std::nullopt;
   RankStarted found{Rank{part.rank}, process, part.ranks, Source::nccl_log};
@@ -39,9 +39,9 @@ std::optional<RankStarted> rank_by_part(const ProcessId& process, const NcclPart
 
 }  // namespace
 
-std::optional<RankStarted> rank_of(const NcclProcessName& who, const std::optional<NcclPart>& part,
-                                   const KnownRanks& known) {
-  const auto facts = facts_of(who.pid);
+std::optional<RankStarted> rank_of(const nccl::ProcessName& who,
+                                   const std::optional<nccl::Part>& part, const KnownRanks& known) {
+  const auto facts = host::facts_of(who.pid);
   const ProcessId process = facts ? facts->id : ProcessId{who.pid, 0};
   auto rank = rank_by_process(process, known);
   if (!rank) rank = rank_by_environment(who.pid, known.log_file);
@@ -49,4 +49,4 @@ std::optional<RankStarted> rank_of(const NcclProcessName& who, const std::option
   return part ? rank_by_part(process, *part, known.stages) : std::nullopt;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

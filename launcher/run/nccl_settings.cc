@@ -10,7 +10,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 /// NCCL that cannot open its file writes to the job's stdout instead.
@@ -49,7 +49,7 @@ void set_unless_set(Environment& environment, const char* name, std::string valu
 /// NCCL writes nothing at all unless NCCL_DEBUG asks for it.
 NcclListening::Way way_of_user(const Environment& environment, NcclListening& listening) {
   const auto value = value_or(environment, "NCCL_DEBUG_FILE");
-  const auto file = parse_nccl_log_file(value);
+  const auto file = nccl::parse_nccl_log_file(value);
   if (!file) return NcclListening::Way::streams;
   listening.file = *file;
   listening.variable = value;
@@ -58,7 +58,7 @@ NcclListening::Way way_of_user(const Environment& environment, NcclListening& li
 
 void add_log_variables(const NcclDoor& door, Environment& environment) {
   set_unless_set(environment, "NCCL_DEBUG_FILE",
-                 escape_for_nccl(door.directory.native()) + "/nccl.%h.%p");
+                 nccl::escape_for_nccl(door.directory.native()) + "/nccl.%h.%p");
   set_unless_set(environment, "NCCL_DEBUG", "INFO");
   // Cheap ones: a few dozen lines a rank, none after the first collective.
   set_unless_set(environment, "NCCL_DEBUG_SUBSYS", "INIT,BOOTSTRAP,ENV,NET");
@@ -79,7 +79,7 @@ NcclDoor open_nccl_door(const std::filesystem::path& directory) {
 NcclListening listen_to_nccl(const NcclDoor& door, const NcclReach& reach,
                              Environment& environment) {
   NcclListening listening;
-  const bool all_here = reach.descendants == Descendants::all && reach.nodes == 1;
+  const bool all_here = reach.descendants == job::Descendants::all && reach.nodes == 1;
   if (all_here) {
     if (!door.ras_address.empty() && !environment.contains("NCCL_RAS_ADDR"))
       listening.ras_address = environment["NCCL_RAS_ADDR"] = door.ras_address;
@@ -91,10 +91,10 @@ NcclListening listen_to_nccl(const NcclDoor& door, const NcclReach& reach,
     listening.way = way_of_user(environment, listening);
     return listening;
   }
-  if (door.directory.empty() || reach.descendants == Descendants::none) return listening;
+  if (door.directory.empty() || reach.descendants == job::Descendants::none) return listening;
   add_log_variables(door, environment);
   listening.way = way_of_user(environment, listening);
   return listening;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,11 +1,11 @@
-#include "safelaunch/run/next_step.h"
+#include "next_step.h"
 
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/run/sameness.h"
+#include "sameness.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 NextStep stop(std::string why) {
@@ -19,8 +19,9 @@ NextStep used_up(const RunProgress& progress) {
   return stop(fmt::format("{} attempt{} made", progress.attempts, one ? " was" : "s were"));
 }
 
-NextStep same_again(const RunPlan& plan, const RetrySame& retry, const RunProgress& progress) {
-  const bool on_another_port = retry.with == RetrySame::With::another_port;
+NextStep same_again(const RunPlan& plan, const diagnose::RetrySame& retry,
+                    const RunProgress& progress) {
+  const bool on_another_port = retry.with == diagnose::RetrySame::With::another_port;
   if (plan.options.only && !on_another_port) return stop("--only: one attempt is made");
   if (plan.options.max_attempts && progress.attempts >= *plan.options.max_attempts)
     return used_up(progress);
@@ -33,11 +34,11 @@ NextStep same_again(const RunPlan& plan, const RetrySame& retry, const RunProgre
   return step;
 }
 
-std::vector<StruckOut> hopeless(const RunPlan& plan, const RunProgress& progress) {
-  std::vector<const Profile*> tried;
-  std::vector<const Profile*> others;
-  for (const std::span<const Profile> profiles : {std::span(plan.chain), progress.known})
-    for (const Profile& profile : profiles) {
+std::vector<profile::StruckOut> hopeless(const RunPlan& plan, const RunProgress& progress) {
+  std::vector<const profile::Profile*> tried;
+  std::vector<const profile::Profile*> others;
+  for (const std::span<const profile::Profile> profiles : {std::span(plan.chain), progress.known})
+    for (const profile::Profile& profile : profiles) {
       const bool was = std::ranges::find(progress.tried, profile.name) != progress.tried.end();
       (was ? tried : others).push_back(&profile);
     }
@@ -51,20 +52,22 @@ std::string without_the_others(const RunPlan& plan) {
   return "one node alone cannot start " + whose + " again";
 }
 
-NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunProgress& progress) {
+NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
+                   const RunProgress& progress) {
   if (plan.others_start_ranks()) return stop(without_the_others(plan));
   if (plan.options.only) return stop("--only: the first profile alone is tried");
   if (progress.attempts >= plan.max_attempts) return used_up(progress);
-  ChainState state;
+  profile::ChainState state;
   state.chain = plan.chain;
   state.known = progress.known;
   state.tried = progress.tried;
   state.cause = diagnosis.failure.cause;
   state.nodes = plan.nodes();
-  state.slow = plan.options.fail_on_slow ? SlowProfiles::refuse : SlowProfiles::allow;
-  const std::vector<StruckOut> struck = hopeless(plan, progress);
+  state.slow =
+      plan.options.fail_on_slow ? profile::SlowProfiles::refuse : profile::SlowProfiles::allow;
+  const std::vector<profile::StruckOut> struck = hopeless(plan, progress);
   state.hopeless = struck;
-  NextProfile next = next_profile(state);
+  profile::NextProfile next = profile::next_profile(state);
   NextStep step;
   step.profile = next.profile;
   step.struck_out = std::move(next.struck_out);
@@ -78,15 +81,16 @@ NextStep fall_back(const RunPlan& plan, const Diagnosis& diagnosis, const RunPro
 
 }  // namespace
 
-NextStep next_step(const RunPlan& plan, const Diagnosis& diagnosis, const RunProgress& progress) {
-  if (const auto* stopped = std::get_if<Stop>(&diagnosis.decision))
+NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
+                   const RunProgress& progress) {
+  if (const auto* stopped = std::get_if<diagnose::Stop>(&diagnosis.decision))
     return stop(describe(stopped->reason));
   if (progress.impasse &&
       std::ranges::find(progress.former, *progress.impasse) != progress.former.end())
     return stop(describe_again(*progress.impasse) + ", where no profile changes anything");
-  if (const auto* retry = std::get_if<RetrySame>(&diagnosis.decision))
+  if (const auto* retry = std::get_if<diagnose::RetrySame>(&diagnosis.decision))
     return same_again(plan, *retry, progress);
   return fall_back(plan, diagnosis, progress);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,4 +1,4 @@
-#include "safelaunch/run/other_user.h"
+#include "other_user.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 constexpr std::array<std::string_view, 9> kChangers{
@@ -20,7 +20,7 @@ std::string changes_user(std::span<const std::string> command, unsigned our_uid)
   return std::ranges::find(kChangers, name) == kChangers.end() ? std::string() : name;
 }
 
-std::string runs_as_another_user(Rank rank, const ProcessFacts& process) {
+std::string runs_as_another_user(Rank rank, const host::ProcessFacts& process) {
   return fmt::format(
       "rank {} (pid {}) runs as another user (uid {}), who can use neither safelaunch's hook nor "
       "NCCL's log: ranks are watched from /proc alone, and NCCL, where it is used, writes INFO "
@@ -29,4 +29,4 @@ std::string runs_as_another_user(Rank rank, const ProcessFacts& process) {
       rank.value, process.id.pid, process.uid);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -15,23 +15,23 @@
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
-bool spawns_by_itself(Launcher launcher) {
-  return launcher == Launcher::torchrun || launcher == Launcher::deepspeed ||
-         launcher == Launcher::accelerate;
+bool spawns_by_itself(job::Launcher launcher) {
+  return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
+         launcher == job::Launcher::accelerate;
 }
 
-Result<SpawnOptions> spawn_options(const RunOptions& options) {
-  SpawnOptions result;
-  const Result<ProcessCount> count = parse_process_count(options.nproc_per_node);
+Result<job::SpawnOptions> spawn_options(const RunOptions& options) {
+  job::SpawnOptions result;
+  const Result<job::ProcessCount> count = job::parse_process_count(options.nproc_per_node);
   if (!count) return count.error();
   if (const int* number = std::get_if<int>(&*count); number && *number > kMostRanksOfANode)
     return Error{Errc::usage, fmt::format("--nproc-per-node {}: a node has at most {} ranks",
                                           *number, kMostRanksOfANode)};
   result.processes_per_node = *count;
-  if (!options.devices.empty()) result.devices = parse_devices(options.devices);
+  if (!options.devices.empty()) result.devices = job::parse_devices(options.devices);
   result.nodes = options.nnodes;
   result.node_rank = options.node_rank;
   result.start_rank = options.start_rank;
@@ -43,20 +43,21 @@ Result<SpawnOptions> spawn_options(const RunOptions& options) {
 
 // Which GPUs can be used only the driver knows; it is asked where the number of workers hangs on
 // it.
-HostCounts host_counts(const RunPlan& plan) {
-  const HostIdentity host = read_identity();
-  HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};
+job::HostCounts host_counts(const RunPlan& plan) {
+  const host::HostIdentity host = host::read_identity();
+  job::HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};
   const std::string& workers = plan.options.nproc_per_node;
   const bool by_number = workers.find_first_not_of("0123456789") == std::string::npos;
   if (by_number && plan.options.devices.empty()) return counts;
-  const GpuFacts facts = read_gpu_facts({plan.environment, kGpuDeadline});
-  if (facts.trouble == GpuTrouble::none) counts.usable = usable_devices(facts, plan.environment);
+  const gpu::Facts facts = gpu::read_gpu_facts({plan.environment, gpu::kGpuDeadline});
+  if (facts.trouble == gpu::Trouble::none)
+    counts.usable = gpu::usable_devices(facts, plan.environment);
   return counts;
 }
 
 // A choice of none would hide all that the ranks say.
 Result<void> refuse_ranks_that_are_not(const RunPlan& plan) {
-  const Result<RankSelection> chosen = RankSelection::parse(plan.options.ranks);
+  const Result<output::RankSelection> chosen = output::RankSelection::parse(plan.options.ranks);
   if (!chosen) return chosen.error();
   const int last = plan.spawn->world_size - 1;
   if (const auto beyond = chosen->beyond(plan.spawn->world_size))
@@ -73,9 +74,9 @@ Result<void> plan_own_spawn(RunPlan& plan) {
         fmt::format("--nproc-per-node {} makes safelaunch spawn the workers, and {} spawns "
                     "its own; give the option to one of the two",
                     plan.options.nproc_per_node, name(plan.command.launcher))};
-  const Result<SpawnOptions> wanted = spawn_options(plan.options);
+  const Result<job::SpawnOptions> wanted = spawn_options(plan.options);
   if (!wanted) return wanted.error();
-  Result<SpawnPlan> spawn = plan_spawn(*wanted, plan.environment, host_counts(plan));
+  Result<job::SpawnPlan> spawn = job::plan_spawn(*wanted, plan.environment, host_counts(plan));
   if (!spawn) return spawn.error();
   plan.spawn = std::move(*spawn);
   return refuse_ranks_that_are_not(plan);
@@ -84,12 +85,12 @@ Result<void> plan_own_spawn(RunPlan& plan) {
 // The chain of the default or of a cluster rule begins with what worked here before.
 void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
   if (plan.options.forget) return;
-  const std::string file = memory_file(plan.environment);
+  const std::string file = profile::memory_file(plan.environment);
   if (file.empty()) return;
-  const Memory memory = load_memory(file);
+  const profile::Memory memory = profile::load_memory(file);
   if (memory.empty()) return;  // the key takes milliseconds
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const auto worked = recall(memory, host_key(plan), now);
+  const auto worked = profile::recall(memory, host_key(plan), now);
   const auto found = worked ? std::find(chain.begin(), chain.end(), *worked) : chain.end();
   if (found == chain.end() || found == chain.begin()) return;
   std::rotate(chain.begin(), found, found + 1);
@@ -101,14 +102,14 @@ void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
 Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
   if (!plan.options.profiles.empty()) {
     plan.chain_origin = "--profile";
-    return parse_chain(plan.options.profiles);
+    return profile::parse_chain(plan.options.profiles);
   }
   std::vector<std::string> chain = plan.configuration.rules.chain;
   plan.chain_origin = plan.configuration.cluster.empty()
                           ? "safelaunch.yaml"
                           : "cluster rule " + plan.configuration.cluster;
   if (chain.empty()) {
-    chain = default_chain();
+    chain = profile::default_chain();
     plan.chain_origin = "the default";
   }
   put_first_what_worked(plan, chain);
@@ -117,20 +118,20 @@ Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
 
 // How much of the chain is read before the launch. A mistake in a user's file must be told before
 // an hour of waiting leads to it; built-in profiles hold none, and most runs need the first alone.
-std::size_t read_at_once(const RunPlan& plan, const ProfileLibrary& library) {
+std::size_t read_at_once(const RunPlan& plan, const profile::ProfileLibrary& library) {
   const bool later_will_do = !plan.options.dry_run && library.all_built_in(plan.chain_names);
   return later_will_do ? 1 : plan.chain_names.size();
 }
 
 // Reads the chain's first `count` profiles, as far as they are not read yet.
-Result<void> read_chain(RunPlan& plan, ProfileLibrary& library, std::size_t count) {
+Result<void> read_chain(RunPlan& plan, profile::ProfileLibrary& library, std::size_t count) {
   if (count <= plan.chain.size()) return {};
   const auto unread = std::span(plan.chain_names).first(count).subspan(plan.chain.size());
-  Result<std::vector<Profile>> profiles = library.load_chain(unread, plan.chain_origin);
+  Result<std::vector<profile::Profile>> profiles = library.load_chain(unread, plan.chain_origin);
   if (!profiles) return profiles.error();
   for (std::string& warning : library.take_warnings()) plan.warnings.push_back(std::move(warning));
-  for (Profile& profile : *profiles) {
-    for (std::string& warning : warnings_for(profile.env))
+  for (profile::Profile& profile : *profiles) {
+    for (std::string& warning : profile::warnings_for(profile.env))
       plan.warnings.push_back(std::move(warning));
     plan.chain.push_back(std::move(profile));
   }
@@ -142,7 +143,7 @@ Result<void> load_chain(RunPlan& plan) {
   if (!names) return names.error();
   plan.chain_names = std::move(*names);
   plan.chain.reserve(plan.chain_names.size());
-  ProfileLibrary library = ProfileLibrary::standard(plan.environment);
+  profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
   const Result<void> read = read_chain(plan, library, read_at_once(plan, library));
   if (!read) return read;
   const int length = static_cast<int>(plan.chain_names.size());
@@ -152,9 +153,10 @@ Result<void> load_chain(RunPlan& plan) {
 
 void warn_of_variables(RunPlan& plan) {
   for (const auto& [name, setting] : plan.overrides.env)
-    if (auto warning = warning_for(name, setting.value))
+    if (auto warning = profile::warning_for(name, setting.value))
       plan.warnings.push_back("--set: " + *warning);
-  for (const CommandWarning& warning : plan.command.warnings) plan.warnings.push_back(warning.text);
+  for (const job::CommandWarning& warning : plan.command.warnings)
+    plan.warnings.push_back(warning.text);
 }
 
 // A launcher's ranks write to one pipe: whose line is whose only the launcher can tell.
@@ -180,15 +182,15 @@ Result<void> refuse_what_is_not_there(const RunOptions& options) {
 
 bool RunPlan::others_start_ranks() const {
   if (spawn) return spawn->nodes > 1;
-  if (command.descendants != Descendants::some) return false;
-  if (command.launcher != Launcher::opaque) return true;
+  if (command.descendants != job::Descendants::some) return false;
+  if (command.launcher != job::Launcher::opaque) return true;
   // Below mpirun not all ranks are ours to see, but it starts them all, unless we are its rank.
   return std::ranges::any_of(kSaysThatOneIsARank,
                              [&](const char* name) { return environment.contains(name); });
 }
 
-AppliedEnvironment RunPlan::environment_under(const Profile& profile) const {
-  return apply_profile(profile, environment, configuration.rules.variables, overrides);
+profile::AppliedEnvironment RunPlan::environment_under(const profile::Profile& profile) const {
+  return profile::apply_profile(profile, environment, configuration.rules.variables, overrides);
 }
 
 int RunPlan::nodes() const {
@@ -197,22 +199,23 @@ int RunPlan::nodes() const {
 }
 
 Result<void> read_rest_of_chain(RunPlan& plan) {
-  ProfileLibrary library = ProfileLibrary::standard(plan.environment);
+  profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
   return read_chain(plan, library, plan.chain_names.size());
 }
 
-HostKey host_key() {
-  HostKey key;
-  key.hostname = read_hostname();
-  key.gpus = gpu_models();
+profile::HostKey host_key() {
+  profile::HostKey key;
+  key.hostname = host::read_hostname();
+  key.gpus = host::gpu_models();
   key.driver = user_file_text("/proc/driver/nvidia/version").value_or("");
   return key;
 }
 
-HostKey host_key(const RunPlan& plan) {
-  HostKey key = host_key();
+profile::HostKey host_key(const RunPlan& plan) {
+  profile::HostKey key = host_key();
   key.python = plan.command.python.value_or("");
-  const std::vector<FoundLibrary> nccl = find_job_libraries(key.python, plan.environment).nccl;
+  const std::vector<gpu::FoundLibrary> nccl =
+      gpu::find_job_libraries(key.python, plan.environment).nccl;
   if (!nccl.empty()) key.nccl = nccl.front().version;
   return key;
 }
@@ -222,11 +225,12 @@ Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
   if (const Result<void> known = refuse_what_is_not_there(options); !known) return known.error();
   RunPlan plan;
   plan.environment = environment;
-  plan.command = recognise(options.command, environment);
+  plan.command = job::recognise(options.command, environment);
   plan.options = std::move(options);
   plan.configuration = std::move(configuration);
   plan.warnings = plan.configuration.warnings;
-  Result<Overrides> overrides = parse_overrides(plan.options.set, plan.options.unset);
+  Result<profile::Overrides> overrides =
+      profile::parse_overrides(plan.options.set, plan.options.unset);
   if (!overrides) return overrides.error();
   plan.overrides = std::move(*overrides);
   if (const Result<void> spawn = plan_own_spawn(plan); !spawn) return spawn.error();
@@ -236,4 +240,4 @@ Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
   return plan;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -5,22 +5,22 @@
 #include "safelaunch/base/redact.h"
 #include "safelaunch/run/plan.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* in_words(PortPolicy policy) {
+const char* in_words(job::PortPolicy policy) {
   switch (policy) {
-    case PortPolicy::nothing: return "the launcher's own business";
-    case PortPolicy::choose: return "a free one is chosen and held";
-    case PortPolicy::user: return "yours if it is free";
-    case PortPolicy::multi_node: return "never changed: other nodes must know it";
+    case job::PortPolicy::nothing: return "the launcher's own business";
+    case job::PortPolicy::choose: return "a free one is chosen and held";
+    case job::PortPolicy::user: return "yours if it is free";
+    case job::PortPolicy::multi_node: return "never changed: other nodes must know it";
   }
   return "";
 }
 
-std::string value_of(const Difference& difference, const std::optional<std::string>& value,
+std::string value_of(const profile::Difference& difference, const std::optional<std::string>& value,
                      const Redactor& redactor) {
   return value ? redactor.redact(difference.name, *value) : "(not set)";
 }
@@ -40,12 +40,12 @@ std::string ranks_in_words(const RunPlan& plan) {
 Redactor redactor_for(const RunPlan& plan) {
   Redactor redactor;
   redactor.learn(plan.environment);
-  const auto learn = [&](const VariableSettings& variables) {
+  const auto learn = [&](const profile::VariableSettings& variables) {
     for (const auto& [variable, setting] : variables) redactor.learn(variable, setting.value);
   };
   learn(plan.overrides.env);
   learn(plan.configuration.rules.variables.env);
-  for (const Profile& profile : plan.chain) learn(profile.env);
+  for (const profile::Profile& profile : plan.chain) learn(profile.env);
   redactor.learn(plan.options.command);
   return redactor;
 }
@@ -58,10 +58,10 @@ std::string render_plan(const RunPlan& plan) {
                   ranks_in_words(plan), in_words(plan.port_policy()));
   text +=
       fmt::format("chain     from {}, at most {} attempts\n", plan.chain_origin, plan.max_attempts);
-  for (const Profile& profile : plan.chain) {
+  for (const profile::Profile& profile : plan.chain) {
     text += fmt::format("  {:<16} cost {}: {}\n", profile.name, name(profile.cost),
                         profile.description);
-    for (const Difference& difference : plan.environment_under(profile).differences)
+    for (const profile::Difference& difference : plan.environment_under(profile).differences)
       text += fmt::format("    {}: {} → {}  ({})\n", difference.name,
                           value_of(difference, difference.before, redactor),
                           value_of(difference, difference.after, redactor), difference.why);
@@ -88,12 +88,12 @@ std::string plan_json(const RunPlan& plan) {
   json["chain_from"] = plan.chain_origin;
   json["max_attempts"] = plan.max_attempts;
   json["chain"] = Json::array();
-  for (const Profile& profile : plan.chain) {
+  for (const profile::Profile& profile : plan.chain) {
     Json entry{{"profile", profile.name},
                {"cost", name(profile.cost)},
                {"backend", name(profile.backend)}};
     entry["environment"] = Json::object();
-    for (const Difference& difference : plan.environment_under(profile).differences)
+    for (const profile::Difference& difference : plan.environment_under(profile).differences)
       entry["environment"][difference.name] = value_of(difference, difference.after, redactor);
     json["chain"].push_back(std::move(entry));
   }
@@ -101,4 +101,4 @@ std::string plan_json(const RunPlan& plan) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,9 +1,9 @@
-#include "safelaunch/run/port_choice.h"
+#include "port_choice.h"
 
+#include "profile_options.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/run/profile_options.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 std::optional<std::uint16_t> users_port(const RunPlan& plan) {
@@ -15,11 +15,11 @@ std::optional<std::uint16_t> users_port(const RunPlan& plan) {
 // Ranks of our own spawn always need a number; a launcher that was told none finds one itself.
 std::optional<std::uint16_t> kept_port(const RunPlan& plan) {
   const auto port = users_port(plan);
-  return port || !plan.spawn ? port : std::uint16_t{kDefaultMasterPort};
+  return port || !plan.spawn ? port : std::uint16_t{job::kDefaultMasterPort};
 }
 
-Result<PortChoice> lease(PortRange range) {
-  Result<PortLease> leased = lease_port(range);
+Result<PortChoice> lease(clean::PortRange range) {
+  Result<clean::PortLease> leased = clean::lease_port(range);
   if (!leased) return leased.error();
   PortChoice choice;
   choice.lease = std::move(*leased);
@@ -27,11 +27,11 @@ Result<PortChoice> lease(PortRange range) {
 }
 
 Result<PortChoice> lease_automatic() {
-  return lease(automatic_ports(ephemeral_ports()));
+  return lease(clean::automatic_ports(clean::ephemeral_ports()));
 }
 
 Result<PortChoice> lease_or_rotate(std::uint16_t port) {
-  Result<PortLease> leased = lease_port({port, port});
+  Result<clean::PortLease> leased = clean::lease_port({port, port});
   PortChoice choice;
   if (leased) {
     choice.lease = std::move(*leased);
@@ -40,29 +40,30 @@ Result<PortChoice> lease_or_rotate(std::uint16_t port) {
   Result<PortChoice> other = lease_automatic();
   if (!other) return other;
   other->notice = fmt::format("port {} is held by {}; the job uses port {} (--port keep insists)",
-                              port, describe_holders(port), other->lease->port());
+                              port, clean::describe_holders(port), other->lease->port());
   return other;
 }
 
 }  // namespace
 
-Result<PortChoice> choose_port(const RunPlan& plan, const Profile& profile, FormerPort former) {
-  const PortPolicy policy = plan.port_policy();
+Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
+                               FormerPort former) {
+  const job::PortPolicy policy = plan.port_policy();
   const std::string wanted = options_under(plan.options, profile).port;
-  if (policy == PortPolicy::multi_node) return PortChoice{};
+  if (policy == job::PortPolicy::multi_node) return PortChoice{};
   if (wanted == "keep") {
     const auto port = kept_port(plan);
     return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
   }
   if (wanted != "auto") {
-    const Result<PortRange> range = parse_port_range(wanted);
+    const Result<clean::PortRange> range = clean::parse_port_range(wanted);
     return range ? lease(*range) : Result<PortChoice>(range.error());
   }
-  if (policy == PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
+  if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
   const auto port = users_port(plan);
-  if (policy == PortPolicy::user && port && former == FormerPort::none)
+  if (policy == job::PortPolicy::user && port && former == FormerPort::none)
     return lease_or_rotate(*port);
   return lease_automatic();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,4 +1,4 @@
-#include "safelaunch/run/port_facts.h"
+#include "port_facts.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/diagnosis.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // "127.0.0.1:29500" → 29500. A name that only a resolver knows may well be ours; it is not asked,
@@ -28,10 +28,11 @@ std::optional<int> port_here(std::string_view store) {
   return port > 0 && port <= 65535 ? std::optional(port) : std::nullopt;
 }
 
-void confirm(std::string_view cause, int port, const SocketTable& sockets,
-             std::vector<Confirmation>& facts) {
+void confirm(std::string_view cause, int port, const host::SocketTable& sockets,
+             std::vector<diagnose::Confirmation>& facts) {
   std::string holders;
-  for (const PortHolder& holder : holders_of(static_cast<std::uint16_t>(port), sockets)) {
+  for (const host::PortHolder& holder :
+       host::holders_of(static_cast<std::uint16_t>(port), sockets)) {
     if (holder.pid == getpid()) continue;  // we keep the job's own port bound
     holders += (holders.empty() ? "" : ", ") + describe(holder);
   }
@@ -41,11 +42,12 @@ void confirm(std::string_view cause, int port, const SocketTable& sockets,
 
 }  // namespace
 
-std::vector<Confirmation> port_facts(const Evidence& evidence,
-                                     const std::map<Rank, std::string>& knocking,
-                                     const Catalogue& catalogue, const SocketTable& sockets) {
-  std::vector<Confirmation> facts;
-  for (const int port : ports_said_taken(evidence, catalogue))
+std::vector<diagnose::Confirmation> port_facts(const diagnose::Evidence& evidence,
+                                               const std::map<Rank, std::string>& knocking,
+                                               const diagnose::Catalogue& catalogue,
+                                               const host::SocketTable& sockets) {
+  std::vector<diagnose::Confirmation> facts;
+  for (const int port : diagnose::ports_said_taken(evidence, catalogue))
     confirm(cause::kPortTaken, port, sockets, facts);
   if (!is_hang(evidence.failure.kind)) return facts;
   std::set<int> silent;
@@ -55,4 +57,4 @@ std::vector<Confirmation> port_facts(const Evidence& evidence,
   return facts;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -5,39 +5,41 @@
 #include "safelaunch/diagnose/explain.h"
 #include "safelaunch/diagnose/own_causes.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
-std::vector<Sighting> sightings_in(const ProbeOutcome& outcome) {
+std::vector<diagnose::Sighting> sightings_in(const probe::Outcome& outcome) {
   std::string text = outcome.log;
-  if (const auto* failed = std::get_if<ProbeFailed>(&outcome.verdict))
-    for (const RankFailure& failure : failed->failures) text += failure.words + "\n";
-  return read_log(text, catalogue());
+  if (const auto* failed = std::get_if<probe::Failed>(&outcome.verdict))
+    for (const probe::RankFailure& failure : failed->failures) text += failure.words + "\n";
+  return diagnose::read_log(text, diagnose::catalogue());
 }
 
 }  // namespace
 
-std::string cause_of(const ProbeOutcome& outcome) {
+std::string cause_of(const probe::Outcome& outcome) {
   const auto shown = sightings_in(outcome);
   return shown.empty() ? "" : shown.front().cause->id;
 }
 
-Diagnosis diagnose(const ProbeOutcome& outcome) {
-  const auto phase = stopped_at(outcome.verdict);
-  Diagnosis diagnosis;
+diagnose::Diagnosis diagnose(const probe::Outcome& outcome) {
+  const auto phase = probe::stopped_at(outcome.verdict);
+  diagnose::Diagnosis diagnosis;
   diagnosis.shown_by = sightings_in(outcome);
   diagnosis.failure.certainty = diagnosis.shown_by.empty() ? Certainty::guess : Certainty::matched;
-  const Cause& cause = diagnosis.shown_by.empty() ? catalogue().at(cause::kCommError)
-                                                  : *diagnosis.shown_by.front().cause;
+  const diagnose::Cause& cause = diagnosis.shown_by.empty()
+                                     ? diagnose::catalogue().at(cause::kCommError)
+                                     : *diagnosis.shown_by.front().cause;
   diagnosis.failure.cause = cause.id;
   diagnosis.failure.title = cause.title;
   diagnosis.failure.remedy = cause.remedy;
   diagnosis.failure.explanation =
       fmt::format("a probe under the same profile got no further than {}: {}",
-                  phase ? name(*phase) : "its start", reason(outcome.verdict));
-  diagnosis.decision = FallBack{};
-  if (cause.retry == Retry::never) diagnosis.decision = Stop{StopReason::hopeless};
+                  phase ? name(*phase) : "its start", probe::reason(outcome.verdict));
+  diagnosis.decision = diagnose::FallBack{};
+  if (cause.retry == diagnose::Retry::never)
+    diagnosis.decision = diagnose::Stop{diagnose::StopReason::hopeless};
   return diagnosis;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

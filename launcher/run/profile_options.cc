@@ -1,24 +1,24 @@
-#include "safelaunch/run/profile_options.h"
+#include "profile_options.h"
 
 #include <algorithm>
 #include <array>
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 bool is_yes(std::string_view value) {
   return value == "true" || value == "on" || value == "yes" || value == "1";
 }
 
-CleanPolicy clean_policy(std::string_view value) {
-  return value == "off" ? CleanPolicy::off : CleanPolicy::ours;
+clean::CleanPolicy clean_policy(std::string_view value) {
+  return value == "off" ? clean::CleanPolicy::off : clean::CleanPolicy::ours;
 }
 
-WhenToProbe when_to_probe(std::string_view value) {
-  if (value == "always") return WhenToProbe::always;
-  return value == "never" ? WhenToProbe::never : WhenToProbe::automatic;
+probe::WhenToProbe when_to_probe(std::string_view value) {
+  if (value == "always") return probe::WhenToProbe::always;
+  return value == "never" ? probe::WhenToProbe::never : probe::WhenToProbe::automatic;
 }
 
 // The options of a profile's scope. The values were accepted when the profile was read.
@@ -38,7 +38,7 @@ constexpr std::array kRows{
 
 }  // namespace
 
-RunOptions options_under(RunOptions options, const Profile& profile) {
+RunOptions options_under(RunOptions options, const profile::Profile& profile) {
   for (const auto& [name, setting] : profile.options) {
     if (options.given.contains(name)) continue;
     const auto row = std::ranges::find(kRows, name, &Row::name);
@@ -47,4 +47,4 @@ RunOptions options_under(RunOptions options, const Profile& profile) {
   return options;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,8 +1,8 @@
-#include "safelaunch/run/rank_bounds.h"
+#include "rank_bounds.h"
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 constexpr std::size_t kMostRanksOfAProcess = 16;
@@ -25,4 +25,4 @@ bool NamedRanks::accept(ProcessId process, Rank rank) {
   return true;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

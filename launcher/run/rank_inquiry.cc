@@ -5,12 +5,12 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/report/run_directory.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
-std::string frames_of(const StackAnswer& answer) {
+std::string frames_of(const watch::StackAnswer& answer) {
   std::string text;
-  for (const PythonThread& thread : answer.threads) {
+  for (const watch::PythonThread& thread : answer.threads) {
     text += "thread " + thread.name + " (innermost last)\n";
     for (const std::string& frame : thread.frames) text += "  " + frame + "\n";
   }
@@ -19,7 +19,7 @@ std::string frames_of(const StackAnswer& answer) {
 
 }  // namespace
 
-void RankInquiry::begin(const std::map<Rank, RankState>& ranks,
+void RankInquiry::begin(const std::map<Rank, watch::RankState>& ranks,
                         const std::filesystem::path& directory, Duration limit, const Ask& ask,
                         Done done) {
   done_ = std::move(done);
@@ -32,15 +32,16 @@ void RankInquiry::begin(const std::map<Rank, RankState>& ranks,
   for (const auto& [rank, state] : ranks) {
     if (!state.alive() || state.activity(Clock::now()) == Activity::stopped) continue;
     const ProcessId process = *state.process();
-    for (const HookQuestion question :
-         {HookQuestion::stack, HookQuestion::counters, HookQuestion::collectives})
+    for (const watch::HookQuestion question :
+         {watch::HookQuestion::stack, watch::HookQuestion::counters,
+          watch::HookQuestion::collectives})
       if (ask(process, question))
         asked_.try_emplace(process, Asked{rank, {}}).first->second.open.insert(question);
   }
   finish_soon(asked_.empty() ? Duration::zero() : limit);
 }
 
-std::optional<Rank> RankInquiry::close(ProcessId process, HookQuestion question) {
+std::optional<Rank> RankInquiry::close(ProcessId process, watch::HookQuestion question) {
   const auto found = asked_.find(process);
   if (found == asked_.end() || found->second.open.erase(question) == 0) return std::nullopt;
   const Rank rank = found->second.rank;
@@ -49,27 +50,29 @@ std::optional<Rank> RankInquiry::close(ProcessId process, HookQuestion question)
   return rank;
 }
 
-void RankInquiry::answered(ProcessId process, const StackAnswer& answer) {
-  const auto rank = close(process, HookQuestion::stack);
+void RankInquiry::answered(ProcessId process, const watch::StackAnswer& answer) {
+  const auto rank = close(process, watch::HookQuestion::stack);
   if (!rank) return;
-  const StackSeen& seen = answers_.stacks[*rank] = {summarize(answer.threads), frames_of(answer)};
+  const StackSeen& seen =
+      answers_.stacks[*rank] = {watch::summarize(answer.threads), frames_of(answer)};
   if (!evidence_.empty())
-    (void)write_atomically(evidence_ / fmt::format("rank-{}.stack", rank->value), seen.frames);
+    (void)report::write_atomically(evidence_ / fmt::format("rank-{}.stack", rank->value),
+                                   seen.frames);
 }
 
-void RankInquiry::answered(ProcessId process, const CountersAnswer& answer) {
-  const auto rank = close(process, HookQuestion::counters);
+void RankInquiry::answered(ProcessId process, const watch::CountersAnswer& answer) {
+  const auto rank = close(process, watch::HookQuestion::counters);
   if (!rank) return;
-  RankCollectives& seen = answers_.collectives[*rank];
+  watch::RankCollectives& seen = answers_.collectives[*rank];
   seen.groups = answer.groups;
   for (const auto& [name, active] : answer.waits)
     if (active > 0) seen.waits.push_back(name);
 }
 
-void RankInquiry::answered(ProcessId process, const CollectivesAnswer& answer) {
-  const auto rank = close(process, HookQuestion::collectives);
+void RankInquiry::answered(ProcessId process, const watch::CollectivesAnswer& answer) {
+  const auto rank = close(process, watch::HookQuestion::collectives);
   if (!rank) return;
-  RankCollectives& seen = answers_.collectives[*rank];
+  watch::RankCollectives& seen = answers_.collectives[*rank];
   seen.told = true;
   seen.last = answer.last;
   seen.members = answer.members;
@@ -80,7 +83,7 @@ void RankInquiry::keep_collectives() const {
   std::string text;
   for (const auto& [rank, seen] : answers_.collectives)
     text += fmt::format("rank {}: {}\n", rank.value, describe(seen));
-  (void)write_atomically(evidence_ / "collectives", text);
+  (void)report::write_atomically(evidence_ / "collectives", text);
 }
 
 void RankInquiry::finish_soon(Duration after) {
@@ -92,4 +95,4 @@ void RankInquiry::finish_soon(Duration after) {
   });
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,16 +1,16 @@
 // RankWatch: what comes from the hooks, from NCCL, from /proc, and the ends of ranks.
 #include <unistd.h>
 
+#include "nccl_rank.h"
+#include "other_user.h"
 #include "rank_watch_state.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/run/nccl_rank.h"
-#include "safelaunch/run/other_user.h"
 #include "safelaunch/watch/packet_budget.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // A job that has shown no rank for long shows none in the next moment: one eighth of its age later
@@ -37,8 +37,8 @@ std::optional<Rank> rank_that_begins(const Event& event) {
 
 void RankWatch::State::open_channel() {
   if (!config.hook) return;
-  HookChannel::Listener listener;
-  listener.on_message = [this](ProcessId process, const HookMessage& message) {
+  watch::HookChannel::Listener listener;
+  listener.on_message = [this](ProcessId process, const watch::HookMessage& message) {
     hear(process, message);
   };
   // An end is seen by its pidfd; a process that is still there at the next look has closed it.
@@ -47,8 +47,8 @@ void RankWatch::State::open_channel() {
     look_again();
   };
   listener.on_flood = [this](ProcessId process) { tell_flood(process); };
-  auto opened =
-      HookChannel::open(services.io, config.hook->socket, config.hook->token, std::move(listener));
+  auto opened = watch::HookChannel::open(services.io, config.hook->socket, config.hook->token,
+                                         std::move(listener));
   // Without it the ranks are watched from /proc alone, as with --no-hook.
   if (!opened) return log_warning(opened.error().message);
   channel = std::move(*opened);
@@ -61,14 +61,14 @@ void RankWatch::State::tell_flood(ProcessId process) {
                               : fmt::format("rank {} (pid {})", rank->second.value, process.pid);
   const std::string text = fmt::format(
       "{} tells more than {} things a second: of the rest safelaunch hears only the last ones", who,
-      PacketBudget::kASecond);
-  services.log.record_some(record::Notice{text});
+      watch::PacketBudget::kASecond);
+  services.log.record_some(report::record::Notice{text});
   if (!frozen && !std::exchange(flood_told, true)) caller.on_notice(text);
 }
 
 NcclWatch::Observer RankWatch::State::nccl_observer() {
   NcclWatch::Observer listener;
-  listener.whose = [this](const NcclProcessName& who, const std::optional<NcclPart>& part) {
+  listener.whose = [this](const nccl::ProcessName& who, const std::optional<nccl::Part>& part) {
     return rank_of(who, part, {hooked, plugged, stages, config.nccl.variable});
   };
   listener.world_size = [this] { return stages.world_size(); };
@@ -79,13 +79,13 @@ NcclWatch::Observer RankWatch::State::nccl_observer() {
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
     feed(event);
   };
-  listener.on_contradiction = [this](const NcclContradiction& found) {
+  listener.on_contradiction = [this](const nccl::Contradiction& found) {
     if (frozen) return;
-    const bool twice = found.about == NcclRootComplaint::About::rank_twice;
+    const bool twice = found.about == nccl::RootComplaint::About::rank_twice;
     act_on(stages.contradict(twice ? FailureKind::duplicate_rank : FailureKind::world_size_mismatch,
                              found.text, Clock::now()));
   };
-  listener.on_said = [this](std::optional<Rank> rank, const NcclSaid& said) {
+  listener.on_said = [this](std::optional<Rank> rank, const nccl::Said& said) {
     if (!frozen) caller.on_nccl_said(rank, said);
   };
   return listener;
@@ -102,12 +102,13 @@ DriverWatch::OnSilent RankWatch::State::driver_is_silent() {
 }
 
 StandstillWatch::OnStill RankWatch::State::all_stand_still() {
-  return [this](const StoodStill& still, std::map<Rank, std::string> doings) {
+  return [this](const watch::StoodStill& still, std::map<Rank, std::string> doings) {
     if (!judging()) return;
     places.begin(
         stages.ranks(), {}, kAnswersWithin,
-        [this](ProcessId process, HookQuestion question) {
-          return question == HookQuestion::stack && channel && channel->ask(process, question, 0);
+        [this](ProcessId process, watch::HookQuestion question) {
+          return question == watch::HookQuestion::stack && channel &&
+                 channel->ask(process, question, 0);
         },
         [this, still, told = std::move(doings)](const RankAnswers& answers) {
           if (judging()) tell_standstill(still, told, answers);
@@ -117,10 +118,10 @@ StandstillWatch::OnStill RankWatch::State::all_stand_still() {
 
 // A program may well wait for hours for what nobody here can see: it is ended for it only where
 // somebody has set a limit, and nothing could be removed that it waits for.
-void RankWatch::State::tell_standstill(const StoodStill& still,
+void RankWatch::State::tell_standstill(const watch::StoodStill& still,
                                        const std::map<Rank, std::string>& doings,
                                        const RankAnswers& answers) {
-  std::vector<RankPlace> found;
+  std::vector<watch::RankPlace> found;
   bool at_a_lock = false;
   for (const auto& [rank, doing] : doings) {
     const auto answer = answers.stacks.find(rank);
@@ -128,18 +129,18 @@ void RankWatch::State::tell_standstill(const StoodStill& still,
     at_a_lock = at_a_lock || stack.frames.find(kWaitsForBuild) != std::string::npos;
     found.push_back({rank, stack.where, doing});
   }
-  std::string text = describe_standstill(still.lasts, found);
+  std::string text = watch::describe_standstill(still.lasts, found);
   const WaitedLocks locks =
       at_a_lock ? find_waited_locks(config.environment, config.clean) : WaitedLocks{};
   if (!locks.words.empty()) text += "; " + locks.words;
-  if (still.then == StoodStill::Then::ends_the_job && locks.left.empty())
+  if (still.then == watch::StoodStill::Then::ends_the_job && locks.left.empty())
     return act_on(stages.stood_still(still.lasts, doings, text, Clock::now()));
-  services.log.record(record::Status{stages.counts_text() + " · " + text});
+  services.log.record(report::record::Status{stages.counts_text() + " · " + text});
   caller.on_notice(text);
-  for (const Removal& removal : remove({{}, locks.left}, config.clean)) {
+  for (const clean::Removal& removal : clean::remove({{}, locks.left}, config.clean)) {
     tell(describe(removal));
-    const auto* lock = std::get_if<StaleFile>(&removal.what);
-    const bool removed = lock != nullptr && !file_at(lock->file.path);
+    const auto* lock = std::get_if<clean::StaleFile>(&removal.what);
+    const bool removed = lock != nullptr && !host::file_at(lock->file.path);
     if (removed && !has_built_extension(lock->file.path))
       tell(
           fmt::format("the build behind {} was cut off and has left no library: a rank that waited "
@@ -149,7 +150,7 @@ void RankWatch::State::tell_standstill(const StoodStill& still,
 }
 
 void RankWatch::State::tell(const std::string& text) {
-  services.log.record(record::Notice{text});
+  services.log.record(report::record::Notice{text});
   caller.on_notice(text);
 }
 
@@ -157,10 +158,11 @@ void RankWatch::State::tell(const std::string& text) {
 void RankWatch::State::record_stage(const StageReached& reached) {
   const auto known = stages.ranks().find(reached.rank);
   if (known != stages.ranks().end() && known->second.reached(reached.stage)) return;
-  services.log.record(record::Stage{reached.rank.value, name(reached.stage), reached.process.pid});
+  services.log.record(
+      report::record::Stage{reached.rank.value, name(reached.stage), reached.process.pid});
 }
 
-void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
+void RankWatch::State::hear(ProcessId process, const watch::HookMessage& message) {
   note_finished(process, message);
   if (frozen || (message.rank && !named.accept(process, *message.rank))) return;
   const bool by_plugin = message.source == Source::plugin;
@@ -190,11 +192,12 @@ void RankWatch::State::hear(ProcessId process, const HookMessage& message) {
 }
 
 // Whoever speaks first may be a helper of the shell that is the rank.
-void RankWatch::State::find_wrapper(RankStarted& started, const HookMessage& message) const {
-  const RankIdentity identity{started.rank, message.world_size, message.local_rank};
+void RankWatch::State::find_wrapper(RankStarted& started, const watch::HookMessage& message) const {
+  const watch::RankIdentity identity{started.rank, message.world_size, message.local_rank};
   const auto parent = parents.find(started.process);
-  const auto topmost = topmost_of_rank(line_of(
-      {started.process, identity}, parent == parents.end() ? 0 : parent->second, self(), table));
+  const auto topmost = watch::topmost_of_rank(
+      watch::line_of({started.process, identity}, parent == parents.end() ? 0 : parent->second,
+                     host::self(), table));
   if (topmost && *topmost != started.process) started.wrapper = topmost;
 }
 
@@ -202,16 +205,16 @@ void RankWatch::State::find_wrapper(RankStarted& started, const HookMessage& mes
 bool RankWatch::State::is_a_ranks_child(Rank rank, ProcessId process) const {
   const auto known = stages.ranks().find(rank);
   if (known == stages.ranks().end()) return false;
-  const RankState& state = known->second;
+  const watch::RankState& state = known->second;
   if (!state.alive() || state.process() == process || !state.entered(Stage::rendezvous))
     return false;
-  const std::vector<int> ancestors = ancestors_of(process.pid);
+  const std::vector<int> ancestors = host::ancestors_of(process.pid);
   return std::ranges::find(ancestors, state.process()->pid) != ancestors.end();
 }
 
 // Also while the job is stopped: a rank that ends in order then has lost nothing.
-void RankWatch::State::note_finished(ProcessId process, const HookMessage& message) {
-  if (std::holds_alternative<HookException>(message.body)) failing.insert(process);
+void RankWatch::State::note_finished(ProcessId process, const watch::HookMessage& message) {
+  if (std::holds_alternative<watch::HookException>(message.body)) failing.insert(process);
   if (message.name != "exit" || message.source != Source::hook) return;
   const auto rank = stages.rank_of(process);
   if (rank && !failing.contains(process)) seen.finished.insert(*rank);
@@ -228,22 +231,22 @@ void RankWatch::State::note_what_it_names(const Event& event) {
   if (reached != nullptr && reached->stage == Stage::rendezvous) seen.knocking.erase(reached->rank);
 }
 
-void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) {
+void RankWatch::State::hear_body(ProcessId process, const watch::HookMessage& message) {
   // In another pid namespace its parent's number means another process.
-  const auto* hello = std::get_if<HookHello>(&message.body);
+  const auto* hello = std::get_if<watch::HookHello>(&message.body);
   if (hello != nullptr && hello->pid == process.pid) parents[process] = hello->parent;
-  if (const auto* answer = std::get_if<StackAnswer>(&message.body)) {
+  if (const auto* answer = std::get_if<watch::StackAnswer>(&message.body)) {
     inquiry.answered(process, *answer);
     places.answered(process, *answer);
-  } else if (const auto* collectives = std::get_if<CollectivesAnswer>(&message.body)) {
+  } else if (const auto* collectives = std::get_if<watch::CollectivesAnswer>(&message.body)) {
     inquiry.answered(process, *collectives);
-  } else if (const auto* counters = std::get_if<CountersAnswer>(&message.body)) {
+  } else if (const auto* counters = std::get_if<watch::CountersAnswer>(&message.body)) {
     inquiry.answered(process, *counters);
     if (message.rank) stall.answered(*message.rank, *counters);
-  } else if (const auto* refusal = std::get_if<HookRefusal>(&message.body)) {
+  } else if (const auto* refusal = std::get_if<watch::HookRefusal>(&message.body)) {
     caller.on_notice(fmt::format("{} is refused: {}", refusal->what, refusal->why));
-  } else if (const auto* fault = std::get_if<HookFault>(&message.body)) {
-    services.log.record_some(record::HookError{fault->where, fault->error});
+  } else if (const auto* fault = std::get_if<watch::HookFault>(&message.body)) {
+    services.log.record_some(report::record::HookError{fault->where, fault->error});
   }
 }
 
@@ -251,10 +254,10 @@ void RankWatch::State::hear_body(ProcessId process, const HookMessage& message) 
 void RankWatch::State::watch_exit(Rank rank, ProcessId process) {
   for (const ProcessId ended : std::exchange(told_exits, {})) exits.erase(ended);
   if (spawned.contains(process) || exits.contains(process)) return;
-  exits.emplace(process, ExitWatch(services.io, process,
-                                   [this, rank, process](std::optional<ExitStatus> status) {
-                                     on_exit(rank, process, status);
-                                   }));
+  exits.emplace(process, launch::ExitWatch(services.io, process,
+                                           [this, rank, process](std::optional<ExitStatus> status) {
+                                             on_exit(rank, process, status);
+                                           }));
 }
 
 void RankWatch::State::on_exit(Rank as_started, ProcessId process,
@@ -288,7 +291,7 @@ bool RankWatch::State::is_rank(Rank rank, ProcessId process) const {
 // A process in which no hook has spoken may be a wrapper, whose rank is below it and still saves.
 bool RankWatch::State::all_ranks_have_gone() const {
   return std::ranges::all_of(stages.ranks(), [this](const auto& one) {
-    const RankState& state = one.second;
+    const watch::RankState& state = one.second;
     if (!state.known()) return !spawned.empty();  // of another node: all of ours were spawned
     return state.ended() || (!state.blind() && ended_late.contains(*state.process()));
   });
@@ -304,7 +307,7 @@ void RankWatch::State::look_again() {
 
 void RankWatch::State::note_silence() {
   for (const ProcessId process : std::exchange(silent, {})) {
-    if (!is_running(process)) continue;
+    if (!host::is_running(process)) continue;
     hooked.erase(process);
     in_torch.erase(process);
     if (const auto rank = stages.rank_of(process)) feed(RankSilent{*rank, process});
@@ -313,7 +316,7 @@ void RankWatch::State::note_silence() {
 
 // An entrypoint may hand on to another user far below us; once it has, nothing can be given to it.
 void RankWatch::State::tell_of_another_user(const RankStarted& started) {
-  const auto facts = facts_of(started.process);
+  const auto facts = host::facts_of(started.process);
   if (another_user_told || !config.hook || !facts || facts->uid == ::geteuid()) return;
   another_user_told = true;
   tell(runs_as_another_user(started.rank, *facts));
@@ -326,7 +329,7 @@ void RankWatch::State::look_for_ranks(TimePoint now) {
   next_look = now + (soon ? TimePoint::duration(kLookEvery) : age);
   note_silence();
   if (stages.all_heard()) return next_look.reset();
-  for (const Event& event : ranks_in_proc.on(looker.look(self()), hooked)) {
+  for (const Event& event : ranks_in_proc.on(looker.look(host::self()), hooked)) {
     if (const auto* started = std::get_if<RankStarted>(&event)) {
       watch_exit(started->rank, started->process);
       tell_of_another_user(*started);
@@ -335,4 +338,4 @@ void RankWatch::State::look_for_ranks(TimePoint now) {
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

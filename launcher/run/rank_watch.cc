@@ -3,7 +3,7 @@
 
 #include "rank_watch_state.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // Where there is no status line to watch, somebody who waits gets a line now and then.
@@ -38,8 +38,8 @@ void RankWatch::State::forget_former_life(const RankStarted& started) {
                 [&](const RankRaised& one) { return is_former(one.rank, one.process); });
 }
 
-void RankWatch::State::act_on(const std::vector<StageAction>& actions) {
-  for (const StageAction& action : actions)
+void RankWatch::State::act_on(const std::vector<watch::StageAction>& actions) {
+  for (const watch::StageAction& action : actions)
     std::visit([this](const auto& held) { perform(held); }, action);
   rearm();
 }
@@ -52,11 +52,11 @@ void RankWatch::State::perform(const Failure& verdict) {
   caller.on_verdict(told);
 }
 
-void RankWatch::State::perform(const StatusChanged& status) {
-  services.log.record_some(record::Status{status.text});
+void RankWatch::State::perform(const watch::StatusChanged& status) {
+  services.log.record_some(report::record::Status{status.text});
 }
 
-void RankWatch::State::perform(const JobTraining&) {
+void RankWatch::State::perform(const watch::JobTraining&) {
   sampler.forget();
   driver.end();
   standstill.end();
@@ -67,7 +67,8 @@ void RankWatch::State::perform(const JobTraining&) {
     return;
   }
   stall.begin([this](int id) {
-    for (const auto& [process, rank] : hooked) channel->ask(process, HookQuestion::counters, id);
+    for (const auto& [process, rank] : hooked)
+      channel->ask(process, watch::HookQuestion::counters, id);
   });
 }
 
@@ -88,7 +89,7 @@ void RankWatch::State::ask_whether_it_hears(ProcessId process, TimePoint now) {
   const auto [asked, first] = asked_at.try_emplace(process, now);
   if (!first && now - asked->second < kAskAgain) return;
   asked->second = now;
-  (void)channel->ask(process, HookQuestion::here, 0);
+  (void)channel->ask(process, watch::HookQuestion::here, 0);
 }
 
 void RankWatch::State::sample_others(TimePoint now) {
@@ -96,10 +97,10 @@ void RankWatch::State::sample_others(TimePoint now) {
   for (const auto& [rank, state] : stages.ranks())
     if (state.process()) known.insert(*state.process());
   if (stages.misses_unseen())
-    if (const auto others = sampler.look_at_others(self(), known, now))
+    if (const auto others = sampler.look_at_others(host::self(), known, now))
       stages.others_do(others->activity, others->doing, now);
   if (stages.misses_helped(now))
-    if (const auto helpers = sampler.look_at_helpers(self(), known, now))
+    if (const auto helpers = sampler.look_at_helpers(host::self(), known, now))
       stages.helpers_do(helpers->activity, helpers->doing, now);
 }
 
@@ -166,7 +167,7 @@ void RankWatch::ended(Rank rank, ProcessId process, const ExitStatus& status) {
   state_->on_exit(rank, process, status);
 }
 
-void RankWatch::saw_output(StreamId stream, std::string_view bytes) {
+void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
   state_->stall.saw_output();
   if (state_->judging()) state_->nccl.saw_output(stream, bytes);
 }
@@ -178,7 +179,7 @@ void RankWatch::freeze() {
   state_->frozen = true;
   if (state_->channel && state_->channel->unheard() > 0)
     state_->services.log.record(
-        record::Unheard{static_cast<std::int64_t>(state_->channel->unheard())});
+        report::record::Unheard{static_cast<std::int64_t>(state_->channel->unheard())});
   state_->driver.end();
   state_->standstill.end();
   state_->timer.cancel();
@@ -193,7 +194,7 @@ void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit
                           std::function<void(const RankAnswers&)> done) {
   state_->inquiry.begin(
       state_->stages.ranks(), directory, limit,
-      [this](ProcessId process, HookQuestion question) {
+      [this](ProcessId process, watch::HookQuestion question) {
         return state_->channel && state_->channel->ask(process, question, 0);
       },
       [this, call = std::move(done)](RankAnswers answers) {
@@ -216,4 +217,4 @@ std::string RankWatch::stages_reached() const {
   return state_->stages.counts_text();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

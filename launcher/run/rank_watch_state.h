@@ -4,17 +4,17 @@
 #include <boost/asio/steady_timer.hpp>
 #include <set>
 
+#include "driver_watch.h"
+#include "rank_bounds.h"
 #include "safelaunch/launch/exit_watch.h"
-#include "safelaunch/run/driver_watch.h"
-#include "safelaunch/run/rank_bounds.h"
 #include "safelaunch/run/rank_watch.h"
-#include "safelaunch/run/stall_watch.h"
-#include "safelaunch/run/standstill_watch.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/hook_channel.h"
 #include "safelaunch/watch/observer.h"
+#include "stall_watch.h"
+#include "standstill_watch.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// What is known while ranks are watched, and what changes it: rank_news.cc has what comes from
 /// outside, rank_watch.cc what follows and when to look.
@@ -32,7 +32,7 @@ struct RankWatch::State {
         timer(given.io),
         inquiry(given.io),
         stall(given.io, config.stall,
-              [this](const StallReport& report) { caller.on_stall(report); }),
+              [this](const watch::StallReport& report) { caller.on_stall(report); }),
         nccl(given.io, config.nccl, nccl_observer()),
         driver(given, driver_limits(), driver_is_silent()),
         standstill(given.io, {config.stages.limits.init, config.start}, all_stand_still()),
@@ -43,24 +43,24 @@ struct RankWatch::State {
   [[nodiscard]] DriverWatch::Limits driver_limits() const;
   DriverWatch::OnSilent driver_is_silent();
   StandstillWatch::OnStill all_stand_still();
-  void tell_standstill(const StoodStill& still, const std::map<Rank, std::string>& doings,
+  void tell_standstill(const watch::StoodStill& still, const std::map<Rank, std::string>& doings,
                        const RankAnswers& answers);
   void feed(const Event& event);
   void forget_former_life(const RankStarted& started);
   void record_stage(const StageReached& reached);
-  void act_on(const std::vector<StageAction>& actions);
+  void act_on(const std::vector<watch::StageAction>& actions);
   void perform(const Failure& verdict);
-  void perform(const StatusChanged& status);
-  void perform(const JobTraining& training);
-  void hear(ProcessId process, const HookMessage& message);
+  void perform(const watch::StatusChanged& status);
+  void perform(const watch::JobTraining& training);
+  void hear(ProcessId process, const watch::HookMessage& message);
   void note_what_it_names(const Event& event);
-  void note_finished(ProcessId process, const HookMessage& message);
+  void note_finished(ProcessId process, const watch::HookMessage& message);
   void tell_flood(ProcessId process);
   void tell(const std::string& text);
   void tell_of_another_user(const RankStarted& started);
-  void hear_body(ProcessId process, const HookMessage& message);
+  void hear_body(ProcessId process, const watch::HookMessage& message);
   [[nodiscard]] bool is_a_ranks_child(Rank rank, ProcessId process) const;
-  void find_wrapper(RankStarted& started, const HookMessage& message) const;
+  void find_wrapper(RankStarted& started, const watch::HookMessage& message) const;
   void watch_exit(Rank rank, ProcessId process);
   void note_silence();
   void look_again();
@@ -80,12 +80,12 @@ struct RankWatch::State {
   Services services;
   RankWatchConfig config;
   Listener& caller;
-  Stages stages;
-  Procfs table;
-  KernelSockets sockets;
-  safelaunch::Observer ranks_in_proc;
-  ProcessObserver looker;
-  ActivitySampler sampler;
+  watch::Stages stages;
+  host::Procfs table;
+  host::KernelSockets sockets;
+  safelaunch::watch::Observer ranks_in_proc;
+  watch::ProcessObserver looker;
+  watch::ActivitySampler sampler;
   boost::asio::steady_timer timer;
   RankInquiry inquiry;
   StallWatch stall;
@@ -93,7 +93,7 @@ struct RankWatch::State {
   DriverWatch driver;
   StandstillWatch standstill;
   RankInquiry places;  // where all stand, though there is no verdict
-  std::unique_ptr<HookChannel> channel;
+  std::unique_ptr<watch::HookChannel> channel;
   std::map<ProcessId, Rank> hooked;
   NamedRanks named;
   std::map<ProcessId, Rank> plugged;        // by NCCL's plugin
@@ -103,7 +103,7 @@ struct RankWatch::State {
   std::map<ProcessId, int> parents;         // of those that have spoken, as they told it
   std::set<ProcessId> silent;               // whose hook's connection is closed: it may have ended
   std::set<ProcessId> spawned;
-  std::map<ProcessId, ExitWatch> exits;
+  std::map<ProcessId, launch::ExitWatch> exits;
   std::vector<ProcessId> told_exits;  // whose watch has done its part, and holds a descriptor
   std::set<ProcessId> ended_late;     // while the job was stopped
   RanksSeen seen;
@@ -116,4 +116,4 @@ struct RankWatch::State {
   TimePoint noticed_at{};
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -7,6 +7,10 @@
 #include <boost/asio/post.hpp>
 #include <thread>
 
+#include "evidence.h"
+#include "other_user.h"
+#include "port_facts.h"
+#include "profile_options.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
@@ -15,14 +19,10 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/own_proc.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/run/evidence.h"
-#include "safelaunch/run/other_user.h"
-#include "safelaunch/run/port_facts.h"
-#include "safelaunch/run/profile_options.h"
 #include "safelaunch/run/records.h"
 #include "safelaunch/run/run_job.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // The job's own words and ours have this long to reach a slow reader after the job has ended.
@@ -38,22 +38,22 @@ constexpr Duration kDiskAnswersWithin{3'000};
 
 Run::Run(RunPlan plan)
     : plan_(std::move(plan)),
-      streams_(inspect_streams()),
+      streams_(output::inspect_streams()),
       ledger_(disk_, Clock::now()),
       reaper_(io_,
               [this](int pid, const ExitStatus& status) {
                 if (attempt_) attempt_->orphan_ended(pid, status);
               }),
       guardian_(io_),
-      signals_(io_, [this](const ReceivedSignal& received) { take(received); }),
+      signals_(io_, [this](const launch::ReceivedSignal& received) { take(received); }),
       terminal_(io_, streams_),
       voice_(plan_, streams_, terminal_, ledger_.summary()),
       gpu_memory_(io_, reaper_, plan_.environment),
       timer_(io_),
-      machine_(plan_, catalogue(), [this] { return known_profiles(); }) {}
+      machine_(plan_, diagnose::catalogue(), [this] { return known_profiles(); }) {}
 
 int Run::run() {
-  ignore_output_signals();
+  output::ignore_output_signals();
   set_log_writer([this, ours = std::this_thread::get_id()](std::string_view line) {
     if (std::this_thread::get_id() == ours) return terminal_.write_message(line);
     boost::asio::post(io_, [this, text = std::string(line)] { terminal_.write_message(text); });
@@ -74,7 +74,7 @@ int Run::run() {
 
 void Run::say_warnings() {
   if (!ledger_.trouble().empty()) voice_.say("warning: " + ledger_.trouble());
-  if (!proc_is_ours())
+  if (!host::proc_is_ours())
     voice_.say(
         "warning: /proc shows another pid namespace: of this job only what safelaunch starts "
         "itself can be watched and ended (unshare --mount-proc)");
@@ -87,7 +87,7 @@ int Run::leave() {
   voice_.say("warning: not all of this run is recorded: the file system of " +
              ledger_.directory().native() + " does not answer");
   terminal_.flush(kLastWords);
-  end_at_once(exit_code_);
+  launch::end_at_once(exit_code_);
 }
 
 void Run::take(const RunEvent& event) {
@@ -129,7 +129,7 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
   if (!port->notice.empty()) voice_.say(port->notice);
   port_ = std::move(port->lease);
 
-  oom_kills_before_ = oom_kills_of_our_cgroup();
+  oom_kills_before_ = host::oom_kills_of_our_cgroup();
   Prepared prepared = prepare(start);
   leave_out_what_another_user_cannot_use(prepared, start.number);
   AttemptInputs inputs{.plan = plan_,
@@ -188,20 +188,20 @@ void Run::leave_out_what_another_user_cannot_use(Prepared& prepared, int attempt
 
 // While the workers import, what the probe finds out costs the job no time.
 void Run::perform(const ProbeBesideAttempt& probe) {
-  Result<ProbeMeans> means = means_to_probe(plan_, *probe.profile, ProbeMoment::beside_the_first);
+  Result<ProbeMeans> means = means_to_probe(plan_, *probe.profile, probe::Moment::beside_the_first);
   if (!means) {
     const bool asked_for =
-        options_under(plan_.options, *probe.profile).probe == WhenToProbe::always;
+        options_under(plan_.options, *probe.profile).probe == probe::WhenToProbe::always;
     return asked_for ? voice_.say("warning: no probe: " + means.error().message)
                      : log_debug("no probe: " + means.error().message);
   }
   probe_.emplace(services(), plan_, std::move(*means));
   probe_->begin_beside(
       *probe.profile,
-      [this](const Diagnosis& diagnosis, const std::vector<std::string>& tried) {
+      [this](const diagnose::Diagnosis& diagnosis, const std::vector<std::string>& tried) {
         return machine_.would_follow(diagnosis, tried);
       },
-      [this](const Diagnosis& diagnosis, const NextStep& step) {
+      [this](const diagnose::Diagnosis& diagnosis, const NextStep& step) {
         take(SwitchFound{diagnosis, step});
       });
 }
@@ -226,13 +226,13 @@ void Run::attempt_ended(AttemptRecord record) {
   record_ = std::move(record);
   attempt_.reset();
   voice_.tell_of_survivors(record_.survivors);
-  const Evidence evidence = evidence_of(record_);
+  const diagnose::Evidence evidence = evidence_of(record_);
   for (const auto* exits : {&record_.ranks.exits, &record_.ranks.late_exits})
     for (const RankExited& rank : *exits) former_pids_.push_back(rank.process.pid);
-  take(AttemptEnded{record_, evidence, may_have_gpu(), refuted()});
+  take(AttemptEnded{record_, evidence, host::may_have_gpu(), refuted()});
 }
 
-Evidence Run::evidence_of(const AttemptRecord& record) const {
+diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
   AttemptContext context;
   context.launcher = plan_.command.launcher;
   context.nodes = plan_.nodes();
@@ -240,13 +240,15 @@ Evidence Run::evidence_of(const AttemptRecord& record) const {
   context.autotuning = plan_.command.autotuning;
   context.retries_of_profile = machine_.retries_of_profile();
   if (port_)
-    context.port = RendezvousPort{
-        port_->port(), keeps_port_ ? RendezvousPort::Choice::users : RendezvousPort::Choice::ours};
-  if (const auto kills = oom_kills_of_our_cgroup(); kills && oom_kills_before_)
+    context.port = diagnose::RendezvousPort{port_->port(),
+                                            keeps_port_ ? diagnose::RendezvousPort::Choice::users
+                                                        : diagnose::RendezvousPort::Choice::ours};
+  if (const auto kills = host::oom_kills_of_our_cgroup(); kills && oom_kills_before_)
     context.oom_kills = static_cast<int>(*kills - *oom_kills_before_);
-  Evidence evidence = make_evidence(record, context);
-  std::ranges::move(port_facts(evidence, record.ranks.knocking, catalogue(), KernelSockets()),
-                    std::back_inserter(evidence.confirmations));
+  diagnose::Evidence evidence = make_evidence(record, context);
+  std::ranges::move(
+      port_facts(evidence, record.ranks.knocking, diagnose::catalogue(), host::KernelSockets()),
+      std::back_inserter(evidence.confirmations));
   return evidence;
 }
 
@@ -255,7 +257,7 @@ std::vector<std::string> Run::refuted() const {
 }
 
 void Run::perform(const ProbeCandidates& probe) {
-  Result<ProbeMeans> means = means_to_probe(plan_, *probe.failed, ProbeMoment::after_a_failure);
+  Result<ProbeMeans> means = means_to_probe(plan_, *probe.failed, probe::Moment::after_a_failure);
   if (!means) {
     log_debug("no probe: " + means.error().message);
     return take(CannotProbe{});
@@ -309,7 +311,8 @@ void Run::perform(const TellSwept&) {
 }
 
 void Run::perform(const KeepWhatWorked& keep) {
-  if (keep.profile->cost != Cost::none) ledger_.set_cost(cost_in_words(plan_, *keep.profile));
+  if (keep.profile->cost != profile::Cost::none)
+    ledger_.set_cost(cost_in_words(plan_, *keep.profile));
   const auto remember = [this, keep, probed = probe_ ? Probed::yes : Probed::no] {
     remember_success(plan_, *keep.profile, keep.attempts, probed);
   };
@@ -318,11 +321,11 @@ void Run::perform(const KeepWhatWorked& keep) {
 }
 
 // Read only when something has to be healed: a healthy run needs its first profile alone.
-std::span<const Profile> Run::known_profiles() {
+std::span<const profile::Profile> Run::known_profiles() {
   if (!known_.empty()) return known_;
   if (const Result<void> read = read_rest_of_chain(plan_); !read)
     voice_.say("warning: " + read.error().message);
-  known_ = ProfileLibrary::standard(plan_.environment).load_all();
+  known_ = profile::ProfileLibrary::standard(plan_.environment).load_all();
   return known_;
 }
 
@@ -345,4 +348,4 @@ int run_job(RunPlan plan) {
   return Run(std::move(plan)).run();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

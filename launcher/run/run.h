@@ -3,18 +3,18 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "attempt_spec.h"
+#include "gpu_memory.h"
+#include "run_ledger.h"
+#include "run_machine.h"
+#include "run_probe.h"
+#include "run_voice.h"
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/output/terminal_writer.h"
-#include "safelaunch/run/attempt_spec.h"
-#include "safelaunch/run/gpu_memory.h"
-#include "safelaunch/run/run_ledger.h"
-#include "safelaunch/run/run_machine.h"
-#include "safelaunch/run/run_probe.h"
-#include "safelaunch/run/run_voice.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// One run: performs what a RunMachine decides, and owns what lives as long as the run.
 class Run final : Attempt::Listener {
@@ -66,20 +66,20 @@ class Run final : Attempt::Listener {
   void ranks_meet() override;
   void attempt_stops() override;
   void attempt_ended(AttemptRecord record) override;
-  [[nodiscard]] Evidence evidence_of(const AttemptRecord& record) const;
+  [[nodiscard]] diagnose::Evidence evidence_of(const AttemptRecord& record) const;
   [[nodiscard]] std::vector<std::string> refuted() const;
-  [[nodiscard]] std::span<const Profile> known_profiles();
+  [[nodiscard]] std::span<const profile::Profile> known_profiles();
   [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events(), disk_}; }
 
   RunPlan plan_;
-  StandardStreams streams_;
+  output::StandardStreams streams_;
   DiskQueue disk_;
   RunLedger ledger_;
   boost::asio::io_context io_{1};
-  Reaper reaper_;
-  GuardianWatch guardian_;
-  SignalIntake signals_;
-  TerminalWriter terminal_;
+  launch::Reaper reaper_;
+  launch::GuardianWatch guardian_;
+  launch::SignalIntake signals_;
+  output::TerminalWriter terminal_;
   RunVoice voice_;
   GpuMemory gpu_memory_;
   boost::asio::steady_timer timer_;
@@ -89,12 +89,12 @@ class Run final : Attempt::Listener {
   std::unique_ptr<Attempt> attempt_;
   AttemptRecord record_;           ///< of the attempt that ended last
   std::optional<RunProbe> probe_;  ///< beside the first attempt, or behind it
-  std::optional<PortLease> port_;
+  std::optional<clean::PortLease> port_;
   bool keeps_port_ = false;                       ///< the user insists on that port
   std::optional<std::int64_t> oom_kills_before_;  ///< before the present attempt, in our cgroup
   std::vector<int> former_pids_;                  ///< of the ranks of earlier attempts
-  std::vector<Profile> known_;
+  std::vector<profile::Profile> known_;
   int exit_code_ = 125;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

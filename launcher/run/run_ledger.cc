@@ -1,10 +1,10 @@
-#include "safelaunch/run/run_ledger.h"
+#include "run_ledger.h"
 
 #include "safelaunch/base/log.h"
 #include "safelaunch/report/html_report.h"
 #include "safelaunch/run/records.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 constexpr Duration kFolderMadeWithin{3'000};
@@ -12,19 +12,19 @@ constexpr Duration kFolderMadeWithin{3'000};
 }  // namespace
 
 Result<void> RunLedger::open(const RunPlan& plan) {
-  summary_.run_id = new_run_id();
+  summary_.run_id = report::new_run_id();
   redactor_ = redactor_for(plan);
   summary_.command = redactor_.redact(plan.options.command);
   struct Opened {
-    Result<RunDirectory> directory;
-    EventLog events;
+    Result<report::RunDirectory> directory;
+    report::EventLog events;
   };
   std::optional<Opened> opened = disk_.within(kFolderMadeWithin, [this, &plan] {
-    Opened result{RunDirectory::create(plan.options.run_dir, summary_.run_id, plan.environment),
-                  {}};
+    Opened result{
+        report::RunDirectory::create(plan.options.run_dir, summary_.run_id, plan.environment), {}};
     if (result.directory && !result.directory->path().empty())
       result.events =
-          EventLog(result.directory->path() / "events.jsonl", began_, redactor_, &disk_);
+          report::EventLog(result.directory->path() / "events.jsonl", began_, redactor_, &disk_);
     return result;
   });
   if (!opened) {
@@ -37,7 +37,7 @@ Result<void> RunLedger::open(const RunPlan& plan) {
   if (directory().empty()) return {};
   summary_.directory = directory().native();
   events_ = std::move(opened->events);
-  events_.record(record::Run{summary_.run_id, summary_.command});
+  events_.record(report::record::Run{summary_.run_id, summary_.command});
   write_job_file(disk_, directory_, plan, summary_);
   return {};
 }
@@ -47,31 +47,31 @@ std::filesystem::path RunLedger::folder_of_attempt(int number, std::string_view 
 }
 
 void RunLedger::note(const Finding& finding) {
-  events_.record(
-      record::Finding{finding.cause, name(finding.severity), finding.evidence, finding.remedy});
+  events_.record(report::record::Finding{finding.cause, name(finding.severity), finding.evidence,
+                                         finding.remedy});
 }
 
-void RunLedger::note_cause(const Diagnosis& diagnosis) {
-  events_.record(record::Cause{diagnosis.failure.cause, name(diagnosis.failure.certainty),
-                               diagnosis.failure.explanation});
+void RunLedger::note_cause(const diagnose::Diagnosis& diagnosis) {
+  events_.record(report::record::Cause{diagnosis.failure.cause, name(diagnosis.failure.certainty),
+                                       diagnosis.failure.explanation});
 }
 
 void RunLedger::close(int exit_code, std::string stopped_because) {
   summary_.exit_code = exit_code;
   summary_.stopped_because = std::move(stopped_because);
-  summary_ = redacted(std::move(summary_), redactor_);
-  events_.record(record::End{exit_code});
+  summary_ = report::redacted(std::move(summary_), redactor_);
+  events_.record(report::record::End{exit_code});
   if (!directory().empty())
-    write_later(disk_, directory() / "outcome.json", outcome_json(summary_));
+    write_later(disk_, directory() / "outcome.json", report::outcome_json(summary_));
 }
 
 void RunLedger::write_page(const Environment& environment) {
-  if (directory().empty() || !worth_telling(summary_)) return;
+  if (directory().empty() || !report::worth_telling(summary_)) return;
   // Made of what stands on the disk by then.
   const auto write = [folder = directory(), environment] {
-    (void)write_report_page(folder, environment);
+    (void)report::write_report_page(folder, environment);
   };
   if (!disk_.post(0, write)) log_warning("no page is written: the disk does not keep up");
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

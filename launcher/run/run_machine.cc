@@ -1,16 +1,16 @@
 // Every event has a function, which asks for the state; what it wants done it adds to actions_.
-#include "safelaunch/run/run_machine.h"
+#include "run_machine.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "attempt_machine.h"
+#include "attempt_summary.h"
+#include "evidence.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/render.h"
-#include "safelaunch/run/attempt_machine.h"
-#include "safelaunch/run/attempt_summary.h"
-#include "safelaunch/run/evidence.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 std::vector<RunAction> RunMachine::on(const RunEvent& event, TimePoint now) {
   actions_.clear();
@@ -38,11 +38,11 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
   std::string blocked;
   for (const Finding& finding : event.report.findings) {
     actions_.push_back(RecordFinding{finding});
-    if (blocks(finding))
+    if (doctor::blocks(finding))
       blocked += fmt::format("{}blocked: {}",
-                             blocked.empty() ? "" : "\nsafelaunch: ", in_one_line(finding));
+                             blocked.empty() ? "" : "\nsafelaunch: ", doctor::in_one_line(finding));
     else
-      actions_.push_back(SayLine{"risk: " + in_one_line(finding)});
+      actions_.push_back(SayLine{"risk: " + doctor::in_one_line(finding)});
   }
   if (blocked.empty()) return start(plan_.chain.front());
   blocked += " (--no-preflight runs it all the same)";
@@ -50,7 +50,7 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
   end(exit_code_of(Errc::blocked), blocked);
 }
 
-void RunMachine::start(const Profile& profile) {
+void RunMachine::start(const profile::Profile& profile) {
   profile_ = &profile;
   if (tried_.empty() || tried_.back() != profile.name) {
     tried_.push_back(profile.name);
@@ -92,9 +92,10 @@ void RunMachine::succeed(const AttemptEnded& event) {
 }
 
 void RunMachine::fail(const AttemptEnded& event) {
-  const Diagnosis diagnosis = diagnose(event.evidence, catalogue_);
-  exit_code_ = exit_status_of(event.evidence, diagnosis);
-  AttemptSummary summary = summary_of({attempts_, profile_->name, event.record}, diagnosis, plan_);
+  const diagnose::Diagnosis diagnosis = diagnose(event.evidence, catalogue_);
+  exit_code_ = diagnose::exit_status_of(event.evidence, diagnosis);
+  report::AttemptSummary summary =
+      summary_of({attempts_, profile_->name, event.record}, diagnosis, plan_);
   if (!event.record.signal) actions_.push_back(RecordCause{diagnosis});
   take_seen(event);
   strike(event.refuted);
@@ -110,7 +111,7 @@ void RunMachine::fail(const AttemptEnded& event) {
 }
 
 void RunMachine::switch_profile(const AttemptEnded& event, const SwitchFound& found) {
-  AttemptSummary summary =
+  report::AttemptSummary summary =
       summary_of({attempts_, profile_->name, event.record}, found.diagnosis, plan_);
   strike(event.refuted);
   follow(std::move(summary), found.diagnosis, found.step);
@@ -133,38 +134,43 @@ void RunMachine::strike(const std::vector<std::string>& refuted) {
   }
 }
 
-RunProgress RunMachine::progress(const Diagnosis& diagnosis, std::vector<std::string> tried,
-                                 int attempts) const {
+RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
+                                 std::vector<std::string> tried, int attempts) const {
   // A healthy run, and one that only starts again, need no further profile.
-  const bool falls_back = std::holds_alternative<FallBack>(diagnosis.decision);
-  return {
-      attempts, profile_,     std::move(tried), falls_back ? known_() : std::span<const Profile>{},
-      seen_,    std::nullopt, impasses_};
+  const bool falls_back = std::holds_alternative<diagnose::FallBack>(diagnosis.decision);
+  return {attempts,
+          profile_,
+          std::move(tried),
+          falls_back ? known_() : std::span<const profile::Profile>{},
+          seen_,
+          std::nullopt,
+          impasses_};
 }
 
-NextStep RunMachine::would_follow(const Diagnosis& diagnosis,
+NextStep RunMachine::would_follow(const diagnose::Diagnosis& diagnosis,
                                   const std::vector<std::string>& tried) const {
   return next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_ + 1));
 }
 
 // Once a run, where NCCL itself failed, or ranks in it: seconds of probing save attempts of
 // minutes.
-bool RunMachine::worth_probing(const Evidence& evidence, const Diagnosis& diagnosis,
-                               const NextStep& step) const {
+bool RunMachine::worth_probing(const diagnose::Evidence& evidence,
+                               const diagnose::Diagnosis& diagnosis, const NextStep& step) const {
   const bool in_nccl =
       seen_.nccl && evidence.failure.stage.value_or(Stage::spawned) >= Stage::group;
-  return in_nccl && attempts_ == 1 && step.profile->backend == Backend::keep &&
-         std::holds_alternative<FallBack>(diagnosis.decision);
+  return in_nccl && attempts_ == 1 && step.profile->backend == profile::Backend::keep &&
+         std::holds_alternative<diagnose::FallBack>(diagnosis.decision);
 }
 
 // All that the chain would take, one after the other, as far as a probe can tell of them.
-std::vector<const Profile*> RunMachine::candidates_after(const Diagnosis& diagnosis) const {
-  std::vector<const Profile*> candidates;
+std::vector<const profile::Profile*> RunMachine::candidates_after(
+    const diagnose::Diagnosis& diagnosis) const {
+  std::vector<const profile::Profile*> candidates;
   std::vector<std::string> tried = tried_;
   while (true) {
     const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_));
     if (step.profile == nullptr) return candidates;
-    if (step.profile->backend == Backend::keep) candidates.push_back(step.profile);
+    if (step.profile->backend == profile::Backend::keep) candidates.push_back(step.profile);
     tried.push_back(step.profile->name);
   }
 }
@@ -182,7 +188,7 @@ void RunMachine::take(const ProfileChosen& event, TimePoint) {
   NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_, attempts_));
   if (step.profile == nullptr) return give_up(std::move(summary), diagnosis, step);
   const auto candidates = candidates_after(diagnosis);
-  const auto chosen = std::ranges::find(candidates, event.profile, &Profile::name);
+  const auto chosen = std::ranges::find(candidates, event.profile, &profile::Profile::name);
   if (chosen != candidates.end()) {
     step.profile = *chosen;
     step.why = "a probe showed that it works here, and none is faster";
@@ -190,7 +196,8 @@ void RunMachine::take(const ProfileChosen& event, TimePoint) {
   follow(std::move(summary), diagnosis, step);
 }
 
-void RunMachine::follow(AttemptSummary summary, const Diagnosis& diagnosis, const NextStep& step) {
+void RunMachine::follow(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
+                        const NextStep& step) {
   summary.next = step.profile->name + ": " + step.why;
   actions_.push_back(RecordAttempt{std::move(summary)});
   actions_.push_back(TellFallback{diagnosis, step});
@@ -213,7 +220,7 @@ void RunMachine::take(const PauseOver&, TimePoint now) {
   if (pausing != nullptr && now >= pausing->until) start(*pausing->profile);
 }
 
-void RunMachine::take(const ReceivedSignal& event, TimePoint) {
+void RunMachine::take(const launch::ReceivedSignal& event, TimePoint) {
   if (std::holds_alternative<Attempting>(state_)) return actions_.push_back(SignalAttempt{event});
   // Between two attempts there is nothing to be stopped but our own waiting.
   if (!ends_a_job(event.signal) || std::holds_alternative<Over>(state_)) return;
@@ -223,7 +230,8 @@ void RunMachine::take(const ReceivedSignal& event, TimePoint) {
 }
 
 // People read the end of a screen; a program takes the end for the object that it asked for.
-void RunMachine::give_up(AttemptSummary summary, const Diagnosis& diagnosis, const NextStep& step) {
+void RunMachine::give_up(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
+                         const NextStep& step) {
   actions_.push_back(RecordAttempt{std::move(summary)});
   actions_.push_back(TellStruckOut{step});
   if (plan_.options.json) actions_.push_back(TellFirstFailure{diagnosis});
@@ -236,4 +244,4 @@ void RunMachine::end(int exit_code, std::string stopped_because) {
   actions_.push_back(EndRun{exit_code, std::move(stopped_because)});
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,4 +1,4 @@
-#include "safelaunch/run/run_voice.h"
+#include "run_voice.h"
 
 #include <algorithm>
 
@@ -10,38 +10,39 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/run/records.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // What the rank said last on one of its streams, or on the one that all share.
-std::string last_words(const AttemptRecord& record, StdStream stream, std::optional<Rank> rank) {
+std::string last_words(const AttemptRecord& record, output::StdStream stream,
+                       std::optional<Rank> rank) {
   std::string text;
   for (const auto& [id, tail] : record.tails)
     if (id.stream == stream && (!id.rank || !rank || id.rank == rank)) text += tail;
-  return first_failure(text, catalogue(), rank);
+  return diagnose::first_failure(text, diagnose::catalogue(), rank);
 }
 
 constexpr std::size_t kMostNamed = 5;
 
-std::string in_words(const Survivor& survivor) {
+std::string in_words(const launch::Survivor& survivor) {
   if (!survivor.refused)
     return fmt::format("warning: pid {} was killed and does not end (state {})", survivor.pid,
                        survivor.state);
-  const auto facts = facts_of(survivor.pid);
+  const auto facts = host::facts_of(survivor.pid);
   return fmt::format(
       "warning: the job leaves pid {} ({}) running: it belongs to user {} (a setuid program) and "
       "may not be signalled",
-      survivor.pid, facts ? facts->comm : "?", facts ? user_name(facts->uid) : "?");
+      survivor.pid, facts ? facts->comm : "?", facts ? host::user_name(facts->uid) : "?");
 }
 
-std::string in_words(const std::vector<Swept>& swept) {
+std::string in_words(const std::vector<launch::Swept>& swept) {
   std::string names;
-  for (const Swept& one : std::span(swept).first(std::min(swept.size(), kMostNamed)))
+  for (const launch::Swept& one : std::span(swept).first(std::min(swept.size(), kMostNamed)))
     names += fmt::format("{}{} (pid {})", names.empty() ? "" : ", ", one.name, one.pid);
   if (swept.size() > kMostNamed) names += fmt::format(" and {} more", swept.size() - kMostNamed);
   return fmt::format(
       "ended what the job had left running: {}; {} in its environment keeps a process", names,
-      kKeepSetting);
+      host::kKeepSetting);
 }
 
 }  // namespace
@@ -54,10 +55,10 @@ void RunVoice::tell_error(std::string_view text) {
   terminal_.write_message(fmt::format("safelaunch: {}", text));
 }
 
-void RunVoice::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step) {
-  const AttemptSummary& attempt = summary_.attempts.back();
+void RunVoice::tell_of_fallback(const diagnose::Diagnosis& diagnosis, const NextStep& step) {
+  const report::AttemptSummary& attempt = summary_.attempts.back();
   say(fmt::format("attempt {} ({}) {} after {}: {}", attempt.number, attempt.profile,
-                  end_name(attempt.failure), describe_duration(attempt.took),
+                  report::end_name(attempt.failure), describe_duration(attempt.took),
                   diagnosis.failure.explanation));
   say(fmt::format("cause: {} ({}, {})", diagnosis.failure.title, diagnosis.failure.cause,
                   name(diagnosis.failure.certainty)));
@@ -67,22 +68,24 @@ void RunVoice::tell_of_fallback(const Diagnosis& diagnosis, const NextStep& step
 }
 
 void RunVoice::tell_of_struck_out(const NextStep& step) {
-  std::vector<StruckOut> told;  // those with one reason are told together
-  for (const StruckOut& struck : step.struck_out) {
-    const auto same = std::ranges::find(told, struck.why, &StruckOut::why);
+  std::vector<profile::StruckOut> told;  // those with one reason are told together
+  for (const profile::StruckOut& struck : step.struck_out) {
+    const auto same = std::ranges::find(told, struck.why, &profile::StruckOut::why);
     if (same == told.end())
       told.push_back(struck);
     else
       same->name += ", " + struck.name;
   }
-  for (const StruckOut& struck : told) say(fmt::format("not {}: {}", struck.name, struck.why));
+  for (const profile::StruckOut& struck : told)
+    say(fmt::format("not {}: {}", struck.name, struck.why));
 }
 
-void RunVoice::tell_of_first_failure(const AttemptRecord& record, const Diagnosis& diagnosis) {
+void RunVoice::tell_of_first_failure(const AttemptRecord& record,
+                                     const diagnose::Diagnosis& diagnosis) {
   const bool stuck = record.verdict && is_stuck(record.verdict->kind);
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
-  std::string shown = last_words(record, StdStream::err, diagnosis.failure.first);
-  if (shown.empty()) shown = last_words(record, StdStream::out, diagnosis.failure.first);
+  std::string shown = last_words(record, output::StdStream::err, diagnosis.failure.first);
+  if (shown.empty()) shown = last_words(record, output::StdStream::out, diagnosis.failure.first);
   if (shown.empty()) return;
   say(diagnosis.failure.first
           ? fmt::format("rank {} failed first; its last words:", diagnosis.failure.first->value)
@@ -90,11 +93,11 @@ void RunVoice::tell_of_first_failure(const AttemptRecord& record, const Diagnosi
   terminal_.write_message(std::string_view(shown).substr(0, shown.size() - 1));
 }
 
-void RunVoice::tell_of_survivors(const std::vector<Survivor>& survivors) {
-  for (const Survivor& survivor : survivors) say(in_words(survivor));
+void RunVoice::tell_of_survivors(const std::vector<launch::Survivor>& survivors) {
+  for (const launch::Survivor& survivor : survivors) say(in_words(survivor));
 }
 
-void RunVoice::tell_of_swept(const std::vector<Swept>& swept) {
+void RunVoice::tell_of_swept(const std::vector<launch::Swept>& swept) {
   say(in_words(swept));
 }
 
@@ -106,10 +109,12 @@ void RunVoice::tell_of_lost_output() {
 }
 
 void RunVoice::tell_end() {
-  if (plan_.options.json) return terminal_.write_redacted(outcome_json(summary_));
-  if (!worth_telling(summary_) || plan_.options.verbosity == Verbosity::quiet) return;
-  const bool coloured = plan_.options.colour && streams_.err.kind == StreamTarget::Kind::terminal;
-  terminal_.write_message(closing_screen(summary_, coloured ? Colour::on : Colour::off));
+  if (plan_.options.json) return terminal_.write_redacted(report::outcome_json(summary_));
+  if (!report::worth_telling(summary_) || plan_.options.verbosity == Verbosity::quiet) return;
+  const bool coloured =
+      plan_.options.colour && streams_.err.kind == output::StreamTarget::Kind::terminal;
+  terminal_.write_message(
+      report::closing_screen(summary_, coloured ? report::Colour::on : report::Colour::off));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

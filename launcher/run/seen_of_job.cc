@@ -1,8 +1,8 @@
-#include "safelaunch/run/seen_of_job.h"
+#include "seen_of_job.h"
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // "gloo", "cpu:gloo,cuda:gloo". Anything else, UCC say, may use NCCL below.
@@ -34,4 +34,4 @@ bool may_change_to_gloo(const SeenOfJob& seen) {
   });
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

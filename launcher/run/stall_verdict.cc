@@ -1,10 +1,10 @@
-#include "safelaunch/run/stall_verdict.h"
+#include "stall_verdict.h"
 
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // Of a thousand ranks that are behind a few tell enough.
@@ -24,8 +24,8 @@ std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers
 
 }  // namespace
 
-Failure verdict_of(const StallReport& report, const RankAnswers& answers) {
-  const CollectivesCompared compared = compare(answers.collectives);
+Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers) {
+  const watch::CollectivesCompared compared = watch::compare(answers.collectives);
   const std::vector<Rank>& behind = compared.behind.empty() ? report.lagging : compared.behind;
   Failure verdict{.kind = FailureKind::stalled, .stage = Stage::collective};
   for (const Rank rank : compared.waiting)
@@ -39,4 +39,4 @@ Failure verdict_of(const StallReport& report, const RankAnswers& answers) {
   return verdict;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,6 +1,6 @@
-#include "safelaunch/run/stall_watch.h"
+#include "stall_watch.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 void StallWatch::begin(AskAll ask_all) {
   if (timeout_ == Duration::zero()) return;
@@ -18,9 +18,9 @@ void StallWatch::saw_output() {
   if (stall_) stall_->on_output(Clock::now());  // the timer that runs comes early, and is set anew
 }
 
-void StallWatch::answered(Rank rank, const CountersAnswer& answer) {
+void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   if (!stall_) return;
-  Collectives sum;
+  watch::Collectives sum;
   for (const auto& [group, counters] : answer.groups) {
     sum.begun += counters.enqueued;
     sum.finished += counters.completed;
@@ -41,7 +41,7 @@ void StallWatch::rearm() {
 void StallWatch::tick() {
   if (!stall_) return;
   if (const auto action = stall_->tick(Clock::now())) {
-    if (const auto* report = std::get_if<StallReport>(&*action))
+    if (const auto* report = std::get_if<watch::StallReport>(&*action))
       on_stall_(*report);
     else
       ask_all_(++questions_);
@@ -49,4 +49,4 @@ void StallWatch::tick() {
   rearm();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

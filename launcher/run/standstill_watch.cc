@@ -1,4 +1,4 @@
-#include "safelaunch/run/standstill_watch.h"
+#include "standstill_watch.h"
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -13,26 +13,26 @@
 #include "safelaunch/host/standing.h"
 #include "safelaunch/host/words.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
-bool waits_for_others(const RankState& rank) {
+bool waits_for_others(const watch::RankState& rank) {
   for (const Stage stage :
        {Stage::rendezvous, Stage::group, Stage::communicator, Stage::collective})
     if (rank.waits_in(stage)) return true;
   return false;
 }
 
-std::string in_words(const LeftFile& lock, const std::vector<StaleFile>& stale,
-                     CleanPolicy policy) {
-  const auto known = std::ranges::find(stale, lock, &StaleFile::file);
+std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleFile>& stale,
+                     clean::CleanPolicy policy) {
+  const auto known = std::ranges::find(stale, lock, &clean::StaleFile::file);
   if (known == stale.end()) {
-    const bool held = holder_of(lock) == Holder::somebody;
-    return fmt::format("{} ({} old{})", lock.path, rough_age(lock.age),
+    const bool held = host::holder_of(lock) == host::Holder::somebody;
+    return fmt::format("{} ({} old{})", lock.path, host::rough_age(lock.age),
                        held ? ", somebody has it open" : "");
   }
-  if (acts_on(policy, known->claim)) return fmt::format("{} ({})", lock.path, known->why);
-  const bool ours = known->claim == Claim::ours;
+  if (clean::acts_on(policy, known->claim)) return fmt::format("{} ({})", lock.path, known->why);
+  const bool ours = known->claim == clean::Claim::ours;
   return fmt::format(
       "{} ({}; {})", lock.path, known->why,
       ours ? "`safelaunch doctor --fix` removes it" : "once no job builds it any more, remove it");
@@ -71,17 +71,18 @@ void StandstillWatch::look() {
 
 // A rank that is new, or that another waits for, makes the job one that moves.
 bool StandstillWatch::all_still(TimePoint now) {
-  std::map<Rank, TreeSample> before = std::exchange(looks_, {});
+  std::map<Rank, host::TreeSample> before = std::exchange(looks_, {});
   doings_.clear();
   bool still = !others_work(now);
-  const SocketTraffic traffic = socket_traffic();
+  const host::SocketTraffic traffic = host::socket_traffic();
   for (const auto& [rank, state] : ranks_()) {
     if (!state.alive()) continue;
     if (waits_for_others(state)) return false;
-    TreeSample& seen = looks_[rank] = sample_tree(*state.process(), now, table_);
-    add_traffic(seen, traffic);
+    host::TreeSample& seen = looks_[rank] = host::sample_tree(*state.process(), now, table_);
+    host::add_traffic(seen, traffic);
     const auto known = before.find(rank);
-    const auto stands = known == before.end() ? std::nullopt : stood_still(known->second, seen);
+    const auto stands =
+        known == before.end() ? std::nullopt : host::stood_still(known->second, seen);
     still = still && stands.has_value();
     if (stands) doings_[rank] = *stands;
   }
@@ -94,7 +95,7 @@ bool StandstillWatch::others_work(TimePoint now) {
   std::set<ProcessId> known;
   for (const auto& [rank, state] : ranks_())
     if (state.process()) known.insert(*state.process());
-  const auto seen = others_.look_at_helpers(self(), known, now);
+  const auto seen = others_.look_at_helpers(host::self(), known, now);
   return seen && seen->activity == Activity::working;
 }
 
@@ -106,21 +107,23 @@ bool has_built_extension(const std::string& lock) {
   return false;
 }
 
-WaitedLocks find_waited_locks(const Environment& environment, CleanPolicy policy) {
-  const std::string folder = extensions_folder(environment);
-  const std::vector<Mount> mounts = read_mounts();
-  const Mount* mount = mount_of(mounts, folder);
-  if (folder.empty() || mount == nullptr || is_network(*mount)) return {};
-  const std::vector<LeftFile> locks = extension_locks(folder);
+WaitedLocks find_waited_locks(const Environment& environment, clean::CleanPolicy policy) {
+  const std::string folder = host::extensions_folder(environment);
+  const std::vector<host::Mount> mounts = host::read_mounts();
+  const host::Mount* mount = host::mount_of(mounts, folder);
+  if (folder.empty() || mount == nullptr || host::is_network(*mount)) return {};
+  const std::vector<host::LeftFile> locks = host::extension_locks(folder);
   if (locks.empty()) return {};
-  const StaleFiles stale = survey_files({{}, locks, {}}, read_identity(), mounts);
+  const clean::StaleFiles stale =
+      clean::survey_files({{}, locks, {}}, host::read_identity(), mounts);
   WaitedLocks found;
-  for (const LeftFile& lock : locks)
+  for (const host::LeftFile& lock : locks)
     found.words += (found.words.empty() ? "" : ", ") + in_words(lock, stale.locks, policy);
   found.words = "the lock of an extension's build: " + found.words;
-  std::ranges::copy_if(stale.locks, std::back_inserter(found.left),
-                       [&](const StaleFile& lock) { return acts_on(policy, lock.claim); });
+  std::ranges::copy_if(
+      stale.locks, std::back_inserter(found.left),
+      [&](const clean::StaleFile& lock) { return clean::acts_on(policy, lock.claim); });
   return found;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

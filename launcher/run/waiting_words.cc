@@ -1,9 +1,9 @@
-#include "safelaunch/run/waiting_words.h"
+#include "waiting_words.h"
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // Of many the first tells enough; the report has them all.
@@ -43,4 +43,4 @@ std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answer
   return text;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -1,21 +1,21 @@
-#include "safelaunch/run/workers.h"
+#include "workers.h"
 
 #include <unistd.h>
 
 #include "safelaunch/launch/job_control.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 namespace {
 
 // A job in the background that read the shell's terminal would steal what is typed there: without
 // us the kernel would stop it, but it sits in a session of its own.
 std::optional<int> standard_input() {
-  if (isatty(STDIN_FILENO) != 0 && !in_foreground()) return std::nullopt;
+  if (isatty(STDIN_FILENO) != 0 && !launch::in_foreground()) return std::nullopt;
   return STDIN_FILENO;
 }
 
-LaunchSpec launch_spec(const WorkerSpec& worker, const ChildStreams& streams) {
-  LaunchSpec spec;
+launch::LaunchSpec launch_spec(const WorkerSpec& worker, const output::ChildStreams& streams) {
+  launch::LaunchSpec spec;
   spec.argv = worker.argv;
   spec.environment = worker.environment;
   spec.cpus = worker.cpus;
@@ -30,11 +30,11 @@ LaunchSpec launch_spec(const WorkerSpec& worker, const ChildStreams& streams) {
 }  // namespace
 
 Result<void> Workers::start(const WorkerSpec& worker) {
-  Result<ChildStreams> streams =
+  Result<output::ChildStreams> streams =
       worker.rank ? output_.open_rank(*worker.rank) : output_.open_launcher();
   if (!streams) return streams.error();
   const std::size_t index = children_.size();
-  Result<Child> child = spawn(
+  Result<launch::Child> child = launch::spawn(
       reaper_, launch_spec(worker, *streams),
       [this, rank = worker.rank, index](const ExitStatus& status) { ended(rank, index, status); });
   if (!child) return child.error();
@@ -44,9 +44,9 @@ Result<void> Workers::start(const WorkerSpec& worker) {
   return {};
 }
 
-void Workers::send(int signal, SignalOrigin origin) const {
-  for (const Child& child : children_)
-    origin == SignalOrigin::terminal ? child.send_to_group(signal) : child.send(signal);
+void Workers::send(int signal, launch::SignalOrigin origin) const {
+  for (const launch::Child& child : children_)
+    origin == launch::SignalOrigin::terminal ? child.send_to_group(signal) : child.send(signal);
 }
 
 void Workers::ended(std::optional<Rank> rank, std::size_t index, const ExitStatus& status) {
@@ -55,4 +55,4 @@ void Workers::ended(std::optional<Rank> rank, std::size_t index, const ExitStatu
   if (running_ == 0) listener_.on_all_ended();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 using namespace std::chrono_literals;
@@ -13,54 +13,55 @@ constexpr auto kApart = 500ms;
 
 }  // namespace
 
-std::optional<ActivitySeen> compare_looks(const std::optional<TreeSample>& older,
-                                          const std::optional<TreeSample>& newer,
-                                          const TreeSample& newest) {
+std::optional<host::ActivitySeen> compare_looks(const std::optional<host::TreeSample>& older,
+                                                const std::optional<host::TreeSample>& newer,
+                                                const host::TreeSample& newest) {
   if (newest.processes.empty()) return std::nullopt;
   const auto* base = newer && newest.at - newer->at >= kApart ? &newer : &older;
   const bool comparable = *base && !(*base)->processes.empty();
   if (!comparable) return std::nullopt;
-  return classify(**base, newest);
+  return host::classify(**base, newest);
 }
 
 std::optional<RankActivity> ActivitySampler::look(Rank rank, ProcessId process, TimePoint now) {
-  const auto seen = compare(looks_[process], sample_tree(process, now, table_));
+  const auto seen = compare(looks_[process], host::sample_tree(process, now, table_));
   if (!seen) return std::nullopt;
   return RankActivity{rank, process, seen->activity, seen->doing, seen->awaits_local};
 }
 
-std::optional<ActivitySeen> ActivitySampler::look_at_others(ProcessId root,
-                                                            const std::set<ProcessId>& ranks,
-                                                            TimePoint now) {
-  TreeSample newest = sample_tree(root, now, table_);
-  std::erase_if(newest.processes, [&](const ProcessSample& process) {
+std::optional<host::ActivitySeen> ActivitySampler::look_at_others(ProcessId root,
+                                                                  const std::set<ProcessId>& ranks,
+                                                                  TimePoint now) {
+  host::TreeSample newest = host::sample_tree(root, now, table_);
+  std::erase_if(newest.processes, [&](const host::ProcessSample& process) {
     return process.facts.id == root || ranks.contains(process.facts.id);
   });
   return compare(others_, std::move(newest));
 }
 
-std::optional<ActivitySeen> ActivitySampler::look_at_helpers(ProcessId root,
-                                                             const std::set<ProcessId>& ranks,
-                                                             TimePoint now) {
+std::optional<host::ActivitySeen> ActivitySampler::look_at_helpers(ProcessId root,
+                                                                   const std::set<ProcessId>& ranks,
+                                                                   TimePoint now) {
   std::set<ProcessId> excluded{root};
   for (const ProcessId rank : ranks)
-    for (const ProcessFacts& facts : tree_of(rank, table_)) excluded.insert(facts.id);
-  TreeSample newest = sample_tree(root, now, table_);
-  std::erase_if(newest.processes,
-                [&](const ProcessSample& process) { return excluded.contains(process.facts.id); });
+    for (const host::ProcessFacts& facts : host::tree_of(rank, table_)) excluded.insert(facts.id);
+  host::TreeSample newest = host::sample_tree(root, now, table_);
+  std::erase_if(newest.processes, [&](const host::ProcessSample& process) {
+    return excluded.contains(process.facts.id);
+  });
   return compare(helpers_, std::move(newest));
 }
 
-const SocketTraffic& ActivitySampler::traffic_at(TimePoint now) {
-  if (traffic_asked_ != now) traffic_ = socket_traffic();
+const host::SocketTraffic& ActivitySampler::traffic_at(TimePoint now) {
+  if (traffic_asked_ != now) traffic_ = host::socket_traffic();
   traffic_asked_ = now;
   return traffic_;
 }
 
-std::optional<ActivitySeen> ActivitySampler::compare(Looks& looks, TreeSample newest) {
+std::optional<host::ActivitySeen> ActivitySampler::compare(Looks& looks, host::TreeSample newest) {
   auto seen = compare_looks(looks.older, looks.newer, newest);
   if (!seen || seen->activity == Activity::idling || seen->activity == Activity::quiet) {
-    add_traffic(newest, traffic_at(newest.at));
+    host::add_traffic(newest, traffic_at(newest.at));
     seen = compare_looks(looks.older, looks.newer, newest);
   }
   if (!looks.newer || newest.at - looks.newer->at >= kApart)
@@ -68,4 +69,4 @@ std::optional<ActivitySeen> ActivitySampler::compare(Looks& looks, TreeSample ne
   return seen;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -8,7 +8,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 using Answers = std::map<Rank, RankCollectives>;
@@ -216,4 +216,4 @@ CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks) {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

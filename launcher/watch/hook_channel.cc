@@ -22,7 +22,7 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/watch/packet_budget.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 using boost::asio::posix::stream_descriptor;
@@ -87,7 +87,7 @@ std::optional<ucred> peer_of(int fd) {
 // The pid of a peer in another pid namespace is 0; its own word is taken for it then.
 ProcessId identify(int peer_pid, int said_pid) {
   if (peer_pid <= 0) return {said_pid, 0};
-  const auto facts = facts_of(peer_pid);
+  const auto facts = host::facts_of(peer_pid);
   return facts ? facts->id : ProcessId{peer_pid, 0};
 }
 
@@ -357,4 +357,4 @@ std::uint64_t HookChannel::unheard() const {
   return state_->unheard;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

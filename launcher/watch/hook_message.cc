@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 using Json = nlohmann::json;
@@ -298,4 +298,4 @@ std::string hook_request(HookQuestion question, int id) {
   return fmt::format(R"({{"q":"{}","id":{}}})", kNames.at(static_cast<std::size_t>(question)), id);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 // A rank and what the processes at and below its topmost one show together.
@@ -105,4 +105,4 @@ std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<Process
   return events;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

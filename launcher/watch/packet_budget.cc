@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 bool PacketBudget::take(TimePoint now) {
   const double passed = std::chrono::duration<double>(now - at_).count();
@@ -14,4 +14,4 @@ bool PacketBudget::take(TimePoint now) {
   return true;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

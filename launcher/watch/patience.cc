@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 std::optional<TimePoint> after(TimePoint since, Duration limit) {
@@ -65,4 +65,4 @@ Patience patience_with(const RankState& rank, Stage stage, TimePoint since, Time
   return {};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

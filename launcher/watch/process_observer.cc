@@ -4,7 +4,7 @@
 #include "safelaunch/watch/hook_message.h"  // kMostRanks
 #include "safelaunch/watch/observer.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 std::optional<int> number_in(const Environment& environment, const char* name, int most) {
@@ -32,13 +32,13 @@ bool is_spawned_child(const std::vector<std::string>& words) {
 Snapshot ProcessObserver::look(ProcessId root) {
   Snapshot snapshot;
   std::map<ProcessId, Known> still_there;
-  for (const ProcessFacts& facts : tree_of(root, table_)) {
+  for (const host::ProcessFacts& facts : host::tree_of(root, table_)) {
     if (facts.id == root) continue;
     const auto known = known_.find(facts.id);
     // With torch it is what it is, but for one that had not called exec yet: that one showed what
     // its parent is, torch and all.
     const bool settled = known != known_.end() && known->second.process.has_torch &&
-                         known->second.words == command_line_of(facts.id.pid);
+                         known->second.words == host::command_line_of(facts.id.pid);
     Known now = settled ? known->second : read_anew(facts);
     now.process.parent = facts.parent;
     look_at_threads(now.process);
@@ -61,41 +61,41 @@ std::optional<RankIdentity> identity_in(const Environment& environment) {
 }
 
 std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent, ProcessId root,
-                                   const ProcessTable& table) {
+                                   const host::ProcessTable& table) {
   std::vector<ProcessOfRank> line{speaker};
   const auto still_there = table.facts(speaker.process.pid);
   if (still_there && still_there->id == speaker.process) parent = still_there->parent;
   for (auto facts = table.facts(parent); facts && facts->id.pid > 1 && facts->id != root;
        facts = table.facts(facts->parent)) {
-    const auto environment = environment_of(facts->id.pid);
+    const auto environment = host::environment_of(facts->id.pid);
     line.push_back({facts->id, environment ? identity_in(*environment) : std::nullopt});
   }
   return line;
 }
 
-ProcessObserver::Known ProcessObserver::read_anew(const ProcessFacts& facts) const {
-  std::vector<std::string> words = command_line_of(facts.id.pid);
+ProcessObserver::Known ProcessObserver::read_anew(const host::ProcessFacts& facts) const {
+  std::vector<std::string> words = host::command_line_of(facts.id.pid);
   SeenProcess process = read(facts, words);
   return {std::move(process), std::move(words)};
 }
 
-SeenProcess ProcessObserver::read(const ProcessFacts& facts,
+SeenProcess ProcessObserver::read(const host::ProcessFacts& facts,
                                   const std::vector<std::string>& words) const {
   SeenProcess process{.id = facts.id, .rank = {}, .world_size = {}};
   process.spawned_child = is_spawned_child(words);
-  const Environment environment = environment_of(facts.id.pid).value_or(Environment{});
+  const Environment environment = host::environment_of(facts.id.pid).value_or(Environment{});
   if (const auto identity = identity_in(environment)) process.rank = identity->rank;
   process.world_size = number_in(environment, "WORLD_SIZE", kMostRanks);
   constexpr int kLastPort = 65'535;
   const auto port = number_in(environment, "MASTER_PORT", kLastPort);
   process.store_port = static_cast<std::uint16_t>(port.value_or(0));
-  process.has_torch = maps_contain(facts.id.pid, "libtorch_cpu.so");
+  process.has_torch = host::maps_contain(facts.id.pid, "libtorch_cpu.so");
   return process;
 }
 
 void ProcessObserver::look_at_threads(SeenProcess& process) const {
   if (!process.has_torch || process.has_group) return;
-  const std::vector<std::string> threads = thread_names_of(process.id.pid);
+  const std::vector<std::string> threads = host::thread_names_of(process.id.pid);
   process.makes_group |= any_starts_with(threads, "gloo_tcp_loop");
   // A script that sets MASTER_PORT inside its ranks hides it; the store's own thread does not.
   if (process.store_port == 0) process.hosts_store = any_starts_with(threads, "pt_tcpstore");
@@ -113,16 +113,16 @@ void ProcessObserver::look_at_stores(Snapshot& snapshot) const {
     std::vector<std::uint64_t> connected;
     std::vector<int> pids;
     for (const SeenProcess* process : processes) pids.push_back(process->id.pid);
-    for (const Socket& socket : sockets_.on_port(port))
-      if (socket.state == SocketState::listening) listening.push_back(socket.inode);
-    for (const Socket& socket : sockets_.to_port(port)) connected.push_back(socket.inode);
+    for (const host::Socket& socket : sockets_.on_port(port))
+      if (socket.state == host::SocketState::listening) listening.push_back(socket.inode);
+    for (const host::Socket& socket : sockets_.to_port(port)) connected.push_back(socket.inode);
     const auto holds = [](const auto& held, int pid) {
       return std::any_of(held.begin(), held.end(), [pid](const auto& one) {
         return std::find(one.second.begin(), one.second.end(), pid) != one.second.end();
       });
     };
-    const auto hosts = owners(listening, pids);
-    const auto clients = owners(connected, pids);
+    const auto hosts = host::owners(listening, pids);
+    const auto clients = host::owners(connected, pids);
     for (SeenProcess* process : processes) {
       process->hosts_store = holds(hosts, process->id.pid);
       process->meets_store = holds(clients, process->id.pid);
@@ -130,4 +130,4 @@ void ProcessObserver::look_at_stores(Snapshot& snapshot) const {
   }
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 struct Frame {
@@ -97,4 +97,4 @@ std::string summarize(const std::vector<PythonThread>& threads) {
   return {};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

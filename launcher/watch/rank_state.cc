@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 using namespace std::chrono_literals;
@@ -175,4 +175,4 @@ std::optional<TimePoint> RankState::calm_since(Activity activity) const {
   return calm_since_[calm_index(activity)];
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -3,7 +3,7 @@
 
 #include "safelaunch/watch/stages.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 constexpr std::array kClockedStages{Stage::rendezvous, Stage::group, Stage::communicator,
@@ -250,4 +250,4 @@ std::vector<Rank> Stages::sample_these() const {
   return result;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -5,7 +5,7 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/watch/stages.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 // What goes on a status line about ranks that are waited for; more kinds of doing would not fit.
@@ -101,4 +101,4 @@ std::string Stages::status_line(TimePoint monotonic) const {
   return counts_text() + waiting_text(now, Wording::full) + clock_text(now);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

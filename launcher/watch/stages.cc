@@ -6,7 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 // Where nobody sees the collectives of a rank: with lazy connections NCCL still connects, and may
@@ -379,4 +379,4 @@ void Stages::check_training(TimePoint now) {
   actions_.emplace_back(news);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -5,7 +5,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 // A hook answers within a second, or not at all.
@@ -86,4 +86,4 @@ std::string describe(const StallReport& report) {
                             how_far(behind, furthest(report.counters)));
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

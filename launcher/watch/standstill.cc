@@ -6,7 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 // More places would not fit on a line.
@@ -87,4 +87,4 @@ std::string describe_standstill(Duration still_for, const std::vector<RankPlace>
   return text;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

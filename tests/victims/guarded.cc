@@ -26,7 +26,7 @@ struct Options {
   bool forward = false;
   bool alike = false;
   Duration grace{30'000};
-  LaunchSpec launch;
+  launch::LaunchSpec launch;
 };
 
 Options parse(int argc, char** argv) {
@@ -51,8 +51,8 @@ class Supervisor {
   explicit Supervisor(const Options& options) : options_(options) {}
 
   ExitStatus run() {
-    auto child =
-        spawn(reaper_, options_.launch, [this](const ExitStatus& status) { ended(status); });
+    auto child = launch::spawn(reaper_, options_.launch,
+                               [this](const ExitStatus& status) { ended(status); });
     if (!child) return Exited{exit_code_of(child.error().code)};
     child_.emplace(std::move(*child));
     io_.run();
@@ -62,15 +62,16 @@ class Supervisor {
  private:
   void ended(const ExitStatus& status) {
     status_ = status;
-    stopper_.stop({StopMode::sweep, 0, Duration{200}});
+    stopper_.stop({launch::StopMode::sweep, 0, Duration{200}});
   }
 
-  void on_signal(const ReceivedSignal& received) {
+  void on_signal(const launch::ReceivedSignal& received) {
     switch (options_.forward ? 0 : received.signal) {
       case SIGINT:
       case SIGTERM:
-      case SIGHUP: return stopper_.stop({StopMode::polite, received.signal, options_.grace});
-      case SIGTSTP: return void(suspend_job());
+      case SIGHUP:
+        return stopper_.stop({launch::StopMode::polite, received.signal, options_.grace});
+      case SIGTSTP: return void(launch::suspend_job());
       default: return child_->send(received.signal);
     }
   }
@@ -78,22 +79,23 @@ class Supervisor {
   const Options& options_;
   ExitStatus status_;
   boost::asio::io_context io_;
-  GuardianWatch guardian_{io_};
-  Reaper reaper_{io_, [](int, const ExitStatus&) {}};
-  SignalIntake signals_{io_, [this](const ReceivedSignal& signal) { on_signal(signal); }};
-  TreeStopper stopper_{io_, reaper_, [this](int signal) { child_->send(signal); },
-                       [this](const std::vector<Survivor>&) { io_.stop(); }};
-  std::optional<Child> child_;
+  launch::GuardianWatch guardian_{io_};
+  launch::Reaper reaper_{io_, [](int, const ExitStatus&) {}};
+  launch::SignalIntake signals_{
+      io_, [this](const launch::ReceivedSignal& signal) { on_signal(signal); }};
+  launch::TreeStopper stopper_{io_, reaper_, [this](int signal) { child_->send(signal); },
+                               [this](const std::vector<launch::Survivor>&) { io_.stop(); }};
+  std::optional<launch::Child> child_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  split_guardian();
+  launch::split_guardian();
   std::printf("supervisor %d\n", ::getpid());
   std::fflush(stdout);
   const Options options = parse(argc, argv);
   const ExitStatus status = Supervisor(options).run();
-  if (options.alike) end_like(status);
+  if (options.alike) launch::end_like(status);
   return shell_code(status);
 }

@@ -8,7 +8,7 @@
 #include "safelaunch/base/unique_fd.h"
 
 /// A port for a job of one node: found free, and kept from everybody but the job until it ends.
-namespace safelaunch {
+namespace safelaunch::clean {
 
 /// Ports from `first` to `last`, both included. One port is a range of one.
 struct PortRange {
@@ -63,4 +63,4 @@ class PortLease {
 /// Whether a server that sets SO_REUSEADDR could bind the port now, by binding it.
 [[nodiscard]] bool is_free(std::uint16_t port);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -7,7 +7,7 @@
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 
 /// What earlier runs left behind.
 struct Leftovers {
@@ -32,4 +32,4 @@ struct Removal {
 /// "ended: pid 71 (python train.py), …", "removed: /dev/shm/nccl-vR6Fzi (9.2 MiB): …".
 [[nodiscard]] std::string describe(const Removal& removal);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -11,7 +11,7 @@
 
 /// Which processes are left over from an earlier run, and which of them we may end. The rules that
 /// protect everybody else stand in launcher/clean/stale.cc, in the order in which they are asked.
-namespace safelaunch {
+namespace safelaunch::clean {
 
 /// What may be ended (`--clean`).
 enum class CleanPolicy {
@@ -46,21 +46,21 @@ struct Work {
 
 /// A process that may be stale, with all that the decision rests on.
 struct Candidate {
-  ProcessFacts process;
+  host::ProcessFacts process;
   std::string command;
   Environment environment;  ///< empty where we may not read it
   std::optional<std::uint64_t> pid_namespace;
   std::string cgroup;
   std::vector<Ancestor> above;  ///< from its parent up to PID 1, or to where /proc hides the next
-  Life owner = Life::hidden;    ///< of the process that its SAFELAUNCH_OWNER names
-  std::vector<std::string> holds;       ///< "port 29500", "/dev/nvidia0"
-  std::optional<Work> work;             ///< nullopt: nobody has looked twice
-  std::optional<std::string> stuck_in;  ///< `stuck_in` of it
+  host::Life owner = host::Life::hidden;  ///< of the process that its SAFELAUNCH_OWNER names
+  std::vector<std::string> holds;         ///< "port 29500", "/dev/nvidia0"
+  std::optional<Work> work;               ///< nullopt: nobody has looked twice
+  std::optional<std::string> stuck_in;    ///< `stuck_in` of it
 };
 
 /// Who asks.
 struct Surroundings {
-  HostIdentity host;
+  host::HostIdentity host;
   int self = 0;
   std::vector<int> ancestors;  ///< ours
   std::string cgroup;          ///< ours
@@ -69,7 +69,7 @@ struct Surroundings {
 
 /// One line of `safelaunch clean`.
 struct StaleProcess {
-  ProcessFacts process;
+  host::ProcessFacts process;
   std::string command;
   std::vector<std::string> holds;
   Claim claim = Claim::unproven;
@@ -100,4 +100,4 @@ struct StaleProcess {
 /// "pid 71 (python train.py), user bob, 3h old, holds port 29500: …".
 [[nodiscard]] std::string describe(const StaleProcess& stale);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -13,11 +13,11 @@
 
 /// Which files are left over from an earlier run, and which of them we may remove. The rules stand
 /// in launcher/clean/stale_file.cc, in the order in which they are asked.
-namespace safelaunch {
+namespace safelaunch::clean {
 
 /// A file of ours that nobody uses.
 struct StaleFile {
-  LeftFile file;
+  host::LeftFile file;
   Claim claim = Claim::unproven;  ///< `ours`: it may be removed
   std::string why;                ///< what the claim rests on, or what is missing for one
   bool operator==(const StaleFile&) const = default;
@@ -27,7 +27,7 @@ struct StaleFile {
 struct FileWitness {
   unsigned uid = 0;
   bool sees_all_processes = false;  ///< none is hidden by a container
-  FileUse use;
+  host::FileUse use;
 };
 
 /// Files younger than this may belong to somebody who is just coming, or to a build.
@@ -35,15 +35,15 @@ inline constexpr Duration kFileSettled = std::chrono::minutes(10);
 
 /// Of the segments in /dev/shm, those that a job left behind: ours where a run that has ended has
 /// recorded that its processes had made them.
-[[nodiscard]] std::vector<StaleFile> stale_segments(std::span<const LeftFile> files,
+[[nodiscard]] std::vector<StaleFile> stale_segments(std::span<const host::LeftFile> files,
                                                     const FileWitness& witness,
-                                                    std::span<const SegmentRecord> records);
+                                                    std::span<const host::SegmentRecord> records);
 
 /// Of the locks of torch's extensions, those whose build is gone: every job that needs the
 /// extension waits for such a lock, for ever.
-[[nodiscard]] std::vector<StaleFile> stale_locks(std::span<const LeftFile> locks,
+[[nodiscard]] std::vector<StaleFile> stale_locks(std::span<const host::LeftFile> locks,
                                                  const FileWitness& witness,
-                                                 std::span<const Mount> mounts);
+                                                 std::span<const host::Mount> mounts);
 
 /// Removes the file if it is still the one that was looked at, has not been written since, and
 /// nobody has opened it; else the error says in a few words what became of it.
@@ -52,4 +52,4 @@ inline constexpr Duration kFileSettled = std::chrono::minutes(10);
 /// "/dev/shm/nccl-vR6Fzi (9.2 MiB): written 3h ago, and nobody has it open".
 [[nodiscard]] std::string describe(const StaleFile& stale);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

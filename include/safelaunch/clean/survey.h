@@ -11,7 +11,7 @@
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
 
-namespace safelaunch {
+namespace safelaunch::clean {
 
 /// What a process was seen to hold by somebody else than the survey.
 struct KnownHolding {
@@ -49,8 +49,8 @@ struct Needs {
 
 /// Files as jobs leave them, whoever uses them: segments of /dev/shm, and torch's locks.
 struct FoundFiles {
-  std::vector<LeftFile> segments;
-  std::vector<LeftFile> locks;
+  std::vector<host::LeftFile> segments;
+  std::vector<host::LeftFile> locks;
   std::vector<std::filesystem::path> runs;  ///< places of runs, whose records tell whose they are
 };
 
@@ -62,7 +62,7 @@ struct StaleFiles {
 
 /// Says which of the files are stale. Looks at processes only where there is a file that may be.
 /// Removes nothing.
-[[nodiscard]] StaleFiles survey_files(FoundFiles found, const HostIdentity& host,
-                                      std::span<const Mount> mounts);
+[[nodiscard]] StaleFiles survey_files(FoundFiles found, const host::HostIdentity& host,
+                                      std::span<const host::Mount> mounts);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::clean

@@ -10,7 +10,7 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 class PatternSet;
 
@@ -117,4 +117,4 @@ class Catalogue {
 /// Whether `a` is the more specific of the two.
 [[nodiscard]] bool beats(const Cause& a, const Cause& b);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -13,7 +13,7 @@
 #include "safelaunch/diagnose/evidence.h"
 #include "safelaunch/diagnose/sighting.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// Why nothing is started again.
 enum class StopReason {
@@ -78,4 +78,4 @@ struct Diagnosis {
 /// status. 0 only where ranks that were told to end did so in order.
 [[nodiscard]] int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

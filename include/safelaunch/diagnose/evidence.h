@@ -8,7 +8,7 @@
 #include "safelaunch/base/exit_status.h"
 #include "safelaunch/base/failure.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// Whether any rank has completed its first collective: from then on the job trains.
 enum class Training { not_begun, begun };
@@ -56,4 +56,4 @@ struct Evidence {
   bool autotuning = false;       ///< deepspeed --autotuning launches many times by itself
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

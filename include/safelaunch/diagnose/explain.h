@@ -7,7 +7,7 @@
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/sighting.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// A row of the catalogue for a reader: what it is, what is done about it, what shows it.
 [[nodiscard]] std::string explain(const Cause& cause);
@@ -20,4 +20,4 @@ namespace safelaunch {
 /// traceback.
 [[nodiscard]] std::string explain_log(std::string_view log, const Catalogue& catalogue);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -10,7 +10,7 @@
 #include "safelaunch/base/exit_status.h"
 #include "safelaunch/diagnose/catalogue.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// A Python traceback that was found in the merged output of a job.
 struct Traceback {
@@ -41,4 +41,4 @@ struct ReportedExit {
 [[nodiscard]] std::string first_failure(std::string_view text, const Catalogue& catalogue,
                                         std::optional<Rank> rank = std::nullopt);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -7,7 +7,7 @@
 #include "safelaunch/diagnose/catalogue.h"
 
 /// The catalogue with the rows that people add on their own hosts.
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// Where they may stand: /etc/safelaunch/causes.yaml, then causes.yaml in the user's configuration
 /// folder. A row of the later one takes the place of the earlier one's, and both those of ours.
@@ -21,4 +21,4 @@ namespace safelaunch {
 /// mistake in a file: that is told as a warning, and the built-in rows count alone.
 [[nodiscard]] const Catalogue& catalogue();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -8,7 +8,7 @@
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/evidence.h"
 
-namespace safelaunch {
+namespace safelaunch::diagnose {
 
 /// A line that shows a cause.
 struct Sighting {
@@ -38,4 +38,4 @@ struct Sighting {
 /// otherwise keeps the order.
 void sort_by_weight(std::vector<Sighting>& all);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::diagnose

@@ -7,14 +7,14 @@
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/doctor/facts.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 /// A finding, and what safelaunch itself can do about it: `safelaunch doctor --fix` removes these
 /// files and ends these processes, and nothing else. All are proven ours.
 struct Advice {
   Finding finding;
-  std::vector<StaleFile> files;
-  std::vector<StaleProcess> processes;
+  std::vector<clean::StaleFile> files;
+  std::vector<clean::StaleProcess> processes;
 
   [[nodiscard]] bool can_be_fixed() const { return !files.empty() || !processes.empty(); }
 };
@@ -31,4 +31,4 @@ struct Advice {
 /// Whether a finding forbids the run.
 [[nodiscard]] bool blocks(const Finding& finding);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

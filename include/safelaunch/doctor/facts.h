@@ -25,7 +25,7 @@
 #include "safelaunch/host/sockets.h"
 #include "safelaunch/host/variable_files.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 /// How far the doctor looks.
 enum class Depth {
@@ -36,7 +36,7 @@ enum class Depth {
 /// Who holds the port on which the ranks are to meet.
 struct MeetingPort {
   std::uint16_t port = 0;
-  std::vector<PortHolder> holders;  ///< empty: it is free
+  std::vector<host::PortHolder> holders;  ///< empty: it is free
 };
 
 /// Everything that the doctor's findings rest on, read once. A plain value: a test makes its own.
@@ -44,35 +44,36 @@ struct HostFacts {
   Subject subject;
   World world;
 
-  HostIdentity host;
-  Platform platform;
-  ResourceLimits limits;
-  Quotas quotas;
-  std::vector<Mount> mounts;
-  SharedMemory shared_memory;
-  std::vector<StaleFile> segments;  ///< of /dev/shm, left behind
-  std::vector<StaleFile> locks;     ///< of extensions, left behind
+  host::HostIdentity host;
+  host::Platform platform;
+  host::ResourceLimits limits;
+  host::Quotas quotas;
+  std::vector<host::Mount> mounts;
+  host::SharedMemory shared_memory;
+  std::vector<clean::StaleFile> segments;  ///< of /dev/shm, left behind
+  std::vector<clean::StaleFile> locks;     ///< of extensions, left behind
 
-  std::vector<NetworkInterface> interfaces;
-  NameLookup own_name;
-  NameLookup master_name;
-  Route to_master;                     ///< to the first address of the master
-  std::optional<Reachability> master;  ///< nullopt: it was not tried
-  Infiniband infiniband;
+  std::vector<host::NetworkInterface> interfaces;
+  host::NameLookup own_name;
+  host::NameLookup master_name;
+  host::Route to_master;                     ///< to the first address of the master
+  std::optional<host::Reachability> master;  ///< nullopt: it was not tried
+  host::Infiniband infiniband;
 
-  std::vector<FileVariable> nccl_files;
-  std::vector<FileVariable> deepspeed_files;
+  std::vector<host::FileVariable> nccl_files;
+  std::vector<host::FileVariable> deepspeed_files;
   std::optional<MeetingPort> port;
-  std::vector<StaleProcess> processes;
+  std::vector<clean::StaleProcess> processes;
 
-  bool imports_jax = false;               ///< the command's script does
-  std::optional<JobLibraries> libraries;  ///< nullopt: nobody looked
+  bool imports_jax = false;                    ///< the command's script does
+  std::optional<gpu::JobLibraries> libraries;  ///< nullopt: nobody looked
   std::vector<Package> packages;
-  std::vector<std::string> network_plugins;    ///< NCCL's, looked for where the adapters need one
-  std::vector<KernelMessage> driver_messages;  ///< of the NVIDIA driver, where we may read them
-  std::vector<Finding> gpus;                   ///< what the driver's answers mean (room gpu)
+  std::vector<std::string> network_plugins;  ///< NCCL's, looked for where the adapters need one
+  std::vector<host::KernelMessage>
+      driver_messages;        ///< of the NVIDIA driver, where we may read them
+  std::vector<Finding> gpus;  ///< what the driver's answers mean (room gpu)
 };
 
 [[nodiscard]] HostFacts read_facts(Subject subject, Depth depth);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

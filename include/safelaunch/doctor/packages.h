@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 /// A Python package as its wheel was installed.
 struct Package {
@@ -24,4 +24,4 @@ struct Package {
 /// The version of a package, empty where it is not there.
 [[nodiscard]] std::string version_of(std::span<const Package> packages, std::string_view name);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

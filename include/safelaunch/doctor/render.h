@@ -6,7 +6,7 @@
 
 #include "safelaunch/doctor/examine.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 /// What `--fix` has done: one line for each file and process.
 using FixReport = std::vector<std::string>;
@@ -24,4 +24,4 @@ enum class Paint { off, on };
 [[nodiscard]] std::string advices_json(const HostFacts& facts, std::span<const Advice> advices,
                                        const FixReport& fixed);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -9,14 +9,15 @@
 #include "safelaunch/job/command.h"
 #include "safelaunch/job/topology.h"
 
-namespace safelaunch {
+namespace safelaunch::doctor {
 
 /// What the host is looked at for.
 struct Subject {
   Environment environment;
-  std::optional<Command> command;  ///< none: a rank of the world that the environment describes
-  std::optional<SpawnPlan> spawn;  ///< set: safelaunch spawns the command's workers itself
-  bool removes_locks = false;      ///< a run does, once all its ranks stand still behind one
+  std::optional<job::Command>
+      command;  ///< none: a rank of the world that the environment describes
+  std::optional<job::SpawnPlan> spawn;  ///< set: safelaunch spawns the command's workers itself
+  bool removes_locks = false;           ///< a run does, once all its ranks stand still behind one
   std::vector<std::filesystem::path> runs;  ///< places of runs, whose records tell what is theirs
 };
 
@@ -42,4 +43,4 @@ struct World {
 
 [[nodiscard]] World world_of(const Subject& subject);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::doctor

@@ -10,7 +10,7 @@
 
 /// Waiting for the memory that an ended attempt held on its GPUs: the driver takes it back after
 /// the processes are gone, and a relaunch that comes too early is out of memory.
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// Longer than any driver was seen to take; a process that holds on longer does not end by itself.
 inline constexpr Duration kDrainBound{30'000};
@@ -28,7 +28,7 @@ struct Drain {
 
 /// Compares the GPUs with what they were before the attempt. Processes that were there before are
 /// nobody's leftovers, and their memory does not count.
-[[nodiscard]] Drain judge_drain(const GpuFacts& before, const GpuFacts& now, Duration waited,
+[[nodiscard]] Drain judge_drain(const Facts& before, const Facts& now, Duration waited,
                                 Duration bound = kDrainBound);
 
 /// Asks again and again until the memory is back or the bound is reached, then tells it once
@@ -37,7 +37,7 @@ struct Drain {
 class DrainWait {
  public:
   using OnDrained = std::function<void(const Drain& drain)>;
-  DrainWait(boost::asio::io_context& io, Reaper& reaper, GpuQuery query, GpuFacts before,
+  DrainWait(boost::asio::io_context& io, launch::Reaper& reaper, Query query, Facts before,
             OnDrained on_drained, Duration bound = kDrainBound);
   DrainWait(DrainWait&&) noexcept;
   DrainWait& operator=(DrainWait&&) noexcept;
@@ -48,4 +48,4 @@ class DrainWait {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

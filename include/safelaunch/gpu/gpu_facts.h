@@ -8,13 +8,13 @@
 /// What NVML tells of a host's GPUs, as plain values. They are read in a process of their own
 /// (gpu_reader.h), since a sick driver may hang or crash whoever asks it. What the driver does not
 /// tell is empty, nullopt or `unknown`: old drivers and small GPUs know less.
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// A process with a context on a GPU. In a container NVML names the host's pids, or none.
-struct GpuProcess {
+struct Process {
   int pid = 0;
   std::optional<int> mib;  ///< of the GPU's memory
-  bool operator==(const GpuProcess&) const = default;
+  bool operator==(const Process&) const = default;
 };
 
 enum class ComputeMode {
@@ -28,7 +28,7 @@ enum class ComputeMode {
 /// NVSwitches. Before it is `completed`, cuInit fails there with error 802.
 enum class FabricState { unsupported, not_started, in_progress, completed, unknown };
 
-enum class GpuHealth {
+enum class Health {
   well,
   lost,            ///< it has fallen off the bus
   reset_required,  ///< nothing runs on it before it is reset
@@ -43,28 +43,28 @@ struct MigDevice {
 };
 
 /// One NVLink.
-struct GpuLink {
+struct Link {
   int number = 0;
   bool active = false;
   std::string peer;  ///< at its other end: "switch", or a PCI address
-  bool operator==(const GpuLink&) const = default;
+  bool operator==(const Link&) const = default;
 };
 
 /// How one GPU reaches another.
-struct GpuPath {
+struct Path {
   int to = 0;             ///< index of the other
   std::string p2p_read;   ///< "ok", "chipset", "gpu", "topology", "disabled", "unsupported"
   std::string p2p_write;  ///< likewise
   std::string nearest;    ///< what they have in common: "PIX", "PXB", "PHB", "NODE", "SYS"
-  bool operator==(const GpuPath&) const = default;
+  bool operator==(const Path&) const = default;
 };
 
 /// What ECC has found and the driver has done about it.
-struct GpuMemoryErrors {
+struct MemoryErrors {
   std::optional<std::int64_t> uncorrected;  ///< since the driver was loaded
   bool repair_pending = false;  ///< rows or pages are taken out of use at the next reset
   bool repair_failed = false;   ///< no spare rows are left: the GPU is to be replaced
-  bool operator==(const GpuMemoryErrors&) const = default;
+  bool operator==(const MemoryErrors&) const = default;
 };
 
 struct Gpu {
@@ -76,25 +76,25 @@ struct Gpu {
   std::optional<int> numa_node;
   int memory_mib = 0;
   int used_mib = 0;
-  std::vector<GpuProcess> processes;
+  std::vector<Process> processes;
 
-  GpuHealth health = GpuHealth::well;
+  Health health = Health::well;
   std::string trouble;  ///< NVML's words, where it is not well
   ComputeMode compute_mode = ComputeMode::unknown;
   bool mig = false;
   std::vector<MigDevice> slices;  ///< in MIG mode
-  GpuMemoryErrors errors;
+  MemoryErrors errors;
   std::string recovery;  ///< what the driver asks for: "none", "reset", "reboot", "drain", …
 
   FabricState fabric = FabricState::unknown;
   std::string fabric_trouble;  ///< the registration's own error
-  std::vector<GpuLink> links;
-  std::vector<GpuPath> paths;  ///< to each other GPU
+  std::vector<Link> links;
+  std::vector<Path> paths;  ///< to each other GPU
   bool operator==(const Gpu&) const = default;
 };
 
 /// Why the facts are missing, or are not all.
-enum class GpuTrouble {
+enum class Trouble {
   none,
   no_driver,        ///< there is no NVML here
   driver_mismatch,  ///< the driver was upgraded, and its kernel module is still the old one
@@ -104,13 +104,13 @@ enum class GpuTrouble {
   failed,           ///< any other error, or an answer that makes no sense
 };
 
-struct GpuFacts {
-  GpuTrouble trouble = GpuTrouble::none;
+struct Facts {
+  Trouble trouble = Trouble::none;
   std::string why;     ///< for a sentence: "the driver does not answer within 3s (asked for GPU 2)"
   std::string driver;  ///< "580.95.05"
   std::string cuda;    ///< the newest CUDA that it runs: "13.0"
   std::vector<Gpu> gpus;
-  bool operator==(const GpuFacts&) const = default;
+  bool operator==(const Facts&) const = default;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -7,10 +7,10 @@
 #include "safelaunch/base/finding.h"
 #include "safelaunch/gpu/gpu_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// The job, as far as it matters to what the GPUs' state means for it.
-struct GpuUse {
+struct Use {
   std::optional<std::vector<std::string>> devices;  ///< its visible_devices; nullopt: all GPUs
   int ranks = 0;                                    ///< of the job on this node; 0: not known
   std::string cuda;           ///< that its framework was built for, "13.0"; empty: not known
@@ -20,6 +20,6 @@ struct GpuUse {
 /// What of the GPUs' state will make a job fail, or may: sick and lost GPUs, modes, a fabric that
 /// is not up, a driver that is too old, memory that others hold. The causes are rows of the
 /// catalogue.
-[[nodiscard]] std::vector<Finding> gpu_findings(const GpuFacts& facts, const GpuUse& use);
+[[nodiscard]] std::vector<Finding> gpu_findings(const Facts& facts, const Use& use);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

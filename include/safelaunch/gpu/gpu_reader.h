@@ -11,12 +11,12 @@
 
 /// Asks the driver for the facts of GPUs, in a process of its own and with a deadline: whatever the
 /// driver does, an answer comes, and a driver that does not answer is a fact as well.
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// A healthy driver answers in half a second for eight GPUs, without persistence mode in two.
 inline constexpr Duration kGpuDeadline{3'000};
 
-struct GpuQuery {
+struct Query {
   /// The job's: its LD_LIBRARY_PATH decides which NVML is asked.
   Environment environment;
   Duration deadline = kGpuDeadline;
@@ -24,14 +24,14 @@ struct GpuQuery {
 
 /// Answers once through the io_context, also where there is no driver. Keep what is returned until
 /// then: destroying it ends the question without an answer.
-using OnGpuFacts = std::function<void(const GpuFacts& facts)>;
-class GpuReading {
+using OnGpuFacts = std::function<void(const Facts& facts)>;
+class Reading {
  public:
-  GpuReading(boost::asio::io_context& io, Reaper& reaper, const GpuQuery& query,
-             OnGpuFacts on_facts);
-  GpuReading(GpuReading&&) noexcept;
-  GpuReading& operator=(GpuReading&&) noexcept;
-  ~GpuReading();
+  Reading(boost::asio::io_context& io, launch::Reaper& reaper, const Query& query,
+          OnGpuFacts on_facts);
+  Reading(Reading&&) noexcept;
+  Reading& operator=(Reading&&) noexcept;
+  ~Reading();
 
  private:
   struct State;
@@ -39,6 +39,6 @@ class GpuReading {
 };
 
 /// The same for verbs: blocks, at most for the deadline and a second.
-[[nodiscard]] GpuFacts read_gpu_facts(const GpuQuery& query);
+[[nodiscard]] Facts read_gpu_facts(const Query& query);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

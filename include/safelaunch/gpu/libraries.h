@@ -10,7 +10,7 @@
 
 /// Which NCCL, CUDA driver and NVML a job will load, found as the loader finds them, from files
 /// alone: nothing is opened with dlopen and no Python is started.
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// Why a library would be found. In this order they win, but for torch_late.
 enum class LibraryOrigin {
@@ -78,4 +78,4 @@ struct JobLibraries {
 /// Two versions of NCCL in reach (F19), and wheels that overwrote each other.
 [[nodiscard]] std::vector<Finding> library_findings(const JobLibraries& libraries);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -8,10 +8,10 @@
 
 /// Who holds the memory of GPUs. In a container NVML may name pids of the host, or nobody at all
 /// while memory is in use.
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// The processes on a GPU that are not among `own`.
-[[nodiscard]] std::vector<GpuProcess> others_on(const Gpu& gpu, std::span<const int> own);
+[[nodiscard]] std::vector<Process> others_on(const Gpu& gpu, std::span<const int> own);
 
 struct HeldMemory {
   int mib = 0;
@@ -29,9 +29,9 @@ struct MemoryHolding {
 };
 
 /// Every holding that NVML lists, GPU after GPU.
-[[nodiscard]] std::vector<MemoryHolding> memory_holdings(const GpuFacts& facts);
+[[nodiscard]] std::vector<MemoryHolding> memory_holdings(const Facts& facts);
 
 /// "3000 MiB of GPU 1": memory in use that no listed process accounts for, from 512 MiB on.
-[[nodiscard]] std::vector<std::string> memory_without_holder(const GpuFacts& facts);
+[[nodiscard]] std::vector<std::string> memory_without_holder(const Facts& facts);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/environment.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// Where a Python would import from, read off its files. Python itself is never started: that costs
 /// 20 ms at best, and seconds on a network file system.
@@ -21,4 +21,4 @@ struct PythonPlaces {
 /// environment lets them in. Folders that .pth files add are not followed.
 [[nodiscard]] PythonPlaces python_places(std::string_view word, const Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

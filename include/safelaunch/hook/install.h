@@ -8,7 +8,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::hook {
 
 /// The Python files of the hook, as they were compiled in.
 [[nodiscard]] std::span<const EmbeddedFile> hook_files();
@@ -26,4 +26,4 @@ namespace safelaunch {
 void add_hook_to(Environment& environment, const std::filesystem::path& directory,
                  std::string_view socket, std::string_view token);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::hook

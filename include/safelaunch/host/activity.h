@@ -11,7 +11,7 @@
 #include "safelaunch/host/process_tree.h"
 #include "safelaunch/host/sockets.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// One thread at one moment.
 struct ThreadSample {
@@ -69,4 +69,4 @@ void add_traffic(TreeSample& sample, const SocketTraffic& traffic);
 /// True for the programs that a JIT build runs (cc1plus, nvcc, ptxas, ninja, rustc, …).
 [[nodiscard]] bool is_compiler(std::string_view comm);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

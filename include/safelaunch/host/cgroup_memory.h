@@ -7,7 +7,7 @@
 
 /// What the out-of-memory killer has done in a cgroup. It leaves no word with the process that it
 /// kills; the counter of the cgroup is the proof.
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// The file that counts the kills of a memory cgroup ("…/memory.events" in version 2,
 /// "…/memory.oom_control" in version 1), from the texts of /proc/PID/cgroup and
@@ -22,4 +22,4 @@ namespace safelaunch {
 /// between them.
 [[nodiscard]] std::optional<std::int64_t> oom_kills_of_our_cgroup();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -6,7 +6,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/host/left_files.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// Who has a file open or mapped.
 enum class Holder {
@@ -34,4 +34,4 @@ struct FileUse {
 /// Costs some 5 µs a process.
 [[nodiscard]] FileUse use_of(const std::vector<LeftFile>& files);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

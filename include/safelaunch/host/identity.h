@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/numa_node.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// Where we are: what does not change while we run. Read once and handed on; a test makes its own.
 struct HostIdentity {
@@ -45,4 +45,4 @@ struct HostIdentity {
 /// The numbers of a kernel list: "0-3,8" is 0 1 2 3 8. Stops at the first thing that is none.
 [[nodiscard]] std::vector<int> parse_number_list(std::string_view text);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

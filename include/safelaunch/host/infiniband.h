@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// One port of an InfiniBand, RoCE or EFA adapter, as sysfs shows it.
 struct InfinibandPort {
@@ -36,4 +36,4 @@ struct Infiniband {
 /// 200 of "200 Gb/sec (4X HDR)"; 0 for what makes no sense.
 [[nodiscard]] int parse_port_rate(std::string_view text);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

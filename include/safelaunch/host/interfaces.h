@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// One network interface of our network namespace.
 struct NetworkInterface {
@@ -22,4 +22,4 @@ struct NetworkInterface {
 /// 127.0.0.0/8 and ::1.
 [[nodiscard]] bool is_loopback_address(const std::string& address);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

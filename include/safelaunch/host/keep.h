@@ -4,7 +4,7 @@
 
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// A process that was started with this in its environment asks to live on when its job ends: an
 /// upload, a tmux server, an ssh-agent. Neither half of safelaunch ends it, nor does a later clean.
@@ -17,4 +17,4 @@ inline constexpr std::string_view kKeepSetting = "SAFELAUNCH_KEEP=1";
   return variable_in(raw_environment, kKeepVariable) == std::string_view("1");
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

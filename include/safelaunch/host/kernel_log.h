@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// One line of the kernel's log.
 struct KernelMessage {
@@ -25,4 +25,4 @@ struct KernelMessage {
 /// not read them, as in most containers and under kernel.dmesg_restrict.
 [[nodiscard]] std::vector<KernelMessage> kernel_messages_with(std::string_view part);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

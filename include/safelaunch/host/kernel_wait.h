@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// What a sleeping thread waits for, as far as the kernel tells.
 enum class WaitKind {
@@ -29,4 +29,4 @@ struct AwaitedInput {
 /// calls, and for a poll, which keeps its descriptors in the memory of the process.
 [[nodiscard]] std::optional<AwaitedInput> awaited_input(std::string_view syscall);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

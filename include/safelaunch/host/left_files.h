@@ -11,7 +11,7 @@
 
 /// Files that a job makes for the time of its life, and that a killed one leaves behind: segments
 /// in /dev/shm, and the locks of extensions that torch builds.
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// A file as it was when it was looked at. Device and inode tell it from one that takes its name.
 struct LeftFile {
@@ -67,4 +67,4 @@ enum class SegmentMaker {
 /// The files named "lock" of the extensions below it. A build holds its lock as long as it runs.
 [[nodiscard]] std::vector<LeftFile> extension_locks(const std::string& folder);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

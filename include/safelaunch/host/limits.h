@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// No limit at all.
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
@@ -26,4 +26,4 @@ struct ResourceLimits {
 
 [[nodiscard]] ResourceLimits read_limits();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -7,7 +7,7 @@
 
 /// Which file systems are where. Read from the kernel's table alone: asking a file system itself
 /// may hang, when its server is gone.
-namespace safelaunch {
+namespace safelaunch::host {
 
 struct Mount {
   std::string root;   ///< the part of the file system that is mounted
@@ -30,4 +30,4 @@ struct Mount {
 /// Whether other hosts may hold its files open, and a server that is gone may block whoever looks.
 [[nodiscard]] bool is_network(const Mount& mount);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// What a host name leads to.
 struct NameLookup {
@@ -38,4 +38,4 @@ struct NameLookup {
 /// The same from this host's file: instant, and silent about what only a name server knows.
 [[nodiscard]] NameLookup look_up_in_hosts_file(const std::string& name);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// The addresses of this host's interfaces, IPv4 and IPv6, without the loopback's.
 [[nodiscard]] std::vector<std::string> local_addresses();
@@ -12,4 +12,4 @@ namespace safelaunch {
 /// files of /proc; no driver is called, so it cannot hang on a sick one.
 [[nodiscard]] std::vector<std::string> gpu_models();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

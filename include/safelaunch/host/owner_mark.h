@@ -8,7 +8,7 @@
 
 #include "safelaunch/base/process_id.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// The variables with which safelaunch marks every process of its job.
 inline constexpr std::string_view kRunIdVariable = "SAFELAUNCH_RUN_ID";
@@ -44,4 +44,4 @@ struct OwnerMark {
 /// The mark that makes `owner`, a process of this host and namespace, answer for a job.
 [[nodiscard]] std::string owner_mark(ProcessId owner);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// What stands between a job and the bare machine.
 enum class ContainerKind { none, docker, podman, kubernetes, apptainer, other };
@@ -40,4 +40,4 @@ struct PlatformTexts {
 
 [[nodiscard]] Platform read_platform();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -15,7 +15,7 @@
 /// nothing; nullopt (or an empty value) means that the process has vanished or that we may not
 /// look. A function that takes a bare pid reads whoever has it now: compare `facts_of(id)` before
 /// acting.
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// /proc/PID/stat, and the owner of /proc/PID.
 struct ProcessFacts {
@@ -104,4 +104,4 @@ enum class Life {
 /// The parent, its parent, … up to PID 1, ourselves not included; not beyond one that is hidden.
 [[nodiscard]] std::vector<int> ancestors_of(int pid);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -5,7 +5,7 @@
 
 #include "safelaunch/host/process_facts.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// The pids of a user's processes, or of all where none is given: the cheapest look at the table.
 [[nodiscard]] std::vector<int> pids_of(std::optional<unsigned> uid);
@@ -39,4 +39,4 @@ class Procfs final : public ProcessTable {
 /// Of `processes`, those below `root` (itself not included), parents before their children.
 [[nodiscard]] std::vector<ProcessFacts> below(int root, const std::vector<ProcessFacts>& processes);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// What our cgroups (a container, a Slurm job) and the host leave us. nullopt: not limited, or not
 /// told.
@@ -32,4 +32,4 @@ struct Quotas {
 [[nodiscard]] std::optional<std::uint64_t> parse_memory_line(std::string_view text,
                                                              std::string_view name);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

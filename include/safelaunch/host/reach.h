@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// What became of an attempt to connect.
 enum class Reach {
@@ -30,4 +30,4 @@ struct Reachability {
 /// The answer that an errno of connect(2) means.
 [[nodiscard]] Reach reach_of_error(int error);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// How the kernel would send a packet to an address.
 struct Route {
@@ -24,4 +24,4 @@ struct Route {
 /// What the kernel means by the error that it gives for an address without a route.
 [[nodiscard]] std::string why_no_route(int error);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

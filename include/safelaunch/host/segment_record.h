@@ -14,7 +14,7 @@
 /// The proof that a segment in /dev/shm is a run's: the run has written down which ones its
 /// processes had mapped and had made. A name and a user prove nothing, since containers share
 /// /dev/shm and are all root.
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// The file in a run directory that holds them, one a line.
 inline constexpr const char* kSegmentRecordFile = "segments";
@@ -45,4 +45,4 @@ struct SegmentRecord {
 [[nodiscard]] std::vector<SegmentRecord> read_segment_records(
     std::span<const std::filesystem::path> places, const HostIdentity& host);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

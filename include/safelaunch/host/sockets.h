@@ -9,7 +9,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// What a TCP socket does with its local port.
 enum class SocketState {
@@ -89,4 +89,4 @@ struct PortHolder {
 /// "pid 71 (python server.py) of user bob, listening for 3h".
 [[nodiscard]] std::string describe(const PortHolder& holder);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

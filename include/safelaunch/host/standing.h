@@ -5,7 +5,7 @@
 
 #include "safelaunch/host/activity.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// What a process tree waits in, where it has used next to no CPU and no files between two samples
 /// and has started nothing; nullopt where it has, or is in a person's hands. The samples may be
@@ -13,4 +13,4 @@ namespace safelaunch {
 [[nodiscard]] std::optional<std::string> stood_still(const TreeSample& before,
                                                      const TreeSample& after);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

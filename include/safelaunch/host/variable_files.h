@@ -7,7 +7,7 @@
 #include "safelaunch/base/environment.h"
 
 /// Files from which NCCL and DeepSpeed take environment variables behind the user's back.
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// A variable that a file sets.
 struct FileVariable {
@@ -30,4 +30,4 @@ struct FileVariable {
 /// working directory.
 [[nodiscard]] std::vector<FileVariable> deepspeed_file_variables(const Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

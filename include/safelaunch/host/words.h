@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::host {
 
 /// The first words of a process's command line without its secrets, short enough for one line on a
 /// screen; `otherwise` where it has none that we may read.
@@ -17,4 +17,4 @@ namespace safelaunch {
 /// "64 MiB", "23.5 GiB".
 [[nodiscard]] std::string rough_size(std::uint64_t bytes);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::host

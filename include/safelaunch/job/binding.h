@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/numa_node.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// Which CPUs a worker may run on.
 enum class Binding {
@@ -21,4 +21,4 @@ enum class Binding {
                                                          std::span<const NumaNode> nodes,
                                                          int workers);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

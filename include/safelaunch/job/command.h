@@ -11,7 +11,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/job/process_count.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// The program in a command that spawns the workers.
 enum class Launcher {
@@ -154,4 +154,4 @@ using FileReader = std::function<std::optional<std::string>(const std::string& p
 /// The same with the files that are there; a pipe among them is left to the command.
 [[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -8,7 +8,7 @@
 #include "safelaunch/base/exit_status.h"
 #include "safelaunch/job/command.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// The first failure that a launcher has seen, as its own output tells it. Each launcher tells
 /// another part.
@@ -35,4 +35,4 @@ struct LauncherFailure {
 [[nodiscard]] ExitStatus unhide(Launcher launcher, const ExitStatus& status,
                                 const std::optional<LauncherFailure>& failure);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -3,7 +3,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/job/command.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// Where ranks meet whom nobody has told another port: torchrun's, deepspeed's and accelerate's
 /// own.
@@ -32,4 +32,4 @@ struct PortedCommand {
 /// as MASTER_PORT, and only if it had that before.
 [[nodiscard]] PortedCommand with_port(Command command, int port);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// A number of processes that the host decides: one for each device, or for each CPU.
 enum class CountWord {
@@ -25,4 +25,4 @@ using ProcessCount = std::variant<int, CountWord>;
 /// "4", "gpu", …: the word that reads back as the same.
 [[nodiscard]] std::string to_string(const ProcessCount& count);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

@@ -10,7 +10,7 @@
 #include "safelaunch/job/port.h"
 #include "safelaunch/job/process_count.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// What the user asked for when safelaunch spawns the workers itself. Nothing set: one worker for
 /// each GPU of this host.
@@ -65,4 +65,4 @@ struct SpawnPlan {
 /// What may be done about the port of workers that we spawn ourselves.
 [[nodiscard]] PortPolicy port_policy(const SpawnPlan& plan);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

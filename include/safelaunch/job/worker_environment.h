@@ -5,7 +5,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/job/topology.h"
 
-namespace safelaunch {
+namespace safelaunch::job {
 
 /// What is the same for all workers of one run, and does not follow from the topology.
 struct RunIdentity {
@@ -19,4 +19,4 @@ struct RunIdentity {
 [[nodiscard]] Environment worker_environment(const SpawnPlan& plan, int local_rank,
                                              const RunIdentity& run, const Environment& inherited);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::job

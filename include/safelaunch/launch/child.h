@@ -10,7 +10,7 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/launch/reaper.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// Whether a child leads a session of its own.
 enum class Session {
@@ -59,4 +59,4 @@ class Child {
 /// killed. Errors: not_found, not_executable, os.
 [[nodiscard]] Result<Child> spawn(Reaper& reaper, const LaunchSpec& spec, Reaper::OnExit on_exit);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -11,7 +11,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// Watches a process that is not our child, as a rank under torchrun is, and calls once when it has
 /// ended; at once (through the io_context) where that is so already. The status is read off the
@@ -32,4 +32,4 @@ class ExitWatch {
   std::shared_ptr<Watch> watch_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

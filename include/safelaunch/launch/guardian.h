@@ -8,7 +8,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// Splits the program in two, so that nothing of a job outlives it whichever half is killed:
 ///
@@ -56,4 +56,4 @@ class GuardianWatch {
 /// core file.
 [[noreturn]] void end_like(const ExitStatus& status);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -14,7 +14,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/launch/reaper.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// A small program of ours to be run beside a job, because what it asks (a driver, a library of
 /// somebody else) may hang or crash.
@@ -79,4 +79,4 @@ struct HelperOutput {
 /// Runs a helper to its end, for verbs: with a Reaper of its own, so not while there is another.
 [[nodiscard]] Result<HelperOutput> run_helper(const HelperSpec& spec);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -2,7 +2,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// What a SIGTSTP (Ctrl-Z), SIGTTIN or SIGTTOU to safelaunch comes to: stops every process of the
 /// job, then ourselves, so that the shell takes its terminal back; returns when the shell goes on
@@ -14,4 +14,4 @@ Duration suspend_job();
 /// supervisor sits in a session of its own, so the kernel does not look after this.
 [[nodiscard]] bool in_foreground();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

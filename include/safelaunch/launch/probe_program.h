@@ -6,7 +6,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// The path of safelaunch-probe, which talks to drivers for us: $SAFELAUNCH_PROBE_PROGRAM, else
 /// beside our own program, in ../libexec/safelaunch/, or where the build puts it. Error: not_found,
@@ -16,4 +16,4 @@ namespace safelaunch {
 /// The same for the safelaunch at that path.
 [[nodiscard]] Result<std::string> find_probe_program_of(const std::filesystem::path& program);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -10,7 +10,7 @@
 
 /// Everything below a process, to be signalled or killed. All of it works without the heap, since
 /// the guardian uses it too; for looking at trees there is host/process_tree.h.
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// A process and the parent below which it was found. Not initialised, since a WalkRoom of it would
 /// then touch all its pages.
@@ -144,4 +144,4 @@ std::size_t living_descendants(std::span<Descendant> out);
 /// Whether we may signal a process: not another user's, as a setuid program is.
 [[nodiscard]] bool may_signal(int pid);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

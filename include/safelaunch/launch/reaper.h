@@ -10,7 +10,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// The one place that waits for children; anybody else who did would take statuses away from it.
 /// It makes us a subreaper, so that orphans of the job come to us, reaps whatever ends the moment
@@ -50,4 +50,4 @@ class Reaper {
   std::unique_ptr<Watch> watch_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -7,7 +7,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// Who sent a signal.
 enum class SignalOrigin {
@@ -40,4 +40,4 @@ class SignalIntake {
   std::unique_ptr<Ear> ear_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// How a job is stopped.
 ///
@@ -96,4 +96,4 @@ class StopSequence {
 /// hung job that makes room for the next attempt.
 inline constexpr Duration kSweepGrace{1'000};
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

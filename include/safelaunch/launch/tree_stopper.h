@@ -8,7 +8,7 @@
 #include "safelaunch/launch/reaper.h"
 #include "safelaunch/launch/stop.h"
 
-namespace safelaunch {
+namespace safelaunch::launch {
 
 /// A process of the job that has not ended.
 struct Survivor {
@@ -60,4 +60,4 @@ class TreeStopper {
   std::shared_ptr<Performance> performance_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::launch

@@ -10,14 +10,14 @@
 
 /// What one line of NCCL's log says, from 2.18 to 2.32. The texts refer to the line. Nothing here
 /// is believed beyond its line: numbers out of range make it a line that says nothing.
-namespace safelaunch {
+namespace safelaunch::nccl {
 
 /// Ranks and worlds beyond this are taken for garbage.
 inline constexpr int kMostNcclRanks = 1 << 20;
 
 /// One process's part in a communicator. `address` is where the communicator lies in that process,
 /// and equal in others by chance.
-struct NcclPart {
+struct Part {
   std::uint64_t address = 0;
   int rank = 0;
   int ranks = 0;  ///< of the communicator
@@ -25,8 +25,8 @@ struct NcclPart {
 
 /// "… Init START": the process has begun to make the communicator (before its bootstrap from 2.23
 /// on, after it in older versions).
-struct NcclInitStarted {
-  NcclPart part;
+struct InitStarted {
+  Part part;
   std::optional<std::uint64_t> id;  ///< the same in all processes
   /// Of a communicator that was split off another one: that one's address here, which of its
   /// splits it is, and which part of that split.
@@ -39,76 +39,74 @@ struct NcclInitStarted {
 };
 
 /// "… Init COMPLETE". The communicator may still have to connect, in its first collective.
-struct NcclInitComplete {
-  NcclPart part;
+struct InitComplete {
+  Part part;
 };
 
 /// "comm 0x… rank 0 nRanks 2 nNodes 1 …" (2.21 on): all ranks have told each other their devices.
-struct NcclTopologyAgreed {
-  NcclPart part;
+struct TopologyAgreed {
+  Part part;
   int nodes = 0;
 };
 
 /// "… Destroy COMPLETE", "… Abort COMPLETE".
-struct NcclCommGone {
-  NcclPart part;
+struct CommGone {
+  Part part;
 };
 
 /// "Bootstrap timings …" (2.23 on): all ranks of the communicator have come.
-struct NcclBootstrapDone {};
+struct BootstrapDone {};
 
 /// "Using network Socket": the last line before the bootstrap, once a communicator.
-struct NcclNetworkChosen {
+struct NetworkChosen {
   std::string_view name;
 };
 
 /// "Bootstrap: Using eth0:192.0.2.2<0>"
-struct NcclInterfaceChosen {
+struct InterfaceChosen {
   std::string_view name;
   std::string_view address;
 };
 
 /// "Channel 00/0 : 0[0] -> 1[1] via P2P/IPC"
-struct NcclChannelMade {
+struct ChannelMade {
   std::string_view transport;  ///< "P2P/IPC", "SHM", "NET/Socket"
 };
 
 /// "Connected all rings", or trees.
-struct NcclConnected {};
+struct Connected {};
 
 /// "AllReduce: opCount 0 …": a collective was called (with the COLL subsystem only).
-struct NcclCollectiveCalled {
+struct CollectiveCalled {
   std::string_view operation;
   std::uint64_t address = 0;  ///< of its communicator
 };
 
-struct NcclVersionTold {
-  NcclVersion version;
+struct VersionTold {
+  Version version;
 };
 
 /// "NCCL_P2P_DISABLE set by environment to 1": it was read.
-struct NcclVariableRead {
+struct VariableRead {
   std::string_view name;
   std::string_view value;
 };
 
 /// What rank 0's bootstrap complains of, while all ranks wait for ever.
-struct NcclRootComplaint {
+struct RootComplaint {
   enum class About { rank_twice, sizes_differ } about = About::rank_twice;
   int first = 0;   ///< the rank; or one number of ranks
   int second = 0;  ///< the number of ranks; or the other one
 };
 
 /// "HINT: …", which stands in the lines behind a WARN.
-struct NcclHint {};
+struct Hint {};
 
-using NcclFact =
-    std::variant<std::monostate, NcclInitStarted, NcclInitComplete, NcclTopologyAgreed,
-                 NcclCommGone, NcclBootstrapDone, NcclNetworkChosen, NcclInterfaceChosen,
-                 NcclChannelMade, NcclConnected, NcclCollectiveCalled, NcclVersionTold,
-                 NcclVariableRead, NcclRootComplaint, NcclHint>;
+using Fact = std::variant<std::monostate, InitStarted, InitComplete, TopologyAgreed, CommGone,
+                          BootstrapDone, NetworkChosen, InterfaceChosen, ChannelMade, Connected,
+                          CollectiveCalled, VersionTold, VariableRead, RootComplaint, Hint>;
 
 /// What a line says; monostate for all that does not matter here, as most lines.
-[[nodiscard]] NcclFact fact_of(const NcclLine& line);
+[[nodiscard]] Fact fact_of(const Line& line);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

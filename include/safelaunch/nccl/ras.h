@@ -10,11 +10,11 @@
 #include "safelaunch/nccl/version.h"
 
 /// NCCL's RAS (2.24 on): a text service in every process of a job, which knows the others.
-namespace safelaunch {
+namespace safelaunch::nccl {
 
 /// Whether asking is worth its risk. A query has crashed jobs of 2.26 and 2.27 at any time, and of
 /// 2.29 while a communicator was made; ask only once all of them are complete.
-[[nodiscard]] bool may_ask_ras(const NcclVersion& version);
+[[nodiscard]] bool may_ask_ras(const Version& version);
 
 /// What is sent, all at once: the answers come in the same order, and then the end of the stream.
 inline constexpr std::string_view kRasQuestion = "CLIENT PROTOCOL 2\nTIMEOUT 3\nVERBOSE STATUS\n";
@@ -53,4 +53,4 @@ struct RasReport {
 /// nothing is amiss.
 [[nodiscard]] std::string describe(const RasReport& report);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

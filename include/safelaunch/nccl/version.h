@@ -5,23 +5,23 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::nccl {
 
 /// A version of NCCL. Its builds for other CUDAs write and do the same.
-struct NcclVersion {
+struct Version {
   int major = 0;
   int minor = 0;
   int patch = 0;
-  auto operator<=>(const NcclVersion&) const = default;
+  auto operator<=>(const Version&) const = default;
 };
 
 /// Reads "2.28.9", "2.28" or "2.28.9+cuda13.0"; nullopt where it is no version.
-[[nodiscard]] std::optional<NcclVersion> parse_nccl_version(std::string_view text);
+[[nodiscard]] std::optional<Version> parse_nccl_version(std::string_view text);
 
-[[nodiscard]] std::string to_string(const NcclVersion& version);
+[[nodiscard]] std::string to_string(const Version& version);
 
 /// From 2.23 on "Init START" is written before the bootstrap, and tells the rank of who waits in
 /// it. Older ones write it afterwards; there "Using network" is the last word of who waits.
-[[nodiscard]] bool starts_before_bootstrap(const NcclVersion& version);
+[[nodiscard]] bool starts_before_bootstrap(const Version& version);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::nccl

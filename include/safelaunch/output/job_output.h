@@ -19,7 +19,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 class TerminalWriter;
 
@@ -109,4 +109,4 @@ class JobOutput {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -8,7 +8,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// Which ranks reach the terminal (`--ranks`). The files always hold all.
 class RankSelection {
@@ -28,4 +28,4 @@ class RankSelection {
   std::vector<std::pair<int, int>> ranges_;  // first and last; none at all means every rank
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -8,7 +8,7 @@
 
 #include "safelaunch/base/disk_queue.h"
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// What a log file lacks, and why.
 struct RecordingLoss {
@@ -40,4 +40,4 @@ class Recording {
   DiskQueue* disk_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 enum class StdStream { out, err };
 
@@ -42,4 +42,4 @@ struct StandardStreams {
 /// noted.
 void ignore_output_signals();
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// The last bytes of a stream, for the diagnosis: what a rank said before it died or hung. Memory
 /// is taken only as bytes come, never more than the capacity.
@@ -23,4 +23,4 @@ class Tail {
   std::size_t oldest_ = 0;  // where the ring begins, once it is full
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -13,7 +13,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch {
+namespace safelaunch::output {
 
 /// The one way to our own stdout and stderr, for the job's output as for ours. It never blocks (but
 /// in flush()) and never fails: what a slow reader does not take is kept (has_room() says when to
@@ -75,4 +75,4 @@ class TerminalWriter {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::output

@@ -12,7 +12,7 @@
 
 /// Our profiler plugin for NCCL, libsafelaunch-nccl.so, and how it comes into a job;
 /// docs/plugin.md.
-namespace safelaunch {
+namespace safelaunch::plugin {
 
 /// The library, as it was compiled in.
 [[nodiscard]] std::span<const EmbeddedFile> plugin_files();
@@ -32,4 +32,4 @@ namespace safelaunch {
 void add_plugin_to(Environment& environment, const std::filesystem::path& library,
                    std::string_view socket, std::string_view token);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::plugin

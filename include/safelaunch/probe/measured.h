@@ -13,24 +13,27 @@
 
 /// What `safelaunch probe` has measured on a host, kept for the runs that come: what a fallback
 /// costs is then known and not judged.
-namespace safelaunch {
+namespace safelaunch::probe {
 
 struct MeasuredHost {
-  HostKey key;    ///< with NCCL's version; whatever Python: it changes no bandwidth
-  WallTime when;  ///< of the last measurement
+  profile::HostKey key;    ///< with NCCL's version; whatever Python: it changes no bandwidth
+  profile::WallTime when;  ///< of the last measurement
   std::map<std::string, double, std::less<>> bus_gb_per_s;  ///< profile → what all_reduce reached
   bool operator==(const MeasuredHost&) const = default;
 };
 
 /// With the results of a tournament. What was measured before stays where it is of the same host
 /// and younger than a week.
-[[nodiscard]] MeasuredHost with_results(std::optional<MeasuredHost> before, const HostKey& key,
-                                        std::span<const ProbedProfile> probed, WallTime now);
+[[nodiscard]] MeasuredHost with_results(std::optional<MeasuredHost> before,
+                                        const profile::HostKey& key,
+                                        std::span<const ProbedProfile> probed,
+                                        profile::WallTime now);
 
 /// "4.0 times slower than basic, as the probe has measured"; nullopt where the two were not both
 /// measured with this NCCL on this host, within the last week, or the job has no NCCL.
-[[nodiscard]] std::optional<std::string> measured_cost(const MeasuredHost& host, const HostKey& key,
-                                                       WallTime now, std::string_view from,
+[[nodiscard]] std::optional<std::string> measured_cost(const MeasuredHost& host,
+                                                       const profile::HostKey& key,
+                                                       profile::WallTime now, std::string_view from,
                                                        std::string_view to);
 
 /// As text (JSON), and back; nullopt for what is none of ours.
@@ -42,4 +45,4 @@ struct MeasuredHost {
 [[nodiscard]] std::optional<MeasuredHost> load_measured(const std::string& path);
 [[nodiscard]] Result<> save_measured(const std::string& path, const MeasuredHost& host);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

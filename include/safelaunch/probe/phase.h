@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// What a rank of the probe goes through, in this order.
-enum class ProbePhase {
+enum class Phase {
   driver,            ///< libcuda is loaded, cuInit has returned, the device is there
   context,           ///< the device's primary context, and memory for the buffers
   library,           ///< the job's libnccl is loaded
@@ -20,8 +20,8 @@ enum class ProbePhase {
 inline constexpr int kProbePhaseCount = 8;
 
 /// "driver", "first_all_reduce", …: as the probe writes it.
-[[nodiscard]] const char* name(ProbePhase phase);
-[[nodiscard]] std::optional<ProbePhase> probe_phase(std::string_view word);
+[[nodiscard]] const char* name(Phase phase);
+[[nodiscard]] std::optional<Phase> probe_phase(std::string_view word);
 
 /// What became of a phase.
 enum class PhaseResult {
@@ -32,7 +32,7 @@ enum class PhaseResult {
 
 /// One line of a rank of safelaunch-probe.
 struct PhaseReport {
-  ProbePhase phase = ProbePhase::driver;
+  Phase phase = Phase::driver;
   PhaseResult result = PhaseResult::done;
   double ms = 0;                   ///< how long the phase took
   std::string words;               ///< failed, declined: why
@@ -46,4 +46,4 @@ struct PhaseReport {
 /// written into, so nothing of it is trusted.
 [[nodiscard]] std::optional<PhaseReport> parse_phase_report(std::string_view line);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -10,19 +10,19 @@
 #include "safelaunch/probe/verdict.h"
 
 /// What `run --probe` does, as values: whether to probe, and what its results mean for the run.
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// `run --probe auto|always|never`.
 enum class WhenToProbe { automatic, always, never };
 
 /// Beside an attempt whose workers still import, or when an attempt has failed in NCCL and the GPUs
 /// are free again.
-enum class ProbeMoment { beside_the_first, after_a_failure };
+enum class Moment { beside_the_first, after_a_failure };
 
 /// What is known when a probe may begin.
-struct ProbeSituation {
+struct Situation {
   WhenToProbe wish = WhenToProbe::automatic;
-  ProbeMoment moment = ProbeMoment::beside_the_first;
+  Moment moment = Moment::beside_the_first;
   bool profile_uses_nccl = true;  ///< of the attempt
   int ranks = 0;                  ///< of the job, on this node; 0: not known
   int gpus = 0;                   ///< that the kernel shows
@@ -31,22 +31,22 @@ struct ProbeSituation {
 };
 
 /// Whether to probe.
-struct ProbeChoice {
+struct Choice {
   bool probe = false;
   std::string why;  ///< for -v, or, where --probe always cannot be obeyed, for a warning
-  bool operator==(const ProbeChoice&) const = default;
+  bool operator==(const Choice&) const = default;
 };
 
 /// Nobody touches the GPUs of a job that may well be healthy, unless --probe always asks for it:
 /// the job itself is the better proof. Ranks of other nodes are not probed either: what connects
 /// nodes needs an agent on each. --probe always also asks a driver of which the kernel shows no
 /// GPU.
-[[nodiscard]] ProbeChoice choose_to_probe(const ProbeSituation& situation);
+[[nodiscard]] Choice choose_to_probe(const Situation& situation);
 
 /// A probe has told. `next` is the profile that the chain would take after this one for the cause
 /// that the probe showed; empty: there is none.
 struct CampaignProbed {
-  ProbeVerdict verdict;
+  Verdict verdict;
   std::string next;
 };
 /// The first rank has begun to make a communicator, or to wait for one.
@@ -80,10 +80,10 @@ using CampaignAction = std::variant<StartProbe, StopProbe, SwitchProfile>;
 ///
 /// Once the attempt's profile is known to fail, the search goes on though ranks enter: they would
 /// only wait for a deadline.
-class ProbeCampaign {
+class Campaign {
  public:
   /// Begins with a StartProbe of the attempt's profile, which the caller performs.
-  explicit ProbeCampaign(std::string profile) : probing_(std::move(profile)) {}
+  explicit Campaign(std::string profile) : probing_(std::move(profile)) {}
 
   [[nodiscard]] const std::string& probing() const { return probing_; }
   [[nodiscard]] std::vector<CampaignAction> on(const CampaignEvent& event);
@@ -107,17 +107,16 @@ class ProbeCampaign {
 
 /// Decides which profile follows one that has failed: all that may are probed, one after the other,
 /// and the fastest that works is taken. A pure value.
-class ProbeSelection {
+class Selection {
  public:
-  explicit ProbeSelection(std::vector<std::string> candidates)
-      : candidates_(std::move(candidates)) {}
+  explicit Selection(std::vector<std::string> candidates) : candidates_(std::move(candidates)) {}
 
   /// The profile to probe now; nullptr: all have been.
   [[nodiscard]] const std::string* probing() const {
     return probed_.size() < candidates_.size() ? &candidates_[probed_.size()] : nullptr;
   }
   /// What its probe has come to.
-  void take(ProbeVerdict verdict) { probed_.push_back({*probing(), std::move(verdict), ""}); }
+  void take(Verdict verdict) { probed_.push_back({*probing(), std::move(verdict), ""}); }
 
   /// The fastest that works; empty: none does.
   [[nodiscard]] std::string chosen() const;
@@ -131,4 +130,4 @@ class ProbeSelection {
 /// The profiles that a probe has shown to fail.
 [[nodiscard]] std::vector<std::string> refuted(std::span<const ProbedProfile> probed);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

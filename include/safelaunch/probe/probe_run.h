@@ -10,10 +10,10 @@
 #include "safelaunch/probe/phase.h"
 #include "safelaunch/probe/verdict.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// How long each phase may take, from when the last rank has entered it, and an abort after it.
-struct ProbeLimits {
+struct Limits {
   using Seconds = std::chrono::seconds;
 
   /// In the order of the phases. cuInit takes ten seconds and more where eight GPUs have to be
@@ -24,12 +24,10 @@ struct ProbeLimits {
   /// To abort a communicator takes NCCL 10 ms; a GPU that is being reset may be slower.
   Duration abort_grace = Seconds(1);
 
-  [[nodiscard]] Duration operator[](ProbePhase phase) const {
+  [[nodiscard]] Duration operator[](Phase phase) const {
     return of[static_cast<std::size_t>(phase)];
   }
-  [[nodiscard]] Duration& operator[](ProbePhase phase) {
-    return of[static_cast<std::size_t>(phase)];
-  }
+  [[nodiscard]] Duration& operator[](Phase phase) { return of[static_cast<std::size_t>(phase)]; }
 };
 
 /// A rank wrote a line.
@@ -39,20 +37,20 @@ struct RankReported {
 };
 
 /// A rank's process has ended, or was given up.
-struct ProbeRankEnded {
+struct RankEnded {
   int rank = 0;
   std::string how;  ///< "killed by SIGSEGV", …
 };
 
 /// Somebody needs the GPUs now.
-struct ProbeUnwanted {
+struct Unwanted {
   std::string why;
 };
 
 /// The deadline that was asked for has come.
-struct ProbeTimePassed {};
+struct TimePassed {};
 
-using ProbeEvent = std::variant<RankReported, ProbeRankEnded, ProbeUnwanted, ProbeTimePassed>;
+using Event = std::variant<RankReported, RankEnded, Unwanted, TimePassed>;
 
 /// The id of the communicator is to be given to all ranks but 0.
 struct HandOutId {
@@ -73,11 +71,11 @@ struct KillRanks {
   bool operator==(const KillRanks&) const = default;
 };
 /// All processes have ended; the verdict stands.
-struct ProbeDone {
-  bool operator==(const ProbeDone&) const = default;
+struct Done {
+  bool operator==(const Done&) const = default;
 };
 
-using ProbeAction = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, ProbeDone>;
+using Action = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, Done>;
 
 /// Decides what a probe of one profile does. A pure value: no process, no clock.
 ///
@@ -89,17 +87,17 @@ using ProbeAction = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, 
 ///
 /// One deadline at a time is enough: that of the phase in which the last rank is. Whoever is
 /// further on waits for that one, and is not to blame.
-class ProbeRun {
+class Run {
  public:
-  ProbeRun(int ranks, const ProbeLimits& limits, TimePoint now);
+  Run(int ranks, const Limits& limits, TimePoint now);
 
-  [[nodiscard]] std::vector<ProbeAction> on(const ProbeEvent& event, TimePoint now);
+  [[nodiscard]] std::vector<Action> on(const Event& event, TimePoint now);
 
-  /// When ProbeTimePassed is to come; nullopt while there is nothing to wait for but ends.
+  /// When TimePassed is to come; nullopt while there is nothing to wait for but ends.
   [[nodiscard]] std::optional<TimePoint> deadline() const { return deadline_; }
 
-  /// What is known so far; final once ProbeDone was told.
-  [[nodiscard]] ProbeVerdict verdict() const;
+  /// What is known so far; final once Done was told.
+  [[nodiscard]] Verdict verdict() const;
 
  private:
   enum class State { running, settling, ending, aborting, killing, done };
@@ -110,28 +108,28 @@ class ProbeRun {
     std::array<double, kProbePhaseCount> ms{};
     double gb_per_s = 0;
   };
-  using Actions = std::vector<ProbeAction>;
+  using Actions = std::vector<Action>;
 
   Actions take(const RankReported& event, TimePoint now);
-  Actions take(const ProbeRankEnded& event, TimePoint now);
-  Actions take(const ProbeUnwanted& event, TimePoint now);
-  Actions take(const ProbeTimePassed& event, TimePoint now);
+  Actions take(const RankEnded& event, TimePoint now);
+  Actions take(const Unwanted& event, TimePoint now);
+  Actions take(const TimePassed& event, TimePoint now);
   Actions phase_done(RankState& rank, const RankReported& event, TimePoint now);
-  void failed(int rank, ProbePhase phase, const std::string& words, TimePoint now);
+  void failed(int rank, Phase phase, const std::string& words, TimePoint now);
   Actions untold(const std::string& why, TimePoint now);
   Actions abort(TimePoint now);
   [[nodiscard]] int last_phases_done() const;
-  [[nodiscard]] ProbeHung hung() const;
-  [[nodiscard]] ProbeWorks works() const;
-  [[nodiscard]] double shortest(ProbePhase phase) const;
+  [[nodiscard]] Hung hung() const;
+  [[nodiscard]] Works works() const;
+  [[nodiscard]] double shortest(Phase phase) const;
 
   std::vector<RankState> ranks_;
-  ProbeLimits limits_;
+  Limits limits_;
   State state_ = State::running;
   std::optional<TimePoint> deadline_;
   std::vector<RankFailure> failures_;
-  std::optional<ProbeHung> hung_;
-  std::optional<ProbeUntold> untold_;
+  std::optional<Hung> hung_;
+  std::optional<Untold> untold_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

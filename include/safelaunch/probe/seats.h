@@ -6,7 +6,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/nccl/version.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// Where one rank of a probe sits, and with which environment.
 struct RankSeat {
@@ -21,7 +21,7 @@ struct RankSeat {
 /// allow it (from 2.30 on, two a GPU), or each rank is made a node of its own, so that they meet
 /// over sockets: then the probe tells nothing of links between GPUs, but all the rest.
 [[nodiscard]] std::vector<RankSeat> seat_ranks(int ranks, int gpus,
-                                               const std::optional<NcclVersion>& nccl,
+                                               const std::optional<nccl::Version>& nccl,
                                                const Environment& applied);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -10,7 +10,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/nccl/version.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// What the CUDA driver says.
 struct DriverSurvey {
@@ -20,7 +20,7 @@ struct DriverSurvey {
 
 /// What a libnccl says without a driver.
 struct NcclSurvey {
-  std::optional<NcclVersion> version;
+  std::optional<nccl::Version> version;
   std::string interface;  ///< "eth0": where ranks would meet
   std::string address;    ///< of that interface
   std::string failure;    ///< why they could not: "Bootstrap : no socket interface found"
@@ -36,4 +36,4 @@ struct NcclSurvey {
 [[nodiscard]] Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& file,
                                              const Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

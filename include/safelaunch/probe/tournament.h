@@ -8,12 +8,12 @@
 
 #include "safelaunch/probe/verdict.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// A profile and what its probe came to.
 struct ProbedProfile {
   std::string profile;
-  ProbeVerdict verdict;
+  Verdict verdict;
   std::string cause;  ///< a catalogue id that NCCL's lines show; empty: none
 };
 
@@ -28,16 +28,16 @@ inline constexpr double kBandwidthNoise = 0.25;
 [[nodiscard]] std::optional<std::size_t> winner(std::span<const ProbedProfile> probed);
 
 /// How many times slower all_reduce is under `other`; nullopt where either was not measured.
-[[nodiscard]] std::optional<double> cost_ratio(const ProbeVerdict& base, const ProbeVerdict& other);
+[[nodiscard]] std::optional<double> cost_ratio(const Verdict& base, const Verdict& other);
 
 /// What to make of a tournament.
-struct ProbeConclusion {
+struct Conclusion {
   std::string profile;   ///< to use; empty: none works
   std::string sentence;  ///< "cumem-host works; basic does not (…)"
   std::string use;       ///< the line to type; empty where there is none
 };
 
 /// `ranks` is how many took part: one rank alone meets nobody, so little can be told of it.
-[[nodiscard]] ProbeConclusion conclude(std::span<const ProbedProfile> probed, int ranks);
+[[nodiscard]] Conclusion conclude(std::span<const ProbedProfile> probed, int ranks);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -8,7 +8,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/profile/profile.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// Variables to set and to take away: of safelaunch.yaml, or of --set and --unset.
 struct Overrides {
@@ -55,4 +55,4 @@ struct AppliedEnvironment {
 [[nodiscard]] std::vector<std::string> changed_arguments(const ArgumentChanges& changes,
                                                          std::span<const std::string> arguments);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

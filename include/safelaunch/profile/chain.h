@@ -9,7 +9,7 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/profile/profile.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// The chain where neither --profile nor a cluster rule gives one: from the fastest settings to the
 /// surest.
@@ -52,4 +52,4 @@ struct NextProfile {
 /// many nodes, and slow ones where they are refused.
 [[nodiscard]] NextProfile next_profile(const ChainState& state);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

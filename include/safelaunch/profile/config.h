@@ -10,7 +10,7 @@
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/options.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// What a rule changes: the chain, variables and run options.
 struct Rules {
@@ -83,4 +83,4 @@ struct FoundConfig {
 /// What holds everywhere with what the cluster rule (may be nullptr) says over it.
 [[nodiscard]] Rules rules_for(const Config& config, const ClusterRule* cluster);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

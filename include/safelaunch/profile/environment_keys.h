@@ -9,7 +9,7 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/profile/yaml_file.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// A variable's value in a file, and where it stands there.
 struct VariableSetting {
@@ -34,4 +34,4 @@ using VariableSettings = std::map<std::string, VariableSetting, std::less<>>;
 [[nodiscard]] std::optional<Error> read_unset(const YamlNode& node, VariableSettings& env,
                                               std::vector<std::string>& unset);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

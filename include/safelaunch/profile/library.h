@@ -10,7 +10,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/profile/profile.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// A folder in which profiles are looked for.
 struct SearchFolder {
@@ -78,4 +78,4 @@ class ProfileLibrary {
   std::set<std::string> used_;  ///< files of the working directory
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -11,7 +11,7 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/profile/yaml_file.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// What the value of a run option must look like.
 enum class OptionKind { text, flag, count, duration, port, choice };
@@ -29,7 +29,7 @@ struct RunOption {
   std::string_view name;  ///< without dashes: "init-timeout"
   OptionKind kind = OptionKind::text;
   OptionScope scope = OptionScope::config;
-  std::string_view choices;  ///< of a choice: "off|ours"
+  std::string_view choices;      ///< of a choice: "off|ours"
   std::string_view advice = {};  ///< ends the message that refuses a value
 };
 
@@ -73,4 +73,4 @@ using Settings = std::map<std::string, Setting, std::less<>>;
 /// cluster rule over config file over profile.
 [[nodiscard]] Settings overlay(Settings lower, const Settings& higher);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

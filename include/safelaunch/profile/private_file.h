@@ -6,7 +6,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// $XDG_STATE_HOME/safelaunch/NAME, else ~/.local/state/safelaunch/NAME; empty where there is no
 /// home.
@@ -16,4 +16,4 @@ namespace safelaunch {
 /// folders (0700) and the file (0600). Of two that write at once the later one stays.
 [[nodiscard]] Result<> replace_private_file(const std::string& path, std::string_view text);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

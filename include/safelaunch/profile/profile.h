@@ -12,7 +12,7 @@
 #include "safelaunch/profile/environment_keys.h"
 #include "safelaunch/profile/options.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// What a profile costs in training speed, on a host where its setting matters. `large` is marked
 /// slow wherever it is shown, and --fail-on-slow refuses it.
@@ -110,4 +110,4 @@ using ProfileSource = std::function<Result<ProfileText>(std::string_view name)>;
 /// Whether a word can be a profile's name: letters, digits, '-', '_' and '.', not a dot first.
 [[nodiscard]] bool is_profile_name(std::string_view word);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -9,7 +9,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// What must be the same for a profile that worked once to be worth trying first again.
 struct HostKey {
@@ -61,4 +61,4 @@ inline constexpr std::chrono::days kMemoryLasts{7};
 /// the folder (0700) and the file (0600). Two runs that save at once: the later one stays.
 [[nodiscard]] Result<> save_memory(const std::string& path, const Memory& memory);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -8,7 +8,7 @@
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/profile.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// `profiles list`: one line a profile, with its cost, what it heals and what it is.
 [[nodiscard]] std::string render_profile_list(std::span<const Profile> profiles);
@@ -37,4 +37,4 @@ namespace safelaunch {
 /// A word that every POSIX shell reads as exactly this text.
 [[nodiscard]] std::string shell_quoted(std::string_view text);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// What fstat(2) says about a file, as far as trust depends on it.
 struct FileFacts {
@@ -33,4 +33,4 @@ struct FileFacts {
 /// nullopt also where there is no such folder.
 [[nodiscard]] std::optional<std::string> distrust_folder(const std::string& path);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

@@ -8,7 +8,7 @@
 
 #include "safelaunch/profile/environment_keys.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// What there is to say against setting a variable at all.
 enum class Standing {
@@ -50,4 +50,4 @@ struct Variable {
 /// name that we do not know gets the nearest known one.
 [[nodiscard]] std::string explain_variable(std::string_view name);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

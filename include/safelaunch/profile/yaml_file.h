@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::profile {
 
 /// Where something stands in a file; line and column count from 1, as editors do. A default Place
 /// is nowhere: it did not come from a file.
@@ -61,4 +61,4 @@ struct YamlLimits {
 [[nodiscard]] Result<YamlNode> parse_yaml(std::string_view text, const std::string& file,
                                           const YamlLimits& limits = {});
 
-}  // namespace safelaunch
+}  // namespace safelaunch::profile

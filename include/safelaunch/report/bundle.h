@@ -7,7 +7,7 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/report/run_record.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// How much of a run goes into a bundle: more of the logs than a page shows.
 inline constexpr ReadLimits kBundleLimits{16U << 20, 4U << 20, 48U << 20};
@@ -20,4 +20,4 @@ inline constexpr ReadLimits kBundleLimits{16U << 20, 4U << 20, 48U << 20};
 [[nodiscard]] Result<void> write_new_file(const std::filesystem::path& file,
                                           std::string_view bytes);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -11,8 +11,10 @@
 #include "safelaunch/report/record.h"
 
 namespace safelaunch {
-
 class Redactor;
+}  // namespace safelaunch
+
+namespace safelaunch::report {
 
 /// events.jsonl: the record of one job, one event a line. The screen, `status` and `report` are
 /// views of it. Every event has `t` (monotonic seconds since the run began), `wall` (ISO 8601, UTC)
@@ -54,4 +56,4 @@ class EventLog {
   std::map<std::string, std::int64_t, std::less<>> made_;  ///< by record_some, in this attempt
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

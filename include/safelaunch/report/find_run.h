@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// The folder of the run that a user means: a path, an ID, or a part of it that only one has; the
 /// newest of all runs where nothing is named. `places` are the folders that hold runs. The error
@@ -14,4 +14,4 @@ namespace safelaunch {
 [[nodiscard]] Result<std::filesystem::path> find_run(std::string_view named,
                                                      std::span<const std::filesystem::path> places);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -4,7 +4,7 @@
 
 #include "safelaunch/report/run_record.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// A run as one HTML page that needs nothing else: no network, no scripts (and a policy that lets
 /// none run), light or dark as the reader's screen is. A few megabytes at most, whatever the run.
@@ -18,4 +18,4 @@ namespace safelaunch {
 [[nodiscard]] bool write_report_page(const std::filesystem::path& directory,
                                      const Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -11,7 +11,7 @@
 #include "safelaunch/report/run_record.h"
 #include "safelaunch/report/summary.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// A run that is kept in a place where runs are, or to which a link there leads (--run-dir).
 struct KnownRun {
@@ -59,4 +59,4 @@ struct RunLine {
 /// The same as JSON.
 [[nodiscard]] std::string runs_json(std::span<const RunLine> lines);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/process_id.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// How much is kept of earlier runs; 0 of either: no limit of that kind.
 struct KeepLimits {
@@ -52,4 +52,4 @@ void remove_old_installations(
     const std::filesystem::path& cache, KeepLimits limits,
     const std::function<std::filesystem::file_time_type()>& oldest_running);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

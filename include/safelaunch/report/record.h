@@ -12,7 +12,7 @@
 
 /// The events of events.jsonl: each a struct that names its fields once, for the writer and the
 /// reader alike. docs/run-directory.md tells when each comes; a test compares the two.
-namespace safelaunch::record {
+namespace safelaunch::report::record {
 
 /// The run begins.
 struct Run {
@@ -280,4 +280,4 @@ struct Line {
 /// "2.28.9 · network Socket · …".
 [[nodiscard]] std::string in_words(const Nccl& nccl);
 
-}  // namespace safelaunch::record
+}  // namespace safelaunch::report::record

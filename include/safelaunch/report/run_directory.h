@@ -9,7 +9,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// Where the runs of this user are kept: $XDG_STATE_HOME/safelaunch/runs, else
 /// ~/.local/state/safelaunch/runs; empty where there is neither (no HOME).
@@ -59,4 +59,4 @@ class RunDirectory {
 /// could tell, it would end the job too, and every start would wait for the disk.
 [[nodiscard]] bool write_atomically(const std::filesystem::path& file, std::string_view text);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

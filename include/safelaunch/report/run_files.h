@@ -9,7 +9,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// One file of a run directory, or as much of it as was wanted.
 struct RecordedFile {
@@ -48,4 +48,4 @@ struct ReadLimits {
 /// environment's secret variables. JSON stays JSON.
 [[nodiscard]] RunFiles cleaned(RunFiles files, const Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -14,7 +14,7 @@
 #include "safelaunch/report/run_files.h"
 #include "safelaunch/report/summary.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// How far one rank came in an attempt. Times are since the run began.
 struct RankHistory {
@@ -96,4 +96,4 @@ struct RunRecord {
 
 [[nodiscard]] const char* name(RunRecord::State state);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -9,7 +9,7 @@
 
 #include "safelaunch/base/process_id.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// What is to be seen of one run from its run directory.
 struct RunStatus {
@@ -35,4 +35,4 @@ struct RunStatus {
 /// The runs as JSON.
 [[nodiscard]] std::string status_json(const std::vector<RunStatus>& runs);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -9,8 +9,10 @@
 #include "safelaunch/base/time.h"
 
 namespace safelaunch {
-
 class Redactor;
+}  // namespace safelaunch
+
+namespace safelaunch::report {
 
 /// What is told of one attempt. Plain values: whoever fills them has decided already.
 struct AttemptSummary {
@@ -59,4 +61,4 @@ enum class Colour { off, on };
 /// "hung, stopped after 32s".
 [[nodiscard]] std::string end_in_words(const AttemptSummary& attempt);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -6,7 +6,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/report/run_files.h"
 
-namespace safelaunch {
+namespace safelaunch::report {
 
 /// What a bundle tells of the host: the system's own files as they are ("system/meminfo"), since a
 /// supporter reads those best, its network interfaces, and the variables that launchers, NCCL and
@@ -14,4 +14,4 @@ namespace safelaunch {
 [[nodiscard]] std::vector<RecordedFile> system_facts(const Environment& environment,
                                                      const std::filesystem::path& root = "/");
 
-}  // namespace safelaunch
+}  // namespace safelaunch::report

@@ -8,13 +8,13 @@
 #include "safelaunch/profile/config.h"
 #include "safelaunch/profile/options.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// What safelaunch.yaml says for this host, and the SAFELAUNCH_* variables over it.
 struct Configuration {
-  Rules rules;
-  std::string cluster;  ///< the name of the rule that holds here; empty: none
-  Settings settings;    ///< run options: environment over cluster rule over file
+  profile::Rules rules;
+  std::string cluster;         ///< the name of the rule that holds here; empty: none
+  profile::Settings settings;  ///< run options: environment over cluster rule over file
   std::vector<std::string> warnings;
 };
 
@@ -24,4 +24,4 @@ struct Configuration {
                                                        const std::string& cluster,
                                                        const Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -6,7 +6,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// The way in for the hooks of one attempt, and for NCCL's plugins. Each attempt has its own socket
 /// and token, so that a process of an earlier one cannot speak in it.
@@ -32,4 +32,4 @@ struct HookGuests {
 [[nodiscard]] Result<HookDoor> open_hook_door(HookGuests guests, const Environment& environment,
                                               const std::filesystem::path& otherwise);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -9,7 +9,7 @@
 #include "safelaunch/job/command.h"
 #include "safelaunch/nccl/log_file.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// What one attempt has of its own for NCCL, made up anew each time.
 struct NcclDoor {
@@ -32,7 +32,7 @@ struct NcclListening {
 
   Way way = Way::nowhere;
   Owner owner = Owner::we;
-  NcclLogFile file;              ///< of Way::files
+  nccl::LogFile file;            ///< of Way::files
   std::string variable;          ///< NCCL_DEBUG_FILE as set: whose environment has it is of the job
   std::string ras_address;       ///< empty: not ours to know
   std::vector<std::string> set;  ///< NCCL_… that a profile, a file or an option has set
@@ -40,7 +40,7 @@ struct NcclListening {
 
 /// How far the ranks' NCCLs are from us.
 struct NcclReach {
-  Descendants descendants = Descendants::all;
+  job::Descendants descendants = job::Descendants::all;
   int nodes = 1;
 };
 
@@ -49,4 +49,4 @@ struct NcclReach {
 [[nodiscard]] NcclListening listen_to_nccl(const NcclDoor& door, const NcclReach& reach,
                                            Environment& environment);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

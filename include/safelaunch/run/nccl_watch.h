@@ -14,7 +14,7 @@
 #include "safelaunch/run/log_follower.h"
 #include "safelaunch/run/nccl_settings.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// What NCCL's logs told of an attempt.
 struct NcclRecord {
@@ -24,17 +24,17 @@ struct NcclRecord {
     std::string text;  ///< its end
   };
   std::vector<Log> logs;
-  std::optional<NcclVersion> version;
-  std::set<NcclVersion> versions;  ///< of all processes: more than one cannot meet
+  std::optional<nccl::Version> version;
+  std::set<nccl::Version> versions;  ///< of all processes: more than one cannot meet
   std::set<std::string> interfaces;
   std::set<std::string> networks;
   std::set<std::string> transports;
-  std::vector<std::string> variables;    ///< "NCCL_P2P_DISABLE=1", that some process has read
-  std::vector<std::string> unread;       ///< that were set for it, and that none has read
-  std::optional<NcclStanding> standing;  ///< of a communicator that is not complete
-  int in_old_bootstrap = 0;              ///< processes that wait in one that tells no ranks
-  bool complete = false;                 ///< some communicator is
-  bool any = false;                      ///< NCCL has written anything at all
+  std::vector<std::string> variables;      ///< "NCCL_P2P_DISABLE=1", that some process has read
+  std::vector<std::string> unread;         ///< that were set for it, and that none has read
+  std::optional<nccl::Standing> standing;  ///< of a communicator that is not complete
+  int in_old_bootstrap = 0;                ///< processes that wait in one that tells no ranks
+  bool complete = false;                   ///< some communicator is
+  bool any = false;                        ///< NCCL has written anything at all
 };
 
 /// "rank 1 of 3 never came to NCCL", "all 2 ranks came to NCCL: rank 0 past its bootstrap, rank 1
@@ -48,20 +48,20 @@ class NcclWatch {
  public:
   struct Observer {
     /// The rank of a process that NCCL names; the part is that in its communicator, if known.
-    std::function<std::optional<RankStarted>(const NcclProcessName&,
-                                             const std::optional<NcclPart>&)>
+    std::function<std::optional<RankStarted>(const nccl::ProcessName&,
+                                             const std::optional<nccl::Part>&)>
         whose;
     std::function<int()> world_size;  ///< of the job; 0: not known
     std::function<void(const Event&)> on_event;
-    std::function<void(const NcclContradiction&)> on_contradiction;
+    std::function<void(const nccl::Contradiction&)> on_contradiction;
     /// A WARN, ATTN or HINT that is not on the terminal already; each text once.
-    std::function<void(std::optional<Rank>, const NcclSaid&)> on_said;
+    std::function<void(std::optional<Rank>, const nccl::Said&)> on_said;
   };
 
   NcclWatch(boost::asio::io_context& io, NcclListening listening, Observer observer);
 
   /// The job has written something to its own output.
-  void saw_output(StreamId stream, std::string_view bytes);
+  void saw_output(output::StreamId stream, std::string_view bytes);
   /// Hands over at once what stands in the logs.
   void read_now();
   /// Hears nothing any more.
@@ -70,27 +70,27 @@ class NcclWatch {
 
  private:
   void take_line(const std::string& file, std::string_view line);
-  void take(const NcclWaits& news);
-  void take(const NcclThrough& news);
-  void take(const NcclSaid& news);
-  void take(const NcclContradiction& news);
-  [[nodiscard]] std::optional<RankStarted> whose(const NcclProcessName& who,
-                                                 const std::optional<NcclPart>& part);
+  void take(const nccl::Waits& news);
+  void take(const nccl::Through& news);
+  void take(const nccl::Said& news);
+  void take(const nccl::Contradiction& news);
+  [[nodiscard]] std::optional<RankStarted> whose(const nccl::ProcessName& who,
+                                                 const std::optional<nccl::Part>& part);
 
   NcclListening listening_;
   Observer observer_;
-  NcclJob job_;
+  nccl::Job job_;
   std::optional<LogFollower> follower_;
-  std::map<std::string, NcclProcessName> writer_of_;  // file → its process
-  std::map<NcclProcessName, Rank> rank_of_;
-  std::set<NcclProcessName> asked_;
+  std::map<std::string, nccl::ProcessName> writer_of_;  // file → its process
+  std::map<nccl::ProcessName, Rank> rank_of_;
+  std::set<nccl::ProcessName> asked_;
   std::set<std::string> said_;
   struct Stream {
-    StreamId id;
+    output::StreamId id;
     std::string begun_line;
   };
   std::vector<Stream> streams_;
   bool stopped_ = false;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -11,7 +11,7 @@
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/probe/policy.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// What `safelaunch run` was told, after the command line, the environment (SAFELAUNCH_…) and the
 /// configuration file have been put together; what none of them says is left open here, since a
@@ -36,9 +36,9 @@ struct RunOptions {
   std::optional<Duration> stall_timeout;
   std::optional<Duration> grace;
 
-  CleanPolicy clean = CleanPolicy::ours;
+  clean::CleanPolicy clean = clean::CleanPolicy::ours;
   std::string port = "auto";  ///< keep | auto | N | A-B
-  WhenToProbe probe = WhenToProbe::automatic;
+  probe::WhenToProbe probe = probe::WhenToProbe::automatic;
 
   std::string nproc_per_node;  ///< N | gpu | cpu | auto; empty: not our own spawn
   std::string devices;
@@ -75,4 +75,4 @@ struct RunOptions {
   Verbosity verbosity = Verbosity::normal;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -16,29 +16,30 @@
 #include "safelaunch/run/configuration.h"
 #include "safelaunch/run/options.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// Everything about a run that is decided before anything is done: what `--dry-run` prints.
 struct RunPlan {
   RunOptions options;
   Environment environment;  ///< the user's
   Configuration configuration;
-  Overrides overrides;  ///< --set and --unset
-  Command command;
-  std::optional<SpawnPlan> spawn;        ///< set: safelaunch spawns the workers itself
+  profile::Overrides overrides;  ///< --set and --unset
+  job::Command command;
+  std::optional<job::SpawnPlan> spawn;   ///< set: safelaunch spawns the workers itself
   std::vector<std::string> chain_names;  ///< what is tried, in order
   /// The same, as far as it was read: its first at least. Never moves when more of it is read.
-  std::vector<Profile> chain;
+  std::vector<profile::Profile> chain;
   std::string chain_origin;  ///< who chose it: "--profile", "cluster rule hgx", "default"
   int max_attempts = 1;
   std::vector<std::string> warnings;
 
-  [[nodiscard]] PortPolicy port_policy() const {
-    return spawn ? safelaunch::port_policy(*spawn) : safelaunch::port_policy(command);
+  [[nodiscard]] job::PortPolicy port_policy() const {
+    return spawn ? safelaunch::job::port_policy(*spawn) : safelaunch::job::port_policy(command);
   }
   [[nodiscard]] int nodes() const;
   /// The environment of the command under a profile, and how it differs from the user's.
-  [[nodiscard]] AppliedEnvironment environment_under(const Profile& profile) const;
+  [[nodiscard]] profile::AppliedEnvironment environment_under(
+      const profile::Profile& profile) const;
   /// Whether this is a part of a job alone: an agent on each node, or somebody else, starts the
   /// rest.
   [[nodiscard]] bool others_start_ranks() const;
@@ -53,9 +54,9 @@ struct RunPlan {
 [[nodiscard]] Result<void> read_rest_of_chain(RunPlan& plan);
 
 /// This host, by name, GPUs and driver.
-[[nodiscard]] HostKey host_key();
+[[nodiscard]] profile::HostKey host_key();
 /// By what it is remembered here which profile worked: the host, and the command's Python and NCCL.
-[[nodiscard]] HostKey host_key(const RunPlan& plan);
+[[nodiscard]] profile::HostKey host_key(const RunPlan& plan);
 
 /// What takes secrets out of all that is told of the run: knows those of the environment, the
 /// command, --set, the configuration and the profiles.
@@ -65,4 +66,4 @@ struct RunPlan {
 [[nodiscard]] std::string render_plan(const RunPlan& plan);
 [[nodiscard]] std::string plan_json(const RunPlan& plan);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

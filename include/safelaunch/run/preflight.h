@@ -6,7 +6,7 @@
 #include "safelaunch/base/finding.h"
 #include "safelaunch/run/plan.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// Ends what is left over from earlier runs and provably ours, as `--clean` says, and lists what
 /// stands in this run's way and is left alone. Blocks while processes end (seconds at most, and
@@ -17,4 +17,4 @@ namespace safelaunch {
 /// Takes milliseconds; a healthy host gets nothing.
 [[nodiscard]] std::vector<Finding> examine_host(const RunPlan& plan);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -13,7 +13,7 @@
 #include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/rank_state.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// Where a rank stands in its code.
 struct StackSeen {
@@ -24,7 +24,7 @@ struct StackSeen {
 /// What the ranks answered; each as far as it did.
 struct RankAnswers {
   std::map<Rank, StackSeen> stacks;
-  std::map<Rank, RankCollectives> collectives;
+  std::map<Rank, watch::RankCollectives> collectives;
 };
 
 /// Where every rank is, which collectives it has called and in which of the store's operations it
@@ -34,26 +34,26 @@ struct RankAnswers {
 class RankInquiry {
  public:
   /// Sends a question to a process; false where nobody there would answer.
-  using Ask = std::function<bool(ProcessId, HookQuestion)>;
+  using Ask = std::function<bool(ProcessId, watch::HookQuestion)>;
   using Done = std::function<void(RankAnswers)>;
 
   explicit RankInquiry(boost::asio::io_context& io) : timer_(io) {}
 
   /// `directory` is the attempt's; empty: nothing is kept. Calls `done` once, through the
   /// io_context.
-  void begin(const std::map<Rank, RankState>& ranks, const std::filesystem::path& directory,
+  void begin(const std::map<Rank, watch::RankState>& ranks, const std::filesystem::path& directory,
              Duration limit, const Ask& ask, Done done);
-  void answered(ProcessId process, const StackAnswer& answer);
-  void answered(ProcessId process, const CountersAnswer& answer);
-  void answered(ProcessId process, const CollectivesAnswer& answer);
+  void answered(ProcessId process, const watch::StackAnswer& answer);
+  void answered(ProcessId process, const watch::CountersAnswer& answer);
+  void answered(ProcessId process, const watch::CollectivesAnswer& answer);
 
  private:
   struct Asked {
     Rank rank;
-    std::set<HookQuestion> open;
+    std::set<watch::HookQuestion> open;
   };
   /// The rank, where the question is open; it is no more, then.
-  std::optional<Rank> close(ProcessId process, HookQuestion question);
+  std::optional<Rank> close(ProcessId process, watch::HookQuestion question);
   void keep_collectives() const;
   void finish_soon(Duration after);
 
@@ -64,4 +64,4 @@ class RankInquiry {
   Done done_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

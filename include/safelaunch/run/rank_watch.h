@@ -18,7 +18,7 @@
 #include "safelaunch/watch/stages.h"
 #include "safelaunch/watch/stall.h"
 
-namespace safelaunch {
+namespace safelaunch::run {
 
 /// What an attempt's record takes from the watch.
 struct RanksSeen {
@@ -35,13 +35,13 @@ struct RanksSeen {
 };
 
 struct RankWatchConfig {
-  StagesConfig stages;
+  watch::StagesConfig stages;
   Duration start{};  ///< that all may stand still before anybody waits; 0: for ever
   Duration stall{};  ///< 0: off
   std::optional<HookDoor> hook;
   NcclListening nccl;
   Environment environment{};  ///< of a worker
-  CleanPolicy clean = CleanPolicy::off;
+  clean::CleanPolicy clean = clean::CleanPolicy::off;
 };
 
 /// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks
@@ -62,8 +62,8 @@ class RankWatch {
     virtual void on_waiting(const std::string& line) = 0;
     /// Worth a line of its own.
     virtual void on_notice(const std::string& text) = 0;
-    virtual void on_stall(const StallReport& report) = 0;
-    virtual void on_nccl_said(std::optional<Rank> rank, const NcclSaid& said) = 0;
+    virtual void on_stall(const watch::StallReport& report) = 0;
+    virtual void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) = 0;
     /// The last rank has ended while the job was stopped.
     virtual void on_ranks_gone() = 0;
 
@@ -82,7 +82,7 @@ class RankWatch {
   void started(Rank rank, ProcessId process);
   void ended(Rank rank, ProcessId process, const ExitStatus& status);
   /// The job has written something.
-  void saw_output(StreamId stream, std::string_view bytes);
+  void saw_output(output::StreamId stream, std::string_view bytes);
   /// Nothing is judged any more: the attempt is being stopped. Ends of ranks are still noted.
   void freeze();
   [[nodiscard]] bool training() const;
@@ -105,4 +105,4 @@ class RankWatch {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::run

@@ -7,26 +7,26 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/host/activity.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// Tells what ranks do, from the difference between looks at their process trees. Keeps two looks a
 /// rank. Ask it for the ranks of `Stages::sample_these()`, before each tick.
 class ActivitySampler {
  public:
-  explicit ActivitySampler(const ProcessTable& table) : table_(table) {}
+  explicit ActivitySampler(const host::ProcessTable& table) : table_(table) {}
 
   /// What the rank has done since the last look; nullopt at the first one.
   [[nodiscard]] std::optional<RankActivity> look(Rank rank, ProcessId process, TimePoint now);
 
   /// The same of all processes below the root that are no rank's, taken together.
-  [[nodiscard]] std::optional<ActivitySeen> look_at_others(ProcessId root,
-                                                           const std::set<ProcessId>& ranks,
-                                                           TimePoint now);
+  [[nodiscard]] std::optional<host::ActivitySeen> look_at_others(ProcessId root,
+                                                                 const std::set<ProcessId>& ranks,
+                                                                 TimePoint now);
 
   /// The same of those that are in no rank's tree: daemons that work for ranks.
-  [[nodiscard]] std::optional<ActivitySeen> look_at_helpers(ProcessId root,
-                                                            const std::set<ProcessId>& ranks,
-                                                            TimePoint now);
+  [[nodiscard]] std::optional<host::ActivitySeen> look_at_helpers(ProcessId root,
+                                                                  const std::set<ProcessId>& ranks,
+                                                                  TimePoint now);
 
   /// Nobody waits any more: the looks are too old for a difference when somebody does again.
   void forget() {
@@ -36,23 +36,23 @@ class ActivitySampler {
 
  private:
   struct Looks {
-    std::optional<TreeSample> older;
-    std::optional<TreeSample> newer;
+    std::optional<host::TreeSample> older;
+    std::optional<host::TreeSample> newer;
   };
-  std::optional<ActivitySeen> compare(Looks& looks, TreeSample newest);
-  [[nodiscard]] const SocketTraffic& traffic_at(TimePoint now);
+  std::optional<host::ActivitySeen> compare(Looks& looks, host::TreeSample newest);
+  [[nodiscard]] const host::SocketTraffic& traffic_at(TimePoint now);
 
-  const ProcessTable& table_;
+  const host::ProcessTable& table_;
   std::map<ProcessId, Looks> looks_;
   Looks others_;
   Looks helpers_;
-  SocketTraffic traffic_;  // asked for once for all that are looked at in one go
+  host::SocketTraffic traffic_;  // asked for once for all that are looked at in one go
   std::optional<TimePoint> traffic_asked_;
 };
 
 /// As above, from the looks: which two are far enough apart to be compared.
-[[nodiscard]] std::optional<ActivitySeen> compare_looks(const std::optional<TreeSample>& older,
-                                                        const std::optional<TreeSample>& newer,
-                                                        const TreeSample& newest);
+[[nodiscard]] std::optional<host::ActivitySeen> compare_looks(
+    const std::optional<host::TreeSample>& older, const std::optional<host::TreeSample>& newer,
+    const host::TreeSample& newest);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

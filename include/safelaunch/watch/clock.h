@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// Job time: monotonic time without the spells in which nobody could look. A safelaunch that was
 /// itself stopped for a minute (SIGSTOP, a suspended laptop, a frozen cgroup) has not seen its
@@ -44,4 +44,4 @@ class JobClock {
   Clock::duration lost_{};
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

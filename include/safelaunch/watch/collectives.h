@@ -9,7 +9,7 @@
 #include "safelaunch/base/event.h"
 
 /// What torch's flight recorder and wait counters say of ranks that hang, and what follows from it.
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// The numbers of the last collectives of a process group; -1: none yet.
 struct GroupCounters {
@@ -55,4 +55,4 @@ struct CollectivesCompared {
 /// Only what was seen counts: a rank that has not answered is no evidence.
 [[nodiscard]] CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

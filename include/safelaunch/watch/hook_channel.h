@@ -13,7 +13,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// The socket to which the hooks of one attempt speak, and the NCCL plugins. It reads no more than
 /// one packet at a time and drops whoever does not know the token or belongs to another user. Of a
@@ -60,4 +60,4 @@ class HookChannel {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

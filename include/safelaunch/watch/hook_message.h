@@ -14,7 +14,7 @@
 #include "safelaunch/watch/python_stack.h"
 
 /// The packets of docs/hook-protocol.md as values.
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// The first packet of a connection.
 struct HookHello {
@@ -102,4 +102,4 @@ enum class HookQuestion { stack, counters, collectives, here };
 
 [[nodiscard]] std::string hook_request(HookQuestion question, int id);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -13,7 +13,7 @@
 #include "safelaunch/host/sockets.h"
 
 /// How far ranks have come, without their hook: read off /proc and the socket table.
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// One process below the job's root, as far as it matters here.
 struct SeenProcess {
@@ -82,13 +82,13 @@ struct ProcessOfRank {
 /// before its words are heard: `parent`, as it told it, then says where it stood (0: it did not
 /// tell).
 [[nodiscard]] std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent,
-                                                 ProcessId root, const ProcessTable& table);
+                                                 ProcessId root, const host::ProcessTable& table);
 
 /// Takes snapshots of the processes below `root`. Reads the environment, the command line and the
 /// maps of each process until they have told all they can; threads and sockets each time.
 class ProcessObserver {
  public:
-  ProcessObserver(const ProcessTable& table, const SocketTable& sockets)
+  ProcessObserver(const host::ProcessTable& table, const host::SocketTable& sockets)
       : table_(table), sockets_(sockets) {}
 
   [[nodiscard]] Snapshot look(ProcessId root);
@@ -98,15 +98,15 @@ class ProcessObserver {
     SeenProcess process;
     std::vector<std::string> words;  ///< its command line when it was read
   };
-  [[nodiscard]] Known read_anew(const ProcessFacts& facts) const;
-  [[nodiscard]] SeenProcess read(const ProcessFacts& facts,
+  [[nodiscard]] Known read_anew(const host::ProcessFacts& facts) const;
+  [[nodiscard]] SeenProcess read(const host::ProcessFacts& facts,
                                  const std::vector<std::string>& words) const;
   void look_at_threads(SeenProcess& process) const;
   void look_at_stores(Snapshot& snapshot) const;
 
-  const ProcessTable& table_;
-  const SocketTable& sockets_;
+  const host::ProcessTable& table_;
+  const host::SocketTable& sockets_;
   std::map<ProcessId, Known> known_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -2,7 +2,7 @@
 
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// How many packets of one connection are read as they come. A rank at its start says some dozens
 /// at once, and a script that fails in a loop some thousands a second, for ever: each costs the
@@ -22,4 +22,4 @@ class PacketBudget {
   TimePoint at_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

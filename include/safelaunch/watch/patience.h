@@ -4,7 +4,7 @@
 
 #include "safelaunch/watch/rank_state.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// How long the ranks that wait in a stage wait for the others; 0 waits for ever. The first four
 /// are a profile's `timeouts`.
@@ -30,4 +30,4 @@ struct Patience {
 [[nodiscard]] Patience patience_with(const RankState& rank, Stage stage, TimePoint since,
                                      TimePoint now, const StageLimits& limits);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// One thread of a Python process, as the hook reports it.
 struct PythonThread {
@@ -19,4 +19,4 @@ struct PythonThread {
 /// thread is asked; where it has no user's code (a launcher's loop), the first thread that has.
 [[nodiscard]] std::string summarize(const std::vector<PythonThread>& threads);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

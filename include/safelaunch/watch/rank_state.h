@@ -8,7 +8,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// How strongly a process is known to be the training process of its rank. A wrapper (`sh run.sh`)
 /// yields to the Python it starts, and that yields to whoever really calls init_process_group.
@@ -155,4 +155,4 @@ class RankState {
   std::array<std::optional<TimePoint>, 3> calm_since_{};  // stopped, quiet, idling
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -72,7 +72,7 @@
 #include "safelaunch/watch/patience.h"
 #include "safelaunch/watch/rank_state.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// What the failure of a rank means to the launcher that started it.
 enum class DeadRank {
@@ -263,4 +263,4 @@ class Stages {
   std::string status_;                // as last told, in brief
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

@@ -11,7 +11,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// How many collectives a rank has called, and how many of them are finished. Compared in this
 /// order: who waits for a rank that has not come has called one more and finished as many.
@@ -65,4 +65,4 @@ class Stall {
   std::map<Rank, Collectives> counters_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

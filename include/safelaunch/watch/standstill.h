@@ -8,7 +8,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/watch/clock.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 
 /// How long a job may stand still before anybody waits; 0: for ever.
 struct StandstillLimits {
@@ -66,4 +66,4 @@ struct RankPlace {
 [[nodiscard]] std::string describe_standstill(Duration still_for,
                                               const std::vector<RankPlace>& places);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

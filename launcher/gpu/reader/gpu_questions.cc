@@ -8,7 +8,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 constexpr unsigned long long kMiB = 1ULL << 20;
@@ -52,9 +52,9 @@ class GpuQuestions {
 };
 
 bool GpuQuestions::answered(nvmlReturn_t result) {
-  if (result == NVML_ERROR_GPU_IS_LOST) gpu_.health = GpuHealth::lost;
-  if (result == NVML_ERROR_RESET_REQUIRED) gpu_.health = GpuHealth::reset_required;
-  if (gpu_.health != GpuHealth::well && gpu_.trouble.empty()) gpu_.trouble = nvml_.words(result);
+  if (result == NVML_ERROR_GPU_IS_LOST) gpu_.health = Health::lost;
+  if (result == NVML_ERROR_RESET_REQUIRED) gpu_.health = Health::reset_required;
+  if (gpu_.health != Health::well && gpu_.trouble.empty()) gpu_.trouble = nvml_.words(result);
   return result == NVML_SUCCESS;
 }
 
@@ -110,11 +110,11 @@ void GpuQuestions::ask_processes(nvmlDevice_t device) {
             list, device, &count, processes.data())))
       continue;
     for (unsigned i = 0; i < std::min<std::size_t>(count, kMostProcesses); ++i) {
-      GpuProcess process{static_cast<int>(processes[i].pid), std::nullopt};
+      Process process{static_cast<int>(processes[i].pid), std::nullopt};
       constexpr auto kNotTold = std::numeric_limits<unsigned long long>::max();
       if (processes[i].usedGpuMemory != kNotTold)
         process.mib = mebibytes(processes[i].usedGpuMemory);
-      if (std::ranges::find(gpu_.processes, process.pid, &GpuProcess::pid) == gpu_.processes.end())
+      if (std::ranges::find(gpu_.processes, process.pid, &Process::pid) == gpu_.processes.end())
         gpu_.processes.push_back(process);
     }
   }
@@ -288,7 +288,7 @@ const char* level_word(nvmlGpuTopologyLevel_t level) {
 }
 
 void GpuQuestions::ask_path(nvmlDevice_t other, int index) {
-  GpuPath path;
+  Path path;
   path.to = index;
   path.p2p_read = p2p(other, NVML_P2P_CAPS_INDEX_READ);
   path.p2p_write = p2p(other, NVML_P2P_CAPS_INDEX_WRITE);
@@ -299,17 +299,17 @@ void GpuQuestions::ask_path(nvmlDevice_t other, int index) {
   gpu_.paths.push_back(std::move(path));
 }
 
-GpuHealth health_of(nvmlReturn_t result) {
-  if (result == NVML_ERROR_GPU_IS_LOST) return GpuHealth::lost;
-  return result == NVML_ERROR_RESET_REQUIRED ? GpuHealth::reset_required : GpuHealth::failing;
+Health health_of(nvmlReturn_t result) {
+  if (result == NVML_ERROR_GPU_IS_LOST) return Health::lost;
+  return result == NVML_ERROR_RESET_REQUIRED ? Health::reset_required : Health::failing;
 }
 
 }  // namespace
 
-Gpu ask_about_gpu(const Nvml& nvml, std::span<const GpuHandle> gpus, int index) {
+Gpu ask_about_gpu(const Nvml& nvml, std::span<const Handle> gpus, int index) {
   Gpu gpu;
   gpu.index = index;
-  const GpuHandle& handle = gpus[static_cast<std::size_t>(index)];
+  const Handle& handle = gpus[static_cast<std::size_t>(index)];
   if (handle.result != NVML_SUCCESS) {
     gpu.health = health_of(handle.result);
     gpu.trouble = nvml.words(handle.result);
@@ -329,4 +329,4 @@ Gpu ask_about_gpu(const Nvml& nvml, std::span<const GpuHandle> gpus, int index) 
   return gpu;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

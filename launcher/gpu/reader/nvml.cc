@@ -1,6 +1,6 @@
 #include "nvml.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 void* open_library() {
@@ -33,4 +33,4 @@ std::string Nvml::words(nvmlReturn_t error) const {
   return name != nullptr ? name(error) : "NVML error " + std::to_string(error);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

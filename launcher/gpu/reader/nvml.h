@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 
 /// The driver's management library, opened at run time. Every function may be missing: drivers of
 /// ten years are about. Use it from one thread: its thread safety has had bugs.
@@ -42,4 +42,4 @@ class Nvml {
   nvmlReturn_t trouble_ = NVML_SUCCESS;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

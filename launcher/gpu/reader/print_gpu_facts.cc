@@ -9,7 +9,7 @@
 #include "gpu_questions.h"
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -37,8 +37,8 @@ void print_driver(const Nvml& nvml) {
   print({{"driver", driver.data()}, {"cuda", version}});
 }
 
-GpuHandle handle_of(const Nvml& nvml, unsigned index) {
-  GpuHandle handle;
+Handle handle_of(const Nvml& nvml, unsigned index) {
+  Handle handle;
   handle.result = nvml.call<decltype(nvmlDeviceGetHandleByIndex_v2)>(
       "nvmlDeviceGetHandleByIndex_v2", index, &handle.device);
   if (handle.result != NVML_SUCCESS) handle.device = nullptr;
@@ -57,7 +57,7 @@ int print_gpu_facts() {
       result != NVML_SUCCESS)
     return print_error(nvml, result);
 
-  std::vector<GpuHandle> gpus;
+  std::vector<Handle> gpus;
   for (unsigned i = 0; i < count; ++i) {
     print({{"asking", i}});
     gpus.push_back(handle_of(nvml, i));
@@ -70,4 +70,4 @@ int print_gpu_facts() {
   return 0;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -2,7 +2,7 @@
 
 #include "shared_library.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 Result<CudaDriver> CudaDriver::open() {
   const char* const file = "libcuda.so.1";
@@ -45,4 +45,4 @@ Result<void> CudaDriver::check(CUresult result, const char* call) const {
                            static_cast<int>(result), text != nullptr ? text : "no text")};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// The calls of libcuda that the probe makes, by their exported names: cuda.h's own spellings are
 /// macros for versioned ones, which dlsym does not know.
@@ -38,4 +38,4 @@ struct CudaDriver {
   [[nodiscard]] Result<void> check(CUresult result, const char* call) const;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 std::string to_hex(std::span<const char> bytes) {
   std::string text;
@@ -25,4 +25,4 @@ bool from_hex(std::string_view text, std::span<char> bytes) {
   return true;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

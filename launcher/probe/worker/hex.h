@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// Bytes as two digits each, and back.
 [[nodiscard]] std::string to_hex(std::span<const char> bytes);
@@ -12,4 +12,4 @@ namespace safelaunch {
 /// False, and nothing is written, where the text is not that of so many bytes.
 [[nodiscard]] bool from_hex(std::string_view text, std::span<char> bytes);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// `safelaunch-probe driver`: the driver's CUDA version and the GPUs that it shows.
 int show_driver();
@@ -25,4 +25,4 @@ struct RankOrder {
 /// each phase on stdout, orders on stdin (Orders).
 [[noreturn]] void probe_as_rank(const RankOrder& order);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -2,7 +2,7 @@
 
 #include "shared_library.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 Result<NcclLibrary> NcclLibrary::open(const std::string& file) {
   auto library = SharedLibrary::open(file);
@@ -35,4 +35,4 @@ Result<void> NcclLibrary::check(ncclResult_t result, const char* call) const {
                            told ? ": " : "", told ? last : "")};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// The calls of libnccl that the probe makes. All are there from 2.18 on.
 struct NcclLibrary {
@@ -29,4 +29,4 @@ struct NcclLibrary {
   [[nodiscard]] Result<void> check(ncclResult_t result, const char* call) const;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -6,7 +6,7 @@
 #include <array>
 #include <ctime>
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 void Orders::listen(std::chrono::microseconds patience) {
   pollfd ready{STDIN_FILENO, POLLIN, 0};
@@ -31,4 +31,4 @@ void Orders::take(const std::string& line) {
   if (line.starts_with("id ")) id_ = line.substr(3);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// What safelaunch says to this process, a line each on stdin: `id HEX`, `end`, `abort`. Its end is
 /// an order to abort too: whoever asked has gone.
@@ -25,4 +25,4 @@ class Orders {
   bool abort_ = false;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// One object on a line of stdout. Names out of a sick driver may be no UTF-8.
 inline void print_json(const nlohmann::ordered_json& object) {
@@ -12,4 +12,4 @@ inline void print_json(const nlohmann::ordered_json& object) {
   std::fflush(stdout);
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/format.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 /// More than any machine has: a driver that says so is not to be believed.
@@ -44,7 +44,7 @@ Result<std::string> name_of_gpu(const CudaDriver& cuda, CUdevice device) {
   return std::string(text.data());
 }
 
-Result<void> ProbeDevice::choose(int ordinal) {
+Result<void> Device::choose(int ordinal) {
   const auto count = count_gpus(cuda_);
   if (!count) return count.error();
   if (ordinal >= *count)
@@ -53,11 +53,11 @@ Result<void> ProbeDevice::choose(int ordinal) {
   return cuda_.check(cuda_.device(&device_, ordinal), "cuDeviceGet");
 }
 
-Result<std::string> ProbeDevice::name() const {
+Result<std::string> Device::name() const {
   return name_of_gpu(cuda_, device_);
 }
 
-Result<bool> ProbeDevice::exclusive() const {
+Result<bool> Device::exclusive() const {
   int mode = CU_COMPUTEMODE_DEFAULT;
   const auto asked =
       cuda_.check(cuda_.device_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device_),
@@ -66,7 +66,7 @@ Result<bool> ProbeDevice::exclusive() const {
   return mode != CU_COMPUTEMODE_DEFAULT;
 }
 
-Result<void> ProbeDevice::make_context() {
+Result<void> Device::make_context() {
   CUcontext context = nullptr;
   const auto made =
       cuda_.check(cuda_.retain_context(&context, device_), "cuDevicePrimaryCtxRetain");
@@ -74,7 +74,7 @@ Result<void> ProbeDevice::make_context() {
   return cuda_.check(cuda_.use_context(context), "cuCtxSetCurrent");
 }
 
-Result<std::size_t> ProbeDevice::free_memory() const {
+Result<std::size_t> Device::free_memory() const {
   std::size_t free = 0;
   std::size_t total = 0;
   const auto asked = cuda_.check(cuda_.memory_info(&free, &total), "cuMemGetInfo");
@@ -82,7 +82,7 @@ Result<std::size_t> ProbeDevice::free_memory() const {
   return free;
 }
 
-Result<void> ProbeDevice::make_buffers() {
+Result<void> Device::make_buffers() {
   return all_of(std::array{
       cuda_.check(cuda_.allocate(&value_, sizeof(float)), "cuMemAlloc of 4 B"),
       cuda_.check(cuda_.allocate(&send_, kProbeBytes), "cuMemAlloc of 64 MiB"),
@@ -92,11 +92,11 @@ Result<void> ProbeDevice::make_buffers() {
       cuda_.check(cuda_.create_event(&end_, CU_EVENT_DEFAULT), "cuEventCreate")});
 }
 
-Result<void> ProbeDevice::put_value(float value) const {
+Result<void> Device::put_value(float value) const {
   return cuda_.check(cuda_.copy_in(value_, &value, sizeof(value)), "cuMemcpyHtoD");
 }
 
-Result<void> ProbeDevice::fill_send() const {
+Result<void> Device::fill_send() const {
   const float one = 1;
   std::uint32_t bits = 0;
   std::memcpy(&bits, &one, sizeof(bits));
@@ -105,33 +105,33 @@ Result<void> ProbeDevice::fill_send() const {
   return cuda_.check(cuda_.synchronize(), "cuCtxSynchronize");
 }
 
-Result<float> ProbeDevice::float_at(CUdeviceptr place) const {
+Result<float> Device::float_at(CUdeviceptr place) const {
   float value = 0;
   const auto copied = cuda_.check(cuda_.copy_out(&value, place, sizeof(value)), "cuMemcpyDtoH");
   if (!copied) return copied.error();
   return value;
 }
 
-Result<bool> ProbeDevice::idle() const {
+Result<bool> Device::idle() const {
   const CUresult state = cuda_.query_stream(stream_);
   if (state == CUDA_ERROR_NOT_READY) return false;
   if (const auto healthy = cuda_.check(state, "cuStreamQuery"); !healthy) return healthy.error();
   return true;
 }
 
-Result<void> ProbeDevice::mark_begin() const {
+Result<void> Device::mark_begin() const {
   return cuda_.check(cuda_.record_event(begin_, stream_), "cuEventRecord");
 }
 
-Result<void> ProbeDevice::mark_end() const {
+Result<void> Device::mark_end() const {
   return cuda_.check(cuda_.record_event(end_, stream_), "cuEventRecord");
 }
 
-Result<double> ProbeDevice::ms_between_marks() const {
+Result<double> Device::ms_between_marks() const {
   float ms = 0;
   const auto told = cuda_.check(cuda_.elapsed(&ms, begin_, end_), "cuEventElapsedTime");
   if (!told) return told.error();
   return double{ms};
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -6,7 +6,7 @@
 
 #include "cuda_driver.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// What the probe reduces: 64 MiB, as much as makes an all_reduce reach its bandwidth.
 inline constexpr std::size_t kProbeBytes = 64 << 20;
@@ -14,9 +14,9 @@ inline constexpr std::size_t kProbeFloats = kProbeBytes / sizeof(float);
 
 /// One GPU with what an all_reduce needs: a context, buffers, a stream. Nothing is given back: the
 /// process's end does that, also where the driver is ill.
-class ProbeDevice {
+class Device {
  public:
-  explicit ProbeDevice(const CudaDriver& cuda) : cuda_(cuda) {}
+  explicit Device(const CudaDriver& cuda) : cuda_(cuda) {}
 
   /// Calls cuInit, and takes a device by its ordinal among those that are visible.
   [[nodiscard]] Result<void> choose(int ordinal);
@@ -64,4 +64,4 @@ class ProbeDevice {
 
 [[nodiscard]] Result<std::string> name_of_gpu(const CudaDriver& cuda, CUdevice device);
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

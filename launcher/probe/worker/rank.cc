@@ -15,7 +15,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/probe/phase.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -49,7 +49,7 @@ class ProbeRank {
 
  private:
   struct Step {
-    ProbePhase phase;
+    Phase phase;
     Result<void> (ProbeRank::*perform)();
   };
   static const Step kSteps[kProbePhaseCount];
@@ -79,21 +79,21 @@ class ProbeRank {
   RankOrder order_;
   Orders orders_;
   Json facts_;  ///< of the phase that is gone through now
-  ProbeDevice gpu_{CudaDriver{}};
+  Device gpu_{CudaDriver{}};
   NcclLibrary nccl_{};
   ncclUniqueId id_{};
   ncclComm_t comm_ = nullptr;
 };
 
 const ProbeRank::Step ProbeRank::kSteps[] = {
-    {ProbePhase::driver, &ProbeRank::open_driver},
-    {ProbePhase::context, &ProbeRank::make_context},
-    {ProbePhase::library, &ProbeRank::open_library},
-    {ProbePhase::unique_id, &ProbeRank::agree_on_id},
-    {ProbePhase::init, &ProbeRank::make_communicator},
-    {ProbePhase::first_all_reduce, &ProbeRank::reduce_first},
-    {ProbePhase::checked, &ProbeRank::check_sum},
-    {ProbePhase::bandwidth, &ProbeRank::measure},
+    {Phase::driver, &ProbeRank::open_driver},
+    {Phase::context, &ProbeRank::make_context},
+    {Phase::library, &ProbeRank::open_library},
+    {Phase::unique_id, &ProbeRank::agree_on_id},
+    {Phase::init, &ProbeRank::make_communicator},
+    {Phase::first_all_reduce, &ProbeRank::reduce_first},
+    {Phase::checked, &ProbeRank::check_sum},
+    {Phase::bandwidth, &ProbeRank::measure},
 };
 
 void ProbeRank::run() {
@@ -139,7 +139,7 @@ Result<void> ProbeRank::wait_until(Ask ask) {
 Result<void> ProbeRank::open_driver() {
   const auto cuda = CudaDriver::open();
   if (!cuda) return cuda.error();
-  gpu_ = ProbeDevice(*cuda);
+  gpu_ = Device(*cuda);
   if (const auto chosen = gpu_.choose(order_.device); !chosen) return chosen;
   const auto name = gpu_.name();
   if (!name) return name.error();
@@ -302,4 +302,4 @@ void probe_as_rank(const RankOrder& order) {
   ProbeRank(order).run();
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

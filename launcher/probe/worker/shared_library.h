@@ -7,7 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/result.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 
 /// A library opened at run time. It stays open: NVIDIA's cannot be unloaded once used.
 class SharedLibrary {
@@ -38,4 +38,4 @@ class SharedLibrary {
   std::string missing_;
 };
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -3,7 +3,7 @@
 #include "print_json.h"
 #include "probe_device.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 Result<std::vector<std::string>> gpu_names(const CudaDriver& cuda) {
@@ -39,4 +39,4 @@ int show_driver() {
   return 0;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

@@ -2,7 +2,7 @@
 #include "nccl_library.h"
 #include "print_json.h"
 
-namespace safelaunch {
+namespace safelaunch::probe {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -28,4 +28,4 @@ int show_nccl(const std::string& file) {
   return made ? 0 : 1;
 }
 
-}  // namespace safelaunch
+}  // namespace safelaunch::probe

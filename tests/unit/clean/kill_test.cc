@@ -1,4 +1,4 @@
-#include "safelaunch/clean/kill.h"
+#include "launcher/clean/kill.h"
 
 #include <signal.h>
 
@@ -6,6 +6,8 @@
 #include "unit/host/child.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::clean;
 using namespace std::chrono_literals;
 using safelaunch::testing::Child;
 using safelaunch::testing::eventually;
@@ -37,19 +39,19 @@ struct Stubborn {
 TEST_CASE("a process that heeds SIGTERM ends in the grace") {
   Child child([] { ::pause(); });
   CHECK(end_one(child.id(), kPatient) == EndResult::ended);
-  CHECK_FALSE(is_running(child.id()));
+  CHECK_FALSE(host::is_running(child.id()));
 }
 
 TEST_CASE("a process that ignores SIGTERM is killed after it") {
   Stubborn stubborn;
   CHECK(end_one(stubborn.child.id(), kImpatient) == EndResult::killed);
-  CHECK_FALSE(is_running(stubborn.child.id()));
+  CHECK_FALSE(host::is_running(stubborn.child.id()));
 }
 
 TEST_CASE("a stopped process hears SIGTERM too") {
   Child child([] { ::pause(); });
   ::kill(child.pid(), SIGSTOP);
-  REQUIRE(eventually([&] { return facts_of(child.pid())->state == 'T'; }));
+  REQUIRE(eventually([&] { return host::facts_of(child.pid())->state == 'T'; }));
   CHECK(end_one(child.id(), kPatient) == EndResult::ended);
 }
 
@@ -59,12 +61,12 @@ TEST_CASE("a process that got the pid of the one we meant is never signalled") {
   meant.start_ticks -= 1;
 
   CHECK(end_one(meant, kImpatient) == EndResult::gone_before);
-  CHECK(is_running(innocent.id()));
+  CHECK(host::is_running(innocent.id()));
 }
 
 TEST_CASE("an ended process, reaped or not, is gone") {
   Child zombie([] {});
-  REQUIRE(eventually([&] { return facts_of(zombie.pid())->state == 'Z'; }));
+  REQUIRE(eventually([&] { return host::facts_of(zombie.pid())->state == 'Z'; }));
   CHECK(end_one(zombie.id(), kImpatient) == EndResult::gone_before);
 
   const auto id = zombie.id();
@@ -74,9 +76,9 @@ TEST_CASE("an ended process, reaped or not, is gone") {
 
 TEST_CASE("a process whose main thread alone has ended is ended too") {
   Child child([] { testing::leave_to_another_thread(); });
-  REQUIRE(eventually([&] { return facts_of(child.pid())->state == 'Z'; }));
+  REQUIRE(eventually([&] { return host::facts_of(child.pid())->state == 'Z'; }));
   CHECK(end_one(child.id(), kPatient) == EndResult::ended);
-  CHECK_FALSE(is_running(child.id()));
+  CHECK_FALSE(host::is_running(child.id()));
 }
 
 TEST_CASE("several processes end together, each with its own result, in their order") {

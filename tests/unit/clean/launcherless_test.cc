@@ -1,4 +1,4 @@
-#include "../launcher/clean/launcherless.h"
+#include "launcher/clean/launcherless.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -9,32 +9,34 @@
 #include "unit/host/child.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::clean;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 using safelaunch::testing::Child;
 
 namespace {
 
-ProcessSample rank(int pid = 71) {
-  ProcessSample sample;
+host::ProcessSample rank(int pid = 71) {
+  host::ProcessSample sample;
   sample.facts.id = {pid, 1};
   sample.facts.state = 'S';
   sample.facts.comm = "python";
-  ThreadSample thread;
+  host::ThreadSample thread;
   thread.tid = pid;
   thread.state = 'S';
   thread.comm = "python";
   thread.waits_in = "hrtimer_nanosleep";
-  thread.wait = WaitKind::timed;
+  thread.wait = host::WaitKind::timed;
   sample.threads = {thread};
   return sample;
 }
 
 /// A rank that sleeps, at two moments.
 struct Scene {
-  TreeSample before{TimePoint{}, {rank()}};
-  TreeSample after{TimePoint{} + 2s, {rank()}};
-  std::vector<Socket> connections;
+  host::TreeSample before{TimePoint{}, {rank()}};
+  host::TreeSample after{TimePoint{} + 2s, {rank()}};
+  std::vector<host::Socket> connections;
   bool has_gpu = false;
 
   [[nodiscard]] Work work() const { return work_between(before, after, connections, has_gpu); }
@@ -64,7 +66,7 @@ TEST_CASE("a rank that moves at all works") {
     seen = "it has children (pid 72)";
   }
   SECTION("a connection to another rank") {
-    Socket socket;
+    host::Socket socket;
     socket.remote_address = "10.0.0.2";
     socket.remote_port = 29500;
     scene.connections = {socket};
@@ -99,7 +101,7 @@ TEST_CASE("a rank's ports are told, and so is the peer that waits at one of them
   Child sleeper([] { ::pause(); });  // has the door open too
   ::close(door);
   Candidate rank;
-  rank.process = facts_of(sleeper.id()).value();
+  rank.process = host::facts_of(sleeper.id()).value();
 
   take_inventory({&rank});
   watch_for_work({&rank}, 1ms);

@@ -19,6 +19,8 @@
 #include "unit/host/child.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::clean;
 using Catch::Matchers::Contains;
 using safelaunch::testing::Child;
 

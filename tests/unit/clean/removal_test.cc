@@ -7,25 +7,27 @@
 #include "unit/host/left_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::clean;
 using namespace safelaunch::testing;
 using Lines = std::vector<std::string>;
 
 namespace {
 
-StaleProcess process(ProcessId id, Claim claim) {
-  StaleProcess stale;
+clean::StaleProcess process(ProcessId id, clean::Claim claim) {
+  clean::StaleProcess stale;
   stale.process.id = id;
   stale.claim = claim;
   return stale;
 }
 
-StaleFile file(const LeftFolder& folder, std::size_t number, Claim claim) {
-  return {read_shared_memory(folder.path()).files.at(number), claim, "nobody has it open"};
+clean::StaleFile file(const LeftFolder& folder, std::size_t number, clean::Claim claim) {
+  return {host::read_shared_memory(folder.path()).files.at(number), claim, "nobody has it open"};
 }
 
-Lines done_of(const std::vector<Removal>& removals) {
+Lines done_of(const std::vector<clean::Removal>& removals) {
   Lines lines;
-  for (const Removal& removal : removals) lines.push_back(removal.done);
+  for (const clean::Removal& removal : removals) lines.push_back(removal.done);
   return lines;
 }
 
@@ -37,20 +39,21 @@ TEST_CASE("what is planned is what is done, to what is claimed and to nothing el
   LeftFolder folder;
   const std::string left = folder.add("nccl-left01", "x");
   const std::string kept = folder.add("nccl-other1", "x");
-  const Leftovers all{{process(stale.id(), Claim::ours), process(decoy.id(), Claim::unproven)},
-                      {file(folder, 0, Claim::ours), file(folder, 1, Claim::unproven)}};
+  const clean::Leftovers all{
+      {process(stale.id(), clean::Claim::ours), process(decoy.id(), clean::Claim::unproven)},
+      {file(folder, 0, clean::Claim::ours), file(folder, 1, clean::Claim::unproven)}};
 
-  CHECK(done_of(plan_removal(all, CleanPolicy::ours)) ==
+  CHECK(done_of(clean::plan_removal(all, clean::CleanPolicy::ours)) ==
         Lines{"would be ended", "left alone", "would be removed", "left alone"});
-  CHECK(is_running(stale.id()));
+  CHECK(host::is_running(stale.id()));
   CHECK(std::filesystem::exists(left));
 
-  const auto removed = done_of(remove(all, CleanPolicy::ours));
+  const auto removed = done_of(clean::remove(all, clean::CleanPolicy::ours));
   CHECK(removed[0] == "ended");
   CHECK(removed[1] == "left alone");
   CHECK(removed[3] == "left alone");
-  CHECK_FALSE(is_running(stale.id()));
-  CHECK(is_running(decoy.id()));
+  CHECK_FALSE(host::is_running(stale.id()));
+  CHECK(host::is_running(decoy.id()));
   CHECK(std::filesystem::exists(kept));
   CHECK(std::filesystem::exists(left) == (removed[2] != "removed"));
 }
@@ -58,17 +61,17 @@ TEST_CASE("what is planned is what is done, to what is claimed and to nothing el
 TEST_CASE("policy off touches nothing", "[removal]") {
   LeftFolder folder;
   const std::string left = folder.add("nccl-left01", "x");
-  const Leftovers all{{}, {file(folder, 0, Claim::ours)}};
-  CHECK(done_of(plan_removal(all, CleanPolicy::off)) == Lines{"left alone"});
-  CHECK(done_of(remove(all, CleanPolicy::off)) == Lines{"left alone"});
+  const clean::Leftovers all{{}, {file(folder, 0, clean::Claim::ours)}};
+  CHECK(done_of(clean::plan_removal(all, clean::CleanPolicy::off)) == Lines{"left alone"});
+  CHECK(done_of(clean::remove(all, clean::CleanPolicy::off)) == Lines{"left alone"});
   CHECK(std::filesystem::exists(left));
 }
 
 TEST_CASE("a line tells what was done with what, and why", "[removal]") {
-  StaleFile stale;
+  clean::StaleFile stale;
   stale.file.path = "/dev/shm/nccl-vR6Fzi";
   stale.file.bytes = 64 << 10;
   stale.why = "written 3h ago, and nobody has it open";
-  CHECK(describe(Removal{stale, "would be removed"}) ==
+  CHECK(describe(clean::Removal{stale, "would be removed"}) ==
         "would be removed: /dev/shm/nccl-vR6Fzi (64 KiB): written 3h ago, and nobody has it open");
 }

@@ -7,6 +7,8 @@
 #include "unit/host/left_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::clean;
 using Catch::Matchers::Contains;
 using safelaunch::testing::LeftFolder;
 namespace fs = std::filesystem;
@@ -16,8 +18,8 @@ namespace {
 constexpr unsigned kUs = 1000;
 constexpr Duration kHour = std::chrono::hours(1);
 
-LeftFile file(const std::string& path, Duration age = kHour, unsigned uid = kUs) {
-  LeftFile left;
+host::LeftFile file(const std::string& path, Duration age = kHour, unsigned uid = kUs) {
+  host::LeftFile left;
   left.path = path;
   left.uid = uid;
   left.age = age;
@@ -31,29 +33,29 @@ FileWitness witness() {
   return seen;
 }
 
-std::vector<StaleFile> segments(const LeftFile& one, const FileWitness& seen,
-                                const std::vector<SegmentRecord>& records) {
+std::vector<StaleFile> segments(const host::LeftFile& one, const FileWitness& seen,
+                                const std::vector<host::SegmentRecord>& records) {
   return stale_segments(std::vector{one}, seen, records);
 }
 
-SegmentRecord record_of(const LeftFile& file, Life owner = Life::ended) {
+host::SegmentRecord record_of(const host::LeftFile& file, host::Life owner = host::Life::ended) {
   return {file.path, file.device, file.inode, file.made, "20261122-1", owner};
 }
 
 /// As if a run that is over had recorded it.
-std::vector<StaleFile> segments(const LeftFile& one, const FileWitness& seen) {
+std::vector<StaleFile> segments(const host::LeftFile& one, const FileWitness& seen) {
   return segments(one, seen, {record_of(one)});
 }
 
-const std::vector<Mount> kLocal{{"/", "/", "ext4", "/dev/sda1", ""}};
+const std::vector<host::Mount> kLocal{{"/", "/", "ext4", "/dev/sda1", ""}};
 
-std::vector<StaleFile> locks(const LeftFile& one, const FileWitness& seen,
-                             const std::vector<Mount>& mounts = kLocal) {
+std::vector<StaleFile> locks(const host::LeftFile& one, const FileWitness& seen,
+                             const std::vector<host::Mount>& mounts = kLocal) {
   return stale_locks(std::vector{one}, seen, mounts);
 }
 
-const LeftFile kSegment = file("/dev/shm/nccl-abcdef");
-const LeftFile kLock = file("/home/a/.cache/torch_extensions/x/lock");
+const host::LeftFile kSegment = file("/dev/shm/nccl-abcdef");
+const host::LeftFile kLock = file("/home/a/.cache/torch_extensions/x/lock");
 
 }  // namespace
 
@@ -63,8 +65,8 @@ TEST_CASE("an old segment that a run has recorded may be removed once the run is
   REQUIRE(stale.size() == 1);
   CHECK(stale[0].claim == Claim::ours);
   CHECK_THAT(stale[0].why, Contains("of safelaunch run 20261122-1"));
-  CHECK(segments(kSegment, witness(), {record_of(kSegment, Life::running)}).empty());
-  const auto hidden = segments(kSegment, witness(), {record_of(kSegment, Life::hidden)});
+  CHECK(segments(kSegment, witness(), {record_of(kSegment, host::Life::running)}).empty());
+  const auto hidden = segments(kSegment, witness(), {record_of(kSegment, host::Life::hidden)});
   CHECK(hidden.at(0).claim == Claim::named);
 }
 
@@ -82,14 +84,14 @@ TEST_CASE("a segment that no run has recorded may be another container's: it is 
 
 TEST_CASE("a record speaks for the very file, not for one that got its name or its inode",
           "[stale_file]") {
-  LeftFile recorded = kSegment;
+  host::LeftFile recorded = kSegment;
   recorded.device = 5;
   recorded.inode = 7;
   recorded.made = 9;
-  const std::vector<SegmentRecord> records{record_of(recorded)};
+  const std::vector<host::SegmentRecord> records{record_of(recorded)};
   CHECK(segments(recorded, witness(), records)[0].claim == Claim::ours);
   for (const auto change : {0, 1, 2, 3}) {
-    LeftFile other = recorded;
+    host::LeftFile other = recorded;
     if (change == 0) other.device = 6;
     if (change == 1) other.inode = 8;
     if (change == 2) other.made = 10;
@@ -112,7 +114,7 @@ TEST_CASE(
     "a segment of Python's, which is opened by its name, is listed only where somebody may know "
     "it",
     "[stale_file]") {
-  const LeftFile pythons = file("/dev/shm/psm_12ab34cd");
+  const host::LeftFile pythons = file("/dev/shm/psm_12ab34cd");
   CHECK(segments(pythons, witness())[0].claim == Claim::ours);
   FileWitness inside = witness();
   inside.sees_all_processes = false;
@@ -140,7 +142,8 @@ TEST_CASE("a lock is in use while its build may run", "[stale_file]") {
 
 TEST_CASE("a lock is listed only, where its holder may be elsewhere", "[stale_file]") {
   CHECK(locks(file(kLock.path, kHour, 1001), witness())[0].claim == Claim::unproven);
-  const std::vector<Mount> shared{{"/", "/", "ext4", "x", ""}, {"/", "/home", "nfs4", "s:/", ""}};
+  const std::vector<host::Mount> shared{{"/", "/", "ext4", "x", ""},
+                                        {"/", "/home", "nfs4", "s:/", ""}};
   CHECK_THAT(locks(kLock, witness(), shared)[0].why, Contains("network file system"));
 }
 
@@ -167,7 +170,7 @@ TEST_CASE("a lock that nobody holds is nobody's in all containers", "[stale_file
 TEST_CASE("only the very file that was looked at is removed", "[stale_file]") {
   LeftFolder folder;
   const std::string path = folder.add("nccl-abcdef", "x");
-  const StaleFile seen{read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
+  const StaleFile seen{host::read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
 
   fs::rename(path, path + ".kept");  // its inode stays in use, so a new file gets another
   folder.add("nccl-abcdef", "x");
@@ -183,7 +186,7 @@ TEST_CASE("only the very file that was looked at is removed", "[stale_file]") {
 TEST_CASE("a file that somebody has opened meanwhile is not removed", "[stale_file]") {
   LeftFolder folder;
   const std::string path = folder.add("nccl-abcdef", "x");
-  const StaleFile seen{read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
+  const StaleFile seen{host::read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
   {
     const std::ifstream held(path);
     CHECK_THAT(remove_stale(seen).error().message, Contains("opened"));

@@ -4,6 +4,8 @@
 #include "safelaunch/host/owner_mark.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::clean;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
@@ -26,11 +28,12 @@ constexpr const char* kRun = "20261120-a1b2";
 constexpr const char* kSession = "0::/user.slice/session-6.scope\n";
 
 /// Of a safelaunch in that session, which a shell (400) and a user's systemd (900) ran above.
-OwnerMark owner() {
-  return {"boot-1", 4026531836, {60, 4000}, cgroups_key(kSession), {{400, 0}, {900, 0}, {1, 0}}};
+host::OwnerMark owner() {
+  return {
+      "boot-1", 4026531836, {60, 4000}, host::cgroups_key(kSession), {{400, 0}, {900, 0}, {1, 0}}};
 }
 
-Environment mark(const OwnerMark& owner) {
+Environment mark(const host::OwnerMark& owner) {
   return {{"SAFELAUNCH_RUN_ID", kRun}, {"SAFELAUNCH_OWNER", to_string(owner)}};
 }
 
@@ -46,7 +49,7 @@ Candidate marked() {
   candidate.cgroup = kSession;
   candidate.pid_namespace = 4026531836;
   candidate.above = {{1, "init", ""}};
-  candidate.owner = Life::ended;
+  candidate.owner = host::Life::ended;
   return candidate;
 }
 
@@ -144,11 +147,11 @@ TEST_CASE("decoys are left alone") {
     check_untouched(decoy, "another boot or container");
   }
   SECTION("a job whose safelaunch runs") {
-    decoy.owner = Life::running;
+    decoy.owner = host::Life::running;
     check_untouched(decoy, "running safelaunch job");
   }
   SECTION("a job whose safelaunch /proc hides") {
-    decoy.owner = Life::hidden;
+    decoy.owner = host::Life::hidden;
     check_untouched(decoy, "/proc hides whether its safelaunch (pid 60) still runs");
   }
   SECTION("work that a daemon has started with the environment of a job that is over") {

@@ -11,13 +11,15 @@
 #include <memory>
 
 #include "catch.h"
+#include "launcher/clean/kill.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/clean/kill.h"
 #include "safelaunch/clean/port_lease.h"
 #include "safelaunch/host/owner_mark.h"
 #include "unit/host/child.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::clean;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 using safelaunch::testing::Child;
@@ -31,7 +33,7 @@ std::unique_ptr<Child> sleeper(const Environment& environment) {
     for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
     ::execl("/bin/sleep", "sleep", "1000", nullptr);
   });
-  const bool started = eventually([&] { return facts_of(child->pid())->comm == "sleep"; });
+  const bool started = eventually([&] { return host::facts_of(child->pid())->comm == "sleep"; });
   return started ? std::move(child) : nullptr;
 }
 
@@ -39,7 +41,7 @@ std::unique_ptr<Child> sleeper(const Environment& environment) {
 /// carries it: such a test is [alone].
 std::string mark_of_dead_owner() {
   Child owner([] { ::pause(); });
-  return owner_mark(owner.id());
+  return host::owner_mark(owner.id());
 }
 
 Environment marked_by_the_dead() {
@@ -98,7 +100,7 @@ TEST_CASE("a leftover of a dead safelaunch is found, its unmarked and its living
   const Below stale("tini", marked_by_the_dead);
   const auto unmarked = sleeper({{"RANK", "0"}});
   const auto living =
-      sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", owner_mark(self())}});
+      sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", host::owner_mark(host::self())}});
 
   const auto list = survey({}, elsewhere());
 
@@ -190,7 +192,7 @@ TEST_CASE("we ourselves are never claimed, whatever marks we carry") {
 TEST_CASE("what the survey proves is what ends, and a decoy beside it lives on", "[alone]") {
   const Below stale("tini", marked_by_the_dead);
   const auto decoy =
-      sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", owner_mark(self())}});
+      sleeper({{"SAFELAUNCH_RUN_ID", "r2"}, {"SAFELAUNCH_OWNER", host::owner_mark(host::self())}});
 
   std::vector<ProcessId> proven;
   for (const auto& found : survey({}, elsewhere()))
@@ -199,6 +201,6 @@ TEST_CASE("what the survey proves is what ends, and a decoy beside it lives on",
   REQUIRE(proven == std::vector{stale.id()});
 
   CHECK(end_processes(proven, {60s, 60s}).front().result == EndResult::ended);
-  CHECK_FALSE(is_running(stale.id()));
-  CHECK(is_running(decoy->id()));
+  CHECK_FALSE(host::is_running(stale.id()));
+  CHECK(host::is_running(decoy->id()));
 }

@@ -1,8 +1,10 @@
-#include "safelaunch/cli/harmless.h"
+#include "launcher/cli/harmless.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::cli;
 
 TEST_CASE("text, colours, tabs and newlines of an answer stay", "[harmless]") {
   const std::string text = "\x1b[1;31merror\x1b[0m\tgrüße 你好\n";

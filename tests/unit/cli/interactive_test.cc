@@ -1,21 +1,24 @@
-#include "safelaunch/cli/interactive.h"
+#include "launcher/cli/interactive.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
 
+using namespace safelaunch::cli;
+
 namespace {
 
-Profile profile(const std::string& name, Cost cost) {
-  Profile made;
+profile::Profile profile(const std::string& name, profile::Cost cost) {
+  profile::Profile made;
   made.name = name;
   made.cost = cost;
   made.description = "what " + name + " does";
   return made;
 }
 
-const std::vector<Profile> kProfiles{profile("basic", Cost::none), profile("no-p2p", Cost::medium),
-                                     profile("debug", Cost::small)};
+const std::vector<profile::Profile> kProfiles{profile("basic", profile::Cost::none),
+                                              profile("no-p2p", profile::Cost::medium),
+                                              profile("debug", profile::Cost::small)};
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -49,7 +52,7 @@ TEST_CASE("an answer that is not understood is told with the nearest name", "[in
 
 TEST_CASE("the run begins with the chosen profile, and keeps the rest of its chain",
           "[interactive]") {
-  RunPlan plan;
+  run::RunPlan plan;
   plan.chain = {kProfiles[0], kProfiles[1]};
   plan.chain_names = {"basic", "no-p2p"};
   plan.chain_origin = "default";

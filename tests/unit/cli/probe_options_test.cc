@@ -1,8 +1,10 @@
-#include "safelaunch/cli/probe_options.h"
+#include "launcher/cli/probe_options.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::cli;
 
 namespace {
 

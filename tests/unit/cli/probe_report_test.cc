@@ -1,4 +1,4 @@
-#include "safelaunch/cli/probe_report.h"
+#include "launcher/cli/probe_report.h"
 
 #include <nlohmann/json.hpp>
 
@@ -6,23 +6,25 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::cli;
+
 namespace {
 
 ProbeGround two_gpus() {
   ProbeGround ground;
   ground.nccl_file = "/opt/libnccl.so.2";
   ground.nccl_origin = "LD_LIBRARY_PATH";
-  ground.nccl = {NcclVersion{2, 28, 9}, "eth0", "192.0.2.2", ""};
+  ground.nccl = {nccl::Version{2, 28, 9}, "eth0", "192.0.2.2", ""};
   ground.driver = {"13.0", {"NVIDIA H100", "NVIDIA H100"}};
   ground.ranks = 2;
   return ground;
 }
 
-const ProbedProfile kWorks{"cumem-host", ProbeWorks{312.4, 1.5, 45.31}, ""};
-const ProbedProfile kFails{
-    "basic", ProbeFailed{{{1, ProbePhase::first_all_reduce, "system error"}}}, "shm-small"};
-const ProbedProfile kHangs{"no-shm", ProbeHung{ProbePhase::init, {0, 1}}, ""};
-const ProbedProfile kUntold{"gloo-fallback", ProbeUntold{"gloo does without NCCL"}, ""};
+const probe::ProbedProfile kWorks{"cumem-host", probe::Works{312.4, 1.5, 45.31}, ""};
+const probe::ProbedProfile kFails{
+    "basic", probe::Failed{{{1, probe::Phase::first_all_reduce, "system error"}}}, "shm-small"};
+const probe::ProbedProfile kHangs{"no-shm", probe::Hung{probe::Phase::init, {0, 1}}, ""};
+const probe::ProbedProfile kUntold{"gloo-fallback", probe::Untold{"gloo does without NCCL"}, ""};
 
 }  // namespace
 
@@ -61,7 +63,8 @@ TEST_CASE("each row holds profile, times, steps, and the cause in the catalogue'
 
 TEST_CASE("the JSON holds the same") {
   const std::vector probed{kWorks, kFails, kHangs, kUntold};
-  const auto json = nlohmann::json::parse(probe_json(two_gpus(), probed, conclude(probed, 2)));
+  const auto json =
+      nlohmann::json::parse(probe_json(two_gpus(), probed, probe::conclude(probed, 2)));
   CHECK(json["nccl"]["version"] == "2.28.9");
   CHECK(json["fastest"] == "cumem-host");
   CHECK(json["profiles"][0]["bus_gb_per_s"] == 45.31);

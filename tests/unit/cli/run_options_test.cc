@@ -1,24 +1,27 @@
-#include "safelaunch/cli/run_options.h"
+#include "launcher/cli/run_options.h"
 
 #include <algorithm>
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::cli;
 using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 
 namespace {
 
-Result<RunOptions> parse(const Words& words, const Settings& settings = {}) {
-  return parse_run_options(
-      words, [&](const std::string&, const std::string&) { return Result<Settings>(settings); });
+Result<run::RunOptions> parse(const Words& words, const profile::Settings& settings = {}) {
+  return parse_run_options(words, [&](const std::string&, const std::string&) {
+    return Result<profile::Settings>(settings);
+  });
 }
 
 }  // namespace
 
 TEST_CASE("the command begins at the first word that is not ours", "[run_options]") {
-  const RunOptions options =
+  const run::RunOptions options =
       parse({"--max-attempts", "2", "torchrun", "--nproc_per_node=4", "train.py", "--", "-v"})
           .value();
   CHECK(options.max_attempts == 2);
@@ -26,27 +29,28 @@ TEST_CASE("the command begins at the first word that is not ours", "[run_options
 }
 
 TEST_CASE("behind two dashes everything is the command", "[run_options]") {
-  const RunOptions options = parse({"--nproc-per-node", "4", "--", "--odd", "x"}).value();
+  const run::RunOptions options = parse({"--nproc-per-node", "4", "--", "--odd", "x"}).value();
   CHECK(options.nproc_per_node == "4");
   CHECK(options.command == Words{"--odd", "x"});
 }
 
 TEST_CASE("profiles come by commas and by repetition", "[run_options]") {
-  const RunOptions options = parse({"--profile", "a,b", "--profile=c", "-p", "d", "true"}).value();
+  const run::RunOptions options =
+      parse({"--profile", "a,b", "--profile=c", "-p", "d", "true"}).value();
   CHECK(options.profiles == Words{"a", "b", "c", "d"});
 }
 
 TEST_CASE("a variable with commas and equal signs is taken whole", "[run_options]") {
-  const RunOptions options =
+  const run::RunOptions options =
       parse({"--set", "A=1,2=3", "--set", "B=", "--unset", "C", "x"}).value();
   CHECK(options.set == Words{"A=1,2=3", "B="});
   CHECK(options.unset == Words{"C"});
 }
 
 TEST_CASE("deadlines are durations, and zero is off", "[run_options]") {
-  const RunOptions options = parse({"--init-timeout=2min", "--start-timeout=1h", "--stall-timeout",
-                                    "0", "--grace", "5s", "x"})
-                                 .value();
+  const run::RunOptions options = parse({"--init-timeout=2min", "--start-timeout=1h",
+                                         "--stall-timeout", "0", "--grace", "5s", "x"})
+                                      .value();
   CHECK(options.init_timeout == 120s);
   CHECK(options.start_timeout == 1h);
   CHECK(options.stall_timeout == 0s);
@@ -55,7 +59,7 @@ TEST_CASE("deadlines are durations, and zero is off", "[run_options]") {
 }
 
 TEST_CASE("flags that switch off", "[run_options]") {
-  const RunOptions options = parse({"--no-hook", "--no-preflight", "--no-color", "x"}).value();
+  const run::RunOptions options = parse({"--no-hook", "--no-preflight", "--no-color", "x"}).value();
   CHECK_FALSE(options.hook);
   CHECK_FALSE(options.preflight);
   CHECK_FALSE(options.colour);
@@ -63,10 +67,10 @@ TEST_CASE("flags that switch off", "[run_options]") {
 }
 
 TEST_CASE("an option beats the settings of environment and files", "[run_options]") {
-  const Settings settings{{"init-timeout", {"8s", "SAFELAUNCH_INIT_TIMEOUT"}},
-                          {"prefix", {"true", "safelaunch.yaml:3:9"}},
-                          {"no-hook", {"1", "SAFELAUNCH_NO_HOOK"}}};
-  const RunOptions from_settings = parse({"x"}, settings).value();
+  const profile::Settings settings{{"init-timeout", {"8s", "SAFELAUNCH_INIT_TIMEOUT"}},
+                                   {"prefix", {"true", "safelaunch.yaml:3:9"}},
+                                   {"no-hook", {"1", "SAFELAUNCH_NO_HOOK"}}};
+  const run::RunOptions from_settings = parse({"x"}, settings).value();
   CHECK(from_settings.init_timeout == 8s);
   CHECK(from_settings.prefix);
   CHECK_FALSE(from_settings.hook);
@@ -76,10 +80,10 @@ TEST_CASE("an option beats the settings of environment and files", "[run_options
 TEST_CASE("every option can be set in the environment and in files", "[run_options]") {
   for (const std::string& name : run_option_names()) {
     INFO(name);
-    CHECK((name == "set" || name == "unset" || find_option(name) != nullptr));
+    CHECK((name == "set" || name == "unset" || profile::find_option(name) != nullptr));
   }
   const auto names = run_option_names();
-  for (const RunOption& option : run_options()) {
+  for (const profile::RunOption& option : profile::run_options()) {
     INFO(option.name);
     CHECK(std::find(names.begin(), names.end(), option.name) != names.end());
   }

@@ -7,6 +7,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::diagnose;
+
 namespace {
 
 std::string error_of(const std::string& yaml) {

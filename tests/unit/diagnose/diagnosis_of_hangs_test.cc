@@ -5,13 +5,15 @@
 #include "evidence_of.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 using namespace safelaunch::testing;
 
 TEST_CASE("a rank that never comes is named with what it does", "[diagnosis]") {
-  const Evidence evidence = hang(
+  const diagnose::Evidence evidence = hang(
       Stage::rendezvous,
       {{Rank{2}, Activity::idling, "sleeping in hrtimer_nanosleep", "load_data (train.py:12)"}});
-  const Diagnosis d = diagnosed(evidence);
+  const diagnose::Diagnosis d = diagnosed(evidence);
   CHECK(d.failure.cause == "rank-missing");
   CHECK(d.failure.certainty == Certainty::confirmed);
   CHECK(falls_back(d));
@@ -24,11 +26,11 @@ TEST_CASE("a rank that never comes is named with what it does", "[diagnosis]") {
 }
 
 TEST_CASE("a rank that sticks among the others is not called missing", "[diagnosis]") {
-  Evidence evidence = hang(Stage::collective, {{.rank = Rank{2},
-                                                .activity = Activity::stopped,
-                                                .doing = "by a signal (state T)",
-                                                .where = {},
-                                                .inside = true}});
+  diagnose::Evidence evidence = hang(Stage::collective, {{.rank = Rank{2},
+                                                          .activity = Activity::stopped,
+                                                          .doing = "by a signal (state T)",
+                                                          .where = {},
+                                                          .inside = true}});
   evidence.failure.waited = std::chrono::milliseconds(1902);
   CHECK(
       diagnosed(evidence).failure.explanation ==
@@ -42,20 +44,22 @@ TEST_CASE("what is known of nobody is a guess", "[diagnosis]") {
 }
 
 TEST_CASE("a stopped rank is named at once as stopped", "[diagnosis]") {
-  const Diagnosis d = diagnosed(hang(Stage::collective, {{Rank{1}, Activity::stopped, "", ""}}));
+  const diagnose::Diagnosis d =
+      diagnosed(hang(Stage::collective, {{Rank{1}, Activity::stopped, "", ""}}));
   CHECK(d.failure.cause == "rank-stopped");
   CHECK(d.failure.certainty == Certainty::confirmed);
-  CHECK(d.decision == Decision(RetrySame{}));  // somebody stopped it, no setting did
+  CHECK(d.decision ==
+        diagnose::Decision(diagnose::RetrySame{}));  // somebody stopped it, no setting did
 }
 
 TEST_CASE("the function of a missing rank may tell why it is missing", "[diagnosis]") {
-  const Diagnosis d = diagnosed(hang(
+  const diagnose::Diagnosis d = diagnosed(hang(
       Stage::group, {{Rank{2}, Activity::idling, "a timed sleep", "wait (file_baton.py:49)"}}));
   CHECK(d.failure.cause == "extension-lock");
 }
 
 TEST_CASE("the last words of a missing rank may tell why it is missing", "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {{Rank{2}, Activity::quiet, "", ""}});
+  diagnose::Evidence evidence = hang(Stage::group, {{Rank{2}, Activity::quiet, "", ""}});
   evidence.output = {{"rank-2.err", Rank{2}, "hello\nwandb: Enter your choice:\n"}};
   CHECK(diagnosed(evidence).failure.cause == "waiting-for-human");
   evidence.output = {{"rank-2.err", Rank{2}, "wandb: Enter your choice:\n1\n2\n3\n4\n"}};
@@ -73,7 +77,7 @@ TEST_CASE("a hang in which all ranks came is guessed from the stage", "[diagnosi
 
 TEST_CASE("NCCL's way between the ranks is a hint where its first collective hangs",
           "[diagnosis]") {
-  Evidence evidence = hang(Stage::collective, {});
+  diagnose::Evidence evidence = hang(Stage::collective, {});
   evidence.output = {
       {"nccl", std::nullopt, "vm:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"}};
   CHECK(diagnosed(evidence).failure.cause == "gpu-p2p");
@@ -83,24 +87,24 @@ TEST_CASE("NCCL's way between the ranks is a hint where its first collective han
 }
 
 TEST_CASE("a rank that left with status 0 while others wait is the script's own", "[diagnosis]") {
-  const Diagnosis d =
+  const diagnose::Diagnosis d =
       diagnosed(hang(Stage::group, {{Rank{2}, Activity::dead, "exit status 0", ""}}));
   CHECK(d.failure.cause == "rank-died");
-  CHECK(stops(d, StopReason::users_own));
+  CHECK(stops(d, diagnose::StopReason::users_own));
   CHECK(d.failure.explanation.find("rank 2 had ended (exit status 0)") != std::string::npos);
 }
 
 TEST_CASE("a hang whose cause NCCL writes down is matched", "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {});
+  diagnose::Evidence evidence = hang(Stage::group, {});
   evidence.output = {
       {"nccl", std::nullopt, testing::scenes("nccl/2.29.7.log").at("nranks-differ")}};
-  const Diagnosis d = diagnosed(evidence);
+  const diagnose::Diagnosis d = diagnosed(evidence);
   CHECK(d.failure.cause == "world-size-mismatch");
-  CHECK(stops(d, StopReason::hopeless));
+  CHECK(stops(d, diagnose::StopReason::hopeless));
 }
 
 TEST_CASE("an exception that a hanging job has caught and logged is not its cause", "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {{Rank{2}, Activity::idling, "", ""}});
+  diagnose::Evidence evidence = hang(Stage::group, {{Rank{2}, Activity::idling, "", ""}});
   evidence.output = {{"stderr", std::nullopt,
                       "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 1\n"}};
   CHECK(diagnosed(evidence).failure.cause == "rank-missing");
@@ -110,71 +114,73 @@ TEST_CASE("an exception that a hanging job has caught and logged is not its caus
 }
 
 TEST_CASE("a port that is taken after the rendezvous is not the cause", "[diagnosis]") {
-  Evidence evidence = hang(Stage::collective, {});
+  diagnose::Evidence evidence = hang(Stage::collective, {});
   evidence.output = {{"stderr", std::nullopt, "tensorboard: Address already in use\n"}};
   CHECK(diagnosed(evidence).failure.cause == "collective-stuck");
 }
 
 TEST_CASE("ranks that contradict each other are named at once", "[diagnosis]") {
-  Evidence evidence;
+  diagnose::Evidence evidence;
   evidence.failure.kind = FailureKind::world_size_mismatch;
   CHECK(diagnosed(evidence).failure.cause == "world-size-mismatch");
-  CHECK(stops(diagnosed(evidence), StopReason::hopeless));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::hopeless));
   evidence.failure.kind = FailureKind::duplicate_rank;
   CHECK(diagnosed(evidence).failure.cause == "duplicate-rank");
   CHECK(status(evidence) == 124);
 }
 
 TEST_CASE("many ranks are told in runs", "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {{Rank{7}, Activity::unseen, "", ""}});
+  diagnose::Evidence evidence = hang(Stage::group, {{Rank{7}, Activity::unseen, "", ""}});
   evidence.failure.waiting = {Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}, Rank{6}, Rank{8}};
   CHECK(diagnosed(evidence).failure.explanation.starts_with("Ranks 0-3, 5, 6 and 8 waited 180s"));
 }
 
 TEST_CASE("who holds the port that the script chose is told", "[diagnosis]") {
-  Evidence evidence = port_taken(RendezvousPort::Choice::ours);
+  diagnose::Evidence evidence = port_taken(diagnose::RendezvousPort::Choice::ours);
   evidence.port->number = 29500;
-  CHECK(ports_said_taken(evidence, Catalogue::builtin()) == std::vector<int>{29741});
+  CHECK(diagnose::ports_said_taken(evidence, diagnose::Catalogue::builtin()) ==
+        std::vector<int>{29741});
 
   evidence.confirmations = {{"port-taken", "Port 29741 is held by pid 71 (nc) of user bob", 29741}};
 
-  const Diagnosis diagnosis = diagnosed(evidence);
+  const diagnose::Diagnosis diagnosis = diagnosed(evidence);
   CHECK(diagnosis.failure.certainty == Certainty::confirmed);
   CHECK(diagnosis.failure.explanation.ends_with(" Port 29741 is held by pid 71 (nc) of user bob."));
-  CHECK(stops(diagnosis, StopReason::port_of_user));
+  CHECK(stops(diagnosis, diagnose::StopReason::port_of_user));
 }
 
 TEST_CASE("ranks that wait for a program which is not their store blame that program",
           "[diagnosis]") {
-  Evidence evidence = hang(Stage::group, {});
-  evidence.port = RendezvousPort{29500, RendezvousPort::Choice::ours};
+  diagnose::Evidence evidence = hang(Stage::group, {});
+  evidence.port = diagnose::RendezvousPort{29500, diagnose::RendezvousPort::Choice::ours};
   CHECK(diagnosed(evidence).failure.cause == "init-stuck");
 
   evidence.confirmations = {{"store-foreign", "Port 29500 is held by pid 71 (nc)", 29500}};
   CHECK(diagnosed(evidence).failure.cause == "store-foreign");
-  CHECK(diagnosed(evidence).decision == Decision(RetrySame{1s, With::another_port}));
+  CHECK(diagnosed(evidence).decision ==
+        diagnose::Decision(diagnose::RetrySame{1s, With::another_port}));
 
   evidence.confirmations.front().port = 29741;
-  CHECK(stops(diagnosed(evidence), StopReason::port_of_user));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::port_of_user));
 }
 
 TEST_CASE("what the ranks' own answers prove of a hang is confirmed, and stops", "[diagnosis]") {
-  Evidence evidence = hang(Stage::collective, {});
+  diagnose::Evidence evidence = hang(Stage::collective, {});
   evidence.confirmations = {
       {"ranks-disagree", "collective 1 of group 0 is a on rank 0, but b on rank 1"}};
   const auto diagnosis = diagnosed(evidence);
   CHECK(diagnosis.failure.cause == "ranks-disagree");
   CHECK(diagnosis.failure.certainty == Certainty::confirmed);
-  CHECK(stops(diagnosis, StopReason::hopeless));
+  CHECK(stops(diagnosis, diagnose::StopReason::hopeless));
   CHECK(status(evidence) == 124);
 }
 
 TEST_CASE("a driver that answers nobody is confirmed, and no profile helps", "[diagnosis]") {
-  Evidence evidence = hang(Stage::imported, {});
+  diagnose::Evidence evidence = hang(Stage::imported, {});
   evidence.confirmations = {{"driver-silent", "ranks 0-3 stand still"}};
   CHECK(diagnosed(evidence).failure.cause == "driver-silent");
   CHECK(diagnosed(evidence).failure.certainty == Certainty::confirmed);
-  CHECK(stops(diagnosed(evidence), StopReason::hopeless));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::hopeless));
 }
 
 TEST_CASE("a rank of which only its function is known is missing for certain", "[diagnosis]") {
@@ -187,26 +193,27 @@ TEST_CASE("a rank of which only its function is known is missing for certain", "
 }
 
 TEST_CASE("a contradiction between ranks is told with what they say", "[diagnosis]") {
-  Evidence evidence;
+  diagnose::Evidence evidence;
   evidence.failure.kind = FailureKind::world_size_mismatch;
   evidence.confirmations = {{"world-size-mismatch", "rank 0 says 2, rank 1 says 3"}};
   CHECK(diagnosed(evidence).failure.explanation ==
         "It would hang until torch's timeout: rank 0 says 2, rank 1 says 3.");
 }
 TEST_CASE("a rank that stays away from NCCL does so under any profile", "[diagnosis]") {
-  Evidence evidence = hang(Stage::communicator, {{Rank{2}, Activity::idling, "sleeping", ""}});
+  diagnose::Evidence evidence =
+      hang(Stage::communicator, {{Rank{2}, Activity::idling, "sleeping", ""}});
   evidence.remarks = {"rank 2 of 3 never came to NCCL"};
 
-  const Diagnosis d = diagnosed(evidence);
+  const diagnose::Diagnosis d = diagnosed(evidence);
 
   CHECK(d.failure.cause == "rank-missing");
-  CHECK(stops(d, StopReason::stays_away));
-  CHECK(exit_status_of(evidence, d) == 124);
+  CHECK(stops(d, diagnose::StopReason::stays_away));
+  CHECK(diagnose::exit_status_of(evidence, d) == 124);
   CHECK(d.failure.explanation.ends_with(" Rank 2 of 3 never came to NCCL."));
 }
 
 TEST_CASE("of a rank that nobody can see nobody says whose code keeps it away", "[diagnosis]") {
-  const Diagnosis d = diagnosed(
+  const diagnose::Diagnosis d = diagnosed(
       hang(Stage::group, {{Rank{2}, Activity::unseen, "", ""}, {Rank{4}, Activity::unseen}}));
   CHECK(d.failure.cause == "rank-missing");
   CHECK(d.failure.explanation.ends_with(" Nobody can see them from here; look where they run."));
@@ -216,17 +223,18 @@ TEST_CASE("of a rank that nobody can see nobody says whose code keeps it away", 
 
 TEST_CASE("of a rank that no process has said to be nobody says whose code keeps it away",
           "[diagnosis]") {
-  const Diagnosis d = diagnosed(hang(Stage::group, {{.rank = Rank{2},
-                                                     .activity = Activity::idling,
-                                                     .doing = "never seen; another process: sleeps",
-                                                     .known = false}}));
+  const diagnose::Diagnosis d =
+      diagnosed(hang(Stage::group, {{.rank = Rank{2},
+                                     .activity = Activity::idling,
+                                     .doing = "never seen; another process: sleeps",
+                                     .known = false}}));
   CHECK(d.failure.explanation.ends_with(
       "rank 2 was missing: idling, never seen; another process: sleeps."));
 }
 
 TEST_CASE("where one missing rank is seen and another is not, neither is told of both",
           "[diagnosis]") {
-  const Diagnosis d = diagnosed(hang(
+  const diagnose::Diagnosis d = diagnosed(hang(
       Stage::group, {{Rank{2}, Activity::idling, "sleeping", "f"}, {Rank{4}, Activity::unseen}}));
   CHECK(d.failure.explanation.find("own code") == std::string::npos);
   CHECK(d.failure.explanation.find("Nobody can see") == std::string::npos);
@@ -234,17 +242,17 @@ TEST_CASE("where one missing rank is seen and another is not, neither is told of
 
 namespace {
 
-Evidence standstill_at(const std::string& where, const std::string& stack) {
-  Evidence evidence = hang(Stage::rendezvous, {{.rank = Rank{0},
-                                                .activity = Activity::idling,
-                                                .doing = "sleeping",
-                                                .where = where,
-                                                .stack = stack},
-                                               {.rank = Rank{1},
-                                                .activity = Activity::idling,
-                                                .doing = "sleeping",
-                                                .where = where,
-                                                .stack = stack}});
+diagnose::Evidence standstill_at(const std::string& where, const std::string& stack) {
+  diagnose::Evidence evidence = hang(Stage::rendezvous, {{.rank = Rank{0},
+                                                          .activity = Activity::idling,
+                                                          .doing = "sleeping",
+                                                          .where = where,
+                                                          .stack = stack},
+                                                         {.rank = Rank{1},
+                                                          .activity = Activity::idling,
+                                                          .doing = "sleeping",
+                                                          .where = where,
+                                                          .stack = stack}});
   evidence.failure.waiting.clear();
   evidence.confirmations = {{"start-stuck", "no rank has used a CPU or files for 600s"}};
   return evidence;
@@ -254,16 +262,17 @@ Evidence standstill_at(const std::string& where, const std::string& stack) {
 
 TEST_CASE("a standstill before anybody waits is told as one, and nobody as missing",
           "[diagnosis]") {
-  const Evidence evidence = standstill_at("train.py:40 main", "");
-  const Diagnosis d = diagnosed(evidence);
+  const diagnose::Evidence evidence = standstill_at("train.py:40 main", "");
+  const diagnose::Diagnosis d = diagnosed(evidence);
   CHECK(d.failure.cause == "start-stuck");
   CHECK(d.failure.certainty == Certainty::confirmed);
   CHECK(d.failure.explanation == "No rank has used a CPU or files for 600s.");
   CHECK(falls_back(d));
-  CHECK(exit_status_of(evidence, d) == 124);
+  CHECK(diagnose::exit_status_of(evidence, d) == 124);
 }
 
 TEST_CASE("the place of a standstill may tell its cause", "[diagnosis]") {
-  const Evidence evidence = standstill_at("file_baton.py:49 wait", "file_baton.py:49 wait");
+  const diagnose::Evidence evidence =
+      standstill_at("file_baton.py:49 wait", "file_baton.py:49 wait");
   CHECK(diagnosed(evidence).failure.cause == "extension-lock");
 }

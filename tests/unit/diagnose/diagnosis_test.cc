@@ -5,13 +5,15 @@
 #include "evidence_of.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 using namespace safelaunch::testing;
 
 TEST_CASE("nccl on a machine without it falls back under every launcher", "[diagnosis]") {
   for (const char* file : {"torchrun-nccl", "deepspeed-nccl", "accelerate-nccl", "spawn-nccl",
                            "torchrun-device-id", "chained"}) {
     INFO(file);
-    const Diagnosis d = diagnosed(of_file(file));
+    const diagnose::Diagnosis d = diagnosed(of_file(file));
     CHECK(d.failure.cause == "nccl-not-built");
     CHECK(d.failure.certainty == Certainty::matched);
     CHECK(falls_back(d));
@@ -23,14 +25,14 @@ TEST_CASE("an exception of the script's own stops the job under every launcher",
        {"torchrun-zero-division", "torchrun-zero-division-early", "dataloader",
         "deepspeed-zero-division", "accelerate-zero-division", "spawn-zero-division"}) {
     INFO(file);
-    const Diagnosis d = diagnosed(of_file(file));
+    const diagnose::Diagnosis d = diagnosed(of_file(file));
     CHECK(d.failure.cause == "user-exception");
-    CHECK(stops(d, StopReason::users_own));
+    CHECK(stops(d, diagnose::StopReason::users_own));
   }
 }
 
 TEST_CASE("the first rank that failed is told from its victims", "[diagnosis]") {
-  const Diagnosis d = diagnosed(of_file("accelerate-zero-division"));
+  const diagnose::Diagnosis d = diagnosed(of_file("accelerate-zero-division"));
   CHECK(d.failure.first == Rank{1});
   CHECK(d.failure.victims == std::vector<Rank>{Rank{0}});
   CHECK(d.shown_by.at(0).line == "ZeroDivisionError: division by zero");
@@ -38,17 +40,17 @@ TEST_CASE("the first rank that failed is told from its victims", "[diagnosis]") 
 }
 
 TEST_CASE("the hook's exceptions decide, whoever ended first", "[diagnosis]") {
-  Evidence evidence =
+  diagnose::Evidence evidence =
       with_exceptions({raised(1, "KeyError", "'label'"), raised(0, "RuntimeError", kPeerLost)});
   evidence.failure.ended = {{Rank{0}, {}, Exited{1}}, {Rank{1}, {}, Exited{7}}};
-  const Diagnosis d = diagnosed(evidence);
+  const diagnose::Diagnosis d = diagnosed(evidence);
   CHECK(d.failure.cause == "user-exception");
   CHECK(d.failure.first == Rank{1});
   CHECK(status(evidence) == 7);
 }
 
 TEST_CASE("a victim that reports first is not blamed", "[diagnosis]") {
-  const Diagnosis d = diagnosed(with_exceptions(
+  const diagnose::Diagnosis d = diagnosed(with_exceptions(
       {raised(0, "RuntimeError", kPeerLost), raised(1, "AssertionError", "batch is empty")}));
   CHECK(d.failure.cause == "user-exception");
   CHECK(d.failure.first == Rank{1});
@@ -58,7 +60,8 @@ TEST_CASE("every kind of the user's own exception stops", "[diagnosis]") {
   for (const char* type : {"ZeroDivisionError", "ImportError", "FileNotFoundError", "KeyError",
                            "AssertionError", "ValueError", "RuntimeError", "my.package.Oops"}) {
     INFO(type);
-    CHECK(stops(diagnosed(with_exceptions({raised(0, type, "wrong")})), StopReason::users_own));
+    CHECK(stops(diagnosed(with_exceptions({raised(0, type, "wrong")})),
+                diagnose::StopReason::users_own));
   }
 }
 
@@ -114,67 +117,70 @@ TEST_CASE("a source line of a traceback that quotes an error is no sign of it", 
 
 TEST_CASE("nothing is started again when a GPU has no memory left", "[diagnosis]") {
   CHECK(diagnosed(of_file("torchrun-oom")).failure.cause == "gpu-held");
-  CHECK(stops(diagnosed(of_file("torchrun-oom")), StopReason::hopeless));
+  CHECK(stops(diagnosed(of_file("torchrun-oom")), diagnose::StopReason::hopeless));
   CHECK(
       diagnosed(with_exceptions({raised(0, "torch.OutOfMemoryError", "CUDA out of memory. Tried")}))
           .failure.cause == "gpu-oom");
 }
 
 TEST_CASE("memory that an earlier attempt still holds is waited for, twice", "[diagnosis]") {
-  Evidence evidence = of_file("torchrun-oom");
+  diagnose::Evidence evidence = of_file("torchrun-oom");
   evidence.former_pids = {4711};
-  const Diagnosis d = diagnosed(evidence);
+  const diagnose::Diagnosis d = diagnosed(evidence);
   CHECK(d.failure.cause == "gpu-memory-draining");
   CHECK(d.failure.certainty == Certainty::confirmed);
-  CHECK(d.decision == Decision(RetrySame{5s, With::nothing_new}));
-  evidence.retries_of_profile = kRetriesOfProfile;
-  CHECK(stops(diagnosed(evidence), StopReason::retries_used_up));
+  CHECK(d.decision == diagnose::Decision(diagnose::RetrySame{5s, With::nothing_new}));
+  evidence.retries_of_profile = diagnose::kRetriesOfProfile;
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::retries_used_up));
 }
 
 TEST_CASE("a taken port of ours means another one, twice at most", "[diagnosis]") {
-  Evidence evidence = port_taken(RendezvousPort::Choice::ours);
+  diagnose::Evidence evidence = port_taken(diagnose::RendezvousPort::Choice::ours);
   CHECK(diagnosed(evidence).failure.cause == "port-taken");
-  CHECK(diagnosed(evidence).decision == Decision(RetrySame{1s, With::another_port}));
-  evidence.retries_of_profile = kRetriesOfProfile;
-  CHECK(stops(diagnosed(evidence), StopReason::retries_used_up));
+  CHECK(diagnosed(evidence).decision ==
+        diagnose::Decision(diagnose::RetrySame{1s, With::another_port}));
+  evidence.retries_of_profile = diagnose::kRetriesOfProfile;
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::retries_used_up));
 }
 
 TEST_CASE("a taken port that the user named stops", "[diagnosis]") {
-  CHECK(stops(diagnosed(port_taken(RendezvousPort::Choice::users)), StopReason::port_of_user));
+  CHECK(stops(diagnosed(port_taken(diagnose::RendezvousPort::Choice::users)),
+              diagnose::StopReason::port_of_user));
 }
 
 TEST_CASE("a port that some other server of the script wants is its own fault", "[diagnosis]") {
-  Evidence evidence = with_exceptions({raised(0, "OSError", "[Errno 98] Address already in use")});
+  diagnose::Evidence evidence =
+      with_exceptions({raised(0, "OSError", "[Errno 98] Address already in use")});
   evidence.failure.stage = Stage::rendezvous;
-  evidence.port = RendezvousPort{29500, RendezvousPort::Choice::ours};
+  evidence.port = diagnose::RendezvousPort{29500, diagnose::RendezvousPort::Choice::ours};
   CHECK(diagnosed(evidence).failure.cause == "own-port-taken");
-  CHECK(stops(diagnosed(evidence), StopReason::hopeless));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::hopeless));
 }
 
 TEST_CASE("a taken port that the script named by itself is not for us to change", "[diagnosis]") {
-  Evidence evidence = port_taken(RendezvousPort::Choice::ours);
+  diagnose::Evidence evidence = port_taken(diagnose::RendezvousPort::Choice::ours);
   evidence.port->number = 29500;
-  CHECK(stops(diagnosed(evidence), StopReason::port_of_user));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::port_of_user));
 }
 
 TEST_CASE("a rank that ends by itself is not started again, and keeps its status", "[diagnosis]") {
   for (const ExitStatus how : {ExitStatus(Exited{3}), ExitStatus(Signaled{SIGKILL})}) {
-    Evidence evidence = with_exceptions({raised(0, "RuntimeError", kPeerLost)});
+    diagnose::Evidence evidence = with_exceptions({raised(0, "RuntimeError", kPeerLost)});
     evidence.oom_kills = 0;
     evidence.failure.ended = {{Rank{3}, {}, how}, {Rank{0}, {}, Exited{1}}};
-    const Diagnosis d = diagnosed(evidence);
+    const diagnose::Diagnosis d = diagnosed(evidence);
     CHECK(d.failure.cause == "rank-died");
     CHECK(d.failure.certainty == Certainty::confirmed);
     CHECK(d.failure.first == Rank{3});
     CHECK(d.failure.victims == std::vector<Rank>{Rank{0}});
-    CHECK(stops(d, StopReason::users_own));
+    CHECK(stops(d, diagnose::StopReason::users_own));
     CHECK(status(evidence) == shell_code(how));
   }
 }
 
 TEST_CASE("a rank that leaves with status 1 and no word is the first, not those it leaves behind",
           "[diagnosis]") {
-  Evidence evidence = of_file("torchrun-exit3");
+  diagnose::Evidence evidence = of_file("torchrun-exit3");
   evidence.output.push_back({"rank-0.err", Rank{0}, "RuntimeError: " + kPeerLost + "\n"});
   evidence.failure.ended = {{Rank{1}, {}, Exited{1}}};
   CHECK(diagnosed(evidence).failure.cause == "rank-died");
@@ -183,11 +189,11 @@ TEST_CASE("a rank that leaves with status 1 and no word is the first, not those 
 
 TEST_CASE("a rank whose status the kernel does not tell is still the first to have ended",
           "[diagnosis]") {
-  Evidence evidence = with_exceptions({raised(0, "RuntimeError", kPeerLost)});
+  diagnose::Evidence evidence = with_exceptions({raised(0, "RuntimeError", kPeerLost)});
   evidence.failure.ended = {{Rank{3}, {}, std::nullopt}};
   CHECK(diagnosed(evidence).failure.cause == "rank-died");
   CHECK(diagnosed(evidence).failure.first == Rank{3});
-  CHECK(stops(diagnosed(evidence), StopReason::users_own));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::users_own));
 }
 
 TEST_CASE("a warning is no reason where there is another", "[diagnosis]") {
@@ -195,7 +201,7 @@ TEST_CASE("a warning is no reason where there is another", "[diagnosis]") {
       "[W socket.cpp:464] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be retrieved "
       "(gai error: -2 - Name or service not known).\n"
       "a.py:7: UserWarning: CUDA initialization: The NVIDIA driver on your system is too old\n";
-  Evidence evidence = only_text(warnings + data("launchers/torchrun-zero-division.txt"));
+  diagnose::Evidence evidence = only_text(warnings + data("launchers/torchrun-zero-division.txt"));
   CHECK(diagnosed(evidence).failure.cause == "user-exception");
   evidence = hang(Stage::group, {{Rank{2}, Activity::idling, "", ""}});
   evidence.output = {{"stderr", std::nullopt, warnings}};
@@ -207,7 +213,7 @@ TEST_CASE("a warning is no reason where there is another", "[diagnosis]") {
 
 TEST_CASE("a refused loopback connection says nothing of names where all ranks are on one node",
           "[diagnosis]") {
-  Evidence evidence = only_text(
+  diagnose::Evidence evidence = only_text(
       "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:144] no error, "
       "SO_ERROR: Connection refused, remote=[127.0.0.1]:5123\n");
   CHECK(diagnosed(evidence).failure.cause != "name-resolution");
@@ -216,7 +222,7 @@ TEST_CASE("a refused loopback connection says nothing of names where all ranks a
 }
 
 TEST_CASE("a DataLoader worker that the kernel killed is told from a rank", "[diagnosis]") {
-  const Diagnosis d = diagnosed(with_exceptions(
+  const diagnose::Diagnosis d = diagnosed(with_exceptions(
       {raised(0, "RuntimeError", "DataLoader worker (pid 7) is killed by signal: Killed.")}));
   CHECK(d.failure.cause == "host-oom");
 }
@@ -225,7 +231,7 @@ TEST_CASE("the status that torchrun hides is read off its words", "[diagnosis]")
   CHECK(diagnosed(of_file("torchrun-exit3")).failure.cause == "rank-died");
   CHECK(status(of_file("torchrun-exit3")) == 3);
   CHECK(status(of_file("spawn-exit3")) == 3);
-  Evidence killed = of_file("torchrun-peer-sigkill");
+  diagnose::Evidence killed = of_file("torchrun-peer-sigkill");
   killed.oom_kills = 0;
   CHECK(status(killed) == 137);
   CHECK(diagnosed(killed).failure.cause == "rank-died");
@@ -233,18 +239,18 @@ TEST_CASE("the status that torchrun hides is read off its words", "[diagnosis]")
 }
 
 TEST_CASE("a kill that the kernel counted as out of memory is confirmed as such", "[diagnosis]") {
-  Evidence evidence = with_exceptions({});
+  diagnose::Evidence evidence = with_exceptions({});
   evidence.failure.ended = {{Rank{2}, {}, Signaled{SIGKILL}}};
   evidence.oom_kills = 1;
   CHECK(diagnosed(evidence).failure.cause == "host-oom");
   CHECK(diagnosed(evidence).failure.certainty == Certainty::confirmed);
-  CHECK(stops(diagnosed(evidence), StopReason::hopeless));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::hopeless));
   evidence.oom_kills = std::nullopt;
   CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
 }
 
 TEST_CASE("a bus error is a full /dev/shm, as a guess", "[diagnosis]") {
-  Evidence evidence = with_exceptions({});
+  diagnose::Evidence evidence = with_exceptions({});
   evidence.failure.ended = {{Rank{0}, {}, Signaled{SIGBUS}}};
   CHECK(diagnosed(evidence).failure.cause == "shm-small");
   CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
@@ -253,8 +259,8 @@ TEST_CASE("a bus error is a full /dev/shm, as a guess", "[diagnosis]") {
 
 namespace {
 
-Evidence crashed_in_communicator(const MissingRank& rank) {
-  Evidence evidence;
+diagnose::Evidence crashed_in_communicator(const MissingRank& rank) {
+  diagnose::Evidence evidence;
   evidence.failure.kind = FailureKind::rank_died;
   evidence.failure.stage = Stage::communicator;
   evidence.failure.missing = {rank};
@@ -275,13 +281,13 @@ TEST_CASE("a crash inside NCCL's init is not the script's own", "[diagnosis]") {
 TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diagnosis]") {
   const auto crash = diagnosed(crashed_in_communicator({Rank{1}, Activity::dead, "", "", false}));
   CHECK(crash.failure.cause == "rank-died");
-  CHECK(stops(crash, StopReason::users_own));
+  CHECK(stops(crash, diagnose::StopReason::users_own));
   CHECK(crash.failure.explanation ==
         "Rank 1 failed first (killed by SIGSEGV) before stage communicator.");
 }
 
 TEST_CASE("what NCCL wrote before it crashed tells more than the crash", "[diagnosis]") {
-  Evidence evidence = crashed_in_communicator({Rank{1}, Activity::dead, "", "", true});
+  diagnose::Evidence evidence = crashed_in_communicator({Rank{1}, Activity::dead, "", "", true});
   evidence.output = {
       {"nccl.node.70", Rank{0},
        "node:70:80 [0] NCCL WARN Error while creating shared memory segment "
@@ -290,7 +296,7 @@ TEST_CASE("what NCCL wrote before it crashed tells more than the crash", "[diagn
 }
 
 TEST_CASE("facts of the host make a cause certain, or a more specific one", "[diagnosis]") {
-  Evidence evidence = only_text(
+  diagnose::Evidence evidence = only_text(
       "vm:1:1 [0] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 "
       "bytes, error: No space left on device (28)\n");
   CHECK(diagnosed(evidence).failure.certainty == Certainty::matched);
@@ -303,24 +309,24 @@ TEST_CASE("facts of the host make a cause certain, or a more specific one", "[di
 }
 
 TEST_CASE("once training has begun, nothing is started again", "[diagnosis]") {
-  Evidence evidence = of_file("torchrun-nccl");
-  evidence.training = Training::begun;
-  CHECK(stops(diagnosed(evidence), StopReason::training_begun));
+  diagnose::Evidence evidence = of_file("torchrun-nccl");
+  evidence.training = diagnose::Training::begun;
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::training_begun));
 }
 
 TEST_CASE("after a signal to safelaunch, or in an autotuner, nothing is started again",
           "[diagnosis]") {
-  Evidence evidence = of_file("torchrun-nccl");
+  diagnose::Evidence evidence = of_file("torchrun-nccl");
   evidence.autotuning = true;
-  CHECK(stops(diagnosed(evidence), StopReason::autotuning));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::autotuning));
   evidence.signal = SIGTERM;
   evidence.command = std::nullopt;
-  CHECK(stops(diagnosed(evidence), StopReason::signalled));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::signalled));
   CHECK(status(evidence) == 143);
 }
 
 TEST_CASE("an attempt that failed never ends with status 0", "[diagnosis]") {
-  Evidence evidence;
+  diagnose::Evidence evidence;
   evidence.failure.kind = FailureKind::rank_died;
   evidence.failure.ended = {{Rank{0}, {}, Exited{0}}};
   CHECK(status(evidence) == 1);
@@ -329,7 +335,7 @@ TEST_CASE("an attempt that failed never ends with status 0", "[diagnosis]") {
 }
 
 TEST_CASE("an opaque command that fails without a word keeps its status", "[diagnosis]") {
-  Evidence evidence = only_text("");
+  diagnose::Evidence evidence = only_text("");
   evidence.command = Exited{42};
   CHECK(diagnosed(evidence).failure.cause == "rank-died");
   CHECK(diagnosed(evidence).failure.explanation == "The command failed (exit status 42).");
@@ -338,9 +344,9 @@ TEST_CASE("an opaque command that fails without a word keeps its status", "[diag
 
 namespace {
 
-Evidence aborted_at_its_end() {
-  Evidence evidence;
-  evidence.training = Training::begun;
+diagnose::Evidence aborted_at_its_end() {
+  diagnose::Evidence evidence;
+  evidence.training = diagnose::Training::begun;
   evidence.failure.ended = {{Rank{1}, {}, Signaled{SIGABRT}}};
   evidence.command = Exited{1};
   evidence.finished = {Rank{0}, Rank{1}};
@@ -353,40 +359,40 @@ Evidence aborted_at_its_end() {
 
 TEST_CASE("a rank that aborts after its program's end is told as one that had finished",
           "[diagnosis]") {
-  const Evidence evidence = aborted_at_its_end();
-  const Diagnosis d = diagnosed(evidence);
+  const diagnose::Evidence evidence = aborted_at_its_end();
+  const diagnose::Diagnosis d = diagnosed(evidence);
   CHECK(d.failure.cause == "abort-at-exit");
   CHECK(d.failure.certainty == Certainty::confirmed);
   CHECK(d.failure.explanation ==
         "Rank 1 finished, then aborted in the interpreter's own end; all ranks had finished, so "
         "nothing of your training is lost.");
-  CHECK(stops(d, StopReason::finished));
+  CHECK(stops(d, diagnose::StopReason::finished));
   CHECK(status(evidence) == 134);
 }
 
 TEST_CASE("what a launcher ends for such a rank may have lost something", "[diagnosis]") {
-  Evidence evidence = aborted_at_its_end();
+  diagnose::Evidence evidence = aborted_at_its_end();
   evidence.all_finished = false;
   CHECK(diagnosed(evidence).failure.explanation.find("nothing") == std::string::npos);
 }
 
 TEST_CASE("a program that has finished is not started again, whether or not it was seen to train",
           "[diagnosis]") {
-  Evidence evidence = aborted_at_its_end();
-  evidence.training = Training::not_begun;
+  diagnose::Evidence evidence = aborted_at_its_end();
+  evidence.training = diagnose::Training::not_begun;
   evidence.failure.kind = FailureKind::rank_died;
-  CHECK(stops(diagnosed(evidence), StopReason::finished));
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::finished));
 }
 
 TEST_CASE("an abort is the interpreter's end only of a rank that had come to it, and first",
           "[diagnosis]") {
-  Evidence before_its_end = aborted_at_its_end();
+  diagnose::Evidence before_its_end = aborted_at_its_end();
   before_its_end.finished = {Rank{0}};
-  Evidence another_failed = aborted_at_its_end();
+  diagnose::Evidence another_failed = aborted_at_its_end();
   another_failed.failure.ended.insert(another_failed.failure.ended.begin(),
                                       {Rank{0}, {}, Exited{3}});
-  Evidence crashed = aborted_at_its_end();
+  diagnose::Evidence crashed = aborted_at_its_end();
   crashed.failure.ended = {{Rank{1}, {}, Signaled{SIGSEGV}}};
-  for (const Evidence& evidence : {before_its_end, another_failed, crashed})
+  for (const diagnose::Evidence& evidence : {before_its_end, another_failed, crashed})
     CHECK(diagnosed(evidence).failure.cause != "abort-at-exit");
 }

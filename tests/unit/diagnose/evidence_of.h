@@ -10,33 +10,33 @@
 namespace safelaunch::testing {
 
 using namespace std::chrono_literals;
-using With = RetrySame::With;
+using With = diagnose::RetrySame::With;
 
-inline Diagnosis diagnosed(const Evidence& evidence) {
-  return diagnose(evidence, Catalogue::builtin());
+inline diagnose::Diagnosis diagnosed(const diagnose::Evidence& evidence) {
+  return diagnose::diagnose(evidence, diagnose::Catalogue::builtin());
 }
 
-inline int status(const Evidence& evidence) {
-  return exit_status_of(evidence, diagnosed(evidence));
+inline int status(const diagnose::Evidence& evidence) {
+  return diagnose::exit_status_of(evidence, diagnosed(evidence));
 }
 
-inline bool falls_back(const Diagnosis& diagnosis) {
-  return diagnosis.decision == Decision(FallBack{});
+inline bool falls_back(const diagnose::Diagnosis& diagnosis) {
+  return diagnosis.decision == diagnose::Decision(diagnose::FallBack{});
 }
 
-inline bool stops(const Diagnosis& diagnosis, StopReason reason) {
-  return diagnosis.decision == Decision(Stop{reason});
+inline bool stops(const diagnose::Diagnosis& diagnosis, diagnose::StopReason reason) {
+  return diagnosis.decision == diagnose::Decision(diagnose::Stop{reason});
 }
 
 /// A job under a launcher without a hook: its output is all there is.
-inline Evidence only_text(std::string text) {
-  Evidence evidence;
+inline diagnose::Evidence only_text(std::string text) {
+  diagnose::Evidence evidence;
   evidence.command = Exited{1};
   evidence.output = {{"stderr", std::nullopt, std::move(text)}};
   return evidence;
 }
 
-inline Evidence of_file(const std::string& name) {
+inline diagnose::Evidence of_file(const std::string& name) {
   return only_text(data("launchers/" + name + ".txt"));
 }
 
@@ -44,16 +44,16 @@ inline RankRaised raised(int rank, std::string type, std::string message) {
   return {Rank{rank}, {}, std::move(type), std::move(message), ""};
 }
 
-inline Evidence with_exceptions(std::vector<RankRaised> exceptions) {
-  Evidence evidence;
+inline diagnose::Evidence with_exceptions(std::vector<RankRaised> exceptions) {
+  diagnose::Evidence evidence;
   evidence.failure.kind = FailureKind::rank_died;
   evidence.failure.stage = Stage::group;
   evidence.failure.raised = std::move(exceptions);
   return evidence;
 }
 
-inline Evidence hang(Stage stage, std::vector<MissingRank> missing) {
-  Evidence evidence;
+inline diagnose::Evidence hang(Stage stage, std::vector<MissingRank> missing) {
+  diagnose::Evidence evidence;
   evidence.failure.kind = FailureKind::hung;
   evidence.failure.stage = stage;
   evidence.failure.waited = 180s;
@@ -62,9 +62,9 @@ inline Evidence hang(Stage stage, std::vector<MissingRank> missing) {
   return evidence;
 }
 
-inline Evidence port_taken(RendezvousPort::Choice choice) {
-  Evidence evidence = of_file("python-port-taken");
-  evidence.port = RendezvousPort{29741, choice};
+inline diagnose::Evidence port_taken(diagnose::RendezvousPort::Choice choice) {
+  diagnose::Evidence evidence = of_file("python-port-taken");
+  evidence.port = diagnose::RendezvousPort{29741, choice};
   return evidence;
 }
 

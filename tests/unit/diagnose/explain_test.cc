@@ -1,10 +1,12 @@
 #include "safelaunch/diagnose/explain.h"
 
 #include "catch.h"
-#include "safelaunch/diagnose/log_line.h"
+#include "launcher/diagnose/log_line.h"
 #include "test_data.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 using safelaunch::testing::data;
 
 namespace {

@@ -7,12 +7,14 @@
 #include "safelaunch/diagnose/explain.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 using namespace std::chrono_literals;
 
 namespace {
 
 std::string cause_of(const Evidence& evidence) {
-  return diagnose(evidence, Catalogue::builtin()).failure.cause;
+  return diagnose::diagnose(evidence, Catalogue::builtin()).failure.cause;
 }
 
 std::string cause_of_line(const std::string& line) {
@@ -44,7 +46,7 @@ TEST_CASE("a rank that the launcher ended after another's timeout is not the fir
                               "",
                               true}};
   evidence.failure.ended = {{Rank{0}, {}, Exited{1}}, {Rank{1}, {}, Signaled{SIGTERM}}};
-  const Diagnosis diagnosis = diagnose(evidence, Catalogue::builtin());
+  const Diagnosis diagnosis = diagnose::diagnose(evidence, Catalogue::builtin());
   CHECK(diagnosis.failure.first == Rank{0});
   CHECK(diagnosis.failure.cause != "rank-died");
   CHECK(exit_status_of(evidence, diagnosis) == 1);
@@ -54,7 +56,7 @@ TEST_CASE("a rank that somebody ended with SIGTERM is still the first", "[faults
   Evidence evidence;
   evidence.command = Exited{1};
   evidence.failure.ended = {{Rank{1}, {}, Signaled{SIGTERM}}, {Rank{0}, {}, Exited{1}}};
-  CHECK(diagnose(evidence, Catalogue::builtin()).failure.first == Rank{1});
+  CHECK(diagnose::diagnose(evidence, Catalogue::builtin()).failure.first == Rank{1});
 }
 
 TEST_CASE("a missing rank that works is busy, not lost", "[faults]") {

@@ -6,6 +6,8 @@
 #include "test_data.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 using safelaunch::testing::data;
 
 namespace {

@@ -1,4 +1,4 @@
-#include "safelaunch/diagnose/log_line.h"
+#include "launcher/diagnose/log_line.h"
 
 #include <string>
 #include <vector>
@@ -6,6 +6,8 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 
 namespace {
 

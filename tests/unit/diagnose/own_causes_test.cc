@@ -5,6 +5,8 @@
 #include "temporary_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 using safelaunch::testing::TemporaryFolder;
 
 namespace {

@@ -4,19 +4,21 @@
 #include "evidence_of.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 using namespace safelaunch::testing;
 
 namespace {
 
-Evidence after(int signal, std::optional<ExitStatus> command) {
-  Evidence evidence;
+diagnose::Evidence after(int signal, std::optional<ExitStatus> command) {
+  diagnose::Evidence evidence;
   evidence.signal = signal;
   evidence.command = command;
   return evidence;
 }
 
-Evidence under_torchrun(int signal, std::vector<RankExited> ranks) {
-  Evidence evidence = after(signal, Exited{1});
+diagnose::Evidence under_torchrun(int signal, std::vector<RankExited> ranks) {
+  diagnose::Evidence evidence = after(signal, Exited{1});
   evidence.command_hides = true;
   evidence.ended_in_stop = std::move(ranks);
   return evidence;
@@ -35,7 +37,7 @@ TEST_CASE("the status that ranks choose after a signal is the job's", "[status_a
   CHECK(status(after(SIGTERM, Exited{0})) == 0);
   CHECK(status(after(SIGTERM, Exited{85})) == 85);
   CHECK(status(after(SIGTERM, Signaled{SIGSEGV})) == 139);
-  Evidence evidence = after(SIGINT, Signaled{SIGINT});
+  diagnose::Evidence evidence = after(SIGINT, Signaled{SIGINT});
   evidence.ended_in_stop = {{Rank{0}, {}, Signaled{SIGINT}}, {Rank{1}, {}, Exited{3}}};
   CHECK(status(evidence) == 3);
 }
@@ -51,7 +53,7 @@ TEST_CASE("what torchrun says of itself after a signal is no rank's status",
 }
 
 TEST_CASE("a rank that failed before the signal keeps its status", "[status_after_signal]") {
-  Evidence evidence = under_torchrun(SIGTERM, {{Rank{1}, {}, Signaled{SIGTERM}}});
+  diagnose::Evidence evidence = under_torchrun(SIGTERM, {{Rank{1}, {}, Signaled{SIGTERM}}});
   evidence.failure.ended = {{Rank{0}, {}, Exited{7}}};
   CHECK(status(evidence) == 7);
 }

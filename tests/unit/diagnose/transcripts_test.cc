@@ -4,6 +4,8 @@
 #include "test_data.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::diagnose;
 using safelaunch::testing::data;
 using safelaunch::testing::scenes;
 

@@ -1,9 +1,11 @@
-#include "../launcher/doctor/efa.h"
+#include "launcher/doctor/efa.h"
 
 #include "catch.h"
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
@@ -11,8 +13,8 @@ using Lines = std::vector<std::string>;
 namespace {
 
 /// A node of AWS on which all is well.
-HostFacts with_efa() {
-  HostFacts facts = healthy_host();
+doctor::HostFacts with_efa() {
+  doctor::HostFacts facts = healthy_host();
   facts.infiniband.ports = {{"rdmap0s31", 1, "ACTIVE", "Unspecified", 100, "efa"}};
   facts.infiniband.verbs = {"/dev/infiniband/uverbs0"};
   facts.limits.locked_memory = {};
@@ -27,7 +29,7 @@ TEST_CASE("an EFA adapter with NCCL's plugin is well", "[doctor][efa]") {
 }
 
 TEST_CASE("without the plugin NCCL would take TCP", "[doctor][efa]") {
-  HostFacts facts = with_efa();
+  doctor::HostFacts facts = with_efa();
   facts.network_plugins.clear();
   CHECK(outline(facts) == Lines{"efa risk"});
   CHECK_THAT(first_finding(facts).evidence,
@@ -37,7 +39,7 @@ TEST_CASE("without the plugin NCCL would take TCP", "[doctor][efa]") {
 }
 
 TEST_CASE("a provider list without efa leaves the adapter out", "[doctor][efa]") {
-  HostFacts facts = with_efa();
+  doctor::HostFacts facts = with_efa();
   facts.subject.environment = {{"FI_PROVIDER", "tcp"}};
   CHECK(outline(facts) == Lines{"efa risk"});
   facts.subject.environment = {{"FI_PROVIDER", "efa,tcp"}};
@@ -45,14 +47,14 @@ TEST_CASE("a provider list without efa leaves the adapter out", "[doctor][efa]")
 }
 
 TEST_CASE("other adapters need no plugin", "[doctor][efa]") {
-  HostFacts facts = with_efa();
+  doctor::HostFacts facts = with_efa();
   facts.infiniband.ports[0].driver = "mlx5_core";
   facts.network_plugins.clear();
   CHECK(outline(facts) == Lines{});
 }
 
 TEST_CASE("NCCL's plugin has the name that the variable gives it", "[doctor][efa]") {
-  CHECK(network_plugin_names({}) == Lines{"libnccl-net.so"});
-  CHECK(network_plugin_names({{"NCCL_NET_PLUGIN", "ofi"}}).front() == "libnccl-net-ofi.so");
-  CHECK(network_plugin_names({{"NCCL_NET_PLUGIN", "none"}}).empty());
+  CHECK(doctor::network_plugin_names({}) == Lines{"libnccl-net.so"});
+  CHECK(doctor::network_plugin_names({{"NCCL_NET_PLUGIN", "ofi"}}).front() == "libnccl-net-ofi.so");
+  CHECK(doctor::network_plugin_names({{"NCCL_NET_PLUGIN", "none"}}).empty());
 }

@@ -1,43 +1,45 @@
-#include "../launcher/doctor/interface_choice.h"
+#include "launcher/doctor/interface_choice.h"
 
 #include "catch.h"
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("NCCL's patterns are beginnings, exact names and exclusions", "[doctor][interfaces]") {
   const auto all = healthy_host().interfaces;
-  CHECK(picked_by_nccl("eth", all) == Lines{"eth0"});
-  CHECK(picked_by_nccl("=eth", all) == Lines{});
-  CHECK(picked_by_nccl("=eth0,lo", all) == Lines{"lo", "eth0"});
-  CHECK(picked_by_nccl("^lo,docker", all) == Lines{"eth0"});
-  CHECK(picked_by_nccl("ib,eth0", all) == Lines{"eth0"});
+  CHECK(doctor::picked_by_nccl("eth", all) == Lines{"eth0"});
+  CHECK(doctor::picked_by_nccl("=eth", all) == Lines{});
+  CHECK(doctor::picked_by_nccl("=eth0,lo", all) == Lines{"lo", "eth0"});
+  CHECK(doctor::picked_by_nccl("^lo,docker", all) == Lines{"eth0"});
+  CHECK(doctor::picked_by_nccl("ib,eth0", all) == Lines{"eth0"});
 }
 
 TEST_CASE("an interface that is down or has no address is not picked", "[doctor][interfaces]") {
   auto all = healthy_host().interfaces;
   all[2].up = false;
-  CHECK(picked_by_nccl("eth0", all) == Lines{});
+  CHECK(doctor::picked_by_nccl("eth0", all) == Lines{});
   all[2].up = true;
   all[2].addresses.clear();
-  CHECK(picked_by_nccl("eth0", all) == Lines{});
+  CHECK(doctor::picked_by_nccl("eth0", all) == Lines{});
 }
 
 TEST_CASE("without a pattern NCCL takes ib first and docker, lo and virbr last",
           "[doctor][interfaces]") {
   auto all = healthy_host().interfaces;
-  CHECK(nccl_default(all) == "eth0");
+  CHECK(doctor::nccl_default(all) == "eth0");
   all.push_back({"ib0", {"10.1.0.5"}, true, true, false, 2044});
-  CHECK(nccl_default(all) == "ib0");
-  CHECK(nccl_default(std::span(all).first(2)) == "docker0");
-  CHECK(nccl_default(std::span(all).first(1)) == "lo");
+  CHECK(doctor::nccl_default(all) == "ib0");
+  CHECK(doctor::nccl_default(std::span(all).first(2)) == "docker0");
+  CHECK(doctor::nccl_default(std::span(all).first(1)) == "lo");
 }
 
 TEST_CASE("a name that is no interface is told with those that are", "[doctor][interfaces]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.subject.environment = {{"NCCL_SOCKET_IFNAME", "eth7"}};
   const Finding finding = first_finding(facts);
   CHECK(finding.cause == "ifname-missing");
@@ -48,27 +50,27 @@ TEST_CASE("a name that is no interface is told with those that are", "[doctor][i
 
 TEST_CASE("on several nodes nothing goes round a wrong name, so it blocks",
           "[doctor][interfaces]") {
-  HostFacts facts = second_node();
+  doctor::HostFacts facts = second_node();
   facts.subject.environment = {{"NCCL_SOCKET_IFNAME", "eth7"}};
   CHECK(outline(facts) == Lines{"ifname-missing blocks"});
 }
 
 TEST_CASE("without GPUs nobody reads NCCL's variable", "[doctor][interfaces]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.host.gpus = 0;
   facts.subject.environment = {{"NCCL_SOCKET_IFNAME", "eth7"}};
   CHECK(outline(facts) == Lines{"ifname-missing note"});
 }
 
 TEST_CASE("a value out of a file is told with the file and the line", "[doctor][interfaces]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.nccl_files = {{"NCCL_SOCKET_IFNAME", "eth7", "/etc/nccl.conf", 3}};
   CHECK_THAT(first_finding(facts).evidence,
              Contains("/etc/nccl.conf:3: NCCL_SOCKET_IFNAME=eth7 picks no"));
 }
 
 TEST_CASE("gloo takes plain names only", "[doctor][interfaces]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.subject.environment = {{"GLOO_SOCKET_IFNAME", "eth0"}};
   CHECK(outline(facts) == Lines{});
   facts.subject.environment = {{"GLOO_SOCKET_IFNAME", "^docker0"}};
@@ -77,7 +79,7 @@ TEST_CASE("gloo takes plain names only", "[doctor][interfaces]") {
 
 TEST_CASE("a bridge that NCCL would take before the way to the master is a risk",
           "[doctor][interfaces]") {
-  HostFacts facts = second_node();
+  doctor::HostFacts facts = second_node();
   facts.interfaces.insert(facts.interfaces.begin(),
                           {"br-1a2b", {"172.18.0.1"}, true, true, false, 1500});
   CHECK(outline(facts) == Lines{"wrong-interface risk"});
@@ -87,7 +89,7 @@ TEST_CASE("a bridge that NCCL would take before the way to the master is a risk"
 }
 
 TEST_CASE("on one node a bridge reaches everybody", "[doctor][interfaces]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.interfaces.insert(facts.interfaces.begin(),
                           {"br-1a2b", {"172.18.0.1"}, true, true, false, 1500});
   CHECK(outline(facts) == Lines{});

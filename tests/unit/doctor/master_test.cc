@@ -2,58 +2,61 @@
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("refused, timed out and no route are three answers", "[doctor][master]") {
-  HostFacts facts = second_node();
-  facts.master = Reachability{Reach::connected, "", Duration{1}};
+  doctor::HostFacts facts = second_node();
+  facts.master = host::Reachability{host::Reach::connected, "", Duration{1}};
   CHECK(outline(facts) == Lines{});
 
-  facts.master = Reachability{Reach::refused, "Connection refused", Duration{1}};
+  facts.master = host::Reachability{host::Reach::refused, "Connection refused", Duration{1}};
   CHECK(outline(facts) == Lines{"connect-failed note"});
   CHECK(first_finding(facts).evidence == "node0:29500 answers, and nobody listens there yet");
 
-  facts.master = Reachability{Reach::timed_out, "Connection timed out", Duration{2000}};
+  facts.master = host::Reachability{host::Reach::timed_out, "Connection timed out", Duration{2000}};
   CHECK(outline(facts) == Lines{"connect-failed blocks"});
   CHECK_THAT(first_finding(facts).evidence, Contains("does not answer within 2"));
 
-  facts.master = Reachability{Reach::no_route, "No route to host", Duration{1}};
+  facts.master = host::Reachability{host::Reach::no_route, "No route to host", Duration{1}};
   CHECK(outline(facts) == Lines{"connect-failed blocks"});
   CHECK(first_finding(facts).evidence == "there is no way to node0:29500: No route to host");
 }
 
 TEST_CASE("the routing table alone can tell that there is no way", "[doctor][master]") {
-  HostFacts facts = second_node();
-  facts.to_master = {Route::Kind::none, "", "Network is unreachable"};
+  doctor::HostFacts facts = second_node();
+  facts.to_master = {host::Route::Kind::none, "", "Network is unreachable"};
   CHECK(first_finding(facts).remedy == "ip route get 10.0.0.4");
 }
 
 TEST_CASE("a master's name that nobody knows blocks", "[doctor][master]") {
-  HostFacts facts = second_node();
-  facts.master_name = {NameLookup::Outcome::unknown, "node0", {}, "Name or service not known", {}};
+  doctor::HostFacts facts = second_node();
+  facts.master_name = {
+      host::NameLookup::Outcome::unknown, "node0", {}, "Name or service not known", {}};
   facts.to_master = {};
   CHECK(outline(facts) == Lines{"name-resolution blocks"});
   CHECK_THAT(first_finding(facts).evidence, Contains("node0 cannot be resolved"));
 }
 
 TEST_CASE("a name server that does not answer is a risk", "[doctor][master]") {
-  HostFacts facts = second_node();
-  facts.master_name = {NameLookup::Outcome::late, "node0", {}, {}, Duration{3000}};
+  doctor::HostFacts facts = second_node();
+  facts.master_name = {host::NameLookup::Outcome::late, "node0", {}, {}, Duration{3000}};
   CHECK(outline(facts) == Lines{"name-resolution risk"});
 }
 
 TEST_CASE("a slow name server is a risk even where it knows the name", "[doctor][master]") {
-  HostFacts facts = second_node();
+  doctor::HostFacts facts = second_node();
   facts.master_name.took = Duration{5200};
   CHECK_THAT(first_finding(facts).evidence, Contains("took 5.2s for node0"));
 }
 
 TEST_CASE("a master that is the node itself blocks every node but the first", "[doctor][master]") {
-  HostFacts facts = second_node();
+  doctor::HostFacts facts = second_node();
   facts.master_name.addresses = {"127.0.1.1"};
-  facts.to_master = {Route::Kind::local, "lo", {}};
+  facts.to_master = {host::Route::Kind::local, "lo", {}};
   CHECK(outline(facts) == Lines{"name-resolution blocks"});
   facts.world.node_rank.reset();
   CHECK(outline(facts) == Lines{"name-resolution risk"});
@@ -62,15 +65,16 @@ TEST_CASE("a master that is the node itself blocks every node but the first", "[
 }
 
 TEST_CASE("on one node the loopback is right", "[doctor][master]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.own_name.addresses = {"127.0.1.1"};
   facts.world.master_address = "localhost";
-  facts.master_name = {NameLookup::Outcome::found, "localhost", {"127.0.0.1"}, {}, Duration{1}};
+  facts.master_name = {
+      host::NameLookup::Outcome::found, "localhost", {"127.0.0.1"}, {}, Duration{1}};
   CHECK(outline(facts) == Lines{});
 }
 
 TEST_CASE("an own name that is no address of the host is a note on one node", "[doctor][master]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.own_name.addresses = {"10.99.99.99"};
   CHECK(outline(facts) == Lines{"name-resolution note"});
   CHECK_THAT(first_finding(facts).evidence, Contains("which is no address of this host"));
@@ -80,7 +84,7 @@ TEST_CASE("an own name that is no address of the host is a note on one node", "[
 
 TEST_CASE("an own name that leads to the loopback misleads gloo on several nodes",
           "[doctor][master]") {
-  HostFacts facts = second_node();
+  doctor::HostFacts facts = second_node();
   facts.own_name.addresses = {"127.0.1.1"};
   CHECK_THAT(first_finding(facts).evidence, Contains("gpu-1 leads to 127.0.1.1"));
   facts.subject.environment = {{"GLOO_SOCKET_IFNAME", "eth0"}};

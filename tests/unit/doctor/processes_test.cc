@@ -2,24 +2,26 @@
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
 
 namespace {
 
-HostFacts with_held_port(HostFacts facts) {
-  PortHolder holder;
+doctor::HostFacts with_held_port(doctor::HostFacts facts) {
+  host::PortHolder holder;
   holder.port = 29500;
   holder.pid = 71;
   holder.user = "bob";
   holder.command = "python server.py";
-  facts.port = MeetingPort{29500, {holder}};
+  facts.port = doctor::MeetingPort{29500, {holder}};
   return facts;
 }
 
-StaleProcess stale_process(Claim claim) {
-  StaleProcess stale;
+clean::StaleProcess stale_process(clean::Claim claim) {
+  clean::StaleProcess stale;
   stale.process.id = {71, 5};
   stale.command = "python train.py";
   stale.holds = {"port 29500"};
@@ -28,14 +30,14 @@ StaleProcess stale_process(Claim claim) {
   return stale;
 }
 
-Command command(std::vector<std::string> argv) {
-  return recognise(std::move(argv), {}, [](const std::string&) { return std::nullopt; });
+job::Command command(std::vector<std::string> argv) {
+  return job::recognise(std::move(argv), {}, [](const std::string&) { return std::nullopt; });
 }
 
 }  // namespace
 
 TEST_CASE("rank 0 of somebody else's launcher cannot change its port", "[doctor][processes]") {
-  HostFacts facts = with_held_port(healthy_host());
+  doctor::HostFacts facts = with_held_port(healthy_host());
   facts.world.rank = 0;
   CHECK(outline(facts) == Lines{"port-taken blocks"});
   CHECK_THAT(first_finding(facts).evidence, Contains("pid 71 (python server.py) of user bob"));
@@ -44,18 +46,18 @@ TEST_CASE("rank 0 of somebody else's launcher cannot change its port", "[doctor]
 }
 
 TEST_CASE("a held port on one node is changed by safelaunch", "[doctor][processes]") {
-  HostFacts facts = with_held_port(healthy_host());
+  doctor::HostFacts facts = with_held_port(healthy_host());
   facts.subject.command =
       command({"torchrun", "--master-port=29500", "--nproc-per-node=2", "t.py"});
   CHECK(outline(facts) == Lines{"port-taken note"});
 }
 
 TEST_CASE("what is left over and ours can be ended, and nothing else", "[doctor][processes]") {
-  HostFacts facts = healthy_host();
-  facts.processes = {stale_process(Claim::ours), stale_process(Claim::orphan),
-                     stale_process(Claim::unproven)};
+  doctor::HostFacts facts = healthy_host();
+  facts.processes = {stale_process(clean::Claim::ours), stale_process(clean::Claim::orphan),
+                     stale_process(clean::Claim::unproven)};
   facts.processes[2].holds = {"/dev/nvidia0"};
-  const auto advices = examine(facts);
+  const auto advices = doctor::examine(facts);
   REQUIRE(advices.size() == 3);
   CHECK(advices[0].processes.size() == 1);
   CHECK(advices[1].processes.empty());
@@ -65,17 +67,17 @@ TEST_CASE("what is left over and ours can be ended, and nothing else", "[doctor]
 
 TEST_CASE("a killed process that does not end is a risk, and nothing that we could fix",
           "[doctor][processes]") {
-  HostFacts facts = healthy_host();
-  facts.processes = {stale_process(Claim::unproven)};
+  doctor::HostFacts facts = healthy_host();
+  facts.processes = {stale_process(clean::Claim::unproven)};
   facts.processes[0].unkillable = true;
   facts.processes[0].holds.clear();
   CHECK(outline(facts) == Lines{"unkillable risk"});
-  CHECK_FALSE(examine(facts)[0].can_be_fixed());
+  CHECK_FALSE(doctor::examine(facts)[0].can_be_fixed());
 }
 
 TEST_CASE("a running job that is in nobody's way is not told", "[doctor][processes]") {
-  HostFacts facts = healthy_host();
-  facts.processes = {stale_process(Claim::unproven)};
+  doctor::HostFacts facts = healthy_host();
+  facts.processes = {stale_process(clean::Claim::unproven)};
   CHECK(outline(facts) == Lines{});  // who holds a port is told with the port
   facts.processes[0].holds.clear();
   CHECK(outline(facts) == Lines{});
@@ -83,23 +85,23 @@ TEST_CASE("a running job that is in nobody's way is not told", "[doctor][process
 
 TEST_CASE("a rank without a launcher is told, though it is in nobody's way",
           "[doctor][processes]") {
-  HostFacts facts = healthy_host();
-  facts.processes = {stale_process(Claim::unproven)};
+  doctor::HostFacts facts = healthy_host();
+  facts.processes = {stale_process(clean::Claim::unproven)};
   facts.processes[0].launcherless = true;
   facts.processes[0].holds.clear();
   CHECK(outline(facts) == Lines{"left-over-process note"});
-  CHECK_FALSE(examine(facts)[0].can_be_fixed());
+  CHECK_FALSE(doctor::examine(facts)[0].can_be_fixed());
 }
 
 TEST_CASE("mistakes in the command are findings", "[doctor][processes]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.subject.command =
       command({"torchrun", "--nproc-per-node=2", "train.py", "--master_port", "29501"});
   CHECK(outline(facts) == Lines{"bad-arguments risk"});
 }
 
 TEST_CASE("more processes than GPUs are a risk, and none on the CPU", "[doctor][processes]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.subject.command = command({"torchrun", "--nproc-per-node=4", "train.py"});
   CHECK(outline(facts) == Lines{"device-ordinal risk"});
   facts.subject.environment = {{"CUDA_VISIBLE_DEVICES", ""}};
@@ -107,13 +109,13 @@ TEST_CASE("more processes than GPUs are a risk, and none on the CPU", "[doctor][
 }
 
 TEST_CASE("what a driver says about GPUs stands among the findings", "[doctor][gpus]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.gpus = {{"gpu-ill", Severity::blocks, "GPU 1 is lost", "take it out"}};
   CHECK(outline(facts) == Lines{"gpu-ill blocks"});
 }
 
 TEST_CASE("an IOMMU that translates is a note where GPUs have peers", "[doctor][gpus]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.platform.iommu_translates = true;
   CHECK(outline(facts) == Lines{"gpu-p2p note"});
   facts.host.gpus = 1;

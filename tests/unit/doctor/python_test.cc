@@ -1,28 +1,31 @@
-#include "../launcher/doctor/script_imports.h"
 #include "catch.h"
 #include "healthy_host.h"
+#include "launcher/doctor/script_imports.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("imports are told from words that look like them", "[doctor][python]") {
-  CHECK(imports_module("import os\nimport jax\n", "jax"));
-  CHECK(imports_module("import jax.numpy as jnp", "jax"));
-  CHECK(imports_module("  from jax import numpy", "jax"));
-  CHECK(imports_module("import os; import jax", "jax"));
-  CHECK_FALSE(imports_module("import jaxtyping\n# import jax\ntext = 'import jax'", "jax"));
+  CHECK(doctor::imports_module("import os\nimport jax\n", "jax"));
+  CHECK(doctor::imports_module("import jax.numpy as jnp", "jax"));
+  CHECK(doctor::imports_module("  from jax import numpy", "jax"));
+  CHECK(doctor::imports_module("import os; import jax", "jax"));
+  CHECK_FALSE(doctor::imports_module("import jaxtyping\n# import jax\ntext = 'import jax'", "jax"));
 }
 
 TEST_CASE("the name of a dist-info tells package and version", "[doctor][python]") {
-  CHECK(parse_dist_info("deepspeed-0.19.8.dist-info") == Package{"deepspeed", "0.19.8"});
-  CHECK(parse_dist_info("deepspeed") == Package{});
-  CHECK(parse_dist_info("x.dist-info") == Package{});
+  CHECK(doctor::parse_dist_info("deepspeed-0.19.8.dist-info") ==
+        doctor::Package{"deepspeed", "0.19.8"});
+  CHECK(doctor::parse_dist_info("deepspeed") == doctor::Package{});
+  CHECK(doctor::parse_dist_info("x.dist-info") == doctor::Package{});
 }
 
 TEST_CASE("a proxy comes between JAX's processes", "[doctor][python]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.subject.environment = {{"https_proxy", "http://proxy:3128"},
                                {"JAX_COORDINATOR_ADDRESS", "node0:1234"}};
   CHECK(outline(facts) == Lines{});
@@ -32,7 +35,7 @@ TEST_CASE("a proxy comes between JAX's processes", "[doctor][python]") {
 }
 
 TEST_CASE("a proxy that does not hold for the coordinator is no finding", "[doctor][python]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.imports_jax = true;
   for (const char* list : {"localhost,node0.cluster", ".cluster", "*"}) {
     facts.subject.environment = {{"https_proxy", "http://proxy:3128"},
@@ -43,14 +46,14 @@ TEST_CASE("a proxy that does not hold for the coordinator is no finding", "[doct
 }
 
 TEST_CASE("gRPC reads no proxy in capitals", "[doctor][python]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.imports_jax = true;
   facts.subject.environment = {{"HTTPS_PROXY", "http://proxy:3128"}};
   CHECK(outline(facts) == Lines{});
 }
 
 TEST_CASE("torch 2.7.0 may hang with GPUs", "[doctor][python]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.libraries->torch_version = "2.7.0+cu128";
   CHECK(outline(facts) == Lines{"nccl-nonblocking risk"});
   facts.subject.environment = {{"TORCH_NCCL_USE_COMM_NONBLOCKING", "0"}};
@@ -58,7 +61,7 @@ TEST_CASE("torch 2.7.0 may hang with GPUs", "[doctor][python]") {
 }
 
 TEST_CASE("a release of NCCL that hangs is named with its file", "[doctor][python]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.libraries->nccl[0].version = "2.29.2";
   CHECK(outline(facts) == Lines{"nccl-release risk"});
   CHECK_THAT(first_finding(facts).evidence, Contains("/venv/libnccl.so.2"));
@@ -67,10 +70,10 @@ TEST_CASE("a release of NCCL that hangs is named with its file", "[doctor][pytho
 }
 
 TEST_CASE("a stale lock of ours can be removed, another's is for its owner", "[doctor][python]") {
-  HostFacts facts = healthy_host();
-  facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", Claim::ours),
-                 stale_file("/shared/torch_extensions/y/lock", Claim::unproven)};
-  const auto advices = examine(facts);
+  doctor::HostFacts facts = healthy_host();
+  facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", clean::Claim::ours),
+                 stale_file("/shared/torch_extensions/y/lock", clean::Claim::unproven)};
+  const auto advices = doctor::examine(facts);
   REQUIRE(advices.size() == 2);
   CHECK(advices[0].finding.remedy == "safelaunch doctor --fix");
   CHECK(advices[0].can_be_fixed());
@@ -80,8 +83,8 @@ TEST_CASE("a stale lock of ours can be removed, another's is for its owner", "[d
 
 TEST_CASE("a run that will remove a stale lock by itself does not send its user away for it",
           "[doctor][python]") {
-  HostFacts facts = healthy_host();
-  facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", Claim::ours)};
+  doctor::HostFacts facts = healthy_host();
+  facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", clean::Claim::ours)};
   facts.subject.removes_locks = true;
   CHECK_THAT(first_finding(facts).remedy, Contains("none is needed, the run removes it"));
 }

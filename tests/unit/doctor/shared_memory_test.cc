@@ -2,6 +2,8 @@
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Lines = std::vector<std::string>;
 
@@ -9,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
 
-HostFacts with_shared_memory(std::uint64_t bytes, std::uint64_t available) {
-  HostFacts facts = healthy_host();
+doctor::HostFacts with_shared_memory(std::uint64_t bytes, std::uint64_t available) {
+  doctor::HostFacts facts = healthy_host();
   facts.shared_memory = {"/dev/shm", bytes, available, {}};
   return facts;
 }
@@ -18,8 +20,8 @@ HostFacts with_shared_memory(std::uint64_t bytes, std::uint64_t available) {
 }  // namespace
 
 TEST_CASE("Docker's 64 MiB are a risk where GPUs are", "[doctor][shm]") {
-  HostFacts facts = with_shared_memory(64 * kMebi, 64 * kMebi);
-  facts.platform.container = ContainerKind::docker;
+  doctor::HostFacts facts = with_shared_memory(64 * kMebi, 64 * kMebi);
+  facts.platform.container = host::ContainerKind::docker;
   const Finding finding = first_finding(facts);
   CHECK(finding.cause == "shm-small");
   CHECK(finding.severity == Severity::risk);
@@ -30,19 +32,19 @@ TEST_CASE("Docker's 64 MiB are a risk where GPUs are", "[doctor][shm]") {
 }
 
 TEST_CASE("the same is a note where no GPU is", "[doctor][shm]") {
-  HostFacts facts = with_shared_memory(64 * kMebi, 64 * kMebi);
+  doctor::HostFacts facts = with_shared_memory(64 * kMebi, 64 * kMebi);
   facts.host.gpus = 0;
   CHECK(outline(facts) == Lines{"shm-small note"});
 }
 
 TEST_CASE("no room at all is a risk for everybody", "[doctor][shm]") {
-  HostFacts facts = with_shared_memory(4096 * kMebi, 2 * kMebi);
+  doctor::HostFacts facts = with_shared_memory(4096 * kMebi, 2 * kMebi);
   facts.host.gpus = 0;
   CHECK(outline(facts) == Lines{"shm-small risk"});
 }
 
 TEST_CASE("what NCCL needs grows with the processes of the command", "[doctor][shm]") {
-  HostFacts facts = with_shared_memory(2048 * kMebi, 200 * kMebi);
+  doctor::HostFacts facts = with_shared_memory(2048 * kMebi, 200 * kMebi);
   CHECK(outline(facts).empty());
   facts.subject.spawn.emplace();
   facts.subject.spawn->workers = 8;
@@ -53,10 +55,10 @@ TEST_CASE("what NCCL needs grows with the processes of the command", "[doctor][s
 
 TEST_CASE("left segments are a note while there is room, and ours can be removed",
           "[doctor][shm]") {
-  HostFacts facts = healthy_host();
-  facts.segments = {stale_file("/dev/shm/nccl-1", Claim::unproven),
-                    stale_file("/dev/shm/nccl-2", Claim::ours)};
-  const auto advices = examine(facts);
+  doctor::HostFacts facts = healthy_host();
+  facts.segments = {stale_file("/dev/shm/nccl-1", clean::Claim::unproven),
+                    stale_file("/dev/shm/nccl-2", clean::Claim::ours)};
+  const auto advices = doctor::examine(facts);
   REQUIRE(advices.size() == 1);
   CHECK(advices[0].finding.cause == "shm-leaked");
   CHECK(advices[0].finding.severity == Severity::note);
@@ -66,21 +68,23 @@ TEST_CASE("left segments are a note while there is room, and ours can be removed
 }
 
 TEST_CASE("the doctor's remedy for segments is what removes them", "[doctor][shm]") {
-  const auto remedy = [](const std::vector<Claim>& claims) {
-    HostFacts facts = healthy_host();
-    for (const Claim claim : claims) facts.segments.push_back(stale_file("/dev/shm/nccl-1", claim));
+  const auto remedy = [](const std::vector<clean::Claim>& claims) {
+    doctor::HostFacts facts = healthy_host();
+    for (const clean::Claim claim : claims)
+      facts.segments.push_back(stale_file("/dev/shm/nccl-1", claim));
     return first_finding(facts).remedy;
   };
-  CHECK(remedy({Claim::ours}) == "safelaunch doctor --fix");
-  CHECK(remedy({Claim::named}) ==
+  CHECK(remedy({clean::Claim::ours}) == "safelaunch doctor --fix");
+  CHECK(remedy({clean::Claim::named}) ==
         "safelaunch clean --all-mine, unless a job of another container still needs them");
-  CHECK(remedy({Claim::named, Claim::ours}).starts_with("safelaunch doctor --fix removes what"));
-  CHECK(remedy({Claim::unproven}) == "remove those that you know to be dead");
+  CHECK(remedy({clean::Claim::named, clean::Claim::ours})
+            .starts_with("safelaunch doctor --fix removes what"));
+  CHECK(remedy({clean::Claim::unproven}) == "remove those that you know to be dead");
 }
 
 TEST_CASE("left segments are a risk where they leave little room", "[doctor][shm]") {
-  HostFacts facts = with_shared_memory(4096 * kMebi, 900 * kMebi);
-  facts.segments = {stale_file("/dev/shm/nccl-1", Claim::unproven)};
+  doctor::HostFacts facts = with_shared_memory(4096 * kMebi, 900 * kMebi);
+  facts.segments = {stale_file("/dev/shm/nccl-1", clean::Claim::unproven)};
   CHECK(outline(facts) == Lines{"shm-leaked risk"});
-  CHECK_FALSE(examine(facts)[0].can_be_fixed());
+  CHECK_FALSE(doctor::examine(facts)[0].can_be_fixed());
 }

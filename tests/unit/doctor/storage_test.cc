@@ -2,13 +2,15 @@
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Lines = std::vector<std::string>;
 
 namespace {
 
-HostFacts with_home_on(const std::string& type) {
-  HostFacts facts = healthy_host();
+doctor::HostFacts with_home_on(const std::string& type) {
+  doctor::HostFacts facts = healthy_host();
   facts.mounts = {{"/", "/", "ext4", "/dev/sda1", ""}, {"/", "/home", type, "nas:/home", ""}};
   facts.subject.environment = {{"HOME", "/home/a"}};
   return facts;
@@ -17,7 +19,7 @@ HostFacts with_home_on(const std::string& type) {
 }  // namespace
 
 TEST_CASE("caches on a server are a note, each with its path", "[doctor][storage]") {
-  const HostFacts facts = with_home_on("nfs4");
+  const doctor::HostFacts facts = with_home_on("nfs4");
   CHECK(outline(facts) == Lines{"start-stuck note"});
   CHECK(first_finding(facts).evidence ==
         "on file systems of the network: "
@@ -31,7 +33,7 @@ TEST_CASE("caches on a disk of this host are nothing to tell", "[doctor][storage
 }
 
 TEST_CASE("variables move the caches away", "[doctor][storage]") {
-  HostFacts facts = with_home_on("lustre");
+  doctor::HostFacts facts = with_home_on("lustre");
   facts.subject.environment = {{"HOME", "/home/a"},
                                {"TORCH_EXTENSIONS_DIR", "/tmp/e"},
                                {"TRITON_CACHE_DIR", "/tmp/t"},
@@ -40,7 +42,7 @@ TEST_CASE("variables move the caches away", "[doctor][storage]") {
 }
 
 TEST_CASE("packages that every rank imports from a server are told", "[doctor][storage]") {
-  HostFacts facts = with_home_on("nfs4");
+  doctor::HostFacts facts = with_home_on("nfs4");
   facts.subject.environment.clear();
   facts.libraries->python.packages = {"/home/venv/lib/python3.11/site-packages"};
   CHECK(first_finding(facts).evidence ==

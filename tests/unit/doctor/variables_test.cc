@@ -2,20 +2,22 @@
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("a variable that nobody reads is a note with the way to the truth",
           "[doctor][variables]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.subject.environment = {{"NCCL_TIMEOUT", "60"}, {"NCCL_DEBUG", "INFO"}, {"PATH", "/bin"}};
   CHECK(outline(facts) == Lines{"variable note"});
   CHECK(first_finding(facts).remedy == "safelaunch explain NCCL_TIMEOUT");
 }
 
 TEST_CASE("a value that a forgotten file sets is told with its place", "[doctor][variables]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.nccl_files = {{"NCCL_P2P_DISABLE", "1", "/etc/nccl.conf", 2}};
   CHECK_THAT(first_finding(facts).evidence,
              Contains("/etc/nccl.conf:2 sets NCCL_P2P_DISABLE=1 for every job"));

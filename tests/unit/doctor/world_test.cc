@@ -2,6 +2,8 @@
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
@@ -9,10 +11,10 @@ using Lines = std::vector<std::string>;
 namespace {
 
 /// A rank that somebody else has started, in this environment.
-HostFacts rank_in(Environment environment) {
-  HostFacts facts = healthy_host();
+doctor::HostFacts rank_in(Environment environment) {
+  doctor::HostFacts facts = healthy_host();
   facts.subject.environment = std::move(environment);
-  facts.world = world_of(facts.subject);
+  facts.world = doctor::world_of(facts.subject);
   return facts;
 }
 
@@ -35,8 +37,8 @@ Environment without(const char* name) {
   return environment;
 }
 
-Command command(std::vector<std::string> argv) {
-  return recognise(std::move(argv), {}, [](const std::string&) { return std::nullopt; });
+job::Command command(std::vector<std::string> argv) {
+  return job::recognise(std::move(argv), {}, [](const std::string&) { return std::nullopt; });
 }
 
 }  // namespace
@@ -47,7 +49,7 @@ TEST_CASE("a world that is whole has no findings", "[doctor][world]") {
 }
 
 TEST_CASE("RANK without WORLD_SIZE blocks", "[doctor][world]") {
-  const HostFacts facts = rank_in(without("WORLD_SIZE"));
+  const doctor::HostFacts facts = rank_in(without("WORLD_SIZE"));
   CHECK(outline(facts) == Lines{"world-variables blocks"});
   CHECK(first_finding(facts).evidence == "RANK=1 is set, but not WORLD_SIZE");
 }
@@ -61,13 +63,13 @@ TEST_CASE("an address alone is what people set for scripts that spawn", "[doctor
 }
 
 TEST_CASE("a rank beyond the world blocks", "[doctor][world]") {
-  const HostFacts facts = rank_in(with("RANK", "4"));
+  const doctor::HostFacts facts = rank_in(with("RANK", "4"));
   CHECK(outline(facts) == Lines{"world-variables blocks"});
   CHECK(first_finding(facts).evidence == "RANK=4, and WORLD_SIZE=4 means 0 to 3");
 }
 
 TEST_CASE("what is no number is told once", "[doctor][world]") {
-  const HostFacts facts = rank_in(with("WORLD_SIZE", "four"));
+  const doctor::HostFacts facts = rank_in(with("WORLD_SIZE", "four"));
   CHECK(outline(facts) == Lines{"world-variables blocks"});
   CHECK(first_finding(facts).evidence == "WORLD_SIZE=four is no number");
 }
@@ -77,13 +79,13 @@ TEST_CASE("more ranks on a node than in the world block", "[doctor][world]") {
 }
 
 TEST_CASE("a LOCAL_RANK beyond the GPUs is a risk", "[doctor][world]") {
-  HostFacts facts = rank_in(with("CUDA_VISIBLE_DEVICES", "0"));
+  doctor::HostFacts facts = rank_in(with("CUDA_VISIBLE_DEVICES", "0"));
   CHECK(outline(facts) == Lines{"device-ordinal risk"});
 }
 
 TEST_CASE("a launcher gives its ranks other variables, so the old ones mean nothing",
           "[doctor][world]") {
-  HostFacts facts = rank_in(without("WORLD_SIZE"));
+  doctor::HostFacts facts = rank_in(without("WORLD_SIZE"));
   facts.subject.command = command({"torchrun", "--nproc-per-node", "2", "train.py"});
   CHECK(outline(facts) == Lines{});
   facts.subject.command = command({"python", "train.py"});
@@ -91,11 +93,11 @@ TEST_CASE("a launcher gives its ranks other variables, so the old ones mean noth
 }
 
 TEST_CASE("the master of a launcher is taken from its options", "[doctor][world]") {
-  Subject subject;
+  doctor::Subject subject;
   subject.environment = {{"MASTER_ADDR", "elsewhere"}};
   subject.command = command({"torchrun", "--nnodes=2", "--node_rank=1", "--master_addr", "node0",
                              "--master_port=29501", "train.py", "--master_addr", "not-this"});
-  const World world = world_of(subject);
+  const doctor::World world = doctor::world_of(subject);
   CHECK(world.master_address == "node0");
   CHECK(world.master_port == 29501);
   CHECK(world.nodes == 2);
@@ -103,14 +105,14 @@ TEST_CASE("the master of a launcher is taken from its options", "[doctor][world]
 }
 
 TEST_CASE("the master of a c10d rendezvous is its endpoint's host", "[doctor][world]") {
-  Subject subject;
+  doctor::Subject subject;
   subject.command = command({"torchrun", "--nnodes=2", "--rdzv-backend=c10d",
                              "--rdzv-endpoint=[fd00::4]:29400", "train.py"});
-  CHECK(world_of(subject).master_address == "fd00::4");
+  CHECK(doctor::world_of(subject).master_address == "fd00::4");
 }
 
 TEST_CASE("JAX needs all of Slurm's variables or none", "[doctor][world]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.subject.environment = {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "2"}};
   CHECK(outline(facts) == Lines{});
   facts.imports_jax = true;

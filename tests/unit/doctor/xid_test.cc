@@ -1,9 +1,11 @@
-#include "../launcher/doctor/xid.h"
+#include "launcher/doctor/xid.h"
 
 #include "catch.h"
 #include "healthy_host.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
@@ -19,14 +21,14 @@ constexpr const char* kMistake =
 }  // namespace
 
 TEST_CASE("an Xid has a place and a code", "[doctor][xid]") {
-  CHECK(parse_xid(kOffTheBus) == Xid{"0000:1b:00", 79});
-  CHECK_FALSE(parse_xid("NVRM: Xid (PCI:0000:1b:00"));
-  CHECK_FALSE(parse_xid("NVRM: Xid (PCI:0000:1b:00): none"));
-  CHECK_FALSE(parse_xid("NVRM: loading NVIDIA UNIX Open Kernel Module"));
+  CHECK(doctor::parse_xid(kOffTheBus) == doctor::Xid{"0000:1b:00", 79});
+  CHECK_FALSE(doctor::parse_xid("NVRM: Xid (PCI:0000:1b:00"));
+  CHECK_FALSE(doctor::parse_xid("NVRM: Xid (PCI:0000:1b:00): none"));
+  CHECK_FALSE(doctor::parse_xid("NVRM: loading NVIDIA UNIX Open Kernel Module"));
 }
 
 TEST_CASE("failing hardware in the kernel's log is a risk, with its age", "[doctor][xid]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.driver_messages = {{kOffTheBus, 3h}, {kOffTheBus, 2h}};
   CHECK(outline(facts) == Lines{"gpu-ill risk"});
   CHECK_THAT(first_finding(facts).evidence, Contains("2h ago") && Contains("off the bus"));
@@ -34,7 +36,7 @@ TEST_CASE("failing hardware in the kernel's log is a risk, with its age", "[doct
 }
 
 TEST_CASE("what a program does wrong says nothing about the GPU", "[doctor][xid]") {
-  HostFacts facts = healthy_host();
+  doctor::HostFacts facts = healthy_host();
   facts.driver_messages = {{kMistake, 2h}};
   CHECK(outline(facts) == Lines{});
 }

@@ -3,7 +3,7 @@
 #include "catch.h"
 #include "made_gpus.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using testing::facts_of;
@@ -11,9 +11,9 @@ using testing::in_mig_mode;
 using testing::made_gpu;
 using Words = std::vector<std::string>;
 
-const GpuFacts kFour = facts_of({made_gpu(0), made_gpu(1), made_gpu(2), made_gpu(3)});
+const Facts kFour = facts_of({made_gpu(0), made_gpu(1), made_gpu(2), made_gpu(3)});
 
-Words visible(const GpuFacts& facts, const std::string& variable) {
+Words visible(const Facts& facts, const std::string& variable) {
   return usable_devices(facts, {{"CUDA_VISIBLE_DEVICES", variable}});
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("CUDA_VISIBLE_DEVICES picks, orders, and ends at the first word that i
 
 TEST_CASE("a GPU that is lost, or takes no process, is no device") {
   auto facts = kFour;
-  facts.gpus[1].health = GpuHealth::lost;
+  facts.gpus[1].health = Health::lost;
   facts.gpus[2].compute_mode = ComputeMode::prohibited;
   CHECK(usable_devices(facts, {}) == Words{"0", "3"});
   CHECK(visible_devices(facts, {}) == Words{"0", "1", "2", "3"});
@@ -63,4 +63,4 @@ TEST_CASE("a word leads to its GPU") {
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -1,9 +1,9 @@
-#include "../launcher/gpu/elf_file.h"
+#include "launcher/gpu/elf_file.h"
 
 #include "catch.h"
 #include "made_folder.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using testing::MadeFolder;
@@ -50,4 +50,4 @@ TEST_CASE("no byte of a library can make its reader run away") {
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -4,7 +4,7 @@
 #include "made_gpus.h"
 #include "safelaunch/gpu/devices.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using testing::facts_of;
@@ -14,22 +14,22 @@ using testing::with_process;
 using Devices = std::vector<std::string>;
 
 /// The only finding there is to be.
-Finding only_finding(const GpuFacts& facts, const GpuUse& use = {}) {
+Finding only_finding(const Facts& facts, const Use& use = {}) {
   const auto findings = gpu_findings(facts, use);
   REQUIRE(findings.size() == 1);
   CHECK_FALSE(findings[0].remedy.empty());
   return findings[0];
 }
 
-Gpu with_health(GpuHealth health) {
+Gpu with_health(Health health) {
   Gpu gpu = made_gpu(0);
   gpu.health = health;
   gpu.trouble = "Unknown Error";
   return gpu;
 }
 
-GpuFacts troubled(GpuTrouble trouble) {
-  GpuFacts facts;
+Facts troubled(Trouble trouble) {
+  Facts facts;
   facts.trouble = trouble;
   facts.why = "as NVML says";
   return facts;
@@ -40,19 +40,19 @@ TEST_CASE("healthy GPUs that nobody uses are no finding") {
 }
 
 TEST_CASE("a driver that cannot be asked is a finding of its own kind") {
-  CHECK(only_finding(troubled(GpuTrouble::no_driver)).cause == "no-gpu");
-  CHECK(only_finding(troubled(GpuTrouble::no_driver)).severity == Severity::note);
-  CHECK(only_finding(troubled(GpuTrouble::driver_mismatch)).cause == "driver-mismatch");
-  CHECK(only_finding(troubled(GpuTrouble::no_permission)).cause == "container-lost-gpus");
-  CHECK(only_finding(troubled(GpuTrouble::no_answer)).cause == "driver-silent");
-  CHECK(only_finding(troubled(GpuTrouble::no_answer)).evidence == "as NVML says");
-  CHECK(only_finding(troubled(GpuTrouble::crashed)).cause == "gpu-ill");
-  CHECK(only_finding(troubled(GpuTrouble::crashed)).severity == Severity::blocks);
-  CHECK(only_finding(troubled(GpuTrouble::failed)).cause == "cuda-unknown");
+  CHECK(only_finding(troubled(Trouble::no_driver)).cause == "no-gpu");
+  CHECK(only_finding(troubled(Trouble::no_driver)).severity == Severity::note);
+  CHECK(only_finding(troubled(Trouble::driver_mismatch)).cause == "driver-mismatch");
+  CHECK(only_finding(troubled(Trouble::no_permission)).cause == "container-lost-gpus");
+  CHECK(only_finding(troubled(Trouble::no_answer)).cause == "driver-silent");
+  CHECK(only_finding(troubled(Trouble::no_answer)).evidence == "as NVML says");
+  CHECK(only_finding(troubled(Trouble::crashed)).cause == "gpu-ill");
+  CHECK(only_finding(troubled(Trouble::crashed)).severity == Severity::blocks);
+  CHECK(only_finding(troubled(Trouble::failed)).cause == "cuda-unknown");
 }
 
 TEST_CASE("a lost GPU blocks, and is named") {
-  const auto finding = only_finding(facts_of({with_health(GpuHealth::lost), made_gpu(1)}));
+  const auto finding = only_finding(facts_of({with_health(Health::lost), made_gpu(1)}));
   CHECK(finding.cause == "gpu-ill");
   CHECK(finding.severity == Severity::blocks);
   CHECK(finding.evidence ==
@@ -60,14 +60,13 @@ TEST_CASE("a lost GPU blocks, and is named") {
 }
 
 TEST_CASE("a GPU that must be reset, or does not answer, blocks") {
-  CHECK(only_finding(facts_of({with_health(GpuHealth::reset_required)})).severity ==
-        Severity::blocks);
-  const auto failing = only_finding(facts_of({with_health(GpuHealth::failing)}));
+  CHECK(only_finding(facts_of({with_health(Health::reset_required)})).severity == Severity::blocks);
+  const auto failing = only_finding(facts_of({with_health(Health::failing)}));
   CHECK(failing.evidence.ends_with("does not answer: Unknown Error"));
 }
 
 TEST_CASE("a sick GPU that the job does not use is not its trouble") {
-  const auto facts = facts_of({with_health(GpuHealth::lost), made_gpu(1)});
+  const auto facts = facts_of({with_health(Health::lost), made_gpu(1)});
   CHECK(gpu_findings(facts, {Devices{"1"}, 1, "", {}}).empty());
   CHECK(gpu_findings(facts, {Devices{}, 1, "", {}}).empty());
   CHECK(gpu_findings(facts, {visible_devices(facts, {}), 1, "", {}}).size() == 1);
@@ -163,4 +162,4 @@ TEST_CASE("memory that no listed process holds is said to be so: a container hid
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

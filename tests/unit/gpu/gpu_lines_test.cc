@@ -1,22 +1,22 @@
-#include "safelaunch/gpu/gpu_lines.h"
+#include "launcher/gpu/gpu_lines.h"
 
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "../launcher/gpu/gpu_json.h"
 #include "catch.h"
+#include "launcher/gpu/gpu_json.h"
 #include "made_gpus.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using testing::made_gpu;
 
 constexpr Duration kDeadline{3'000};
-const HelperEnd kWell{Exited{0}, false, {}};
+const launch::HelperEnd kWell{Exited{0}, false, {}};
 
-GpuFacts read(const std::vector<std::string>& lines, const HelperEnd& end = kWell) {
-  GpuLines reading;
+Facts read(const std::vector<std::string>& lines, const launch::HelperEnd& end = kWell) {
+  Lines reading;
   for (const auto& line : lines) reading.take(line);
   return std::move(reading).finish(end, kDeadline);
 }
@@ -27,7 +27,7 @@ Gpu full_gpu() {
   gpu.processes.push_back({72, std::nullopt});
   gpu.capability = "9.0";
   gpu.numa_node = 1;
-  gpu.health = GpuHealth::reset_required;
+  gpu.health = Health::reset_required;
   gpu.trouble = "GPU requires reset";
   gpu.compute_mode = ComputeMode::exclusive_process;
   gpu.errors = {3, true, true};
@@ -48,7 +48,7 @@ std::string line_of(const Gpu& gpu) {
 TEST_CASE("what the reader writes of a GPU reads back as the same") {
   const auto facts = read({R"({"driver": "580.95.05", "cuda": "13.0"})", line_of(full_gpu()),
                            line_of(made_gpu(4)), R"({"done": true})"});
-  CHECK(facts.trouble == GpuTrouble::none);
+  CHECK(facts.trouble == Trouble::none);
   CHECK(facts.driver == "580.95.05");
   CHECK(facts.cuda == "13.0");
   REQUIRE(facts.gpus.size() == 2);
@@ -57,11 +57,11 @@ TEST_CASE("what the reader writes of a GPU reads back as the same") {
 }
 
 TEST_CASE("a driver that hangs is named with the GPU that it hangs on, and what was told is kept") {
-  HelperEnd hung;
+  launch::HelperEnd hung;
   hung.timed_out = true;
   hung.status = Signaled{SIGKILL, false};
   const auto silent = read({}, hung);
-  CHECK(silent.trouble == GpuTrouble::no_answer);
+  CHECK(silent.trouble == Trouble::no_answer);
   CHECK(silent.why == "the driver does not answer within 3s");
 
   const auto half = read(
@@ -73,34 +73,34 @@ TEST_CASE("a driver that hangs is named with the GPU that it hangs on, and what 
 
 TEST_CASE(
     "a process that sits in the driver and cannot be killed is a driver that does not answer") {
-  CHECK(read({}, HelperEnd{}).trouble == GpuTrouble::no_answer);
+  CHECK(read({}, launch::HelperEnd{}).trouble == Trouble::no_answer);
 }
 
 TEST_CASE("NVML's own errors are told in its words") {
   const auto facts = read({R"({"error": "Driver/library version mismatch", "code": 18})"},
                           {Exited{69}, false, {}});
-  CHECK(facts.trouble == GpuTrouble::driver_mismatch);
+  CHECK(facts.trouble == Trouble::driver_mismatch);
   CHECK(facts.why == "Driver/library version mismatch");
-  CHECK(read({R"({"error": "Driver Not Loaded", "code": 9})"}).trouble == GpuTrouble::no_driver);
+  CHECK(read({R"({"error": "Driver Not Loaded", "code": 9})"}).trouble == Trouble::no_driver);
   CHECK(read({R"({"error": "Insufficient Permissions", "code": 4})"}).trouble ==
-        GpuTrouble::no_permission);
-  CHECK(read({R"({"error": "Unknown Error", "code": 999})"}).trouble == GpuTrouble::failed);
+        Trouble::no_permission);
+  CHECK(read({R"({"error": "Unknown Error", "code": 999})"}).trouble == Trouble::failed);
 }
 
 TEST_CASE("a driver that crashes who asks is a fact") {
   const auto facts = read({R"({"asking": 2})"}, {Signaled{SIGSEGV, false}, false, {}});
-  CHECK(facts.trouble == GpuTrouble::crashed);
+  CHECK(facts.trouble == Trouble::crashed);
   CHECK(facts.why == "asking the driver failed (asked for GPU 2): killed by SIGSEGV");
 }
 
 TEST_CASE("garbage is told as such") {
   const auto facts = read({"garbage", "[1, 2]", R"({"gpu": 3})", "{", R"({"done": true})"});
-  CHECK(facts.trouble == GpuTrouble::failed);
+  CHECK(facts.trouble == Trouble::failed);
   CHECK(facts.why == "4 lines of the answer make no sense");
 }
 
 TEST_CASE("an answer that breaks off without an error is none") {
-  CHECK(read({R"({"driver": "580.95.05"})"}).trouble == GpuTrouble::failed);
+  CHECK(read({R"({"driver": "580.95.05"})"}).trouble == Trouble::failed);
 }
 
 TEST_CASE("members of another type, and numbers beyond reason, read as not told") {
@@ -112,15 +112,15 @@ TEST_CASE("members of another type, and numbers beyond reason, read as not told"
   CHECK(facts.gpus[0].uuid.empty());
   CHECK(facts.gpus[0].memory_mib == 0);
   CHECK_FALSE(facts.gpus[0].mig);
-  CHECK(facts.gpus[0].processes == std::vector<GpuProcess>{{5, std::nullopt}});
-  CHECK(facts.gpus[0].health == GpuHealth::failing);
+  CHECK(facts.gpus[0].processes == std::vector<Process>{{5, std::nullopt}});
+  CHECK(facts.gpus[0].health == Health::failing);
 }
 
 TEST_CASE("a driver that counts thousands of GPUs does not fill our memory") {
-  GpuLines reading;
+  Lines reading;
   for (int i = 0; i < 1000; ++i) reading.take(line_of(made_gpu(1)));
   CHECK(std::move(reading).finish(kWell, kDeadline).gpus.size() == 64);
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -6,7 +6,7 @@
 #include "made_folder.h"
 #include "safelaunch/gpu/drain.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using testing::MadeFolder;
@@ -20,7 +20,7 @@ class Host : public MadeFolder {
     std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   }
 
-  [[nodiscard]] GpuQuery query(Duration deadline = Duration(20'000)) const {
+  [[nodiscard]] Query query(Duration deadline = Duration(20'000)) const {
     return {{{"LD_LIBRARY_PATH", path("lib")}, {"SAFELAUNCH_PROBE_PROGRAM", path("probe")}},
             deadline};
   }
@@ -33,22 +33,22 @@ const std::string kOneGpu =
 template <class Value, class Start>
 Value awaited(Start start) {
   boost::asio::io_context io;
-  Reaper reaper(io, [](int, const ExitStatus&) {});
+  launch::Reaper reaper(io, [](int, const ExitStatus&) {});
   std::optional<Value> result;
   const auto pending = start(io, reaper, [&](const Value& value) { result = value; });
   while (!result) io.run_one();
   return *result;
 }
 
-GpuFacts asked_on_loop(const GpuQuery& query) {
-  return awaited<GpuFacts>(
-      [&](auto& io, auto& reaper, auto take) { return GpuReading(io, reaper, query, take); });
+Facts asked_on_loop(const Query& query) {
+  return awaited<Facts>(
+      [&](auto& io, auto& reaper, auto take) { return Reading(io, reaper, query, take); });
 }
 
 TEST_CASE("the facts come from the probe, in both forms") {
   const Host host("test \"$1\" = gpus || exit 1; " + kOneGpu);
   for (const auto& facts : {read_gpu_facts(host.query()), asked_on_loop(host.query())}) {
-    CHECK(facts.trouble == GpuTrouble::none);
+    CHECK(facts.trouble == Trouble::none);
     CHECK(facts.driver == "580.95.05");
     REQUIRE(facts.gpus.size() == 1);
     CHECK(facts.gpus[0].uuid == "GPU-1");
@@ -58,12 +58,12 @@ TEST_CASE("the facts come from the probe, in both forms") {
 TEST_CASE("a driver that hangs is a fact after the deadline") {
   const Host host("echo '{\"asking\": 2}'; read -r nothing");
   const auto facts = read_gpu_facts(host.query(Duration(200)));
-  CHECK(facts.trouble == GpuTrouble::no_answer);
+  CHECK(facts.trouble == Trouble::no_answer);
   CHECK(facts.why.find("does not answer within 0.2s") != std::string::npos);
 }
 
 TEST_CASE("a driver that crashes who asks it is a fact") {
-  CHECK(asked_on_loop(Host("kill -SEGV $$").query()).trouble == GpuTrouble::crashed);
+  CHECK(asked_on_loop(Host("kill -SEGV $$").query()).trouble == Trouble::crashed);
 }
 
 TEST_CASE("without NVML nothing is started") {
@@ -71,8 +71,8 @@ TEST_CASE("without NVML nothing is started") {
   std::filesystem::remove_all(host.path("lib"));
   for (const auto& facts : {read_gpu_facts(host.query()), asked_on_loop(host.query())}) {
     // On a machine with a driver its own NVML is found.
-    if (facts.trouble == GpuTrouble::none) continue;
-    CHECK(facts.trouble == GpuTrouble::no_driver);
+    if (facts.trouble == Trouble::none) continue;
+    CHECK(facts.trouble == Trouble::no_driver);
     CHECK_FALSE(std::filesystem::exists(host.path("probe.was-started")));
   }
 }
@@ -81,20 +81,20 @@ TEST_CASE("a probe that is not there is an answer too") {
   const Host host(kOneGpu);
   auto query = host.query();
   query.environment["SAFELAUNCH_PROBE_PROGRAM"] = host.path("nothing");
-  CHECK(read_gpu_facts(query).trouble == GpuTrouble::failed);
-  CHECK(asked_on_loop(query).trouble == GpuTrouble::failed);
+  CHECK(read_gpu_facts(query).trouble == Trouble::failed);
+  CHECK(asked_on_loop(query).trouble == Trouble::failed);
 }
 
-Drain drained(const GpuQuery& query, const GpuFacts& before, Duration bound) {
+Drain drained(const Query& query, const Facts& before, Duration bound) {
   return awaited<Drain>([&](auto& io, auto& reaper, auto take) {
     return DrainWait(io, reaper, query, before, take, bound);
   });
 }
 
-GpuFacts one_idle_gpu() {
+Facts one_idle_gpu() {
   Gpu gpu;
   gpu.uuid = "GPU-1";
-  GpuFacts facts;
+  Facts facts;
   facts.gpus = {gpu};
   return facts;
 }
@@ -121,4 +121,4 @@ TEST_CASE("where there was no GPU nobody is asked") {
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

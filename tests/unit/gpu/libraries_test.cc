@@ -3,7 +3,7 @@
 #include "catch.h"
 #include "made_folder.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using testing::MadeFolder;
@@ -225,4 +225,4 @@ TEST_CASE("copies of one version, or of an unknown one, are no finding") {
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

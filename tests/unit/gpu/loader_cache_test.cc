@@ -1,11 +1,11 @@
-#include "../launcher/gpu/loader_cache.h"
+#include "launcher/gpu/loader_cache.h"
 
 #include <array>
 #include <cstdint>
 
 #include "catch.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 /// The bytes that ldconfig writes for pairs of name and path.
@@ -54,4 +54,4 @@ TEST_CASE("a cache that was cut anywhere gives what is left of it, and no more")
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

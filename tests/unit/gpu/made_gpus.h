@@ -9,26 +9,26 @@
 namespace safelaunch::testing {
 
 /// A healthy H100 with nothing on it.
-inline Gpu made_gpu(int index) {
-  Gpu gpu;
+inline gpu::Gpu made_gpu(int index) {
+  gpu::Gpu gpu;
   gpu.index = index;
   gpu.uuid = "GPU-0000000" + std::to_string(index) + "-0000-4000-8000-000000000000";
   gpu.name = "NVIDIA H100 80GB HBM3";
   gpu.pci = "00000000:" + std::to_string(index + 1) + "0:00.0";
   gpu.memory_mib = 81'920;
-  gpu.compute_mode = ComputeMode::shared;
-  gpu.fabric = FabricState::completed;
+  gpu.compute_mode = gpu::ComputeMode::shared;
+  gpu.fabric = gpu::FabricState::completed;
   gpu.recovery = "none";
   return gpu;
 }
 
-inline Gpu with_process(Gpu gpu, int pid, int mib) {
+inline gpu::Gpu with_process(gpu::Gpu gpu, int pid, int mib) {
   gpu.processes.push_back({pid, mib});
   gpu.used_mib += mib;
   return gpu;
 }
 
-inline Gpu in_mig_mode(Gpu gpu, int slices) {
+inline gpu::Gpu in_mig_mode(gpu::Gpu gpu, int slices) {
   gpu.mig = true;
   for (int i = 0; i < slices; ++i)
     gpu.slices.push_back(
@@ -36,8 +36,8 @@ inline Gpu in_mig_mode(Gpu gpu, int slices) {
   return gpu;
 }
 
-inline GpuFacts facts_of(std::vector<Gpu> gpus) {
-  GpuFacts facts;
+inline gpu::Facts facts_of(std::vector<gpu::Gpu> gpus) {
+  gpu::Facts facts;
   facts.driver = "580.95.05";
   facts.cuda = "13.0";
   facts.gpus = std::move(gpus);

@@ -3,7 +3,7 @@
 #include "safelaunch/gpu/drain.h"
 #include "safelaunch/gpu/memory_holders.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using testing::facts_of;
@@ -61,8 +61,8 @@ TEST_CASE("who was on the GPU before the attempt may grow") {
 }
 
 TEST_CASE("a driver that no longer answers ends the waiting") {
-  GpuFacts now;
-  now.trouble = GpuTrouble::no_answer;
+  Facts now;
+  now.trouble = Trouble::no_answer;
   now.why = "the driver does not answer within 3s";
   CHECK(judge_drain(facts_of({made_gpu(0)}), now, {}) == Drain{State::given_up, now.why});
 }
@@ -72,4 +72,4 @@ TEST_CASE("where there were no GPUs nothing is waited for") {
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -3,7 +3,7 @@
 #include "catch.h"
 #include "made_folder.h"
 
-namespace safelaunch {
+namespace safelaunch::gpu {
 namespace {
 
 using testing::MadeFolder;
@@ -85,4 +85,4 @@ TEST_CASE("a Python that does not exist has no places") {
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::gpu

@@ -11,6 +11,7 @@
 
 namespace fs = std::filesystem;
 using namespace safelaunch;
+using namespace safelaunch::hook;
 
 namespace {
 

@@ -13,6 +13,8 @@
 #include "safelaunch/host/activity.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using safelaunch::testing::Child;
 using safelaunch::testing::eventually;
 

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::host;
+
 TEST_CASE("with cgroup v2 the kills are counted in memory.events", "[cgroup_memory]") {
   CHECK(oom_counter_file("0::/user.slice/job-7\n",
                          "25 1 0:22 / /proc rw - proc proc rw\n"

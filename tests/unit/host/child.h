@@ -33,7 +33,7 @@ class Child {
     char byte = 0;
     static_cast<void>(::read(ready[0], &byte, 1));
     ::close(ready[0]);
-    id_ = facts_of(pid_).value_or(ProcessFacts{}).id;
+    id_ = host::facts_of(pid_).value_or(host::ProcessFacts{}).id;
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

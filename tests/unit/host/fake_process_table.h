@@ -7,11 +7,11 @@
 namespace safelaunch::testing {
 
 /// A process table that a test fills by hand.
-class FakeProcessTable final : public ProcessTable {
+class FakeProcessTable final : public host::ProcessTable {
  public:
   /// Adds a process, or replaces the one with this pid.
   FakeProcessTable& add(int pid, int parent, unsigned uid = 1000) {
-    ProcessFacts facts;
+    host::ProcessFacts facts;
     facts.id = {pid, static_cast<std::uint64_t>(pid) * 10};
     facts.parent = parent;
     facts.state = 'S';
@@ -20,7 +20,7 @@ class FakeProcessTable final : public ProcessTable {
     return *this;
   }
 
-  [[nodiscard]] std::optional<ProcessFacts> facts(int pid) const override {
+  [[nodiscard]] std::optional<host::ProcessFacts> facts(int pid) const override {
     const auto found = processes_.find(pid);
     return found == processes_.end() ? std::nullopt : std::optional(found->second);
   }
@@ -32,15 +32,15 @@ class FakeProcessTable final : public ProcessTable {
     return children;
   }
 
-  [[nodiscard]] std::vector<ProcessFacts> all(std::optional<unsigned> uid) const override {
-    std::vector<ProcessFacts> all;
+  [[nodiscard]] std::vector<host::ProcessFacts> all(std::optional<unsigned> uid) const override {
+    std::vector<host::ProcessFacts> all;
     for (const auto& [pid, facts] : processes_)
       if (!uid || facts.uid == *uid) all.push_back(facts);
     return all;
   }
 
  private:
-  std::map<int, ProcessFacts> processes_;
+  std::map<int, host::ProcessFacts> processes_;
 };
 
 }  // namespace safelaunch::testing

@@ -8,6 +8,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::host;
+
 TEST_CASE("the host knows who it is") {
   const auto host = read_identity();
 

@@ -7,6 +7,8 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 namespace fs = std::filesystem;
 
 namespace {

@@ -3,6 +3,8 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using namespace std::chrono_literals;
 
 TEST_CASE("a record of the kernel's log is its first line, with an age", "[kernel_log]") {

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::host;
+
 // What Python 3.11 and gloo of torch 2.13 showed on Linux 6.18, x86-64.
 #ifdef __x86_64__
 

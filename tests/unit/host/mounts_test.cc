@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::host;
+
 namespace {
 
 constexpr const char* kTable =

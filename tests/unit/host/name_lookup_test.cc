@@ -3,6 +3,8 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using Words = std::vector<std::string>;
 
 TEST_CASE("a hosts file gives a name's addresses in its order", "[name_lookup]") {

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::host;
+
 TEST_CASE("a bare machine has no hints", "[platform]") {
   const Platform platform =
       parse_platform({"Linux version 6.1.0-18-amd64 (x@y) (gcc) #1 SMP",

@@ -12,6 +12,8 @@
 #include "safelaunch/base/format.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using namespace std::chrono_literals;
 using safelaunch::testing::Child;
 using safelaunch::testing::eventually;

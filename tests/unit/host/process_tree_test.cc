@@ -7,6 +7,8 @@
 #include "fake_process_table.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using safelaunch::testing::Child;
 using safelaunch::testing::eventually;
 using safelaunch::testing::FakeProcessTable;

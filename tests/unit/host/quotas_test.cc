@@ -1,10 +1,12 @@
 #include "safelaunch/host/quotas.h"
 
-#include "../launcher/host/cgroup_folder.h"
 #include "catch.h"
+#include "launcher/host/cgroup_folder.h"
 #include "safelaunch/host/limits.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 
 TEST_CASE("limits of both cgroup versions are read", "[quotas]") {
   CHECK(parse_byte_limit("1073741824") == 1073741824);

@@ -13,6 +13,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::host;
+
 namespace {
 
 /// A socket on a free port of the loopback device.

@@ -7,6 +7,8 @@
 #include "unit/host/left_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using safelaunch::testing::LeftFolder;
 
 namespace {

@@ -7,13 +7,15 @@
 
 #include <algorithm>
 
-#include "../launcher/host/sock_diag.h"
 #include "catch.h"
 #include "child.h"
+#include "launcher/host/sock_diag.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/activity.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 using safelaunch::testing::Child;

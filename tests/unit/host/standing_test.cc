@@ -3,6 +3,8 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using namespace std::chrono_literals;
 
 namespace {

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::host;
+
 TEST_CASE("a file of variables is read with its lines", "[variable_files]") {
   CHECK(parse_variable_file("# site\nNCCL_DEBUG=WARN\n\n NCCL_IB_HCA = =mlx5_0 \nnothing\n", "f") ==
         std::vector<FileVariable>{{"NCCL_DEBUG", "WARN", "f", 2},

@@ -6,6 +6,8 @@
 #include "child.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::host;
 using namespace std::chrono_literals;
 using safelaunch::testing::Child;
 using safelaunch::testing::eventually;

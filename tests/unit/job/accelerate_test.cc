@@ -2,6 +2,8 @@
 #include "commands.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::job;
 using namespace safelaunch::testing;
 
 namespace {
@@ -18,48 +20,50 @@ mixed_precision: 'no'
 }  // namespace
 
 TEST_CASE("accelerate's topology is read from its flags", "[accelerate]") {
-  const Command two = command("accelerate launch --multi_gpu --num_processes 2 t.py");
-  CHECK(two.processes_per_node == ProcessCount{2});
-  CHECK(two.nodes == NodeRange{1, 1});
-  CHECK(two.descendants == Descendants::all);
-  CHECK(command("accelerate launch t.py").processes_per_node == ProcessCount{CountWord::gpu});
+  const job::Command two = command("accelerate launch --multi_gpu --num_processes 2 t.py");
+  CHECK(two.processes_per_node == job::ProcessCount{2});
+  CHECK(two.nodes == job::NodeRange{1, 1});
+  CHECK(two.descendants == job::Descendants::all);
+  CHECK(command("accelerate launch t.py").processes_per_node ==
+        job::ProcessCount{job::CountWord::gpu});
 }
 
 TEST_CASE("accelerate counts the processes of all machines together", "[accelerate]") {
-  const Command seen = command("accelerate launch --num_processes 16 --num_machines 2 t.py");
-  CHECK(seen.processes_per_node == ProcessCount{8});
-  CHECK(seen.nodes == NodeRange{2, 2});
-  CHECK(seen.descendants == Descendants::some);
+  const job::Command seen = command("accelerate launch --num_processes 16 --num_machines 2 t.py");
+  CHECK(seen.processes_per_node == job::ProcessCount{8});
+  CHECK(seen.nodes == job::NodeRange{2, 2});
+  CHECK(seen.descendants == job::Descendants::some);
 
-  const Command uneven = command("accelerate launch --num_processes 7 --num_machines 2 t.py");
-  CHECK(has_warning(uneven, Warning::uneven_processes));
-  CHECK(uneven.processes_per_node == ProcessCount{3});
+  const job::Command uneven = command("accelerate launch --num_processes 7 --num_machines 2 t.py");
+  CHECK(has_warning(uneven, job::Warning::uneven_processes));
+  CHECK(uneven.processes_per_node == job::ProcessCount{3});
 }
 
 TEST_CASE("accelerate on CPU starts one process, whatever it is told", "[accelerate]") {
-  const Command seen = command("accelerate launch --cpu --num_processes 2 t.py");
-  CHECK(seen.processes_per_node == ProcessCount{1});
-  CHECK(has_warning(seen, Warning::one_process_on_cpu));
-  CHECK_FALSE(has_warning(command("accelerate launch --cpu t.py"), Warning::one_process_on_cpu));
+  const job::Command seen = command("accelerate launch --cpu --num_processes 2 t.py");
+  CHECK(seen.processes_per_node == job::ProcessCount{1});
+  CHECK(has_warning(seen, job::Warning::one_process_on_cpu));
+  CHECK_FALSE(
+      has_warning(command("accelerate launch --cpu t.py"), job::Warning::one_process_on_cpu));
   CHECK(command("accelerate launch --cpu --num_processes 2 --mpirun_hostfile h t.py")
-            .processes_per_node == ProcessCount{2});
+            .processes_per_node == job::ProcessCount{2});
   const Files files = {{"c.yaml", "distributed_type: MULTI_CPU\nnum_processes: 4\n"}};
   CHECK(has_warning(command("accelerate launch --config_file c.yaml t.py", {}, files),
-                    Warning::one_process_on_cpu));
+                    job::Warning::one_process_on_cpu));
 }
 
 TEST_CASE("accelerate's configuration file holds what argv does not say", "[accelerate]") {
   const Files files = {{"c.yaml", kTwoGpus}};
-  const Command seen = command("accelerate launch --config_file c.yaml t.py", {}, files);
-  CHECK(seen.processes_per_node == ProcessCount{2});
-  CHECK(seen.port.place == PortPlace{InFile{"c.yaml"}});
+  const job::Command seen = command("accelerate launch --config_file c.yaml t.py", {}, files);
+  CHECK(seen.processes_per_node == job::ProcessCount{2});
+  CHECK(seen.port.place == job::PortPlace{job::InFile{"c.yaml"}});
   CHECK(seen.port.value == 29777);
   CHECK(seen.warnings.empty());
 
-  const Command flags =
+  const job::Command flags =
       command("accelerate launch --config-file=c.yaml --num_processes 4 --main_process_port 5 t.py",
               {}, files);
-  CHECK(flags.processes_per_node == ProcessCount{4});
+  CHECK(flags.processes_per_node == job::ProcessCount{4});
   CHECK(flags.port.value == 5);
 }
 
@@ -81,9 +85,9 @@ TEST_CASE("accelerate's cached default configuration is found as it finds it", "
 TEST_CASE("a JSON configuration of accelerate is read too", "[accelerate]") {
   const Files files = {
       {"c.json", R"({"distributed_type": "FSDP", "num_processes": 8, "num_machines": 2})"}};
-  const Command seen = command("accelerate launch --config_file c.json t.py", {}, files);
-  CHECK(seen.processes_per_node == ProcessCount{4});
-  CHECK(seen.nodes == NodeRange{2, 2});
+  const job::Command seen = command("accelerate launch --config_file c.json t.py", {}, files);
+  CHECK(seen.processes_per_node == job::ProcessCount{4});
+  CHECK(seen.nodes == job::NodeRange{2, 2});
 }
 
 TEST_CASE("a configuration that is none is warned of", "[accelerate]") {
@@ -93,7 +97,7 @@ TEST_CASE("a configuration that is none is warned of", "[accelerate]") {
     INFO(path);
     const auto seen =
         command(std::string("accelerate launch --config_file ") + path + " t.py", {}, files);
-    CHECK(has_warning(seen, Warning::unreadable_config));
+    CHECK(has_warning(seen, job::Warning::unreadable_config));
     CHECK(script_of(seen) == "t.py");
   }
 }
@@ -102,17 +106,18 @@ TEST_CASE("accelerate's ways to start ranks elsewhere are known", "[accelerate]"
   const auto descendants = [](const std::string& options, const Files& files = {}) {
     return command("accelerate launch " + options + " t.py", {}, files).descendants;
   };
-  CHECK(descendants("--use_deepspeed --num_processes 8 --num_machines 2") == Descendants::none);
+  CHECK(descendants("--use_deepspeed --num_processes 8 --num_machines 2") ==
+        job::Descendants::none);
   CHECK(descendants("--use_deepspeed --num_machines 2 --deepspeed_multinode_launcher standard") ==
-        Descendants::some);
-  CHECK(descendants("--use_deepspeed --num_processes 8") == Descendants::all);
-  CHECK(descendants("--tpu --tpu_cluster") == Descendants::none);
+        job::Descendants::some);
+  CHECK(descendants("--use_deepspeed --num_processes 8") == job::Descendants::all);
+  CHECK(descendants("--tpu --tpu_cluster") == job::Descendants::none);
   CHECK(descendants("--config_file c", {{"c", "compute_environment: AMAZON_SAGEMAKER\n"}}) ==
-        Descendants::none);
+        job::Descendants::none);
   const Files standard = {{"c",
                            "distributed_type: DEEPSPEED\nnum_machines: 2\nnum_processes: 4\n"
                            "deepspeed_config: {deepspeed_multinode_launcher: standard}\n"}};
-  CHECK(descendants("--config_file c", standard) == Descendants::some);
+  CHECK(descendants("--config_file c", standard) == job::Descendants::some);
 }
 
 TEST_CASE("accelerate passes torchrun's restarts on", "[accelerate]") {

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::job;
+
 namespace {
 
 using Sets = std::vector<std::vector<int>>;

@@ -26,22 +26,22 @@ inline std::string line(const std::vector<std::string>& words) {
 /// Path → text: the files that a command may read.
 using Files = std::map<std::string, std::string>;
 
-inline Command command(const std::string& text, const Environment& environment = {},
-                       const Files& files = {}) {
-  const FileReader read = [&](const std::string& path) -> std::optional<std::string> {
+inline job::Command command(const std::string& text, const Environment& environment = {},
+                            const Files& files = {}) {
+  const job::FileReader read = [&](const std::string& path) -> std::optional<std::string> {
     const auto it = files.find(path);
     return it == files.end() ? std::nullopt : std::optional(it->second);
   };
-  return recognise(words(text), environment, read);
+  return job::recognise(words(text), environment, read);
 }
 
 /// The script's own word, or "" where its place is not known.
-inline std::string script_of(const Command& command) {
+inline std::string script_of(const job::Command& command) {
   return command.script ? command.argv[command.script->word] : "";
 }
 
-inline bool has_warning(const Command& command, Warning id) {
-  for (const CommandWarning& warning : command.warnings)
+inline bool has_warning(const job::Command& command, job::Warning id) {
+  for (const job::CommandWarning& warning : command.warnings)
     if (warning.id == id) return true;
   return false;
 }

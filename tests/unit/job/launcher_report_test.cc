@@ -6,10 +6,12 @@
 #include "launcher_output.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::job;
 using namespace safelaunch::testing;
 
 TEST_CASE("torchrun's block names the rank that failed first", "[launcher_report]") {
-  const auto failure = read_launcher_failure(Launcher::torchrun, kTorchrunKilled);
+  const auto failure = job::read_launcher_failure(job::Launcher::torchrun, kTorchrunKilled);
   REQUIRE(failure);
   CHECK(failure->rank == Rank{1});
   CHECK(failure->local_rank == 1);
@@ -20,7 +22,7 @@ TEST_CASE("torchrun's block names the rank that failed first", "[launcher_report
 
 TEST_CASE("torchrun's block names the error file, and its traceback is not mistaken for fields",
           "[launcher_report]") {
-  const auto failure = read_launcher_failure(Launcher::torchrun, kTorchrunRecorded);
+  const auto failure = job::read_launcher_failure(job::Launcher::torchrun, kTorchrunRecorded);
   REQUIRE(failure);
   CHECK(failure->status == ExitStatus{Exited{1}});
   CHECK(failure->pid == 17925);
@@ -30,7 +32,7 @@ TEST_CASE("torchrun's block names the error file, and its traceback is not mista
 TEST_CASE("torchrun's first line is enough while it still stops the others", "[launcher_report]") {
   const std::string_view all = kTorchrunKilled;
   const auto failure =
-      read_launcher_failure(Launcher::torchrun, all.substr(0, all.find("Traceback")));
+      job::read_launcher_failure(job::Launcher::torchrun, all.substr(0, all.find("Traceback")));
   REQUIRE(failure);
   CHECK_FALSE(failure->rank);
   CHECK(failure->local_rank == 1);
@@ -40,11 +42,11 @@ TEST_CASE("torchrun's first line is enough while it still stops the others", "[l
 
 TEST_CASE("with several attempts in the text the last one counts", "[launcher_report]") {
   const std::string text = std::string(kTorchrunKilled) + kTorchrunRecorded;
-  CHECK(read_launcher_failure(Launcher::torchrun, text)->pid == 17925);
+  CHECK(job::read_launcher_failure(job::Launcher::torchrun, text)->pid == 17925);
 }
 
 TEST_CASE("deepspeed tells the status, and no rank", "[launcher_report]") {
-  const auto failure = read_launcher_failure(Launcher::deepspeed, kDeepspeedKilled);
+  const auto failure = job::read_launcher_failure(job::Launcher::deepspeed, kDeepspeedKilled);
   REQUIRE(failure);
   CHECK(failure->status == ExitStatus{Signaled{SIGKILL}});
   CHECK_FALSE(failure->rank);
@@ -52,65 +54,70 @@ TEST_CASE("deepspeed tells the status, and no rank", "[launcher_report]") {
 }
 
 TEST_CASE("spawned processes are reported by their parent", "[launcher_report]") {
-  const auto raised = read_launcher_failure(Launcher::python, kSpawnRaised);
+  const auto raised = job::read_launcher_failure(job::Launcher::python, kSpawnRaised);
   REQUIRE(raised);
   CHECK(raised->local_rank == 1);
   CHECK(raised->status == ExitStatus{Exited{1}});
 
-  const auto killed = read_launcher_failure(Launcher::python, kSpawnKilled);
+  const auto killed = job::read_launcher_failure(job::Launcher::python, kSpawnKilled);
   REQUIRE(killed);
   CHECK(killed->local_rank == 1);
   CHECK(killed->status == ExitStatus{Signaled{SIGKILL}});
 
-  const auto exited = read_launcher_failure(Launcher::opaque, kSpawnExited);
+  const auto exited = job::read_launcher_failure(job::Launcher::opaque, kSpawnExited);
   REQUIRE(exited);
   CHECK(exited->local_rank == 1);
   CHECK(exited->status == ExitStatus{Exited{3}});
 }
 
 TEST_CASE("accelerate speaks as torchrun, or of its one process", "[launcher_report]") {
-  CHECK(read_launcher_failure(Launcher::accelerate, kTorchrunKilled)->rank == Rank{1});
-  CHECK(read_launcher_failure(Launcher::accelerate, kAccelerateExited)->status ==
+  CHECK(job::read_launcher_failure(job::Launcher::accelerate, kTorchrunKilled)->rank == Rank{1});
+  CHECK(job::read_launcher_failure(job::Launcher::accelerate, kAccelerateExited)->status ==
         ExitStatus{Exited{3}});
-  CHECK(read_launcher_failure(Launcher::accelerate, kAccelerateDied)->status ==
+  CHECK(job::read_launcher_failure(job::Launcher::accelerate, kAccelerateDied)->status ==
         ExitStatus{Signaled{SIGSEGV}});
 }
 
 TEST_CASE("a launcher that says nothing of a failure is not quoted", "[launcher_report]") {
-  for (const auto launcher : {Launcher::torchrun, Launcher::deepspeed, Launcher::accelerate,
-                              Launcher::python, Launcher::opaque}) {
-    CHECK_FALSE(read_launcher_failure(launcher, ""));
-    CHECK_FALSE(read_launcher_failure(launcher, "epoch 3, loss 0.1, rank : 3\n"));
-    CHECK_FALSE(read_launcher_failure(launcher, "exits with return code = \n-- Process "));
-    CHECK_FALSE(read_launcher_failure(launcher, "Root Cause (first observed failure):"));
+  for (const auto launcher :
+       {job::Launcher::torchrun, job::Launcher::deepspeed, job::Launcher::accelerate,
+        job::Launcher::python, job::Launcher::opaque}) {
+    CHECK_FALSE(job::read_launcher_failure(launcher, ""));
+    CHECK_FALSE(job::read_launcher_failure(launcher, "epoch 3, loss 0.1, rank : 3\n"));
+    CHECK_FALSE(job::read_launcher_failure(launcher, "exits with return code = \n-- Process "));
+    CHECK_FALSE(job::read_launcher_failure(launcher, "Root Cause (first observed failure):"));
   }
 }
 
 TEST_CASE("a cut block gives what is there", "[launcher_report]") {
   const std::string_view whole = kTorchrunRecorded;
   for (std::size_t size = 0; size <= whole.size(); ++size) {
-    const auto failure = read_launcher_failure(Launcher::torchrun, whole.substr(0, size));
+    const auto failure = job::read_launcher_failure(job::Launcher::torchrun, whole.substr(0, size));
     if (failure) CHECK(failure->status);
   }
 }
 
 TEST_CASE("the rank's own status replaces what the launcher shows", "[launcher_report]") {
-  const auto killed = read_launcher_failure(Launcher::torchrun, kTorchrunKilled);
-  CHECK(unhide(Launcher::torchrun, Exited{1}, killed) == ExitStatus{Signaled{SIGKILL}});
-  CHECK(unhide(Launcher::torchrun, Exited{1}, std::nullopt) == ExitStatus{Exited{1}});
-  CHECK(unhide(Launcher::torchrun, Exited{0}, killed) == ExitStatus{Exited{0}});
-  CHECK(unhide(Launcher::torchrun, Signaled{SIGTERM}, std::nullopt) ==
+  const auto killed = job::read_launcher_failure(job::Launcher::torchrun, kTorchrunKilled);
+  CHECK(job::unhide(job::Launcher::torchrun, Exited{1}, killed) == ExitStatus{Signaled{SIGKILL}});
+  CHECK(job::unhide(job::Launcher::torchrun, Exited{1}, std::nullopt) == ExitStatus{Exited{1}});
+  CHECK(job::unhide(job::Launcher::torchrun, Exited{0}, killed) == ExitStatus{Exited{0}});
+  CHECK(job::unhide(job::Launcher::torchrun, Signaled{SIGTERM}, std::nullopt) ==
         ExitStatus{Signaled{SIGTERM}});
 }
 
 TEST_CASE("deepspeed's code above 240 is a signal, but for those that scripts use",
           "[launcher_report]") {
-  CHECK(unhide(Launcher::deepspeed, Exited{245}, std::nullopt) == ExitStatus{Signaled{SIGSEGV}});
-  CHECK(unhide(Launcher::deepspeed, Exited{247}, std::nullopt) == ExitStatus{Signaled{SIGKILL}});
-  CHECK(unhide(Launcher::deepspeed, Exited{3}, std::nullopt) == ExitStatus{Exited{3}});
-  CHECK(unhide(Launcher::deepspeed, Exited{255}, std::nullopt) == ExitStatus{Exited{255}});
-  CHECK(unhide(Launcher::torchrun, Exited{245}, std::nullopt) == ExitStatus{Exited{245}});
-  CHECK(unhide(Launcher::deepspeed, Exited{245},
-               read_launcher_failure(Launcher::deepspeed, "exits with return code = 245")) ==
+  CHECK(job::unhide(job::Launcher::deepspeed, Exited{245}, std::nullopt) ==
+        ExitStatus{Signaled{SIGSEGV}});
+  CHECK(job::unhide(job::Launcher::deepspeed, Exited{247}, std::nullopt) ==
+        ExitStatus{Signaled{SIGKILL}});
+  CHECK(job::unhide(job::Launcher::deepspeed, Exited{3}, std::nullopt) == ExitStatus{Exited{3}});
+  CHECK(job::unhide(job::Launcher::deepspeed, Exited{255}, std::nullopt) ==
+        ExitStatus{Exited{255}});
+  CHECK(job::unhide(job::Launcher::torchrun, Exited{245}, std::nullopt) == ExitStatus{Exited{245}});
+  CHECK(job::unhide(
+            job::Launcher::deepspeed, Exited{245},
+            job::read_launcher_failure(job::Launcher::deepspeed, "exits with return code = 245")) ==
         ExitStatus{Exited{245}});
 }

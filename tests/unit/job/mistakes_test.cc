@@ -2,12 +2,14 @@
 #include "commands.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::job;
 using namespace safelaunch::testing;
 
 namespace {
 
-std::string warning_text(const Command& command, Warning id) {
-  for (const CommandWarning& warning : command.warnings)
+std::string warning_text(const job::Command& command, job::Warning id) {
+  for (const job::CommandWarning& warning : command.warnings)
     if (warning.id == id) return warning.text;
   return {};
 }
@@ -16,7 +18,7 @@ std::string warning_text(const Command& command, Warning id) {
 
 TEST_CASE("a port after the script is shown where it belongs", "[mistakes]") {
   const auto text = [](const char* line) {
-    return warning_text(command(line), Warning::port_after_script);
+    return warning_text(command(line), job::Warning::port_after_script);
   };
   CHECK(text("deepspeed --num_gpus 2 t.py --lr 1 --master_port 29501 --x") ==
         "--master_port 29501 stands after the script, so t.py gets it and deepspeed does not; "
@@ -36,7 +38,7 @@ TEST_CASE("a script may have a port option of its own", "[mistakes]") {
 
 TEST_CASE("port 0 is warned of where ranks would get it as it stands", "[mistakes]") {
   const auto warned = [](const char* line) {
-    return has_warning(command(line), Warning::port_zero);
+    return has_warning(command(line), job::Warning::port_zero);
   };
   CHECK(warned("deepspeed --master_port 0 --num_gpus 2 t.py"));
   CHECK(warned("accelerate launch --num_processes 2 --main_process_port 0 t.py"));
@@ -47,9 +49,9 @@ TEST_CASE("port 0 is warned of where ranks would get it as it stands", "[mistake
 }
 
 TEST_CASE("a corrected line can be pasted into a shell", "[mistakes]") {
-  const FileReader none = [](const std::string&) { return std::nullopt; };
-  const Command seen =
-      recognise({"torchrun", "t.py", "it's", "a b", "", "--master_port", "5"}, {}, none);
-  CHECK(warning_text(seen, Warning::port_after_script)
+  const job::FileReader none = [](const std::string&) { return std::nullopt; };
+  const job::Command seen =
+      job::recognise({"torchrun", "t.py", "it's", "a b", "", "--master_port", "5"}, {}, none);
+  CHECK(warning_text(seen, job::Warning::port_after_script)
             .ends_with("write: torchrun --master_port 5 t.py 'it'\\''s' 'a b' ''"));
 }

@@ -4,58 +4,62 @@
 #include "commands.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::job;
 using namespace safelaunch::testing;
 
 namespace {
 
-PortPolicy policy(const std::string& text, const Environment& environment = {}) {
-  return port_policy(command(text, environment));
+job::PortPolicy policy(const std::string& text, const Environment& environment = {}) {
+  return job::port_policy(command(text, environment));
 }
 
 std::string ported(const std::string& text, const Environment& environment = {},
                    const Files& files = {}) {
-  return line(with_port(command(text, environment, files), 40000).command.argv);
+  return line(job::with_port(command(text, environment, files), 40000).command.argv);
 }
 
 }  // namespace
 
 TEST_CASE("a launcher that finds a free port itself is left alone", "[port]") {
-  CHECK(policy("torchrun --nproc_per_node 2 t.py") == PortPolicy::nothing);
-  CHECK(policy("torchrun --standalone --master_port 1 t.py") == PortPolicy::nothing);
+  CHECK(policy("torchrun --nproc_per_node 2 t.py") == job::PortPolicy::nothing);
+  CHECK(policy("torchrun --standalone --master_port 1 t.py") == job::PortPolicy::nothing);
   CHECK(policy("torchrun --rdzv_backend c10d --rdzv_endpoint localhost:0 t.py") ==
-        PortPolicy::nothing);
-  CHECK(policy("torchrun --rdzv_backend etcd --rdzv_endpoint h:2379 t.py") == PortPolicy::nothing);
-  CHECK(policy("accelerate launch --cpu t.py") == PortPolicy::nothing);
-  CHECK(policy("python t.py") == PortPolicy::nothing);
-  CHECK(policy("./run.sh") == PortPolicy::nothing);
+        job::PortPolicy::nothing);
+  CHECK(policy("torchrun --rdzv_backend etcd --rdzv_endpoint h:2379 t.py") ==
+        job::PortPolicy::nothing);
+  CHECK(policy("accelerate launch --cpu t.py") == job::PortPolicy::nothing);
+  CHECK(policy("python t.py") == job::PortPolicy::nothing);
+  CHECK(policy("./run.sh") == job::PortPolicy::nothing);
 }
 
 TEST_CASE("a fixed default, or a port 0 that means nothing, is chosen anew", "[port]") {
-  CHECK(policy("deepspeed t.py") == PortPolicy::choose);
-  CHECK(policy("deepspeed --master_port 0 t.py") == PortPolicy::choose);
-  CHECK(policy("accelerate launch t.py") == PortPolicy::choose);
-  CHECK(policy("torchrun --master_port 0 t.py") == PortPolicy::choose);
-  CHECK(policy("torchrun --rdzv_backend c10d t.py") == PortPolicy::choose);
-  CHECK(policy("torchrun --rdzv_backend c10d --rdzv_endpoint host t.py") == PortPolicy::choose);
-  CHECK(policy("python t.py", {{"MASTER_PORT", "29500"}}) == PortPolicy::choose);
+  CHECK(policy("deepspeed t.py") == job::PortPolicy::choose);
+  CHECK(policy("deepspeed --master_port 0 t.py") == job::PortPolicy::choose);
+  CHECK(policy("accelerate launch t.py") == job::PortPolicy::choose);
+  CHECK(policy("torchrun --master_port 0 t.py") == job::PortPolicy::choose);
+  CHECK(policy("torchrun --rdzv_backend c10d t.py") == job::PortPolicy::choose);
+  CHECK(policy("torchrun --rdzv_backend c10d --rdzv_endpoint host t.py") ==
+        job::PortPolicy::choose);
+  CHECK(policy("python t.py", {{"MASTER_PORT", "29500"}}) == job::PortPolicy::choose);
 }
 
 TEST_CASE("a port that the user named is the user's", "[port]") {
-  CHECK(policy("torchrun --master_port 29500 t.py") == PortPolicy::user);
-  CHECK(policy("torchrun t.py", {{"PET_MASTER_PORT", "29501"}}) == PortPolicy::user);
-  CHECK(policy("deepspeed --master_port 29501 t.py") == PortPolicy::user);
-  CHECK(policy("accelerate launch --main_process_port 29501 t.py") == PortPolicy::user);
-  CHECK(policy("python t.py", {{"MASTER_PORT", "29501"}}) == PortPolicy::user);
+  CHECK(policy("torchrun --master_port 29500 t.py") == job::PortPolicy::user);
+  CHECK(policy("torchrun t.py", {{"PET_MASTER_PORT", "29501"}}) == job::PortPolicy::user);
+  CHECK(policy("deepspeed --master_port 29501 t.py") == job::PortPolicy::user);
+  CHECK(policy("accelerate launch --main_process_port 29501 t.py") == job::PortPolicy::user);
+  CHECK(policy("python t.py", {{"MASTER_PORT", "29501"}}) == job::PortPolicy::user);
 }
 
 TEST_CASE("where others must know the port it is never changed alone", "[port]") {
-  CHECK(policy("torchrun --nnodes 2 --master_port 29501 t.py") == PortPolicy::multi_node);
-  CHECK(policy("torchrun --nnodes 1:2 t.py") == PortPolicy::multi_node);
-  CHECK(policy("torchrun --nnodes oops t.py") == PortPolicy::multi_node);
-  CHECK(policy("accelerate launch --num_machines 2 t.py") == PortPolicy::multi_node);
-  CHECK(policy("srun python t.py", {{"MASTER_PORT", "29501"}}) == PortPolicy::multi_node);
+  CHECK(policy("torchrun --nnodes 2 --master_port 29501 t.py") == job::PortPolicy::multi_node);
+  CHECK(policy("torchrun --nnodes 1:2 t.py") == job::PortPolicy::multi_node);
+  CHECK(policy("torchrun --nnodes oops t.py") == job::PortPolicy::multi_node);
+  CHECK(policy("accelerate launch --num_machines 2 t.py") == job::PortPolicy::multi_node);
+  CHECK(policy("srun python t.py", {{"MASTER_PORT", "29501"}}) == job::PortPolicy::multi_node);
   CHECK(policy("python t.py", {{"MASTER_PORT", "29500"}, {"RANK", "1"}, {"WORLD_SIZE", "2"}}) ==
-        PortPolicy::multi_node);
+        job::PortPolicy::multi_node);
 }
 
 TEST_CASE("a port is put in before the script where none is written", "[port]") {
@@ -94,7 +98,7 @@ TEST_CASE("a port in a configuration file is overridden in argv", "[port]") {
 
 TEST_CASE("a port in the environment is changed there", "[port]") {
   const auto environment = [](const std::string& text, const Environment& outer) {
-    return with_port(command(text, outer), 40000).environment;
+    return job::with_port(command(text, outer), 40000).environment;
   };
   CHECK(environment("torchrun t.py", {{"PET_MASTER_PORT", "5"}}) ==
         Environment{{"PET_MASTER_PORT", "40000"}});
@@ -115,14 +119,14 @@ TEST_CASE("a port can be changed again, and the script is still found", "[port]"
   for (const char* text : {"deepspeed t.py", "torchrun --rdzv_backend c10d --rdzv_endpoint h t.py",
                            "torchrun --rdzv_backend c10d t.py", "torchrun --master-port=1 t.py"}) {
     INFO(text);
-    const Command once = with_port(command(text), 7).command;
+    const job::Command once = job::with_port(command(text), 7).command;
     CHECK(script_of(once) == "t.py");
     CHECK(once.port.value == 7);
-    CHECK(line(with_port(once, 40000).command.argv) == ported(text));
+    CHECK(line(job::with_port(once, 40000).command.argv) == ported(text));
   }
   const Environment endpoint = {{"PET_RDZV_ENDPOINT", "h"}};
-  const Command once = with_port(command("torchrun t.py", endpoint), 7).command;
-  CHECK(with_port(once, 8).environment == Environment{{"PET_RDZV_ENDPOINT", "h:8"}});
+  const job::Command once = job::with_port(command("torchrun t.py", endpoint), 7).command;
+  CHECK(job::with_port(once, 8).environment == Environment{{"PET_RDZV_ENDPOINT", "h:8"}});
 }
 
 TEST_CASE("what was recognised is still there when the new words are recognised", "[port]") {
@@ -130,9 +134,9 @@ TEST_CASE("what was recognised is still there when the new words are recognised"
        {"deepspeed --num_gpus 2 t.py", "accelerate launch --num_processes 2 t.py",
         "torchrun --nproc_per_node 2 --rdzv_backend c10d t.py"}) {
     INFO(text);
-    const Command again = command(ported(text));
+    const job::Command again = command(ported(text));
     CHECK(again.port.value == 40000);
     CHECK(script_of(again) == "t.py");
-    CHECK(port_policy(again) == PortPolicy::user);
+    CHECK(job::port_policy(again) == job::PortPolicy::user);
   }
 }

@@ -3,6 +3,8 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::job;
 using Words = std::vector<std::string>;
 
 namespace {

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::job;
+
 namespace {
 
 constexpr HostCounts kHost{8, 64};

@@ -2,42 +2,44 @@
 #include "commands.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::job;
 using namespace safelaunch::testing;
 
 TEST_CASE("torchrun's topology is read from its options", "[torchrun]") {
-  CHECK(command("torchrun t.py").processes_per_node == ProcessCount{1});
-  CHECK(command("torchrun --nproc_per_node=8 t.py").processes_per_node == ProcessCount{8});
+  CHECK(command("torchrun t.py").processes_per_node == job::ProcessCount{1});
+  CHECK(command("torchrun --nproc_per_node=8 t.py").processes_per_node == job::ProcessCount{8});
   CHECK(command("torchrun --nproc-per-node gpu t.py").processes_per_node ==
-        ProcessCount{CountWord::gpu});
+        job::ProcessCount{job::CountWord::gpu});
   CHECK(command("torchrun --nproc-per-node auto t.py").processes_per_node ==
-        ProcessCount{CountWord::automatic});
+        job::ProcessCount{job::CountWord::automatic});
   CHECK(command("torchrun --nproc-per-node 2 --nproc_per_node 3 t.py").processes_per_node ==
-        ProcessCount{3});
+        job::ProcessCount{3});
   CHECK_FALSE(command("torchrun --nproc-per-node many t.py").processes_per_node);
 }
 
 TEST_CASE("torchrun's nodes may be a range", "[torchrun]") {
-  CHECK(command("torchrun t.py").nodes == NodeRange{1, 1});
-  CHECK(command("torchrun --nnodes 4 t.py").nodes == NodeRange{4, 4});
-  CHECK(command("torchrun --nnodes=1:4 t.py").nodes == NodeRange{1, 4});
-  CHECK(command("torchrun --nnodes=1:4 t.py").descendants == Descendants::some);
+  CHECK(command("torchrun t.py").nodes == job::NodeRange{1, 1});
+  CHECK(command("torchrun --nnodes 4 t.py").nodes == job::NodeRange{4, 4});
+  CHECK(command("torchrun --nnodes=1:4 t.py").nodes == job::NodeRange{1, 4});
+  CHECK(command("torchrun --nnodes=1:4 t.py").descendants == job::Descendants::some);
   CHECK_FALSE(command("torchrun --nnodes=x t.py").nodes);
   CHECK_FALSE(command("torchrun --nnodes=4:1 t.py").nodes);
-  CHECK(command("torchrun --nnodes=x t.py").descendants == Descendants::some);
+  CHECK(command("torchrun --nnodes=x t.py").descendants == job::Descendants::some);
 }
 
 TEST_CASE("torchrun's PET variables count where argv says nothing", "[torchrun]") {
   const Environment environment = {{"PET_NPROC_PER_NODE", "4"}, {"PET_NNODES", "2"},
                                    {"PET_STANDALONE", "1"},     {"PET_MAX_RESTARTS", "3"},
                                    {"PET_MODULE", "1"},         {"PET_RDZV_BACKEND", "etcd"}};
-  const Command seen = command("torchrun --nnodes=1 t.py", environment);
-  CHECK(seen.processes_per_node == ProcessCount{4});
-  CHECK(seen.nodes == NodeRange{1, 1});
+  const job::Command seen = command("torchrun --nnodes=1 t.py", environment);
+  CHECK(seen.processes_per_node == job::ProcessCount{4});
+  CHECK(seen.nodes == job::NodeRange{1, 1});
   CHECK(seen.standalone);
   CHECK(seen.max_restarts == 3);
   CHECK(seen.rendezvous == "etcd");
   REQUIRE(seen.script);
-  CHECK(seen.script->kind == ScriptKind::module);
+  CHECK(seen.script->kind == job::ScriptKind::module);
   CHECK_FALSE(command("torchrun t.py", {{"PET_STANDALONE", "0"}}).standalone);
 }
 
@@ -50,31 +52,35 @@ TEST_CASE("the time that torchrun is to give its workers is read", "[torchrun]")
 TEST_CASE("env words before torchrun change the variables it reads", "[torchrun]") {
   const Environment outer = {{"PET_NPROC_PER_NODE", "4"}};
   CHECK(command("env PET_NPROC_PER_NODE=2 torchrun t.py", outer).processes_per_node ==
-        ProcessCount{2});
+        job::ProcessCount{2});
   CHECK(command("env -u PET_NPROC_PER_NODE torchrun t.py", outer).processes_per_node ==
-        ProcessCount{1});
-  CHECK(command("env -i torchrun t.py", outer).processes_per_node == ProcessCount{1});
+        job::ProcessCount{1});
+  CHECK(command("env -i torchrun t.py", outer).processes_per_node == job::ProcessCount{1});
 }
 
 TEST_CASE("torchrun's port stands where its rendezvous reads it", "[torchrun]") {
   const auto place = [](const std::string& text, const Environment& environment = {}) {
     return command(text, environment).port.place;
   };
-  CHECK(place("torchrun t.py") == PortPlace{NotWritten{}});
-  CHECK(place("torchrun --master_port 29501 t.py") == PortPlace{InWord{2, 0, 5}});
-  CHECK(place("torchrun --master-port=29501 t.py") == PortPlace{InWord{1, 14, 5}});
-  CHECK(place("torchrun --rdzv-endpoint=h:123 t.py") == PortPlace{InWord{1, 18, 3}});
-  CHECK(place("torchrun --rdzv_backend c10d --rdzv_endpoint h t.py") == PortPlace{InWord{4, 1, 0}});
+  CHECK(place("torchrun t.py") == job::PortPlace{job::NotWritten{}});
+  CHECK(place("torchrun --master_port 29501 t.py") == job::PortPlace{job::InWord{2, 0, 5}});
+  CHECK(place("torchrun --master-port=29501 t.py") == job::PortPlace{job::InWord{1, 14, 5}});
+  CHECK(place("torchrun --rdzv-endpoint=h:123 t.py") == job::PortPlace{job::InWord{1, 18, 3}});
+  CHECK(place("torchrun --rdzv_backend c10d --rdzv_endpoint h t.py") ==
+        job::PortPlace{job::InWord{4, 1, 0}});
   CHECK(place("torchrun t.py", {{"PET_MASTER_PORT", "7"}}) ==
-        PortPlace{InVariable{"PET_MASTER_PORT", "7", 0, 1}});
+        job::PortPlace{job::InVariable{"PET_MASTER_PORT", "7", 0, 1}});
   CHECK(place("torchrun t.py", {{"PET_RDZV_ENDPOINT", "h:7"}}) ==
-        PortPlace{InVariable{"PET_RDZV_ENDPOINT", "h:7", 2, 1}});
-  CHECK(place("env PET_MASTER_PORT=7 torchrun t.py") == PortPlace{InWord{1, 16, 1}});
+        job::PortPlace{job::InVariable{"PET_RDZV_ENDPOINT", "h:7", 2, 1}});
+  CHECK(place("env PET_MASTER_PORT=7 torchrun t.py") == job::PortPlace{job::InWord{1, 16, 1}});
   // The static rendezvous prefers the endpoint, c10d knows no master port, etcd's is a server's.
-  CHECK(place("torchrun --rdzv-endpoint h:1 --master-port 2 t.py") == PortPlace{InWord{2, 2, 1}});
-  CHECK(place("torchrun --rdzv-backend c10d --master-port 2 t.py") == PortPlace{NotWritten{}});
-  CHECK(place("torchrun --rdzv-backend etcd --rdzv-endpoint h:1 t.py") == PortPlace{NotWritten{}});
-  CHECK(place("torchrun --standalone --master-port 2 t.py") == PortPlace{NotWritten{}});
+  CHECK(place("torchrun --rdzv-endpoint h:1 --master-port 2 t.py") ==
+        job::PortPlace{job::InWord{2, 2, 1}});
+  CHECK(place("torchrun --rdzv-backend c10d --master-port 2 t.py") ==
+        job::PortPlace{job::NotWritten{}});
+  CHECK(place("torchrun --rdzv-backend etcd --rdzv-endpoint h:1 t.py") ==
+        job::PortPlace{job::NotWritten{}});
+  CHECK(place("torchrun --standalone --master-port 2 t.py") == job::PortPlace{job::NotWritten{}});
 }
 
 TEST_CASE("torchrun's port value is read with its place", "[torchrun]") {
@@ -86,8 +92,8 @@ TEST_CASE("torchrun's port value is read with its place", "[torchrun]") {
 }
 
 TEST_CASE("options behind the script do not reach torchrun", "[torchrun]") {
-  const Command seen = command("torchrun t.py --nproc_per_node 8 --standalone --nnodes 2");
-  CHECK(seen.processes_per_node == ProcessCount{1});
+  const job::Command seen = command("torchrun t.py --nproc_per_node 8 --standalone --nnodes 2");
+  CHECK(seen.processes_per_node == job::ProcessCount{1});
   CHECK_FALSE(seen.standalone);
-  CHECK(seen.nodes == NodeRange{1, 1});
+  CHECK(seen.nodes == job::NodeRange{1, 1});
 }

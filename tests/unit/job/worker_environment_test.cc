@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::job;
+
 namespace {
 
 const RunIdentity kRun{"20261121-a1b2", "/run/errors"};

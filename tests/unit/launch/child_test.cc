@@ -12,11 +12,13 @@
 #include <set>
 
 #include "catch.h"
+#include "launcher/launch/inherited.h"
 #include "program.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/launch/inherited.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::launch;
 using namespace safelaunch::testing;
 
 namespace {
@@ -39,16 +41,16 @@ struct Outcome {
 struct World {
   boost::asio::io_context io;
   std::vector<int> orphans;
-  Reaper reaper{io, [this](int pid, const ExitStatus&) { orphans.push_back(pid); }};
+  launch::Reaper reaper{io, [this](int pid, const ExitStatus&) { orphans.push_back(pid); }};
 
-  Outcome run(LaunchSpec spec) {
+  Outcome run(launch::LaunchSpec spec) {
     int fds[2];
     REQUIRE(::pipe2(fds, O_CLOEXEC) == 0);
     const UniqueFd reader(fds[0]);
     UniqueFd writer(fds[1]);
     spec.out = writer.get();
     Outcome outcome;
-    auto child = spawn(reaper, spec, [&](const ExitStatus& status) {
+    auto child = launch::spawn(reaper, spec, [&](const ExitStatus& status) {
       outcome.status = status;
       ++outcome.ends_told;
     });
@@ -59,15 +61,15 @@ struct World {
     return outcome;
   }
 
-  Error failure(const LaunchSpec& spec) {
-    const auto child = spawn(reaper, spec, [](const ExitStatus&) {});
+  Error failure(const launch::LaunchSpec& spec) {
+    const auto child = launch::spawn(reaper, spec, [](const ExitStatus&) {});
     REQUIRE_FALSE(child.has_value());
     return child.error();
   }
 };
 
-LaunchSpec spec_of(std::vector<std::string> argv) {
-  LaunchSpec spec;
+launch::LaunchSpec spec_of(std::vector<std::string> argv) {
+  launch::LaunchSpec spec;
   spec.argv = std::move(argv);
   spec.environment = {{"PATH", "/usr/bin:/bin"}};
   return spec;
@@ -109,24 +111,24 @@ TEST_CASE("a child's end is told once, with its status") {
 
 TEST_CASE("a child has the given environment and nothing else of ours") {
   World world;
-  LaunchSpec spec = spec_of({victim("print_env")});
+  launch::LaunchSpec spec = spec_of({victim("print_env")});
   spec.environment = {{"RANK", "3"}, {"WORLD_SIZE", "4"}};
   CHECK(world.run(spec).output == "RANK=3\nWORLD_SIZE=4\n");
 }
 
 TEST_CASE("descriptors of ours stay with us, those from the shell pass through") {
   REQUIRE(::fcntl(STDERR_FILENO, F_GETFD) >= 0);
-  inherited();
+  launch::inherited();
   World world;
   const UniqueFd careless(::open("/dev/null", O_RDONLY));  // as a library opens it, inheritable
   const std::string output = world.run(spec_of({victim("show_state")})).output;
   std::string expected = "fds: 0 1 2";
-  for (const int fd : inherited().fds) expected += " " + std::to_string(fd);
+  for (const int fd : launch::inherited().fds) expected += " " + std::to_string(fd);
   CHECK(output.substr(0, output.find('\n')) == expected);
 }
 
 TEST_CASE("a child has the signals that the shell gave us, whatever we do with ours") {
-  inherited();
+  launch::inherited();
   World world;
   sigset_t usr1;
   sigemptyset(&usr1);
@@ -136,15 +138,15 @@ TEST_CASE("a child has the signals that the shell gave us, whatever we do with o
   const std::string output = world.run(spec_of({victim("show_state")})).output;
   ::signal(SIGUSR2, SIG_DFL);
   ::sigprocmask(SIG_UNBLOCK, &usr1, nullptr);
-  CHECK(output.find("SigBlk:\t" + as_in_proc(inherited().mask)) != std::string::npos);
-  CHECK(output.find("SigIgn:\t" + as_in_proc(inherited().ignored)) != std::string::npos);
+  CHECK(output.find("SigBlk:\t" + as_in_proc(launch::inherited().mask)) != std::string::npos);
+  CHECK(output.find("SigIgn:\t" + as_in_proc(launch::inherited().ignored)) != std::string::npos);
 }
 
 TEST_CASE("a child leads a session of its own unless it is to share ours") {
   World world;
-  LaunchSpec spec = spec_of({victim("show_state")});
+  launch::LaunchSpec spec = spec_of({victim("show_state")});
   CHECK(world.run(spec).output.find("leader: 1") != std::string::npos);
-  spec.session = Session::shared;
+  spec.session = launch::Session::shared;
   CHECK(world.run(spec).output.find("leader: 0") != std::string::npos);
 }
 
@@ -155,7 +157,7 @@ TEST_CASE("a pty's slave becomes the controlling terminal") {
   REQUIRE(::openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
   const UniqueFd owner(master);
   const UniqueFd end(slave);
-  LaunchSpec spec = spec_of({victim("show_state")});
+  launch::LaunchSpec spec = spec_of({victim("show_state")});
   CHECK(world.run(spec).output.find("terminal: 0") != std::string::npos);
   spec.terminal = slave;
   CHECK(world.run(spec).output.find("terminal: 1") != std::string::npos);
@@ -163,7 +165,7 @@ TEST_CASE("a pty's slave becomes the controlling terminal") {
 
 TEST_CASE("a child can be bound to CPUs, and a CPU that is not there is an error") {
   World world;
-  LaunchSpec spec = spec_of({victim("show_state")});
+  launch::LaunchSpec spec = spec_of({victim("show_state")});
   spec.cpus = {::sched_getcpu()};
   CHECK(world.run(spec).output.find("cpus: 1\n") != std::string::npos);
   spec.cpus = {1000};
@@ -172,14 +174,14 @@ TEST_CASE("a child can be bound to CPUs, and a CPU that is not there is an error
 
 TEST_CASE("stdin can be nothing") {
   World world;
-  LaunchSpec spec = spec_of({"cat"});
+  launch::LaunchSpec spec = spec_of({"cat"});
   spec.in = std::nullopt;
   CHECK(world.run(spec).output.empty());
 }
 
 TEST_CASE("output and errors can share one descriptor, also when they change places") {
   World world;
-  LaunchSpec spec = spec_of({"sh", "-c", "echo err >&2"});
+  launch::LaunchSpec spec = spec_of({"sh", "-c", "echo err >&2"});
   int fds[2];
   REQUIRE(::pipe2(fds, O_CLOEXEC) == 0);
   const UniqueFd reader(fds[0]);
@@ -195,7 +197,7 @@ TEST_CASE("a program is found as a shell finds it, and is called by the word tha
   const Scratch scratch;
   const std::string& folder = scratch.path;
   written(folder + "/tool", "#!/bin/sh\necho tool\n", 0755);
-  LaunchSpec spec = spec_of({"tool"});
+  launch::LaunchSpec spec = spec_of({"tool"});
   spec.environment = {{"PATH", "/nowhere:" + folder}};
   CHECK(world.run(spec).output == "tool\n");
   const Outcome named = world.run(spec_of({victim("show_state"), "a b"}));
@@ -231,8 +233,9 @@ TEST_CASE("a child that is given up is killed and reaped") {
   World world;
   int pid = 0;
   {
-    auto child = spawn(world.reaper, spec_of({victim("ignore_term")}),
-                       [](const ExitStatus&) { FAIL("nobody wants to hear of it any more"); });
+    auto child =
+        launch::spawn(world.reaper, spec_of({victim("ignore_term")}),
+                      [](const ExitStatus&) { FAIL("nobody wants to hear of it any more"); });
     REQUIRE(child.has_value());
     pid = child->id().pid;
   }

@@ -10,6 +10,8 @@
 #include "safelaunch/host/process_facts.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::launch;
 using namespace safelaunch::testing;
 
 namespace {
@@ -19,7 +21,7 @@ std::optional<ExitStatus> told(boost::asio::io_context& io, ProcessId process,
                                const std::function<void()>& then) {
   std::optional<ExitStatus> result;
   int calls = 0;
-  const ExitWatch watch(io, process, [&](std::optional<ExitStatus> status) {
+  const launch::ExitWatch watch(io, process, [&](std::optional<ExitStatus> status) {
     result = status;
     ++calls;
   });
@@ -31,7 +33,7 @@ std::optional<ExitStatus> told(boost::asio::io_context& io, ProcessId process,
 }
 
 ProcessId id_of(int pid) {
-  const auto facts = facts_of(pid);
+  const auto facts = host::facts_of(pid);
   REQUIRE(facts);
   return facts->id;
 }
@@ -75,7 +77,8 @@ TEST_CASE("where files cannot be opened a living process is not told to be gone,
   const boost::asio::steady_timer timer(io);  // has the io_context open what it needs itself
   std::optional<NoMoreFiles> none(std::in_place);
   std::optional<std::optional<ExitStatus>> seen;
-  const ExitWatch watch(io, process, [&](std::optional<ExitStatus> status) { seen = status; });
+  const launch::ExitWatch watch(io, process,
+                                [&](std::optional<ExitStatus> status) { seen = status; });
   io.run_one();  // whatever comes first: the wrong news, or the next attempt to open it
   CHECK_FALSE(seen);
 
@@ -90,7 +93,7 @@ TEST_CASE("a watch that is given up tells nothing") {
   Program program({victim("go_silent")});
   const int pid = program.number_after("ready");
   {
-    const ExitWatch watch(io, id_of(pid), [](auto) { FAIL("given up"); });
+    const launch::ExitWatch watch(io, id_of(pid), [](auto) { FAIL("given up"); });
   }
   ::kill(pid, SIGKILL);
   io.run();

@@ -14,6 +14,8 @@
 #include "unit/host/child.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::launch;
 using namespace safelaunch::testing;
 
 namespace {

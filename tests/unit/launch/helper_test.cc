@@ -7,17 +7,19 @@
 #include "program.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::launch;
 using namespace safelaunch::testing;
 
 namespace {
 
-HelperSpec scene(std::vector<std::string> words) {
+launch::HelperSpec scene(std::vector<std::string> words) {
   words.insert(words.begin(), victim("helper_scene"));
   return {std::move(words), current_environment(), Duration(30'000)};
 }
 
-HelperOutput output_of(const HelperSpec& spec) {
-  auto output = run_helper(spec);
+launch::HelperOutput output_of(const launch::HelperSpec& spec) {
+  auto output = launch::run_helper(spec);
   if (!output) FAIL(output.error().message);
   return *output;
 }
@@ -25,15 +27,15 @@ HelperOutput output_of(const HelperSpec& spec) {
 /// A helper on an io_context, with all that it told.
 struct Stage {
   boost::asio::io_context io;
-  Reaper reaper{io, [](int, const ExitStatus&) {}};
+  launch::Reaper reaper{io, [](int, const ExitStatus&) {}};
   std::vector<std::string> lines;
-  std::optional<HelperEnd> end;
-  std::optional<Helper> helper;
+  std::optional<launch::HelperEnd> end;
+  std::optional<launch::Helper> helper;
 
-  void start(const HelperSpec& spec) {
-    auto started = Helper::start(
+  void start(const launch::HelperSpec& spec) {
+    auto started = launch::Helper::start(
         io, reaper, spec, [this](std::string_view line) { lines.emplace_back(line); },
-        [this](const HelperEnd& told) { end = told; });
+        [this](const launch::HelperEnd& told) { end = told; });
     if (!started) FAIL(started.error().message);
     helper.emplace(std::move(*started));
   }
@@ -141,13 +143,13 @@ TEST_CASE("a helper that is destroyed is killed and tells nothing") {
 
 TEST_CASE("a helper may be destroyed by what it says") {
   Stage stage;
-  auto started = Helper::start(
+  auto started = launch::Helper::start(
       stage.io, stage.reaper, scene({"say:one", "say:two", "hang"}),
       [&](std::string_view line) {
         stage.lines.emplace_back(line);
         stage.helper.reset();
       },
-      [](const HelperEnd&) { FAIL("it was destroyed"); });
+      [](const launch::HelperEnd&) { FAIL("it was destroyed"); });
   REQUIRE(started.has_value());
   stage.helper.emplace(std::move(*started));
   bool childless = false;
@@ -160,8 +162,8 @@ TEST_CASE("helpers that are started by the end of those before them are heard, e
   // Two at a time, as ranks are: descriptors and Asio's states of the old ones are used again.
   constexpr std::size_t kRounds = 60;
   boost::asio::io_context io;
-  Reaper reaper(io, [](int, const ExitStatus&) {});
-  std::vector<Helper> pair;
+  launch::Reaper reaper(io, [](int, const ExitStatus&) {});
+  std::vector<launch::Helper> pair;
   std::size_t lines = 0;
   int running = 0;
   bool late = false;
@@ -170,13 +172,13 @@ TEST_CASE("helpers that are started by the end of those before them are heard, e
     for (; running < 2; ++running) {
       auto spec = scene({"complain:first", "say:one", "echo"});
       spec.deadline = Duration(60'000);
-      auto helper = Helper::start(
+      auto helper = launch::Helper::start(
           io, reaper, spec,
           [&](std::string_view) {
             if (++lines % 2 == 0)
-              for (Helper& one : pair) one.kill();
+              for (launch::Helper& one : pair) one.kill();
           },
-          [&](const HelperEnd& end) {
+          [&](const launch::HelperEnd& end) {
             late = late || end.timed_out;
             if (--running == 0 && lines < 2 * kRounds && !late) start_pair();
           });
@@ -191,7 +193,7 @@ TEST_CASE("helpers that are started by the end of those before them are heard, e
 }
 
 TEST_CASE("a helper that does not exist is an error") {
-  const auto output = run_helper({{"/no/such/helper"}, {}, Duration(1'000)});
+  const auto output = launch::run_helper({{"/no/such/helper"}, {}, Duration(1'000)});
   REQUIRE_FALSE(output.has_value());
   CHECK(output.error().code == Errc::not_found);
 }

@@ -7,6 +7,8 @@
 #include "temporary_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::launch;
 using safelaunch::testing::TemporaryFolder;
 
 namespace {

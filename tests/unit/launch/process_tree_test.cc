@@ -7,30 +7,32 @@
 #include <map>
 #include <vector>
 
-#include "../launcher/launch/proc_files.h"
 #include "catch.h"
+#include "launcher/launch/proc_files.h"
 #include "no_more_files.h"
 #include "program.h"
 #include "unit/host/child.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::launch;
 using namespace safelaunch::testing;
 
 namespace {
 
-class FakeChildren final : public ChildLister {
+class FakeChildren final : public launch::ChildLister {
  public:
   explicit FakeChildren(std::map<int, std::vector<int>> children)
       : children_(std::move(children)) {}
 
-  std::size_t children_of(int pid, std::span<Descendant> out) override {
+  std::size_t children_of(int pid, std::span<launch::Descendant> out) override {
     std::size_t count = 0;
     for (const int child : children_[pid])
       if (count < out.size()) out[count++] = {child, pid};
     return count;
   }
 
-  void kill(const Descendant& victim, int root) {
+  void kill(const launch::Descendant& victim, int root) {
     auto& adopted = children_[root];
     for (const int orphan : std::exchange(children_[victim.pid], {})) adopted.push_back(orphan);
     std::erase(children_[victim.parent], victim.pid);
@@ -40,9 +42,9 @@ class FakeChildren final : public ChildLister {
   std::map<int, std::vector<int>> children_;
 };
 
-std::vector<int> walk(ChildLister& lister, std::span<Descendant> room) {
+std::vector<int> walk(launch::ChildLister& lister, std::span<launch::Descendant> room) {
   std::vector<int> seen;
-  for_each_descendant(lister, 1, room, [&](const Descendant& found) {
+  launch::for_each_descendant(lister, 1, room, [&](const launch::Descendant& found) {
     seen.push_back(found.pid);
     return true;
   });
@@ -53,16 +55,16 @@ std::vector<int> walk(ChildLister& lister, std::span<Descendant> room) {
 
 TEST_CASE("a walk visits everything below the root, parents before their children") {
   FakeChildren tree({{1, {2, 3}}, {2, {4}}, {4, {5}}, {9, {10}}});
-  std::vector<Descendant> room(16);
+  std::vector<launch::Descendant> room(16);
   CHECK(walk(tree, room) == std::vector{3, 2, 4, 5});
 }
 
 TEST_CASE("what does not fit into a walk's room is met by the next walk") {
   FakeChildren tree({{1, {2, 3, 4}}, {2, {5, 6, 7}}, {5, {8, 9}}});
-  std::vector<Descendant> room(2);
+  std::vector<launch::Descendant> room(2);
   int killed = 0;
   for (int walks = 0; walks < 5; ++walks)
-    for_each_descendant(tree, 1, room, [&](const Descendant& found) {
+    launch::for_each_descendant(tree, 1, room, [&](const launch::Descendant& found) {
       tree.kill(found, 1);
       ++killed;
       return true;
@@ -76,10 +78,10 @@ TEST_CASE("the kernel's list of children names each child with its parent") {
   const int one = program.number_after("ready");
   const int other = program.number_after("ready");
   const int grandchild = one == program.pid() ? other : one;
-  ProcChildren children;
-  std::vector<Descendant> found(8);
+  launch::ProcChildren children;
+  std::vector<launch::Descendant> found(8);
   REQUIRE(children.children_of(program.pid(), found) == 1);
-  CHECK(found[0] == Descendant{grandchild, program.pid()});
+  CHECK(found[0] == launch::Descendant{grandchild, program.pid()});
   ::kill(grandchild, SIGKILL);
 }
 
@@ -87,46 +89,48 @@ TEST_CASE("a stranger who has got the pid of a descendant is not signalled") {
   Program stranger({victim("go_silent")});
   const int pid = stranger.number_after("ready");
   const int nobody = 1 << 22;  // above every pid
-  CHECK(signal_descendant({pid, nobody}, nobody, SIGKILL) == Delivery::gone);
+  CHECK(launch::signal_descendant({pid, nobody}, nobody, SIGKILL) == launch::Delivery::gone);
   CHECK(state_of(pid) != 'Z');
-  CHECK(signal_descendant({pid, ::getpid()}, nobody, SIGKILL) == Delivery::sent);
+  CHECK(launch::signal_descendant({pid, ::getpid()}, nobody, SIGKILL) == launch::Delivery::sent);
   CHECK(stranger.wait() == ExitStatus{Signaled{SIGKILL, false}});
 }
 
 TEST_CASE("a zombie has nothing left to signal") {
   Program program({victim("exit_with"), "0"});
   REQUIRE(becomes(program.pid(), "Z"));
-  CHECK(signal_descendant({program.pid(), ::getpid()}, ::getpid(), SIGTERM) == Delivery::gone);
+  CHECK(launch::signal_descendant({program.pid(), ::getpid()}, ::getpid(), SIGTERM) ==
+        launch::Delivery::gone);
 }
 
 TEST_CASE("a process whose main thread alone has ended is alive, and signalled") {
   Child child([] { leave_to_another_thread(); });
   REQUIRE(becomes(child.pid(), "Z"));
-  std::vector<Descendant> alive(8);
-  REQUIRE(living_descendants(alive) == 1);
-  CHECK(alive[0] == Descendant{child.pid(), ::getpid()});
-  CHECK(eventually([&] { return proc::state_of(child.pid()) == 'S'; }));
-  CHECK(signal_descendant(alive[0], ::getpid(), SIGKILL) == Delivery::sent);
+  std::vector<launch::Descendant> alive(8);
+  REQUIRE(launch::living_descendants(alive) == 1);
+  CHECK(alive[0] == launch::Descendant{child.pid(), ::getpid()});
+  CHECK(eventually([&] { return launch::proc::state_of(child.pid()) == 'S'; }));
+  CHECK(launch::signal_descendant(alive[0], ::getpid(), SIGKILL) == launch::Delivery::sent);
   child.end();
-  CHECK(living_descendants(alive) == 0);
+  CHECK(launch::living_descendants(alive) == 0);
 }
 
 TEST_CASE("too many open files are no proof that a process is gone") {
   Program program({victim("go_silent")});
   const int pid = program.number_after("ready");
   const NoMoreFiles none;
-  CHECK(signal_descendant({pid, ::getpid()}, ::getpid(), SIGKILL) == Delivery::refused);
+  CHECK(launch::signal_descendant({pid, ::getpid()}, ::getpid(), SIGKILL) ==
+        launch::Delivery::refused);
 }
 
 TEST_CASE("a setting is found in the environment that a process was started with, whole or not") {
   Program program({"/usr/bin/env", "-i", "A=1", "SAFELAUNCH_KEEP=1", "SAFELAUNCH_KEEPER=12",
                    victim("go_silent")});
   const int pid = program.number_after("ready");
-  CHECK(proc::was_started_with(pid, "SAFELAUNCH_KEEP=1"));
-  CHECK(proc::was_started_with(pid, "SAFELAUNCH_KEEPER=12"));
-  CHECK_FALSE(proc::was_started_with(pid, "SAFELAUNCH_KEEPER=1"));
-  CHECK_FALSE(proc::was_started_with(pid, "KEEPER=12"));
-  CHECK_FALSE(proc::was_started_with(pid, "=1"));
+  CHECK(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEP=1"));
+  CHECK(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEPER=12"));
+  CHECK_FALSE(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEPER=1"));
+  CHECK_FALSE(launch::proc::was_started_with(pid, "KEEPER=12"));
+  CHECK_FALSE(launch::proc::was_started_with(pid, "=1"));
 }
 
 TEST_CASE("what asks to be kept is neither signalled nor met, with what is below it") {
@@ -138,9 +142,9 @@ TEST_CASE("what asks to be kept is neither signalled nor met, with what is below
   // An exec with another environment takes the wish back: so the shell's child alone has it now.
   Program asks({"/usr/bin/env", "SAFELAUNCH_KEEP=1", victim("go_silent")});
   const int pid = asks.number_after("ready");
-  CHECK(is_spared({pid, ::getpid()}));
-  CHECK_FALSE(is_spared({kept.pid(), ::getpid()}));
-  const Met met = signal_descendants(0);
+  CHECK(launch::is_spared({pid, ::getpid()}));
+  CHECK_FALSE(launch::is_spared({kept.pid(), ::getpid()}));
+  const launch::Met met = launch::signal_descendants(0);
   CHECK(met.alive == 1);
   CHECK(met.spared == 2);
   ::kill(child, SIGKILL);  // nothing else would end it

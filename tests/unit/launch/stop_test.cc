@@ -4,6 +4,8 @@
 #include "safelaunch/launch/process_tree.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::launch;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 

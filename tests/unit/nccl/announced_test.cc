@@ -3,6 +3,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::nccl;
+
 TEST_CASE("a number is announced under its own name", "[nccl]") {
   CHECK(announced_as("NCCL_CUMEM_HOST_ENABLE", {2, 28, 9}) == "NCCL_CUMEM_HOST_ENABLE");
   CHECK(announced_as("NCCL_P2P_DISABLE", {2, 28, 9}) == "NCCL_P2P_DISABLE");

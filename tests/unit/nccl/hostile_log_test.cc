@@ -5,6 +5,8 @@
 #include "transcripts.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::nccl;
 using safelaunch::testing::nccl_scenes;
 using safelaunch::testing::ReadLog;
 
@@ -17,10 +19,10 @@ std::string transcripts() {
   return all;
 }
 
-bool is_sound(const NcclJob& job) {
+bool is_sound(const Job& job) {
   for (const auto& [name, process] : job.processes()) {
     if (name.pid <= 0 || name.host.empty()) return false;
-    for (const NcclComm& comm : process.comms)
+    for (const Comm& comm : process.comms)
       if (comm.part.rank < 0 || comm.part.rank >= comm.part.ranks ||
           comm.part.ranks > kMostNcclRanks)
         return false;
@@ -77,21 +79,21 @@ TEST_CASE("a line of megabytes is a line", "[nccl][fuzz]") {
 }
 
 TEST_CASE("a flood of processes is kept within bounds", "[nccl][fuzz]") {
-  NcclJob job;
+  Job job;
   for (int pid = 1; pid <= 70'000; ++pid)
     (void)job.read("n:" + std::to_string(pid) + ":1 [0] NCCL INFO Using network Socket");
   CHECK(job.processes().size() == 65'536);
 }
 
 TEST_CASE("a flood of communicators is kept within bounds", "[nccl][fuzz]") {
-  NcclJob job;
+  Job job;
   (void)job.read("n:1:1 [0] NCCL INFO NCCL version 2.28.9+cuda13.0");
   for (int id = 1; id <= 10'000; ++id) (void)job.read(start(1, "rank 0 nranks 2", id));
   CHECK(job.processes().begin()->second.comms.size() == 4096);
 }
 
 TEST_CASE("a log that claims a million ranks names those that are missing", "[nccl][fuzz]") {
-  NcclJob job;
+  Job job;
   (void)job.read("n:1:1 [0] NCCL INFO NCCL version 2.28.9+cuda13.0");
   (void)job.read(start(1, "rank 7 nranks 1048576", 1));
   REQUIRE(job.unfinished());

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::nccl;
+
 namespace {
 
 /// A job whose processes are written line by line.
@@ -32,7 +34,7 @@ class Told {
          text);
   }
   void line(const std::string& text) {
-    for (NcclNews& one : job.read(text)) news.push_back(std::move(one));
+    for (News& one : job.read(text)) news.push_back(std::move(one));
   }
 
   template <class News>
@@ -42,8 +44,8 @@ class Told {
     }));
   }
 
-  NcclJob job;
-  std::vector<NcclNews> news;
+  Job job;
+  std::vector<News> news;
 };
 
 Told two_ranks_of_a_job() {
@@ -74,7 +76,7 @@ TEST_CASE("the parts of a split are different communicators", "[nccl]") {
   told.split(71, 0, 3, 0, "0x20");
   told.split(72, 0, 3, 1, "0x20");  // the same address, in another process
 
-  CHECK(told.count<NcclContradiction>() == 0);
+  CHECK(told.count<Contradiction>() == 0);
   CHECK(told.job.unfinished()->came.size() == 1);
 }
 
@@ -84,10 +86,10 @@ TEST_CASE("an address that is used again is another communicator", "[nccl]") {
 
   told.start(71, 0, 2, "0x2");
 
-  const NcclProcess& process = told.job.processes().begin()->second;
+  const Process& process = told.job.processes().begin()->second;
   REQUIRE(process.comms.size() == 2);
   CHECK(process.comms[0].gone);
-  CHECK(process.comms[1].step == NcclStep::started);
+  CHECK(process.comms[1].step == Step::started);
   CHECK_FALSE(process.comms[1].gone);
 }
 
@@ -96,7 +98,7 @@ TEST_CASE("several devices of one process are several ranks", "[nccl]") {
   told.version(71, "2.28.9");
   for (const int rank : {0, 1}) told.start(71, rank, 2, "0x1", rank == 0 ? "0x10" : "0x20");
 
-  CHECK(told.count<NcclContradiction>() == 0);
+  CHECK(told.count<Contradiction>() == 0);
   CHECK(told.job.unfinished()->missing().empty());
 }
 
@@ -106,7 +108,7 @@ TEST_CASE("an id for all communicators, as NCCL_COMM_ID gives it, is no rank com
 
   for (const int rank : {0, 1}) told.start(72 - rank, rank, 2, "0x1", "0x20");
 
-  CHECK(told.count<NcclContradiction>() == 0);
+  CHECK(told.count<Contradiction>() == 0);
 }
 
 TEST_CASE("logs that are read one after the other make nobody come twice", "[nccl]") {
@@ -116,7 +118,7 @@ TEST_CASE("logs that are read one after the other make nobody come twice", "[ncc
     told.start(71 + rank, rank, 2, "0x1");
     told.complete(71 + rank, rank, 2);
   }
-  CHECK(told.count<NcclContradiction>() == 0);
+  CHECK(told.count<Contradiction>() == 0);
   CHECK_FALSE(told.job.unfinished());
 }
 
@@ -134,12 +136,12 @@ TEST_CASE("before 2.23 the network is the last word of who waits", "[nccl]") {
   Told told;
   told.version(71, "2.21.5+cuda12.4");
   for (const int pid : {71, 72}) told.say(pid, "Using network Socket");
-  CHECK(told.count<NcclWaits>() == 2);
+  CHECK(told.count<Waits>() == 2);
   CHECK(told.job.in_old_bootstrap() == 2);
 
   told.start(71, 0, 2, "0x1");
   CHECK(told.job.in_old_bootstrap() == 1);
-  CHECK(told.job.processes().begin()->second.comms[0].step == NcclStep::bootstrapped);
+  CHECK(told.job.processes().begin()->second.comms[0].step == Step::bootstrapped);
 }
 
 TEST_CASE("a connection in another thread is the newest communicator's", "[nccl]") {
@@ -147,7 +149,7 @@ TEST_CASE("a connection in another thread is the newest communicator's", "[nccl]
   told.say(71, "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM", 99);
   told.say(71, "Connected all rings, use ring PXN 0 GDR 1", 99);
 
-  const NcclComm& comm = told.job.processes().begin()->second.comms[0];
+  const Comm& comm = told.job.processes().begin()->second.comms[0];
   CHECK(comm.connected);
   CHECK(comm.transports == std::set<std::string>{"P2P/CUMEM"});
 }
@@ -160,12 +162,12 @@ TEST_CASE("hints are said behind their warning, and nowhere else", "[nccl]") {
   told.say(71, "HINT: two");
   told.say(71, "Using network Socket");
   told.say(71, "HINT: alone");
-  CHECK(told.count<NcclSaid>() == 3);
+  CHECK(told.count<Said>() == 3);
 }
 
 TEST_CASE("a warning that a healthy NCCL 2.30 writes without libibverbs is not said", "[nccl]") {
   Told told;
   told.line(
       "n:71:71 [0] misc/ibvwrap.cc:185 (wrap_ibv_alloc_pd) NCCL WARN lib wrapper not initialized.");
-  CHECK(told.count<NcclSaid>() == 0);
+  CHECK(told.count<Said>() == 0);
 }

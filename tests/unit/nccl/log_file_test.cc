@@ -3,6 +3,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::nccl;
+
 TEST_CASE("NCCL_DEBUG_FILE is a folder and a name", "[nccl]") {
   const auto file = parse_nccl_log_file("/tmp/50%%/nccl.%h.%p");
   REQUIRE(file);

@@ -3,16 +3,18 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::nccl;
+
 namespace {
 
 const std::string kHead = "node7:4711:4715 [0] NCCL INFO ";
 
-template <class Fact>
-std::optional<Fact> read(const std::string& text) {  // a fact refers to its line
+template <class Told>
+std::optional<Told> read(const std::string& text) {  // a fact refers to its line
   const auto line = split_nccl_line(text);
   if (!line) return std::nullopt;
-  const NcclFact fact = fact_of(*line);
-  const auto* held = std::get_if<Fact>(&fact);
+  const Fact fact = fact_of(*line);
+  const auto* held = std::get_if<Told>(&fact);
   return held == nullptr ? std::nullopt : std::optional(*held);
 }
 
@@ -29,14 +31,14 @@ TEST_CASE("a line of NCCL has a writer, a level, perhaps a place, and a text", "
   CHECK(info->host == "node7");
   CHECK(info->pid == 4711);
   CHECK(info->thread == 4715);
-  CHECK(info->level == NcclLevel::info);
+  CHECK(info->level == Level::info);
   CHECK(info->place.empty());
   CHECK(info->text == "Using network Socket");
 
   const auto warn = split_nccl_line(
       "[2026-11-20 18:15:23] node7:4711:4715 [0] init.cc:904 NCCL WARN Duplicate GPU detected");
   REQUIRE(warn);
-  CHECK(warn->level == NcclLevel::warn);
+  CHECK(warn->level == Level::warn);
   CHECK(warn->place == "init.cc:904");
 
   const auto with_function = split_nccl_line(
@@ -50,10 +52,10 @@ TEST_CASE("ATTN stands in a line as WARN does, DIAG names no thread", "[nccl]") 
   const auto attn = split_nccl_line(
       "[2026-11-20 18:15:23] node7:1:2 [0] plugin.cc:7 (load) NCCL ATTN Could not load it");
   REQUIRE(attn);
-  CHECK(attn->level == NcclLevel::attn);
+  CHECK(attn->level == Level::attn);
   const auto diag = split_nccl_line("node7:4711 NCCL DIAG [OK] P2P between GPU 0 and GPU 1");
   REQUIRE(diag);
-  CHECK(diag->level == NcclLevel::diag);
+  CHECK(diag->level == Level::diag);
   CHECK(diag->pid == 4711);
   CHECK(diag->thread == 0);
   CHECK_FALSE(split_nccl_line("node7:4711 NCCL INFO Using network Socket"));
@@ -69,7 +71,7 @@ TEST_CASE("tags that a launcher puts in front do not hide a line", "[nccl]") {
 }
 
 TEST_CASE("a communicator that was split off names its parent instead of an id", "[nccl]") {
-  const auto child = read<NcclInitStarted>(
+  const auto child = read<InitStarted>(
       kHead +
       "ncclCommSplit comm 0x7f01 rank 1 nranks 2 cudaDev 3 nvmlDev 3 busId 40000 parent "
       "0x7f00 splitCount 2 color 1 key 5- Init START");
@@ -82,7 +84,7 @@ TEST_CASE("a communicator that was split off names its parent instead of an id",
   CHECK(child->child->split == 2);
   CHECK(child->child->color == 1);
 
-  const auto newer = read<NcclInitStarted>(
+  const auto newer = read<InitStarted>(
       kHead +
       "[Rank 1] ncclCommSplit comm 0x7f01 rank 1 nranks 2 cudaDev 3 nvmlDev 3 busId 40000 "
       "parent 0x7f00 childCount 2 color 1 key 5 - Init START");
@@ -91,7 +93,7 @@ TEST_CASE("a communicator that was split off names its parent instead of an id",
 }
 
 TEST_CASE("the id of a communicator is a number, padded or not", "[nccl]") {
-  const auto started = read<NcclInitStarted>(
+  const auto started = read<InitStarted>(
       kHead +
       "ncclCommInitRank comm 0x1 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 10000 commId "
       "0x8ede8fe29bf6495 - Init START");
@@ -121,7 +123,7 @@ TEST_CASE("a collective is told by its name and its communicator", "[nccl]") {
       kHead +
       "AllReduce: opCount 0 sendbuff 0x7f1 recvbuff 0x7f2 count 1 datatype 7 op 0 root 0 "
       "comm 0x7f3 [nranks=2] stream 0x7f4";
-  const auto called = read<NcclCollectiveCalled>(line);
+  const auto called = read<CollectiveCalled>(line);
   REQUIRE(called);
   CHECK(called->operation == "AllReduce");
   CHECK(called->address == 0x7f3);
@@ -129,7 +131,7 @@ TEST_CASE("a collective is told by its name and its communicator", "[nccl]") {
 
 TEST_CASE("an interface with an IPv6 address is read", "[nccl]") {
   const std::string line = kHead + "Bootstrap: Using ib0:fe80::1%ib0<0>";
-  const auto chosen = read<NcclInterfaceChosen>(line);
+  const auto chosen = read<InterfaceChosen>(line);
   REQUIRE(chosen);
   CHECK(chosen->name == "ib0");
 }

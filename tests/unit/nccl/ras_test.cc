@@ -5,6 +5,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::nccl;
+
 namespace {
 
 // As NCCL 2.29.7 answers while rank 1 has stayed behind, and rank 2's process is gone.

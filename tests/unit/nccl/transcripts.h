@@ -15,21 +15,21 @@ inline std::map<std::string, std::string> nccl_scenes(const std::string& version
 
 /// A log and what reading it made known.
 struct ReadLog {
-  NcclJob job;
-  std::vector<NcclNews> news;
+  nccl::Job job;
+  std::vector<nccl::News> news;
 
   explicit ReadLog(std::string_view text) {
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(line.size() + 1, text.size()));
-      for (NcclNews& one : job.read(line)) news.push_back(std::move(one));
+      for (nccl::News& one : job.read(line)) news.push_back(std::move(one));
     }
   }
 
   template <class News>
   [[nodiscard]] std::vector<News> all() const {
     std::vector<News> found;
-    for (const NcclNews& one : news)
+    for (const nccl::News& one : news)
       if (const auto* held = std::get_if<News>(&one)) found.push_back(*held);
     return found;
   }

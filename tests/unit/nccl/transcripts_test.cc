@@ -3,6 +3,8 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::nccl;
 using safelaunch::testing::nccl_scenes;
 using safelaunch::testing::ReadLog;
 
@@ -23,10 +25,10 @@ bool tells_before_bootstrap(const std::string& version) {
 }
 
 /// "rank 0 of 2 complete over P2P/IPC", one line a communicator, in the order of the log.
-std::vector<std::string> stories(const NcclJob& job) {
+std::vector<std::string> stories(const Job& job) {
   std::map<int, std::string> by_rank;
   for (const auto& [name, process] : job.processes())
-    for (const NcclComm& comm : process.comms) {
+    for (const Comm& comm : process.comms) {
       std::string& text = by_rank[comm.part.rank];
       text += "rank " + std::to_string(comm.part.rank) + " of " + std::to_string(comm.part.ranks) +
               " " + describe(comm.step);
@@ -55,7 +57,7 @@ TEST_CASE("a healthy job's ranks come through in all versions", "[nccl]") {
       const std::string end = version == "2.30.7" ? "" : ", gone";
       CHECK(stories(log.job) == Texts{"rank 0 of 2 complete, " + how + ", connected" + end,
                                       "rank 1 of 2 complete, " + how + ", connected" + end});
-      CHECK(log.all<NcclThrough>().size() == 2);
+      CHECK(log.all<Through>().size() == 2);
       CHECK_FALSE(log.job.unfinished());
       CHECK(log.job.any_complete());
       CHECK(log.job.version() == parse_nccl_version(version));
@@ -70,8 +72,8 @@ TEST_CASE("a rank that never came is known from who did", "[nccl]") {
   for (const std::string& version : kVersions) {
     INFO(version);
     const ReadLog log = read(version, "missing-rank-1");
-    CHECK(log.all<NcclWaits>().size() == 2);
-    CHECK(log.all<NcclThrough>().empty());
+    CHECK(log.all<Waits>().size() == 2);
+    CHECK(log.all<Through>().empty());
     if (!tells_before_bootstrap(version)) {
       CHECK(log.job.in_old_bootstrap() == 2);
       CHECK_FALSE(log.job.unfinished());
@@ -82,18 +84,18 @@ TEST_CASE("a rank that never came is known from who did", "[nccl]") {
     CHECK(standing->ranks == 3);
     CHECK(standing->missing() == std::vector<Rank>{Rank{1}});
     CHECK(standing->came ==
-          std::map<Rank, NcclStep>{{Rank{0}, NcclStep::started}, {Rank{2}, NcclStep::started}});
+          std::map<Rank, Step>{{Rank{0}, Step::started}, {Rank{2}, Step::started}});
   }
 }
 
 TEST_CASE("a rank that comes twice is a contradiction at once", "[nccl]") {
   for (const std::string& version : kVersions) {
     INFO(version);
-    const auto found = read(version, "duplicate-rank").all<NcclContradiction>();
+    const auto found = read(version, "duplicate-rank").all<Contradiction>();
     // The root says so in all versions; the lines of the two ranks show it too where there are any.
     REQUIRE(found.size() == (tells_before_bootstrap(version) ? 2 : 1));
-    for (const NcclContradiction& one : found) {
-      CHECK(one.about == NcclRootComplaint::About::rank_twice);
+    for (const Contradiction& one : found) {
+      CHECK(one.about == RootComplaint::About::rank_twice);
       CHECK(one.text.starts_with("rank 1 of 3 came to NCCL twice"));
     }
   }
@@ -102,10 +104,10 @@ TEST_CASE("a rank that comes twice is a contradiction at once", "[nccl]") {
 TEST_CASE("ranks that give other sizes are a contradiction at once", "[nccl]") {
   for (const std::string& version : kVersions) {
     INFO(version);
-    const auto found = read(version, "nranks-differ").all<NcclContradiction>();
+    const auto found = read(version, "nranks-differ").all<Contradiction>();
     REQUIRE_FALSE(found.empty());
-    for (const NcclContradiction& one : found) {
-      CHECK(one.about == NcclRootComplaint::About::sizes_differ);
+    for (const Contradiction& one : found) {
+      CHECK(one.about == RootComplaint::About::sizes_differ);
       CHECK(one.text == "the ranks gave NCCL different numbers of ranks: 3 and 4");
     }
   }
@@ -115,8 +117,8 @@ TEST_CASE("a root that died leaves who waits in silence", "[nccl]") {
   for (const std::string& version : kVersions) {
     INFO(version);
     const ReadLog log = read(version, "rank0-died");
-    CHECK(log.all<NcclWaits>().size() == 3);
-    CHECK(log.all<NcclThrough>().empty());
+    CHECK(log.all<Waits>().size() == 3);
+    CHECK(log.all<Through>().empty());
     if (!tells_before_bootstrap(version)) continue;
     REQUIRE(log.job.unfinished());
     CHECK(log.job.unfinished()->missing().empty());
@@ -135,15 +137,15 @@ TEST_CASE("each failure is said on the rank that has it", "[nccl]") {
     for (const auto& [scene, pattern] : words) {
       INFO(version << " " << scene);
       const bool dies_of_sigbus = version == "2.18.5" && scene.starts_with("shm-small");
-      const auto said = read(version, scene).all<NcclSaid>();
+      const auto said = read(version, scene).all<Said>();
       const std::size_t bar = pattern.find('|');
-      const auto hits = std::count_if(said.begin(), said.end(), [&](const NcclSaid& one) {
+      const auto hits = std::count_if(said.begin(), said.end(), [&](const Said& one) {
         return one.text.find(pattern.substr(0, bar)) != std::string::npos ||
                (bar != std::string::npos &&
                 one.text.find(pattern.substr(bar + 1)) != std::string::npos);
       });
       CHECK((hits > 0) != dies_of_sigbus);
-      for (const NcclSaid& one : said) CHECK_FALSE(one.place.empty());
+      for (const Said& one : said) CHECK_FALSE(one.place.empty());
     }
 }
 
@@ -196,12 +198,12 @@ TEST_CASE("every START and COMPLETE of the transcripts is read", "[nccl]") {
         const auto line =
             split_nccl_line(std::string_view(text).substr(begin, text.find('\n', at) - begin));
         REQUIRE(line);
-        const NcclFact fact = fact_of(*line);
+        const Fact fact = fact_of(*line);
         ++lines;
-        if (const auto* started = std::get_if<NcclInitStarted>(&fact))
+        if (const auto* started = std::get_if<InitStarted>(&fact))
           facts += started->id.has_value();
         else
-          facts += std::holds_alternative<NcclInitComplete>(fact);
+          facts += std::holds_alternative<InitComplete>(fact);
       }
   CHECK(lines == 236);
   CHECK(facts == lines);

@@ -3,10 +3,12 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::nccl;
+
 TEST_CASE("versions of NCCL are read in all their forms", "[nccl]") {
-  CHECK(parse_nccl_version("2.28.9+cuda13.0") == NcclVersion{2, 28, 9});
-  CHECK(parse_nccl_version("2.23") == NcclVersion{2, 23, 0});
-  CHECK(to_string(NcclVersion{2, 18, 5}) == "2.18.5");
+  CHECK(parse_nccl_version("2.28.9+cuda13.0") == Version{2, 28, 9});
+  CHECK(parse_nccl_version("2.23") == Version{2, 23, 0});
+  CHECK(to_string(Version{2, 18, 5}) == "2.18.5");
 }
 
 TEST_CASE("what is no version is none", "[nccl]") {
@@ -17,7 +19,7 @@ TEST_CASE("what is no version is none", "[nccl]") {
 }
 
 TEST_CASE("versions are ordered by number", "[nccl]") {
-  CHECK(NcclVersion{2, 9, 9} < NcclVersion{2, 23, 0});
+  CHECK(Version{2, 9, 9} < Version{2, 23, 0});
   CHECK(starts_before_bootstrap({2, 23, 4}));
   CHECK_FALSE(starts_before_bootstrap({2, 22, 3}));
 }

@@ -16,25 +16,25 @@ namespace safelaunch::testing {
 /// One attempt's output on its way from the test, which plays the ranks, to the test, which reads
 /// the terminal.
 struct Attempt {
-  explicit Attempt(OutputPlan plan, Plumbing to_out = make_pipe(), Plumbing to_err = {})
+  explicit Attempt(output::OutputPlan plan, Plumbing to_out = make_pipe(), Plumbing to_err = {})
       : out(std::move(to_out)),
         err(std::move(to_err)),
-        terminal(io, inspect_streams(out.writer.get(),
-                                     err.writer ? err.writer.get() : out.writer.get())),
+        terminal(io, output::inspect_streams(out.writer.get(),
+                                             err.writer ? err.writer.get() : out.writer.get())),
         output(io, terminal, in(directory, std::move(plan)), observer()) {}
 
-  static OutputPlan in(const TemporaryDirectory& directory, OutputPlan plan) {
+  static output::OutputPlan in(const TemporaryDirectory& directory, output::OutputPlan plan) {
     plan.directory = directory.path() / "attempt-1-basic";
     return plan;
   }
 
-  OutputObserver observer() {
-    return {[this](StreamId id, std::string_view bytes) { seen.emplace_back(id, bytes); },
-            [this](const RecordingLoss& loss) { losses.push_back(loss); },
+  output::OutputObserver observer() {
+    return {[this](output::StreamId id, std::string_view bytes) { seen.emplace_back(id, bytes); },
+            [this](const output::RecordingLoss& loss) { losses.push_back(loss); },
             [this] { drained = true; }};
   }
 
-  ChildStreams rank(int number) { return output.open_rank(Rank{number}).value(); }
+  output::ChildStreams rank(int number) { return output.open_rank(Rank{number}).value(); }
 
   void run_once() {
     shown += out.read();
@@ -63,24 +63,26 @@ struct Attempt {
   TemporaryDirectory directory;
   boost::asio::io_context io;
   Plumbing out, err;
-  std::vector<std::pair<StreamId, std::string>> seen;
-  std::vector<RecordingLoss> losses;
+  std::vector<std::pair<output::StreamId, std::string>> seen;
+  std::vector<output::RecordingLoss> losses;
   bool drained = false;
   std::string shown;
-  TerminalWriter terminal;
-  JobOutput output;
+  output::TerminalWriter terminal;
+  output::JobOutput output;
 };
 
-inline OutputPlan plan_of(OutputPlan::Mode mode,
-                          OutputPlan::Prefix prefix = OutputPlan::Prefix::none) {
-  OutputPlan plan;
+inline output::OutputPlan plan_of(
+    output::OutputPlan::Mode mode,
+    output::OutputPlan::Prefix prefix = output::OutputPlan::Prefix::none) {
+  output::OutputPlan plan;
   plan.mode = mode;
   plan.prefix = prefix;
   return plan;
 }
 
-inline const OutputPlan kBytes = plan_of(OutputPlan::Mode::bytes);
-inline const OutputPlan kLines = plan_of(OutputPlan::Mode::lines);
-inline const OutputPlan kPrefixed = plan_of(OutputPlan::Mode::lines, OutputPlan::Prefix::rank);
+inline const output::OutputPlan kBytes = plan_of(output::OutputPlan::Mode::bytes);
+inline const output::OutputPlan kLines = plan_of(output::OutputPlan::Mode::lines);
+inline const output::OutputPlan kPrefixed =
+    plan_of(output::OutputPlan::Mode::lines, output::OutputPlan::Prefix::rank);
 
 }  // namespace safelaunch::testing

@@ -1,8 +1,10 @@
-#include "safelaunch/output/columns.h"
+#include "launcher/output/columns.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::output;
 
 TEST_CASE("a line is cut at the terminal's width", "[columns]") {
   CHECK(fit_to_columns("waiting for rank 3", 80) == "waiting for rank 3");

@@ -1,4 +1,4 @@
-#include "safelaunch/output/escape_filter.h"
+#include "launcher/output/escape_filter.h"
 
 #include <string>
 
@@ -6,6 +6,8 @@
 #include "random_splits.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::output;
 using namespace std::string_literals;
 using testing::split_randomly;
 

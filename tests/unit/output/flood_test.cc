@@ -13,6 +13,8 @@
 #include "safelaunch/output/terminal_writer.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::output;
 using namespace safelaunch::testing;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
@@ -23,9 +25,9 @@ TEST_CASE("a hostile line of 64 MB needs no memory to speak of", "[job_output]")
   boost::asio::io_context io;
   Plumbing out = make_pipe();
   ::fcntl(out.reader.get(), F_SETFL, 0);
-  TerminalWriter terminal(io, inspect_streams(out.writer.get(), out.writer.get()));
-  JobOutput output(io, terminal, Attempt::in(directory, kPrefixed), {});
-  ChildStreams zero = output.open_rank(Rank{0}).value();
+  output::TerminalWriter terminal(io, output::inspect_streams(out.writer.get(), out.writer.get()));
+  output::JobOutput output(io, terminal, Attempt::in(directory, kPrefixed), {});
+  output::ChildStreams zero = output.open_rank(Rank{0}).value();
   rusage before{}, after{};
   ::getrusage(RUSAGE_SELF, &before);
 

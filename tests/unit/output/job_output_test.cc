@@ -11,6 +11,8 @@
 #include "safelaunch/output/terminal_writer.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::output;
 using namespace safelaunch::testing;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
@@ -34,7 +36,7 @@ std::string every_byte() {
 TEST_CASE("a launcher's bytes pass unchanged, before any newline, and are recorded",
           "[job_output]") {
   Attempt attempt(kBytes);
-  const ChildStreams launcher = attempt.output.open_launcher().value();
+  const output::ChildStreams launcher = attempt.output.open_launcher().value();
   write_all(launcher.out.get(), every_byte() + "50%");
   CHECK(attempt.shown_until("50%") == every_byte() + "50%");
   CHECK(attempt.file("launcher.out") == every_byte() + "50%");
@@ -43,7 +45,7 @@ TEST_CASE("a launcher's bytes pass unchanged, before any newline, and are record
 TEST_CASE("a launcher's stdout and stderr keep their order where ours are joined", "[job_output]") {
   Attempt attempt(kBytes);
   {
-    const ChildStreams launcher = attempt.output.open_launcher().value();
+    const output::ChildStreams launcher = attempt.output.open_launcher().value();
     for (const char* turn : {"1", "2", "3"}) {
       write_all(launcher.out.get(), "out"s + turn + " ");
       write_all(launcher.err.get(), "err"s + turn + " ");
@@ -57,7 +59,7 @@ TEST_CASE("a launcher's stdout and stderr keep their order where ours are joined
 TEST_CASE("a launcher's stdout and stderr stay apart where ours are apart", "[job_output]") {
   Attempt attempt(kBytes, make_pipe(), make_pipe());
   {
-    const ChildStreams launcher = attempt.output.open_launcher().value();
+    const output::ChildStreams launcher = attempt.output.open_launcher().value();
     write_all(launcher.out.get(), "to out");
     write_all(launcher.err.get(), "to err");
   }
@@ -71,8 +73,8 @@ TEST_CASE("ranks' lines reach the terminal whole and marked, and their files byt
           "[job_output]") {
   Attempt attempt(kPrefixed);
   {
-    const ChildStreams zero = attempt.rank(0);
-    const ChildStreams one = attempt.rank(1);
+    const output::ChildStreams zero = attempt.rank(0);
+    const output::ChildStreams one = attempt.rank(1);
     write_all(zero.out.get(), "lo");
     write_all(one.err.get(), "warning\n");
     attempt.shown_until("warning\n");
@@ -85,12 +87,12 @@ TEST_CASE("ranks' lines reach the terminal whole and marked, and their files byt
 }
 
 TEST_CASE("a rank that was not chosen is recorded but not shown", "[job_output]") {
-  OutputPlan plan = kLines;
-  plan.shown = RankSelection::parse("1").value();
+  output::OutputPlan plan = kLines;
+  plan.shown = output::RankSelection::parse("1").value();
   Attempt attempt(plan);
   {
-    const ChildStreams zero = attempt.rank(0);
-    const ChildStreams one = attempt.rank(1);
+    const output::ChildStreams zero = attempt.rank(0);
+    const output::ChildStreams one = attempt.rank(1);
     write_all(zero.out.get(), "zero\n");
     write_all(one.out.get(), "one\n");
   }
@@ -101,21 +103,21 @@ TEST_CASE("a rank that was not chosen is recorded but not shown", "[job_output]"
 TEST_CASE("every chunk is told of, and the tail of a stream is kept", "[job_output]") {
   Attempt attempt(kBytes, make_pipe(), make_pipe());
   {
-    const ChildStreams three = attempt.rank(3);
+    const output::ChildStreams three = attempt.rank(3);
     write_all(three.err.get(), "ValueError");
   }
   attempt.shown_in_all();
-  const StreamId err{Rank{3}, StdStream::err};
+  const output::StreamId err{Rank{3}, output::StdStream::err};
   REQUIRE(attempt.seen.size() == 1);
   CHECK(attempt.seen[0].first == err);
   CHECK(attempt.seen[0].second == "ValueError");
   CHECK(attempt.output.tail(err) == "ValueError");
-  CHECK(attempt.output.tail({Rank{4}, StdStream::err}).empty());
+  CHECK(attempt.output.tail({Rank{4}, output::StdStream::err}).empty());
 }
 
 TEST_CASE("a prompt without a newline is shown after a moment", "[job_output]") {
   Attempt attempt(kPrefixed);
-  const ChildStreams zero = attempt.rank(0);
+  const output::ChildStreams zero = attempt.rank(0);
   write_all(zero.out.get(), "Name? ");
   CHECK(attempt.shown_until("? ") == "[rank 0] Name? ");
 }
@@ -123,8 +125,8 @@ TEST_CASE("a prompt without a newline is shown after a moment", "[job_output]") 
 TEST_CASE("where ours is a terminal the job has one, and its progress bar is live",
           "[job_output]") {
   Attempt attempt(kPrefixed, make_terminal());
-  const ChildStreams zero = attempt.rank(0);
-  const ChildStreams one = attempt.rank(1);
+  const output::ChildStreams zero = attempt.rank(0);
+  const output::ChildStreams one = attempt.rank(1);
   CHECK(::isatty(zero.out.get()) == 1);
   CHECK(::isatty(zero.err.get()) == 1);
   CHECK(terminal_columns_of(zero.err.get()) == 40 - 10);
@@ -137,7 +139,7 @@ TEST_CASE("where ours is a terminal the job has one, and its progress bar is liv
 
 TEST_CASE("the job's terminals follow ours in size", "[job_output]") {
   Attempt attempt(kBytes, make_terminal());
-  const ChildStreams launcher = attempt.output.open_launcher().value();
+  const output::ChildStreams launcher = attempt.output.open_launcher().value();
   const winsize wider{50, 132, 0, 0};
   ::ioctl(attempt.out.writer.get(), TIOCSWINSZ, &wider);
   attempt.output.window_changed();
@@ -146,14 +148,14 @@ TEST_CASE("the job's terminals follow ours in size", "[job_output]") {
 
 TEST_CASE("a log that cannot grow any more is announced once, and the output goes on",
           "[job_output]") {
-  ignore_output_signals();
+  output::ignore_output_signals();
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   const rlimit small{1000, before.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &small);
   Attempt attempt(kBytes);
   {
-    const ChildStreams launcher = attempt.output.open_launcher().value();
+    const output::ChildStreams launcher = attempt.output.open_launcher().value();
     for (int i = 0; i < 3; ++i) {
       write_all(launcher.out.get(), std::string(999, 'x') + std::to_string(i));
       attempt.shown_until(std::to_string(i));
@@ -170,11 +172,12 @@ TEST_CASE("a log that cannot grow any more is announced once, and the output goe
 TEST_CASE("a log directory that cannot be made stops no job", "[job_output]") {
   boost::asio::io_context io;
   const Plumbing out = make_pipe();
-  TerminalWriter terminal(io, inspect_streams(out.writer.get(), out.writer.get()));
-  OutputPlan plan = kBytes;
+  output::TerminalWriter terminal(io, output::inspect_streams(out.writer.get(), out.writer.get()));
+  output::OutputPlan plan = kBytes;
   plan.directory = "/dev/null/attempt-1";
   int lost = 0;
-  JobOutput output(io, terminal, plan, {{}, [&](const RecordingLoss&) { ++lost; }, {}});
+  output::JobOutput output(io, terminal, plan,
+                           {{}, [&](const output::RecordingLoss&) { ++lost; }, {}});
   { write_all(output.open_launcher().value().out.get(), "hello"); }
   while (!output.drained()) REQUIRE(io.run_one_for(20s) > 0);
   CHECK(out.read() == "hello");
@@ -182,9 +185,9 @@ TEST_CASE("a log directory that cannot be made stops no job", "[job_output]") {
 }
 
 TEST_CASE("a closed terminal ends nothing: the job is recorded to its end", "[job_output]") {
-  ignore_output_signals();
+  output::ignore_output_signals();
   Attempt attempt(kBytes);
-  const ChildStreams launcher = attempt.output.open_launcher().value();
+  const output::ChildStreams launcher = attempt.output.open_launcher().value();
   attempt.out.reader.reset();
   for (int i = 0; i < 100; ++i) {
     write_all(launcher.out.get(), std::string(10'000, 'x'));
@@ -200,7 +203,7 @@ TEST_CASE("a reader that sleeps makes the job wait, as without us, and loses not
   const std::string block(64 * 1024, 'x');
   std::size_t written = 0;
   {
-    const ChildStreams launcher = attempt.output.open_launcher().value();
+    const output::ChildStreams launcher = attempt.output.open_launcher().value();
     for (std::size_t taken = 1; taken > 0;) {
       taken = write_what_fits(launcher.out.get(), block);
       written += taken;
@@ -213,11 +216,11 @@ TEST_CASE("a reader that sleeps makes the job wait, as without us, and loses not
 }
 
 TEST_CASE("a rank that is not shown does not wait for a sleeping reader", "[job_output]") {
-  OutputPlan plan = kLines;
-  plan.shown = RankSelection::parse("0").value();
+  output::OutputPlan plan = kLines;
+  plan.shown = output::RankSelection::parse("0").value();
   Attempt attempt(plan);
-  const ChildStreams zero = attempt.rank(0);
-  const ChildStreams one = attempt.rank(1);
+  const output::ChildStreams zero = attempt.rank(0);
+  const output::ChildStreams one = attempt.rank(1);
   const std::string lines = std::string(1023, 'x') + "\n";
   while (write_what_fits(zero.out.get(), lines) > 0) attempt.io.poll(), attempt.io.restart();
   for (int i = 0; i < 2000; ++i) {
@@ -245,8 +248,8 @@ struct LongLine : Attempt {
   }
 
   const std::string many_lines = std::string(200'000, '\n') + "end\n";
-  ChildStreams zero = rank(0);
-  ChildStreams one = rank(1);
+  output::ChildStreams zero = rank(0);
+  output::ChildStreams one = rank(1);
 };
 
 }  // namespace
@@ -267,7 +270,7 @@ TEST_CASE("a rank that had to wait for another goes on when that has been silent
 TEST_CASE("what is left in the pipes is read when the job is over, though a stranger holds an end",
           "[job_output]") {
   Attempt attempt(kPrefixed);
-  const ChildStreams zero = attempt.rank(0);
+  const output::ChildStreams zero = attempt.rank(0);
   write_all(zero.out.get(), "last words");
   CHECK_FALSE(attempt.output.drained());
   attempt.output.finish();
@@ -276,14 +279,14 @@ TEST_CASE("what is left in the pipes is read when the job is over, though a stra
 }
 
 TEST_CASE("an attempt's output may end at any moment", "[job_output]") {
-  ignore_output_signals();
+  output::ignore_output_signals();
   boost::asio::io_context io;
   const Plumbing out = make_pipe();
-  TerminalWriter terminal(io, inspect_streams(out.writer.get(), out.writer.get()));
-  std::optional<JobOutput> output;
+  output::TerminalWriter terminal(io, output::inspect_streams(out.writer.get(), out.writer.get()));
+  std::optional<output::JobOutput> output;
   for (int steps = 0; steps < 6; ++steps) {
-    output.emplace(io, terminal, kPrefixed, OutputObserver{});
-    const ChildStreams zero = output->open_rank(Rank{0}).value();
+    output.emplace(io, terminal, kPrefixed, output::OutputObserver{});
+    const output::ChildStreams zero = output->open_rank(Rank{0}).value();
     write_all(zero.out.get(), "line\nhalf");
     for (int i = 0; i < steps; ++i) io.poll_one();
     output.reset();

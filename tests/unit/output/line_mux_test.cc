@@ -1,4 +1,4 @@
-#include "safelaunch/output/line_mux.h"
+#include "launcher/output/line_mux.h"
 
 #include <map>
 #include <random>
@@ -8,6 +8,8 @@
 #include "random_splits.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::output;
 using namespace std::chrono_literals;
 using testing::split_randomly;
 

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::output;
+
 TEST_CASE("without a choice every rank is shown", "[rank_selection]") {
   CHECK(RankSelection().contains(Rank{0}));
   CHECK(RankSelection::parse("all").value().contains(Rank{1023}));

@@ -4,6 +4,8 @@
 #include "plumbing.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::output;
 using namespace std::string_literals;
 using testing::contents;
 

@@ -1,8 +1,10 @@
-#include "safelaunch/output/screen.h"
+#include "launcher/output/screen.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::output;
 
 namespace {
 

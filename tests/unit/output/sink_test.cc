@@ -1,4 +1,4 @@
-#include "safelaunch/output/sink.h"
+#include "launcher/output/sink.h"
 
 #include <sys/socket.h>
 
@@ -9,6 +9,8 @@
 #include "safelaunch/output/std_streams.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::output;
 using namespace safelaunch::testing;
 
 namespace {
@@ -19,25 +21,25 @@ const std::string kMuch(1 << 20, 'x');
 
 TEST_CASE("a sink writes to pipes, terminals, sockets and files", "[sink]") {
   const Plumbing pipe = make_pipe();
-  CHECK(Sink(pipe.writer.get()).write("to a pipe") == 9);
+  CHECK(output::Sink(pipe.writer.get()).write("to a pipe") == 9);
   CHECK(pipe.read() == "to a pipe");
 
   const Plumbing terminal = make_terminal();
-  CHECK(Sink(terminal.writer.get()).write("to a terminal\n") == 14);
+  CHECK(output::Sink(terminal.writer.get()).write("to a terminal\n") == 14);
   CHECK(terminal.read() == "to a terminal\r\n");
 
   int fds[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
   const Plumbing socket{UniqueFd(fds[0]), UniqueFd(fds[1])};
   ::fcntl(fds[1], F_SETFL, O_NONBLOCK);
-  CHECK(Sink(fds[0]).write("to a socket") == 11);
+  CHECK(output::Sink(fds[0]).write("to a socket") == 11);
   CHECK(socket.read() == "to a socket");
 
   const TemporaryDirectory directory;
   const UniqueFd file(
       ::open((directory.path() / "log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   write_all(file.get(), "shell, ");
-  CHECK(Sink(file.get()).write("job, ") == 5);
+  CHECK(output::Sink(file.get()).write("job, ") == 5);
   write_all(file.get(), "shell");
   CHECK(contents(directory.path() / "log") == "shell, job, shell");
 }
@@ -47,7 +49,7 @@ TEST_CASE("a reader that sleeps does not block us, and our caller's descriptor s
   for (const bool terminal : {false, true}) {
     const Plumbing plumbing = terminal ? make_terminal() : make_pipe();
     const int flags = ::fcntl(plumbing.writer.get(), F_GETFL);
-    Sink sink(plumbing.writer.get());
+    output::Sink sink(plumbing.writer.get());
     const std::size_t taken = sink.write(kMuch);
     CHECK(taken > 0);
     CHECK(taken < kMuch.size());
@@ -59,7 +61,7 @@ TEST_CASE("a reader that sleeps does not block us, and our caller's descriptor s
 TEST_CASE("a stream that somebody has made non-blocking loses nothing", "[sink]") {
   const Plumbing pipe = make_pipe();
   ::fcntl(pipe.writer.get(), F_SETFL, O_NONBLOCK);
-  Sink sink(pipe.writer.get());
+  output::Sink sink(pipe.writer.get());
   std::size_t written = sink.write(kMuch);
   std::string got;
   while (written < kMuch.size()) {
@@ -72,9 +74,9 @@ TEST_CASE("a stream that somebody has made non-blocking loses nothing", "[sink]"
 }
 
 TEST_CASE("what goes to a reader that has gone is lost and counted", "[sink]") {
-  ignore_output_signals();
+  output::ignore_output_signals();
   Plumbing pipe = make_pipe();
-  Sink sink(pipe.writer.get());
+  output::Sink sink(pipe.writer.get());
   pipe.reader.reset();
   CHECK(sink.write("hello") == 5);
   CHECK(sink.write("world") == 5);
@@ -83,21 +85,21 @@ TEST_CASE("what goes to a reader that has gone is lost and counted", "[sink]") {
 
 TEST_CASE("a terminal that was hung up loses what it is sent and does no harm", "[sink]") {
   Plumbing terminal = make_terminal();
-  Sink sink(terminal.writer.get());
+  output::Sink sink(terminal.writer.get());
   terminal.reader.reset();
   CHECK(sink.write("hello") == 5);
   CHECK(sink.lost() == 5);
 }
 
 TEST_CASE("a closed descriptor takes and loses everything", "[sink]") {
-  Sink sink(-1);
+  output::Sink sink(-1);
   CHECK(sink.write("hello") == 5);
   CHECK(sink.lost() == 5);
 }
 
 TEST_CASE("a full disk loses what does not fit and is tried again", "[sink]") {
   const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
-  Sink sink(full.get());
+  output::Sink sink(full.get());
   CHECK(sink.write("hello") == 5);
   CHECK(sink.write("hello") == 5);
   CHECK(sink.lost() == 10);

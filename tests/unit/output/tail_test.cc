@@ -5,6 +5,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::output;
+
 TEST_CASE("a short output is kept whole", "[tail]") {
   Tail tail;
   CHECK(tail.text().empty());

@@ -49,7 +49,7 @@ class Collector {
   }
 
   /// The next packet of the plugin, as safelaunch reads it; none if the plugin has hung up.
-  std::optional<HookMessage> hear() {
+  std::optional<watch::HookMessage> hear() {
     if (!connection_) {
       REQUIRE(readable(listener_.get(), kPatience));
       connection_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -59,7 +59,7 @@ class Collector {
     const ssize_t got = ::recv(connection_.get(), buffer.data(), buffer.size(), 0);
     if (got <= 0) return std::nullopt;
     raw_.assign(buffer.data(), static_cast<std::size_t>(got));
-    auto message = read_hook_message(raw_, speaker_);
+    auto message = watch::read_hook_message(raw_, speaker_);
     REQUIRE(message.has_value());
     return *message;
   }
@@ -92,7 +92,7 @@ class Collector {
   UniqueFd connection_;
   ScopedVariable socket_;
   ScopedVariable token_;
-  HookSpeaker speaker_{.process = {71, 9}};
+  watch::HookSpeaker speaker_{.process = {71, 9}};
   std::string raw_;
 };
 

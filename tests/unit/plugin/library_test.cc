@@ -13,6 +13,8 @@
 #include "heard.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::plugin;
 using namespace safelaunch::testing;
 
 namespace {
@@ -76,7 +78,7 @@ TEST_CASE("without a CUDA driver a collective is told as issued, and no end is p
 
   expect(collector, "hello");
   expect(collector, "comm");
-  const HookMessage issued = expect(collector, "coll.issued");
+  const watch::HookMessage issued = expect(collector, "coll.issued");
   CHECK(reached(issued) == std::vector{Stage::communicator});
   CHECK(entered(issued).empty());
   CHECK(mask == 0);
@@ -117,19 +119,19 @@ TEST_CASE("from NCCL 2.28 on the first collective is followed to its end on the 
   NewNccl nccl(scene.table, scene.mask, 0xfedc'ba98'7654'3210, 1, 4);
   CHECK((scene.mask & 64) == 0);  // KernelCh, which has brought jobs down
 
-  const HookMessage hello = expect(scene.collector, "hello");
-  CHECK(std::get<HookHello>(hello.body).token == "the token");
-  CHECK(std::get<HookHello>(hello.body).pid == ::getpid());
-  CHECK(std::get<HookHello>(hello.body).plugin == 5);
-  const HookMessage made = expect(scene.collector, "comm");
-  const auto& communicator = std::get<HookCommunicator>(made.body);
+  const watch::HookMessage hello = expect(scene.collector, "hello");
+  CHECK(std::get<watch::HookHello>(hello.body).token == "the token");
+  CHECK(std::get<watch::HookHello>(hello.body).pid == ::getpid());
+  CHECK(std::get<watch::HookHello>(hello.body).plugin == 5);
+  const watch::HookMessage made = expect(scene.collector, "comm");
+  const auto& communicator = std::get<watch::HookCommunicator>(made.body);
   CHECK(communicator.id == 0xfedc'ba98'7654'3210);
   CHECK(communicator.rank == 1);
   CHECK(communicator.size == 4);
   CHECK(communicator.met);
 
   nccl.begin({.stream = &a_stream});
-  const HookMessage issued = expect(scene.collector, "coll.issued");
+  const watch::HookMessage issued = expect(scene.collector, "coll.issued");
   CHECK(reached(issued) == std::vector{Stage::communicator});
   REQUIRE(entered(issued) == std::vector{Stage::collective});
   CHECK(events_of<StageEntered>(issued).front().detail == "AllReduce");
@@ -142,7 +144,7 @@ TEST_CASE("from NCCL 2.28 on the first collective is followed to its end on the 
   CHECK_FALSE(scene.collector.has_news());
 
   scene.driver.event_answer = 0;
-  const HookMessage done = expect(scene.collector, "coll.done");
+  const watch::HookMessage done = expect(scene.collector, "coll.done");
   CHECK(reached(done) == std::vector{Stage::collective});
   CHECK_THAT(scene.collector.raw(), Catch::Contains("\"observed\":true"));
   CHECK_FALSE(scene.collector.hear().has_value());
@@ -254,9 +256,10 @@ TEST_CASE("NCCL 2.23 tells the rank, the communicator and a number for the funct
       {plugin::kCollective, nullptr, 3}, "", 42, 0, 4, nullptr, nullptr, 1024}));
 
   expect(collector, "hello");
-  const HookMessage made = expect(collector, "comm");
-  CHECK_FALSE(std::get<HookCommunicator>(made.body).met);  // v1 to v3 come before the bootstrap
-  const HookMessage issued = expect(collector, "coll.issued");
+  const watch::HookMessage made = expect(collector, "comm");
+  CHECK_FALSE(
+      std::get<watch::HookCommunicator>(made.body).met);  // v1 to v3 come before the bootstrap
+  const watch::HookMessage issued = expect(collector, "coll.issued");
   CHECK(issued.rank == Rank{3});
   CHECK(reached(issued) == std::vector{Stage::communicator});
   CHECK(entered(issued).empty());
@@ -290,10 +293,10 @@ TEST_CASE("NCCL 2.27 tells of the communicator once all ranks have met", "[libra
   REQUIRE(nccl.all_reduce(plugin::CollectiveV4{
       {plugin::kCollective, nullptr, 5}, 0, "AllGather", nullptr, nullptr, 8}));
 
-  CHECK(std::get<HookHello>(expect(collector, "hello").body).plugin == 4);
-  const HookMessage made = expect(collector, "comm");
-  CHECK(std::get<HookCommunicator>(made.body).met);
-  CHECK(std::get<HookCommunicator>(made.body).id == 42);
+  CHECK(std::get<watch::HookHello>(expect(collector, "hello").body).plugin == 4);
+  const watch::HookMessage made = expect(collector, "comm");
+  CHECK(std::get<watch::HookCommunicator>(made.body).met);
+  CHECK(std::get<watch::HookCommunicator>(made.body).id == 42);
   CHECK(made.rank == Rank{5});
   CHECK(made.world_size == 8);
   expect(collector, "coll.issued");
@@ -311,7 +314,7 @@ TEST_CASE("the launcher's RANK is the rank, whatever the communicator says", "[l
   NewNccl nccl(scene.table, scene.mask, 7, 1, 4);
 
   expect(scene.collector, "hello");
-  const HookMessage made = expect(scene.collector, "comm");
+  const watch::HookMessage made = expect(scene.collector, "comm");
   CHECK(made.rank == Rank{11});
   CHECK(made.world_size == 16);
   CHECK(made.local_rank == 3);
@@ -325,7 +328,7 @@ TEST_CASE("without RANK it is the rank in the first communicator", "[library]") 
 
   expect(scene.collector, "hello");
   CHECK(expect(scene.collector, "comm").rank == Rank{5});
-  const HookMessage second = expect(scene.collector, "comm");
+  const watch::HookMessage second = expect(scene.collector, "comm");
   CHECK(second.rank == Rank{5});
   CHECK(second.world_size == 8);
 }

@@ -8,6 +8,7 @@
 
 namespace fs = std::filesystem;
 using namespace safelaunch;
+using namespace safelaunch::plugin;
 
 namespace {
 

@@ -3,15 +3,17 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::probe;
 using namespace std::chrono_literals;
 
 namespace {
 
-const WallTime t0{std::chrono::seconds(1'700'000'000)};
-const HostKey kNode7{"node7", {"NVIDIA H100", "NVIDIA H100"}, "580.95", "2.29.7", ""};
+const profile::WallTime t0{std::chrono::seconds(1'700'000'000)};
+const profile::HostKey kNode7{"node7", {"NVIDIA H100", "NVIDIA H100"}, "580.95", "2.29.7", ""};
 
 ProbedProfile working(std::string profile, double gb_per_s) {
-  return {std::move(profile), ProbeWorks{300, 2, gb_per_s}, ""};
+  return {std::move(profile), Works{300, 2, gb_per_s}, ""};
 }
 
 MeasuredHost two_profiles() {
@@ -21,11 +23,10 @@ MeasuredHost two_profiles() {
 }  // namespace
 
 TEST_CASE("what a fallback costs is told as it was measured") {
-  const auto host =
-      with_results(two_profiles(), kNode7,
-                   std::vector{working("no-nvls", 95),
-                               ProbedProfile{"no-shm", ProbeHung{ProbePhase::init, {0}}, ""}},
-                   t0 + 1h);
+  const auto host = with_results(
+      two_profiles(), kNode7,
+      std::vector{working("no-nvls", 95), ProbedProfile{"no-shm", Hung{Phase::init, {0}}, ""}},
+      t0 + 1h);
   CHECK(measured_cost(host, kNode7, t0 + 2h, "basic", "no-p2p") ==
         "all_reduce 5.0 times slower than with basic, as the probe has measured");
   CHECK(measured_cost(host, kNode7, t0 + 2h, "basic", "no-nvls") ==
@@ -36,7 +37,7 @@ TEST_CASE("what a fallback costs is told as it was measured") {
 
 TEST_CASE("a measurement counts on its host alone, whatever the Python, and for a week") {
   const auto host = two_profiles();
-  HostKey other = kNode7;
+  profile::HostKey other = kNode7;
   SECTION("another Python") {
     other.python = "/opt/conda/bin/python";
     CHECK(measured_cost(host, other, t0, "basic", "no-p2p"));

@@ -4,11 +4,13 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::probe;
+
 TEST_CASE("a phase's line is read") {
   const auto report =
       parse_phase_report(R"({"phase":"library","ms":1.5,"nccl":"2.28.9","unknown":[1,2]})");
   REQUIRE(report);
-  CHECK(report->phase == ProbePhase::library);
+  CHECK(report->phase == Phase::library);
   CHECK(report->result == PhaseResult::done);
   CHECK(report->ms == 1.5);
   CHECK(report->nccl == "2.28.9");
@@ -45,7 +47,7 @@ TEST_CASE("numbers that cannot be are left out, and endless words are cut") {
 
 TEST_CASE("each phase's name reads back") {
   for (int i = 0; i < kProbePhaseCount; ++i) {
-    const auto phase = static_cast<ProbePhase>(i);
+    const auto phase = static_cast<Phase>(i);
     CHECK(probe_phase(name(phase)) == phase);
   }
 }

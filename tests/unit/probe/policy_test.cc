@@ -4,35 +4,36 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::probe;
+
 namespace {
 
 using Actions = std::vector<CampaignAction>;
 
-ProbeSituation eight_gpus_after_a_failure() {
-  ProbeSituation situation;
-  situation.moment = ProbeMoment::after_a_failure;
+Situation eight_gpus_after_a_failure() {
+  Situation situation;
+  situation.moment = Moment::after_a_failure;
   situation.ranks = 8;
   situation.gpus = 8;
   return situation;
 }
 
-const ProbeVerdict kFails = ProbeFailed{{{0, ProbePhase::init, "system error"}}};
+const Verdict kFails = Failed{{{0, Phase::init, "system error"}}};
 
-ProbeVerdict works(double gb_per_s) {
-  return ProbeWorks{300, 2, gb_per_s};
+Verdict works(double gb_per_s) {
+  return Works{300, 2, gb_per_s};
 }
 
 }  // namespace
 
 TEST_CASE("after a failure in NCCL the host is probed") {
-  CHECK(choose_to_probe(eight_gpus_after_a_failure()) ==
-        ProbeChoice{true, "an attempt failed in NCCL"});
+  CHECK(choose_to_probe(eight_gpus_after_a_failure()) == Choice{true, "an attempt failed in NCCL"});
 }
 
 TEST_CASE("the GPUs of a job that may be healthy are touched only where that is wished") {
   auto situation = eight_gpus_after_a_failure();
-  situation.moment = ProbeMoment::beside_the_first;
-  CHECK(choose_to_probe(situation) == ProbeChoice{false, "nothing has failed yet"});
+  situation.moment = Moment::beside_the_first;
+  CHECK(choose_to_probe(situation) == Choice{false, "nothing has failed yet"});
   situation.wish = WhenToProbe::always;
   CHECK(choose_to_probe(situation).probe);
 }
@@ -75,14 +76,14 @@ TEST_CASE("nothing is probed where that is not wished, or cannot be") {
 }
 
 TEST_CASE("a profile that works is left alone") {
-  ProbeCampaign campaign("basic");
+  Campaign campaign("basic");
   CHECK(campaign.on(CampaignProbed{works(100), "conservative"}).empty());
   CHECK(campaign.on(CampaignRanksEntered{}).empty());
   CHECK(refuted(campaign.probed()).empty());
 }
 
 TEST_CASE("a profile that fails is followed by the next, until one works") {
-  ProbeCampaign campaign("basic");
+  Campaign campaign("basic");
   CHECK(campaign.on(CampaignProbed{kFails, "no-shm"}) == Actions{StartProbe{"no-shm"}});
   CHECK(campaign.on(CampaignProbed{kFails, "cumem-host"}) == Actions{StartProbe{"cumem-host"}});
   CHECK(campaign.on(CampaignProbed{works(100), ""}) ==
@@ -93,40 +94,40 @@ TEST_CASE("a profile that fails is followed by the next, until one works") {
 }
 
 TEST_CASE("ranks that enter their communicator end a probe that has not told") {
-  ProbeCampaign campaign("basic");
+  Campaign campaign("basic");
   CHECK(campaign.on(CampaignRanksEntered{}) == Actions{StopProbe{}});
-  CHECK(campaign.on(CampaignProbed{ProbeUntold{"not wanted"}, ""}).empty());
+  CHECK(campaign.on(CampaignProbed{Untold{"not wanted"}, ""}).empty());
 }
 
 TEST_CASE("the search goes on though ranks enter what is known to fail") {
-  ProbeCampaign campaign("basic");
+  Campaign campaign("basic");
   (void)campaign.on(CampaignProbed{kFails, "no-shm"});
   CHECK(campaign.on(CampaignRanksEntered{}).empty());
   CHECK(campaign.on(CampaignProbed{works(1), ""}).size() == 1);
 }
 
 TEST_CASE("an attempt that ends takes its probe with it") {
-  ProbeCampaign campaign("basic");
+  Campaign campaign("basic");
   (void)campaign.on(CampaignProbed{kFails, "no-shm"});
   CHECK(campaign.on(CampaignAttemptEnded{}) == Actions{StopProbe{}});
   CHECK(refuted(campaign.probed()) == std::vector<std::string>{"basic"});
 }
 
 TEST_CASE("a probe that could not tell is believed in nothing") {
-  ProbeCampaign campaign("basic");
-  CHECK(campaign.on(CampaignProbed{ProbeUntold{"no room beside the job"}, "no-shm"}).empty());
+  Campaign campaign("basic");
+  CHECK(campaign.on(CampaignProbed{Untold{"no room beside the job"}, "no-shm"}).empty());
   CHECK(refuted(campaign.probed()).empty());
 }
 
 TEST_CASE("no profile is probed twice") {
-  ProbeCampaign campaign("basic");
+  Campaign campaign("basic");
   (void)campaign.on(CampaignProbed{kFails, "no-shm"});
   CHECK(campaign.on(CampaignProbed{kFails, "basic"}).empty());
 }
 
 TEST_CASE("of all profiles that may follow the fastest that works is chosen") {
-  ProbeSelection selection({"conservative", "no-shm", "no-p2p"});
-  for (const ProbeVerdict& verdict : {kFails, works(40), works(90)}) {
+  Selection selection({"conservative", "no-shm", "no-p2p"});
+  for (const Verdict& verdict : {kFails, works(40), works(90)}) {
     REQUIRE(selection.probing() != nullptr);
     CHECK(selection.chosen() == (selection.probed().size() == 2 ? "no-shm" : ""));
     selection.take(verdict);
@@ -137,14 +138,14 @@ TEST_CASE("of all profiles that may follow the fastest that works is chosen") {
 }
 
 TEST_CASE("profiles that are as fast are chosen in the chain's order, and none where none works") {
-  ProbeSelection alike({"a", "b"});
+  Selection alike({"a", "b"});
   alike.take(works(80));
   alike.take(works(90));
   CHECK(alike.chosen() == "a");
-  ProbeSelection none({"a", "b"});
+  Selection none({"a", "b"});
   none.take(kFails);
-  none.take(ProbeUntold{"no room"});
+  none.take(Untold{"no room"});
   CHECK(none.chosen().empty());
   CHECK(refuted(none.probed()) == std::vector<std::string>{"a"});
-  CHECK(ProbeSelection({}).chosen().empty());
+  CHECK(Selection({}).chosen().empty());
 }

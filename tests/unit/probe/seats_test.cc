@@ -6,10 +6,12 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::probe;
+
 namespace {
 
-constexpr NcclVersion k2_28{2, 28, 9};
-constexpr NcclVersion k2_30{2, 30, 7};
+constexpr nccl::Version k2_28{2, 28, 9};
+constexpr nccl::Version k2_30{2, 30, 7};
 
 }  // namespace
 

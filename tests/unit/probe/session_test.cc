@@ -8,6 +8,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::probe;
+
 namespace {
 
 /// A shell script in the place of safelaunch-probe. It is called with `rank RANK RANKS DEVICE
@@ -27,8 +29,8 @@ class Script {
   [[nodiscard]] std::string path() const { return folder_ + "/probe"; }
 
   /// A probe of so many ranks with time enough for each phase.
-  [[nodiscard]] ProbeSpec spec(int ranks) const {
-    ProbeSpec spec;
+  [[nodiscard]] Spec spec(int ranks) const {
+    Spec spec;
     spec.program = path();
     spec.nccl = "libnccl.so.2";
     spec.seats = seat_ranks(ranks, ranks, std::nullopt, current_environment());
@@ -40,7 +42,7 @@ class Script {
   std::string folder_;
 };
 
-ProbeVerdict verdict_of(const ProbeSpec& spec) {
+Verdict verdict_of(const Spec& spec) {
   const auto outcome = run_probe(spec);
   if (!outcome) FAIL(outcome.error().message);
   return outcome->verdict;
@@ -58,25 +60,25 @@ read word; [ "$word" = end ])";
 
 TEST_CASE("ranks are given rank 0's id, and end when all have measured") {
   const Script script(kHealthy);
-  CHECK(verdict_of(script.spec(3)) == ProbeVerdict{ProbeWorks{2, 2, bus_bandwidth(8, 3)}});
+  CHECK(verdict_of(script.spec(3)) == Verdict{Works{2, 2, bus_bandwidth(8, 3)}});
 }
 
 TEST_CASE("a rank that hangs is told to abort, and the phase is named") {
   const Script script(R"(echo '{"phase":"driver","ms":1}'; read word; echo "$word" >&2)");
   auto spec = script.spec(2);
-  spec.limits[ProbePhase::context] = Duration(100);
+  spec.limits[Phase::context] = Duration(100);
   spec.limits.abort_grace = Duration(30'000);
   const auto outcome = run_probe(spec);
   REQUIRE(outcome.has_value());
-  CHECK(outcome->verdict == ProbeVerdict{ProbeHung{ProbePhase::context, {0, 1}}});
+  CHECK(outcome->verdict == Verdict{Hung{Phase::context, {0, 1}}});
   CHECK(outcome->log == "abort\nabort\n");
 }
 
 TEST_CASE("a rank that hears nothing any more is killed") {
   const Script script("exec sleep 600");
   auto spec = script.spec(1);
-  spec.limits[ProbePhase::driver] = Duration(50);
-  CHECK(verdict_of(spec) == ProbeVerdict{ProbeHung{ProbePhase::driver, {0}}});
+  spec.limits[Phase::driver] = Duration(50);
+  CHECK(verdict_of(spec) == Verdict{Hung{Phase::driver, {0}}});
 }
 
 TEST_CASE("a crash is told with the phase in which it was, and NCCL's lines are kept") {
@@ -84,9 +86,9 @@ TEST_CASE("a crash is told with the phase in which it was, and NCCL's lines are 
 echo '{"phase":"driver","ms":1}'; echo 'NCCL WARN a line' >&2; kill -SEGV $$)");
   const auto outcome = run_probe(script.spec(1));
   REQUIRE(outcome.has_value());
-  const auto* failed = std::get_if<ProbeFailed>(&outcome->verdict);
+  const auto* failed = std::get_if<Failed>(&outcome->verdict);
   REQUIRE(failed != nullptr);
-  CHECK(failed->failures.front().phase == ProbePhase::context);
+  CHECK(failed->failures.front().phase == Phase::context);
   CHECK_THAT(failed->failures.front().words, Catch::Contains("SIGSEGV"));
   CHECK_THAT(outcome->log, Catch::Contains("NCCL WARN a line"));
 }
@@ -94,29 +96,29 @@ echo '{"phase":"driver","ms":1}'; echo 'NCCL WARN a line' >&2; kill -SEGV $$)");
 TEST_CASE("a probe that says nothing but nonsense has failed in its first phase") {
   const Script script("echo nonsense; echo '{}'; echo '{\"phase\":\"bandwidth\"}'");
   const auto verdict = verdict_of(script.spec(1));
-  CHECK(stopped_at(verdict) == ProbePhase::driver);
+  CHECK(stopped_at(verdict) == Phase::driver);
 }
 
 TEST_CASE("a probe that is stopped tells nothing about the profile") {
   const Script script("read word");
   boost::asio::io_context io;
-  Reaper reaper(io, [](int, const ExitStatus&) {});
-  std::optional<ProbeOutcome> outcome;
-  auto session = ProbeSession::start(io, reaper, script.spec(2),
-                                     [&](const ProbeOutcome& told) { outcome = told; });
+  launch::Reaper reaper(io, [](int, const ExitStatus&) {});
+  std::optional<Outcome> outcome;
+  auto session =
+      Session::start(io, reaper, script.spec(2), [&](const Outcome& told) { outcome = told; });
   REQUIRE(session.has_value());
   session->stop("the job needs the GPUs");
   while (!outcome) io.run_one();
-  CHECK(outcome->verdict == ProbeVerdict{ProbeUntold{"the job needs the GPUs"}});
+  CHECK(outcome->verdict == Verdict{Untold{"the job needs the GPUs"}});
 }
 
 TEST_CASE("a session that is destroyed kills its ranks") {
   const Script script("exec sleep 600");
   boost::asio::io_context io;
-  Reaper reaper(io, [](int, const ExitStatus&) {});
+  launch::Reaper reaper(io, [](int, const ExitStatus&) {});
   {
-    const auto session = ProbeSession::start(io, reaper, script.spec(2),
-                                             [](const ProbeOutcome&) { FAIL("destroyed"); });
+    const auto session =
+        Session::start(io, reaper, script.spec(2), [](const Outcome&) { FAIL("destroyed"); });
     REQUIRE(session.has_value());
   }
   bool childless = false;
@@ -125,7 +127,7 @@ TEST_CASE("a session that is destroyed kills its ranks") {
 }
 
 TEST_CASE("a probe that is not there is an error") {
-  ProbeSpec spec;
+  Spec spec;
   spec.program = "/no/such/probe";
   spec.seats = seat_ranks(1, 1, std::nullopt, {});
   CHECK_FALSE(run_probe(spec).has_value());

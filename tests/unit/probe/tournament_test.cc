@@ -4,18 +4,20 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::probe;
+
 namespace {
 
 ProbedProfile working(std::string profile, double gb_per_s) {
-  return {std::move(profile), ProbeWorks{300, 2, gb_per_s}, ""};
+  return {std::move(profile), Works{300, 2, gb_per_s}, ""};
 }
 
 ProbedProfile failing(std::string profile) {
-  return {std::move(profile), ProbeFailed{{{0, ProbePhase::init, "system error"}}}, "shm-small"};
+  return {std::move(profile), Failed{{{0, Phase::init, "system error"}}}, "shm-small"};
 }
 
 ProbedProfile untold(std::string profile) {
-  return {std::move(profile), ProbeUntold{"no NCCL in it"}, ""};
+  return {std::move(profile), Untold{"no NCCL in it"}, ""};
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ TEST_CASE("what was not probed is not said to fail") {
 }
 
 TEST_CASE("one rank cannot tell whether ranks can meet") {
-  const std::vector probed{ProbedProfile{"basic", ProbeWorks{300, 2, std::nullopt}, ""}};
+  const std::vector probed{ProbedProfile{"basic", Works{300, 2, std::nullopt}, ""}};
   const auto conclusion = conclude(probed, 1);
   CHECK_THAT(conclusion.sentence, Catch::Contains("one rank cannot tell"));
   CHECK(conclusion.use.empty());
@@ -58,6 +60,6 @@ TEST_CASE("one rank cannot tell whether ranks can meet") {
 TEST_CASE("a ratio needs two measurements") {
   CHECK(cost_ratio(working("a", 20).verdict, working("b", 5).verdict) == 4.0);
   CHECK_FALSE(cost_ratio(working("a", 20).verdict, failing("b").verdict));
-  CHECK_FALSE(cost_ratio(ProbeWorks{}, working("b", 5).verdict));
+  CHECK_FALSE(cost_ratio(Works{}, working("b", 5).verdict));
   CHECK_FALSE(cost_ratio(working("a", 20).verdict, working("b", 0).verdict));
 }

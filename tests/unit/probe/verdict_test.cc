@@ -4,31 +4,32 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::probe;
+
 TEST_CASE("steps show how far a probe came") {
-  CHECK(steps(ProbeWorks{}, 2) == "driver ✓ device ✓ nccl ✓ init ✓ all_reduce ✓");
-  CHECK(steps(ProbeFailed{{{1, ProbePhase::first_all_reduce, "x"}}}, 2) ==
+  CHECK(steps(Works{}, 2) == "driver ✓ device ✓ nccl ✓ init ✓ all_reduce ✓");
+  CHECK(steps(Failed{{{1, Phase::first_all_reduce, "x"}}}, 2) ==
         "driver ✓ device ✓ nccl ✓ init ✓ all_reduce ✗");
-  CHECK(steps(ProbeFailed{{{1, ProbePhase::checked, "x"}}}, 2) ==
+  CHECK(steps(Failed{{{1, Phase::checked, "x"}}}, 2) ==
         "driver ✓ device ✓ nccl ✓ init ✓ all_reduce ✗");
-  CHECK(steps(ProbeHung{ProbePhase::library, {0}}, 2) == "driver ✓ device ✓ nccl ✗");
-  CHECK(steps(ProbeHung{ProbePhase::bandwidth, {0}}, 2) ==
+  CHECK(steps(Hung{Phase::library, {0}}, 2) == "driver ✓ device ✓ nccl ✗");
+  CHECK(steps(Hung{Phase::bandwidth, {0}}, 2) ==
         "driver ✓ device ✓ nccl ✓ init ✓ all_reduce ✓ bandwidth ✗");
-  CHECK(steps(ProbeHung{ProbePhase::driver, {0}}, 2) == "driver ✗");
-  CHECK(steps(ProbeUntold{"no room"}, 2) == "not probed");
+  CHECK(steps(Hung{Phase::driver, {0}}, 2) == "driver ✗");
+  CHECK(steps(Untold{"no room"}, 2) == "not probed");
 }
 
 TEST_CASE("a rank alone proves no all_reduce") {
-  CHECK(steps(ProbeWorks{}, 1) == "driver ✓ device ✓ nccl ✓ init ✓");
+  CHECK(steps(Works{}, 1) == "driver ✓ device ✓ nccl ✓ init ✓");
 }
 
 TEST_CASE("the reason names the ranks") {
-  CHECK(reason(ProbeWorks{}).empty());
-  CHECK(reason(ProbeHung{ProbePhase::init, {3}}) == "rank 3: no answer within the deadline");
-  CHECK(reason(ProbeHung{ProbePhase::init, {0, 3}}) == "ranks 0 3: no answer within the deadline");
-  CHECK(reason(ProbeFailed{{{1, ProbePhase::init, "unhandled system error"},
-                            {0, ProbePhase::init, "remote error"}}}) ==
-        "rank 1: unhandled system error");
-  CHECK(reason(ProbeUntold{"no room"}) == "no room");
+  CHECK(reason(Works{}).empty());
+  CHECK(reason(Hung{Phase::init, {3}}) == "rank 3: no answer within the deadline");
+  CHECK(reason(Hung{Phase::init, {0, 3}}) == "ranks 0 3: no answer within the deadline");
+  CHECK(reason(Failed{{{1, Phase::init, "unhandled system error"},
+                       {0, Phase::init, "remote error"}}}) == "rank 1: unhandled system error");
+  CHECK(reason(Untold{"no room"}) == "no room");
 }
 
 TEST_CASE("the bus bandwidth is that of nccl-tests") {

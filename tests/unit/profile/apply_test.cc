@@ -4,13 +4,15 @@
 #include "safelaunch/profile/render.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::profile;
 using namespace std::chrono_literals;
 
 namespace {
 
 using Words = std::vector<std::string>;
 
-Profile profile(VariableSettings env, Words unset = {}, Words force = {}) {
+Profile made_profile(VariableSettings env, Words unset = {}, Words force = {}) {
   Profile result;
   result.name = "p";
   result.env = std::move(env);
@@ -27,7 +29,7 @@ VariableSetting at_line(const char* value, int line) {
 
 TEST_CASE("a profile's variable is set where nobody else cares", "[apply]") {
   const AppliedEnvironment applied =
-      apply_profile(profile({{"A", at_line("1", 7)}}), {{"B", "2"}}, {}, {});
+      apply_profile(made_profile({{"A", at_line("1", 7)}}), {{"B", "2"}}, {}, {});
 
   CHECK(applied.environment == Environment{{"A", "1"}, {"B", "2"}});
   CHECK(applied.differences == std::vector<Difference>{{"A", std::nullopt, "1", Winner::profile,
@@ -35,7 +37,7 @@ TEST_CASE("a profile's variable is set where nobody else cares", "[apply]") {
 }
 
 TEST_CASE("each layer beats those below it", "[apply]") {
-  const Profile mine = profile({{"A", {"profile", {}}}});
+  const Profile mine = made_profile({{"A", {"profile", {}}}});
   const Overrides config{{{"A", {"config", {}}}}, {}};
   const Overrides options{{{"A", {"option", {}}}}, {}};
   const Environment user{{"A", "user"}};
@@ -47,7 +49,7 @@ TEST_CASE("each layer beats those below it", "[apply]") {
 }
 
 TEST_CASE("what a profile forces beats the user and the config, not an option", "[apply]") {
-  const Profile mine = profile({{"A", {"profile", {}}}}, {"B"}, {"A", "B"});
+  const Profile mine = made_profile({{"A", {"profile", {}}}}, {"B"}, {"A", "B"});
   const Environment user{{"A", "user"}, {"B", "user"}};
   const Overrides config{{{"A", {"config", {}}}}, {}};
 
@@ -62,7 +64,7 @@ TEST_CASE("what a profile forces beats the user and the config, not an option", 
 
 TEST_CASE("a user's value that stays is told when somebody wanted another", "[apply]") {
   const AppliedEnvironment applied =
-      apply_profile(profile({{"A", at_line("1", 7)}}), {{"A", "0"}}, {}, {});
+      apply_profile(made_profile({{"A", at_line("1", 7)}}), {{"A", "0"}}, {}, {});
 
   CHECK(applied.environment.at("A") == "0");
   CHECK(applied.differences ==
@@ -71,22 +73,22 @@ TEST_CASE("a user's value that stays is told when somebody wanted another", "[ap
 }
 
 TEST_CASE("a user's value that everybody wants is no difference", "[apply]") {
-  CHECK(apply_profile(profile({{"A", {"1", {}}}}), {{"A", "1"}}, {}, {}).differences.empty());
-  CHECK(apply_profile(profile({}, {"A"}), {}, {}, {}).differences.empty());
+  CHECK(apply_profile(made_profile({{"A", {"1", {}}}}), {{"A", "1"}}, {}, {}).differences.empty());
+  CHECK(apply_profile(made_profile({}, {"A"}), {}, {}, {}).differences.empty());
 }
 
 TEST_CASE("a variable is taken away by --unset, and by a profile only with force", "[apply]") {
   const Overrides unset{{}, {"A"}};
-  CHECK(apply_profile(profile({}), {{"A", "1"}}, {}, unset).environment.empty());
+  CHECK(apply_profile(made_profile({}), {{"A", "1"}}, {}, unset).environment.empty());
 
-  const AppliedEnvironment kept = apply_profile(profile({}, {"A"}), {{"A", "1"}}, {}, {});
+  const AppliedEnvironment kept = apply_profile(made_profile({}, {"A"}), {{"A", "1"}}, {}, {});
   CHECK(kept.environment.at("A") == "1");
   CHECK(kept.differences.at(0).why == "your value stays; profile p takes it away");
 }
 
 TEST_CASE("a profile without effect leaves the environment as it is", "[apply]") {
   const Environment user{{"PATH", "/bin"}, {"NCCL_DEBUG", "WARN"}};
-  const AppliedEnvironment applied = apply_profile(profile({}), user, {}, {});
+  const AppliedEnvironment applied = apply_profile(made_profile({}), user, {}, {});
 
   CHECK(applied.environment == user);
   CHECK(applied.differences.empty());
@@ -94,12 +96,12 @@ TEST_CASE("a profile without effect leaves the environment as it is", "[apply]")
 
 TEST_CASE("differences are written without secrets", "[apply]") {
   const AppliedEnvironment applied =
-      apply_profile(profile({{"HF_TOKEN", {"canary-1", {}}},
-                             {"URL", {"http://u:canary-2@h", {}}},
-                             {"WANDB_API_KEY", {"canary-3", {}}},
-                             {"A", {"1", {}}},
-                             {"B", {"2", {}}}},
-                            {"GONE"}, {"B", "GONE"}),
+      apply_profile(made_profile({{"HF_TOKEN", {"canary-1", {}}},
+                                  {"URL", {"http://u:canary-2@h", {}}},
+                                  {"WANDB_API_KEY", {"canary-3", {}}},
+                                  {"A", {"1", {}}},
+                                  {"B", {"2", {}}}},
+                                 {"GONE"}, {"B", "GONE"}),
                     {{"WANDB_API_KEY", "canary-4"}, {"B", "1"}, {"GONE", "x"}}, {}, {});
 
   const std::string text = render_differences(applied.differences);
@@ -131,7 +133,7 @@ TEST_CASE("the options --set and --unset are read", "[apply]") {
 }
 
 TEST_CASE("the hook is told what a profile asks of it", "[apply]") {
-  Profile mine = profile({});
+  Profile mine = made_profile({});
   CHECK(hook_variables(mine).empty());
 
   mine.backend = Backend::gloo;

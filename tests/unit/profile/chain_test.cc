@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::profile;
+
 namespace {
 
 using Words = std::vector<std::string>;

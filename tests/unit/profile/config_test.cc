@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include "catch.h"
-#include "safelaunch/profile/network.h"
-#include "safelaunch/profile/pattern.h"
+#include "launcher/profile/network.h"
+#include "launcher/profile/pattern.h"
 #include "temporary_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::profile;
 using safelaunch::testing::TemporaryFolder;
 
 namespace {

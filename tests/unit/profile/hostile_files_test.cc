@@ -10,6 +10,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::profile;
+
 namespace {
 
 Result<ProfileText> basic(std::string_view) {

@@ -8,6 +8,8 @@
 #include "temporary_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::profile;
 using safelaunch::testing::TemporaryFolder;
 
 namespace {

@@ -1,8 +1,10 @@
-#include "safelaunch/profile/needs_trust.h"
+#include "launcher/profile/needs_trust.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::profile;
 
 namespace {
 

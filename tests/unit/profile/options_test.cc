@@ -6,6 +6,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::profile;
+
 TEST_CASE("every option has one name and one variable", "[options]") {
   std::set<std::string> names;
   for (const RunOption& option : run_options()) {
@@ -28,7 +30,8 @@ TEST_CASE("options are read from the environment", "[options]") {
   CHECK(settings == Settings{{"init-timeout", {"5s", "SAFELAUNCH_INIT_TIMEOUT"}},
                              {"no-hook", {"1", "SAFELAUNCH_NO_HOOK"}}});
   CHECK(settings_from({{"SAFELAUNCH_CLEAN", "all"}}).error().message ==
-        "SAFELAUNCH_CLEAN: 'all' is not one of off|ours; a run ends only what safelaunch has started; "
+        "SAFELAUNCH_CLEAN: 'all' is not one of off|ours; a run ends only what safelaunch has "
+        "started; "
         "for others: safelaunch clean");
 }
 
@@ -54,7 +57,8 @@ TEST_CASE("the value of an option is checked by its kind", "[options]") {
   for (const char* port : {"", "any", "65536", "1-", "-1", "1-2-3", "29500 "})
     CHECK_FALSE(accepted("port", port));
   for (const char* choice : {"off", "ours"}) CHECK(accepted("clean", choice));
-  for (const char* choice : {"", "all", "orphans", "off|ours", "|"}) CHECK_FALSE(accepted("clean", choice));
+  for (const char* choice : {"", "all", "orphans", "off|ours", "|"})
+    CHECK_FALSE(accepted("clean", choice));
   for (const char* flag : {"true", "0", "on"}) CHECK(accepted("only", flag));
   for (const char* flag : {"", "2", "True "}) CHECK_FALSE(accepted("only", flag));
   for (const char* count : {"0", "8"}) CHECK(accepted("nnodes", count));

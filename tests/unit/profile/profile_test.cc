@@ -6,6 +6,8 @@
 #include "safelaunch/base/format.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::profile;
 using namespace std::chrono_literals;
 
 namespace {

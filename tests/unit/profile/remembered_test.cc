@@ -6,6 +6,8 @@
 #include "temporary_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::profile;
 using namespace std::chrono_literals;
 using safelaunch::testing::TemporaryFolder;
 

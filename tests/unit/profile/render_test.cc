@@ -10,6 +10,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::profile;
+
 namespace {
 
 Profile sample() {

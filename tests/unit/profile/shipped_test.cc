@@ -11,6 +11,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::profile;
+
 namespace {
 
 ProfileLibrary library() {

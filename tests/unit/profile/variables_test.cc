@@ -4,9 +4,11 @@
 #include <set>
 
 #include "catch.h"
-#include "safelaunch/profile/nccl_variables.h"
+#include "launcher/profile/nccl_variables.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::profile;
 
 namespace {
 

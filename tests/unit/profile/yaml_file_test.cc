@@ -7,6 +7,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::profile;
+
 namespace {
 
 std::string refusal(std::string_view text, const YamlLimits& limits = {}) {

@@ -14,6 +14,8 @@
 #include "safelaunch/report/text_report.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 using namespace safelaunch::testing;
 
 namespace {
@@ -53,7 +55,7 @@ std::map<std::string, std::string> unpacked(const std::string& bytes) {
 // notation that programs print.
 struct Canaries {
   std::vector<std::string> values;
-  RunFiles files;
+  report::RunFiles files;
   Environment environment;
 
   std::string next() {
@@ -119,11 +121,12 @@ Canaries canaries() {
 TEST_CASE("of 200 secrets none reaches the text, the page or the bundle", "[bundle]") {
   Canaries made = canaries();
   REQUIRE(made.values.size() >= 200);
-  for (RecordedFile& fact : system_facts(made.environment)) made.files.files.push_back(fact);
-  const RunFiles files = cleaned(made.files, made.environment);
-  const RunRecord run = parse_run(files);
-  std::string all = text_report(run, Colour::off) + html_report(run);
-  for (const auto& [name, text] : unpacked(bundle(files, run))) all += name + "\n" + text;
+  for (report::RecordedFile& fact : report::system_facts(made.environment))
+    made.files.files.push_back(fact);
+  const report::RunFiles files = report::cleaned(made.files, made.environment);
+  const report::RunRecord run = report::parse_run(files);
+  std::string all = report::text_report(run, report::Colour::off) + report::html_report(run);
+  for (const auto& [name, text] : unpacked(report::bundle(files, run))) all += name + "\n" + text;
   for (const std::string& value : made.values) {
     INFO(value);
     CHECK_FALSE(contains(all, value));
@@ -133,11 +136,12 @@ TEST_CASE("of 200 secrets none reaches the text, the page or the bundle", "[bund
 }
 
 TEST_CASE("a bundle holds the run, the reports, the host, and a word on all of it", "[bundle]") {
-  RunFiles files = healed_run();
-  for (RecordedFile& fact : system_facts({{"NCCL_DEBUG", "INFO"}, {"HOME", "/home/ann"}}))
+  report::RunFiles files = healed_run();
+  for (report::RecordedFile& fact :
+       report::system_facts({{"NCCL_DEBUG", "INFO"}, {"HOME", "/home/ann"}}))
     files.files.push_back(fact);
   files.files[3].left_out = 100;
-  const auto inside = unpacked(bundle(files, parse_run(files)));
+  const auto inside = unpacked(report::bundle(files, report::parse_run(files)));
   const std::string folder = "safelaunch-20261121-150653-b939a3/";
   for (const char* name : {"README.txt", "report.txt", "report.html", "job.json", "events.jsonl",
                            "attempt-1-basic/rank-1.err", "system/meminfo", "system/interfaces"})
@@ -151,37 +155,37 @@ TEST_CASE("a bundle holds the run, the reports, the host, and a word on all of i
 }
 
 TEST_CASE("a run's name does not lead out of the folder of a bundle", "[bundle]") {
-  RunFiles files;
+  report::RunFiles files;
   add(files, "job.json", R"({"run":"../../etc/x"})");
-  for (const auto& [name, text] : unpacked(bundle(files, parse_run(files))))
+  for (const auto& [name, text] : unpacked(report::bundle(files, report::parse_run(files))))
     CHECK(name.starts_with("safelaunch-______etc_x/"));
 }
 
 TEST_CASE("long names fit into an archive as far as its format allows", "[bundle]") {
-  RunFiles files = healed_run();
+  report::RunFiles files = healed_run();
   const std::string fitting = "attempt-1-basic/nccl." + std::string(70, 'h') + ".1";
   const std::string too_long = "attempt-1-basic/nccl." + std::string(200, 'h') + ".1";
   add(files, fitting, "x");
   add(files, too_long, "x");
-  const auto inside = unpacked(bundle(files, parse_run(files)));
+  const auto inside = unpacked(report::bundle(files, report::parse_run(files)));
   CHECK(inside.count("safelaunch-20261121-150653-b939a3/" + fitting) == 1);
   CHECK(contains(inside.at("left-out.txt"), too_long));
 }
 
 TEST_CASE("a bundle is private, and overwrites nothing", "[bundle]") {
   const ScratchFolder folder;
-  REQUIRE(write_new_file(folder.path / "b.tar.gz", "first").has_value());
+  REQUIRE(report::write_new_file(folder.path / "b.tar.gz", "first").has_value());
   struct stat facts {};
   REQUIRE(stat((folder.path / "b.tar.gz").c_str(), &facts) == 0);
   CHECK((facts.st_mode & 0777) == 0600);
   CHECK(facts.st_nlink == 1);
-  const auto again = write_new_file(folder.path / "b.tar.gz", "second");
+  const auto again = report::write_new_file(folder.path / "b.tar.gz", "second");
   REQUIRE(again.has_error());
   CHECK(contains(again.error().message, "b.tar.gz: File exists"));
   CHECK(read_file(folder.path / "b.tar.gz") == "first");
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path),
                       std::filesystem::directory_iterator()) == 1);
-  CHECK(write_new_file("/proc/none/b.tar.gz", "x").has_error());
+  CHECK(report::write_new_file("/proc/none/b.tar.gz", "x").has_error());
 }
 
 TEST_CASE("facts of a host without any of the files are those of its kernel alone", "[bundle]") {
@@ -190,7 +194,8 @@ TEST_CASE("facts of a host without any of the files are those of its kernel alon
   root.write("sys/class/net/eth0/mtu", "1500\n");
   root.write("proc/cpuinfo", "processor : 0\n\nprocessor : 1\n");
   std::map<std::string, std::string> facts;
-  for (const RecordedFile& fact : system_facts({}, root.path)) facts[fact.name] = fact.text;
+  for (const report::RecordedFile& fact : report::system_facts({}, root.path))
+    facts[fact.name] = fact.text;
   CHECK(facts.at("system/os-release") == "NAME=x\n");
   CHECK(facts.at("system/interface-properties") == "eth0/mtu 1500\n");
   CHECK(facts.at("system/cpuinfo") == "processor : 0\n");

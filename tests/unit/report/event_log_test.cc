@@ -10,6 +10,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::report;
+
 namespace {
 
 std::vector<std::string> lines_of(const std::filesystem::path& file) {

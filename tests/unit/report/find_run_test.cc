@@ -6,6 +6,8 @@
 #include "scratch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 using namespace safelaunch::testing;
 namespace fs = std::filesystem;
 
@@ -26,7 +28,7 @@ struct ThreeRuns : ScratchFolder {
   }
   [[nodiscard]] Result<fs::path> find(std::string_view named) const {
     const std::array places{path / "none", path};
-    return find_run(named, places);
+    return report::find_run(named, places);
   }
 };
 
@@ -78,5 +80,6 @@ TEST_CASE("an unknown run is refused, with the nearest and the newest", "[find_r
 
 TEST_CASE("where no run is recorded, the places that were looked at are named", "[find_run]") {
   const std::array places{fs::path("/nowhere/runs")};
-  CHECK(contains(find_run("", places).error().message, "no run is recorded below /nowhere/runs"));
+  CHECK(contains(report::find_run("", places).error().message,
+                 "no run is recorded below /nowhere/runs"));
 }

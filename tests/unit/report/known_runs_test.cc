@@ -6,6 +6,8 @@
 #include "scratch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 using namespace safelaunch::testing;
 namespace fs = std::filesystem;
 
@@ -18,8 +20,9 @@ struct Runs : ScratchFolder {
                                 "command": ["torchrun", "train\n.py"]})");
     if (!outcome.empty()) write(id + "/outcome.json", outcome);
   }
-  [[nodiscard]] RunLine line(const std::string& id) const {
-    return read_run_line({id, path / id, path / id, fs::last_write_time(path / id / "job.json")});
+  [[nodiscard]] report::RunLine line(const std::string& id) const {
+    return report::read_run_line(
+        {id, path / id, path / id, fs::last_write_time(path / id / "job.json")});
   }
 };
 
@@ -38,25 +41,25 @@ TEST_CASE("how a run ended is told in a few words", "[known_runs]") {
                R"({"attempts": [{"end": "hung"}, {"end": "completed", "profile": "no-shm"}]})");
   runs.add_run("blocked", R"({"attempts": [], "exit_status": 75})");
   runs.add_run("killed");
-  CHECK(end_in_words(runs.line("done")) == "completed");
-  CHECK(end_in_words(runs.line("hung")) == "hung (rank-missing), status 124");
-  CHECK(end_in_words(runs.line("healed")) == "completed with no-shm");
-  CHECK(end_in_words(runs.line("blocked")) == "not started, status 75");
-  CHECK(end_in_words(runs.line("killed")) == "cut off");
+  CHECK(report::end_in_words(runs.line("done")) == "completed");
+  CHECK(report::end_in_words(runs.line("hung")) == "hung (rank-missing), status 124");
+  CHECK(report::end_in_words(runs.line("healed")) == "completed with no-shm");
+  CHECK(report::end_in_words(runs.line("blocked")) == "not started, status 75");
+  CHECK(report::end_in_words(runs.line("killed")) == "cut off");
   auto living = runs.line("killed");
-  living.state = RunRecord::State::running;
-  CHECK(end_in_words(living) == "running");
+  living.state = report::RunRecord::State::running;
+  CHECK(report::end_in_words(living) == "running");
 }
 
 TEST_CASE("a run is one line of the list, whatever its command holds", "[known_runs]") {
   const Runs runs;
   runs.add_run("r1", outcome("completed", 0));
   const std::array lines{runs.line("r1")};
-  const std::string text = render(lines);
+  const std::string text = report::render(lines);
   CHECK(contains(text, "completed  torchrun train .py\n"));
   CHECK(std::ranges::count(text, '\n') == 2);
   CHECK(lines[0].process == ProcessId{71, 5});
-  const auto json = runs_json(lines);
+  const auto json = report::runs_json(lines);
   CHECK(contains(json, R"("state": "ended")"));
   CHECK(contains(json, (runs.path / "r1").native()));
 }
@@ -67,8 +70,8 @@ TEST_CASE("a run that is kept elsewhere says where", "[known_runs]") {
   runs.write("places/x", "");
   fs::create_symlink(runs.path / "elsewhere", runs.path / "places/elsewhere");
   const std::array places{runs.path / "places"};
-  const auto known = known_runs(places);
+  const auto known = report::known_runs(places);
   REQUIRE(known.size() == 1);
-  const std::array lines{read_run_line(known[0])};
-  CHECK(contains(render(lines), "  in " + (runs.path / "elsewhere").native()));
+  const std::array lines{report::read_run_line(known[0])};
+  CHECK(contains(report::render(lines), "  in " + (runs.path / "elsewhere").native()));
 }

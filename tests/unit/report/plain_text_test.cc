@@ -1,8 +1,10 @@
-#include "safelaunch/report/plain_text.h"
+#include "launcher/report/plain_text.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 
 TEST_CASE("plain text loses colours, titles and clipboard writes", "[plain_text]") {
   CHECK(plain_text("\x1b[1;31mred\x1b[0m \x1b]0;title\aend \x1b]52;c;aGk=\x1b\\clip\x1b(B") ==

@@ -6,6 +6,8 @@
 #include "scratch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 using namespace safelaunch::testing;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
@@ -14,12 +16,13 @@ namespace {
 
 const fs::file_time_type kNow{std::chrono::hours(100'000)};
 
-KeptRun aged(const std::string& id, int days, RunLife life = RunLife::over) {
+report::KeptRun aged(const std::string& id, int days,
+                     report::RunLife life = report::RunLife::over) {
   return {id, kNow - std::chrono::days(days), life};
 }
 
-std::vector<fs::path> removed(std::vector<KeptRun> runs, KeepLimits limits = {}) {
-  return runs_to_remove(std::move(runs), limits, kNow);
+std::vector<fs::path> removed(std::vector<report::KeptRun> runs, report::KeepLimits limits = {}) {
+  return report::runs_to_remove(std::move(runs), limits, kNow);
 }
 
 /// Runs of which all were written to long ago.
@@ -35,8 +38,8 @@ struct Kept : ScratchFolder {
       fs::last_write_time(entry.path(), old);
     fs::last_write_time(path / name, old);
   }
-  void remove_old(RunLife life = RunLife::over) const {
-    remove_old_runs(path, {}, [life](const fs::path&) { return life; });
+  void remove_old(report::RunLife life = report::RunLife::over) const {
+    report::remove_old_runs(path, {}, [life](const fs::path&) { return life; });
   }
   [[nodiscard]] bool has(const std::string& name) const {
     return fs::exists(fs::symlink_status(path / name));
@@ -55,15 +58,15 @@ TEST_CASE("runs that are too old or too many go, the newest stay", "[prune_runs]
 }
 
 TEST_CASE("a run that is not over stays", "[prune_runs]") {
-  CHECK(removed({aged("a", 300, RunLife::running), aged("b", 1)}, {.runs = 1}).empty());
-  CHECK(removed({aged("a", 3, RunLife::unknown), aged("b", 1)}, {.runs = 1}).empty());
-  CHECK(removed({aged("a", 31, RunLife::unknown)}) == std::vector<fs::path>{"a"});
+  CHECK(removed({aged("a", 300, report::RunLife::running), aged("b", 1)}, {.runs = 1}).empty());
+  CHECK(removed({aged("a", 3, report::RunLife::unknown), aged("b", 1)}, {.runs = 1}).empty());
+  CHECK(removed({aged("a", 31, report::RunLife::unknown)}) == std::vector<fs::path>{"a"});
 }
 
 TEST_CASE("an old run is removed whole", "[prune_runs]") {
   const Kept kept;
   kept.add_run(kId);
-  kept.remove_old(RunLife::running);
+  kept.remove_old(report::RunLife::running);
   CHECK(kept.has(kId));
   kept.remove_old();
   CHECK_FALSE(kept.has(kId));
@@ -78,7 +81,8 @@ TEST_CASE("so that not every run reads all others, a tenth more than are kept ma
   };
   const auto left = [&] { return std::distance(fs::directory_iterator(kept.path), {}); };
   const auto remove_old = [&] {
-    remove_old_runs(kept.path, {.runs = 10}, [](const fs::path&) { return RunLife::over; });
+    report::remove_old_runs(kept.path, {.runs = 10},
+                            [](const fs::path&) { return report::RunLife::over; });
   };
   for (int number = 10; number < 21; ++number) add(number);
   remove_old();
@@ -138,9 +142,9 @@ TEST_CASE("hooks and plugins of other versions go when nothing has used them for
   }
   cache.write("hook-fedcba9876543210/file", "");
   const auto an_old_run = [] { return fs::file_time_type::min(); };
-  remove_old_installations(cache.path, {}, an_old_run);
+  report::remove_old_installations(cache.path, {}, an_old_run);
   CHECK(cache.has("hook-0123456789abcdef"));
-  remove_old_installations(cache.path, {}, [] { return fs::file_time_type::max(); });
+  report::remove_old_installations(cache.path, {}, [] { return fs::file_time_type::max(); });
   CHECK_FALSE(cache.has("hook-0123456789abcdef"));
   CHECK_FALSE(cache.has("plugin-0123456789abcdef"));
   for (const char* name : {"hook-of-mine", "measured-0123456789abcdef", "hook-fedcba9876543210"})

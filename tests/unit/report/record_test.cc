@@ -14,6 +14,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::report;
+
 namespace {
 
 void fill(std::string& member) {

@@ -45,8 +45,8 @@ constexpr const char* kOutcome = R"({
     {"attempt": 2, "profile": "no-p2p", "end": "completed", "seconds": 7.0, "stages": "collective 2/2"}]})";
 
 /// Hung under basic, healed by no-p2p.
-inline RunFiles healed_run() {
-  RunFiles files;
+inline report::RunFiles healed_run() {
+  report::RunFiles files;
   files.directory = "/runs/20261121-150653-b939a3";
   add(files, "attempt-1-basic/evidence/rank-0.stack",
       "thread MainThread\n  train.py:95 all_reduce\n");
@@ -61,8 +61,8 @@ inline RunFiles healed_run() {
 }
 
 /// One whose safelaunch was killed in the middle of a line.
-inline RunFiles killed_run() {
-  RunFiles files;
+inline report::RunFiles killed_run() {
+  report::RunFiles files;
   files.directory = "/runs/20261121-150653-b939a3";
   add(files, "events.jsonl", std::string(kFirstAttempt) + R"({"t":6,"e":"sta)");
   add(files, "job.json", kJob);

@@ -4,6 +4,8 @@
 #include "safelaunch/report/text_report.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 using namespace safelaunch::testing;
 
 namespace {
@@ -11,9 +13,9 @@ namespace {
 constexpr const char* kHostile =
     "</pre></script><script>alert(1)</script><img src=x onerror='alert(2)'>\"&";
 
-RunFiles hostile_run() {
-  RunFiles files = healed_run();
-  for (RecordedFile& file : files.files)
+report::RunFiles hostile_run() {
+  report::RunFiles files = healed_run();
+  for (report::RecordedFile& file : files.files)
     if (!file.name.ends_with(".json") && !file.name.ends_with(".jsonl")) file.text = kHostile;
   add(files, std::string("attempt-1-") + "<b>" + "/rank-7.out", kHostile);
   add(files, "attempt-1-basic/<i>.out", kHostile);
@@ -35,7 +37,8 @@ bool has_tag(const std::string& page, const char* tag) {
 }  // namespace
 
 TEST_CASE("the text tells what the closing screen says, and more", "[text_report]") {
-  const std::string text = text_report(parse_run(healed_run()), Colour::off);
+  const std::string text =
+      report::text_report(report::parse_run(healed_run()), report::Colour::off);
   for (const char* part :
        {"run 20261121-150653-b939a3", "torchrun --nproc-per-node 2 train.py",
         "worked with no-p2p; cost: medium", "a rank never came (rank-missing, confirmed)",
@@ -48,14 +51,15 @@ TEST_CASE("the text tells what the closing screen says, and more", "[text_report
 }
 
 TEST_CASE("the text of a killed run says that it was, and how far it had come", "[text_report]") {
-  const std::string text = text_report(parse_run(killed_run()), Colour::off);
+  const std::string text =
+      report::text_report(report::parse_run(killed_run()), report::Colour::off);
   CHECK(contains(text, "cut off: safelaunch ended without an outcome"));
   CHECK(contains(text, "1 lines of events.jsonl cannot be read"));
   CHECK(contains(text, "waiting for rank 1"));
 }
 
 TEST_CASE("the page holds the story, the timeline and the stacks", "[html_report]") {
-  const std::string page = html_report(parse_run(healed_run()));
+  const std::string page = report::html_report(report::parse_run(healed_run()));
   CHECK(page.starts_with("<!doctype html>"));
   for (const char* part :
        {"<title>Worked with no-p2p", "a rank never came", "train.py:50 sleep", "class=\"r bad\"",
@@ -66,21 +70,23 @@ TEST_CASE("the page holds the story, the timeline and the stacks", "[html_report
 }
 
 TEST_CASE("the page needs no network and runs no script", "[html_report]") {
-  const std::string page = html_report(parse_run(healed_run()));
+  const std::string page = report::html_report(report::parse_run(healed_run()));
   CHECK(contains(page, "default-src 'none'"));
   for (const char* part : {"http:", "https:", "url(", "<script", "<link", "<img", "javascript:"})
     CHECK_FALSE(contains(page, part));
 }
 
 TEST_CASE("no word of a job becomes markup", "[html_report]") {
-  const std::string page = html_report(parse_run(cleaned(hostile_run(), {})));
+  const std::string page =
+      report::html_report(report::parse_run(report::cleaned(hostile_run(), {})));
   for (const char* tag : {"script", "img", "b>", "i>", "u>", "s>"}) CHECK_FALSE(has_tag(page, tag));
   CHECK(contains(page, "&lt;script&gt;alert(1)&lt;/script&gt;"));
 }
 
 TEST_CASE("every element of a page is closed, whatever the run", "[html_report]") {
-  for (const RunFiles& files : {healed_run(), killed_run(), hostile_run(), RunFiles{}}) {
-    const std::string page = html_report(parse_run(files));
+  for (const report::RunFiles& files :
+       {healed_run(), killed_run(), hostile_run(), report::RunFiles{}}) {
+    const std::string page = report::html_report(report::parse_run(files));
     for (const char* tag : {"section", "details", "pre", "table", "div", "span", "p", "td", "dl"}) {
       const auto count = [&](const std::string& what) {
         std::size_t found = 0;
@@ -97,7 +103,7 @@ TEST_CASE("every element of a page is closed, whatever the run", "[html_report]"
 }
 
 TEST_CASE("a thousand ranks with long logs stay a page of few megabytes", "[html_report]") {
-  RunFiles files;
+  report::RunFiles files;
   std::string events = R"({"t":0,"e":"attempt","attempt":1,"profile":"basic"})"
                        "\n";
   for (int i = 0; i < 1'000; ++i) {
@@ -109,15 +115,15 @@ TEST_CASE("a thousand ranks with long logs stay a page of few megabytes", "[html
     add(files, "attempt-1-basic/evidence/rank-" + rank + ".stack", rank + std::string(5'000, '&'));
   }
   add(files, "events.jsonl", events);
-  CHECK(html_report(parse_run(files)).size() < 10'000'000);
+  CHECK(report::html_report(report::parse_run(files)).size() < 10'000'000);
 }
 
 TEST_CASE("the page of a run is written into its folder", "[html_report]") {
   const ScratchFolder run;
   run.write("job.json", kJob);
   run.write("attempt-1-basic/rank-0.err", "MY_TOKEN=abcdefgh1\n");
-  REQUIRE(write_report_page(run.path, {}));
+  REQUIRE(report::write_report_page(run.path, {}));
   const std::string page = read_file(run.path / "report.html");
   CHECK(contains(page, "MY_TOKEN=[redacted]"));
-  CHECK_FALSE(write_report_page(run.path / "none", {}));
+  CHECK_FALSE(report::write_report_page(run.path / "none", {}));
 }

@@ -11,6 +11,8 @@
 #include "safelaunch/report/event_log.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 namespace fs = std::filesystem;
 
 namespace {

@@ -1,22 +1,24 @@
 #include "safelaunch/report/run_record.h"
 
 #include "catch.h"
+#include "launcher/report/excerpts.h"
+#include "launcher/report/timeline.h"
 #include "recorded_runs.h"
-#include "safelaunch/report/excerpts.h"
-#include "safelaunch/report/timeline.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 using namespace safelaunch::testing;
 using namespace std::chrono_literals;
 
 TEST_CASE("a healed run is read with its attempts, times and files", "[run_record]") {
-  const RunRecord run = parse_run(healed_run());
+  const report::RunRecord run = report::parse_run(healed_run());
   CHECK(run.id == "20261121-150653-b939a3");
   CHECK(run.process == ProcessId{5565, 1299226});
-  CHECK(run.state == RunRecord::State::ended);
+  CHECK(run.state == report::RunRecord::State::ended);
   CHECK(run.took == 30s);
   REQUIRE(run.attempts.size() == 2);
-  const AttemptHistory& first = run.attempts[0];
+  const report::AttemptHistory& first = run.attempts[0];
   CHECK(first.told.failure->kind == FailureKind::hung);
   CHECK(first.told.failure->remedy == "Look at it.");
   CHECK(first.began == 1s);
@@ -29,15 +31,16 @@ TEST_CASE("a healed run is read with its attempts, times and files", "[run_recor
 }
 
 TEST_CASE("outcome.json is read back as it was written", "[summary]") {
-  const RunSummary told = *read_outcome(kOutcome);
-  CHECK(outcome_json(*read_outcome(outcome_json(told))) == outcome_json(told));
-  CHECK_FALSE(read_outcome("{"));
-  CHECK_FALSE(read_outcome(R"({"attempts": "none"})"));
+  const report::RunSummary told = *report::read_outcome(kOutcome);
+  CHECK(report::outcome_json(*report::read_outcome(report::outcome_json(told))) ==
+        report::outcome_json(told));
+  CHECK_FALSE(report::read_outcome("{"));
+  CHECK_FALSE(report::read_outcome(R"({"attempts": "none"})"));
 }
 
 TEST_CASE("a run whose safelaunch was killed is read as far as it came", "[run_record]") {
-  const RunRecord run = parse_run(killed_run());
-  CHECK(run.state == RunRecord::State::cut_off);
+  const report::RunRecord run = report::parse_run(killed_run());
+  CHECK(run.state == report::RunRecord::State::cut_off);
   CHECK(run.unreadable == 1);
   CHECK(run.summary.attempts.empty());
   REQUIRE(run.attempts.size() == 1);
@@ -46,10 +49,10 @@ TEST_CASE("a run whose safelaunch was killed is read as far as it came", "[run_r
 }
 
 TEST_CASE("without an outcome the attempts that ended are told from the events", "[run_record]") {
-  RunFiles files = killed_run();
+  report::RunFiles files = killed_run();
   files.files[0].text = std::string(kFirstAttempt) + kVerdict +
                         R"({"t":23,"e":"attempt","attempt":2,"profile":"no-p2p"})";
-  const RunRecord run = parse_run(files);
+  const report::RunRecord run = report::parse_run(files);
   REQUIRE(run.summary.attempts.size() == 1);
   CHECK(run.summary.attempts[0].failure->kind == FailureKind::hung);
   CHECK(run.summary.attempts[0].took == 21s);
@@ -57,7 +60,7 @@ TEST_CASE("without an outcome the attempts that ended are told from the events",
 }
 
 TEST_CASE("nothing is too broken to be read", "[run_record]") {
-  CHECK(parse_run({}).attempts.empty());
+  CHECK(report::parse_run({}).attempts.empty());
   for (const char* line :
        {"\x00\xff", "[[[[", "7", "{}", R"({"e":7})", R"({"e":"attempt","attempt":-1})",
         R"({"e":"attempt","attempt":2000000000})",
@@ -65,85 +68,87 @@ TEST_CASE("nothing is too broken to be read", "[run_record]") {
         R"({"e":"stage","attempt":1,"rank":"x","stage":"y"})", R"({"t":1e999,"e":"end"})",
         R"({"t":-5,"e":"verdict","attempt":1,"missing":"all","waiting":[null,"1"]})"}) {
     INFO(line);
-    RunFiles files;
+    report::RunFiles files;
     add(files, "events.jsonl", line);
     add(files, "job.json", line);
     add(files, "outcome.json", line);
-    CHECK_NOTHROW(parse_run(files));
+    CHECK_NOTHROW(report::parse_run(files));
   }
-  RunFiles deep;
+  report::RunFiles deep;
   add(deep, "events.jsonl", std::string(1'000'000, '['));
-  CHECK(parse_run(deep).unreadable == 1);
+  CHECK(report::parse_run(deep).unreadable == 1);
 }
 
 TEST_CASE("what NCCL chose, and what its RAS answered, is told", "[run_record]") {
-  RunFiles files;
+  report::RunFiles files;
   add(files, "attempt-1-basic/evidence/ras.txt", "1 communicator\n");
   add(files, "events.jsonl",
       R"({"t":1,"e":"nccl","attempt":1,"version":"2.28.9","network":["Socket"],"transport":["P2P","NET"],"unread":[],"standing":"rank 1 stands in bootstrap"})");
-  const AttemptHistory attempt = parse_run(files).attempts.at(0);
+  const report::AttemptHistory attempt = report::parse_run(files).attempts.at(0);
   CHECK(attempt.nccl == "2.28.9 · network Socket · transport P2P NET · rank 1 stands in bootstrap");
   CHECK(attempt.evidence.at(0).name == "ras.txt");
   CHECK(attempt.stacks.empty());
 }
 
 TEST_CASE("of a long record the first and the last lines are kept", "[run_record]") {
-  RunFiles files;
+  report::RunFiles files;
   std::string text;
   for (int i = 0; i < 1'000; ++i)
     text += R"({"t":1,"e":"status","attempt":1,"text":")" + std::to_string(i) + "\"}\n";
   add(files, "events.jsonl", text);
-  const RunRecord run = parse_run(files);
+  const report::RunRecord run = report::parse_run(files);
   CHECK(run.lines.size() + run.lines_left_out == 1'000);
   CHECK(run.lines.front().text == "0");
   CHECK(run.lines.back().text == "999");
 }
 
 TEST_CASE("findings of the preflight are read from the record", "[run_record]") {
-  RunFiles files;
+  report::RunFiles files;
   add(files, "events.jsonl",
       R"({"t":0,"e":"finding","id":"shm-small","severity":"risk","evidence":"64 MB","remedy":"more"})");
-  const RunRecord run = parse_run(files);
+  const report::RunRecord run = report::parse_run(files);
   REQUIRE(run.findings.size() == 1);
   CHECK(run.findings[0] == Finding{"shm-small", Severity::risk, "64 MB", "more"});
 }
 
 TEST_CASE("the timeline shows who waited and who was missing", "[timeline]") {
-  const RunRecord run = parse_run(healed_run());
-  const Timeline timeline = timeline_of(run.attempts[0], 10);
+  const report::RunRecord run = report::parse_run(healed_run());
+  const report::Timeline timeline = report::timeline_of(run.attempts[0], 10);
   REQUIRE(timeline.rows.size() == 2);
   CHECK(timeline.verdict == 20s);
-  using Kind = TimelineSpan::Kind;
+  using Kind = report::TimelineSpan::Kind;
   CHECK(timeline.rows[0].spans ==
-        std::vector<TimelineSpan>{{Kind::starting, Stage::spawned, 0s, 3s},
-                                  {Kind::reached, Stage::imported, 3s, 4s},
-                                  {Kind::waiting, Stage::group, 4s, 20s},
-                                  {Kind::stopped, Stage::group, 20s, 21s}});
+        std::vector<report::TimelineSpan>{{Kind::starting, Stage::spawned, 0s, 3s},
+                                          {Kind::reached, Stage::imported, 3s, 4s},
+                                          {Kind::waiting, Stage::group, 4s, 20s},
+                                          {Kind::stopped, Stage::group, 20s, 21s}});
   CHECK(timeline.rows[0].note == "waited, told to end");
-  CHECK(timeline.rows[1].spans.at(1) == TimelineSpan{Kind::missing, Stage::imported, 2s, 20s});
+  CHECK(timeline.rows[1].spans.at(1) ==
+        report::TimelineSpan{Kind::missing, Stage::imported, 2s, 20s});
   CHECK(timeline.rows[1].suspect);
 }
 
 TEST_CASE("a rank that never came is in the timeline too", "[timeline]") {
-  RunFiles files;
+  report::RunFiles files;
   add(files, "events.jsonl",
       R"({"t":0,"e":"attempt","attempt":1,"profile":"basic"}
 {"t":9,"e":"verdict","attempt":1,"kind":"hung","stage":"group","text":"","waiting":[0],"missing":[1]})");
-  const Timeline timeline = timeline_of(parse_run(files).attempts.at(0), 10);
+  const report::Timeline timeline =
+      report::timeline_of(report::parse_run(files).attempts.at(0), 10);
   REQUIRE(timeline.rows.size() == 2);
   CHECK(timeline.rows[1].note == "missing");
 }
 
 TEST_CASE("a thousand ranks that behaved alike are one row, the missing ones first", "[timeline]") {
-  AttemptHistory attempt;
+  report::AttemptHistory attempt;
   attempt.until = 60s;
-  attempt.verdict = RecordedVerdict{.at = 50s, .text = "", .failure = {}};
+  attempt.verdict = report::RecordedVerdict{.at = 50s, .text = "", .failure = {}};
   attempt.verdict->failure.missing = {{.rank = Rank{3}}, {.rank = Rank{517}}};
   for (int i = 0; i < 1'000; ++i) {
     attempt.ranks[Rank{i}].reached[1] = Duration(i);
     if (i != 3 && i != 517) attempt.verdict->failure.waiting.push_back(Rank{i});
   }
-  const Timeline timeline = timeline_of(attempt, 64);
+  const report::Timeline timeline = report::timeline_of(attempt, 64);
   REQUIRE(timeline.rows.size() == 2);
   CHECK(timeline.rows[0].ranks == std::vector{Rank{3}, Rank{517}});
   CHECK(timeline.rows[1].ranks.size() == 998);
@@ -151,25 +156,25 @@ TEST_CASE("a thousand ranks that behaved alike are one row, the missing ones fir
 }
 
 TEST_CASE("rows that are too many are counted", "[timeline]") {
-  AttemptHistory attempt;
+  report::AttemptHistory attempt;
   attempt.until = 9s;
   for (int i = 0; i < 100; ++i) {
     attempt.ranks[Rank{i}].ended = 1s;
     attempt.ranks[Rank{i}].status = "exit status " + std::to_string(i);
   }
-  const Timeline timeline = timeline_of(attempt, 10);
+  const report::Timeline timeline = report::timeline_of(attempt, 10);
   CHECK(timeline.rows.size() == 10);
   CHECK(timeline.ranks_left_out == 90);
 }
 
 TEST_CASE("equal stacks are told once, the missing rank's first", "[excerpts]") {
-  RunFiles files = healed_run();
+  report::RunFiles files = healed_run();
   files.files[0].text =
       "thread MainThread\n  a\nthread thread 140577263916736 (innermost last)\n  b\n";
   add(files, "attempt-1-basic/evidence/rank-2.stack",
       "thread MainThread\n  a\nthread thread 139958673200832 (innermost last)\n  b\n");
-  const RunRecord run = parse_run(files);
-  const auto stacks = shared_stacks(run.attempts[0]);
+  const report::RunRecord run = report::parse_run(files);
+  const auto stacks = report::shared_stacks(run.attempts[0]);
   REQUIRE(stacks.size() == 2);
   CHECK(stacks[0].ranks == std::vector{Rank{1}});
   CHECK(stacks[0].suspect);
@@ -177,15 +182,15 @@ TEST_CASE("equal stacks are told once, the missing rank's first", "[excerpts]") 
 }
 
 TEST_CASE("the logs of the missing rank come first", "[excerpts]") {
-  const RunRecord run = parse_run(healed_run());
-  const auto logs = logs_by_interest(run.attempts[0]);
+  const report::RunRecord run = report::parse_run(healed_run());
+  const auto logs = report::logs_by_interest(run.attempts[0]);
   REQUIRE(logs.size() == 2);
   CHECK(logs[0]->name == "rank-1.err");
 }
 
 TEST_CASE("the last lines of a text", "[excerpts]") {
-  CHECK(last_lines("a\nb\nc\n", 2) == "b\nc");
-  CHECK(last_lines("a\nb", 5) == "a\nb");
-  CHECK(last_lines("", 5).empty());
-  CHECK(last_lines("\n\n", 5).empty());
+  CHECK(report::last_lines("a\nb\nc\n", 2) == "b\nc");
+  CHECK(report::last_lines("a\nb", 5) == "a\nb");
+  CHECK(report::last_lines("", 5).empty());
+  CHECK(report::last_lines("\n\n", 5).empty());
 }

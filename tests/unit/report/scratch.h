@@ -34,7 +34,7 @@ inline std::string read_file(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-inline void add(RunFiles& files, const std::string& name, const std::string& text) {
+inline void add(report::RunFiles& files, const std::string& name, const std::string& text) {
   files.files.push_back({name, text, text.size(), 0});
 }
 

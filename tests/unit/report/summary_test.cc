@@ -5,6 +5,8 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::report;
 using namespace std::chrono_literals;
 
 namespace {

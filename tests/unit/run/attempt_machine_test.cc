@@ -1,10 +1,12 @@
-#include "safelaunch/run/attempt_machine.h"
+#include "launcher/run/attempt_machine.h"
 
 #include <csignal>
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 
 namespace {
 
@@ -32,14 +34,14 @@ RankAnswers rank_1_is_in(const std::string& where) {
 /// An attempt whose processes, watch and output exist in words only: what it would do is gathered.
 class Told {
  public:
-  explicit Told(AttemptRules rules = {.launcher = Launcher::torchrun,
+  explicit Told(AttemptRules rules = {.launcher = job::Launcher::torchrun,
                                       .grace = {.of_ranks = 30s, .in_all = 35s}})
       : machine_(rules) {}
 
   void on(const AttemptEvent& event) {
     for (AttemptAction& action : machine_.on(event, now_)) done_.push_back(std::move(action));
   }
-  void signal(int number) { on(SignalCame{number, SignalOrigin::terminal, {}}); }
+  void signal(int number) { on(SignalCame{number, launch::SignalOrigin::terminal, {}}); }
   void ranks_answer(const RankAnswers& answers = {}) { on(RanksAnswered{answers}); }
   /// Time passes, and the machine is woken when it asked to be.
   void pass(Duration time) {
@@ -58,7 +60,7 @@ class Told {
   [[nodiscard]] bool did() const {
     return !all<Action>().empty();
   }
-  [[nodiscard]] StopWanted last_stop() const {
+  [[nodiscard]] launch::StopWanted last_stop() const {
     REQUIRE(did<StopJob>());
     return all<StopJob>().back().wanted;
   }
@@ -76,7 +78,9 @@ class Told {
   [[nodiscard]] const AttemptOutcome& outcome() const { return machine_.outcome(); }
 
   // Ways into each state.
-  void hang_with_a_person_waiting() { on(SignalCame{SIGINT, SignalOrigin::terminal, hung()}); }
+  void hang_with_a_person_waiting() {
+    on(SignalCame{SIGINT, launch::SignalOrigin::terminal, hung()});
+  }
   void be_asked() { on(VerdictFell{hung()}); }
   void be_stopped() { on(WayWanted{}); }
   void end_processes(bool output_drained = false) { on(TreeGone{output_drained}); }
@@ -101,7 +105,7 @@ TEST_CASE("a command that ends by itself is over when its output is passed on", 
   Told attempt;
   attempt.on(WorkerEnded{{}, Exited{0}});
   attempt.on(AllWorkersEnded{});
-  CHECK(attempt.last_stop().mode == StopMode::sweep);
+  CHECK(attempt.last_stop().mode == launch::StopMode::sweep);
   attempt.end_processes();
   CHECK(attempt.did<FinishOutput>());
   CHECK_FALSE(attempt.did<AttemptOver>());
@@ -145,7 +149,7 @@ TEST_CASE("without a signal a slow reader has all the time that it needs", "[att
 TEST_CASE("a command that cannot be started leaves nothing running", "[attempt]") {
   Told attempt;
   attempt.on(StartFailed{});
-  CHECK(attempt.last_stop().mode == StopMode::now);
+  CHECK(attempt.last_stop().mode == launch::StopMode::now);
 }
 
 TEST_CASE("the ranks of a hang are asked where they stand before they are stopped", "[attempt]") {
@@ -156,7 +160,7 @@ TEST_CASE("the ranks of a hang are asked where they stand before they are stoppe
   attempt.ranks_answer();
   CHECK(attempt.did<HideOutput>());
   CHECK(attempt.removes_segments());
-  CHECK(attempt.last_stop().mode == StopMode::sweep);
+  CHECK(attempt.last_stop().mode == launch::StopMode::sweep);
 }
 
 TEST_CASE("where RAS is asked too, both answers are waited for", "[attempt]") {
@@ -185,7 +189,7 @@ TEST_CASE("a launcher has a moment to tell of a dead rank in its own words", "[a
   attempt.pass(2s);
   CHECK_FALSE(attempt.did<StopJob>());
   attempt.pass(1s);
-  CHECK(attempt.last_stop().mode == StopMode::sweep);
+  CHECK(attempt.last_stop().mode == launch::StopMode::sweep);
   CHECK_FALSE(attempt.did<HideOutput>());
 }
 
@@ -208,7 +212,7 @@ TEST_CASE("no launcher ends a job whose rank left with status 0", "[attempt]") {
 TEST_CASE("of our own ranks one that fails takes the world with it", "[attempt]") {
   Told attempt(own_spawn());
   attempt.on(rank_ended(1, Exited{3}));
-  CHECK(attempt.last_stop().mode == StopMode::sweep);
+  CHECK(attempt.last_stop().mode == launch::StopMode::sweep);
   CHECK(attempt.outcome().command == ExitStatus(Exited{3}));
 }
 
@@ -217,7 +221,7 @@ TEST_CASE("in training the others may save first", "[attempt]") {
   WorkerEnded ended = rank_ended(1, Exited{3});
   ended.trained = true;
   attempt.on(ended);
-  CHECK(attempt.last_stop().mode == StopMode::polite);
+  CHECK(attempt.last_stop().mode == launch::StopMode::polite);
   CHECK_FALSE(attempt.removes_segments());
 }
 
@@ -282,7 +286,7 @@ TEST_CASE("Ctrl-C on a hang says who waits for whom before the signal reaches th
   CHECK(attempt.said().find("rank 0 has waited") != std::string::npos);
   CHECK(attempt.said().find("train.py:50 load") != std::string::npos);
   CHECK(attempt.said().find("Ctrl-C again ends them now") != std::string::npos);
-  CHECK(attempt.last_stop().mode == StopMode::polite);
+  CHECK(attempt.last_stop().mode == launch::StopMode::polite);
   CHECK(attempt.last_stop().signal == SIGINT);
 }
 
@@ -304,7 +308,7 @@ TEST_CASE("a verdict that falls while a Ctrl-C is explained does not make the st
   attempt.hang_with_a_person_waiting();
   attempt.on(VerdictFell{hung()});
   attempt.ranks_answer();
-  CHECK(attempt.last_stop().mode == StopMode::polite);
+  CHECK(attempt.last_stop().mode == launch::StopMode::polite);
   CHECK(attempt.outcome().signal == SIGINT);
 }
 
@@ -321,7 +325,7 @@ TEST_CASE("a job that ends while a Ctrl-C is explained needs no explanation", "[
   attempt.on(AllWorkersEnded{});
   attempt.ranks_answer();
   CHECK(attempt.said().empty());
-  CHECK(attempt.last_stop().mode == StopMode::sweep);
+  CHECK(attempt.last_stop().mode == launch::StopMode::sweep);
 }
 
 TEST_CASE("a standstill in training is told, and the job goes on", "[attempt]") {
@@ -339,7 +343,7 @@ TEST_CASE("where the user wants it, a standstill in training ends the job polite
   attempt.on(TrainingBegan{});
   attempt.on(TrainingStalled{{600s, {}, {}}});
   attempt.ranks_answer();
-  CHECK(attempt.last_stop().mode == StopMode::polite);
+  CHECK(attempt.last_stop().mode == launch::StopMode::polite);
   CHECK(attempt.last_stop().signal == SIGTERM);
   REQUIRE(attempt.outcome().verdict);
   CHECK(attempt.outcome().verdict->kind == FailureKind::stalled);
@@ -387,8 +391,9 @@ TEST_CASE("a signal that does not end a job is passed on in every state", "[atte
                Way([](Told& attempt) { attempt.be_stopped(); }));
   Told attempt;
   way(attempt);
-  attempt.on(SignalCame{SIGUSR1, SignalOrigin::user, {}});
-  CHECK(attempt.all<ForwardSignal>() == std::vector<ForwardSignal>{{SIGUSR1, SignalOrigin::user}});
+  attempt.on(SignalCame{SIGUSR1, launch::SignalOrigin::user, {}});
+  CHECK(attempt.all<ForwardSignal>() ==
+        std::vector<ForwardSignal>{{SIGUSR1, launch::SignalOrigin::user}});
   CHECK_FALSE(attempt.outcome().late_signal);
 }
 

@@ -1,4 +1,4 @@
-#include "safelaunch/run/evidence.h"
+#include "launcher/run/evidence.h"
 
 #include <csignal>
 
@@ -6,27 +6,29 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::run;
+
 namespace {
 
 AttemptRecord spawned_by_torch(std::vector<RankExited> exits) {
   AttemptRecord record;
   record.command = Exited{1};
   record.ranks.exits = std::move(exits);
-  record.tails = {{{std::nullopt, StdStream::err},
+  record.tails = {{{std::nullopt, output::StdStream::err},
                    "torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with "
                    "exit code 3\n"}};
   return record;
 }
 
-using State = CollectiveSeen::State;
+using State = watch::CollectiveSeen::State;
 
 // Three ranks of one group hang in their first collective, or what each of them takes for it.
-AttemptRecord hung_in_collectives(const std::vector<CollectiveSeen>& called) {
+AttemptRecord hung_in_collectives(const std::vector<watch::CollectiveSeen>& called) {
   AttemptRecord record;
   Failure verdict{.kind = FailureKind::hung, .stage = Stage::collective};
   for (int i = 0; i < static_cast<int>(called.size()); ++i) {
-    const CollectiveSeen& one = called[static_cast<std::size_t>(i)];
-    RankCollectives& rank = record.ranks.answers.collectives[Rank{i}];
+    const watch::CollectiveSeen& one = called[static_cast<std::size_t>(i)];
+    watch::RankCollectives& rank = record.ranks.answers.collectives[Rank{i}];
     rank.told = true;
     rank.members["0"] = {Rank{0}, Rank{1}, Rank{2}};
     if (one.number > 0) rank.last = {one};
@@ -39,7 +41,7 @@ AttemptRecord hung_in_collectives(const std::vector<CollectiveSeen>& called) {
 
 AttemptContext by_script() {
   AttemptContext context;
-  context.launcher = Launcher::python;
+  context.launcher = job::Launcher::python;
   return context;
 }
 
@@ -49,7 +51,7 @@ TEST_CASE("a rank that nobody saw before it failed is the first, not those that 
           "[evidence]") {
   const auto record =
       spawned_by_torch({{Rank{0}, {}, Signaled{SIGTERM}}, {Rank{1}, {}, Signaled{SIGTERM}}});
-  const Evidence evidence = make_evidence(record, by_script());
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
   REQUIRE(evidence.failure.ended.size() == 3);
   CHECK(evidence.failure.ended.front().rank == Rank{2});
   CHECK(evidence.failure.ended.front().status == ExitStatus(Exited{3}));
@@ -65,7 +67,7 @@ TEST_CASE("ranks in different collectives are shown to disagree, and none of the
   const AttemptRecord record = hung_in_collectives({{"0", 1, "all_reduce", State::enqueued},
                                                     {"0", 1, "broadcast", State::finished},
                                                     {"0", 1, "all_reduce", State::enqueued}});
-  const Evidence evidence = make_evidence(record, by_script());
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
   REQUIRE(evidence.confirmations.size() == 1);
   CHECK(evidence.confirmations.front().cause == "ranks-disagree");
   CHECK(evidence.failure.missing.empty());
@@ -73,8 +75,9 @@ TEST_CASE("ranks in different collectives are shown to disagree, and none of the
 }
 
 TEST_CASE("of ranks that hang alike none is missing or behind", "[evidence]") {
-  const CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};
-  const Evidence evidence = make_evidence(hung_in_collectives({same, same, same}), by_script());
+  const watch::CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};
+  const diagnose::Evidence evidence =
+      make_evidence(hung_in_collectives({same, same, same}), by_script());
   CHECK(evidence.confirmations.empty());
   CHECK(evidence.failure.missing.size() == 3);
   CHECK(evidence.remarks.empty());
@@ -82,10 +85,10 @@ TEST_CASE("of ranks that hang alike none is missing or behind", "[evidence]") {
 
 TEST_CASE("a rank that never called the collective is missing, not those that wait in it",
           "[evidence]") {
-  const CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};
+  const watch::CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};
   AttemptRecord record = hung_in_collectives({same, {}, same});
   record.ranks.answers.stacks[Rank{1}] = {"train.py:7 evaluate", "frames"};
-  const Evidence evidence = make_evidence(record, by_script());
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
   CHECK(evidence.confirmations.empty());
   REQUIRE(evidence.failure.missing.size() == 1);
   CHECK(evidence.failure.missing.front().rank == Rank{1});
@@ -101,13 +104,13 @@ TEST_CASE("a signal after the verdict counts, and what we did to the command doe
   record.command = Signaled{SIGKILL};
   record.late_signal = SIGINT;
 
-  const Evidence hung = make_evidence(record, by_script());
+  const diagnose::Evidence hung = make_evidence(record, by_script());
   CHECK(hung.signal == SIGINT);
   CHECK_FALSE(hung.command);
 
   record.verdict->kind = FailureKind::rank_died;
   record.command = Exited{3};
-  const Evidence failed = make_evidence(record, by_script());
+  const diagnose::Evidence failed = make_evidence(record, by_script());
   CHECK(failed.signal == SIGINT);
   CHECK(failed.command == ExitStatus(Exited{3}));
 }
@@ -119,7 +122,7 @@ TEST_CASE("a rank has finished that says so or ends with 0, and all have where e
   record.ranks.world_size = 3;
   record.ranks.finished = {Rank{1}};
   record.ranks.exits = {{Rank{0}, {}, Exited{0}}, {Rank{1}, {}, Signaled{SIGABRT}}};
-  const Evidence two = make_evidence(record, by_script());
+  const diagnose::Evidence two = make_evidence(record, by_script());
   CHECK(two.finished == std::vector<Rank>{{0}, {1}});
   CHECK_FALSE(two.all_finished);
   record.ranks.late_exits = {{Rank{2}, {}, Exited{0}}};

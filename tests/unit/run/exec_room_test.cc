@@ -1,10 +1,12 @@
-#include "safelaunch/run/exec_room.h"
+#include "launcher/run/exec_room.h"
 
 #include <string>
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 
 TEST_CASE("words and variables count with their pointers, and a script's first line with 4 KiB",
           "[exec_room]") {

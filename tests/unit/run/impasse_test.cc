@@ -1,8 +1,10 @@
-#include "safelaunch/run/impasse.h"
+#include "launcher/run/impasse.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 
 namespace {
 
@@ -20,11 +22,11 @@ MissingRank in_own_code() {
 
 std::optional<Impasse> of(std::vector<MissingRank> missing,
                           FailureKind outcome = FailureKind::hung) {
-  Evidence evidence;
+  diagnose::Evidence evidence;
   evidence.failure.kind = outcome;
   evidence.failure.stage = Stage::group;
   evidence.failure.missing = std::move(missing);
-  Diagnosis diagnosis;
+  diagnose::Diagnosis diagnosis;
   diagnosis.failure.cause = "rank-missing";
   return impasse_of(evidence, diagnosis);
 }

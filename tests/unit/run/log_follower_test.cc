@@ -8,6 +8,8 @@
 #include "safelaunch/run/log_follower.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 namespace fs = std::filesystem;
 
 namespace {

@@ -4,6 +4,8 @@
 #include "safelaunch/run/nccl_settings.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 using Way = NcclListening::Way;
 using Owner = NcclListening::Owner;
 
@@ -60,14 +62,14 @@ TEST_CASE("where nothing can be written NCCL is told nothing about a log", "[ncc
 
 TEST_CASE("ranks that others start on other hosts get no path of this one", "[nccl]") {
   Environment environment;
-  const NcclListening listening = listen_to_nccl(kDoor, {Descendants::none, 2}, environment);
+  const NcclListening listening = listen_to_nccl(kDoor, {job::Descendants::none, 2}, environment);
   CHECK(listening.way == Way::nowhere);
   CHECK(environment.empty());
 }
 
 TEST_CASE("on one node of several only the log is set", "[nccl]") {
   Environment environment;
-  const NcclListening listening = listen_to_nccl(kDoor, {Descendants::some, 2}, environment);
+  const NcclListening listening = listen_to_nccl(kDoor, {job::Descendants::some, 2}, environment);
   CHECK(listening.way == Way::files);
   CHECK_FALSE(environment.contains("NCCL_RAS_ADDR"));
   CHECK_FALSE(environment.contains("NCCL_SOCKET_MAGIC"));

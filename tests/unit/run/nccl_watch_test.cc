@@ -5,18 +5,20 @@
 #include "safelaunch/run/nccl_watch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr StreamId kOut{std::nullopt, StdStream::out};
+constexpr output::StreamId kOut{std::nullopt, output::StdStream::out};
 
 /// NCCL of a job of `world` ranks, as it is heard. Process 71 is rank 0, 72 is rank 1, …
 class Heard {
  public:
   Heard(NcclListening listening, int world) : world_(world) {
     NcclWatch::Observer observer;
-    observer.whose = [](const NcclProcessName& who, const auto&) -> std::optional<RankStarted> {
+    observer.whose = [](const nccl::ProcessName& who, const auto&) -> std::optional<RankStarted> {
       if (who.pid < 71) return std::nullopt;
       return RankStarted{Rank{who.pid - 71}, {who.pid, 1}, std::nullopt, Source::nccl_log};
     };
@@ -27,10 +29,10 @@ class Heard {
       if (const auto* reached = std::get_if<StageReached>(&event))
         stages.push_back("rank " + std::to_string(reached->rank.value) + " is through");
     };
-    observer.on_contradiction = [this](const NcclContradiction& one) {
+    observer.on_contradiction = [this](const nccl::Contradiction& one) {
       contradictions.push_back(one.text);
     };
-    observer.on_said = [this](std::optional<Rank> rank, const NcclSaid& one) {
+    observer.on_said = [this](std::optional<Rank> rank, const nccl::Said& one) {
       said.push_back((rank ? std::to_string(rank->value) : "?") + ": " + one.text);
     };
     watch_.emplace(io_, std::move(listening), std::move(observer));

@@ -1,9 +1,11 @@
-#include "safelaunch/run/next_step.h"
+#include "launcher/run/next_step.h"
 
 #include "catch.h"
 #include "safelaunch/profile/library.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 
 namespace {
 
@@ -11,16 +13,16 @@ namespace {
 struct Story {
   RunPlan plan;
   RunProgress progress;
-  Diagnosis diagnosis;
+  diagnose::Diagnosis diagnosis;
 
   explicit Story(std::vector<std::string> named = {}) {
     plan.options.profiles = named;
-    plan.chain_names = named.empty() ? default_chain() : named;
+    plan.chain_names = named.empty() ? profile::default_chain() : named;
     plan.max_attempts = static_cast<int>(plan.chain_names.size());
     for (const std::string& name : plan.chain_names)
-      plan.chain.push_back(*ProfileLibrary::standard({}).load(name));
+      plan.chain.push_back(*profile::ProfileLibrary::standard({}).load(name));
     diagnosis.failure.cause = "rank-missing";
-    diagnosis.decision = FallBack{};
+    diagnosis.decision = diagnose::FallBack{};
     progress.last = &plan.chain.front();
     progress.attempts = 1;
     progress.tried = {plan.chain_names.front()};
@@ -81,7 +83,7 @@ TEST_CASE("a rank that stands at the same place again ends the chain", "[next_st
 TEST_CASE("what passes by itself is tried again, but not for ever at the same place",
           "[next_step]") {
   Story story;
-  story.diagnosis.decision = RetrySame{};
+  story.diagnosis.decision = diagnose::RetrySame{};
   story.progress.impasse = at_line(1);
   CHECK(story.profile() == "basic");
   story.progress.former = {at_line(1)};
@@ -89,7 +91,7 @@ TEST_CASE("what passes by itself is tried again, but not for ever at the same pl
   story.progress.former.clear();
   story.plan.options.only = true;
   CHECK(story.next().why == "--only: one attempt is made");
-  story.diagnosis.decision = RetrySame{.with = RetrySame::With::another_port};
+  story.diagnosis.decision = diagnose::RetrySame{.with = diagnose::RetrySame::With::another_port};
   CHECK(story.profile() == "basic");
   story.plan.options.max_attempts = 1;
   CHECK(story.next().why == "1 attempt was made");
@@ -104,10 +106,10 @@ TEST_CASE("a node alone starts no job of several nodes again", "[next_step]") {
 
 TEST_CASE("a rank whose peers others start is not started again alone", "[next_step]") {
   Story story;
-  story.plan.command.launcher = Launcher::python;
-  story.plan.command.descendants = Descendants::some;
+  story.plan.command.launcher = job::Launcher::python;
+  story.plan.command.descendants = job::Descendants::some;
   CHECK(story.profile().empty());
-  story.plan.command.launcher = Launcher::opaque;  // mpirun
+  story.plan.command.launcher = job::Launcher::opaque;  // mpirun
   CHECK(story.profile() == "conservative");
   story.plan.environment["RANK"] = "1";
   CHECK(story.profile().empty());
@@ -120,6 +122,6 @@ TEST_CASE("the options --only and --max-attempts end the chain, and an end says 
   CHECK(story.next().why == "4 attempts were made");
   story.plan.options.only = true;
   CHECK(story.next().why == "--only: the first profile alone is tried");
-  story.diagnosis.decision = Stop{StopReason::users_own};
-  CHECK(story.next().why == describe(StopReason::users_own));
+  story.diagnosis.decision = diagnose::Stop{diagnose::StopReason::users_own};
+  CHECK(story.next().why == describe(diagnose::StopReason::users_own));
 }

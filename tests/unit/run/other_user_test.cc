@@ -1,10 +1,12 @@
-#include "safelaunch/run/other_user.h"
+#include "launcher/run/other_user.h"
 
 #include <vector>
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 
 TEST_CASE("root's command that hands on to another user is known by its first word") {
   const std::vector<std::string> gosu{"/usr/local/bin/gosu", "alice", "python3", "train.py"};
@@ -16,7 +18,7 @@ TEST_CASE("root's command that hands on to another user is known by its first wo
 
 TEST_CASE(
     "of a rank that an entrypoint's script has handed to another user it is told what is lost") {
-  ProcessFacts process;
+  host::ProcessFacts process;
   process.id.pid = 71;
   process.uid = 4001;
   CHECK_THAT(runs_as_another_user(Rank{3}, process),

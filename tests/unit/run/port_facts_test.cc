@@ -1,37 +1,39 @@
-#include "safelaunch/run/port_facts.h"
+#include "launcher/run/port_facts.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
 
+using namespace safelaunch::run;
+
 namespace {
 
 /// Somebody whom we may not see listens on one port.
-class OneListener final : public SocketTable {
+class OneListener final : public host::SocketTable {
  public:
   explicit OneListener(std::uint16_t port) {
-    socket_.state = SocketState::listening;
+    socket_.state = host::SocketState::listening;
     socket_.local_port = port;
     socket_.inode = ~std::uint64_t{0};  // no process of this host has it
   }
-  [[nodiscard]] std::vector<Socket> on_port(std::uint16_t port) const override {
-    return port == socket_.local_port ? std::vector{socket_} : std::vector<Socket>{};
+  [[nodiscard]] std::vector<host::Socket> on_port(std::uint16_t port) const override {
+    return port == socket_.local_port ? std::vector{socket_} : std::vector<host::Socket>{};
   }
-  [[nodiscard]] std::vector<Socket> to_port(std::uint16_t) const override { return {}; }
-  [[nodiscard]] std::vector<Socket> listening() const override { return {socket_}; }
-  [[nodiscard]] std::vector<Socket> established() const override { return {}; }
+  [[nodiscard]] std::vector<host::Socket> to_port(std::uint16_t) const override { return {}; }
+  [[nodiscard]] std::vector<host::Socket> listening() const override { return {socket_}; }
+  [[nodiscard]] std::vector<host::Socket> established() const override { return {}; }
 
  private:
-  Socket socket_;
+  host::Socket socket_;
 };
 
-std::vector<Confirmation> facts(const Evidence& evidence,
-                                const std::map<Rank, std::string>& knocking = {}) {
-  return port_facts(evidence, knocking, Catalogue::builtin(), OneListener(29777));
+std::vector<diagnose::Confirmation> facts(const diagnose::Evidence& evidence,
+                                          const std::map<Rank, std::string>& knocking = {}) {
+  return port_facts(evidence, knocking, diagnose::Catalogue::builtin(), OneListener(29777));
 }
 
-Evidence failed_on(int port) {
-  Evidence evidence;
+diagnose::Evidence failed_on(int port) {
+  diagnose::Evidence evidence;
   evidence.failure.kind = FailureKind::rank_died;
   evidence.output = {{"rank-0.err", Rank{0},
                       "torch.distributed.DistNetworkError: The server socket has failed to listen "
@@ -42,8 +44,8 @@ Evidence failed_on(int port) {
   return evidence;
 }
 
-Evidence hung() {
-  Evidence evidence;
+diagnose::Evidence hung() {
+  diagnose::Evidence evidence;
   evidence.failure.kind = FailureKind::hung;
   return evidence;
 }

@@ -1,15 +1,17 @@
-#include "safelaunch/run/profile_options.h"
+#include "launcher/run/profile_options.h"
 
 #include "catch.h"
 #include "safelaunch/profile/options.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 using namespace std::chrono_literals;
 
 namespace {
 
-Profile with(const std::string& option, const std::string& value) {
-  Profile profile;
+profile::Profile with(const std::string& option, const std::string& value) {
+  profile::Profile profile;
   profile.options[option] = {value, "mine.yaml:3:5"};
   return profile;
 }
@@ -18,10 +20,10 @@ Profile with(const std::string& option, const std::string& value) {
 
 TEST_CASE("a profile's options act in its attempts", "[profile_options]") {
   CHECK(options_under({}, with("grace", "60s")).grace == Duration(60s));
-  CHECK(options_under({}, with("clean", "off")).clean == CleanPolicy::off);
+  CHECK(options_under({}, with("clean", "off")).clean == clean::CleanPolicy::off);
   CHECK(options_under({}, with("port", "keep")).port == "keep");
-  CHECK(options_under({}, with("probe", "never")).probe == WhenToProbe::never);
-  CHECK(options_under({}, with("probe", "always")).probe == WhenToProbe::always);
+  CHECK(options_under({}, with("probe", "never")).probe == probe::WhenToProbe::never);
+  CHECK(options_under({}, with("probe", "always")).probe == probe::WhenToProbe::always);
   CHECK_FALSE(options_under({}, with("no-hook", "true")).hook);
   CHECK_FALSE(options_under({}, with("no-plugin", "on")).plugin);
   CHECK(options_under({}, with("no-hook", "false")).hook);
@@ -36,15 +38,15 @@ TEST_CASE("what the user has given stands over a profile's options", "[profile_o
 }
 
 TEST_CASE("every option that a profile may hold acts", "[profile_options]") {
-  for (const RunOption& option : run_options()) {
-    if (option.scope != OptionScope::profile) continue;
+  for (const profile::RunOption& option : profile::run_options()) {
+    if (option.scope != profile::OptionScope::profile) continue;
     INFO(option.name);
     const RunOptions before;
-    const std::string value = option.kind == OptionKind::flag       ? "true"
-                              : option.kind == OptionKind::duration ? "61s"
-                              : option.kind == OptionKind::port     ? "keep"
-                              : option.name == "clean"              ? "off"
-                                                                    : "never";
+    const std::string value = option.kind == profile::OptionKind::flag       ? "true"
+                              : option.kind == profile::OptionKind::duration ? "61s"
+                              : option.kind == profile::OptionKind::port     ? "keep"
+                              : option.name == "clean"                       ? "off"
+                                                                             : "never";
     const RunOptions after = options_under(before, with(std::string(option.name), value));
     const bool changed = after.grace != before.grace || after.clean != before.clean ||
                          after.port != before.port || after.probe != before.probe ||

@@ -1,8 +1,10 @@
-#include "safelaunch/run/rank_bounds.h"
+#include "launcher/run/rank_bounds.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 
 namespace {
 

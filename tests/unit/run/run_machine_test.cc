@@ -1,19 +1,21 @@
-#include "safelaunch/run/run_machine.h"
+#include "launcher/run/run_machine.h"
 
 #include <csignal>
 
 #include "catch.h"
+#include "launcher/run/evidence.h"
 #include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/run/evidence.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 
 namespace {
 
 using namespace std::chrono_literals;
 
-NcclVersion some_nccl() {
+nccl::Version some_nccl() {
   return {.major = 2, .minor = 29, .patch = 7};
 }
 
@@ -45,7 +47,7 @@ AttemptRecord failed_in_nccl() {
   Failure verdict{.kind = FailureKind::raised, .stage = Stage::communicator};
   verdict.missing = {{.rank = Rank{0}, .status = Exited{1}}};
   record.verdict = verdict;
-  record.tails = {{{std::nullopt, StdStream::err},
+  record.tails = {{{std::nullopt, output::StdStream::err},
                    "NCCL WARN Error: failed to extend /dev/shm/nccl-aB1cD2 to 33030532 bytes\n"}};
   return record;
 }
@@ -66,11 +68,11 @@ class Told {
   bool gpu = true;
   std::vector<std::string> refuted;
 
-  explicit Told(std::vector<std::string> chain = default_chain()) {
+  explicit Told(std::vector<std::string> chain = profile::default_chain()) {
     plan.chain_names = std::move(chain);
     plan.max_attempts = static_cast<int>(plan.chain_names.size());
     for (const std::string& name : plan.chain_names)
-      plan.chain.push_back(*ProfileLibrary::standard({}).load(name));
+      plan.chain.push_back(*profile::ProfileLibrary::standard({}).load(name));
     plan.options.preflight = false;
   }
 
@@ -83,9 +85,9 @@ class Told {
   }
   void ends_with(const AttemptRecord& record) {
     AttemptContext context;
-    context.launcher = Launcher::torchrun;
+    context.launcher = job::Launcher::torchrun;
     context.retries_of_profile = machine_.retries_of_profile();
-    context.port = RendezvousPort{29500, RendezvousPort::Choice::ours};
+    context.port = diagnose::RendezvousPort{29500, diagnose::RendezvousPort::Choice::ours};
     on(AttemptEnded{record, make_evidence(record, context), gpu, refuted});
   }
   void memory_is_back() {
@@ -95,7 +97,7 @@ class Told {
       on(PauseOver{});
     }
   }
-  void signal(int number) { on(ReceivedSignal{number, 0, SignalOrigin::user}); }
+  void signal(int number) { on(launch::ReceivedSignal{number, 0, launch::SignalOrigin::user}); }
 
   template <class Action>
   [[nodiscard]] std::vector<Action> all() const {
@@ -127,11 +129,14 @@ class Told {
     for (const SayLine& one : all<SayLine>()) text += one.text + "\n";
     return text;
   }
-  [[nodiscard]] AttemptSummary last_summary() const { return all<RecordAttempt>().back().summary; }
+  [[nodiscard]] report::AttemptSummary last_summary() const {
+    return all<RecordAttempt>().back().summary;
+  }
   void forget() { done_.clear(); }
 
  private:
-  RunMachine machine_{plan, catalogue(), [this] { return std::span<const Profile>(plan.chain); }};
+  RunMachine machine_{plan, diagnose::catalogue(),
+                      [this] { return std::span<const profile::Profile>(plan.chain); }};
   TimePoint now_{};
   std::vector<RunAction> done_;
 };
@@ -227,7 +232,7 @@ TEST_CASE("the script's own failure is not tried again, and keeps its status", "
   run.ends_with(script_failed());
   CHECK(run.started().size() == 1);
   CHECK(run.exit_code() == 3);
-  CHECK(std::string(end_name(run.last_summary().failure)) == "failed");
+  CHECK(std::string(report::end_name(run.last_summary().failure)) == "failed");
   CHECK(run.did<TellFirstFailure>());
 }
 
@@ -264,9 +269,9 @@ TEST_CASE("what a probe beside the attempt saw fail is not tried", "[run]") {
 TEST_CASE("a probe beside the attempt switches to the profile that works", "[run]") {
   Told run;
   run.begin();
-  Diagnosis diagnosis;
+  diagnose::Diagnosis diagnosis;
   diagnosis.failure.cause = "shm-small";
-  diagnosis.decision = FallBack{};
+  diagnosis.decision = diagnose::FallBack{};
   NextStep step;
   step.profile = &run.plan.chain.back();
   step.why = "a probe showed that it works here";
@@ -327,7 +332,7 @@ TEST_CASE("a taken port is tried again under the same profile on another one", "
   AttemptRecord record;
   record.command = Exited{1};
   record.ranks.world_size = 2;
-  record.tails = {{{std::nullopt, StdStream::err},
+  record.tails = {{{std::nullopt, output::StdStream::err},
                    "torch.distributed.DistNetworkError: The server socket has failed to listen on "
                    "any local network address. port: 29500, useIpv6: false, code: -98, name: "
                    "EADDRINUSE, message: address already in use\n"}};
@@ -360,7 +365,7 @@ TEST_CASE("TERM arrives in every state of a run", "[run]") {
     run.ends_with(failed_in_nccl());
     run.signal(SIGTERM);
     CHECK(run.exit_code() == 143);
-    CHECK(std::string(end_name(run.last_summary().failure)) ==
+    CHECK(std::string(report::end_name(run.last_summary().failure)) ==
           "failed in communication");  // the report has it all the same
     run.on(ProfileChosen{"conservative", {}});
     run.on(CannotProbe{});

@@ -1,22 +1,25 @@
-#include "safelaunch/run/sameness.h"
+#include "launcher/run/sameness.h"
 
 #include "catch.h"
 #include "safelaunch/profile/library.h"
 
 using namespace safelaunch;
 
+using namespace safelaunch::run;
+
 namespace {
 
-Profile built_in(const char* name) {
-  return *ProfileLibrary::standard({}).load(name);
+profile::Profile built_in(const char* name) {
+  return *profile::ProfileLibrary::standard({}).load(name);
 }
 
-std::vector<StruckOut> struck_after_basic(const char* candidate, const Environment& environment,
-                                          std::optional<NcclVersion> nccl) {
+std::vector<profile::StruckOut> struck_after_basic(const char* candidate,
+                                                   const Environment& environment,
+                                                   std::optional<nccl::Version> nccl) {
   RunPlan plan;
   plan.environment = environment;
-  const Profile basic = built_in("basic");
-  const Profile other = built_in(candidate);
+  const profile::Profile basic = built_in("basic");
+  const profile::Profile other = built_in(candidate);
   return same_as_tried(plan, std::vector{&basic}, std::vector{&other}, {.nccl = nccl});
 }
 
@@ -25,12 +28,12 @@ std::vector<std::string> struck_for(const SeenOfJob& seen, std::vector<std::stri
   RunPlan plan;
   plan.options.profiles = named;
   plan.chain_names = named;
-  const Profile basic = built_in("basic");
-  const std::vector<Profile> others = {built_in("conservative"), built_in("no-shm"),
-                                       built_in("gloo-fallback")};
+  const profile::Profile basic = built_in("basic");
+  const std::vector<profile::Profile> others = {built_in("conservative"), built_in("no-shm"),
+                                                built_in("gloo-fallback")};
   std::vector<std::string> names;
-  for (const StruckOut& one : same_as_tried(plan, std::vector{&basic},
-                                            std::vector{&others[0], &others[1], &others[2]}, seen))
+  for (const profile::StruckOut& one : same_as_tried(
+           plan, std::vector{&basic}, std::vector{&others[0], &others[1], &others[2]}, seen))
     names.push_back(one.name);
   return names;
 }
@@ -40,22 +43,22 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("a profile that sets what this NCCL knows is another attempt", "[sameness]") {
-  CHECK(struck_after_basic("cumem-host", {}, NcclVersion{2, 28, 9}).empty());
+  CHECK(struck_after_basic("cumem-host", {}, nccl::Version{2, 28, 9}).empty());
   CHECK(struck_after_basic("cumem-host", {}, std::nullopt).empty());
-  CHECK(struck_after_basic("gloo-fallback", {}, NcclVersion{2, 18, 5}).empty());
+  CHECK(struck_after_basic("gloo-fallback", {}, nccl::Version{2, 18, 5}).empty());
 }
 
 TEST_CASE("a variable that the job's NCCL does not know makes no other attempt", "[sameness]") {
-  const auto struck = struck_after_basic("cumem-host", {}, NcclVersion{2, 18, 5});
+  const auto struck = struck_after_basic("cumem-host", {}, nccl::Version{2, 18, 5});
   REQUIRE(struck.size() == 1);
   CHECK(struck[0].why ==
         "would be basic again: NCCL 2.18.5 does not know NCCL_CUMEM_HOST_ENABLE (from 2.23 on)");
-  CHECK(struck_after_basic("no-shm", {}, NcclVersion{2, 18, 5}).empty());  // it sets another, too
+  CHECK(struck_after_basic("no-shm", {}, nccl::Version{2, 18, 5}).empty());  // it sets another, too
 }
 
 TEST_CASE("where the user's own value stays, the profile makes no other attempt", "[sameness]") {
   const auto struck =
-      struck_after_basic("cumem-host", {{"NCCL_CUMEM_HOST_ENABLE", "0"}}, NcclVersion{2, 28, 9});
+      struck_after_basic("cumem-host", {{"NCCL_CUMEM_HOST_ENABLE", "0"}}, nccl::Version{2, 28, 9});
   REQUIRE(struck.size() == 1);
   CHECK(struck[0].why == "would be basic again: your NCCL_CUMEM_HOST_ENABLE=0 stays");
 }
@@ -80,7 +83,7 @@ TEST_CASE("where NCCL is, or may be, its variables count", "[sameness]") {
   CHECK(struck_for({.backends = {"nccl"}}).empty());
   CHECK(struck_for({}).empty());
   CHECK(struck_for({.backends = {"ucc"}}).empty());
-  const NcclVersion version{2, 28, 9};  // it has spoken: a GPU that nobody saw, or another door
+  const nccl::Version version{2, 28, 9};  // it has spoken: a GPU that nobody saw, or another door
   CHECK(struck_for({.nccl = version, .backends = {"gloo"}, .gpu = false}) ==
         Names{"gloo-fallback"});
   CHECK(struck_for({.nccl_spoke = true, .gpu = false}).empty());  // its version stays unsaid

@@ -1,8 +1,10 @@
 #include "catch.h"
-#include "safelaunch/run/standstill_watch.h"
+#include "launcher/run/standstill_watch.h"
 #include "unit/host/left_folder.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 using safelaunch::testing::LeftFolder;
 
 TEST_CASE("a build that was cut off is told from one that has left its library", "[waited_locks]") {

@@ -1,8 +1,10 @@
-#include "safelaunch/run/waiting_words.h"
+#include "launcher/run/waiting_words.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::run;
 
 namespace {
 

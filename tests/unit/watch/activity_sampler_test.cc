@@ -3,14 +3,16 @@
 #include "catch.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::watch;
 using namespace std::chrono_literals;
 
 namespace {
 
 constexpr TimePoint t0{std::chrono::hours(1)};
 
-TreeSample sample(TimePoint at, char state, Duration cpu = {}) {
-  ProcessSample process;
+host::TreeSample sample(TimePoint at, char state, Duration cpu = {}) {
+  host::ProcessSample process;
   process.facts.id = {71, 9};
   process.facts.state = state;
   process.facts.cpu = cpu;
@@ -26,14 +28,14 @@ TEST_CASE("one look says nothing, not even of a process that is stopped", "[acti
 }
 
 TEST_CASE("looks that are too close are compared with the one before", "[activity_sampler]") {
-  const TreeSample older = sample(t0, 'S', 0ms);
-  const TreeSample newer = sample(t0 + 1s, 'S', 800ms);
-  const TreeSample newest = sample(t0 + 1100ms, 'S', 800ms);
+  const host::TreeSample older = sample(t0, 'S', 0ms);
+  const host::TreeSample newer = sample(t0 + 1s, 'S', 800ms);
+  const host::TreeSample newest = sample(t0 + 1100ms, 'S', 800ms);
   CHECK(compare_looks(older, newer, newest)->activity == Activity::working);
   CHECK(compare_looks(newer, newest, sample(t0 + 2200ms, 'S', 800ms))->activity !=
         Activity::working);
 }
 
 TEST_CASE("a process that is gone is not seen", "[activity_sampler]") {
-  CHECK_FALSE(compare_looks({}, sample(t0, 'S'), TreeSample{t0 + 1s, {}}));
+  CHECK_FALSE(compare_looks({}, sample(t0, 'S'), host::TreeSample{t0 + 1s, {}}));
 }

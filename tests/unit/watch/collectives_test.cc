@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::watch;
+
 namespace {
 
 using State = CollectiveSeen::State;

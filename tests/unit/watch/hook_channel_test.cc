@@ -17,6 +17,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::watch;
+
 namespace {
 
 std::string fresh_name() {
@@ -106,7 +108,7 @@ TEST_CASE("a hook that knows the token is heard, as the process that it is", "[h
   room.settle();
 
   CHECK(room.heard == std::vector<std::string>{"hello", "start"});
-  CHECK(room.speakers.back() == self());  // by SO_PEERCRED, whatever the hello says
+  CHECK(room.speakers.back() == host::self());  // by SO_PEERCRED, whatever the hello says
 }
 
 TEST_CASE("whoever does not know the token is shown the door", "[hook_channel]") {
@@ -150,7 +152,7 @@ TEST_CASE("a hook is asked and its answer comes as a message", "[hook_channel]")
   client.say(kHello);
   room.settle();
 
-  CHECK(room.channel->ask(self(), HookQuestion::stack, 7));
+  CHECK(room.channel->ask(host::self(), HookQuestion::stack, 7));
   CHECK(client.hear() == R"({"q":"stack","id":7})");
   CHECK_FALSE(room.channel->ask({1, 1}, HookQuestion::stack, 8));
 }
@@ -174,7 +176,7 @@ TEST_CASE("where nobody will be asked any more the hooks read an end, and are he
   }
   room.settle();
   CHECK(std::count(room.heard.begin(), room.heard.end(), "exit") == 2);
-  CHECK_FALSE(room.channel->ask(self(), HookQuestion::stack, 7));
+  CHECK_FALSE(room.channel->ask(host::self(), HookQuestion::stack, 7));
 }
 
 TEST_CASE("the end of a process's last connection is told once", "[hook_channel]") {
@@ -201,7 +203,7 @@ TEST_CASE("what a process said before its end is heard before its end is told", 
   client.say(R"({"e":"exception","rank":0,"type":"ValueError"})");
   client.hang_up();
 
-  room.channel->drain(self());
+  room.channel->drain(host::self());
 
   CHECK(room.heard.back() == "exception");
 }
@@ -212,7 +214,7 @@ TEST_CASE("what a process said is heard though it ended without reading our ques
   Client client(room.name);
   client.say(kHello);
   room.settle();
-  REQUIRE(room.channel->ask(self(), HookQuestion::here, 0));
+  REQUIRE(room.channel->ask(host::self(), HookQuestion::here, 0));
   client.say(R"({"e":"start"})");
   client.say(R"({"e":"exception","rank":0,"type":"ValueError"})");
   client.hang_up();
@@ -270,7 +272,7 @@ TEST_CASE("what a flooding process said last is heard before its end is told", "
   while (!flood.offer(R"({"e":"exception","rank":0,"type":"ValueError"})"))
     room.io.run_one_for(std::chrono::seconds(1));
   flood.hang_up();
-  room.channel->drain(self());
+  room.channel->drain(host::self());
   CHECK(room.heard.back() == "exception");
 }
 
@@ -341,7 +343,7 @@ TEST_CASE("the plugin of a process is heard, and never asked", "[hook_channel]")
   room.settle();
   CHECK(room.heard == std::vector<std::string>{"hello", "hello", "comm"});
 
-  CHECK(room.channel->ask(self(), HookQuestion::stack, 7));
+  CHECK(room.channel->ask(host::self(), HookQuestion::stack, 7));
   CHECK(hook.hear() == hook_request(HookQuestion::stack, 7));
   CHECK(plugin.hear().empty());
 

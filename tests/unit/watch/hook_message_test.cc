@@ -6,6 +6,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::watch;
+
 namespace {
 
 constexpr ProcessId kProcess{71, 9};

@@ -3,6 +3,8 @@
 #include "stages_story.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::watch;
 using namespace std::chrono_literals;
 using safelaunch::testing::calls_init;
 using safelaunch::testing::everybody_imports;

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::watch;
+
 namespace {
 
 SeenProcess process(int pid, int parent, std::optional<int> rank = {}) {

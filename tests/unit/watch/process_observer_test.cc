@@ -12,6 +12,8 @@
 #include "unit/host/child.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::watch;
 using namespace safelaunch::testing;
 
 namespace {
@@ -37,8 +39,8 @@ class LooksLikeTorch {
   void* mapped_ = nullptr;
 };
 
-const SeenProcess* find(const Snapshot& snapshot, ProcessId process) {
-  const auto found = std::ranges::find(snapshot, process, &SeenProcess::id);
+const watch::SeenProcess* find(const watch::Snapshot& snapshot, ProcessId process) {
+  const auto found = std::ranges::find(snapshot, process, &watch::SeenProcess::id);
   return found == snapshot.end() ? nullptr : &*found;
 }
 
@@ -55,19 +57,19 @@ TEST_CASE("a child of mp.spawn that is seen before its exec is known for what it
     ::execl("/bin/sh", "sh", "-c", "sleep 600; :", "from multiprocessing.spawn import spawn_main",
             nullptr);
   });
-  const Procfs table;
-  const KernelSockets sockets;
-  ProcessObserver observer(table, sockets);
+  const host::Procfs table;
+  const host::KernelSockets sockets;
+  watch::ProcessObserver observer(table, sockets);
 
-  const Snapshot before = observer.look(self());
+  const watch::Snapshot before = observer.look(host::self());
   REQUIRE(find(before, child.id()) != nullptr);
   CHECK(find(before, child.id())->has_torch);
   CHECK_FALSE(find(before, child.id())->spawned_child);
 
-  const std::vector<std::string> parents_words = command_line_of(child.pid());
+  const std::vector<std::string> parents_words = host::command_line_of(child.pid());
   REQUIRE(::write(go[1], "g", 1) == 1);
-  REQUIRE(eventually([&] { return command_line_of(child.pid()) != parents_words; }));
-  const Snapshot after = observer.look(self());
+  REQUIRE(eventually([&] { return host::command_line_of(child.pid()) != parents_words; }));
+  const watch::Snapshot after = observer.look(host::self());
   REQUIRE(find(after, child.id()) != nullptr);
   CHECK(find(after, child.id())->spawned_child);
   for (const int end : go) ::close(end);

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::watch;
+
 TEST_CASE("the user's function is shown, with what of torch it called", "[python_stack]") {
   CHECK(summarize({{"MainThread",
                     {"/home/u/train.py:60 <module>", "/home/u/train.py:40 main",

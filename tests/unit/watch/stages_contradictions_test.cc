@@ -3,6 +3,8 @@
 #include "stages_story.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::watch;
 using namespace safelaunch::testing;
 using namespace std::chrono_literals;
 
@@ -101,7 +103,7 @@ TEST_CASE("a contradiction that NCCL tells after the verdict changes nothing", "
   Story story = rank_2_is_missing();
   story.exited(2, Exited{3});
   REQUIRE(story.verdict());
-  Stages stages = story.stages();
+  watch::Stages stages = story.stages();
 
   CHECK(stages.contradict(FailureKind::duplicate_rank, "rank 1 twice", TimePoint{} + 200h).empty());
 

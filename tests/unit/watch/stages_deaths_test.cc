@@ -3,6 +3,8 @@
 #include "stages_story.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::watch;
 using namespace safelaunch::testing;
 using namespace std::chrono_literals;
 using Ranks = std::vector<int>;
@@ -37,7 +39,7 @@ TEST_CASE("ranks that die after the first one are followers", "[stages]") {
 }
 
 TEST_CASE("scene d: a launcher that restarts its ranks is left alone", "[stages]") {
-  Story story({.dead_rank = DeadRank::is_restarted});
+  Story story({.dead_rank = watch::DeadRank::is_restarted});
   everybody_imports(story, 2);
   calls_init(story, 0, 2);
   story.exited(1, Exited{3});
@@ -58,7 +60,7 @@ TEST_CASE("scene d: a launcher that restarts its ranks is left alone", "[stages]
 
 TEST_CASE("under an unknown script a failed rank counts once another rank waits for it",
           "[stages]") {
-  Story story({.dead_rank = DeadRank::hangs_the_others});
+  Story story({.dead_rank = watch::DeadRank::hangs_the_others});
   everybody_imports(story, 2);
   story.exited(1, Exited{3});
   CHECK_FALSE(story.verdict());

@@ -3,6 +3,8 @@
 #include "stages_story.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::watch;
 using namespace safelaunch::testing;
 using namespace std::chrono_literals;
 using Ranks = std::vector<int>;
@@ -67,7 +69,7 @@ TEST_CASE("a minute in which safelaunch itself was stopped counts against nobody
 }
 
 TEST_CASE("a tick whose samples are old does not take a rank for stopped", "[stages]") {
-  Stages stages(StagesConfig{});
+  watch::Stages stages(watch::StagesConfig{});
   const TimePoint t0{1h};
   const auto at = [&](int rank) { return ProcessId{rank + 1, 1}; };
   for (int rank = 0; rank < 2; ++rank)
@@ -164,7 +166,7 @@ TEST_CASE("a job that never meets gets no verdict and is not sampled", "[stages]
 }
 
 TEST_CASE("a silent driver is a verdict of its own, though nobody waits", "[stages]") {
-  Stages stages({.world_size = 2});
+  watch::Stages stages({.world_size = 2});
   const TimePoint now{};
   for (const int rank : {0, 1})
     (void)stages.on(RankStarted{Rank{rank}, Story::process(rank), 2, Source::launch}, now);
@@ -179,7 +181,7 @@ TEST_CASE("a silent driver is a verdict of its own, though nobody waits", "[stag
 TEST_CASE("a standstill that has lasted too long is a verdict about all who stand", "[stages]") {
   Story story;
   everybody_imports(story, 2);
-  Stages stages = story.stages();
+  watch::Stages stages = story.stages();
   const auto actions = stages.stood_still(10min, {{Rank{0}, "sleeping"}, {Rank{1}, "sleeping"}},
                                           "all stand", TimePoint{} + 200h);
   REQUIRE(stages.verdict());
@@ -200,7 +202,7 @@ TEST_CASE("a standstill of ranks that have trained, or of which one waits, is no
   Story trains = four_with_a_group();
   trains.reached(0, Stage::collective);
   Story waits = rank_2_is_missing();
-  for (Stages stages : {trains.stages(), waits.stages()}) {
+  for (watch::Stages stages : {trains.stages(), waits.stages()}) {
     (void)stages.stood_still(10min, {{Rank{2}, "sleeping"}}, "all stand", TimePoint{} + 200h);
     CHECK_FALSE(stages.verdict());
   }

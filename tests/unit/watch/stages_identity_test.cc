@@ -1,10 +1,10 @@
-// Who is a rank, and which world it is in: processes that are helpers, that choose another rank, that
-// begin anew.
+// Who is a rank, and which world it is in: processes that are helpers, that choose another rank,
+// that begin anew.
 #include "catch.h"
 #include "safelaunch/watch/observer.h"
 #include "stages_story.h"
 
-namespace safelaunch {
+namespace safelaunch::watch {
 namespace {
 
 using namespace std::chrono_literals;
@@ -142,8 +142,8 @@ TEST_CASE("a job does not train while a second world's process waits as the same
 
 TEST_CASE("one rank alone in new_group is waiting for the others of the group", "[stages]") {
   Story story = testing::four_with_a_group();
-  story.tell(StageEntered{Rank{0}, Story::process(0), Stage::communicator, "1", 4, Source::hook,
-                          {Rank{0}, Rank{1}}});
+  story.tell(StageEntered{
+      Rank{0}, Story::process(0), Stage::communicator, "1", 4, Source::hook, {Rank{0}, Rank{1}}});
   for (const int rank : {1, 2, 3}) story.does(rank, Activity::idling);
   story.pass(1h);
   CHECK(story.suspects() == std::vector{1});
@@ -154,8 +154,13 @@ TEST_CASE("a group that is made makes room for the next", "[stages]") {
   Story story = testing::four_with_a_group();
   for (int group = 0; group < 3; ++group)
     for (const int rank : {0, 1}) {
-      story.tell(StageEntered{Rank{rank}, Story::process(rank), Stage::communicator, "1", 4,
-                              Source::hook, {Rank{0}, Rank{1}}});
+      story.tell(StageEntered{Rank{rank},
+                              Story::process(rank),
+                              Stage::communicator,
+                              "1",
+                              4,
+                              Source::hook,
+                              {Rank{0}, Rank{1}}});
       story.tell(StageLeft{Rank{rank}, Story::process(rank), Stage::communicator});
     }
   for (int rank = 0; rank < 4; ++rank) story.does(rank, Activity::idling);
@@ -169,7 +174,8 @@ TEST_CASE("a rank whose hook has gone silent is known from /proc again", "[stage
   story.tell(RankSilent{Rank{1}, Story::process(1)});
   CHECK(story.stages().ranks().at(Rank{1}).blind());
   CHECK_FALSE(story.stages().all_heard());
-  story.tell(StageEntered{Rank{1}, Story::process(1), Stage::group, {}, std::nullopt, Source::proc});
+  story.tell(
+      StageEntered{Rank{1}, Story::process(1), Stage::group, {}, std::nullopt, Source::proc});
   CHECK(story.stages().ranks().at(Rank{1}).waits_in(Stage::group));
 }
 
@@ -194,4 +200,4 @@ TEST_CASE("a rank's identity is RANK, or Lightning's local rank on the first nod
 }
 
 }  // namespace
-}  // namespace safelaunch
+}  // namespace safelaunch::watch

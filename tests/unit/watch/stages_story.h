@@ -14,7 +14,7 @@ namespace safelaunch::testing {
 /// ticked.
 class Story {
  public:
-  explicit Story(StagesConfig config = {}) : stages_(std::move(config)) {}
+  explicit Story(watch::StagesConfig config = {}) : stages_(std::move(config)) {}
 
   static ProcessId process(int rank) { return {1000 + rank, 7}; }
 
@@ -99,19 +99,19 @@ class Story {
   [[nodiscard]] int trainings() const { return trainings_; }
   [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
   [[nodiscard]] std::string status() const { return stages_.status_line(now_); }
-  [[nodiscard]] const Stages& stages() const { return stages_; }
+  [[nodiscard]] const watch::Stages& stages() const { return stages_; }
 
  private:
-  void take(const std::vector<StageAction>& actions) {
-    for (const StageAction& action : actions) {
-      if (std::holds_alternative<JobTraining>(action)) ++trainings_;
-      if (const auto* changed = std::get_if<StatusChanged>(&action))
+  void take(const std::vector<watch::StageAction>& actions) {
+    for (const watch::StageAction& action : actions) {
+      if (std::holds_alternative<watch::JobTraining>(action)) ++trainings_;
+      if (const auto* changed = std::get_if<watch::StatusChanged>(&action))
         lines_.push_back(changed->text);
     }
   }
 
   static constexpr TimePoint kStart{std::chrono::hours(100)};
-  Stages stages_;
+  watch::Stages stages_;
   TimePoint now_ = kStart;
   std::map<Rank, RankActivity> activities_;
   std::optional<std::pair<Activity, std::string>> others_;
@@ -147,7 +147,7 @@ inline Story four_with_a_group() {
 }
 
 /// Ranks 0, 1 and 3 of four wait in init_process_group; rank 2 has imported torch and no more.
-inline Story rank_2_is_missing(StagesConfig config = {}) {
+inline Story rank_2_is_missing(watch::StagesConfig config = {}) {
   Story story(std::move(config));
   everybody_imports(story, 4);
   for (const int rank : {0, 1, 3}) {

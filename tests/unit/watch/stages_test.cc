@@ -3,6 +3,8 @@
 #include "stages_story.h"
 
 using namespace safelaunch;
+
+using namespace safelaunch::watch;
 using namespace safelaunch::testing;
 using namespace std::chrono_literals;
 using Ranks = std::vector<int>;

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "safelaunch/base/finding.h"
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch::cli {
+
+/// What `--interactive` shows before a run: the findings, then every profile that can be named here
+/// with its number and its cost, those of the chain first and in its order.
+[[nodiscard]] std::string profile_menu(std::span<const Finding> findings,
+                                       std::span<const profile::Profile> profiles,
+                                       std::size_t in_chain);
+
+/// The profile that an answer means: its number or its name; the first where nothing was typed.
+/// An error says what was not understood, with the nearest right name.
+[[nodiscard]] Result<std::size_t> profile_meant(std::string_view answer,
+                                                std::span<const profile::Profile> profiles);
+
+/// Puts a profile in front of the plan's chain; one that is in the chain already moves there.
+void begin_with(run::RunPlan& plan, const profile::Profile& profile);
+
+enum class Wish { run, nothing };
+
+/// Shows the menu on the terminal and asks until the answer is understood; the run then begins with
+/// the chosen profile and goes on with the rest of the chain. `q`, or the end of the input, is the
+/// wish to run nothing. Errors: there is no terminal to ask on (usage), a profile cannot be read.
+[[nodiscard]] Result<Wish> ask_for_profile(run::RunPlan& plan);
+
+}  // namespace safelaunch::cli

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+#include "verb_options.h"
+
+namespace safelaunch::cli {
+
+/// What `safelaunch probe` was told.
+struct ProbeOptions {
+  std::vector<std::string> profiles;  ///< names and files; empty: the chain that `run` would take
+  bool all = false;                   ///< every profile there is
+  std::string cluster;
+  std::string config;
+  std::optional<int> ranks;  ///< else one a GPU
+  std::string devices;       ///< "0,1"; empty: all that are visible
+  std::string nccl;          ///< a libnccl to probe; empty: the command's
+  std::optional<Duration> driver_timeout;
+  std::optional<Duration> init_timeout;
+  std::optional<Duration> collective_timeout;
+  std::vector<std::string> set;    ///< NAME=VALUE
+  std::vector<std::string> unset;  ///< NAME
+  bool json = false;
+  std::vector<std::string> command;  ///< whose Python tells which NCCL; empty: python3
+};
+
+/// The options of `safelaunch probe`; what is behind them is the command.
+[[nodiscard]] VerbOptions probe_verb(ProbeOptions& options);
+
+}  // namespace safelaunch::cli

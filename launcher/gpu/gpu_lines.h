@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string_view>
+
+#include "safelaunch/base/time.h"
+#include "safelaunch/gpu/gpu_facts.h"
+#include "safelaunch/launch/helper.h"
+
+namespace safelaunch::gpu {
+
+/// Puts the lines of `safelaunch-probe gpus` together. One JSON object a line, as they come to be
+/// known, so that a driver that hangs in the middle is named with the GPU that it hangs on:
+///
+///     {"driver": "580.95.05", "cuda": "13.0", "count": 8}
+///     {"asking": 0}                        what follows may hang
+///     {"gpu": {"index": 0, "uuid": …}}
+///     {"error": "…", "code": 18}           NVML's own words and number
+///     {"done": true}
+class Lines {
+ public:
+  /// What is no line of ours, or is too long or too many, is counted and dropped.
+  void take(std::string_view line);
+
+  /// All that was told, once the process that told it has ended as `end` says.
+  [[nodiscard]] Facts finish(const launch::HelperEnd& end, Duration deadline) &&;
+
+ private:
+  Facts facts_;
+  int asked_ = -1;  ///< the GPU that was asked for last; -1: the driver itself
+  bool done_ = false;
+  int senseless_ = 0;
+};
+
+}  // namespace safelaunch::gpu

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "escape_filter.h"
+#include "safelaunch/base/time.h"
+
+namespace safelaunch::output {
+
+/// Makes one stream of whole lines out of the output of many workers. A value: it reads no clock
+/// and writes nothing; what is to be written is appended to the caller's string.
+///
+/// A line is passed on when its newline comes, with the source's prefix before it. Until then it is
+/// held, up to kLongestHeld bytes. Three things can go wrong with a line, and each has its answer:
+///
+///   it is longer than that      its source owns the output: the line goes on in pieces, the other
+///                               sources' lines wait until its newline
+///   its newline does not come   after kIdle it is shown as it stands (a prompt, a progress bar).
+///                               On a terminal it is a preview, which gives way to other lines;
+///                               elsewhere, where nothing can be taken back, the source owns the
+///                               output
+///   the owner lets others wait  after kPatience (kPatienceWithWriter while it still writes) a
+///                               newline is put in, and the others have their turn; nobody's
+///                               output can stop somebody else's training
+///
+/// On a terminal every source passes through an EscapeFilter, colours end with their line, and of
+/// what a line has overwritten with \r only the last is passed on, as one would see it.
+class LineMux {
+ public:
+  enum class Target { terminal, file };
+
+  static constexpr std::size_t kLongestHeld = 64 * 1024;
+  static constexpr Duration kIdle{100};
+  static constexpr Duration kPatience{1000};
+  static constexpr Duration kPatienceWithWriter{10'000};
+
+  explicit LineMux(Target target) : target_(target) {}
+
+  /// A further source; its number is returned. The prefix stands before each of its lines.
+  std::size_t add_source(std::string prefix);
+
+  /// The source wrote these bytes.
+  void feed(std::size_t source, std::string_view bytes, TimePoint now, std::string& lines);
+
+  /// The source has ended: a last line without a newline is given one.
+  void close(std::size_t source, TimePoint now, std::string& lines);
+
+  /// To be called at next_tick(): shows a line that has been idle, or breaks one that others have
+  /// waited for too long.
+  void tick(TimePoint now, std::string& lines);
+  [[nodiscard]] std::optional<TimePoint> next_tick() const;
+
+  /// The output took nothing for a while and does now: that time is nobody's fault and not counted.
+  void resume(TimePoint now);
+
+  /// False while the source has to wait for another and has as much held as is allowed.
+  [[nodiscard]] bool accepts(std::size_t source) const;
+
+  /// The unfinished line to be shown below all others on a terminal; empty if there is none.
+  [[nodiscard]] std::string preview() const;
+
+ private:
+  struct Source {
+    std::string prefix;
+    EscapeFilter filter;
+    std::string held;      // the line so far; with another owner, also whole lines before it
+    TimePoint fed{};       // when it last wrote
+    bool broken = false;   // its present line was broken once: it is not shown early again
+    bool waiting = false;  // it has lines to pass on, but another source owns the output
+  };
+
+  void pass(std::size_t source, std::string_view text, std::string& lines);
+  void pass_whole_lines(Source& source, std::string_view& text, std::string& lines);
+  void end_line(std::size_t source, std::string_view rest, std::string& lines);
+  void hold(std::size_t source, std::string_view text, std::string& lines);
+  void wait_for_owner(Source& source, std::string_view text, TimePoint now);
+  void own(std::size_t source, std::string& lines);
+  void break_owned_line(std::string& lines);
+  void serve_waiting(TimePoint now, std::string& lines);
+  [[nodiscard]] bool may_be_shown(std::size_t source) const;
+  [[nodiscard]] TimePoint end_of_patience() const;
+
+  Target target_;
+  std::vector<Source> sources_;
+  std::optional<std::size_t> owner_;        // in the middle of a line that is partly passed on
+  std::optional<TimePoint> waiting_since_;  // since when somebody waits for the owner
+  std::optional<std::size_t> previewed_;    // whose unfinished line is the preview
+  std::string safe_;                        // scratch for the filter, kept for its capacity
+};
+
+}  // namespace safelaunch::output

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "safelaunch/base/unique_fd.h"
+
+namespace safelaunch::output {
+
+/// The way out to one of our own standard streams, which never blocks: a terminal stopped by Ctrl-S
+/// or a reader that has fallen asleep must not stop the watch over the job. O_NONBLOCK belongs to
+/// the open file, which we share with our parent and with the shell after us, so it is never set
+/// there: pipes and terminals are opened a second time.
+class Sink {
+ public:
+  /// `fd` stays the caller's; it may be closed (then all is lost, without harm).
+  explicit Sink(int fd);
+
+  /// Writes what is taken now. Returns how many bytes are dealt with: written or, where the stream
+  /// is gone or the disk is full, lost. If that is less than all, wait until fd() is writable.
+  [[nodiscard]] std::size_t write(std::string_view bytes);
+
+  /// From now on all is lost: for when there is no way to wait for the reader.
+  void abandon();
+
+  [[nodiscard]] int fd() const { return own_ ? own_.get() : fd_; }
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+
+ private:
+  enum class Way {
+    plain,     ///< write: a file of which writing never waits, or one opened a second time
+    socket,    ///< send, which can be told not to block
+    cautious,  ///< it could not be opened again: small writes, and only when there is room
+    gone,
+  };
+
+  [[nodiscard]] long write_some(std::string_view bytes) const;
+
+  int fd_;
+  UniqueFd own_;
+  Way way_ = Way::plain;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace safelaunch::output

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace safelaunch::profile {
+
+/// What is wrong with a regular expression (RE2's syntax: no back-references, no look-around), or
+/// nullopt. Long ones are refused, so that none takes noticeable time.
+[[nodiscard]] std::optional<std::string> refuse_pattern(std::string_view pattern);
+
+/// Whether a pattern that was not refused matches all of a text, or some part of it. Time is linear
+/// in the text, whatever the pattern; of a text, the first 300 bytes count.
+[[nodiscard]] bool matches_whole(std::string_view pattern, std::string_view text);
+[[nodiscard]] bool occurs_in(std::string_view pattern, std::string_view text);
+
+}  // namespace safelaunch::profile

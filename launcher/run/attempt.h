@@ -1,0 +1,137 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attempt_machine.h"
+#include "left_segments.h"
+#include "ras_question.h"
+#include "safelaunch/launch/tree_stopper.h"
+#include "safelaunch/output/job_output.h"
+#include "safelaunch/profile/profile.h"
+#include "safelaunch/run/rank_watch.h"
+#include "safelaunch/run/services.h"
+#include "workers.h"
+
+namespace safelaunch::run {
+
+/// One start of the command, completely settled.
+struct AttemptSpec {
+  int number = 1;
+  std::string profile;
+  job::Launcher launcher = job::Launcher::opaque;
+  std::vector<WorkerSpec> workers;  ///< one launcher, or the workers of this node
+  watch::StagesConfig stages;
+  Duration start{};  ///< 0: off, as
+  Duration stall{};  ///< this
+  bool kill_on_stall = false;
+  clean::CleanPolicy clean = clean::CleanPolicy::off;
+  Grace grace;
+  output::OutputPlan output;
+  std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded
+  std::optional<HookDoor> hook;     ///< none: watch from /proc alone
+  NcclListening nccl;
+  profile::Ras ras = profile::Ras::off;
+};
+
+/// Whether NCCL's RAS may be asked about a verdict: only where every communicator is complete,
+/// since a query while one is made has crashed jobs.
+[[nodiscard]] bool may_ask_ras_about(const Failure& verdict, const NcclRecord& nccl);
+
+/// One start of the command under one profile: performs what an AttemptMachine decides. Starts the
+/// command, has its ranks watched, stops it whole, and is over when no process of it lives and all
+/// its output is passed on. Use it on the io_context's thread.
+class Attempt final : Workers::Listener, RankWatch::Listener {
+ public:
+  class Listener {
+   public:
+    /// A rank waits for the others; comes again and again.
+    virtual void ranks_meet() = 0;
+    /// What stands beside the attempt is to end too, now.
+    virtual void attempt_stops() = 0;
+    /// The last word of an attempt; it may be destroyed from here.
+    virtual void attempt_ended(AttemptRecord record) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  Attempt(const Services& services, AttemptSpec spec, Listener& listener);
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+  ~Attempt();
+
+  /// An error means that nothing runs: the command does not exist, or no descriptor was free.
+  Result<void> start();
+
+  /// Ends it, while it runs, because another profile is to be tried.
+  void give_way();
+
+  /// A process that the job had orphaned was reaped.
+  void orphan_ended(int pid, const ExitStatus& status);
+
+  /// A signal that was sent to safelaunch while the attempt runs.
+  void signal(const launch::ReceivedSignal& received);
+
+ private:
+  output::OutputObserver output_observer();
+  [[nodiscard]] Duration age() const;
+  /// Of the job's processes.
+  [[nodiscard]] std::string mark() const;
+  [[nodiscard]] std::string titled(const std::string& line) const;
+  void tell(const std::string& line) const;
+
+  void on_started(Rank rank, ProcessId process) override;
+  void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) override;
+  void on_all_ended() override;
+  void on_verdict(const Failure& verdict) override;
+  void on_meeting() override;
+  void on_training() override;
+  void on_status(const std::string& line) override;
+  void on_waiting(const std::string& line) override;
+  void on_notice(const std::string& text) override;
+  void on_stall(const watch::StallReport& report) override;
+  void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
+  void on_ranks_gone() override;
+
+  void take(const AttemptEvent& event);
+  void set_timer();
+  void perform(const AskRanks& ask);
+  void perform(const AskRas& ask);
+  void perform(const ForwardSignal& forward);
+  void perform(const EndWatching& end);
+  void perform(const RecordSegments& record);
+  void perform(const TakeSegments& take);
+  void perform(const HideOutput& hide);
+  void perform(const StopJob& stop);
+  void perform(const NoteMainEnded& note);
+  void perform(const RecordVerdict& action);
+  void perform(const RecordStall& action);
+  void perform(const TellUser& tell);
+  void perform(const FinishOutput& finish);
+  void perform(const AttemptOver& over);
+  void hear_ras(const std::string& answer);
+  void keep_tails();
+  void on_tree_gone(const std::vector<launch::Survivor>& survivors);
+  [[nodiscard]] AttemptRecord finished_record();
+
+  Services services_;
+  AttemptSpec spec_;
+  Listener& listener_;
+  TimePoint began_;
+  AttemptMachine machine_;
+  boost::asio::steady_timer timer_;
+  std::optional<RasQuestion> ras_;
+  launch::SignalOrigin asked_by_ = launch::SignalOrigin::user;
+  std::vector<host::LeftFile> segments_;  ///< of its own, to be removed once it has been stopped
+  AttemptRecord seen_;  ///< what the machine need not know: words, tails, survivors
+  output::JobOutput output_;
+  Workers workers_;
+  RankWatch watch_;
+  launch::TreeStopper stopper_;
+};
+
+}  // namespace safelaunch::run

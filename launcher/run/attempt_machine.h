@@ -1,0 +1,231 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "attempt_record.h"
+#include "grace.h"
+#include "safelaunch/job/command.h"
+#include "safelaunch/launch/signals.h"
+#include "safelaunch/launch/stop.h"
+#include "safelaunch/run/rank_inquiry.h"
+#include "safelaunch/watch/stall.h"
+
+namespace safelaunch::run {
+
+/// Whether a signal to safelaunch means that the job is to end (INT, TERM, HUP, QUIT); all others
+/// are the job's own business.
+[[nodiscard]] bool ends_a_job(int signal);
+
+/// What the decisions of an attempt depend on.
+struct AttemptRules {
+  job::Launcher launcher = job::Launcher::opaque;
+  bool own_spawn = false;  ///< safelaunch started the ranks itself
+  Grace grace;
+  bool kill_on_stall = false;
+};
+
+/// The command could not be started, or not all of its workers.
+struct StartFailed {};
+/// A process that safelaunch started has ended: the launcher, or a rank of our own spawn.
+struct WorkerEnded {
+  std::optional<Rank> rank;
+  ExitStatus status;
+  bool others_run = false;
+  bool trained = false;  ///< the job has trained, or may have
+};
+/// The last of those processes has ended.
+struct AllWorkersEnded {};
+/// The watch has decided that the attempt is lost.
+struct VerdictFell {
+  Failure verdict;
+  bool trained = false;           ///< the job has trained, or may have
+  bool ras_may_be_asked = false;  ///< see may_ask_ras_about()
+};
+/// Every rank has its first collective behind it.
+struct TrainingBegan {};
+struct TrainingStalled {
+  watch::StallReport report;
+};
+/// The ranks have answered what they were asked, each as far as it could in time.
+struct RanksAnswered {
+  RankAnswers answers;
+};
+/// NCCL's RAS has answered, or its time is over.
+struct RasAnswered {};
+struct SignalCame {
+  int signal = 0;
+  launch::SignalOrigin origin = launch::SignalOrigin::user;
+  std::optional<Failure> waiting;  ///< who waits for whom at this moment, where somebody does
+};
+/// Another profile is to be tried instead.
+struct WayWanted {};
+/// No process of the job lives any more, but for survivors.
+struct TreeGone {
+  bool output_drained = false;
+};
+/// All output of the job is passed on.
+struct OutputDrained {};
+/// The machine's deadline has come.
+struct AttemptTimePassed {};
+
+using AttemptEvent =
+    std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell, TrainingBegan,
+                 TrainingStalled, RanksAnswered, RasAnswered, SignalCame, WayWanted, TreeGone,
+                 OutputDrained, AttemptTimePassed>;
+
+/// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
+struct AskRanks {
+  Duration limit{};
+  bool operator==(const AskRanks&) const = default;
+};
+/// Ask NCCL's RAS; RasAnswered follows.
+struct AskRas {
+  bool operator==(const AskRas&) const = default;
+};
+/// Pass a signal on that does not end the job.
+struct ForwardSignal {
+  int signal = 0;
+  launch::SignalOrigin origin = launch::SignalOrigin::user;
+  bool operator==(const ForwardSignal&) const = default;
+};
+/// The attempt is being stopped from here on: nothing is judged any more, what runs beside it ends.
+struct EndWatching {
+  bool operator==(const EndWatching&) const = default;
+};
+/// Record in the run directory, without haste, which segments in /dev/shm the job has.
+struct RecordSegments {
+  bool operator==(const RecordSegments&) const = default;
+};
+/// The ranks are about to end: look at their segments in /dev/shm now.
+struct TakeSegments {
+  bool remove_later = false;  ///< another attempt may follow, and what they leave is in its way
+  bool operator==(const TakeSegments&) const = default;
+};
+/// Keep the last output as evidence, and show no more: what follows is of our stopping the job.
+struct HideOutput {
+  bool operator==(const HideOutput&) const = default;
+};
+/// Stop the job, or stop it harder.
+struct StopJob {
+  launch::StopWanted wanted;
+  launch::SignalOrigin asked_by = launch::SignalOrigin::user;
+};
+/// For the stop: nothing that safelaunch started itself runs any more.
+struct NoteMainEnded {
+  launch::MainEnded ended;
+};
+struct RecordVerdict {
+  Failure verdict;
+};
+/// Training stands still: a line for the record and for the user.
+struct RecordStall {
+  Failure verdict;
+};
+/// One line for the user.
+struct TellUser {
+  std::string text;
+  bool operator==(const TellUser&) const = default;
+};
+/// Close the job's output; OutputDrained follows.
+struct FinishOutput {
+  bool operator==(const FinishOutput&) const = default;
+};
+/// The attempt is over.
+struct AttemptOver {
+  bool operator==(const AttemptOver&) const = default;
+};
+
+using AttemptAction = std::variant<AskRanks, AskRas, ForwardSignal, EndWatching, RecordSegments,
+                                   TakeSegments, HideOutput, StopJob, NoteMainEnded, RecordVerdict,
+                                   RecordStall, TellUser, FinishOutput, AttemptOver>;
+
+/// Decides what one attempt does, from its start until it is over; `Attempt` performs it. Pure: the
+/// time is handed in.
+///
+///     running ── verdict ─────────────────→ asking ── all have answered ──→ stopping
+///        │ └──── signal while ranks wait ─→ explaining ── answers, any end ──┤
+///        └────── signal, worker failed, all ended, way wanted ──────────────→┘
+///     stopping ── no process lives ──→ draining ── all output passed on ──→ over
+///
+///   - running: a verdict on a rank's own failure leaves the launcher a moment to end the others in
+///     its own words; all other verdicts ask the ranks where they stand before they are stopped.
+///   - explaining: a person has pressed Ctrl-C on a hang, and is told who waits for whom first.
+///   - draining: a reader may take the output as slowly as it likes, unless somebody has asked for
+///     the end: then it has two seconds, and none after a second signal.
+///   - A signal while safelaunch itself stops the attempt cannot change that; it ends the run
+///     (`late_signal`).
+class AttemptMachine {
+ public:
+  explicit AttemptMachine(AttemptRules rules) : rules_(rules) {}
+
+  [[nodiscard]] std::vector<AttemptAction> on(const AttemptEvent& event, TimePoint now);
+
+  /// When AttemptTimePassed is to come; nullopt while there is nothing to wait for.
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  [[nodiscard]] const AttemptOutcome& outcome() const { return outcome_; }
+
+ private:
+  struct Running {
+    std::optional<TimePoint> launcher_reacts_until;
+    std::optional<watch::StallReport> stall;  ///< of which the ranks are asked
+  };
+  struct Explaining {
+    SignalCame told;
+  };
+  struct Asking {
+    int unanswered = 0;
+  };
+  struct Stopping {
+    std::optional<TimePoint> explain_at;
+    int signal = 0;
+  };
+  struct Draining {
+    std::optional<TimePoint> until;  ///< where somebody waits for the end
+  };
+  struct Over {};
+
+  void take(const StartFailed& event, TimePoint now);
+  void take(const WorkerEnded& event, TimePoint now);
+  void take(const AllWorkersEnded& event, TimePoint now);
+  void take(const VerdictFell& event, TimePoint now);
+  void take(const TrainingBegan& event, TimePoint now);
+  void take(const TrainingStalled& event, TimePoint now);
+  void take(const RanksAnswered& event, TimePoint now);
+  void take(const RasAnswered& event, TimePoint now);
+  void take(const SignalCame& event, TimePoint now);
+  void take(const WayWanted& event, TimePoint now);
+  void take(const TreeGone& event, TimePoint now);
+  void take(const OutputDrained& event, TimePoint now);
+  void take(const AttemptTimePassed& event, TimePoint now);
+
+  void note(const SignalCame& event);
+  void stop_as_the_user_wants(const SignalCame& event);
+  void explain_and_stop(const Explaining& explaining, const RankAnswers& answers);
+  void tell_stall(const watch::StallReport& report, const RankAnswers& answers);
+  void one_has_answered();
+  void stop_lost();
+  void make_way();
+  enum class Segments { keep, remove };
+  void begin_stop(const launch::StopWanted& wanted, Segments segments = Segments::keep,
+                  launch::SignalOrigin asked_by = launch::SignalOrigin::user);
+  [[nodiscard]] std::string time_to_save(const std::string& again) const;
+
+  template <class State>
+  [[nodiscard]] bool is() const {
+    return std::holds_alternative<State>(state_);
+  }
+  /// Nobody has decided to stop the attempt for a reason of its own.
+  [[nodiscard]] bool runs() const { return is<Running>() || is<Explaining>(); }
+
+  AttemptRules rules_;
+  AttemptOutcome outcome_;
+  std::variant<Running, Explaining, Asking, Stopping, Draining, Over> state_ = Running{};
+  bool trained_ = false;                ///< or may have, as the verdict said
+  std::vector<AttemptAction> actions_;  ///< of the present call
+};
+
+}  // namespace safelaunch::run

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/launch/helper.h"
+#include "safelaunch/run/services.h"
+#include "safelaunch/watch/activity_sampler.h"
+#include "safelaunch/watch/rank_state.h"
+
+namespace safelaunch::run {
+
+/// Finds out that the CUDA driver answers nobody. Ranks that stand still in their first call of it
+/// wait for no other rank, so no clock runs for them; and nothing that they show tells them from a
+/// program that has loaded the driver and rests. So where ranks with the driver stand still, the
+/// driver itself is asked, by a process of its own with a deadline: a healthy one answers, and the
+/// job is left alone. A silent one is asked twice.
+///
+/// Looks only until the first rank waits for another, and only where there is a driver.
+class DriverWatch {
+ public:
+  struct Limits {
+    Duration still;   ///< so long ranks may stand still before the driver is asked; 0: never asked
+    Duration answer;  ///< so long it has
+  };
+  /// Which ranks stand still in the driver, and what was asked, in words.
+  using OnSilent = std::function<void(std::vector<Rank> ranks, const std::string& text)>;
+  using RanksNow = std::function<const std::map<Rank, watch::RankState>&()>;
+
+  DriverWatch(const Services& services, const Limits& limits, OnSilent on_silent)
+      : services_(services),
+        limits_(limits),
+        on_silent_(std::move(on_silent)),
+        timer_(services.io),
+        sampler_(table_) {}
+
+  /// `environment` is the job's: its LD_LIBRARY_PATH decides which driver library is asked.
+  void begin(Environment environment, RanksNow ranks);
+  void end();
+
+ private:
+  void look_later();
+  [[nodiscard]] bool find_means();
+  void look();
+  void note(Rank rank, const watch::RankState& state, TimePoint now);
+  [[nodiscard]] std::vector<Rank> standing_still(TimePoint now) const;
+  void ask(const std::vector<Rank>& ranks);
+  void heard(const std::vector<Rank>& ranks, const launch::HelperEnd& end);
+
+  Services services_;
+  Limits limits_;
+  OnSilent on_silent_;
+  boost::asio::steady_timer timer_;
+  host::Procfs table_;
+  watch::ActivitySampler sampler_;
+  Environment environment_;
+  std::string program_;
+  RanksNow ranks_;
+  std::map<ProcessId, bool> has_driver_;
+  std::map<Rank, TimePoint> still_since_;
+  std::optional<launch::Helper> question_;
+  Duration patience_{};  // doubled whenever the driver has answered
+  int silences_ = 0;     // in a row
+};
+
+}  // namespace safelaunch::run

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+#include "safelaunch/host/left_files.h"
+
+namespace safelaunch::run {
+
+/// The segments in /dev/shm that an attempt has made: what its processes have mapped now, bears a
+/// name that NCCL, torch, DeepSpeed or Python give, is our user's and no older than the attempt. To
+/// be asked before they are ended: who is killed leaves its segments behind, 34 MB a rank with
+/// NCCL, and the next attempt finds less room. No process is looked into where there is no such
+/// segment, none once all are found, and none after `limit`.
+[[nodiscard]] std::vector<host::LeftFile> segments_of_descendants(Duration age_of_attempt,
+                                                                  Duration limit);
+
+/// Adds them to the record in a run directory: what is left of them is then known to be the run's
+/// (host/segment_record.h). `mark` is that of the run's processes.
+void record_segments_in(const std::filesystem::path& run_directory,
+                        const std::vector<host::LeftFile>& segments, std::string_view mark);
+
+/// Of those that one job alone uses, removes what is still there and what nobody at all has open.
+/// Returns what it removed.
+/// To be called when all processes of the attempt have gone.
+std::vector<host::LeftFile> remove_left_segments(const std::vector<host::LeftFile>& segments);
+
+}  // namespace safelaunch::run

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "safelaunch/base/disk_queue.h"
+#include "safelaunch/base/finding.h"
+#include "safelaunch/base/redact.h"
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/report/event_log.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/report/summary.h"
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch::run {
+
+/// What a run leaves behind, from its beginning to its end: the run directory, its events, and the
+/// summary that becomes outcome.json. All is written through the DiskQueue. Where nothing can be
+/// recorded the job runs all the same.
+class RunLedger {
+ public:
+  RunLedger(DiskQueue& disk, TimePoint began) : disk_(disk), began_(began) {}
+  RunLedger(const RunLedger&) = delete;  // the events use our redactor
+  RunLedger& operator=(const RunLedger&) = delete;
+
+  /// An error only for a --run-dir that cannot be made.
+  Result<void> open(const RunPlan& plan);
+
+  [[nodiscard]] const std::string& run_id() const { return summary_.run_id; }
+  /// Empty where nothing can be recorded; `trouble()` says why, or why it is not as wanted.
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] std::uint64_t lost_events() const { return events_.lost(); }
+  [[nodiscard]] report::EventLog& events() { return events_; }
+  /// Knows the secrets of the plan, and those that were seen since.
+  [[nodiscard]] const Redactor& redactor() const { return redactor_; }
+  [[nodiscard]] const report::RunSummary& summary() const { return summary_; }
+
+  /// Makes the folder of an attempt; empty where nothing can be recorded.
+  [[nodiscard]] std::filesystem::path folder_of_attempt(int number, std::string_view profile) const;
+  void note(const Finding& finding);
+  void note_cause(const diagnose::Diagnosis& diagnosis);
+  /// An attempt is over, and it is decided what follows.
+  void add(report::AttemptSummary attempt) { summary_.attempts.push_back(std::move(attempt)); }
+  void set_cost(std::string cost) { summary_.cost = std::move(cost); }
+
+  /// The run is over: outcome.json.
+  void close(int exit_code, std::string stopped_because);
+  /// The page for people, where there is anything to tell.
+  void write_page(const Environment& environment);
+
+ private:
+  DiskQueue& disk_;
+  TimePoint began_;
+  report::RunDirectory directory_;
+  Redactor redactor_;
+  std::string trouble_;
+  report::EventLog events_;
+  report::RunSummary summary_;
+};
+
+}  // namespace safelaunch::run

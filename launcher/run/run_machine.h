@@ -1,0 +1,237 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "attempt_record.h"
+#include "host_checks.h"
+#include "next_step.h"
+#include "port_choice.h"
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/launch/signals.h"
+#include "safelaunch/report/summary.h"
+
+namespace safelaunch::run {
+
+/// The run begins.
+struct RunBegins {};
+/// The checks before the run are done, or left behind.
+struct HostChecked {
+  HostReport report;
+};
+struct AttemptStarted {};
+/// Nothing runs: no port, a command that does not exist.
+struct AttemptNotStarted {
+  Error error;
+};
+/// An attempt is over. The record and the evidence are needed during the call alone.
+struct AttemptEnded {
+  const AttemptRecord& record;
+  const diagnose::Evidence& evidence;
+  bool gpu = false;                  ///< this host has one
+  std::vector<std::string> refuted;  ///< profiles that a probe beside the attempt saw fail
+};
+/// A probe beside the attempt shows that it cannot work, and which profile does.
+struct SwitchFound {
+  diagnose::Diagnosis diagnosis;
+  NextStep step;
+};
+/// There is nothing to probe with, or nothing to probe.
+struct CannotProbe {};
+/// The probe between two attempts is over.
+struct ProfileChosen {
+  std::string profile;  ///< the fastest that works; empty: none does
+  std::vector<std::string> refuted;
+};
+/// The GPUs' memory is back, or has been waited for in vain.
+struct MemoryBack {
+  std::string trouble;
+};
+/// The machine's deadline has come.
+struct PauseOver {};
+
+using RunEvent = std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted,
+                              AttemptEnded, SwitchFound, CannotProbe, ProfileChosen, MemoryBack,
+                              PauseOver, launch::ReceivedSignal>;
+
+/// Check the host; HostChecked follows.
+struct CheckHost {};
+/// Start the command under a profile, on another port where the former one was taken;
+/// AttemptStarted or AttemptNotStarted follows, then AttemptEnded.
+struct StartAttempt {
+  const profile::Profile* profile = nullptr;
+  int number = 1;
+  FormerPort former_port = FormerPort::none;
+};
+/// Probe the profile of the first attempt beside it, where --probe wants that; SwitchFound may
+/// follow.
+struct ProbeBesideAttempt {
+  const profile::Profile* profile = nullptr;
+};
+/// A signal for the attempt that runs.
+struct SignalAttempt {
+  launch::ReceivedSignal received;
+};
+/// The attempt that runs is to end for another profile; AttemptEnded follows.
+struct EndAttemptForAnother {};
+/// Probe these, now that no attempt runs; CannotProbe or ProfileChosen follows.
+struct ProbeCandidates {
+  const profile::Profile* failed = nullptr;
+  std::vector<const profile::Profile*> candidates;
+};
+/// Wait until the GPUs' memory is back; MemoryBack follows.
+struct AwaitGpuMemory {};
+struct RecordFinding {
+  Finding finding;
+};
+struct RecordCause {
+  diagnose::Diagnosis diagnosis;
+};
+/// An attempt's place in the report.
+struct RecordAttempt {
+  report::AttemptSummary summary;
+};
+/// A line for the user; none with --quiet.
+struct SayLine {
+  std::string text;
+};
+/// A line for the user, also with --quiet: the run fails for it.
+struct SayFailure {
+  std::string text;
+};
+/// The attempt recorded last failed for this reason, and another one follows.
+struct TellFallback {
+  diagnose::Diagnosis diagnosis;
+  NextStep step;
+};
+/// Profiles that are passed over, and why.
+struct TellStruckOut {
+  NextStep step;
+};
+/// The first failing rank's own words.
+struct TellFirstFailure {
+  diagnose::Diagnosis diagnosis;
+};
+/// What the job has left running, and was ended.
+struct TellSwept {};
+/// The profile under which the job has ended well: what it cost, and that it works here.
+struct KeepWhatWorked {
+  const profile::Profile* profile = nullptr;
+  int attempts = 1;
+};
+/// The run is over.
+struct EndRun {
+  int exit_code = 0;
+  std::string stopped_because;  ///< why no further profile was tried; empty after a success
+};
+
+using RunAction = std::variant<CheckHost, StartAttempt, ProbeBesideAttempt, SignalAttempt,
+                               EndAttemptForAnother, ProbeCandidates, AwaitGpuMemory, RecordFinding,
+                               RecordCause, RecordAttempt, SayLine, SayFailure, TellFallback,
+                               TellStruckOut, TellFirstFailure, TellSwept, KeepWhatWorked, EndRun>;
+
+/// Decides what follows in a run: from the checks of the host over every attempt to its end; `Run`
+/// performs it. Pure but for profiles, which are read when one of them may be needed: the time is
+/// handed in.
+///
+///     checking ──→ attempting ── ended well, or nothing can heal it ──→ over
+///                    ↑    └── another may heal it ─→ (probing) ─→ waiting for memory ─┐
+///                    └──────────────────────── pausing, where the cause passes by itself
+///
+/// A signal that means the end goes to the attempt while one runs; in all other states it ends the
+/// run with 128 + its number.
+class RunMachine {
+ public:
+  /// All profiles there are, for healers outside the chain.
+  using KnownProfiles = std::function<std::span<const profile::Profile>()>;
+
+  /// The plan and the catalogue must outlive it.
+  RunMachine(const RunPlan& plan, const diagnose::Catalogue& catalogue, KnownProfiles known)
+      : plan_(plan), catalogue_(catalogue), known_(std::move(known)) {}
+
+  [[nodiscard]] std::vector<RunAction> on(const RunEvent& event, TimePoint now);
+
+  /// When PauseOver is to come; nullopt while there is no pause.
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  /// How often the present profile has been tried again.
+  [[nodiscard]] int retries_of_profile() const { return retries_of_profile_; }
+
+  /// What the chain would take after the present attempt, were it lost for this reason and `tried`
+  /// tried in vain.
+  [[nodiscard]] NextStep would_follow(const diagnose::Diagnosis& diagnosis,
+                                      const std::vector<std::string>& tried) const;
+
+ private:
+  struct Idle {};
+  struct Checking {};
+  struct Attempting {
+    std::optional<SwitchFound> for_another;
+  };
+  /// An attempt has failed, and what follows is being probed.
+  struct Probing {
+    report::AttemptSummary summary;
+    diagnose::Diagnosis diagnosis;
+    NextStep step;
+  };
+  struct Waiting {
+    const profile::Profile* profile = nullptr;
+    Duration pause{};
+  };
+  struct Pausing {
+    const profile::Profile* profile = nullptr;
+    TimePoint until{};
+  };
+  struct Over {};
+
+  void take(const RunBegins& event, TimePoint now);
+  void take(const HostChecked& event, TimePoint now);
+  void take(const AttemptStarted& event, TimePoint now);
+  void take(const AttemptNotStarted& event, TimePoint now);
+  void take(const AttemptEnded& event, TimePoint now);
+  void take(const SwitchFound& event, TimePoint now);
+  void take(const CannotProbe& event, TimePoint now);
+  void take(const ProfileChosen& event, TimePoint now);
+  void take(const MemoryBack& event, TimePoint now);
+  void take(const PauseOver& event, TimePoint now);
+  void take(const launch::ReceivedSignal& event, TimePoint now);
+
+  void start(const profile::Profile& profile);
+  void succeed(const AttemptEnded& event);
+  void fail(const AttemptEnded& event);
+  void switch_profile(const AttemptEnded& event, const SwitchFound& found);
+  void take_seen(const AttemptEnded& event);
+  void strike(const std::vector<std::string>& refuted);
+  [[nodiscard]] RunProgress progress(const diagnose::Diagnosis& diagnosis,
+                                     std::vector<std::string> tried, int attempts) const;
+  [[nodiscard]] bool worth_probing(const diagnose::Evidence& evidence,
+                                   const diagnose::Diagnosis& diagnosis,
+                                   const NextStep& step) const;
+  [[nodiscard]] std::vector<const profile::Profile*> candidates_after(
+      const diagnose::Diagnosis& diagnosis) const;
+  void follow(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
+              const NextStep& step);
+  void give_up(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
+               const NextStep& step);
+  void end(int exit_code, std::string stopped_because);
+
+  const RunPlan& plan_;
+  const diagnose::Catalogue& catalogue_;
+  KnownProfiles known_;
+  std::variant<Idle, Checking, Attempting, Probing, Waiting, Pausing, Over> state_ = Idle{};
+  int attempts_ = 0;                           ///< that have ended
+  const profile::Profile* profile_ = nullptr;  ///< of the present attempt, or the last
+  int retries_of_profile_ = 0;
+  FormerPort former_port_ = FormerPort::none;
+  std::vector<std::string> tried_;
+  SeenOfJob seen_;
+  std::vector<Impasse> impasses_;  ///< of the attempts until now
+  int exit_code_ = 125;            ///< of the last attempt
+  std::vector<RunAction> actions_;
+};
+
+}  // namespace safelaunch::run

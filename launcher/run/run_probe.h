@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "next_step.h"
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/probe/policy.h"
+#include "safelaunch/run/plan.h"
+#include "safelaunch/run/services.h"
+
+namespace safelaunch::run {
+
+/// Where and with what a run can probe.
+struct ProbeMeans {
+  std::string program;  ///< safelaunch-probe
+  std::string nccl;     ///< the job's libnccl
+  int ranks = 0;        ///< of the job, on this node: one a GPU
+};
+
+/// The means of this run, or why it does not probe now. Looks for libraries, which takes
+/// milliseconds: not to be called before the workers have been started.
+[[nodiscard]] Result<ProbeMeans> means_to_probe(const RunPlan& plan,
+                                                const profile::Profile& profile,
+                                                probe::Moment moment);
+
+/// The probes of a run: the profile of an attempt while its workers still import, and where it
+/// fails those that may heal it, until one works (decided by a probe::Campaign); or, between two
+/// attempts, all that may follow (a probe::Selection). Destroying it kills the probe, at once.
+class RunProbe {
+ public:
+  /// The attempt is to be ended: `diagnosis` says why it cannot work, `step` what does.
+  using OnSwitch = std::function<void(const diagnose::Diagnosis& diagnosis, const NextStep& step)>;
+  /// What the chain takes next, where `tried` were tried in vain.
+  using Next = std::function<NextStep(const diagnose::Diagnosis& diagnosis,
+                                      const std::vector<std::string>& tried)>;
+
+  /// The fastest profile that works; empty: none does.
+  using OnChosen = std::function<void(const std::string& profile)>;
+
+  /// `plan` must outlive it.
+  RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means);
+  RunProbe(const RunProbe&) = delete;
+  RunProbe& operator=(const RunProbe&) = delete;
+  ~RunProbe();
+
+  /// Probes beside an attempt under this profile; once.
+  void begin_beside(const profile::Profile& profile, Next next, OnSwitch on_switch);
+  /// A rank waits for the others: the job itself is a better proof from now on.
+  void ranks_meet();
+  /// The attempt is being ended. Nothing is below us any more when this returns.
+  void end();
+
+  /// Probes between two attempts; `candidates` must outlive it.
+  void choose(std::vector<const profile::Profile*> candidates, OnChosen on_chosen);
+
+  /// Profiles that were shown to fail here.
+  [[nodiscard]] std::vector<std::string> refuted() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace safelaunch::run

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string_view>
+
+#include "attempt_record.h"
+#include "next_step.h"
+#include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/report/summary.h"
+
+namespace safelaunch::run {
+
+/// What a run tells people: on stderr, in the order in which it happens. A healthy run says
+/// nothing.
+class RunVoice {
+ public:
+  /// All of them belong to the run, and outlive this.
+  RunVoice(const RunPlan& plan, const output::StandardStreams& streams,
+           output::TerminalWriter& terminal, const report::RunSummary& summary)
+      : plan_(plan), streams_(streams), terminal_(terminal), summary_(summary) {}
+
+  /// One line of ours; not with --quiet.
+  void say(std::string_view text);
+  /// As say, whatever --quiet: the run fails for it.
+  void tell_error(std::string_view text);
+
+  /// The last attempt has failed, and another one follows.
+  void tell_of_fallback(const diagnose::Diagnosis& diagnosis, const NextStep& step);
+  /// The profiles that are passed over, and why.
+  void tell_of_struck_out(const NextStep& step);
+  /// The user's own failure: launchers bury it under their own words. Of a job that was stuck
+  /// nothing failed.
+  void tell_of_first_failure(const AttemptRecord& record, const diagnose::Diagnosis& diagnosis);
+  /// Processes that could not be ended.
+  void tell_of_survivors(const std::vector<launch::Survivor>& survivors);
+  /// Processes of a job that went well which were still running, and were ended.
+  void tell_of_swept(const std::vector<launch::Swept>& swept);
+  /// Training outlives whoever read its output, but not without a word.
+  void tell_of_lost_output();
+  /// The closing screen, or --json's object.
+  void tell_end();
+
+ private:
+  const RunPlan& plan_;
+  const output::StandardStreams& streams_;
+  output::TerminalWriter& terminal_;
+  const report::RunSummary& summary_;
+};
+
+}  // namespace safelaunch::run

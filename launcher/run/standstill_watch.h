@@ -1,0 +1,67 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/clean/stale.h"
+#include "safelaunch/clean/stale_file.h"
+#include "safelaunch/host/activity.h"
+#include "safelaunch/watch/activity_sampler.h"
+#include "safelaunch/watch/rank_state.h"
+#include "safelaunch/watch/standstill.h"
+
+namespace safelaunch::run {
+
+/// Looks, rarely, whether all ranks stand still although none waits for another, and no process of
+/// the job that may work for them does anything either. Ends with the first collective.
+class StandstillWatch {
+ public:
+  using RanksNow = std::function<const std::map<Rank, watch::RankState>&()>;
+  /// What is to follow, and what each rank does in the kernel.
+  using OnStill =
+      std::function<void(const watch::StoodStill& still, std::map<Rank, std::string> doings)>;
+
+  StandstillWatch(boost::asio::io_context& io, const watch::StandstillLimits& limits,
+                  OnStill on_still)
+      : limits_(limits), on_still_(std::move(on_still)), timer_(io) {}
+
+  void begin(RanksNow ranks);
+  void end();
+
+ private:
+  void look_later();
+  void look();
+  [[nodiscard]] bool all_still(TimePoint now);
+  [[nodiscard]] bool others_work(TimePoint now);
+
+  watch::StandstillLimits limits_;
+  OnStill on_still_;
+  boost::asio::steady_timer timer_;
+  host::Procfs table_;
+  RanksNow ranks_;
+  std::optional<watch::Standstill> standstill_;
+  std::map<Rank, host::TreeSample> looks_;
+  watch::ActivitySampler others_{table_};
+  std::map<Rank, std::string> doings_;
+};
+
+/// The locks of torch's extensions that the ranks of a job may wait for.
+struct WaitedLocks {
+  std::string words;                   ///< whose, how old, and what to do; empty: there are none
+  std::vector<clean::StaleFile> left;  ///< those that nobody holds and nobody builds: they may go
+};
+
+/// Whether a build has ended before: the folder of its lock holds the library that torch loads.
+/// Where it holds none, a rank that has waited for the lock goes on to load what is not there.
+[[nodiscard]] bool has_built_extension(const std::string& lock);
+
+/// Looks for those of a job with this environment. None where only a server knows of them.
+[[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment,
+                                            clean::CleanPolicy policy);
+
+}  // namespace safelaunch::run
