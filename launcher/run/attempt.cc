@@ -151,6 +151,11 @@ void Attempt::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
   services_.terminal.write_message(replayed(rank, said));
 }
 
+void Attempt::on_answers(const RankAnswers& answers) {
+  record_collectives(services_.log, answers);
+  take(RanksAnswered{answers});
+}
+
 void Attempt::on_ranks_gone() {
   stopper_.ranks_gone();
 }
@@ -201,10 +206,7 @@ void Attempt::set_timer() {
 }
 
 void Attempt::perform(const AskRanks& ask) {
-  watch_.ask_ranks(spec_.directory, ask.limit, [this](const RankAnswers& answers) {
-    record_collectives(services_.log, answers);
-    take(RanksAnswered{answers});
-  });
+  watch_.ask_ranks(spec_.directory, ask.limit);
 }
 
 void Attempt::perform(const AskRas&) {

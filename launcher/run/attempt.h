@@ -8,12 +8,12 @@
 
 #include "attempt_machine.h"
 #include "left_segments.h"
+#include "rank_watch.h"
 #include "ras_question.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
 #include "safelaunch/profile/profile.h"
-#include "safelaunch/run/rank_watch.h"
-#include "safelaunch/run/services.h"
+#include "services.h"
 #include "workers.h"
 
 namespace safelaunch::run {
@@ -95,6 +95,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   void on_notice(const std::string& text) override;
   void on_stall(const watch::StallReport& report) override;
   void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
+  void on_answers(const RankAnswers& answers) override;
   void on_ranks_gone() override;
 
   void take(const AttemptEvent& event);

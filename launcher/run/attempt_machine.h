@@ -10,7 +10,7 @@
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/stop.h"
-#include "safelaunch/run/rank_inquiry.h"
+#include "safelaunch/run/rank_questions.h"
 #include "safelaunch/watch/stall.h"
 
 namespace safelaunch::run {

@@ -9,7 +9,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
-#include "safelaunch/run/rank_watch.h"
+#include "safelaunch/run/ranks_seen.h"
 
 namespace safelaunch::run {
 

@@ -26,11 +26,11 @@ bool waits_for_others(const watch::RankState& rank) {
 
 }  // namespace
 
-void DriverWatch::begin(Environment environment, RanksNow ranks) {
+void DriverWatch::begin(Environment environment) {
   if (limits_.still == Duration::zero() || limits_.answer == Duration::zero()) return;
   environment.erase("RANK");  // or it would be looked upon as a rank itself
   environment_ = std::move(environment);
-  ranks_ = std::move(ranks);
+  watching_ = true;
   patience_ = limits_.still;
   look_later();
 }
@@ -38,13 +38,13 @@ void DriverWatch::begin(Environment environment, RanksNow ranks) {
 void DriverWatch::end() {
   timer_.cancel();
   question_.reset();
-  ranks_ = nullptr;
+  watching_ = false;
 }
 
 void DriverWatch::look_later() {
   timer_.expires_after(patience_ > 4 * limits_.still ? kLookSeldom : kLookOften);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && ranks_) look();
+    if (!cancelled && watching_) look();
   });
 }
 
@@ -62,7 +62,7 @@ bool DriverWatch::find_means() {
 void DriverWatch::look() {
   if (program_.empty() && !find_means()) return end();
   const TimePoint now = Clock::now();
-  for (const auto& [rank, state] : ranks_()) {
+  for (const auto& [rank, state] : listener_.ranks_now()) {
     if (waits_for_others(state)) return end();  // its clocks run from now on
     note(rank, state, now);
   }
@@ -101,7 +101,7 @@ void DriverWatch::ask(const std::vector<Rank>& ranks) {
 
 void DriverWatch::heard(const std::vector<Rank>& ranks, const launch::HelperEnd& end) {
   question_.reset();
-  if (!ranks_) return;
+  if (!watching_) return;
   if (!end.timed_out) {
     silences_ = 0;
     patience_ *= 2;
@@ -109,10 +109,11 @@ void DriverWatch::heard(const std::vector<Rank>& ranks, const launch::HelperEnd&
   }
   // The first one alone may be a driver that wakes its GPUs, or a host that was suspended.
   if (++silences_ < 2 || standing_still(Clock::now()) != ranks) return;
-  on_silent_(ranks, fmt::format("{} {} still with the CUDA driver loaded, and it does not answer a "
-                                "process of our own within {} either, twice",
-                                rank_list(ranks), ranks.size() == 1 ? "stands" : "stand",
-                                describe_duration(limits_.answer)));
+  listener_.on_driver_silent(
+      ranks, fmt::format("{} {} still with the CUDA driver loaded, and it does not answer a "
+                         "process of our own within {} either, twice",
+                         rank_list(ranks), ranks.size() == 1 ? "stands" : "stand",
+                         describe_duration(limits_.answer)));
 }
 
 }  // namespace safelaunch::run

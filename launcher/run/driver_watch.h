@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,9 +10,9 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/launch/helper.h"
-#include "safelaunch/run/services.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/rank_state.h"
+#include "services.h"
 
 namespace safelaunch::run {
 
@@ -30,19 +29,25 @@ class DriverWatch {
     Duration still;   ///< so long ranks may stand still before the driver is asked; 0: never asked
     Duration answer;  ///< so long it has
   };
-  /// Which ranks stand still in the driver, and what was asked, in words.
-  using OnSilent = std::function<void(std::vector<Rank> ranks, const std::string& text)>;
-  using RanksNow = std::function<const std::map<Rank, watch::RankState>&()>;
+  class Listener {
+   public:
+    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
+    /// Which ranks stand still in the driver, and what was asked, in words.
+    virtual void on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) = 0;
 
-  DriverWatch(const Services& services, const Limits& limits, OnSilent on_silent)
+   protected:
+    ~Listener() = default;
+  };
+
+  DriverWatch(const Services& services, const Limits& limits, Listener& listener)
       : services_(services),
         limits_(limits),
-        on_silent_(std::move(on_silent)),
+        listener_(listener),
         timer_(services.io),
         sampler_(table_) {}
 
   /// `environment` is the job's: its LD_LIBRARY_PATH decides which driver library is asked.
-  void begin(Environment environment, RanksNow ranks);
+  void begin(Environment environment);
   void end();
 
  private:
@@ -56,13 +61,13 @@ class DriverWatch {
 
   Services services_;
   Limits limits_;
-  OnSilent on_silent_;
+  Listener& listener_;
   boost::asio::steady_timer timer_;
   host::Procfs table_;
   watch::ActivitySampler sampler_;
   Environment environment_;
   std::string program_;
-  RanksNow ranks_;
+  bool watching_ = false;
   std::map<ProcessId, bool> has_driver_;
   std::map<Rank, TimePoint> still_since_;
   std::optional<launch::Helper> question_;

@@ -58,8 +58,8 @@ std::string describe_standing(const NcclRecord& record) {
   return fmt::format("all {} ranks came to NCCL: {}", standing.ranks, steps_of(standing));
 }
 
-NcclWatch::NcclWatch(boost::asio::io_context& io, NcclListening listening, Observer observer)
-    : listening_(std::move(listening)), observer_(std::move(observer)) {
+NcclWatch::NcclWatch(boost::asio::io_context& io, NcclListening listening, Listener& listener)
+    : listening_(std::move(listening)), listener_(listener) {
   if (listening_.way != NcclListening::Way::files) return;
   follower_.emplace(
       io, listening_.file.directory,
@@ -98,7 +98,7 @@ void NcclWatch::saw_output(output::StreamId stream, std::string_view bytes) {
 
 std::optional<RankStarted> NcclWatch::whose(const nccl::ProcessName& who,
                                             const std::optional<nccl::Part>& part) {
-  std::optional<RankStarted> found = observer_.whose(who, part);
+  std::optional<RankStarted> found = listener_.whose(who, part);
   if (found) rank_of_.insert_or_assign(who, found->rank);
   return found;
 }
@@ -106,17 +106,17 @@ std::optional<RankStarted> NcclWatch::whose(const nccl::ProcessName& who,
 void NcclWatch::take(const nccl::Waits& news) {
   const auto rank = whose(news.who, news.part);
   if (!rank) return;
-  observer_.on_event(*rank);
+  listener_.on_nccl_event(*rank);
   // Whom a part of the job has to wait for, nobody but its members knows.
-  const int world = observer_.world_size();
+  const int world = listener_.world_size();
   if (news.part && world > 0 && news.part->ranks != world) return;
-  observer_.on_event(StageEntered{rank->rank, rank->process, Stage::communicator, "NCCL",
-                                  std::nullopt, Source::nccl_log});
+  listener_.on_nccl_event(StageEntered{rank->rank, rank->process, Stage::communicator, "NCCL",
+                                       std::nullopt, Source::nccl_log});
 }
 
 void NcclWatch::take(const nccl::Through& news) {
   if (const auto rank = whose(news.who, news.part))
-    observer_.on_event(
+    listener_.on_nccl_event(
         StageReached{rank->rank, rank->process, Stage::communicator, Source::nccl_log});
 }
 
@@ -126,11 +126,11 @@ void NcclWatch::take(const nccl::Said& news) {
   if (listening_.owner == NcclListening::Owner::user) return;  // it went where the user wants it
   if (said_.size() >= kMostSaid || !said_.insert(news.text).second) return;
   const auto rank = rank_of_.find(news.who);
-  observer_.on_said(rank != rank_of_.end() ? std::optional(rank->second) : std::nullopt, news);
+  listener_.on_nccl_said(rank != rank_of_.end() ? std::optional(rank->second) : std::nullopt, news);
 }
 
 void NcclWatch::take(const nccl::Contradiction& news) {
-  observer_.on_contradiction(news);
+  listener_.on_nccl_contradiction(news);
 }
 
 void NcclWatch::read_now() {

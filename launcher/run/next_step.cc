@@ -69,9 +69,9 @@ NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
   state.hopeless = struck;
   profile::NextProfile next = profile::next_profile(state);
   NextStep step;
-  step.profile = next.profile;
+  if (next.profile != nullptr) step.profile = *next.profile;
   step.struck_out = std::move(next.struck_out);
-  if (next.profile != nullptr)
+  if (step.profile)
     step.why = std::move(next.why);
   else
     step.why = step.struck_out.empty() ? "every profile of the chain was tried"

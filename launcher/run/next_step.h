@@ -14,9 +14,9 @@ namespace safelaunch::run {
 
 /// What to do after a failed attempt. A plain value.
 struct NextStep {
-  const profile::Profile* profile = nullptr;  ///< to try now; nullptr: no further attempt
-  Duration wait{};                            ///< first
-  bool other_port = false;                    ///< the same profile on another port
+  std::optional<profile::Profile> profile;  ///< to try now; none: no further attempt
+  Duration wait{};                          ///< first
+  bool other_port = false;                  ///< the same profile on another port
   std::string why;  ///< "heals shm-small", "the port was taken meanwhile"; or why not
   std::vector<profile::StruckOut> struck_out;
 };
@@ -24,7 +24,7 @@ struct NextStep {
 /// How far the run has come.
 struct RunProgress {
   int attempts = 0;
-  const profile::Profile* last = nullptr;
+  profile::Profile last;  ///< tried
   std::vector<std::string> tried;
   std::span<const profile::Profile>
       known;  ///< all profiles there are, for healers outside the chain

@@ -142,7 +142,6 @@ Result<void> load_chain(RunPlan& plan) {
   Result<std::vector<std::string>> names = choose_chain(plan);
   if (!names) return names.error();
   plan.chain_names = std::move(*names);
-  plan.chain.reserve(plan.chain_names.size());
   profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
   const Result<void> read = read_chain(plan, library, read_at_once(plan, library));
   if (!read) return read;

@@ -6,7 +6,6 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/process_id.h"
-#include "safelaunch/run/rank_watch.h"
 
 /// What a process of the job can make safelaunch remember is bounded, however much it says.
 namespace safelaunch::run {

@@ -1,97 +1,65 @@
-#include "safelaunch/run/rank_inquiry.h"
+#include "rank_inquiry.h"
 
 #include <sys/stat.h>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/report/run_directory.h"
+#include "safelaunch/watch/hook_channel.h"
 
 namespace safelaunch::run {
-namespace {
 
-std::string frames_of(const watch::StackAnswer& answer) {
-  std::string text;
-  for (const watch::PythonThread& thread : answer.threads) {
-    text += "thread " + thread.name + " (innermost last)\n";
-    for (const std::string& frame : thread.frames) text += "  " + frame + "\n";
-  }
-  return text;
-}
-
-}  // namespace
-
-void RankInquiry::begin(const std::map<Rank, watch::RankState>& ranks,
-                        const std::filesystem::path& directory, Duration limit, const Ask& ask,
-                        Done done) {
+void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> ranks,
+                        std::span<const watch::HookQuestion> questions,
+                        const std::filesystem::path& directory, Duration limit, Done done) {
   done_ = std::move(done);
-  asked_.clear();
-  answers_ = {};
+  questions_ = {};
   if (!directory.empty()) {
     evidence_ = directory / "evidence";
     mkdir(evidence_.c_str(), 0700);  // where it fails nothing is kept, and that is all
   }
-  for (const auto& [rank, state] : ranks) {
-    if (!state.alive() || state.activity(Clock::now()) == Activity::stopped) continue;
-    const ProcessId process = *state.process();
-    for (const watch::HookQuestion question :
-         {watch::HookQuestion::stack, watch::HookQuestion::counters,
-          watch::HookQuestion::collectives})
-      if (ask(process, question))
-        asked_.try_emplace(process, Asked{rank, {}}).first->second.open.insert(question);
-  }
-  finish_soon(asked_.empty() ? Duration::zero() : limit);
-}
-
-std::optional<Rank> RankInquiry::close(ProcessId process, watch::HookQuestion question) {
-  const auto found = asked_.find(process);
-  if (found == asked_.end() || found->second.open.erase(question) == 0) return std::nullopt;
-  const Rank rank = found->second.rank;
-  if (found->second.open.empty()) asked_.erase(found);
-  if (asked_.empty()) finish_soon(Duration::zero());
-  return rank;
+  for (const AskedRank& rank : ranks)
+    for (const watch::HookQuestion question : questions)
+      if (channel != nullptr && channel->ask(rank.process, question, 0))
+        questions_.open(rank, question);
+  finish_after(questions_.all_answered() ? Duration::zero() : limit);
 }
 
 void RankInquiry::answered(ProcessId process, const watch::StackAnswer& answer) {
-  const auto rank = close(process, watch::HookQuestion::stack);
+  const auto rank = questions_.answered(process, answer);
   if (!rank) return;
-  const StackSeen& seen =
-      answers_.stacks[*rank] = {watch::summarize(answer.threads), frames_of(answer)};
   if (!evidence_.empty())
     (void)report::write_atomically(evidence_ / fmt::format("rank-{}.stack", rank->value),
-                                   seen.frames);
+                                   questions_.answers().stacks.at(*rank).frames);
+  finish_if_all_have_answered();
 }
 
 void RankInquiry::answered(ProcessId process, const watch::CountersAnswer& answer) {
-  const auto rank = close(process, watch::HookQuestion::counters);
-  if (!rank) return;
-  watch::RankCollectives& seen = answers_.collectives[*rank];
-  seen.groups = answer.groups;
-  for (const auto& [name, active] : answer.waits)
-    if (active > 0) seen.waits.push_back(name);
+  if (questions_.answered(process, answer)) finish_if_all_have_answered();
 }
 
 void RankInquiry::answered(ProcessId process, const watch::CollectivesAnswer& answer) {
-  const auto rank = close(process, watch::HookQuestion::collectives);
-  if (!rank) return;
-  watch::RankCollectives& seen = answers_.collectives[*rank];
-  seen.told = true;
-  seen.last = answer.last;
-  seen.members = answer.members;
+  if (questions_.answered(process, answer)) finish_if_all_have_answered();
 }
 
 void RankInquiry::keep_collectives() const {
-  if (evidence_.empty() || answers_.collectives.empty()) return;
+  const auto& collectives = questions_.answers().collectives;
+  if (evidence_.empty() || collectives.empty()) return;
   std::string text;
-  for (const auto& [rank, seen] : answers_.collectives)
+  for (const auto& [rank, seen] : collectives)
     text += fmt::format("rank {}: {}\n", rank.value, describe(seen));
   (void)report::write_atomically(evidence_ / "collectives", text);
 }
 
-void RankInquiry::finish_soon(Duration after) {
-  timer_.expires_after(after);
+void RankInquiry::finish_if_all_have_answered() {
+  if (questions_.all_answered()) finish_after(Duration::zero());
+}
+
+void RankInquiry::finish_after(Duration time) {
+  timer_.expires_after(time);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled || !done_) return;
     keep_collectives();
-    std::exchange(done_, nullptr)(std::move(answers_));
+    std::exchange(done_, nullptr)(questions_.answers());
   });
 }
 

@@ -1,220 +1,322 @@
-// RankWatch: when to look, and what follows from what is known.
-#include <boost/asio/io_context.hpp>
+// First what is heard, then what the machine wants done.
+#include "rank_watch.h"
 
-#include "rank_watch_state.h"
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <utility>
+
+#include "nccl_rank.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/clean/removal.h"
+#include "safelaunch/host/process_facts.h"
 
 namespace safelaunch::run {
 namespace {
 
-// Where there is no status line to watch, somebody who waits gets a line now and then.
-constexpr Duration kNoticeAfter{10'000};
-constexpr Duration kNoticeEvery{60'000};
+// cuInit takes ten seconds and more where eight GPUs have to be woken.
+constexpr Duration kDriverAnswersWithin{30'000};
 
-// What a question wakes in a rank that is missing is one thread, for microseconds.
-constexpr Duration kAskAgain{2'000};
+// A hook answers within a second, or not at all.
+constexpr Duration kPlacesWithin{2'000};
 
-// Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
-constexpr Duration kStatusAfter{2'000};
+constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
+                                   watch::HookQuestion::collectives};
+constexpr std::array kWhereTheyStand{watch::HookQuestion::stack};
+
+DriverWatch::Limits driver_limits(const watch::StageLimits& limits) {
+  return {limits.quiet, std::min(limits.init, kDriverAnswersWithin)};
+}
 
 }  // namespace
 
-void RankWatch::State::feed(const Event& event) {
-  const auto* entered = std::get_if<StageEntered>(&event);
-  if (entered != nullptr && entered->stage >= Stage::group && !frozen) caller.on_meeting();
-  act_on(stages.on(event, Clock::now()));
-  seen.world_size = stages.world_size();
-  if (const auto* started = std::get_if<RankStarted>(&event)) forget_former_life(*started);
-}
-
-// Whoever started the rank again has mended how its former process ended.
-void RankWatch::State::forget_former_life(const RankStarted& started) {
-  if (!is_rank(started.rank, started.process)) return;
-  const auto is_former = [&](Rank rank, ProcessId process) {
-    return rank == started.rank && process != started.process;
-  };
-  std::erase_if(seen.exits,
-                [&](const RankExited& one) { return is_former(one.rank, one.process); });
-  std::erase_if(seen.raised,
-                [&](const RankRaised& one) { return is_former(one.rank, one.process); });
-}
-
-void RankWatch::State::act_on(const std::vector<watch::StageAction>& actions) {
-  for (const watch::StageAction& action : actions)
-    std::visit([this](const auto& held) { perform(held); }, action);
-  rearm();
-}
-
-void RankWatch::State::perform(const Failure& verdict) {
-  if (frozen) return;
-  Failure told = verdict;
-  if (is_stuck(told.kind) && told.stage >= Stage::communicator)
-    told.nccl = describe_standing(nccl.record());
-  caller.on_verdict(told);
-}
-
-void RankWatch::State::perform(const watch::StatusChanged& status) {
-  services.log.record_some(report::record::Status{status.text});
-}
-
-void RankWatch::State::perform(const watch::JobTraining&) {
-  sampler.forget();
-  driver.end();
-  standstill.end();
-  caller.on_status({});
-  caller.on_training();
-  if (config.stall == Duration::zero()) {
-    if (channel) channel->ask_no_more();
-    return;
-  }
-  stall.begin([this](int id) {
-    for (const auto& [process, rank] : hooked)
-      channel->ask(process, watch::HookQuestion::counters, id);
-  });
-}
-
-void RankWatch::State::sample(TimePoint now) {
-  if (!stages.wants_samples()) return;
-  for (const Rank rank : stages.sample_these()) {
-    const auto known = stages.ranks().find(rank);
-    if (known == stages.ranks().end() || !known->second.process()) continue;
-    ask_whether_it_hears(*known->second.process(), now);
-    if (const auto activity = sampler.look(rank, *known->second.process(), now)) feed(*activity);
-  }
-  if (stages.misses_unseen() || stages.misses_helped(now)) sample_others(now);
-}
-
-// A missing rank may have closed its hook's descriptor, and be waiting where only /proc shows it.
-void RankWatch::State::ask_whether_it_hears(ProcessId process, TimePoint now) {
-  if (!channel || !hooked.contains(process)) return;
-  const auto [asked, first] = asked_at.try_emplace(process, now);
-  if (!first && now - asked->second < kAskAgain) return;
-  asked->second = now;
-  (void)channel->ask(process, watch::HookQuestion::here, 0);
-}
-
-void RankWatch::State::sample_others(TimePoint now) {
-  std::set<ProcessId> known;
-  for (const auto& [rank, state] : stages.ranks())
-    if (state.process()) known.insert(*state.process());
-  if (stages.misses_unseen())
-    if (const auto others = sampler.look_at_others(host::self(), known, now))
-      stages.others_do(others->activity, others->doing, now);
-  if (stages.misses_helped(now))
-    if (const auto helpers = sampler.look_at_helpers(host::self(), known, now))
-      stages.helpers_do(helpers->activity, helpers->doing, now);
-}
-
-void RankWatch::State::tick() {
-  const TimePoint now = Clock::now();
-  look_for_ranks(now);
-  if (judging()) sample(now);
-  if (judging()) act_on(stages.tick(now));
-  if (judging()) show_waiting(now);
-  rearm();
-}
-
-void RankWatch::State::show_waiting(TimePoint now) {
-  if (!stages.wants_samples()) {
-    waiting_since.reset();
-    return caller.on_status({});
-  }
-  if (!waiting_since) waiting_since = now;
-  const std::string line = stages.status_line(now);
-  if (now - *waiting_since >= kStatusAfter) caller.on_status(line);
-  if (now - *waiting_since < kNoticeAfter || now - noticed_at < kNoticeEvery) return;
-  noticed_at = now;
-  caller.on_waiting(line);
-}
-
-void RankWatch::State::rearm() {
-  if (!judging()) return void(timer.cancel());
-  std::optional<TimePoint> next = stages.next_deadline();
-  if (next_look && (!next || *next_look < *next)) next = next_look;
-  if (!next) return void(timer.cancel());
-  if (timer.expiry() == *next) return;
-  timer.expires_at(*next);
-  timer.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) tick();
-  });
-}
-
 RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener& listener)
-    : state_(std::make_unique<State>(services, std::move(config), listener)) {
-  state_->open_channel();
+    : services_(services),
+      config_(std::move(config)),
+      listener_(listener),
+      machine_({config_.stages, config_.hook.has_value()}),
+      looker_(table_, sockets_),
+      sampler_(table_),
+      timer_(services.io),
+      inquiry_(services.io),
+      places_(services.io),
+      stall_(services.io, config_.stall, *this),
+      nccl_(services.io, config_.nccl, *this),
+      driver_(services, driver_limits(config_.stages.limits), *this),
+      standstill_(services.io, {config_.stages.limits.init, config_.start}, *this) {
+  open_channel();
 }
 
 RankWatch::~RankWatch() = default;
 
+void RankWatch::open_channel() {
+  if (!config_.hook) return;
+  watch::HookChannel::Listener listener;
+  listener.on_message = [this](ProcessId process, const watch::HookMessage& message) {
+    take(HookSpoke{process, message, line_above(process, message)});
+  };
+  listener.on_closed = [this](ProcessId process) { take(HookClosed{process}); };
+  listener.on_flood = [this](ProcessId process) { take(HookFlooded{process}); };
+  auto opened = watch::HookChannel::open(services_.io, config_.hook->socket, config_.hook->token,
+                                         std::move(listener));
+  // Without it the ranks are watched from /proc alone, as with --no-hook.
+  if (!opened) return log_warning(opened.error().message);
+  channel_ = std::move(*opened);
+}
+
+std::vector<watch::ProcessOfRank> RankWatch::line_above(ProcessId process,
+                                                        const watch::HookMessage& message) const {
+  if (!message.rank || !machine_.wants_line(process, message)) return {};
+  const watch::RankIdentity identity{*message.rank, message.world_size, message.local_rank};
+  return watch::line_of({process, identity}, machine_.parent_of(process), host::self(), table_);
+}
+
 void RankWatch::begin() {
-  state_->begun = Clock::now();
-  state_->driver.begin(
-      state_->config.environment, [state = state_.get()]() -> const auto& {
-        return state->stages.ranks();
-      });
-  state_->standstill.begin([state = state_.get()]() -> const auto& {
-    return state->stages.ranks();
-  });
-  state_->next_look = state_->begun + State::kLookEvery;
-  state_->rearm();
+  driver_.begin(config_.environment);
+  standstill_.begin();
+  take(WatchBegins{});
 }
 
 void RankWatch::started(Rank rank, ProcessId process) {
-  state_->spawned.insert(process);
-  state_->feed(RankStarted{rank, process, state_->config.stages.world_size, Source::launch});
+  take(RankSpawned{rank, process});
 }
 
-void RankWatch::ended(Rank rank, ProcessId process, const ExitStatus& status) {
-  state_->on_exit(rank, process, status);
+void RankWatch::ended(Rank rank, ProcessId process, const std::optional<ExitStatus>& status) {
+  // Its last words come before its end.
+  if (!machine_.frozen()) {
+    nccl_.read_now();
+    if (channel_) channel_->drain(process);
+  }
+  take(ProcessEnded{rank, process, status});
 }
 
 void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
-  state_->stall.saw_output();
-  if (state_->judging()) state_->nccl.saw_output(stream, bytes);
+  stall_.saw_output();
+  if (machine_.judging()) nccl_.saw_output(stream, bytes);
 }
 
 void RankWatch::freeze() {
-  if (state_->frozen) return;
-  state_->nccl.read_now();
-  state_->nccl.stop();
-  state_->frozen = true;
-  if (state_->channel && state_->channel->unheard() > 0)
-    state_->services.log.record(
-        report::record::Unheard{static_cast<std::int64_t>(state_->channel->unheard())});
-  state_->driver.end();
-  state_->standstill.end();
-  state_->timer.cancel();
-  state_->stall.end();
+  if (machine_.frozen()) return;
+  nccl_.read_now();
+  nccl_.stop();
+  take(WatchFreezes{});
+  if (channel_ && channel_->unheard() > 0)
+    services_.log.record(report::record::Unheard{static_cast<std::int64_t>(channel_->unheard())});
+  driver_.end();
+  standstill_.end();
+  stall_.end();
 }
 
 bool RankWatch::training() const {
-  return state_->stages.training() || state_->stages.may_have_trained();
+  return machine_.stages().training() || machine_.stages().may_have_trained();
 }
 
-void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit,
-                          std::function<void(const RankAnswers&)> done) {
-  state_->inquiry.begin(
-      state_->stages.ranks(), directory, limit,
-      [this](ProcessId process, watch::HookQuestion question) {
-        return state_->channel && state_->channel->ask(process, question, 0);
-      },
-      [this, call = std::move(done)](RankAnswers answers) {
-        state_->seen.answers = std::move(answers);
-        call(state_->seen.answers);
-      });
+void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit) {
+  inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kAfterVerdict,
+                 directory, limit, [this](const RankAnswers& answers) {
+                   answers_ = answers;
+                   listener_.on_answers(answers_);
+                 });
 }
 
 std::optional<Failure> RankWatch::waiting_now() const {
-  return state_->judging() ? state_->stages.waiting_now(Clock::now()) : std::nullopt;
+  return machine_.judging() ? machine_.stages().waiting_now(Clock::now()) : std::nullopt;
 }
 
 RanksSeen RankWatch::seen() const {
-  RanksSeen seen = state_->seen;
-  seen.nccl = state_->nccl.record();
+  RanksSeen seen = machine_.seen();
+  seen.answers = answers_;
+  seen.nccl = nccl_.record();
   return seen;
 }
 
 std::string RankWatch::stages_reached() const {
-  return state_->stages.counts_text();
+  return machine_.stages().counts_text();
+}
+
+std::optional<RankStarted> RankWatch::whose(const nccl::ProcessName& who,
+                                            const std::optional<nccl::Part>& part) const {
+  return rank_of(who, part,
+                 {machine_.hooked(), machine_.plugged(), machine_.stages(), config_.nccl.variable});
+}
+
+int RankWatch::world_size() const {
+  return machine_.stages().world_size();
+}
+
+const std::map<Rank, watch::RankState>& RankWatch::ranks_now() const {
+  return machine_.stages().ranks();
+}
+
+void RankWatch::on_nccl_event(const Event& event) {
+  take(NcclTold{event});
+}
+
+void RankWatch::on_nccl_contradiction(const nccl::Contradiction& found) {
+  take(found);
+}
+
+void RankWatch::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
+  take(NcclSpoke{rank, said});
+}
+
+void RankWatch::on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) {
+  take(DriverSilent{ranks, text});
+}
+
+void RankWatch::on_standstill(const watch::StoodStill& still,
+                              const std::map<Rank, std::string>& doings) {
+  take(AllStandStill{still, doings});
+}
+
+void RankWatch::on_stall(const watch::StallReport& report) {
+  listener_.on_stall(report);
+}
+
+void RankWatch::ask_counters(int id) {
+  if (!channel_) return;
+  for (const auto& [process, rank] : machine_.hooked())
+    channel_->ask(process, watch::HookQuestion::counters, id);
+}
+
+// What the machine wants done.
+
+void RankWatch::take(const WatchEvent& event) {
+  for (const WatchAction& action : machine_.on(event, Clock::now()))
+    std::visit([this](const auto& one) { perform(one); }, action);
+  set_timer();
+}
+
+void RankWatch::set_timer() {
+  const auto deadline = machine_.deadline();
+  if (!deadline) return void(timer_.cancel());
+  if (timer_.expiry() == *deadline) return;
+  timer_.expires_at(*deadline);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) take(WatchTimePassed{});
+  });
+}
+
+void RankWatch::perform(const WatchExit& watch) {
+  for (const ProcessId ended : std::exchange(told_exits_, {})) exits_.erase(ended);
+  const auto [rank, process] = watch;
+  exits_.emplace(process, launch::ExitWatch(services_.io, process,
+                                            [this, rank = rank, process = process](auto status) {
+                                              told_exits_.push_back(process);
+                                              ended(rank, process, status);
+                                            }));
+}
+
+void RankWatch::perform(const AskWhetherItHears& ask) {
+  if (channel_) (void)channel_->ask(ask.process, watch::HookQuestion::here, 0);
+}
+
+void RankWatch::perform(const TakeLook& look) {
+  LookTaken found;
+  std::ranges::copy_if(look.silent, std::back_inserter(found.running), host::is_running);
+  found.processes = looker_.look(host::self());
+  take(found);
+}
+
+void RankWatch::perform(const SampleRanks& sample) {
+  const TimePoint now = Clock::now();
+  RanksSampled found;
+  for (const auto& [rank, process] : sample.ranks)
+    if (const auto activity = sampler_.look(rank, process, now))
+      found.activities.push_back(*activity);
+  take(found);
+}
+
+void RankWatch::perform(const SampleOthers& sample) {
+  const TimePoint now = Clock::now();
+  OthersSampled found;
+  if (sample.others) found.others = sampler_.look_at_others(host::self(), sample.ranks, now);
+  if (sample.helpers) found.helpers = sampler_.look_at_helpers(host::self(), sample.ranks, now);
+  take(found);
+}
+
+void RankWatch::perform(const FindUser& find) {
+  const auto facts = host::facts_of(find.process);
+  if (facts && facts->uid != ::geteuid()) take(AnotherUserRuns{find.rank, *facts});
+}
+
+void RankWatch::perform(const AskPlaces&) {
+  places_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kWhereTheyStand, {},
+                kPlacesWithin, [this](const RankAnswers& answers) {
+                  const WaitedLocks locks =
+                      waits_for_a_build(answers)
+                          ? find_waited_locks(config_.environment, config_.clean)
+                          : WaitedLocks{};
+                  take(PlacesTold{answers, locks.words, locks.left});
+                });
+}
+
+void RankWatch::perform(const RemoveLocks& locks) {
+  for (const std::string& line : remove_waited_locks(locks.left, config_.clean)) {
+    services_.log.record(report::record::Notice{line});
+    listener_.on_notice(line);
+  }
+}
+
+void RankWatch::perform(const PassAnswer& pass) {
+  std::visit([&](const auto& answer) { inquiry_.answered(pass.process, answer); }, pass.answer);
+  if (const auto* stack = std::get_if<watch::StackAnswer>(&pass.answer))
+    places_.answered(pass.process, *stack);
+  if (const auto* counters = std::get_if<watch::CountersAnswer>(&pass.answer);
+      counters && pass.rank)
+    stall_.answered(*pass.rank, *counters);
+}
+
+void RankWatch::perform(const RecordEvent& record) {
+  services_.log.record(record.event);
+}
+
+void RankWatch::perform(const RecordSome& record) {
+  services_.log.record_some(record.event);
+}
+
+void RankWatch::perform(const TellVerdict& tell) {
+  Failure told = tell.verdict;
+  if (is_stuck(told.kind) && told.stage >= Stage::communicator)
+    told.nccl = describe_standing(nccl_.record());
+  listener_.on_verdict(told);
+}
+
+void RankWatch::perform(const TellMeeting&) {
+  listener_.on_meeting();
+}
+
+void RankWatch::perform(const BeginTraining&) {
+  sampler_.forget();
+  driver_.end();
+  standstill_.end();
+  listener_.on_status({});
+  listener_.on_training();
+  if (config_.stall != Duration::zero()) return stall_.begin();
+  if (channel_) channel_->ask_no_more();
+}
+
+void RankWatch::perform(const ShowStatus& show) {
+  listener_.on_status(show.line);
+}
+
+void RankWatch::perform(const ShowWaiting& show) {
+  listener_.on_waiting(show.line);
+}
+
+void RankWatch::perform(const TellNotice& tell) {
+  listener_.on_notice(tell.text);
+}
+
+void RankWatch::perform(const TellNcclSaid& tell) {
+  listener_.on_nccl_said(tell.words.rank, tell.words.said);
+}
+
+void RankWatch::perform(const TellRanksGone&) {
+  listener_.on_ranks_gone();
 }
 
 }  // namespace safelaunch::run

@@ -50,7 +50,7 @@ Run::Run(RunPlan plan)
       voice_(plan_, streams_, terminal_, ledger_.summary()),
       gpu_memory_(io_, reaper_, plan_.environment),
       timer_(io_),
-      machine_(plan_, diagnose::catalogue(), [this] { return known_profiles(); }) {}
+      machine_(plan_, diagnose::catalogue(), *this) {}
 
 int Run::run() {
   output::ignore_output_signals();
@@ -120,26 +120,26 @@ void Run::perform(const StartAttempt& start) {
 
 Result<void> Run::start_attempt(const StartAttempt& start) {
   port_.reset();
-  Result<PortChoice> port = choose_port(plan_, *start.profile, start.former_port);
+  Result<PortChoice> port = choose_port(plan_, start.profile, start.former_port);
   if (!port) {
     ledger_.note({cause::kPortTaken, Severity::blocks, port.error().message, "--port auto"});
     return port.error();
   }
-  keeps_port_ = options_under(plan_.options, *start.profile).port == "keep";
+  keeps_port_ = options_under(plan_.options, start.profile).port == "keep";
   if (!port->notice.empty()) voice_.say(port->notice);
   port_ = std::move(port->lease);
 
   oom_kills_before_ = host::oom_kills_of_our_cgroup();
-  Prepared prepared = prepare(start);
-  leave_out_what_another_user_cannot_use(prepared, start.number);
+  AttemptPlace place = prepare(start);
+  leave_out_what_another_user_cannot_use(place, start.number);
   AttemptInputs inputs{.plan = plan_,
-                       .profile = *start.profile,
+                       .profile = start.profile,
                        .number = start.number,
                        .run_id = ledger_.run_id(),
-                       .directory = prepared.directory,
+                       .directory = place.directory,
                        .port = {},
-                       .hook = prepared.hook,
-                       .nccl = prepared.nccl,
+                       .hook = place.hook,
+                       .nccl = place.nccl,
                        .streams = streams_};
   if (port_) inputs.port = port_->port();
   Result<SettledAttempt> settled = settle(inputs);
@@ -152,33 +152,28 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
   return attempt_->start();
 }
 
-Run::Prepared Run::prepare(const StartAttempt& start) {
-  const RunOptions options = options_under(plan_.options, *start.profile);
-  const HookGuests guests{options.hook, options.plugin};
-  const auto answer = disk_.within(
-      kDiskAnswersWithin, [this, guests, number = start.number, profile = start.profile->name] {
-        Prepared made{ledger_.folder_of_attempt(number, profile), {}, {}, {}};
-        made.nccl = open_nccl_door(made.directory);
-        if (!guests.hook && !guests.plugin) return made;
-        Result<HookDoor> door = open_hook_door(guests, plan_.environment, ledger_.directory());
-        // A hook that cannot be installed is no reason to run nothing: /proc shows the ranks too.
-        door ? void(made.hook = std::move(*door)) : void(made.trouble = door.error().message);
-        return made;
-      });
-  if (!answer)
+AttemptPlace Run::prepare(const StartAttempt& start) {
+  const RunOptions options = options_under(plan_.options, start.profile);
+  const PlaceWanted wanted{ledger_.run_directory(),
+                           start.number,
+                           start.profile.name,
+                           {options.hook, options.plugin},
+                           plan_.environment};
+  const auto place = disk_.within(kDiskAnswersWithin, [wanted] { return make_place(wanted); });
+  if (!place)
     voice_.say(
         "warning: the file system of safelaunch's folders does not answer; the job runs "
         "without its hook and record");
-  else if (!answer->trouble.empty())
-    voice_.say("warning: " + answer->trouble);
-  return answer.value_or(Prepared{});
+  else if (!place->trouble.empty())
+    voice_.say("warning: " + place->trouble);
+  return place.value_or(AttemptPlace{});
 }
 
-void Run::leave_out_what_another_user_cannot_use(Prepared& prepared, int attempt) {
+void Run::leave_out_what_another_user_cannot_use(AttemptPlace& place, int attempt) {
   const std::string changer = changes_user(plan_.command.argv, geteuid());
   if (changer.empty()) return;
-  prepared.hook.reset();
-  prepared.nccl.directory.clear();
+  place.hook.reset();
+  place.nccl.directory.clear();
   if (attempt == 1)
     voice_.say(
         fmt::format("{} hands on to another user, who can use neither the hook nor NCCL's log: "
@@ -188,22 +183,25 @@ void Run::leave_out_what_another_user_cannot_use(Prepared& prepared, int attempt
 
 // While the workers import, what the probe finds out costs the job no time.
 void Run::perform(const ProbeBesideAttempt& probe) {
-  Result<ProbeMeans> means = means_to_probe(plan_, *probe.profile, probe::Moment::beside_the_first);
+  Result<ProbeMeans> means = means_to_probe(plan_, probe.profile, probe::Moment::beside_the_first);
   if (!means) {
     const bool asked_for =
-        options_under(plan_.options, *probe.profile).probe == probe::WhenToProbe::always;
+        options_under(plan_.options, probe.profile).probe == probe::WhenToProbe::always;
     return asked_for ? voice_.say("warning: no probe: " + means.error().message)
                      : log_debug("no probe: " + means.error().message);
   }
-  probe_.emplace(services(), plan_, std::move(*means));
-  probe_->begin_beside(
-      *probe.profile,
-      [this](const diagnose::Diagnosis& diagnosis, const std::vector<std::string>& tried) {
-        return machine_.would_follow(diagnosis, tried);
-      },
-      [this](const diagnose::Diagnosis& diagnosis, const NextStep& step) {
-        take(SwitchFound{diagnosis, step});
-      });
+  RunProbe::Listener& listener = *this;
+  probe_.emplace(services(), plan_, std::move(*means), listener);
+  probe_->begin_beside(probe.profile);
+}
+
+NextStep Run::would_follow(const diagnose::Diagnosis& diagnosis,
+                           const std::vector<std::string>& tried) {
+  return machine_.would_follow(diagnosis, tried);
+}
+
+void Run::on_switch(const diagnose::Diagnosis& diagnosis, const NextStep& step) {
+  take(SwitchFound{diagnosis, step});
 }
 
 void Run::perform(const SignalAttempt& signal) {
@@ -257,17 +255,19 @@ std::vector<std::string> Run::refuted() const {
 }
 
 void Run::perform(const ProbeCandidates& probe) {
-  Result<ProbeMeans> means = means_to_probe(plan_, *probe.failed, probe::Moment::after_a_failure);
+  Result<ProbeMeans> means = means_to_probe(plan_, probe.failed, probe::Moment::after_a_failure);
   if (!means) {
     log_debug("no probe: " + means.error().message);
     return take(CannotProbe{});
   }
-  probe_.emplace(services(), plan_, std::move(*means));
-  gpu_memory_.when_back([this, candidates = probe.candidates](const std::string&) {
-    probe_->choose(candidates, [this](const std::string& chosen) {
-      take(ProfileChosen{chosen, refuted()});
-    });
-  });
+  RunProbe::Listener& listener = *this;
+  probe_.emplace(services(), plan_, std::move(*means), listener);
+  gpu_memory_.when_back(
+      [this, candidates = probe.candidates](const std::string&) { probe_->choose(candidates); });
+}
+
+void Run::on_chosen(const std::string& profile) {
+  take(ProfileChosen{profile, refuted()});
 }
 
 void Run::perform(const AwaitGpuMemory&) {
@@ -311,17 +311,17 @@ void Run::perform(const TellSwept&) {
 }
 
 void Run::perform(const KeepWhatWorked& keep) {
-  if (keep.profile->cost != profile::Cost::none)
-    ledger_.set_cost(cost_in_words(plan_, *keep.profile));
-  const auto remember = [this, keep, probed = probe_ ? Probed::yes : Probed::no] {
-    remember_success(plan_, *keep.profile, keep.attempts, probed);
+  if (keep.profile.cost != profile::Cost::none)
+    ledger_.set_cost(cost_in_words(plan_, keep.profile));
+  const auto remember = [plan = plan_, keep, probed = probe_ ? Probed::yes : Probed::no] {
+    remember_success(plan, keep.profile, keep.attempts, probed);
   };
   if (!disk_.post(0, remember))
     log_debug("what worked is not remembered: the disk does not keep up");
 }
 
 // Read only when something has to be healed: a healthy run needs its first profile alone.
-std::span<const profile::Profile> Run::known_profiles() {
+std::span<const profile::Profile> Run::all_profiles() {
   if (!known_.empty()) return known_;
   if (const Result<void> read = read_rest_of_chain(plan_); !read)
     voice_.say("warning: " + read.error().message);

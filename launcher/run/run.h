@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "attempt_place.h"
 #include "attempt_spec.h"
 #include "gpu_memory.h"
 #include "run_ledger.h"
@@ -17,7 +18,7 @@
 namespace safelaunch::run {
 
 /// One run: performs what a RunMachine decides, and owns what lives as long as the run.
-class Run final : Attempt::Listener {
+class Run final : Attempt::Listener, RunProbe::Listener, ProfileShelf {
  public:
   explicit Run(RunPlan plan);
   Run(const Run&) = delete;
@@ -28,14 +29,6 @@ class Run final : Attempt::Listener {
   int run();
 
  private:
-  /// What an attempt needs of the disk.
-  struct Prepared {
-    std::filesystem::path directory;
-    std::optional<HookDoor> hook;
-    NcclDoor nccl;
-    std::string trouble;
-  };
-
   void say_warnings();
   int leave();
 
@@ -61,14 +54,18 @@ class Run final : Attempt::Listener {
   void perform(const EndRun& end);
 
   Result<void> start_attempt(const StartAttempt& start);
-  Prepared prepare(const StartAttempt& start);
-  void leave_out_what_another_user_cannot_use(Prepared& prepared, int attempt);
+  AttemptPlace prepare(const StartAttempt& start);
+  void leave_out_what_another_user_cannot_use(AttemptPlace& place, int attempt);
+  std::span<const profile::Profile> all_profiles() override;
+  [[nodiscard]] NextStep would_follow(const diagnose::Diagnosis& diagnosis,
+                                      const std::vector<std::string>& tried) override;
+  void on_switch(const diagnose::Diagnosis& diagnosis, const NextStep& step) override;
+  void on_chosen(const std::string& profile) override;
   void ranks_meet() override;
   void attempt_stops() override;
   void attempt_ended(AttemptRecord record) override;
   [[nodiscard]] diagnose::Evidence evidence_of(const AttemptRecord& record) const;
   [[nodiscard]] std::vector<std::string> refuted() const;
-  [[nodiscard]] std::span<const profile::Profile> known_profiles();
   [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events(), disk_}; }
 
   RunPlan plan_;

@@ -19,14 +19,17 @@ Result<void> RunLedger::open(const RunPlan& plan) {
     Result<report::RunDirectory> directory;
     report::EventLog events;
   };
-  std::optional<Opened> opened = disk_.within(kFolderMadeWithin, [this, &plan] {
-    Opened result{
-        report::RunDirectory::create(plan.options.run_dir, summary_.run_id, plan.environment), {}};
+  // By value, but for what the events only keep: a frozen disk's thread may still be here when the
+  // run goes on without it.
+  const auto open = [this, wanted = plan.options.run_dir, id = summary_.run_id,
+                     environment = plan.environment] {
+    Opened result{report::RunDirectory::create(wanted, id, environment), {}};
     if (result.directory && !result.directory->path().empty())
       result.events =
           report::EventLog(result.directory->path() / "events.jsonl", began_, redactor_, &disk_);
     return result;
-  });
+  };
+  std::optional<Opened> opened = disk_.within(kFolderMadeWithin, open);
   if (!opened) {
     trouble_ = "nothing is recorded: the file system of the state folder does not answer";
     return {};
@@ -40,10 +43,6 @@ Result<void> RunLedger::open(const RunPlan& plan) {
   events_.record(report::record::Run{summary_.run_id, summary_.command});
   write_job_file(disk_, directory_, plan, summary_);
   return {};
-}
-
-std::filesystem::path RunLedger::folder_of_attempt(int number, std::string_view profile) const {
-  return directory_.attempt(number, profile);
 }
 
 void RunLedger::note(const Finding& finding) {

@@ -37,8 +37,8 @@ class RunLedger {
   [[nodiscard]] const Redactor& redactor() const { return redactor_; }
   [[nodiscard]] const report::RunSummary& summary() const { return summary_; }
 
-  /// Makes the folder of an attempt; empty where nothing can be recorded.
-  [[nodiscard]] std::filesystem::path folder_of_attempt(int number, std::string_view profile) const;
+  /// To make the folders of attempts in.
+  [[nodiscard]] const report::RunDirectory& run_directory() const { return directory_; }
   void note(const Finding& finding);
   void note_cause(const diagnose::Diagnosis& diagnosis);
   /// An attempt is over, and it is decided what follows.

@@ -51,13 +51,13 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
 }
 
 void RunMachine::start(const profile::Profile& profile) {
-  profile_ = &profile;
+  profile_ = profile;
   if (tried_.empty() || tried_.back() != profile.name) {
     tried_.push_back(profile.name);
     retries_of_profile_ = 0;
   }
   state_ = Attempting{};
-  actions_.push_back(StartAttempt{&profile, attempts_ + 1, former_port_});
+  actions_.push_back(StartAttempt{profile_, attempts_ + 1, former_port_});
 }
 
 void RunMachine::take(const AttemptStarted&, TimePoint) {
@@ -85,17 +85,17 @@ void RunMachine::take(const AttemptEnded& event, TimePoint) {
 }
 
 void RunMachine::succeed(const AttemptEnded& event) {
-  actions_.push_back(RecordAttempt{summary_of({attempts_, profile_->name, event.record})});
+  actions_.push_back(RecordAttempt{summary_of({attempts_, profile_.name, event.record})});
   if (!event.record.swept.empty()) actions_.push_back(TellSwept{});
   actions_.push_back(KeepWhatWorked{profile_, attempts_});
   end(0, {});
 }
 
 void RunMachine::fail(const AttemptEnded& event) {
-  const diagnose::Diagnosis diagnosis = diagnose(event.evidence, catalogue_);
+  const diagnose::Diagnosis diagnosis = diagnose::diagnose(event.evidence, catalogue_);
   exit_code_ = diagnose::exit_status_of(event.evidence, diagnosis);
   report::AttemptSummary summary =
-      summary_of({attempts_, profile_->name, event.record}, diagnosis, plan_);
+      summary_of({attempts_, profile_.name, event.record}, diagnosis, plan_);
   if (!event.record.signal) actions_.push_back(RecordCause{diagnosis});
   take_seen(event);
   strike(event.refuted);
@@ -103,7 +103,7 @@ void RunMachine::fail(const AttemptEnded& event) {
   now.impasse = impasse_of(event.evidence, diagnosis);
   const NextStep step = next_step(plan_, diagnosis, now);
   if (now.impasse) impasses_.push_back(*now.impasse);
-  if (step.profile == nullptr) return give_up(std::move(summary), diagnosis, step);
+  if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   if (!worth_probing(event.evidence, diagnosis, step))
     return follow(std::move(summary), diagnosis, step);
   state_ = Probing{std::move(summary), diagnosis, step};
@@ -112,7 +112,7 @@ void RunMachine::fail(const AttemptEnded& event) {
 
 void RunMachine::switch_profile(const AttemptEnded& event, const SwitchFound& found) {
   report::AttemptSummary summary =
-      summary_of({attempts_, profile_->name, event.record}, found.diagnosis, plan_);
+      summary_of({attempts_, profile_.name, event.record}, found.diagnosis, plan_);
   strike(event.refuted);
   follow(std::move(summary), found.diagnosis, found.step);
 }
@@ -141,7 +141,7 @@ RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
   return {attempts,
           profile_,
           std::move(tried),
-          falls_back ? known_() : std::span<const profile::Profile>{},
+          falls_back ? shelf_.all_profiles() : std::span<const profile::Profile>{},
           seen_,
           std::nullopt,
           impasses_};
@@ -163,14 +163,14 @@ bool RunMachine::worth_probing(const diagnose::Evidence& evidence,
 }
 
 // All that the chain would take, one after the other, as far as a probe can tell of them.
-std::vector<const profile::Profile*> RunMachine::candidates_after(
+std::vector<profile::Profile> RunMachine::candidates_after(
     const diagnose::Diagnosis& diagnosis) const {
-  std::vector<const profile::Profile*> candidates;
+  std::vector<profile::Profile> candidates;
   std::vector<std::string> tried = tried_;
   while (true) {
     const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_));
-    if (step.profile == nullptr) return candidates;
-    if (step.profile->backend == profile::Backend::keep) candidates.push_back(step.profile);
+    if (!step.profile) return candidates;
+    if (step.profile->backend == profile::Backend::keep) candidates.push_back(*step.profile);
     tried.push_back(step.profile->name);
   }
 }
@@ -186,7 +186,7 @@ void RunMachine::take(const ProfileChosen& event, TimePoint) {
   auto [summary, diagnosis, former] = std::get<Probing>(std::exchange(state_, Idle{}));
   strike(event.refuted);
   NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_, attempts_));
-  if (step.profile == nullptr) return give_up(std::move(summary), diagnosis, step);
+  if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   const auto candidates = candidates_after(diagnosis);
   const auto chosen = std::ranges::find(candidates, event.profile, &profile::Profile::name);
   if (chosen != candidates.end()) {
@@ -202,8 +202,8 @@ void RunMachine::follow(report::AttemptSummary summary, const diagnose::Diagnosi
   actions_.push_back(RecordAttempt{std::move(summary)});
   actions_.push_back(TellFallback{diagnosis, step});
   if (step.other_port) former_port_ = FormerPort::was_taken;
-  if (step.profile == profile_) ++retries_of_profile_;
-  state_ = Waiting{step.profile, step.wait};
+  if (step.profile->name == profile_.name) ++retries_of_profile_;
+  state_ = Waiting{*step.profile, step.wait};
   actions_.push_back(AwaitGpuMemory{});
 }
 
@@ -211,13 +211,13 @@ void RunMachine::take(const MemoryBack& event, TimePoint now) {
   const auto* waiting = std::get_if<Waiting>(&state_);
   if (waiting == nullptr) return;
   if (!event.trouble.empty()) actions_.push_back(SayLine{"warning: " + event.trouble});
-  if (waiting->pause == Duration::zero()) return start(*waiting->profile);
+  if (waiting->pause == Duration::zero()) return start(profile::Profile(waiting->profile));
   state_ = Pausing{waiting->profile, now + waiting->pause};
 }
 
 void RunMachine::take(const PauseOver&, TimePoint now) {
   const auto* pausing = std::get_if<Pausing>(&state_);
-  if (pausing != nullptr && now >= pausing->until) start(*pausing->profile);
+  if (pausing != nullptr && now >= pausing->until) start(profile::Profile(pausing->profile));
 }
 
 void RunMachine::take(const launch::ReceivedSignal& event, TimePoint) {

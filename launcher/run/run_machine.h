@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,14 +62,14 @@ struct CheckHost {};
 /// Start the command under a profile, on another port where the former one was taken;
 /// AttemptStarted or AttemptNotStarted follows, then AttemptEnded.
 struct StartAttempt {
-  const profile::Profile* profile = nullptr;
+  profile::Profile profile;
   int number = 1;
   FormerPort former_port = FormerPort::none;
 };
 /// Probe the profile of the first attempt beside it, where --probe wants that; SwitchFound may
 /// follow.
 struct ProbeBesideAttempt {
-  const profile::Profile* profile = nullptr;
+  profile::Profile profile;
 };
 /// A signal for the attempt that runs.
 struct SignalAttempt {
@@ -80,8 +79,8 @@ struct SignalAttempt {
 struct EndAttemptForAnother {};
 /// Probe these, now that no attempt runs; CannotProbe or ProfileChosen follows.
 struct ProbeCandidates {
-  const profile::Profile* failed = nullptr;
-  std::vector<const profile::Profile*> candidates;
+  profile::Profile failed;
+  std::vector<profile::Profile> candidates;
 };
 /// Wait until the GPUs' memory is back; MemoryBack follows.
 struct AwaitGpuMemory {};
@@ -120,7 +119,7 @@ struct TellFirstFailure {
 struct TellSwept {};
 /// The profile under which the job has ended well: what it cost, and that it works here.
 struct KeepWhatWorked {
-  const profile::Profile* profile = nullptr;
+  profile::Profile profile;
   int attempts = 1;
 };
 /// The run is over.
@@ -134,6 +133,16 @@ using RunAction = std::variant<CheckHost, StartAttempt, ProbeBesideAttempt, Sign
                                RecordCause, RecordAttempt, SayLine, SayFailure, TellFallback,
                                TellStruckOut, TellFirstFailure, TellSwept, KeepWhatWorked, EndRun>;
 
+/// All profiles there are, for healers outside the chain. Reading them may make the chain longer:
+/// no pointer into it is kept.
+class ProfileShelf {
+ public:
+  virtual std::span<const profile::Profile> all_profiles() = 0;
+
+ protected:
+  ~ProfileShelf() = default;
+};
+
 /// Decides what follows in a run: from the checks of the host over every attempt to its end; `Run`
 /// performs it. Pure but for profiles, which are read when one of them may be needed: the time is
 /// handed in.
@@ -146,12 +155,9 @@ using RunAction = std::variant<CheckHost, StartAttempt, ProbeBesideAttempt, Sign
 /// run with 128 + its number.
 class RunMachine {
  public:
-  /// All profiles there are, for healers outside the chain.
-  using KnownProfiles = std::function<std::span<const profile::Profile>()>;
-
-  /// The plan and the catalogue must outlive it.
-  RunMachine(const RunPlan& plan, const diagnose::Catalogue& catalogue, KnownProfiles known)
-      : plan_(plan), catalogue_(catalogue), known_(std::move(known)) {}
+  /// All three must outlive it.
+  RunMachine(const RunPlan& plan, const diagnose::Catalogue& catalogue, ProfileShelf& shelf)
+      : plan_(plan), catalogue_(catalogue), shelf_(shelf) {}
 
   [[nodiscard]] std::vector<RunAction> on(const RunEvent& event, TimePoint now);
 
@@ -179,11 +185,11 @@ class RunMachine {
     NextStep step;
   };
   struct Waiting {
-    const profile::Profile* profile = nullptr;
+    profile::Profile profile;
     Duration pause{};
   };
   struct Pausing {
-    const profile::Profile* profile = nullptr;
+    profile::Profile profile;
     TimePoint until{};
   };
   struct Over {};
@@ -211,7 +217,7 @@ class RunMachine {
   [[nodiscard]] bool worth_probing(const diagnose::Evidence& evidence,
                                    const diagnose::Diagnosis& diagnosis,
                                    const NextStep& step) const;
-  [[nodiscard]] std::vector<const profile::Profile*> candidates_after(
+  [[nodiscard]] std::vector<profile::Profile> candidates_after(
       const diagnose::Diagnosis& diagnosis) const;
   void follow(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
               const NextStep& step);
@@ -221,10 +227,10 @@ class RunMachine {
 
   const RunPlan& plan_;
   const diagnose::Catalogue& catalogue_;
-  KnownProfiles known_;
+  ProfileShelf& shelf_;
   std::variant<Idle, Checking, Attempting, Probing, Waiting, Pausing, Over> state_ = Idle{};
-  int attempts_ = 0;                           ///< that have ended
-  const profile::Profile* profile_ = nullptr;  ///< of the present attempt, or the last
+  int attempts_ = 0;          ///< that have ended
+  profile::Profile profile_;  ///< of the present attempt, or the last
   int retries_of_profile_ = 0;
   FormerPort former_port_ = FormerPort::none;
   std::vector<std::string> tried_;

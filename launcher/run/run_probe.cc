@@ -80,12 +80,10 @@ struct RunProbe::State {
   Services services;
   const RunPlan& plan;
   ProbeMeans means;
-  Next next{};
-  OnSwitch on_switch{};
+  Listener& listener;
   std::optional<probe::Campaign> campaign{};    ///< beside an attempt
   std::optional<probe::Selection> selection{};  ///< between two
-  std::vector<const profile::Profile*> candidates{};
-  OnChosen on_chosen{};
+  std::vector<profile::Profile> candidates{};
   std::optional<probe::Session> session{};
   std::optional<diagnose::Diagnosis> diagnosis{};  ///< of the attempt's profile, once it has failed
   NextStep probing{};                              ///< what is probed in its place
@@ -130,9 +128,9 @@ void RunProbe::State::record(const std::string& profile, const probe::Outcome& o
 
 void RunProbe::State::probe_next_candidate() {
   const std::string* name = selection->probing();
-  if (name == nullptr) return on_chosen(selection->chosen());
+  if (name == nullptr) return listener.on_chosen(selection->chosen());
   const auto profile = std::ranges::find(candidates, *name, &profile::Profile::name);
-  start(**profile, probe::Beside::nobody, [this](const probe::Outcome& outcome) {
+  start(*profile, probe::Beside::nobody, [this](const probe::Outcome& outcome) {
     record(*selection->probing(), outcome);
     selection->take(outcome.verdict);
     probe_next_candidate();
@@ -142,8 +140,7 @@ void RunProbe::State::probe_next_candidate() {
 void RunProbe::State::take(const probe::Outcome& outcome) {
   record(campaign->probing(), outcome);
   following = probe::stopped_at(outcome.verdict) ? after(outcome) : NextStep{};
-  act_on(probe::CampaignProbed{outcome.verdict,
-                               following.profile != nullptr ? following.profile->name : ""});
+  act_on(probe::CampaignProbed{outcome.verdict, following.profile ? following.profile->name : ""});
 }
 
 /// Which profile may do better, if there is one that can be probed.
@@ -151,9 +148,8 @@ NextStep RunProbe::State::after(const probe::Outcome& outcome) {
   if (!diagnosis) diagnosis = diagnose(outcome);
   std::vector<std::string> tried = safelaunch::probe::refuted(campaign->probed());
   tried.push_back(campaign->probing());
-  NextStep step = next(*diagnosis, tried);
-  const bool can_be_probed =
-      step.profile != nullptr && step.profile->backend == profile::Backend::keep;
+  NextStep step = listener.would_follow(*diagnosis, tried);
+  const bool can_be_probed = step.profile && step.profile->backend == profile::Backend::keep;
   return can_be_probed ? step : NextStep{};
 }
 
@@ -174,26 +170,24 @@ void RunProbe::State::perform(const probe::StopProbe&) {
 
 void RunProbe::State::perform(const probe::SwitchProfile&) {
   probing.why += ", and a probe showed that it works here";
-  on_switch(*diagnosis, probing);
+  listener.on_switch(*diagnosis, probing);
 }
 
-RunProbe::RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means)
-    : state_(new State{services, plan, std::move(means)}) {}
+RunProbe::RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means,
+                   Listener& listener)
+    : state_(new State{services, plan, std::move(means), listener}) {}
 
 RunProbe::~RunProbe() = default;
 
-void RunProbe::begin_beside(const profile::Profile& profile, Next next, OnSwitch on_switch) {
-  state_->next = std::move(next);
-  state_->on_switch = std::move(on_switch);
+void RunProbe::begin_beside(const profile::Profile& profile) {
   state_->campaign.emplace(profile.name);
   state_->start_beside(profile);
 }
 
-void RunProbe::choose(std::vector<const profile::Profile*> candidates, OnChosen on_chosen) {
+void RunProbe::choose(std::vector<profile::Profile> candidates) {
   std::vector<std::string> names;
-  for (const profile::Profile* one : candidates) names.push_back(one->name);
+  for (const profile::Profile& one : candidates) names.push_back(one.name);
   state_->candidates = std::move(candidates);
-  state_->on_chosen = std::move(on_chosen);
   state_->selection.emplace(std::move(names));
   state_->probe_next_candidate();
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +9,7 @@
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/probe/policy.h"
 #include "safelaunch/run/plan.h"
-#include "safelaunch/run/services.h"
+#include "services.h"
 
 namespace safelaunch::run {
 
@@ -32,30 +31,35 @@ struct ProbeMeans {
 /// attempts, all that may follow (a probe::Selection). Destroying it kills the probe, at once.
 class RunProbe {
  public:
-  /// The attempt is to be ended: `diagnosis` says why it cannot work, `step` what does.
-  using OnSwitch = std::function<void(const diagnose::Diagnosis& diagnosis, const NextStep& step)>;
-  /// What the chain takes next, where `tried` were tried in vain.
-  using Next = std::function<NextStep(const diagnose::Diagnosis& diagnosis,
-                                      const std::vector<std::string>& tried)>;
+  class Listener {
+   public:
+    /// What the chain takes next, where `tried` were tried in vain.
+    [[nodiscard]] virtual NextStep would_follow(const diagnose::Diagnosis& diagnosis,
+                                                const std::vector<std::string>& tried) = 0;
+    /// The attempt is to be ended: `diagnosis` says why it cannot work, `step` what does.
+    virtual void on_switch(const diagnose::Diagnosis& diagnosis, const NextStep& step) = 0;
+    /// The fastest profile that works; empty: none does.
+    virtual void on_chosen(const std::string& profile) = 0;
 
-  /// The fastest profile that works; empty: none does.
-  using OnChosen = std::function<void(const std::string& profile)>;
+   protected:
+    ~Listener() = default;
+  };
 
   /// `plan` must outlive it.
-  RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means);
+  RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means, Listener& listener);
   RunProbe(const RunProbe&) = delete;
   RunProbe& operator=(const RunProbe&) = delete;
   ~RunProbe();
 
   /// Probes beside an attempt under this profile; once.
-  void begin_beside(const profile::Profile& profile, Next next, OnSwitch on_switch);
+  void begin_beside(const profile::Profile& profile);
   /// A rank waits for the others: the job itself is a better proof from now on.
   void ranks_meet();
   /// The attempt is being ended. Nothing is below us any more when this returns.
   void end();
 
-  /// Probes between two attempts; `candidates` must outlive it.
-  void choose(std::vector<const profile::Profile*> candidates, OnChosen on_chosen);
+  /// Probes between two attempts.
+  void choose(std::vector<profile::Profile> candidates);
 
   /// Profiles that were shown to fail here.
   [[nodiscard]] std::vector<std::string> refuted() const;

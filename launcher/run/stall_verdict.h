@@ -1,7 +1,7 @@
 #pragma once
 
 #include "safelaunch/base/failure.h"
-#include "safelaunch/run/rank_inquiry.h"
+#include "safelaunch/run/rank_questions.h"
 #include "safelaunch/watch/stall.h"
 
 namespace safelaunch::run {

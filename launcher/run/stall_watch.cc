@@ -2,9 +2,8 @@
 
 namespace safelaunch::run {
 
-void StallWatch::begin(AskAll ask_all) {
+void StallWatch::begin() {
   if (timeout_ == Duration::zero()) return;
-  ask_all_ = std::move(ask_all);
   stall_.emplace(timeout_, Clock::now());
   rearm();
 }
@@ -42,9 +41,9 @@ void StallWatch::tick() {
   if (!stall_) return;
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<watch::StallReport>(&*action))
-      on_stall_(*report);
+      listener_.on_stall(*report);
     else
-      ask_all_(++questions_);
+      listener_.ask_counters(++questions_);
   }
   rearm();
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
 #include <optional>
 
 #include "safelaunch/watch/hook_message.h"
@@ -13,13 +12,20 @@ namespace safelaunch::run {
 /// to the hooks. Without a timeout it never wakes up.
 class StallWatch {
  public:
-  using AskAll = std::function<void(int id)>;
-  using OnStall = std::function<void(const watch::StallReport& report)>;
+  class Listener {
+   public:
+    /// All hooks are to be asked for their counters; `id` numbers the question.
+    virtual void ask_counters(int id) = 0;
+    virtual void on_stall(const watch::StallReport& report) = 0;
 
-  StallWatch(boost::asio::io_context& io, Duration timeout, OnStall on_stall)
-      : timer_(io), timeout_(timeout), on_stall_(std::move(on_stall)) {}
+   protected:
+    ~Listener() = default;
+  };
 
-  void begin(AskAll ask_all);
+  StallWatch(boost::asio::io_context& io, Duration timeout, Listener& listener)
+      : timer_(io), timeout_(timeout), listener_(listener) {}
+
+  void begin();
   void end();
   void saw_output();
   void answered(Rank rank, const watch::CountersAnswer& answer);
@@ -30,8 +36,7 @@ class StallWatch {
 
   boost::asio::steady_timer timer_;
   Duration timeout_;
-  OnStall on_stall_;
-  AskAll ask_all_;
+  Listener& listener_;
   std::optional<watch::Stall> stall_;
   int questions_ = 0;
 };

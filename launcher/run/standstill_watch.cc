@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/left_files.h"
@@ -40,8 +41,7 @@ std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleF
 
 }  // namespace
 
-void StandstillWatch::begin(RanksNow ranks) {
-  ranks_ = std::move(ranks);
+void StandstillWatch::begin() {
   standstill_.emplace(limits_, Clock::now());
   look_later();
 }
@@ -65,7 +65,8 @@ void StandstillWatch::look_later() {
 void StandstillWatch::look() {
   const TimePoint now = Clock::now();
   // What follows may end the watch.
-  if (const auto still = standstill_->on_look(all_still(now), now)) on_still_(*still, doings_);
+  if (const auto still = standstill_->on_look(all_still(now), now))
+    listener_.on_standstill(*still, doings_);
   if (standstill_) look_later();
 }
 
@@ -75,7 +76,7 @@ bool StandstillWatch::all_still(TimePoint now) {
   doings_.clear();
   bool still = !others_work(now);
   const host::SocketTraffic traffic = host::socket_traffic();
-  for (const auto& [rank, state] : ranks_()) {
+  for (const auto& [rank, state] : listener_.ranks_now()) {
     if (!state.alive()) continue;
     if (waits_for_others(state)) return false;
     host::TreeSample& seen = looks_[rank] = host::sample_tree(*state.process(), now, table_);
@@ -93,7 +94,7 @@ bool StandstillWatch::all_still(TimePoint now) {
 // will only say later that it is a rank.
 bool StandstillWatch::others_work(TimePoint now) {
   std::set<ProcessId> known;
-  for (const auto& [rank, state] : ranks_())
+  for (const auto& [rank, state] : listener_.ranks_now())
     if (state.process()) known.insert(*state.process());
   const auto seen = others_.look_at_helpers(host::self(), known, now);
   return seen && seen->activity == Activity::working;
@@ -124,6 +125,22 @@ WaitedLocks find_waited_locks(const Environment& environment, clean::CleanPolicy
       stale.locks, std::back_inserter(found.left),
       [&](const clean::StaleFile& lock) { return clean::acts_on(policy, lock.claim); });
   return found;
+}
+
+std::vector<std::string> remove_waited_locks(const std::vector<clean::StaleFile>& left,
+                                             clean::CleanPolicy policy) {
+  std::vector<std::string> lines;
+  for (const clean::Removal& removal : clean::remove({{}, left}, policy)) {
+    lines.push_back(describe(removal));
+    const auto* lock = std::get_if<clean::StaleFile>(&removal.what);
+    const bool removed = lock != nullptr && !host::file_at(lock->file.path);
+    if (removed && !has_built_extension(lock->file.path))
+      lines.push_back(
+          fmt::format("the build behind {} was cut off and has left no library: a rank that waited "
+                      "for it may fail with ImportError now; start the job again, and it is built",
+                      lock->file.path));
+  }
+  return lines;
 }
 
 }  // namespace safelaunch::run

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,16 +20,22 @@ namespace safelaunch::run {
 /// the job that may work for them does anything either. Ends with the first collective.
 class StandstillWatch {
  public:
-  using RanksNow = std::function<const std::map<Rank, watch::RankState>&()>;
-  /// What is to follow, and what each rank does in the kernel.
-  using OnStill =
-      std::function<void(const watch::StoodStill& still, std::map<Rank, std::string> doings)>;
+  class Listener {
+   public:
+    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
+    /// What is to follow, and what each rank does in the kernel.
+    virtual void on_standstill(const watch::StoodStill& still,
+                               const std::map<Rank, std::string>& doings) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
 
   StandstillWatch(boost::asio::io_context& io, const watch::StandstillLimits& limits,
-                  OnStill on_still)
-      : limits_(limits), on_still_(std::move(on_still)), timer_(io) {}
+                  Listener& listener)
+      : limits_(limits), listener_(listener), timer_(io) {}
 
-  void begin(RanksNow ranks);
+  void begin();
   void end();
 
  private:
@@ -40,10 +45,9 @@ class StandstillWatch {
   [[nodiscard]] bool others_work(TimePoint now);
 
   watch::StandstillLimits limits_;
-  OnStill on_still_;
+  Listener& listener_;
   boost::asio::steady_timer timer_;
   host::Procfs table_;
-  RanksNow ranks_;
   std::optional<watch::Standstill> standstill_;
   std::map<Rank, host::TreeSample> looks_;
   watch::ActivitySampler others_{table_};
@@ -63,5 +67,9 @@ struct WaitedLocks {
 /// Looks for those of a job with this environment. None where only a server knows of them.
 [[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment,
                                             clean::CleanPolicy policy);
+
+/// Removes them as far as the policy allows; what was done, one line each.
+[[nodiscard]] std::vector<std::string> remove_waited_locks(
+    const std::vector<clean::StaleFile>& left, clean::CleanPolicy policy);
 
 }  // namespace safelaunch::run

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "safelaunch/base/failure.h"
-#include "safelaunch/run/rank_inquiry.h"
+#include "safelaunch/run/rank_questions.h"
 
 namespace safelaunch::run {
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,19 +45,23 @@ struct NcclRecord {
 /// the io_context's thread.
 class NcclWatch {
  public:
-  struct Observer {
+  class Listener {
+   public:
     /// The rank of a process that NCCL names; the part is that in its communicator, if known.
-    std::function<std::optional<RankStarted>(const nccl::ProcessName&,
-                                             const std::optional<nccl::Part>&)>
-        whose;
-    std::function<int()> world_size;  ///< of the job; 0: not known
-    std::function<void(const Event&)> on_event;
-    std::function<void(const nccl::Contradiction&)> on_contradiction;
+    [[nodiscard]] virtual std::optional<RankStarted> whose(
+        const nccl::ProcessName& who, const std::optional<nccl::Part>& part) const = 0;
+    /// Of the job; 0: not known.
+    [[nodiscard]] virtual int world_size() const = 0;
+    virtual void on_nccl_event(const Event& event) = 0;
+    virtual void on_nccl_contradiction(const nccl::Contradiction& found) = 0;
     /// A WARN, ATTN or HINT that is not on the terminal already; each text once.
-    std::function<void(std::optional<Rank>, const nccl::Said&)> on_said;
+    virtual void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) = 0;
+
+   protected:
+    ~Listener() = default;
   };
 
-  NcclWatch(boost::asio::io_context& io, NcclListening listening, Observer observer);
+  NcclWatch(boost::asio::io_context& io, NcclListening listening, Listener& listener);
 
   /// The job has written something to its own output.
   void saw_output(output::StreamId stream, std::string_view bytes);
@@ -78,7 +81,7 @@ class NcclWatch {
                                                  const std::optional<nccl::Part>& part);
 
   NcclListening listening_;
-  Observer observer_;
+  Listener& listener_;
   nccl::Job job_;
   std::optional<LogFollower> follower_;
   std::map<std::string, nccl::ProcessName> writer_of_;  // file → its process

@@ -27,7 +27,7 @@ struct RunPlan {
   job::Command command;
   std::optional<job::SpawnPlan> spawn;   ///< set: safelaunch spawns the workers itself
   std::vector<std::string> chain_names;  ///< what is tried, in order
-  /// The same, as far as it was read: its first at least. Never moves when more of it is read.
+  /// The same, as far as it was read: its first at least.
   std::vector<profile::Profile> chain;
   std::string chain_origin;  ///< who chose it: "--profile", "cluster rule hgx", "default"
   int max_attempts = 1;

@@ -7,10 +7,11 @@
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/profile/apply.h"
+#include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/summary.h"
 #include "safelaunch/run/plan.h"
-#include "safelaunch/run/rank_watch.h"
+#include "safelaunch/run/ranks_seen.h"
 
 /// What a run leaves behind: files of its run directory (docs/run-directory.md), and what it tells.
 namespace safelaunch::run {

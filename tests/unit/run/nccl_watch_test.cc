@@ -14,41 +14,41 @@ namespace {
 constexpr output::StreamId kOut{std::nullopt, output::StdStream::out};
 
 /// NCCL of a job of `world` ranks, as it is heard. Process 71 is rank 0, 72 is rank 1, …
-class Heard {
+class Heard : NcclWatch::Listener {
  public:
-  Heard(NcclListening listening, int world) : world_(world) {
-    NcclWatch::Observer observer;
-    observer.whose = [](const nccl::ProcessName& who, const auto&) -> std::optional<RankStarted> {
-      if (who.pid < 71) return std::nullopt;
-      return RankStarted{Rank{who.pid - 71}, {who.pid, 1}, std::nullopt, Source::nccl_log};
-    };
-    observer.world_size = [this] { return world_; };
-    observer.on_event = [this](const Event& event) {
-      if (const auto* entered = std::get_if<StageEntered>(&event))
-        stages.push_back("rank " + std::to_string(entered->rank.value) + " waits");
-      if (const auto* reached = std::get_if<StageReached>(&event))
-        stages.push_back("rank " + std::to_string(reached->rank.value) + " is through");
-    };
-    observer.on_contradiction = [this](const nccl::Contradiction& one) {
-      contradictions.push_back(one.text);
-    };
-    observer.on_said = [this](std::optional<Rank> rank, const nccl::Said& one) {
-      said.push_back((rank ? std::to_string(rank->value) : "?") + ": " + one.text);
-    };
-    watch_.emplace(io_, std::move(listening), std::move(observer));
-  }
+  Heard(NcclListening listening, int world)
+      : world_(world), watch_(io_, std::move(listening), *this) {}
 
-  NcclWatch& watch() { return *watch_; }
-  void writes(const std::string& lines) { watch_->saw_output(kOut, lines); }
+  NcclWatch& watch() { return watch_; }
+  void writes(const std::string& lines) { watch_.saw_output(kOut, lines); }
 
   std::vector<std::string> stages;
   std::vector<std::string> contradictions;
   std::vector<std::string> said;
 
  private:
+  [[nodiscard]] std::optional<RankStarted> whose(const nccl::ProcessName& who,
+                                                 const std::optional<nccl::Part>&) const override {
+    if (who.pid < 71) return std::nullopt;
+    return RankStarted{Rank{who.pid - 71}, {who.pid, 1}, std::nullopt, Source::nccl_log};
+  }
+  [[nodiscard]] int world_size() const override { return world_; }
+  void on_nccl_event(const Event& event) override {
+    if (const auto* entered = std::get_if<StageEntered>(&event))
+      stages.push_back("rank " + std::to_string(entered->rank.value) + " waits");
+    if (const auto* reached = std::get_if<StageReached>(&event))
+      stages.push_back("rank " + std::to_string(reached->rank.value) + " is through");
+  }
+  void on_nccl_contradiction(const nccl::Contradiction& one) override {
+    contradictions.push_back(one.text);
+  }
+  void on_nccl_said(std::optional<Rank> rank, const nccl::Said& one) override {
+    said.push_back((rank ? std::to_string(rank->value) : "?") + ": " + one.text);
+  }
+
   boost::asio::io_context io_;
   int world_;
-  std::optional<NcclWatch> watch_;
+  NcclWatch watch_;
 };
 
 NcclListening in_streams() {

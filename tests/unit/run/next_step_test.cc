@@ -23,7 +23,7 @@ struct Story {
       plan.chain.push_back(*profile::ProfileLibrary::standard({}).load(name));
     diagnosis.failure.cause = "rank-missing";
     diagnosis.decision = diagnose::FallBack{};
-    progress.last = &plan.chain.front();
+    progress.last = plan.chain.front();
     progress.attempts = 1;
     progress.tried = {plan.chain_names.front()};
   }
@@ -31,7 +31,7 @@ struct Story {
   [[nodiscard]] NextStep next() const { return next_step(plan, diagnosis, progress); }
   [[nodiscard]] std::string profile() const {
     const NextStep step = next();
-    return step.profile == nullptr ? "" : step.profile->name;
+    return !step.profile ? "" : step.profile->name;
   }
 };
 
@@ -52,7 +52,7 @@ TEST_CASE("nothing is tried where no profile can change anything", "[next_step]"
   Story story;
   story.progress.seen = {.backends = {"gloo"}, .gpu = false};
   const NextStep step = story.next();
-  CHECK(step.profile == nullptr);
+  CHECK_FALSE(step.profile);
   CHECK(step.why == "no profile is left that could change anything");
   REQUIRE(step.struck_out.size() == 3);
   CHECK(step.struck_out[0].why ==

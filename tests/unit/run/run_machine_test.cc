@@ -62,11 +62,12 @@ AttemptRecord script_failed() {
 }
 
 /// A run of which only the decisions are real: what it would do is gathered.
-class Told {
+class Told : ProfileShelf {
  public:
   RunPlan plan;
   bool gpu = true;
   std::vector<std::string> refuted;
+  std::vector<profile::Profile> unread;  ///< of the chain, until a further profile is needed
 
   explicit Told(std::vector<std::string> chain = profile::default_chain()) {
     plan.chain_names = std::move(chain);
@@ -116,7 +117,7 @@ class Told {
   }
   [[nodiscard]] std::vector<std::string> started() const {
     std::vector<std::string> names;
-    for (const StartAttempt& one : all<StartAttempt>()) names.push_back(one.profile->name);
+    for (const StartAttempt& one : all<StartAttempt>()) names.push_back(one.profile.name);
     return names;
   }
   [[nodiscard]] std::optional<int> exit_code() const {
@@ -135,8 +136,12 @@ class Told {
   void forget() { done_.clear(); }
 
  private:
-  RunMachine machine_{plan, diagnose::catalogue(),
-                      [this] { return std::span<const profile::Profile>(plan.chain); }};
+  std::span<const profile::Profile> all_profiles() override {
+    for (profile::Profile& one : std::exchange(unread, {})) plan.chain.push_back(std::move(one));
+    return plan.chain;
+  }
+
+  RunMachine machine_{plan, diagnose::catalogue(), *this};
   TimePoint now_{};
   std::vector<RunAction> done_;
 };
@@ -273,7 +278,7 @@ TEST_CASE("a probe beside the attempt switches to the profile that works", "[run
   diagnosis.failure.cause = "shm-small";
   diagnosis.decision = diagnose::FallBack{};
   NextStep step;
-  step.profile = &run.plan.chain.back();
+  step.profile = run.plan.chain.back();
   step.why = "a probe showed that it works here";
   run.on(SwitchFound{diagnosis, step});
   CHECK(run.did<EndAttemptForAnother>());
@@ -290,7 +295,7 @@ TEST_CASE("a signal to an attempt that makes way ends the run instead", "[run]")
   Told run;
   run.begin();
   NextStep step;
-  step.profile = &run.plan.chain.back();
+  step.profile = run.plan.chain.back();
   run.on(SwitchFound{{}, step});
   AttemptRecord record;
   record.gave_way = true;
@@ -309,10 +314,23 @@ TEST_CASE("after a first failure in NCCL what follows is probed, and the fastest
   CHECK_FALSE(run.did<RecordAttempt>());
   const auto candidates = run.all<ProbeCandidates>().front().candidates;
   REQUIRE_FALSE(candidates.empty());
-  run.on(ProfileChosen{candidates.back()->name, {}});
+  run.on(ProfileChosen{candidates.back().name, {}});
   CHECK(run.last_summary().next.ends_with("a probe showed that it works here, and none is faster"));
   run.memory_is_back();
-  CHECK(run.started().back() == candidates.back()->name);
+  CHECK(run.started().back() == candidates.back().name);
+}
+
+TEST_CASE("a chain that grows while it is read does not change the profile of an attempt",
+          "[run]") {
+  Told run;
+  run.unread.assign(run.plan.chain.begin() + 1, run.plan.chain.end());
+  run.plan.chain.resize(1);
+  run.plan.chain.shrink_to_fit();
+  run.begin();
+  run.ends_with(failed_in_nccl());
+  REQUIRE(run.did<ProbeCandidates>());
+  CHECK(run.plan.chain.size() > 1);
+  CHECK(run.all<ProbeCandidates>().front().failed.name == "basic");
 }
 
 TEST_CASE("where nothing can be probed the chain goes on as it stands", "[run]") {
@@ -320,7 +338,7 @@ TEST_CASE("where nothing can be probed the chain goes on as it stands", "[run]")
   run.begin();
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
-  const std::string candidate = run.all<ProbeCandidates>().front().candidates.front()->name;
+  const std::string candidate = run.all<ProbeCandidates>().front().candidates.front().name;
   run.on(CannotProbe{});
   run.memory_is_back();
   CHECK(run.started().back() == candidate);
@@ -339,7 +357,7 @@ TEST_CASE("a taken port is tried again under the same profile on another one", "
   run.ends_with(record);
   run.memory_is_back();
   REQUIRE(run.all<StartAttempt>().size() == 2);
-  CHECK(run.all<StartAttempt>().back().profile->name == "basic");
+  CHECK(run.all<StartAttempt>().back().profile.name == "basic");
   CHECK(run.all<StartAttempt>().back().former_port == FormerPort::was_taken);
 }
 

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/watch/collectives.h"
+#include "safelaunch/watch/hook_message.h"
+#include "safelaunch/watch/rank_state.h"
+
+namespace safelaunch::run {
+
+/// Where a rank stands in its code.
+struct StackSeen {
+  std::string where;   ///< its place in the user's code: "train.py:40 main → init_process_group"
+  std::string frames;  ///< of all its threads, one a line
+};
+
+/// What the ranks answered; each as far as it did.
+struct RankAnswers {
+  std::map<Rank, StackSeen> stacks;
+  std::map<Rank, watch::RankCollectives> collectives;
+};
+
+/// A rank's process that is worth asking.
+struct AskedRank {
+  Rank rank;
+  ProcessId process;
+  bool operator==(const AskedRank&) const = default;
+};
+
+/// Only a process that runs can answer.
+[[nodiscard]] std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
+                                                    TimePoint now);
+
+/// The questions of one round, and what was answered to them. An answer to a question that is not
+/// open says nothing: a hook may be anybody's program. Pure.
+class RankQuestions {
+ public:
+  /// A question was sent.
+  void open(const AskedRank& to, watch::HookQuestion question);
+
+  /// The rank whose answer this is; nullopt where nobody has asked for it.
+  std::optional<Rank> answered(ProcessId process, const watch::StackAnswer& answer);
+  std::optional<Rank> answered(ProcessId process, const watch::CountersAnswer& answer);
+  std::optional<Rank> answered(ProcessId process, const watch::CollectivesAnswer& answer);
+
+  [[nodiscard]] bool all_answered() const { return asked_.empty(); }
+  [[nodiscard]] const RankAnswers& answers() const { return answers_; }
+
+ private:
+  struct Asked {
+    Rank rank;
+    std::set<watch::HookQuestion> open;
+  };
+  std::optional<Rank> close(ProcessId process, watch::HookQuestion question);
+
+  std::map<ProcessId, Asked> asked_;
+  RankAnswers answers_;
+};
+
+}  // namespace safelaunch::run

@@ -1,0 +1,444 @@
+// Every event has a function; what it wants done it adds to actions_. First what is heard, then how
+// processes end, then the looks in the order of their steps.
+#include "rank_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "other_user.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/watch/packet_budget.h"
+
+namespace safelaunch::run {
+namespace {
+
+// Ranks that no hook speaks for are looked for in /proc.
+constexpr Duration kLookEvery{1'000};
+
+// A job that has shown no rank for long shows none in the next moment: one eighth of its age later
+// is soon enough, and a job that never shows any costs nothing in the end.
+constexpr int kOneLookIn = 8;
+
+// Where there is no status line to watch, somebody who waits gets a line now and then.
+constexpr Duration kNoticeAfter{10'000};
+constexpr Duration kNoticeEvery{60'000};
+
+// What a question wakes in a rank that is missing is one thread, for microseconds.
+constexpr Duration kAskAgain{2'000};
+
+// Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
+constexpr Duration kStatusAfter{2'000};
+
+// Where torch waits until another process has built an extension.
+constexpr const char* kWaitsForBuild = "file_baton.py";
+
+// A launcher may start it again, and a script another program as the same rank.
+std::optional<Rank> rank_that_begins(const Event& event) {
+  if (const auto* started = std::get_if<RankStarted>(&event)) return started->rank;
+  if (const auto* entered = std::get_if<StageEntered>(&event)) return entered->rank;
+  return std::nullopt;
+}
+
+std::vector<watch::RankPlace> places_of(const std::map<Rank, std::string>& doings,
+                                        const RankAnswers& answers) {
+  std::vector<watch::RankPlace> places;
+  for (const auto& [rank, doing] : doings) {
+    const auto answer = answers.stacks.find(rank);
+    places.push_back({rank, answer == answers.stacks.end() ? "" : answer->second.where, doing});
+  }
+  return places;
+}
+
+}  // namespace
+
+bool waits_for_a_build(const RankAnswers& answers) {
+  return std::ranges::any_of(answers.stacks, [](const auto& one) {
+    return one.second.frames.find(kWaitsForBuild) != std::string::npos;
+  });
+}
+
+std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now) {
+  actions_.clear();
+  std::visit([&](const auto& one) { take(one, now); }, event);
+  return std::exchange(actions_, {});
+}
+
+std::optional<TimePoint> RankMachine::deadline() const {
+  if (!judging()) return std::nullopt;
+  const std::optional<TimePoint> next = stages_.next_deadline();
+  if (!next || !next_look_) return next ? next : next_look_;
+  return std::min(*next, *next_look_);
+}
+
+void RankMachine::tell(const std::string& text) {
+  actions_.push_back(RecordEvent{report::record::Notice{text}});
+  actions_.push_back(TellNotice{text});
+}
+
+void RankMachine::take(const WatchBegins&, TimePoint now) {
+  begun_ = now;
+  next_look_ = now + kLookEvery;
+}
+
+void RankMachine::take(const WatchFreezes&, TimePoint) {
+  frozen_ = true;
+}
+
+void RankMachine::feed(const Event& event, TimePoint now) {
+  const auto* entered = std::get_if<StageEntered>(&event);
+  if (entered != nullptr && entered->stage >= Stage::group) actions_.push_back(TellMeeting{});
+  follow(stages_.on(event, now));
+  seen_.world_size = stages_.world_size();
+  if (const auto* started = std::get_if<RankStarted>(&event)) forget_former_life(*started);
+}
+
+void RankMachine::follow(const std::vector<watch::StageAction>& wanted) {
+  for (const watch::StageAction& action : wanted)
+    std::visit([this](const auto& one) { perform(one); }, action);
+}
+
+void RankMachine::perform(const Failure& verdict) {
+  actions_.push_back(TellVerdict{verdict});
+}
+
+void RankMachine::perform(const watch::StatusChanged& status) {
+  actions_.push_back(RecordSome{report::record::Status{status.text}});
+}
+
+void RankMachine::perform(const watch::JobTraining&) {
+  actions_.push_back(BeginTraining{});
+}
+
+// Whoever started the rank again has mended how its former process ended.
+void RankMachine::forget_former_life(const RankStarted& started) {
+  if (!is_rank(started.rank, started.process)) return;
+  const auto is_former = [&](const auto& one) {
+    return one.rank == started.rank && one.process != started.process;
+  };
+  std::erase_if(seen_.exits, is_former);
+  std::erase_if(seen_.raised, is_former);
+}
+
+void RankMachine::take(const HookSpoke& event, TimePoint now) {
+  const auto& [process, message, line] = event;
+  note_finished(process, message);
+  if (frozen_ || (message.rank && !named_.accept(process, *message.rank))) return;
+  const bool by_plugin = message.source == Source::plugin;
+  if (message.rank) (by_plugin ? plugged_ : hooked_)[process] = *message.rank;
+  if (!by_plugin) silent_.erase(process);
+  // Where the hook watches the collectives, its word counts: the plugin's event passes too when a
+  // communicator is aborted.
+  if (by_plugin && in_torch_.contains(process)) return;
+  for (const Event& one : message.events) hear(one, event, now);
+  hear_body(process, message);
+}
+
+// Also while the job is stopped: a rank that ends in order then has lost nothing.
+void RankMachine::note_finished(ProcessId process, const watch::HookMessage& message) {
+  if (std::holds_alternative<watch::HookException>(message.body)) failing_.insert(process);
+  if (message.name != "exit" || message.source != Source::hook) return;
+  const auto rank = stages_.rank_of(process);
+  if (rank && !failing_.contains(process)) seen_.finished.insert(*rank);
+}
+
+void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
+  note_what_it_names(event);
+  if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
+  if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
+  if (const auto rank = rank_that_begins(event)) seen_.finished.erase(*rank);
+  if (auto* started = std::get_if<RankStarted>(&event)) {
+    // Whoever speaks first may be a helper of the shell that is the rank.
+    const auto topmost = started->anew ? watch::topmost_of_rank(from.line) : std::nullopt;
+    if (topmost && *topmost != started->process) started->wrapper = topmost;
+    if (started->wrapper) watch_exit(started->rank, *started->wrapper);
+    watch_exit(started->rank, from.process);
+  }
+  if (const auto* entered = std::get_if<StageEntered>(&event)) {
+    watch_exit(entered->rank, from.process);
+    if (from.message.source != Source::plugin) in_torch_.insert(from.process);
+    if (is_a_ranks_child(entered->rank, from)) return;
+  }
+  feed(event, now);
+}
+
+// Its store, and its backend.
+void RankMachine::note_what_it_names(const Event& event) {
+  const auto* entered = std::get_if<StageEntered>(&event);
+  if (entered != nullptr && entered->stage == Stage::rendezvous)
+    seen_.stores[entered->rank] = seen_.knocking[entered->rank] = entered->detail;
+  if (entered != nullptr && entered->stage == Stage::group && entered->source == Source::hook)
+    seen_.backends.insert(entered->detail);
+  const auto* reached = std::get_if<StageReached>(&event);
+  if (reached != nullptr && reached->stage == Stage::rendezvous)
+    seen_.knocking.erase(reached->rank);
+}
+
+void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message) {
+  // In another pid namespace its parent's number means another process.
+  const auto* hello = std::get_if<watch::HookHello>(&message.body);
+  if (hello != nullptr && hello->pid == process.pid) parents_[process] = hello->parent;
+  if (const auto* stack = std::get_if<watch::StackAnswer>(&message.body))
+    actions_.push_back(PassAnswer{process, message.rank, *stack});
+  else if (const auto* collectives = std::get_if<watch::CollectivesAnswer>(&message.body))
+    actions_.push_back(PassAnswer{process, message.rank, *collectives});
+  else if (const auto* counters = std::get_if<watch::CountersAnswer>(&message.body))
+    actions_.push_back(PassAnswer{process, message.rank, *counters});
+  else if (const auto* refusal = std::get_if<watch::HookRefusal>(&message.body))
+    actions_.push_back(TellNotice{fmt::format("{} is refused: {}", refusal->what, refusal->why)});
+  else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))
+    actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
+}
+
+bool RankMachine::wants_line(ProcessId process, const watch::HookMessage& message) const {
+  if (frozen_) return false;
+  return std::ranges::any_of(message.events, [&](const Event& event) {
+    if (const auto* started = std::get_if<RankStarted>(&event)) return started->anew;
+    const auto* entered = std::get_if<StageEntered>(&event);
+    const auto known =
+        entered != nullptr ? stages_.ranks().find(entered->rank) : stages_.ranks().end();
+    return known != stages_.ranks().end() && known->second.alive() &&
+           known->second.process() != process && known->second.entered(Stage::rendezvous);
+  });
+}
+
+int RankMachine::parent_of(ProcessId process) const {
+  const auto known = parents_.find(process);
+  return known == parents_.end() ? 0 : known->second;
+}
+
+// What a rank starts has inherited its RANK, and may meet whom it likes, even at the same store.
+bool RankMachine::is_a_ranks_child(Rank rank, const HookSpoke& speaker) const {
+  const auto known = stages_.ranks().find(rank);
+  if (known == stages_.ranks().end()) return false;
+  const watch::RankState& state = known->second;
+  if (!state.alive() || state.process() == speaker.process || !state.entered(Stage::rendezvous))
+    return false;
+  return std::ranges::find(speaker.line, *state.process(), &watch::ProcessOfRank::process) !=
+         speaker.line.end();
+}
+
+// Hook, log and plugin may tell the same.
+void RankMachine::record_stage(const StageReached& reached) {
+  const auto known = stages_.ranks().find(reached.rank);
+  if (known != stages_.ranks().end() && known->second.reached(reached.stage)) return;
+  actions_.push_back(RecordEvent{
+      report::record::Stage{reached.rank.value, name(reached.stage), reached.process.pid}});
+}
+
+// An end is seen by its pidfd; a process that is still there at the next look has closed it.
+void RankMachine::take(const HookClosed& event, TimePoint now) {
+  if (hooked_.contains(event.process)) silent_.insert(event.process);
+  look_again(now);
+}
+
+void RankMachine::take(const HookFlooded& event, TimePoint) {
+  const auto rank = hooked_.find(event.process);
+  const std::string who =
+      rank == hooked_.end()
+          ? fmt::format("pid {}", event.process.pid)
+          : fmt::format("rank {} (pid {})", rank->second.value, event.process.pid);
+  const std::string text = fmt::format(
+      "{} tells more than {} things a second: of the rest safelaunch hears only the last ones", who,
+      watch::PacketBudget::kASecond);
+  actions_.push_back(RecordSome{report::record::Notice{text}});
+  if (!frozen_ && !std::exchange(flood_told_, true)) actions_.push_back(TellNotice{text});
+}
+
+void RankMachine::take(const NcclTold& told, TimePoint now) {
+  if (!judging()) return;
+  if (const auto* started = std::get_if<RankStarted>(&told.event))
+    if (started->process.start_ticks != 0) watch_exit(started->rank, started->process);
+  if (const auto* reached = std::get_if<StageReached>(&told.event)) record_stage(*reached);
+  feed(told.event, now);
+}
+
+void RankMachine::take(const nccl::Contradiction& found, TimePoint now) {
+  if (frozen_) return;
+  const bool twice = found.about == nccl::RootComplaint::About::rank_twice;
+  follow(stages_.contradict(twice ? FailureKind::duplicate_rank : FailureKind::world_size_mismatch,
+                            found.text, now));
+}
+
+void RankMachine::take(const NcclSpoke& event, TimePoint) {
+  if (!frozen_) actions_.push_back(TellNcclSaid{event});
+}
+
+void RankMachine::take(const DriverSilent& event, TimePoint now) {
+  if (judging()) follow(stages_.driver_is_silent(event.ranks, event.text, now));
+}
+
+void RankMachine::take(const AllStandStill& event, TimePoint) {
+  if (!judging()) return;
+  standstill_ = event;
+  actions_.push_back(AskPlaces{});
+}
+
+// A program may well wait for hours for what nobody here can see: it is ended for it only where
+// somebody has set a limit, and nothing could be removed that it waits for.
+void RankMachine::take(const PlacesTold& told, TimePoint now) {
+  if (!judging() || !standstill_) return;
+  const auto [still, doings] = *std::exchange(standstill_, std::nullopt);
+  std::string text = watch::describe_standstill(still.lasts, places_of(doings, told.answers));
+  if (!told.locks.empty()) text += "; " + told.locks;
+  if (still.then == watch::StoodStill::Then::ends_the_job && told.left.empty())
+    return follow(stages_.stood_still(still.lasts, doings, text, now));
+  actions_.push_back(RecordEvent{report::record::Status{stages_.counts_text() + " · " + text}});
+  actions_.push_back(TellNotice{text});
+  if (!told.left.empty()) actions_.push_back(RemoveLocks{told.left});
+}
+
+void RankMachine::take(const RankSpawned& event, TimePoint now) {
+  spawned_.insert(event.process);
+  feed(RankStarted{event.rank, event.process, rules_.stages.world_size, Source::launch}, now);
+}
+
+// Of a process that we spawned we are told the end; others are watched.
+void RankMachine::watch_exit(Rank rank, ProcessId process) {
+  if (spawned_.contains(process) || !watched_.insert(process).second) return;
+  actions_.push_back(WatchExit{rank, process});
+}
+
+void RankMachine::take(const ProcessEnded& event, TimePoint now) {
+  // Its script may have chosen another rank than it was started as.
+  const RankExited end{stages_.rank_of(event.process).value_or(event.rank), event.process,
+                       event.status};
+  if (frozen_) return end_late(end);
+  const bool was_rank = is_rank(end.rank, end.process);
+  feed(end, now);
+  // Where a wrapper goes on it was a helper's end, and the wrapper is the rank's process again.
+  if (was_rank && is_rank(end.rank, end.process)) seen_.exits.push_back(end);
+  watched_.erase(end.process);
+  silent_.erase(end.process);
+  look_again(now);
+}
+
+void RankMachine::end_late(const RankExited& end) {
+  if (!is_rank(end.rank, end.process) || !ended_late_.insert(end.process).second) return;
+  seen_.late_exits.push_back(end);
+  if (all_ranks_have_gone()) actions_.push_back(TellRanksGone{});
+}
+
+bool RankMachine::is_rank(Rank rank, ProcessId process) const {
+  const auto known = stages_.ranks().find(rank);
+  return known != stages_.ranks().end() && known->second.process() == process;
+}
+
+// A process in which no hook has spoken may be a wrapper, whose rank is below it and still saves.
+bool RankMachine::all_ranks_have_gone() const {
+  return std::ranges::all_of(stages_.ranks(), [this](const auto& one) {
+    const watch::RankState& state = one.second;
+    if (!state.known()) return !spawned_.empty();  // of another node: all of ours were spawned
+    return state.ended() || (!state.blind() && ended_late_.contains(*state.process()));
+  });
+}
+
+// Where all ranks had a hook nobody looks at /proc any more; one that has lost its own needs it
+// again.
+void RankMachine::look_again(TimePoint now) {
+  if (next_look_ || !judging() || (silent_.empty() && stages_.all_heard())) return;
+  next_look_ = now + kLookEvery;
+}
+
+void RankMachine::take(const WatchTimePassed&, TimePoint now) {
+  next_look_&& now >= *next_look_ ? look(now) : sample(now);
+}
+
+void RankMachine::look(TimePoint now) {
+  const TimePoint::duration age = (now - begun_) / kOneLookIn;
+  const bool soon = stages_.wants_samples() || age < kLookEvery;
+  next_look_ = now + (soon ? TimePoint::duration(kLookEvery) : age);
+  if (silent_.empty() && stages_.all_heard()) {
+    next_look_.reset();
+    return sample(now);
+  }
+  actions_.push_back(TakeLook{{silent_.begin(), silent_.end()}});
+  silent_.clear();
+}
+
+void RankMachine::take(const LookTaken& found, TimePoint now) {
+  for (const ProcessId process : found.running) {
+    hooked_.erase(process);
+    in_torch_.erase(process);
+    if (const auto rank = stages_.rank_of(process)) feed(RankSilent{*rank, process}, now);
+  }
+  if (stages_.all_heard()) {
+    next_look_.reset();
+    return sample(now);
+  }
+  for (const Event& event : ranks_in_proc_.on(found.processes, hooked_)) {
+    if (const auto* started = std::get_if<RankStarted>(&event)) {
+      watch_exit(started->rank, started->process);
+      if (rules_.hook && !another_user_told_)
+        actions_.push_back(FindUser{started->rank, started->process});
+    }
+    feed(event, now);
+  }
+  sample(now);
+}
+
+// An entrypoint may hand on to another user far below us; once it has, nothing can be given to it.
+void RankMachine::take(const AnotherUserRuns& event, TimePoint) {
+  if (!std::exchange(another_user_told_, true))
+    tell(runs_as_another_user(event.rank, event.process));
+}
+
+void RankMachine::sample(TimePoint now) {
+  if (!judging()) return;
+  if (!stages_.wants_samples()) return judge(now);
+  SampleRanks wanted;
+  for (const Rank rank : stages_.sample_these()) {
+    const auto known = stages_.ranks().find(rank);
+    if (known == stages_.ranks().end() || !known->second.process()) continue;
+    ask_whether_it_hears(*known->second.process(), now);
+    wanted.ranks.push_back({rank, *known->second.process()});
+  }
+  actions_.push_back(std::move(wanted));
+}
+
+// A missing rank may have closed its hook's descriptor, and be waiting where only /proc shows it.
+void RankMachine::ask_whether_it_hears(ProcessId process, TimePoint now) {
+  if (!hooked_.contains(process)) return;
+  const auto [asked, first] = asked_at_.try_emplace(process, now);
+  if (!first && now - asked->second < kAskAgain) return;
+  asked->second = now;
+  actions_.push_back(AskWhetherItHears{process});
+}
+
+void RankMachine::take(const RanksSampled& found, TimePoint now) {
+  for (const RankActivity& activity : found.activities) feed(activity, now);
+  sample_others(now);
+}
+
+void RankMachine::sample_others(TimePoint now) {
+  SampleOthers wanted{{}, stages_.misses_unseen(), stages_.misses_helped(now)};
+  if (!wanted.others && !wanted.helpers) return judge(now);
+  for (const auto& [rank, state] : stages_.ranks())
+    if (state.process()) wanted.ranks.insert(*state.process());
+  actions_.push_back(std::move(wanted));
+}
+
+void RankMachine::take(const OthersSampled& found, TimePoint now) {
+  if (found.others) stages_.others_do(found.others->activity, found.others->doing, now);
+  if (found.helpers) stages_.helpers_do(found.helpers->activity, found.helpers->doing, now);
+  judge(now);
+}
+
+void RankMachine::judge(TimePoint now) {
+  if (judging()) follow(stages_.tick(now));
+  if (judging()) show_waiting(now);
+}
+
+void RankMachine::show_waiting(TimePoint now) {
+  if (!stages_.wants_samples()) {
+    waiting_since_.reset();
+    return actions_.push_back(ShowStatus{});
+  }
+  if (!waiting_since_) waiting_since_ = now;
+  const std::string line = stages_.status_line(now);
+  if (now - *waiting_since_ >= kStatusAfter) actions_.push_back(ShowStatus{line});
+  if (now - *waiting_since_ < kNoticeAfter || now - noticed_at_ < kNoticeEvery) return;
+  noticed_at_ = now;
+  actions_.push_back(ShowWaiting{line});
+}
+
+}  // namespace safelaunch::run

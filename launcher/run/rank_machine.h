@@ -1,0 +1,306 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rank_bounds.h"
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/failure.h"
+#include "safelaunch/clean/stale_file.h"
+#include "safelaunch/host/activity.h"
+#include "safelaunch/nccl/job.h"
+#include "safelaunch/report/record.h"
+#include "safelaunch/run/rank_questions.h"
+#include "safelaunch/run/ranks_seen.h"
+#include "safelaunch/watch/hook_message.h"
+#include "safelaunch/watch/observer.h"
+#include "safelaunch/watch/stages.h"
+#include "safelaunch/watch/standstill.h"
+
+namespace safelaunch::run {
+
+/// What the decisions of the watch depend on.
+struct RankRules {
+  watch::StagesConfig stages;
+  bool hook = false;  ///< the ranks are given a hook
+};
+
+/// The job has been started.
+struct WatchBegins {};
+/// A worker of our own spawn was started.
+struct RankSpawned {
+  Rank rank;
+  ProcessId process;
+};
+/// A process has ended that was started as this rank, or has spoken as it.
+struct ProcessEnded {
+  Rank rank;
+  ProcessId process;
+  std::optional<ExitStatus> status{};
+};
+/// A hook, or NCCL's plugin, has said something. The message is needed during the call alone.
+struct HookSpoke {
+  ProcessId process;
+  const watch::HookMessage& message;
+  /// The process and those above it (see line_of()); needed where wants_line() says so.
+  std::vector<watch::ProcessOfRank> line{};
+};
+/// The connection of a process's hook is closed.
+struct HookClosed {
+  ProcessId process;
+};
+/// A process says more than is heard of it.
+struct HookFlooded {
+  ProcessId process;
+};
+/// NCCL's log tells how far a rank is.
+struct NcclTold {
+  Event event;
+};
+/// NCCL has said something to people.
+struct NcclSpoke {
+  std::optional<Rank> rank;
+  nccl::Said said;
+};
+/// What TakeLook has found.
+struct LookTaken {
+  std::vector<ProcessId> running;  ///< of those whose hook is silent
+  watch::Snapshot processes;
+};
+/// What SampleRanks has found.
+struct RanksSampled {
+  std::vector<RankActivity> activities;
+};
+/// What SampleOthers has found.
+struct OthersSampled {
+  std::optional<host::ActivitySeen> others;
+  std::optional<host::ActivitySeen> helpers;
+};
+/// FindUser has found a process that is not of our own user.
+struct AnotherUserRuns {
+  Rank rank;
+  host::ProcessFacts process;
+};
+/// The CUDA driver answers nobody, and these ranks stand still in it, in words.
+struct DriverSilent {
+  std::vector<Rank> ranks;
+  std::string text;
+};
+/// All ranks stand still, and what each does in the kernel.
+struct AllStandStill {
+  watch::StoodStill still;
+  std::map<Rank, std::string> doings;
+};
+/// What AskPlaces has found.
+struct PlacesTold {
+  RankAnswers answers;
+  std::string locks;                   ///< that the ranks may wait for, in words
+  std::vector<clean::StaleFile> left;  ///< locks that may be removed
+};
+/// The machine's deadline has come.
+struct WatchTimePassed {};
+/// The attempt is being stopped: nothing is judged any more. Ends of ranks are still noted.
+struct WatchFreezes {};
+
+using WatchEvent = std::variant<WatchBegins, RankSpawned, ProcessEnded, HookSpoke, HookClosed,
+                                HookFlooded, NcclTold, nccl::Contradiction, NcclSpoke, LookTaken,
+                                RanksSampled, OthersSampled, AnotherUserRuns, DriverSilent,
+                                AllStandStill, PlacesTold, WatchTimePassed, WatchFreezes>;
+
+/// Watch for the end of a process that is not our child; ProcessEnded follows.
+struct WatchExit {
+  Rank rank;
+  ProcessId process;
+};
+/// Ask a process's hook nothing but whether it hears.
+struct AskWhetherItHears {
+  ProcessId process;
+};
+/// Look at all processes of the job, and whether these still run; LookTaken follows.
+struct TakeLook {
+  std::vector<ProcessId> silent;
+};
+/// Look at what these ranks do; RanksSampled follows.
+struct SampleRanks {
+  std::vector<AskedRank> ranks;
+};
+/// Look at what processes do that are no ranks; OthersSampled follows.
+struct SampleOthers {
+  std::set<ProcessId> ranks;
+  bool others = false;   ///< those that may be a rank
+  bool helpers = false;  ///< those that may work for one
+};
+/// Find out whether a process runs as another user; AnotherUserRuns follows where it does.
+struct FindUser {
+  Rank rank;
+  ProcessId process;
+};
+/// Ask all ranks where they stand, and look for the locks that they may wait for there; PlacesTold
+/// follows.
+struct AskPlaces {};
+/// Remove locks that nobody holds, and tell of each.
+struct RemoveLocks {
+  std::vector<clean::StaleFile> left;
+};
+/// A hook has answered a question.
+struct PassAnswer {
+  ProcessId process;
+  std::optional<Rank> rank;
+  std::variant<watch::StackAnswer, watch::CollectivesAnswer, watch::CountersAnswer> answer;
+};
+struct RecordEvent {
+  report::record::Event event;
+};
+/// The same for what a job can make as much of as it likes.
+struct RecordSome {
+  report::record::Event event;
+};
+/// The attempt is lost.
+struct TellVerdict {
+  Failure verdict;
+};
+/// A rank waits for the others, or has begun to connect.
+struct TellMeeting {};
+/// Every rank has its first collective behind it: nothing is looked at any more.
+struct BeginTraining {};
+/// The status line; empty: none.
+struct ShowStatus {
+  std::string line;
+};
+/// The same, now and then, after a while.
+struct ShowWaiting {
+  std::string line;
+};
+/// Worth a line of its own.
+struct TellNotice {
+  std::string text;
+};
+struct TellNcclSaid {
+  NcclSpoke words;
+};
+/// The last rank has ended while the job was stopped.
+struct TellRanksGone {};
+
+using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers,
+                                 FindUser, AskPlaces, RemoveLocks, PassAnswer, RecordEvent,
+                                 RecordSome, TellVerdict, TellMeeting, BeginTraining, ShowStatus,
+                                 ShowWaiting, TellNotice, TellNcclSaid, TellRanksGone>;
+
+/// Knows which process speaks for which rank, and decides what its words, its end and a look at
+/// /proc mean: what `Stages` is told, when to look and at what, whom to ask, what the user is told.
+/// `RankWatch` performs it. Pure: the time is handed in.
+///
+/// A look goes in steps, each of which decides the next: TakeLook (where a rank has no hook) →
+/// SampleRanks (while somebody waits) → SampleOthers (where a missing rank may be, or be helped by,
+/// another process) → judgement.
+class RankMachine {
+ public:
+  explicit RankMachine(RankRules rules) : rules_(std::move(rules)), stages_(rules_.stages) {}
+
+  [[nodiscard]] std::vector<WatchAction> on(const WatchEvent& event, TimePoint now);
+
+  /// When WatchTimePassed is to come; nullopt while there is nothing to look for.
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  /// Whether a message can be understood only with the processes above the one that sent it.
+  [[nodiscard]] bool wants_line(ProcessId process, const watch::HookMessage& message) const;
+  /// As the process told it; 0: it has not.
+  [[nodiscard]] int parent_of(ProcessId process) const;
+
+  [[nodiscard]] bool frozen() const { return frozen_; }
+  /// Nothing is decided yet.
+  [[nodiscard]] bool judging() const {
+    return !frozen_ && !stages_.verdict() && !stages_.training();
+  }
+  [[nodiscard]] const watch::Stages& stages() const { return stages_; }
+  [[nodiscard]] const RanksSeen& seen() const { return seen_; }
+  [[nodiscard]] const std::map<ProcessId, Rank>& hooked() const { return hooked_; }
+  [[nodiscard]] const std::map<ProcessId, Rank>& plugged() const { return plugged_; }
+
+ private:
+  void take(const WatchBegins& event, TimePoint now);
+  void take(const RankSpawned& event, TimePoint now);
+  void take(const ProcessEnded& event, TimePoint now);
+  void take(const HookSpoke& event, TimePoint now);
+  void take(const HookClosed& event, TimePoint now);
+  void take(const HookFlooded& event, TimePoint now);
+  void take(const NcclTold& event, TimePoint now);
+  void take(const nccl::Contradiction& event, TimePoint now);
+  void take(const NcclSpoke& event, TimePoint now);
+  void take(const LookTaken& event, TimePoint now);
+  void take(const RanksSampled& event, TimePoint now);
+  void take(const OthersSampled& event, TimePoint now);
+  void take(const AnotherUserRuns& event, TimePoint now);
+  void take(const DriverSilent& event, TimePoint now);
+  void take(const AllStandStill& event, TimePoint now);
+  void take(const PlacesTold& event, TimePoint now);
+  void take(const WatchTimePassed& event, TimePoint now);
+  void take(const WatchFreezes& event, TimePoint now);
+
+  // What `Stages` is told, and what it wants.
+  void feed(const Event& event, TimePoint now);
+  void follow(const std::vector<watch::StageAction>& wanted);
+  void perform(const Failure& verdict);
+  void perform(const watch::StatusChanged& status);
+  void perform(const watch::JobTraining& training);
+
+  // What a hook says.
+  void note_finished(ProcessId process, const watch::HookMessage& message);
+  void hear(Event event, const HookSpoke& from, TimePoint now);
+  void note_what_it_names(const Event& event);
+  void hear_body(ProcessId process, const watch::HookMessage& message);
+  [[nodiscard]] bool is_a_ranks_child(Rank rank, const HookSpoke& speaker) const;
+  void record_stage(const StageReached& reached);
+  void forget_former_life(const RankStarted& started);
+
+  // Processes and their ends.
+  void watch_exit(Rank rank, ProcessId process);
+  void end_late(const RankExited& end);
+  [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const;
+  [[nodiscard]] bool all_ranks_have_gone() const;
+
+  // The looks, in their order.
+  void look_again(TimePoint now);
+  void look(TimePoint now);
+  void sample(TimePoint now);
+  void ask_whether_it_hears(ProcessId process, TimePoint now);
+  void sample_others(TimePoint now);
+  void judge(TimePoint now);
+  void show_waiting(TimePoint now);
+
+  void tell(const std::string& text);
+
+  RankRules rules_;
+  watch::Stages stages_;
+  watch::Observer ranks_in_proc_;
+  RanksSeen seen_;
+  std::map<ProcessId, Rank> hooked_;
+  std::map<ProcessId, Rank> plugged_;  // by NCCL's plugin
+  NamedRanks named_;
+  std::map<ProcessId, TimePoint> asked_at_;  // whether their hook still hears
+  std::set<ProcessId> failing_;              // of an exception that nobody caught
+  std::set<ProcessId> in_torch_;             // whose hook has seen them call it
+  std::map<ProcessId, int> parents_;         // of those that have spoken, as they told it
+  std::set<ProcessId> silent_;               // whose hook's connection is closed: it may have ended
+  std::set<ProcessId> spawned_;              // our own children
+  std::set<ProcessId> watched_;              // whose end will be told, though they are not
+  std::set<ProcessId> ended_late_;           // while the job was stopped
+  std::optional<AllStandStill> standstill_;  // of which the ranks are asked
+  bool frozen_ = false;
+  bool flood_told_ = false;
+  bool another_user_told_ = false;
+  TimePoint begun_{};
+  std::optional<TimePoint> next_look_;  // for ranks that no hook speaks for
+  std::optional<TimePoint> waiting_since_;
+  TimePoint noticed_at_{};
+  std::vector<WatchAction> actions_;  // of the present call
+};
+
+/// Whether a rank stands where torch waits until another process has built an extension.
+[[nodiscard]] bool waits_for_a_build(const RankAnswers& answers);
+
+}  // namespace safelaunch::run

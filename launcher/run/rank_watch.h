@@ -1,0 +1,158 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver_watch.h"
+#include "rank_inquiry.h"
+#include "rank_machine.h"
+#include "safelaunch/clean/stale.h"
+#include "safelaunch/launch/exit_watch.h"
+#include "safelaunch/run/hook_door.h"
+#include "safelaunch/run/nccl_watch.h"
+#include "safelaunch/watch/activity_sampler.h"
+#include "safelaunch/watch/hook_channel.h"
+#include "services.h"
+#include "stall_watch.h"
+#include "standstill_watch.h"
+
+namespace safelaunch::run {
+
+struct RankWatchConfig {
+  watch::StagesConfig stages;
+  Duration start{};  ///< that all may stand still before anybody waits; 0: for ever
+  Duration stall{};  ///< 0: off
+  std::optional<HookDoor> hook;
+  NcclListening nccl;
+  Environment environment{};  ///< of a worker
+  clean::CleanPolicy clean = clean::CleanPolicy::off;
+};
+
+/// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks
+/// at /proc while somebody waits, sees ranks end, and hands it all to a `RankMachine`, whose
+/// decisions it performs. After the first collective nothing here wakes up any more but by NCCL's
+/// own writing (unless a stall is to be reported). Use it on the io_context's thread.
+class RankWatch final : NcclWatch::Listener,
+                        DriverWatch::Listener,
+                        StandstillWatch::Listener,
+                        StallWatch::Listener {
+ public:
+  class Listener {
+   public:
+    virtual void on_verdict(const Failure& verdict) = 0;
+    /// A rank waits for the others, or has begun to connect.
+    virtual void on_meeting() = 0;
+    virtual void on_training() = 0;
+    /// The status line; empty: none.
+    virtual void on_status(const std::string& line) = 0;
+    /// The same, now and then, after a while.
+    virtual void on_waiting(const std::string& line) = 0;
+    /// Worth a line of its own.
+    virtual void on_notice(const std::string& text) = 0;
+    virtual void on_stall(const watch::StallReport& report) = 0;
+    virtual void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) = 0;
+    /// What the ranks answered to ask_ranks().
+    virtual void on_answers(const RankAnswers& answers) = 0;
+    /// The last rank has ended while the job was stopped.
+    virtual void on_ranks_gone() = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  RankWatch(const Services& services, RankWatchConfig config, Listener& listener);
+  RankWatch(const RankWatch&) = delete;
+  RankWatch& operator=(const RankWatch&) = delete;
+  ~RankWatch();
+
+  /// The job has been started.
+  void begin();
+  /// A worker of our own spawn was started, has ended.
+  void started(Rank rank, ProcessId process);
+  void ended(Rank rank, ProcessId process, const std::optional<ExitStatus>& status);
+  /// The job has written something.
+  void saw_output(output::StreamId stream, std::string_view bytes);
+  /// Nothing is judged any more: the attempt is being stopped. Ends of ranks are still noted.
+  void freeze();
+  [[nodiscard]] bool training() const;
+
+  /// Asks every rank for its Python stack and its collectives; writes the answers to
+  /// `directory`/evidence. The listener's on_answers() follows, once, when all have answered or the
+  /// time is over.
+  void ask_ranks(const std::filesystem::path& directory, Duration limit);
+
+  /// Who waits for whom at present; nullopt while nobody waits, or nothing is judged.
+  [[nodiscard]] std::optional<Failure> waiting_now() const;
+
+  /// What has been seen until now.
+  [[nodiscard]] RanksSeen seen() const;
+  /// "group 4/4 · collective 3/4".
+  [[nodiscard]] std::string stages_reached() const;
+
+ private:
+  void open_channel();
+  [[nodiscard]] std::vector<watch::ProcessOfRank> line_above(
+      ProcessId process, const watch::HookMessage& message) const;
+
+  [[nodiscard]] std::optional<RankStarted> whose(
+      const nccl::ProcessName& who, const std::optional<nccl::Part>& part) const override;
+  [[nodiscard]] int world_size() const override;
+  [[nodiscard]] const std::map<Rank, watch::RankState>& ranks_now() const override;
+  void on_nccl_event(const Event& event) override;
+  void on_nccl_contradiction(const nccl::Contradiction& found) override;
+  void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
+  void on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) override;
+  void on_standstill(const watch::StoodStill& still,
+                     const std::map<Rank, std::string>& doings) override;
+  void on_stall(const watch::StallReport& report) override;
+  void ask_counters(int id) override;
+
+  void take(const WatchEvent& event);
+  void set_timer();
+  void perform(const WatchExit& watch);
+  void perform(const AskWhetherItHears& ask);
+  void perform(const TakeLook& look);
+  void perform(const SampleRanks& sample);
+  void perform(const SampleOthers& sample);
+  void perform(const FindUser& find);
+  void perform(const AskPlaces& ask);
+  void perform(const RemoveLocks& remove);
+  void perform(const PassAnswer& pass);
+  void perform(const RecordEvent& record);
+  void perform(const RecordSome& record);
+  void perform(const TellVerdict& tell);
+  void perform(const TellMeeting& tell);
+  void perform(const BeginTraining& begin);
+  void perform(const ShowStatus& show);
+  void perform(const ShowWaiting& show);
+  void perform(const TellNotice& tell);
+  void perform(const TellNcclSaid& tell);
+  void perform(const TellRanksGone& tell);
+
+  Services services_;
+  RankWatchConfig config_;
+  Listener& listener_;
+  RankMachine machine_;
+  host::Procfs table_;
+  host::KernelSockets sockets_;
+  watch::ProcessObserver looker_;
+  watch::ActivitySampler sampler_;
+  boost::asio::steady_timer timer_;
+  RankInquiry inquiry_;  // after a verdict
+  RankInquiry places_;   // where all stand, though there is no verdict
+  RankAnswers answers_;  // to the former
+  StallWatch stall_;
+  NcclWatch nccl_;
+  DriverWatch driver_;
+  StandstillWatch standstill_;
+  std::unique_ptr<watch::HookChannel> channel_;
+  std::map<ProcessId, launch::ExitWatch> exits_;
+  std::vector<ProcessId> told_exits_;  // whose watch has done its part, and holds a descriptor
+};
+
+}  // namespace safelaunch::run
