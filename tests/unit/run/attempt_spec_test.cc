@@ -1,0 +1,195 @@
+#include "launcher/run/attempt_spec.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::run;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// An attempt under a profile of the test's own.
+struct Settled {
+  RunPlan plan;
+  profile::Profile profile;
+  std::optional<int> port;
+  std::optional<HookDoor> hook;
+  std::filesystem::path directory;
+
+  explicit Settled(std::vector<std::string> command = {"torchrun", "--nproc-per-node=4",
+                                                       "train.py"},
+                   const std::string& workers = {}) {
+    RunOptions options;
+    options.command = std::move(command);
+    options.nproc_per_node = workers;
+    plan = *make_plan(options, {}, {{"HOME", "/nonexistent"}, {"MINE", "1"}});
+    profile.name = "mine";
+  }
+
+  [[nodiscard]] Result<SettledAttempt> settle() const {
+    return safelaunch::run::settle({.plan = plan,
+                                    .profile = profile,
+                                    .number = 2,
+                                    .run_id = "a-run",
+                                    .directory = directory,
+                                    .port = port,
+                                    .hook = hook,
+                                    .nccl = {},
+                                    .streams = {}});
+  }
+  [[nodiscard]] AttemptSpec spec() const { return settle()->spec; }
+  [[nodiscard]] Environment environment() const { return spec().workers.front().environment; }
+};
+
+Settled own_spawn() {
+  return Settled({"python3", "train.py"}, "2");
+}
+
+}  // namespace
+
+TEST_CASE("every process of a job carries whose it is", "[attempt_spec]") {
+  Settled attempt;
+  attempt.plan.environment["SAFELAUNCH_KEEP"] = "1";  // meant for safelaunch itself
+  const Environment environment = attempt.environment();
+  CHECK(environment.at("SAFELAUNCH_RUN_ID") == "a-run");
+  CHECK(environment.at("SAFELAUNCH_ATTEMPT") == "2");
+  CHECK_FALSE(environment.at("SAFELAUNCH_OWNER").empty());
+  CHECK_FALSE(environment.contains("SAFELAUNCH_KEEP"));
+  CHECK(environment.at("MINE") == "1");
+}
+
+TEST_CASE("the deadlines are the profile's where the user has named none", "[attempt_spec]") {
+  Settled attempt;
+  attempt.profile.timeouts.init = 7s;
+  attempt.profile.timeouts.stall = 9s;
+  attempt.plan.options.quiet_timeout = 3s;
+  const AttemptSpec spec = attempt.spec();
+  CHECK(spec.stages.limits.init == 7s);
+  CHECK(spec.stages.limits.quiet == 3s);
+  CHECK(spec.stall == 9s);
+}
+
+TEST_CASE("a launcher's command is started once, and its world is known", "[attempt_spec]") {
+  const AttemptSpec spec = Settled().spec();
+  REQUIRE(spec.workers.size() == 1);
+  CHECK_FALSE(spec.workers.front().rank);
+  CHECK(spec.stages.world_size == 4);
+  CHECK(spec.stages.ranks_here == 4);
+  CHECK(spec.stages.expected_here.empty());
+}
+
+TEST_CASE("workers of our own are started one by one with their ranks", "[attempt_spec]") {
+  Settled attempt = own_spawn();
+  attempt.port = 23456;
+  const AttemptSpec spec = attempt.spec();
+  REQUIRE(spec.workers.size() == 2);
+  CHECK(spec.workers[1].rank == Rank{1});
+  CHECK(spec.workers[1].environment.at("RANK") == "1");
+  CHECK(spec.workers[1].environment.at("WORLD_SIZE") == "2");
+  CHECK(spec.workers[1].environment.at("MASTER_PORT") == "23456");
+  CHECK(spec.stages.expected_here == std::vector<Rank>{Rank{0}, Rank{1}});
+  CHECK(spec.stages.world_size == 2);
+}
+
+TEST_CASE("what a dead rank means is the launcher's to say", "[attempt_spec]") {
+  const auto meaning = [](const std::vector<std::string>& command) {
+    return Settled(command).spec().stages.dead_rank;
+  };
+  CHECK(meaning({"torchrun", "train.py"}) == watch::DeadRank::ends_the_job);
+  CHECK(meaning({"torchrun", "--max-restarts=3", "train.py"}) == watch::DeadRank::is_restarted);
+  CHECK(meaning({"deepspeed", "train.py"}) == watch::DeadRank::ends_the_job);
+  CHECK(meaning({"./run.sh"}) == watch::DeadRank::hangs_the_others);
+  CHECK(own_spawn().spec().stages.dead_rank == watch::DeadRank::ends_the_job);
+}
+
+TEST_CASE("a profile changes the script's arguments, not the launcher's", "[attempt_spec]") {
+  Settled attempt({"torchrun", "train.py", "--batch", "8"});
+  attempt.profile.args.append = {"--debug"};
+  CHECK(attempt.spec().workers.front().argv ==
+        std::vector<std::string>{"torchrun", "train.py", "--batch", "8", "--debug"});
+}
+
+TEST_CASE("where no script can be told in a command its arguments cannot be changed",
+          "[attempt_spec]") {
+  Settled attempt({"./run.sh"});
+  attempt.profile.args.append = {"--debug"};
+  const auto settled = attempt.settle();
+  REQUIRE_FALSE(settled.has_value());
+  CHECK(settled.error().code == Errc::usage);
+}
+
+TEST_CASE("a profile with fewer processes makes a smaller world", "[attempt_spec]") {
+  Settled attempt = own_spawn();
+  attempt.profile.processes = 1;
+  const AttemptSpec spec = attempt.spec();
+  CHECK(spec.workers.size() == 1);
+  CHECK(spec.stages.world_size == 1);
+  CHECK(spec.stages.expected_here.size() == 1);
+}
+
+TEST_CASE("the leased port stands where the launcher looks for it", "[attempt_spec]") {
+  Settled attempt({"torchrun", "--master-port=29500", "train.py"});
+  attempt.port = 23456;
+  const auto argv = attempt.spec().workers.front().argv;
+  CHECK(argv[1] == "--master-port=23456");
+}
+
+TEST_CASE("the hook is put into the ranks where there is a door for it", "[attempt_spec]") {
+  Settled attempt;
+  CHECK_FALSE(attempt.environment().contains("SAFELAUNCH_HOOK"));
+  attempt.hook = HookDoor{"/cache/hook", {}, "@safelaunch/hook/x", "secret"};
+  CHECK(attempt.environment().at("SAFELAUNCH_HOOK") == "@safelaunch/hook/x");
+  CHECK(attempt.environment().at("PYTHONPATH").find("/cache/hook") != std::string::npos);
+}
+
+TEST_CASE("NCCL loads one profiler, and the user's own wins", "[attempt_spec]") {
+  Settled attempt;
+  attempt.hook = HookDoor{{}, "/cache/plugin.so", "@safelaunch/hook/x", "secret"};
+  CHECK(attempt.settle()->notice.empty());
+  attempt.plan.environment["NCCL_PROFILER_PLUGIN"] = "/mine/profiler.so";
+  const auto settled = attempt.settle();
+  CHECK(settled->notice.find("safelaunch's own plugin stays away") != std::string::npos);
+  CHECK(settled->spec.workers.front().environment.at("NCCL_PROFILER_PLUGIN") ==
+        "/mine/profiler.so");
+}
+
+TEST_CASE("only the variables that are not the user's own were set for NCCL", "[attempt_spec]") {
+  Settled attempt;
+  attempt.plan.environment["NCCL_IB_DISABLE"] = "0";
+  attempt.profile.env["NCCL_IB_DISABLE"] = {"1", {}};
+  attempt.profile.env["NCCL_P2P_DISABLE"] = {"1", {}};
+  attempt.profile.env["GLOO_X"] = {"1", {}};
+  CHECK(attempt.spec().nccl.set == std::vector<std::string>{"NCCL_P2P_DISABLE"});
+}
+
+TEST_CASE("a command that fills the kernel's room starts without our variables", "[attempt_spec]") {
+  Settled attempt({"./run.sh", std::string(120'000, 'x')});
+  for (int i = 0; i < 17; ++i)
+    attempt.plan.environment["FULL_" + std::to_string(i)] = std::string(120'000, 'x');
+  const auto settled = attempt.settle();
+  REQUIRE(settled.has_value());
+  CHECK(settled->notice.find("take all the room") != std::string::npos);
+  CHECK(settled->spec.workers.front().environment == attempt.plan.environment);
+}
+
+TEST_CASE("the output of one worker is passed on as it comes, that of several by lines",
+          "[attempt_spec]") {
+  CHECK(own_spawn().spec().output.mode == output::OutputPlan::Mode::lines);
+  CHECK(Settled({"python3", "x.py"}, "1").spec().output.mode != output::OutputPlan::Mode::lines);
+  CHECK(Settled().spec().output.mode != output::OutputPlan::Mode::lines);
+}
+
+TEST_CASE("a folder for the logs beats the attempt's own", "[attempt_spec]") {
+  Settled attempt;
+  attempt.directory = "/runs/a/attempt-1";
+  CHECK(attempt.spec().output.directory == "/runs/a/attempt-1");
+  attempt.plan.options.log_dir = "/logs";
+  CHECK(attempt.spec().output.directory == "/logs");
+}
+
+TEST_CASE("a prefix is coloured on a terminal alone", "[attempt_spec]") {
+  Settled attempt = own_spawn();
+  attempt.plan.options.prefix = true;
+  CHECK(attempt.spec().output.prefix == output::OutputPlan::Prefix::rank);
+}

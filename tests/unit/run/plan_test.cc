@@ -1,0 +1,200 @@
+#include "safelaunch/run/plan.h"
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "temporary_folder.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::run;
+using namespace safelaunch::testing;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const std::vector<std::string> kTorchrun{"torchrun", "--nproc-per-node=4", "train.py"};
+
+run::RunOptions options_for(std::vector<std::string> command) {
+  run::RunOptions options;
+  options.command = std::move(command);
+  return options;
+}
+
+/// Of a user whose home is empty.
+Result<run::RunPlan> plan(run::RunOptions options, run::Configuration configuration = {},
+                          Environment environment = {}) {
+  environment.try_emplace("HOME", "/nonexistent");
+  return run::make_plan(std::move(options), std::move(configuration), environment);
+}
+
+run::RunOptions spawning(const std::string& workers) {
+  run::RunOptions options = options_for({"python3", "train.py"});
+  options.nproc_per_node = workers;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("without a word of the user's the default chain is tried", "[plan]") {
+  const auto made = plan(options_for(kTorchrun));
+  REQUIRE(made.has_value());
+  CHECK(made->command.launcher == job::Launcher::torchrun);
+  CHECK(made->chain_origin == "the default");
+  CHECK(made->chain_names.front() == "basic");
+  CHECK(made->chain.front().name == "basic");
+  CHECK(made->max_attempts == static_cast<int>(made->chain_names.size()));
+}
+
+TEST_CASE("the rest of a chain is read when it is needed, and once", "[plan]") {
+  auto made = plan(options_for(kTorchrun));
+  REQUIRE(made.has_value());
+  REQUIRE(run::read_rest_of_chain(*made).has_value());
+  REQUIRE(run::read_rest_of_chain(*made).has_value());
+  REQUIRE(made->chain.size() == made->chain_names.size());
+  for (std::size_t i = 0; i < made->chain.size(); ++i)
+    CHECK(made->chain[i].name == made->chain_names[i]);
+}
+
+TEST_CASE("what is shown before a run is read whole", "[plan]") {
+  run::RunOptions options = options_for(kTorchrun);
+  options.dry_run = true;
+  const auto made = plan(options);
+  REQUIRE(made.has_value());
+  CHECK(made->chain.size() == made->chain_names.size());
+}
+
+TEST_CASE("a mistake in a profile of the user's is told before anything runs", "[plan]") {
+  const TemporaryFolder folder;
+  run::RunOptions options = options_for(kTorchrun);
+  options.profiles = {"basic", folder.write("mine.yaml", "enviroment: {}\n")};
+  const auto made = plan(options);
+  REQUIRE_FALSE(made.has_value());
+  CHECK_THAT(made.error().message, Contains("mine.yaml:1:1"));
+}
+
+TEST_CASE("--profile beats a cluster rule, which beats the default", "[plan]") {
+  run::Configuration configuration;
+  configuration.cluster = "hgx";
+  configuration.rules.chain = {"no-p2p"};
+  run::RunOptions options = options_for(kTorchrun);
+  CHECK(plan(options, configuration)->chain_origin == "cluster rule hgx");
+  CHECK(plan(options, configuration)->chain_names == std::vector<std::string>{"no-p2p"});
+  configuration.cluster.clear();
+  CHECK(plan(options, configuration)->chain_origin == "safelaunch.yaml");
+  options.profiles = {"conservative"};
+  CHECK(plan(options, configuration)->chain_origin == "--profile");
+}
+
+TEST_CASE("the number of attempts is the chain's length, --max-attempts, or one with --only",
+          "[plan]") {
+  run::RunOptions options = options_for(kTorchrun);
+  options.max_attempts = 2;
+  CHECK(plan(options)->max_attempts == 2);
+  options.only = true;
+  CHECK(plan(options)->max_attempts == 1);
+}
+
+TEST_CASE("a chain begins with what worked here lately, unless that is to be forgotten", "[plan]") {
+  const TemporaryFolder home;
+  const Environment environment{{"HOME", home / ""}, {"XDG_STATE_HOME", home / "state"}};
+  run::RunOptions options = options_for({"true"});
+  const auto first = plan(options, {}, environment);
+  REQUIRE(first.has_value());
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const std::string file = profile::memory_file(environment);
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+  const auto saved = profile::save_memory(
+      file, profile::remember({}, {run::host_key(*first), "conservative", now}));
+  REQUIRE(saved.has_value());
+  const auto second = plan(options, {}, environment);
+  CHECK(second->chain_names.front() == "conservative");
+  CHECK_THAT(second->warnings.front(), Contains("begins with conservative"));
+  options.forget = true;
+  CHECK(plan(options, {}, environment)->chain_names.front() == "basic");
+}
+
+TEST_CASE("safelaunch spawns the workers where it is told how many", "[plan]") {
+  const auto made = plan(spawning("3"));
+  REQUIRE(made.has_value());
+  REQUIRE(made->spawn.has_value());
+  CHECK(made->spawn->workers == 3);
+  CHECK(made->nodes() == 1);
+  CHECK_FALSE(made->others_start_ranks());
+}
+
+TEST_CASE("a launcher and safelaunch do not both spawn", "[plan]") {
+  run::RunOptions options = spawning("3");
+  options.command = kTorchrun;
+  const auto made = plan(options);
+  REQUIRE_FALSE(made.has_value());
+  CHECK(made.error().code == Errc::usage);
+  CHECK_THAT(made.error().message, Contains("torchrun spawns its own"));
+}
+
+TEST_CASE("a number of workers that no node has is a mistake", "[plan]") {
+  CHECK(plan(spawning("99999")).error().code == Errc::usage);
+  CHECK(plan(spawning("many")).error().code == Errc::usage);
+}
+
+TEST_CASE("a choice of ranks that are not there would hide all output, and is refused", "[plan]") {
+  run::RunOptions options = spawning("2");
+  options.ranks = "5";
+  const auto made = plan(options);
+  REQUIRE_FALSE(made.has_value());
+  CHECK(made.error().message == "--ranks 5: this job has no rank 5; its last is 1");
+}
+
+TEST_CASE("an option that does nothing for this command is told", "[plan]") {
+  run::RunOptions options = options_for(kTorchrun);
+  options.prefix = true;
+  const auto made = plan(options);
+  REQUIRE(made.has_value());
+  REQUIRE(made->warnings.size() == 1);
+  CHECK_THAT(made->warnings.front(), Contains("--prefix and --ranks have no effect"));
+}
+
+TEST_CASE("--set wants NAME=VALUE", "[plan]") {
+  run::RunOptions options = options_for(kTorchrun);
+  options.set = {"NCCL_DEBUG"};
+  CHECK_FALSE(plan(options).has_value());
+  options.set = {"NCCL_DEBUG=WARN"};
+  const auto made = plan(options);
+  REQUIRE(made.has_value());
+  CHECK(made->environment_under(made->chain.front()).environment.at("NCCL_DEBUG") == "WARN");
+}
+
+TEST_CASE("other nodes start the rest of a job of several", "[plan]") {
+  CHECK(plan(options_for({"torchrun", "--nnodes=2", "--node-rank=0", "--nproc-per-node=1",
+                          "--master-addr=n0", "train.py"}))
+            ->others_start_ranks());
+  CHECK_FALSE(plan(options_for(kTorchrun))->others_start_ranks());
+  CHECK_FALSE(plan(options_for({"mpirun", "-n", "4", "python", "x.py"}))->others_start_ranks());
+  CHECK(plan(options_for({"mpirun", "-n", "4", "python", "x.py"}), {}, {{"RANK", "1"}})
+            ->others_start_ranks());
+}
+
+TEST_CASE("a plan names chain, port and what each profile changes, and no secret", "[plan]") {
+  run::RunOptions options = options_for({"torchrun", "train.py", "--token", "hunter2hunter2"});
+  options.dry_run = true;
+  options.set = {"HF_TOKEN=hf_abcdefghijklmnop"};
+  const auto made = plan(options);
+  REQUIRE(made.has_value());
+  const std::string text = run::render_plan(*made);
+  CHECK_THAT(text, Contains("launcher  torchrun"));
+  CHECK_THAT(text, Contains("chain     from the default"));
+  CHECK_THAT(text, Contains("NCCL_SHM_DISABLE: (not set) → 1"));
+  CHECK_THAT(text, !Contains("hf_abcdefghijklmnop"));
+}
+
+TEST_CASE("a plan as JSON has the chain with the environment of each profile", "[plan]") {
+  run::RunOptions options = options_for(kTorchrun);
+  options.dry_run = true;
+  const auto made = plan(options);
+  REQUIRE(made.has_value());
+  const auto json = nlohmann::json::parse(run::plan_json(*made));
+  CHECK(json["launcher"] == "torchrun");
+  CHECK(json["processes_per_node"] == "4");
+  CHECK(json["chain"].size() == made->chain_names.size());
+  CHECK(json["chain"][0]["profile"] == "basic");
+}
