@@ -31,7 +31,6 @@ void DriverWatch::begin(Environment environment) {
   environment.erase("RANK");  // or it would be looked upon as a rank itself
   environment_ = std::move(environment);
   watching_ = true;
-  patience_ = limits_.still;
   look_later();
 }
 
@@ -42,7 +41,7 @@ void DriverWatch::end() {
 }
 
 void DriverWatch::look_later() {
-  timer_.expires_after(patience_ > 4 * limits_.still ? kLookSeldom : kLookOften);
+  timer_.expires_after(doubt_.looks_seldom() ? kLookSeldom : kLookOften);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled && watching_) look();
   });
@@ -66,7 +65,8 @@ void DriverWatch::look() {
     if (waits_for_others(state)) return end();  // its clocks run from now on
     note(rank, state, now);
   }
-  if (const std::vector<Rank> still = standing_still(now); !still.empty() && !question_) ask(still);
+  if (const std::vector<Rank> still = doubt_.suspects(now); !still.empty() && !question_)
+    ask(still);
   look_later();
 }
 
@@ -74,21 +74,14 @@ void DriverWatch::note(Rank rank, const watch::RankState& state, TimePoint now) 
   const bool alive = state.alive();
   bool& has_driver = has_driver_[state.process().value_or(ProcessId{})];
   if (alive && !has_driver) has_driver = host::maps_contain(state.process()->pid, kDriver);
-  if (!alive || !has_driver) return void(still_since_.erase(rank));
+  if (!alive || !has_driver) return doubt_.moves(rank);
   const auto seen = sampler_.look(rank, *state.process(), now);
   if (!seen) return;
   const bool still = seen->activity == Activity::quiet || seen->activity == Activity::idling;
   if (still)
-    still_since_.try_emplace(rank, now);
+    doubt_.stands_still(rank, now);
   else
-    still_since_.erase(rank);
-}
-
-std::vector<Rank> DriverWatch::standing_still(TimePoint now) const {
-  std::vector<Rank> ranks;
-  for (const auto& [rank, since] : still_since_)
-    if (now - since >= patience_) ranks.push_back(rank);
-  return ranks;
+    doubt_.moves(rank);
 }
 
 void DriverWatch::ask(const std::vector<Rank>& ranks) {
@@ -102,13 +95,8 @@ void DriverWatch::ask(const std::vector<Rank>& ranks) {
 void DriverWatch::heard(const std::vector<Rank>& ranks, const launch::HelperEnd& end) {
   question_.reset();
   if (!watching_) return;
-  if (!end.timed_out) {
-    silences_ = 0;
-    patience_ *= 2;
-    return;
-  }
-  // The first one alone may be a driver that wakes its GPUs, or a host that was suspended.
-  if (++silences_ < 2 || standing_still(Clock::now()) != ranks) return;
+  if (!end.timed_out) return doubt_.answered();
+  if (!doubt_.silent(ranks, Clock::now())) return;
   listener_.on_driver_silent(
       ranks, fmt::format("{} {} still with the CUDA driver loaded, and it does not answer a "
                          "process of our own within {} either, twice",

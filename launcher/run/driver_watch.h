@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "driver_doubt.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
@@ -44,7 +45,8 @@ class DriverWatch {
         limits_(limits),
         listener_(listener),
         timer_(services.io),
-        sampler_(table_) {}
+        sampler_(table_),
+        doubt_(limits.still) {}
 
   /// `environment` is the job's: its LD_LIBRARY_PATH decides which driver library is asked.
   void begin(Environment environment);
@@ -55,7 +57,6 @@ class DriverWatch {
   [[nodiscard]] bool find_means();
   void look();
   void note(Rank rank, const watch::RankState& state, TimePoint now);
-  [[nodiscard]] std::vector<Rank> standing_still(TimePoint now) const;
   void ask(const std::vector<Rank>& ranks);
   void heard(const std::vector<Rank>& ranks, const launch::HelperEnd& end);
 
@@ -69,10 +70,8 @@ class DriverWatch {
   std::string program_;
   bool watching_ = false;
   std::map<ProcessId, bool> has_driver_;
-  std::map<Rank, TimePoint> still_since_;
   std::optional<launch::Helper> question_;
-  Duration patience_{};  // doubled whenever the driver has answered
-  int silences_ = 0;     // in a row
+  DriverDoubt doubt_;
 };
 
 }  // namespace safelaunch::run
