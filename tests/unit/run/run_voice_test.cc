@@ -1,0 +1,136 @@
+#include "launcher/run/run_voice.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include "catch.h"
+#include "unit/output/plumbing.h"
+
+using namespace safelaunch;
+using namespace safelaunch::run;
+using Catch::Matchers::Contains;
+using safelaunch::testing::make_pipe;
+using safelaunch::testing::Plumbing;
+
+namespace {
+
+/// What a run says, in words.
+struct Spoken {
+  boost::asio::io_context io;
+  Plumbing pipe = make_pipe();
+  output::StandardStreams streams = output::inspect_streams(pipe.writer.get(), pipe.writer.get());
+  output::TerminalWriter terminal{io, streams};
+  RunPlan plan;
+  report::RunSummary summary;
+  RunVoice voice{plan, streams, terminal, summary};
+
+  Spoken() {
+    report::AttemptSummary attempt;
+    attempt.number = 2;
+    attempt.profile = "basic";
+    summary.attempts.push_back(attempt);
+  }
+  [[nodiscard]] std::string text() { return pipe.read(); }
+};
+
+AttemptRecord saying(const std::string& words, std::optional<Rank> rank = {}) {
+  AttemptRecord record;
+  record.tails = {{{rank, output::StdStream::err}, words}};
+  return record;
+}
+
+const std::string kWords = "Traceback (most recent call last):\nValueError: no such file\n";
+
+}  // namespace
+
+TEST_CASE("with --quiet only what the run fails for is said", "[run_voice]") {
+  Spoken run;
+  run.plan.options.verbosity = Verbosity::quiet;
+  run.voice.say("a line");
+  CHECK(run.text().empty());
+  run.voice.tell_error("no port");
+  CHECK(run.text() == "safelaunch: no port\n");
+}
+
+TEST_CASE("profiles that are passed over for one reason are told together", "[run_voice]") {
+  Spoken run;
+  NextStep step;
+  step.struck_out = {{"no-shm", "no GPU"}, {"gloo", "asks for gloo"}, {"no-p2p", "no GPU"}};
+  run.voice.tell_of_struck_out(step);
+  CHECK(run.text() ==
+        "safelaunch: not no-shm, no-p2p: no GPU\nsafelaunch: not gloo: asks for gloo\n");
+}
+
+TEST_CASE("the rank that failed first has the last word", "[run_voice]") {
+  Spoken run;
+  diagnose::Diagnosis diagnosis;
+  diagnosis.failure.first = Rank{1};
+  run.voice.tell_of_first_failure(saying(kWords, Rank{1}), diagnosis);
+  const std::string text = run.text();
+  CHECK_THAT(text, Contains("rank 1 failed first; its last words:"));
+  CHECK_THAT(text, Contains("ValueError: no such file"));
+}
+
+TEST_CASE("another rank's words are not taken for those of the first", "[run_voice]") {
+  Spoken run;
+  diagnose::Diagnosis diagnosis;
+  diagnosis.failure.first = Rank{1};
+  run.voice.tell_of_first_failure(saying(kWords, Rank{0}), diagnosis);
+  CHECK(run.text().empty());
+}
+
+TEST_CASE("of a job that was stuck, stopped, or has told all itself nothing failed first",
+          "[run_voice]") {
+  Spoken run;
+  AttemptRecord record = saying(kWords);
+  SECTION("stuck") {
+    record.verdict = Failure{.kind = FailureKind::hung};
+  }
+  SECTION("stopped") {
+    record.signal = 15;
+  }
+  SECTION("told by itself") {
+    run.summary.attempts.back().told_by_itself = true;
+  }
+  run.voice.tell_of_first_failure(record, {});
+  CHECK(run.text().empty());
+}
+
+TEST_CASE("of many processes that were left running five are named", "[run_voice]") {
+  Spoken run;
+  std::vector<launch::Swept> swept;
+  for (int pid = 71; pid < 78; ++pid) {
+    swept.emplace_back();
+    swept.back().pid = pid;
+    swept.back().name = "daemon";
+  }
+  run.voice.tell_of_swept(swept);
+  const std::string text = run.text();
+  CHECK_THAT(text, Contains("daemon (pid 75) and 2 more"));
+  CHECK_THAT(text, !Contains("pid 76"));
+}
+
+TEST_CASE("a process that does not end is a warning", "[run_voice]") {
+  Spoken run;
+  launch::Survivor survivor{};
+  survivor.pid = 71;
+  survivor.state = 'D';
+  run.voice.tell_of_survivors({survivor});
+  CHECK(run.text() == "safelaunch: warning: pid 71 was killed and does not end (state D)\n");
+}
+
+TEST_CASE("the end of a run is told where there is anything to tell", "[run_voice]") {
+  Spoken run;
+  run.voice.tell_end();
+  CHECK(run.text().empty());
+  run.summary.attempts.back().failure = Failure{.kind = FailureKind::hung};
+  run.summary.exit_code = 124;
+  run.voice.tell_end();
+  CHECK_THAT(run.text(), Contains("safelaunch: "));
+}
+
+TEST_CASE("with --json the object is the last word, also of a healthy run", "[run_voice]") {
+  Spoken run;
+  run.plan.options.json = true;
+  run.voice.tell_end();
+  CHECK(report::read_outcome(run.text()).has_value());
+}
