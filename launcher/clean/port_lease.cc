@@ -25,7 +25,7 @@ std::uint32_t random_number() {
 /// taken together, so the next port is rarely better than the last.
 class PortWalk {
  public:
-  explicit PortWalk(PortRange range)
+  explicit PortWalk(settings::PortRange range)
       : first_(range.first), size_(static_cast<std::uint32_t>(range.last - range.first + 1)) {
     constexpr std::uint32_t kStep = 7919;
     step_ = std::gcd(kStep, size_) == 1 ? kStep : 1;  // else it would not come to every port
@@ -44,7 +44,7 @@ class PortWalk {
   std::uint32_t offset_ = 0;
 };
 
-Error why_not(PortRange range, int error) {
+Error why_not(settings::PortRange range, int error) {
   if (error == EACCES || error == EPERM)
     return {Errc::os, fmt::format("port {} cannot be bound: {}; choose one above 1023", range.first,
                                   std::strerror(error))};
@@ -80,7 +80,7 @@ HeldPort hold_port(std::uint16_t port) {
 
 }  // namespace
 
-Result<PortLease> lease_port(PortRange range) {
+Result<PortLease> lease_port(settings::PortRange range) {
   PortWalk walk(range);
   int error = EADDRINUSE;
   for (std::uint32_t tries = 0; tries < walk.size(); ++tries) {

@@ -14,7 +14,7 @@ std::string remove_one(const StaleFile& stale) {
 }
 
 /// All together, since each may take the whole grace.
-std::vector<Removal> end(const std::vector<StaleProcess>& processes, CleanPolicy policy) {
+std::vector<Removal> end(const std::vector<StaleProcess>& processes, settings::CleanPolicy policy) {
   std::vector<ProcessId> doomed;
   for (const StaleProcess& stale : processes)
     if (acts_on(policy, stale.claim)) doomed.push_back(stale.process.id);
@@ -28,7 +28,7 @@ std::vector<Removal> end(const std::vector<StaleProcess>& processes, CleanPolicy
 
 }  // namespace
 
-std::vector<Removal> plan_removal(const Leftovers& left, CleanPolicy policy) {
+std::vector<Removal> plan_removal(const Leftovers& left, settings::CleanPolicy policy) {
   std::vector<Removal> plan;
   for (const StaleProcess& stale : left.processes)
     plan.push_back({stale, acts_on(policy, stale.claim) ? "would be ended" : kLeftAlone});
@@ -37,7 +37,7 @@ std::vector<Removal> plan_removal(const Leftovers& left, CleanPolicy policy) {
   return plan;
 }
 
-std::vector<Removal> remove(const Leftovers& left, CleanPolicy policy) {
+std::vector<Removal> remove(const Leftovers& left, settings::CleanPolicy policy) {
   std::vector<Removal> removals = end(left.processes, policy);
   for (const StaleFile& stale : left.files)
     removals.push_back({stale, acts_on(policy, stale.claim) ? remove_one(stale) : kLeftAlone});

@@ -256,12 +256,12 @@ std::optional<StaleProcess> classify_stale(const Candidate& candidate, const Sur
                       std::move(why),    unkillable,        launcherless};
 }
 
-bool acts_on(CleanPolicy policy, Claim claim) {
+bool acts_on(settings::CleanPolicy policy, Claim claim) {
   switch (policy) {
-    case CleanPolicy::off: return false;
-    case CleanPolicy::ours: return claim == Claim::ours;
-    case CleanPolicy::orphans: return claim == Claim::ours || claim == Claim::orphan;
-    case CleanPolicy::all_mine: return claim == Claim::ours || claim == Claim::named;
+    case settings::CleanPolicy::off: return false;
+    case settings::CleanPolicy::ours: return claim == Claim::ours;
+    case settings::CleanPolicy::orphans: return claim == Claim::ours || claim == Claim::orphan;
+    case settings::CleanPolicy::all_mine: return claim == Claim::ours || claim == Claim::named;
   }
   return false;
 }

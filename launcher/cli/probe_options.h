@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "safelaunch/base/time.h"
-#include "verb_options.h"
 
 namespace safelaunch::cli {
 
@@ -26,8 +25,5 @@ struct ProbeOptions {
   bool json = false;
   std::vector<std::string> command;  ///< whose Python tells which NCCL; empty: python3
 };
-
-/// The options of `safelaunch probe`; what is behind them is the command.
-[[nodiscard]] VerbOptions probe_verb(ProbeOptions& options);
 
 }  // namespace safelaunch::cli

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -14,7 +15,6 @@
 #include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/gpu/memory_holders.h"
 #include "safelaunch/report/run_directory.h"
-#include "verb_options.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -23,32 +23,31 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CleanWords {
-  std::string policy = "ours";
+  settings::CleanPolicy policy = settings::CleanPolicy::ours;
   bool all_mine = false;
   bool dry_run = false;
   bool json = false;
 };
 
-VerbOptions clean_verb(CleanWords& words) {
-  VerbOptions verb("clean", "[OPTIONS]",
-                   "What earlier runs have left behind, why it is thought so, and what is done "
-                   "with it: ended or removed,\nwhere it is provably ours, otherwise left alone.");
-  verb.choice("--policy", words.policy, {"off", "ours", "orphans"},
-              "what may be ended and removed (ours)");
-  verb.flag("--all-mine", words.all_mine,
-            "also remove segments of yours in /dev/shm that no run of safelaunch has recorded: "
-            "another container's jobs may have made them");
-  verb.exclude("--all-mine", "--policy");
-  verb.flag("--dry-run", words.dry_run, "say it and do nothing");
-  verb.flag("--json", words.json, "as JSON");
-  return verb;
-}
-
-clean::CleanPolicy policy_of(const CleanWords& words) {
-  if (words.all_mine) return clean::CleanPolicy::all_mine;
-  if (words.policy == "off") return clean::CleanPolicy::off;
-  return words.policy == "orphans" ? clean::CleanPolicy::orphans : clean::CleanPolicy::ours;
-}
+constexpr std::array kCleanOptions{
+    settings::Option{.name = "policy",
+                     .kind = settings::OptionKind::choice,
+                     .put = settings::put_into<&CleanWords::policy>,
+                     .fallback = "ours",
+                     .help = "what may be ended and removed",
+                     .choices = "off|ours|orphans"},
+    settings::Option{.name = "all-mine",
+                     .put = settings::put_into<&CleanWords::all_mine>,
+                     .help =
+                         "also remove segments of yours in /dev/shm that no run of safelaunch has "
+                         "recorded: another container's jobs may have made them",
+                     .excludes = "policy"},
+    settings::Option{.name = "dry-run",
+                     .put = settings::put_into<&CleanWords::dry_run>,
+                     .help = "say it and do nothing"},
+    settings::Option{
+        .name = "json", .put = settings::put_into<&CleanWords::json>, .help = "as JSON"},
+};
 
 /// The memory of GPUs too is worth a word, where a driver tells who holds it.
 gpu::Facts gpu_facts() {
@@ -121,19 +120,30 @@ void print_json(const std::vector<clean::Removal>& lines) {
   std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-}  // namespace
-
-int verb_clean(std::span<const std::string> words) {
+int clean_up(std::span<const std::string> words) {
   CleanWords given;
   std::vector<std::string> rest;
-  if (const auto status = clean_verb(given).settle(words, rest)) return *status;
+  if (const auto status = settle(kCleanVerb, words, &given, rest)) return *status;
   if (!rest.empty()) return refuse({Errc::usage, "clean takes no '" + rest.front() + "'"});
   const clean::Leftovers left = find_leftovers();
-  const clean::CleanPolicy policy = policy_of(given);
+  const settings::CleanPolicy policy =
+      given.all_mine ? settings::CleanPolicy::all_mine : given.policy;
   const std::vector<clean::Removal> lines =
       given.dry_run ? clean::plan_removal(left, policy) : clean::remove(left, policy);
   given.json ? print_json(lines) : print(lines);
   return 0;
 }
+
+}  // namespace
+
+const Verb kCleanVerb{
+    .name = "clean",
+    .function = clean_up,
+    .help = "what earlier runs left: processes, segments, locks",
+    .usage = "[OPTIONS]",
+    .purpose =
+        "What earlier runs have left behind, why it is thought so, and what is done with it: ended "
+        "or removed, where it is provably ours, otherwise left alone.",
+    .options = kCleanOptions};
 
 }  // namespace safelaunch::cli

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "answer.h"
 #include "safelaunch/base/redact.h"
@@ -9,7 +10,6 @@
 #include "safelaunch/doctor/fix.h"
 #include "safelaunch/doctor/render.h"
 #include "safelaunch/report/run_directory.h"
-#include "verb_options.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -22,18 +22,17 @@ struct DoctorWords {
   std::vector<std::string> command;
 };
 
-VerbOptions doctor_verb(DoctorWords& words) {
-  VerbOptions verb(
-      "doctor", "[OPTIONS] [--] [COMMAND [ARG...]]",
-      "Says what would make a launch fail or hang on this host, what shows it and what "
-      "helps. COMMAND\nis not run; it tells which Python, port and processes to look "
-      "at.",
-      Rest::command);
-  verb.flag("--fix", words.fix, "do what is safe to do, saying each");
-  verb.flag("--json", words.json, "the findings as JSON");
-  verb.flag("--no-color", words.no_colour, "plain text");
-  return verb;
-}
+constexpr std::array kDoctorOptions{
+    settings::Option{.name = "fix",
+                     .put = settings::put_into<&DoctorWords::fix>,
+                     .help = "do what is safe to do, saying each"},
+    settings::Option{.name = "json",
+                     .put = settings::put_into<&DoctorWords::json>,
+                     .help = "the findings as JSON"},
+    settings::Option{.name = "no-color",
+                     .put = settings::put_into<&DoctorWords::no_colour>,
+                     .help = "plain text"},
+};
 
 doctor::Subject subject_of(const DoctorWords& words) {
   doctor::Subject subject;
@@ -57,16 +56,27 @@ void print(const DoctorWords& words, const doctor::HostFacts& facts,
   answer(redactor.redact(text));
 }
 
-}  // namespace
-
-int verb_doctor(std::span<const std::string> words) {
+int examine_host(std::span<const std::string> words) {
   DoctorWords given;
-  if (const auto status = doctor_verb(given).settle(words, given.command)) return *status;
+  if (const auto status = settle(kDoctorVerb, words, &given, given.command)) return *status;
   const doctor::HostFacts facts = doctor::read_facts(subject_of(given), doctor::Depth::full);
   const std::vector<doctor::Advice> advices = doctor::examine(facts);
   print(given, facts, advices, given.fix ? doctor::fix(advices) : doctor::FixReport{});
   const bool blocked = std::ranges::any_of(advices, doctor::blocks, &doctor::Advice::finding);
   return blocked ? exit_code_of(Errc::blocked) : 0;
 }
+
+}  // namespace
+
+const Verb kDoctorVerb{
+    .name = "doctor",
+    .function = examine_host,
+    .help = "what stands in the way of a run: [--fix] [COMMAND]",
+    .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
+    .purpose =
+        "Says what would make a launch fail or hang on this host, what shows it and what helps. "
+        "COMMAND is not run; it tells which Python, port and processes to look at.",
+    .options = kDoctorOptions,
+    .rest = settings::Rest::command};
 
 }  // namespace safelaunch::cli

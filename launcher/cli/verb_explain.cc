@@ -10,7 +10,6 @@
 #include "safelaunch/diagnose/explain.h"
 #include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/profile/variables.h"
-#include "verb_options.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -38,14 +37,9 @@ Error unknown(const std::string& word) {
   return {Errc::usage, fmt::format("there is no cause '{}'{}", word, did_you_mean(word, ids))};
 }
 
-}  // namespace
-
-int verb_explain(std::span<const std::string> words) {
+int explain_words(std::span<const std::string> words) {
   std::vector<std::string> what;
-  VerbOptions verb("explain", "CAUSE | VARIABLE | -",
-                   "A cause (F04, shm-small), the truth about a variable (NCCL_TIMEOUT), or with - "
-                   "the causes that a\nlog on stdin shows, the first failure before its victims.");
-  if (const auto status = verb.settle(words, what)) return *status;
+  if (const auto status = settle(kExplainVerb, words, nullptr, what)) return *status;
   if (what.size() != 1)
     return refuse(
         {Errc::usage,
@@ -57,5 +51,16 @@ int verb_explain(std::span<const std::string> words) {
   if (looks_like_variable(what[0])) return answer(profile::explain_variable(what[0]));
   return refuse(unknown(what[0]));
 }
+
+}  // namespace
+
+const Verb kExplainVerb{
+    .name = "explain",
+    .function = explain_words,
+    .help = "a CAUSE, a VARIABLE, or - for a log on stdin",
+    .usage = "CAUSE | VARIABLE | -",
+    .purpose =
+        "A cause (F04, shm-small), the truth about a variable (NCCL_TIMEOUT), or with - the causes "
+        "that a log on stdin shows, the first failure before its victims."};
 
 }  // namespace safelaunch::cli

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,76 @@
 
 namespace safelaunch::cli {
 namespace {
+
+constexpr settings::OptionKind kTime = settings::OptionKind::duration;
+
+constexpr std::array kProbeOptions{
+    settings::Option{.name = "profile",
+                     .letter = 'p',
+                     .kind = settings::OptionKind::list,
+                     .put = settings::put_into<&ProbeOptions::profiles>,
+                     .value = "NAME|FILE",
+                     .help = "profiles to probe, repeated or with commas"},
+    settings::Option{.name = "all",
+                     .put = settings::put_into<&ProbeOptions::all>,
+                     .help = "probe every profile, and say which is the fastest",
+                     .excludes = "profile"},
+    settings::Option{.name = "cluster",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ProbeOptions::cluster>,
+                     .value = "NAME",
+                     .help = "the cluster rule to use"},
+    settings::Option{.name = "config",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ProbeOptions::config>,
+                     .value = "FILE",
+                     .help = "the configuration file"},
+    settings::Option{.name = "set",
+                     .kind = settings::OptionKind::texts,
+                     .put = settings::put_into<&ProbeOptions::set>,
+                     .value = "NAME=VALUE",
+                     .help = "one variable, over every profile"},
+    settings::Option{.name = "unset",
+                     .kind = settings::OptionKind::texts,
+                     .put = settings::put_into<&ProbeOptions::unset>,
+                     .value = "NAME",
+                     .help = "remove one variable"},
+    settings::Option{.name = "ranks",
+                     .kind = settings::OptionKind::count,
+                     .put = settings::put_into<&ProbeOptions::ranks>,
+                     .fallback = "one a GPU",
+                     .help = "how many ranks",
+                     .range = {1, 1024}},
+    settings::Option{.name = "devices",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ProbeOptions::devices>,
+                     .value = "LIST",
+                     .help = "the GPUs to use, such as 0,1"},
+    settings::Option{.name = "nccl",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ProbeOptions::nccl>,
+                     .value = "FILE",
+                     .fallback = "the one that COMMAND would load",
+                     .help = "the libnccl to probe"},
+    settings::Option{.name = "driver-timeout",
+                     .kind = kTime,
+                     .put = settings::put_into<&ProbeOptions::driver_timeout>,
+                     .fallback = "30s",
+                     .help = "how long the CUDA driver may take to answer"},
+    settings::Option{.name = "init-timeout",
+                     .kind = kTime,
+                     .put = settings::put_into<&ProbeOptions::init_timeout>,
+                     .fallback = "30s",
+                     .help = "how long NCCL may take to make a communicator"},
+    settings::Option{.name = "collective-timeout",
+                     .kind = kTime,
+                     .put = settings::put_into<&ProbeOptions::collective_timeout>,
+                     .fallback = "20s",
+                     .help = "how long the first all_reduce may take"},
+    settings::Option{.name = "json",
+                     .put = settings::put_into<&ProbeOptions::json>,
+                     .help = "the result as JSON"},
+};
 
 /// All that is needed to probe a profile.
 struct Plan {
@@ -227,13 +298,25 @@ int run_plan(Plan plan) {
   return report(plan, probed);
 }
 
-}  // namespace
-
-int verb_probe(std::span<const std::string> words) {
+int probe_words(std::span<const std::string> words) {
   ProbeOptions options;
-  if (const auto status = probe_verb(options).settle(words, options.command)) return *status;
+  if (const auto status = settle(kProbeVerb, words, &options, options.command)) return *status;
   auto plan = make_probe_plan(std::move(options));
   return plan ? run_plan(std::move(*plan)) : refuse(plan.error());
 }
+
+}  // namespace
+
+const Verb kProbeVerb{
+    .name = "probe",
+    .function = probe_words,
+    .help = "who can all_reduce here, and how fast",
+    .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
+    .purpose =
+        "Lets NCCL make a communicator and reduce over the GPUs of this host, under one profile "
+        "after the other, and says which works and which is the fastest. COMMAND is not run; its "
+        "Python tells which NCCL it would load.",
+    .options = kProbeOptions,
+    .rest = settings::Rest::command};
 
 }  // namespace safelaunch::cli

@@ -4,10 +4,10 @@
 
 #include "answer.h"
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/join.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/render.h"
-#include "verb_options.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -25,6 +25,11 @@ int list(profile::ProfileLibrary& library, bool json) {
   return answer(json ? profile::profile_list_json(all) : profile::render_profile_list(all));
 }
 
+// One a line: what completions offer.
+int list_names(const profile::ProfileLibrary& library) {
+  return answer(join(library.names(), "\n") + "\n");
+}
+
 // show, check and env: what each prints of one profile.
 int one(profile::ProfileLibrary& library, std::string_view action, const std::string& word,
         bool json) {
@@ -36,26 +41,43 @@ int one(profile::ProfileLibrary& library, std::string_view action, const std::st
   return answer(json ? profile::profile_json(*profile) : profile::render_profile(*profile));
 }
 
-}  // namespace
-
-int verb_profiles(std::span<const std::string> words) {
+struct ProfilesWords {
   bool json = false;
+};
+
+constexpr std::array kProfilesOptions{
+    settings::Option{.name = "json",
+                     .put = settings::put_into<&ProfilesWords::json>,
+                     .help = "as JSON (list, show)"},
+};
+
+int tell_of_profiles(std::span<const std::string> words) {
+  ProfilesWords given;
   std::vector<std::string> rest;
-  VerbOptions verb("profiles", "[list | show NAME | check FILE | env NAME] [OPTIONS]",
-                   "The profiles: all of them, one in full, whether a file is right, or its "
-                   "variables for a shell's eval.");
-  verb.flag("--json", json, "as JSON (list, show)");
-  if (const auto status = verb.settle(words, rest)) return *status;
+  if (const auto status = settle(kProfilesVerb, words, &given, rest)) return *status;
   profile::ProfileLibrary library = profile::ProfileLibrary::standard(current_environment());
-  if (rest.empty() || (rest.size() == 1 && rest[0] == "list")) return list(library, json);
-  constexpr std::array kActions{"list"sv, "show"sv, "check"sv, "env"sv};
-  if (std::find(kActions.begin() + 1, kActions.end(), rest[0]) == kActions.end())
+  if (rest.empty() || (rest.size() == 1 && rest[0] == "list")) return list(library, given.json);
+  if (rest.size() == 1 && rest[0] == "names") return list_names(library);
+  constexpr std::array kActions{"list"sv, "names"sv, "show"sv, "check"sv, "env"sv};
+  if (std::find(kActions.begin() + 2, kActions.end(), rest[0]) == kActions.end())
     return refuse({Errc::usage, "profiles does not know '" + rest[0] + "'" +
                                     did_you_mean(rest[0], kActions) +
-                                    " (list, show NAME, check FILE, env NAME)"});
+                                    " (list, names, show NAME, check FILE, env NAME)"});
   if (rest.size() != 2)
     return refuse({Errc::usage, "profiles " + rest[0] + " takes one profile's name or file"});
-  return one(library, rest[0], rest[1], json);
+  return one(library, rest[0], rest[1], given.json);
 }
+
+}  // namespace
+
+const Verb kProfilesVerb{.name = "profiles",
+                         .function = tell_of_profiles,
+                         .help = "list | names | show NAME | check FILE | env NAME",
+                         .usage = "[list | names | show NAME | check FILE | env NAME] [OPTIONS]",
+                         .purpose =
+                             "The profiles: all of them, their names alone, one in full, whether a "
+                             "file is right, or its variables for a shell's eval.",
+                         .options = kProfilesOptions,
+                         .words = "list|names|show|check|env"};
 
 }  // namespace safelaunch::cli

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -19,7 +20,6 @@
 #include "safelaunch/report/run_record.h"
 #include "safelaunch/report/text_report.h"
 #include "support_facts.h"
-#include "verb_options.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -31,17 +31,18 @@ struct ReportWords {
   std::string bundle;             ///< empty: no bundle
 };
 
-VerbOptions report_verb(ReportWords& words) {
-  VerbOptions verb(
-      "report", "[RUN] [OPTIONS]",
-      "What a run did: attempts, stages, who was missing, the cause, the evidence. RUN "
-      "is an id\nas `safelaunch runs` lists them, any part of one that no other has, or a "
-      "directory; without it, the newest.");
-  verb.text("--html", words.html, "FILE", "the same as one page that needs no network");
-  verb.text("--bundle", words.bundle, "FILE",
-            "an archive (.tar.gz) for support, with secrets removed");
-  return verb;
-}
+constexpr std::array kReportOptions{
+    settings::Option{.name = "html",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ReportWords::html>,
+                     .value = "FILE",
+                     .help = "the same as one page that needs no network"},
+    settings::Option{.name = "bundle",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ReportWords::bundle>,
+                     .value = "FILE",
+                     .help = "an archive (.tar.gz) for support, with secrets removed"},
+};
 
 Result<std::filesystem::path> directory_of(const std::string& named) {
   const Result<std::filesystem::path> found = report::find_run(named, places_of_runs());
@@ -111,13 +112,23 @@ Result<void> report(const ReportWords& words) {
   return {};
 }
 
-}  // namespace
-
-int verb_report(std::span<const std::string> words) {
+int report_words(std::span<const std::string> words) {
   ReportWords given;
-  if (const auto status = report_verb(given).settle(words, given.runs)) return *status;
+  if (const auto status = settle(kReportVerb, words, &given, given.runs)) return *status;
   const Result<void> done = report(given);
   return done ? 0 : refuse(done.error());
 }
+
+}  // namespace
+
+const Verb kReportVerb{.name = "report",
+                       .function = report_words,
+                       .help = "[RUN] [--html FILE] [--bundle FILE]: what a run did",
+                       .usage = "[RUN] [OPTIONS]",
+                       .purpose =
+                           "What a run did: attempts, stages, who was missing, the cause, the "
+                           "evidence. RUN is an id as `safelaunch runs` lists them, any part of "
+                           "one that no other has, or a directory; without it, the newest.",
+                       .options = kReportOptions};
 
 }  // namespace safelaunch::cli

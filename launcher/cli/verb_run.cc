@@ -1,4 +1,5 @@
 #include "answer.h"
+#include "help.h"
 #include "interactive.h"
 #include "recorded_runs.h"
 #include "run_options.h"
@@ -33,21 +34,19 @@ int run_and_tidy(run::RunPlan plan) {
   return status;
 }
 
-}  // namespace
-
-int verb_run(std::span<const std::string> words) {
-  if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) return verb_help({});
+int run_command(std::span<const std::string> words) {
   const Environment environment = current_environment();
   run::Configuration configuration;
   const auto read_defaults = [&](const std::string& file,
-                                 const std::string& cluster) -> Result<profile::Settings> {
+                                 const std::string& cluster) -> Result<settings::Settings> {
     Result<run::Configuration> read = run::read_configuration(file, cluster, environment);
     if (!read) return read.error();
     configuration = std::move(*read);
     return configuration.settings;
   };
-  Result<run::RunOptions> options = parse_run_options(words, read_defaults);
+  Result<settings::RunOptions> options = parse_run_options(words, read_defaults);
   if (!options) return refuse(options.error());
+  if (options->wants_help) return answer(general_help());
   set_verbosity(options->verbosity);
   Result<run::RunPlan> plan =
       run::make_plan(std::move(*options), std::move(configuration), environment);
@@ -61,5 +60,19 @@ int verb_run(std::span<const std::string> words) {
   if (!plan->options.dry_run) return run_and_tidy(std::move(*plan));
   return answer(plan->options.json ? run::plan_json(*plan) : run::render_plan(*plan));
 }
+
+}  // namespace
+
+const Verb kRunVerb{.name = "run",
+                    .function = run_command,
+                    .starts_job = StartsJob::yes,
+                    .help = "run COMMAND (also without the word run)",
+                    .usage = "[OPTIONS] [--] COMMAND [ARG...]",
+                    .purpose =
+                        "Runs COMMAND, watches it until its first collective, and runs it again "
+                        "with the next profile where that may help.",
+                    .options = settings::run_options(),
+                    .rest = settings::Rest::command,
+                    .again = settings::Again::overrides};
 
 }  // namespace safelaunch::cli

@@ -1,3 +1,4 @@
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -5,7 +6,6 @@
 #include "recorded_runs.h"
 #include "safelaunch/report/find_run.h"
 #include "safelaunch/report/status.h"
-#include "verb_options.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -48,27 +48,42 @@ std::string render_all(const std::vector<report::RunStatus>& runs) {
   }
 }
 
-}  // namespace
-
-int verb_status(std::span<const std::string> words) {
-  bool json = false;
+struct StatusWords {
   bool watching = false;
-  VerbOptions verb(
-      "status", "[RUN] [OPTIONS]",
-      "Your running jobs, and how far each rank has come; of one RUN, whether it runs or "
-      "not, that one alone.");
-  verb.flag("--watch", watching, "show it anew every second");
-  verb.flag("--json", json, "as JSON");
+  bool json = false;
+};
+
+constexpr std::array kStatusOptions{
+    settings::Option{.name = "watch",
+                     .put = settings::put_into<&StatusWords::watching>,
+                     .help = "show it anew every second"},
+    settings::Option{
+        .name = "json", .put = settings::put_into<&StatusWords::json>, .help = "as JSON"},
+};
+
+int tell_status(std::span<const std::string> words) {
+  StatusWords given;
   std::vector<std::string> rest;
-  if (const auto status = verb.settle(words, rest)) return *status;
+  if (const auto status = settle(kStatusVerb, words, &given, rest)) return *status;
   if (rest.size() > 1)
     return refuse({Errc::usage, "status takes one run, not also '" + rest[1] + "'"});
-  if (!rest.empty() && watching)
+  if (!rest.empty() && given.watching)
     return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
-  if (!rest.empty()) return show_one(rest.front(), json);
-  if (watching) watch();
+  if (!rest.empty()) return show_one(rest.front(), given.json);
+  if (given.watching) watch();
   const std::vector<report::RunStatus> runs = running_runs();
-  return answer(json ? report::status_json(runs) : render_all(runs));
+  return answer(given.json ? report::status_json(runs) : render_all(runs));
 }
+
+}  // namespace
+
+const Verb kStatusVerb{.name = "status",
+                       .function = tell_status,
+                       .help = "[RUN]: your running jobs, and how far each rank has come",
+                       .usage = "[RUN] [OPTIONS]",
+                       .purpose =
+                           "Your running jobs, and how far each rank has come; of one RUN, whether "
+                           "it runs or not, that one alone.",
+                       .options = kStatusOptions};
 
 }  // namespace safelaunch::cli

@@ -1,17 +1,21 @@
-#include <cstdio>
-
+#include "answer.h"
+#include "help.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
+namespace {
 
-int verb_version(std::span<const std::string>) {
-  std::puts("safelaunch " SAFELAUNCH_VERSION);
-  return 0;
+int tell_version(std::span<const std::string>) {
+  return answer("safelaunch " SAFELAUNCH_VERSION "\n");
 }
 
-int verb_help(std::span<const std::string>) {
-  std::fputs(general_help().c_str(), stdout);
-  return 0;
+int tell_help(std::span<const std::string>) {
+  return answer(general_help());
 }
+
+}  // namespace
+
+const Verb kVersionVerb{.name = "version", .function = tell_version, .help = "the version"};
+const Verb kHelpVerb{.name = "help", .function = tell_help};
 
 }  // namespace safelaunch::cli

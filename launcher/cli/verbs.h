@@ -1,8 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "safelaunch/settings/read_words.h"
 
 namespace safelaunch::cli {
 
@@ -12,13 +16,22 @@ using VerbFunction = int (*)(std::span<const std::string> words);
 /// Whether a verb starts a job, and hence needs the guardian.
 enum class StartsJob { no, yes };
 
-/// What `safelaunch WORD …` does.
+/// What `safelaunch WORD …` does. Help, completions and the man page are made of it.
 struct Verb {
-  std::string_view name;
-  VerbFunction function;
+  std::string_view name = {};
+  VerbFunction function = nullptr;
   StartsJob starts_job = StartsJob::no;
-  std::string_view help;
+  std::string_view help = {};     ///< in the list of verbs, one line
+  std::string_view usage = {};    ///< follows "safelaunch VERB"
+  std::string_view purpose = {};  ///< sentences
+  std::span<const settings::Option> options = {};
+  settings::Rest rest = settings::Rest::words;
+  settings::Again again = settings::Again::refused;
+  std::string_view words = {};  ///< that may stand first, for completions: "list|show"
 };
+
+/// All verbs, `run` first.
+[[nodiscard]] std::span<const Verb* const> verbs();
 
 /// The verb that the first word names; `run` where it names none, since then it is an option or the
 /// command.
@@ -30,20 +43,30 @@ struct Verb {
 /// "; did you mean the verb 'report'?" where one is near, else empty: the tail of an error.
 [[nodiscard]] std::string did_you_mean_verb(std::string_view word);
 
-/// `safelaunch --help`.
-[[nodiscard]] std::string general_help();
+/// Reads a verb's words into `target`, the struct of which its table of options is. Errors are
+/// those of read_words(), with the way to the verb's help.
+[[nodiscard]] Result<settings::ReadWords> read_words_of(const Verb& verb,
+                                                        std::span<const std::string> words,
+                                                        void* target);
+
+/// For a verb's first line: reads its words, and where that is all there is to do (--help, a wrong
+/// word), prints what is to be said and returns the status to exit with.
+[[nodiscard]] std::optional<int> settle(const Verb& verb, std::span<const std::string> words,
+                                        void* target, std::vector<std::string>& rest);
 
 // One file each: launcher/cli/verb_NAME.cc.
-int verb_run(std::span<const std::string> words);
-int verb_probe(std::span<const std::string> words);
-int verb_profiles(std::span<const std::string> words);
-int verb_status(std::span<const std::string> words);
-int verb_runs(std::span<const std::string> words);
-int verb_report(std::span<const std::string> words);
-int verb_explain(std::span<const std::string> words);
-int verb_doctor(std::span<const std::string> words);
-int verb_clean(std::span<const std::string> words);
-int verb_version(std::span<const std::string> words);
-int verb_help(std::span<const std::string> words);
+extern const Verb kRunVerb;
+extern const Verb kProbeVerb;
+extern const Verb kProfilesVerb;
+extern const Verb kStatusVerb;
+extern const Verb kRunsVerb;
+extern const Verb kReportVerb;
+extern const Verb kExplainVerb;
+extern const Verb kDoctorVerb;
+extern const Verb kCleanVerb;
+extern const Verb kCompletionsVerb;
+extern const Verb kManualVerb;
+extern const Verb kVersionVerb;
+extern const Verb kHelpVerb;
 
 }  // namespace safelaunch::cli

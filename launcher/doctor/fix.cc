@@ -14,7 +14,7 @@ FixReport fix(std::span<const Advice> advices) {
     std::ranges::copy(advice.processes, std::back_inserter(left.processes));
   }
   FixReport report;
-  for (const clean::Removal& removal : clean::remove(left, clean::CleanPolicy::ours))
+  for (const clean::Removal& removal : clean::remove(left, settings::CleanPolicy::ours))
     report.push_back(describe(removal));
   return report;
 }

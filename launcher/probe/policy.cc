@@ -17,8 +17,8 @@ const ProbedProfile* find(std::span<const ProbedProfile> probed, const std::stri
 
 Choice choose_to_probe(const Situation& situation) {
   const auto no = [](std::string why) { return Choice{false, std::move(why)}; };
-  if (situation.wish == WhenToProbe::never) return no("--probe never");
-  const bool forced = situation.wish == WhenToProbe::always;
+  if (situation.wish == settings::WhenToProbe::never) return no("--probe never");
+  const bool forced = situation.wish == settings::WhenToProbe::always;
   if (situation.ranks == 0) return no("how many ranks come is not known");
   if (situation.gpus == 0 && !forced) return no("there is no GPU");
   if (!situation.missing.empty()) return no(situation.missing);

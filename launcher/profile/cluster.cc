@@ -71,7 +71,7 @@ Rules rules_for(const Config& config, const ClusterRule* cluster) {
     rules.variables.env.erase(name);
     rules.variables.unset.push_back(name);
   }
-  rules.options = overlay(std::move(rules.options), cluster->rules.options);
+  rules.options = settings::overlay(std::move(rules.options), cluster->rules.options);
   return rules;
 }
 

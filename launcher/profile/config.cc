@@ -76,8 +76,8 @@ std::optional<Error> read_chain(const YamlNode& node, Rules& rules) {
   return std::nullopt;
 }
 
-std::optional<Error> read_options(const YamlNode& node, Settings& options) {
-  const Result<Settings> settings = read_settings(node, OptionScope::config);
+std::optional<Error> read_options(const YamlNode& node, settings::Settings& options) {
+  const Result<settings::Settings> settings = read_settings(node, settings::OptionScope::config);
   if (settings.has_error()) return settings.error();
   options = *settings;
   return std::nullopt;

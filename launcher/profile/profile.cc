@@ -133,10 +133,10 @@ std::optional<Error> read_processes(const YamlNode& node, std::optional<int>& pr
   return std::nullopt;
 }
 
-std::optional<Error> read_options(const YamlNode& node, Settings& options) {
-  const Result<Settings> settings = read_settings(node, OptionScope::profile);
+std::optional<Error> read_options(const YamlNode& node, settings::Settings& options) {
+  const Result<settings::Settings> settings = read_settings(node, settings::OptionScope::profile);
   if (settings.has_error()) return settings.error();
-  options = overlay(std::move(options), *settings);
+  options = settings::overlay(std::move(options), *settings);
   return std::nullopt;
 }
 

@@ -75,7 +75,7 @@ std::string show_arguments(const ArgumentChanges& args) {
   return text;
 }
 
-std::string show_options(const Settings& options) {
+std::string show_options(const settings::Settings& options) {
   std::string text = options.empty() ? "options: {}\n" : "options:\n";
   for (const auto& [option, setting] : options)
     text += fmt::format("  {}: {}\n", option, yaml_quoted(setting.value));

@@ -24,7 +24,7 @@ Json variables_of(const VariableSettings& env) {
   return result;
 }
 
-Json options_of(const Settings& options) {
+Json options_of(const settings::Settings& options) {
   Json result = Json::object();
   for (const auto& [name, setting] : options) result[name] = setting.value;
   return result;

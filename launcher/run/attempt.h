@@ -28,7 +28,7 @@ struct AttemptSpec {
   Duration start{};  ///< 0: off, as
   Duration stall{};  ///< this
   bool kill_on_stall = false;
-  clean::CleanPolicy clean = clean::CleanPolicy::off;
+  settings::CleanPolicy clean = settings::CleanPolicy::off;
   Grace grace;
   output::OutputPlan output;
   std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded

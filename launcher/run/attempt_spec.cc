@@ -18,7 +18,8 @@
 namespace safelaunch::run {
 namespace {
 
-watch::StageLimits limits_of(const RunOptions& options, const profile::Timeouts& profile) {
+watch::StageLimits limits_of(const settings::RunOptions& options,
+                             const profile::Timeouts& profile) {
   watch::StageLimits limits;
   limits.init = options.init_timeout.value_or(profile.init);
   limits.collective = options.collective_timeout.value_or(profile.collective);
@@ -176,7 +177,7 @@ Result<void> add_workers(const AttemptInputs& inputs, const Environment& environ
 }
 
 Result<output::OutputPlan> output_of(const AttemptInputs& inputs) {
-  const RunOptions& options = inputs.plan.options;
+  const settings::RunOptions& options = inputs.plan.options;
   output::OutputPlan output;
   output.directory = options.log_dir.empty() ? inputs.directory : options.log_dir;
   const Result<output::RankSelection> shown = output::RankSelection::parse(options.ranks);
@@ -213,7 +214,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.stages = stages_of(plan, inputs.profile);
   spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
-  const RunOptions options = options_under(plan.options, inputs.profile);
+  const settings::RunOptions options = options_under(plan.options, inputs.profile);
   spec.clean = options.clean;
   spec.kill_on_stall = inputs.profile.on_stall == profile::OnStall::kill;
   spec.directory = inputs.directory;

@@ -11,7 +11,7 @@ Result<Configuration> read_configuration(const std::string& file, const std::str
   Result<profile::FoundConfig> found = profile::find_config(file, environment);
   if (!found) return found.error();
   result.warnings = std::move(found->warnings);
-  for (std::string& warning : profile::misspelt_settings(environment))
+  for (std::string& warning : settings::misspelt_settings(environment))
     result.warnings.push_back(std::move(warning));
   const profile::Config& config = found->config;
   // Facts of the host are read only where a rule asks for them: most people have none.
@@ -26,9 +26,9 @@ Result<Configuration> read_configuration(const std::string& file, const std::str
   if (!rule) return rule.error();
   result.rules = profile::rules_for(config, *rule);
   if (*rule != nullptr) result.cluster = (*rule)->name;
-  const Result<profile::Settings> variables = profile::settings_from(environment);
+  const Result<settings::Settings> variables = settings::settings_from(environment);
   if (!variables) return variables.error();
-  result.settings = profile::overlay(result.rules.options, *variables);
+  result.settings = settings::overlay(result.rules.options, *variables);
   return result;
 }
 

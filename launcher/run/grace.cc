@@ -29,7 +29,7 @@ Duration told_torchrun(const job::Command& command, const Environment& environme
 
 }  // namespace
 
-Grace grace_of(const RunOptions& options, const job::Command& command,
+Grace grace_of(const settings::RunOptions& options, const job::Command& command,
                const Environment& environment) {
   const bool torchrun =
       command.launcher == job::Launcher::torchrun || command.launcher == job::Launcher::accelerate;

@@ -3,7 +3,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/job/command.h"
-#include "safelaunch/run/options.h"
+#include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::run {
 
@@ -17,7 +17,7 @@ struct Grace {
 /// What --grace says; else 30 s, or what the user gave torchrun (`--shutdown-timeout`,
 /// TORCH_ELASTIC_SHUTDOWN_TIMEOUT) where that is more: who wants five minutes for a checkpoint has
 /// said so once.
-[[nodiscard]] Grace grace_of(const RunOptions& options, const job::Command& command,
+[[nodiscard]] Grace grace_of(const settings::RunOptions& options, const job::Command& command,
                              const Environment& environment);
 
 /// torchrun kills its workers after 30 s unless it is told another time: it gets ours, where the

@@ -23,7 +23,7 @@ bool spawns_by_itself(job::Launcher launcher) {
          launcher == job::Launcher::accelerate;
 }
 
-Result<job::SpawnOptions> spawn_options(const RunOptions& options) {
+Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options) {
   job::SpawnOptions result;
   const Result<job::ProcessCount> count = job::parse_process_count(options.nproc_per_node);
   if (!count) return count.error();
@@ -160,7 +160,7 @@ void warn_of_variables(RunPlan& plan) {
 
 // A launcher's ranks write to one pipe: whose line is whose only the launcher can tell.
 void warn_of_options(RunPlan& plan) {
-  const RunOptions& options = plan.options;
+  const settings::RunOptions& options = plan.options;
   if (!plan.spawn && (options.prefix || options.ranks != "all"))
     plan.warnings.push_back(
         "--prefix and --ranks have no effect where a launcher starts the ranks; use its own "
@@ -170,12 +170,6 @@ void warn_of_options(RunPlan& plan) {
 
 constexpr std::array kSaysThatOneIsARank = {"RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                             "SLURM_STEP_NUM_TASKS"};
-
-// An option of the plan that nothing performs yet: saying nothing would be a promise.
-Result<void> refuse_what_is_not_there(const RunOptions& options) {
-  if (options.rendezvous.empty()) return {};
-  return Error{Errc::usage, "--rendezvous is not there yet in this version"};
-}
 
 }  // namespace
 
@@ -219,9 +213,8 @@ profile::HostKey host_key(const RunPlan& plan) {
   return key;
 }
 
-Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
+Result<RunPlan> make_plan(settings::RunOptions options, Configuration configuration,
                           const Environment& environment) {
-  if (const Result<void> known = refuse_what_is_not_there(options); !known) return known.error();
   RunPlan plan;
   plan.environment = environment;
   plan.command = job::recognise(options.command, environment);

@@ -18,7 +18,7 @@ std::optional<std::uint16_t> kept_port(const RunPlan& plan) {
   return port || !plan.spawn ? port : std::uint16_t{job::kDefaultMasterPort};
 }
 
-Result<PortChoice> lease(clean::PortRange range) {
+Result<PortChoice> lease(settings::PortRange range) {
   Result<clean::PortLease> leased = clean::lease_port(range);
   if (!leased) return leased.error();
   PortChoice choice;
@@ -56,7 +56,7 @@ Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& prof
     return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
   }
   if (wanted != "auto") {
-    const Result<clean::PortRange> range = clean::parse_port_range(wanted);
+    const Result<settings::PortRange> range = settings::parse_port_range(wanted);
     return range ? lease(*range) : Result<PortChoice>(range.error());
   }
   if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};

@@ -28,7 +28,7 @@ clean::Needs needs_of(const RunPlan& plan) {
 }
 
 // What is done before the run is done for its first attempt.
-clean::CleanPolicy first_clean_policy(const RunPlan& plan) {
+settings::CleanPolicy first_clean_policy(const RunPlan& plan) {
   return options_under(plan.options, plan.chain.front()).clean;
 }
 
@@ -36,8 +36,8 @@ clean::CleanPolicy first_clean_policy(const RunPlan& plan) {
 
 std::vector<std::string> clean_before_run(const RunPlan& plan) {
   std::vector<std::string> lines;
-  const clean::CleanPolicy policy = first_clean_policy(plan);
-  if (policy == clean::CleanPolicy::off) return lines;
+  const settings::CleanPolicy policy = first_clean_policy(plan);
+  if (policy == settings::CleanPolicy::off) return lines;
   const clean::Leftovers left{clean::survey(needs_of(plan), clean::read_surroundings()), {}};
   for (const clean::Removal& removal : clean::remove(left, policy)) {
     const auto& stale = std::get<clean::StaleProcess>(removal.what);
@@ -54,7 +54,7 @@ std::vector<Finding> examine_host(const RunPlan& plan) {
       {.environment = plan.environment_under(plan.chain.front()).environment,
        .command = plan.command,
        .spawn = plan.spawn,
-       .removes_locks = first_clean_policy(plan) != clean::CleanPolicy::off,
+       .removes_locks = first_clean_policy(plan) != settings::CleanPolicy::off,
        .runs = report::places_of_runs(plan.environment)});
 }
 

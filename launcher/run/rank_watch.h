@@ -30,7 +30,7 @@ struct RankWatchConfig {
   std::optional<HookDoor> hook;
   NcclListening nccl;
   Environment environment{};  ///< of a worker
-  clean::CleanPolicy clean = clean::CleanPolicy::off;
+  settings::CleanPolicy clean = settings::CleanPolicy::off;
 };
 
 /// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks

@@ -8,6 +8,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/host/identity.h"
+#include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/probe/measured.h"
 #include "safelaunch/profile/render.h"

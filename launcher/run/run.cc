@@ -153,7 +153,7 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
 }
 
 AttemptPlace Run::prepare(const StartAttempt& start) {
-  const RunOptions options = options_under(plan_.options, start.profile);
+  const settings::RunOptions options = options_under(plan_.options, start.profile);
   const PlaceWanted wanted{ledger_.run_directory(),
                            start.number,
                            start.profile.name,
@@ -186,7 +186,7 @@ void Run::perform(const ProbeBesideAttempt& probe) {
   Result<ProbeMeans> means = means_to_probe(plan_, probe.profile, probe::Moment::beside_the_first);
   if (!means) {
     const bool asked_for =
-        options_under(plan_.options, probe.profile).probe == probe::WhenToProbe::always;
+        options_under(plan_.options, probe.profile).probe == settings::WhenToProbe::always;
     return asked_for ? voice_.say("warning: no probe: " + means.error().message)
                      : log_debug("no probe: " + means.error().message);
   }

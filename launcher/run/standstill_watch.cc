@@ -25,7 +25,7 @@ bool waits_for_others(const watch::RankState& rank) {
 }
 
 std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleFile>& stale,
-                     clean::CleanPolicy policy) {
+                     settings::CleanPolicy policy) {
   const auto known = std::ranges::find(stale, lock, &clean::StaleFile::file);
   if (known == stale.end()) {
     const bool held = host::holder_of(lock) == host::Holder::somebody;
@@ -108,7 +108,7 @@ bool has_built_extension(const std::string& lock) {
   return false;
 }
 
-WaitedLocks find_waited_locks(const Environment& environment, clean::CleanPolicy policy) {
+WaitedLocks find_waited_locks(const Environment& environment, settings::CleanPolicy policy) {
   const std::string folder = host::extensions_folder(environment);
   const std::vector<host::Mount> mounts = host::read_mounts();
   const host::Mount* mount = host::mount_of(mounts, folder);
@@ -128,7 +128,7 @@ WaitedLocks find_waited_locks(const Environment& environment, clean::CleanPolicy
 }
 
 std::vector<std::string> remove_waited_locks(const std::vector<clean::StaleFile>& left,
-                                             clean::CleanPolicy policy) {
+                                             settings::CleanPolicy policy) {
   std::vector<std::string> lines;
   for (const clean::Removal& removal : clean::remove({{}, left}, policy)) {
     lines.push_back(describe(removal));

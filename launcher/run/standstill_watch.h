@@ -66,10 +66,10 @@ struct WaitedLocks {
 
 /// Looks for those of a job with this environment. None where only a server knows of them.
 [[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment,
-                                            clean::CleanPolicy policy);
+                                            settings::CleanPolicy policy);
 
 /// Removes them as far as the policy allows; what was done, one line each.
 [[nodiscard]] std::vector<std::string> remove_waited_locks(
-    const std::vector<clean::StaleFile>& left, clean::CleanPolicy policy);
+    const std::vector<clean::StaleFile>& left, settings::CleanPolicy policy);
 
 }  // namespace safelaunch::run

@@ -1,6 +1,8 @@
 """What safelaunch says without running a job, and how it refuses."""
 
 import json
+import os
+import shutil
 import subprocess
 
 from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
@@ -129,6 +131,49 @@ class Verbs(SafelaunchTest):
                     text = self.say(verb, word)
                     self.assertTrue(text.startswith("Usage: safelaunch "), text)
                     self.assertIn(told, text)
+
+    def complete(self, *words):
+        """What bash offers for the last of the words."""
+        script = self.script(self.say("completions", "bash"), "completions.bash")
+        line = "source %s; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _safelaunch; printf '%%s\\n' \"${COMPREPLY[@]}\"" % script
+        path = {"PATH": f"{os.path.dirname(SAFELAUNCH)}:{os.environ['PATH']}"}
+        done = subprocess.run(["bash", "-c", line, "bash", "safelaunch", *words], env=self.environment(**path), cwd=self.folder,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_bash_completes_verbs_options_values_and_profiles(self):
+        for words, offered in [
+            (["prof"], ["profiles"]),
+            (["clean", "--pol"], ["--policy"]),
+            (["clean", "--policy", "o"], ["off", "ours", "orphans"]),
+            (["--cl"], ["--cluster", "--clean"]),
+            (["--clean", "o"], ["off", "ours"]),
+            (["--clean", "=", "of"], ["off"]),
+            (["--only", "--port", ""], ["keep", "auto"]),
+            (["--profile", "bas"], ["basic"]),
+            (["run", "-p", "gloo"], ["gloo-fallback"]),
+            (["profiles", "sh"], ["show"]),
+            (["profiles", "show", "no-sh"], ["no-shm"]),
+            (["completions", "z"], ["zsh"]),
+            (["--only", "torchrun", "--cl"], []),
+            (["--grace", "torchrun", "--cle"], ["--clean"]),
+        ]:
+            with self.subTest(words=words):
+                self.assertEqual(self.complete(*words), offered)
+
+    def test_the_other_shells_and_man_take_what_is_written_for_them(self):
+        for shell, check in ("zsh", ["-n"]), ("fish", ["--no-execute"]):
+            script = self.script(self.say("completions", shell), shell)
+            if shutil.which(shell):
+                done = subprocess.run([shell, *check, script], capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+        page = self.say("manual")
+        self.assertIn(".SH OPTIONS", page)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-ww", "-man", "-Tascii"], input=page, capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("(bash, zsh, fish)", self.say("completions", "tcsh", status=64))
 
     def test_an_option_in_a_profile_acts_unless_the_user_gives_another(self):
         profile = self.profile("name: mine\nextends: basic\noptions: {no-hook: true, no-plugin: true}\n")

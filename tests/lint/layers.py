@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEAVY = re.compile(r'#include <(nlohmann/json\.hpp|yaml-cpp/|boost/asio\.hpp|boost/process|CLI/|spdlog/|re2/)')
+HEAVY = re.compile(r'#include <(nlohmann/json\.hpp|yaml-cpp/|boost/asio\.hpp|boost/process|spdlog/|re2/)')
 INCLUDE = re.compile(r'#include "safelaunch/(\w+)/')
 
 

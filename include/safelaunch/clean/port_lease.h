@@ -6,26 +6,17 @@
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/settings/port_range.h"
 
 /// A port for a job of one node: found free, and kept from everybody but the job until it ends.
 namespace safelaunch::clean {
 
-/// Ports from `first` to `last`, both included. One port is a range of one.
-struct PortRange {
-  std::uint16_t first = 0;
-  std::uint16_t last = 0;
-  bool operator==(const PortRange&) const = default;
-};
-
-/// "29500" or "20000-25000", as `--port` takes them.
-[[nodiscard]] Result<PortRange> parse_port_range(std::string_view text);
-
 /// Where `--port auto` looks: 20000 to 32767 without what the kernel gives to outgoing connections
 /// (ip_local_port_range, `ephemeral`). Where that covers nearly all, the part below 20000 is taken.
-[[nodiscard]] PortRange automatic_ports(PortRange ephemeral);
+[[nodiscard]] settings::PortRange automatic_ports(settings::PortRange ephemeral);
 
 /// The kernel's range for outgoing connections.
-[[nodiscard]] PortRange ephemeral_ports();
+[[nodiscard]] settings::PortRange ephemeral_ports();
 
 /// One port, ours until this object goes or the process dies, by two means:
 /// - a TCP socket bound to the port, on IPv4 and IPv6, that does not listen. The kernel gives the
@@ -41,7 +32,7 @@ class PortLease {
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
-  friend Result<PortLease> lease_port(PortRange range);
+  friend Result<PortLease> lease_port(settings::PortRange range);
   PortLease() = default;
 
   std::uint16_t port_ = 0;
@@ -54,7 +45,7 @@ class PortLease {
 /// once, so that jobs that start together do not race for the same. Where none is free:
 /// Errc::blocked, and for a range of one the message names who holds it. TIME_WAIT does not count
 /// as held.
-[[nodiscard]] Result<PortLease> lease_port(PortRange range);
+[[nodiscard]] Result<PortLease> lease_port(settings::PortRange range);
 
 /// Who keeps a port from us, for a message: "pid 71 (python server.py) of user bob, listening for
 /// 3h", "another safelaunch job (pid 72)".

@@ -22,12 +22,13 @@ struct Removal {
 };
 
 /// What `remove` would do.
-[[nodiscard]] std::vector<Removal> plan_removal(const Leftovers& left, CleanPolicy policy);
+[[nodiscard]] std::vector<Removal> plan_removal(const Leftovers& left,
+                                                settings::CleanPolicy policy);
 
 /// Ends the processes and removes the files that the policy allows, each looked at again just
 /// before: the one way in which safelaunch cleans. Blocks while processes end. Processes first, in
 /// the order of `left`.
-[[nodiscard]] std::vector<Removal> remove(const Leftovers& left, CleanPolicy policy);
+[[nodiscard]] std::vector<Removal> remove(const Leftovers& left, settings::CleanPolicy policy);
 
 /// "ended: pid 71 (python train.py), …", "removed: /dev/shm/nccl-vR6Fzi (9.2 MiB): …".
 [[nodiscard]] std::string describe(const Removal& removal);

@@ -8,18 +8,11 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
+#include "safelaunch/settings/run_options.h"
 
 /// Which processes are left over from an earlier run, and which of them we may end. The rules that
 /// protect everybody else stand in launcher/clean/stale.cc, in the order in which they are asked.
 namespace safelaunch::clean {
-
-/// What may be ended (`--clean`).
-enum class CleanPolicy {
-  off,       ///< nothing
-  ours,      ///< what carries the mark of a safelaunch that is gone
-  orphans,   ///< also ranks that lost their launcher and do nothing; only a person asks for that
-  all_mine,  ///< also segments of which only owner and name are known; only a person asks for that
-};
 
 /// What we know about a process that stands in the way or is left over.
 enum class Claim {
@@ -87,7 +80,7 @@ struct StaleProcess {
 [[nodiscard]] bool lost_its_launcher(const Candidate& candidate, const Surroundings& us);
 
 /// Whether a policy lets us end a process of this claim.
-[[nodiscard]] bool acts_on(CleanPolicy policy, Claim claim);
+[[nodiscard]] bool acts_on(settings::CleanPolicy policy, Claim claim);
 
 /// The batch system's job or the pod that a process belongs to ("slurm 123", "pod 1b2c"), empty for
 /// none: from its cgroup, which it cannot leave, else from its environment.

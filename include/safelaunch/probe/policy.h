@@ -8,12 +8,10 @@
 
 #include "safelaunch/probe/tournament.h"
 #include "safelaunch/probe/verdict.h"
+#include "safelaunch/settings/run_options.h"
 
 /// What `run --probe` does, as values: whether to probe, and what its results mean for the run.
 namespace safelaunch::probe {
-
-/// `run --probe auto|always|never`.
-enum class WhenToProbe { automatic, always, never };
 
 /// Beside an attempt whose workers still import, or when an attempt has failed in NCCL and the GPUs
 /// are free again.
@@ -21,7 +19,7 @@ enum class Moment { beside_the_first, after_a_failure };
 
 /// What is known when a probe may begin.
 struct Situation {
-  WhenToProbe wish = WhenToProbe::automatic;
+  settings::WhenToProbe wish = settings::WhenToProbe::automatic;
   Moment moment = Moment::beside_the_first;
   bool profile_uses_nccl = true;  ///< of the attempt
   int ranks = 0;                  ///< of the job, on this node; 0: not known

@@ -17,7 +17,7 @@ struct Rules {
   std::vector<std::string> chain;  ///< empty: says nothing about it
   Place chain_place;
   Overrides variables;
-  Settings options;
+  settings::Settings options;
 };
 
 /// The conditions of a cluster rule; all that are given must hold. Patterns are regular expressions

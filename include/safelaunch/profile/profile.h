@@ -86,8 +86,8 @@ struct Profile {
   std::optional<int> processes;  ///< per node; none: as many as without the profile
   ArgumentChanges args;
   bool faulthandler = false;
-  Settings options;    ///< those run options that may differ between profiles
-  std::string origin;  ///< the file, or "built in"
+  settings::Settings options;  ///< those run options that may differ between profiles
+  std::string origin;          ///< the file, or "built in"
 
   [[nodiscard]] bool forces(std::string_view variable) const;
 };

@@ -13,8 +13,8 @@ namespace safelaunch::run {
 /// What safelaunch.yaml says for this host, and the SAFELAUNCH_* variables over it.
 struct Configuration {
   profile::Rules rules;
-  std::string cluster;         ///< the name of the rule that holds here; empty: none
-  profile::Settings settings;  ///< run options: environment over cluster rule over file
+  std::string cluster;          ///< the name of the rule that holds here; empty: none
+  settings::Settings settings;  ///< run options: environment over cluster rule over file
   std::vector<std::string> warnings;
 };
 

@@ -14,13 +14,13 @@
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/profile/remembered.h"
 #include "safelaunch/run/configuration.h"
-#include "safelaunch/run/options.h"
+#include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::run {
 
 /// Everything about a run that is decided before anything is done: what `--dry-run` prints.
 struct RunPlan {
-  RunOptions options;
+  settings::RunOptions options;
   Environment environment;  ///< the user's
   Configuration configuration;
   profile::Overrides overrides;  ///< --set and --unset
@@ -47,7 +47,7 @@ struct RunPlan {
 
 /// Puts together the options, the configuration, the command, the profiles and the host. Reads
 /// files and the host's identity; changes nothing.
-[[nodiscard]] Result<RunPlan> make_plan(RunOptions options, Configuration configuration,
+[[nodiscard]] Result<RunPlan> make_plan(settings::RunOptions options, Configuration configuration,
                                         const Environment& environment);
 
 /// Reads what make_plan() left unread of the chain.

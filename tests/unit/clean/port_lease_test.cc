@@ -60,28 +60,28 @@ PortLease lease_any() {
   return lease_port(automatic_ports(ephemeral_ports())).value();
 }
 
-PortRange only(std::uint16_t port) {
+settings::PortRange only(std::uint16_t port) {
   return {port, port};
 }
 
 }  // namespace
 
 TEST_CASE("a port or a range is read, and nothing else") {
-  CHECK(parse_port_range("29500").value() == PortRange{29500, 29500});
-  CHECK(parse_port_range("20000-25000").value() == PortRange{20000, 25000});
+  CHECK(settings::parse_port_range("29500").value() == settings::PortRange{29500, 29500});
+  CHECK(settings::parse_port_range("20000-25000").value() == settings::PortRange{20000, 25000});
   for (const auto* text : {"", "0", "65536", "-1", "1-", "-", "9-8", "1-2-3", " 1", "1x", "auto"}) {
     CAPTURE(text);
-    REQUIRE(parse_port_range(text).has_error());
-    CHECK(parse_port_range(text).error().code == Errc::usage);
+    REQUIRE(settings::parse_port_range(text).has_error());
+    CHECK(settings::parse_port_range(text).error().code == Errc::usage);
   }
 }
 
 TEST_CASE("ports are chosen apart from those that the kernel gives away") {
-  CHECK(automatic_ports({32768, 60999}) == PortRange{20000, 32767});
-  CHECK(automatic_ports({25000, 60999}) == PortRange{20000, 24999});
-  CHECK(automatic_ports({15000, 30000}) == PortRange{30001, 32767});
-  CHECK(automatic_ports({15000, 65535}) == PortRange{10000, 14999});
-  CHECK(automatic_ports({1024, 65535}) == PortRange{20000, 32767});
+  CHECK(automatic_ports({32768, 60999}) == settings::PortRange{20000, 32767});
+  CHECK(automatic_ports({25000, 60999}) == settings::PortRange{20000, 24999});
+  CHECK(automatic_ports({15000, 30000}) == settings::PortRange{30001, 32767});
+  CHECK(automatic_ports({15000, 65535}) == settings::PortRange{10000, 14999});
+  CHECK(automatic_ports({1024, 65535}) == settings::PortRange{20000, 32767});
 }
 
 TEST_CASE("while a port is leased, the job's server gets it and a stranger's does not") {
@@ -118,7 +118,7 @@ TEST_CASE("no two leases are for the same port") {
 }
 
 TEST_CASE("every port of a range is given out once, then none") {
-  constexpr PortRange kRange{21990, 22003};
+  constexpr settings::PortRange kRange{21990, 22003};
   std::map<std::uint16_t, PortLease> leases;
   for (auto port = kRange.first; port <= kRange.last; ++port)
     if (!is_free(port)) return;  // somebody's server stands in it

@@ -43,12 +43,12 @@ TEST_CASE("what is planned is what is done, to what is claimed and to nothing el
       {process(stale.id(), clean::Claim::ours), process(decoy.id(), clean::Claim::unproven)},
       {file(folder, 0, clean::Claim::ours), file(folder, 1, clean::Claim::unproven)}};
 
-  CHECK(done_of(clean::plan_removal(all, clean::CleanPolicy::ours)) ==
+  CHECK(done_of(clean::plan_removal(all, settings::CleanPolicy::ours)) ==
         Lines{"would be ended", "left alone", "would be removed", "left alone"});
   CHECK(host::is_running(stale.id()));
   CHECK(std::filesystem::exists(left));
 
-  const auto removed = done_of(clean::remove(all, clean::CleanPolicy::ours));
+  const auto removed = done_of(clean::remove(all, settings::CleanPolicy::ours));
   CHECK(removed[0] == "ended");
   CHECK(removed[1] == "left alone");
   CHECK(removed[3] == "left alone");
@@ -62,8 +62,8 @@ TEST_CASE("policy off touches nothing", "[removal]") {
   LeftFolder folder;
   const std::string left = folder.add("nccl-left01", "x");
   const clean::Leftovers all{{}, {file(folder, 0, clean::Claim::ours)}};
-  CHECK(done_of(clean::plan_removal(all, clean::CleanPolicy::off)) == Lines{"left alone"});
-  CHECK(done_of(clean::remove(all, clean::CleanPolicy::off)) == Lines{"left alone"});
+  CHECK(done_of(clean::plan_removal(all, settings::CleanPolicy::off)) == Lines{"left alone"});
+  CHECK(done_of(clean::remove(all, settings::CleanPolicy::off)) == Lines{"left alone"});
   CHECK(std::filesystem::exists(left));
 }
 

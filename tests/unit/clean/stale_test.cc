@@ -320,18 +320,18 @@ TEST_CASE("what neither is ours nor stands in the way is not even listed") {
 }
 
 TEST_CASE("each policy acts on what it names and on nothing more") {
-  CHECK_FALSE(acts_on(CleanPolicy::off, Claim::ours));
-  CHECK_FALSE(acts_on(CleanPolicy::ours, Claim::named));
-  CHECK_FALSE(acts_on(CleanPolicy::orphans, Claim::named));
-  CHECK(acts_on(CleanPolicy::all_mine, Claim::named));
-  CHECK(acts_on(CleanPolicy::all_mine, Claim::ours));
-  CHECK_FALSE(acts_on(CleanPolicy::all_mine, Claim::orphan));
-  CHECK(acts_on(CleanPolicy::ours, Claim::ours));
-  CHECK_FALSE(acts_on(CleanPolicy::ours, Claim::orphan));
-  CHECK(acts_on(CleanPolicy::orphans, Claim::ours));
-  CHECK(acts_on(CleanPolicy::orphans, Claim::orphan));
-  for (const auto policy :
-       {CleanPolicy::off, CleanPolicy::ours, CleanPolicy::orphans, CleanPolicy::all_mine})
+  CHECK_FALSE(acts_on(settings::CleanPolicy::off, Claim::ours));
+  CHECK_FALSE(acts_on(settings::CleanPolicy::ours, Claim::named));
+  CHECK_FALSE(acts_on(settings::CleanPolicy::orphans, Claim::named));
+  CHECK(acts_on(settings::CleanPolicy::all_mine, Claim::named));
+  CHECK(acts_on(settings::CleanPolicy::all_mine, Claim::ours));
+  CHECK_FALSE(acts_on(settings::CleanPolicy::all_mine, Claim::orphan));
+  CHECK(acts_on(settings::CleanPolicy::ours, Claim::ours));
+  CHECK_FALSE(acts_on(settings::CleanPolicy::ours, Claim::orphan));
+  CHECK(acts_on(settings::CleanPolicy::orphans, Claim::ours));
+  CHECK(acts_on(settings::CleanPolicy::orphans, Claim::orphan));
+  for (const auto policy : {settings::CleanPolicy::off, settings::CleanPolicy::ours,
+                            settings::CleanPolicy::orphans, settings::CleanPolicy::all_mine})
     CHECK_FALSE(acts_on(policy, Claim::unproven));
 }
 

@@ -196,7 +196,8 @@ TEST_CASE("what the survey proves is what ends, and a decoy beside it lives on",
 
   std::vector<ProcessId> proven;
   for (const auto& found : survey({}, elsewhere()))
-    if (acts_on(CleanPolicy::ours, found.claim) && found.process.parent == stale.adopter())
+    if (acts_on(settings::CleanPolicy::ours, found.claim) &&
+        found.process.parent == stale.adopter())
       proven.push_back(found.process.id);
   REQUIRE(proven == std::vector{stale.id()});
 

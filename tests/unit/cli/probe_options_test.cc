@@ -1,6 +1,7 @@
 #include "launcher/cli/probe_options.h"
 
 #include "catch.h"
+#include "launcher/cli/verbs.h"
 
 using namespace safelaunch;
 
@@ -10,15 +11,15 @@ namespace {
 
 ProbeOptions parsed(const std::vector<std::string>& words) {
   ProbeOptions options;
-  auto command = probe_verb(options).parse(words);
-  if (!command) FAIL(command.error().message);
-  options.command = std::move(*command);
+  auto read = read_words_of(kProbeVerb, words, &options);
+  if (!read) FAIL(read.error().message);
+  options.command = std::move(read->rest);
   return options;
 }
 
 std::string refused(const std::vector<std::string>& words) {
   ProbeOptions options;
-  const auto command = probe_verb(options).parse(words);
+  const auto command = read_words_of(kProbeVerb, words, &options);
   REQUIRE_FALSE(command.has_value());
   CHECK(command.error().code == Errc::usage);
   return command.error().message;
@@ -57,4 +58,6 @@ TEST_CASE("wrong words of probe are refused by name") {
   CHECK_THAT(refused({"--ranks", "0"}), Catch::Contains("--ranks"));
   CHECK_THAT(refused({"--init-timeout", "5 bananas"}), Catch::Contains("--init-timeout"));
   CHECK_THAT(refused({"--all", "--profile", "basic"}), Catch::Contains("--all"));
+  CHECK_THAT(refused({"--ranks", "2", "--ranks", "4"}), Catch::Contains("--ranks is given twice"));
+  CHECK_THAT(refused({"--ranks"}), Catch::Contains("--ranks needs a value: N"));
 }

@@ -34,21 +34,21 @@ TEST_CASE("the GPUs of a job that may be healthy are touched only where that is 
   auto situation = eight_gpus_after_a_failure();
   situation.moment = Moment::beside_the_first;
   CHECK(choose_to_probe(situation) == Choice{false, "nothing has failed yet"});
-  situation.wish = WhenToProbe::always;
+  situation.wish = settings::WhenToProbe::always;
   CHECK(choose_to_probe(situation).probe);
 }
 
 TEST_CASE("a driver is asked for GPUs that the kernel does not show, where that is wished") {
   auto situation = eight_gpus_after_a_failure();
   situation.gpus = 0;
-  situation.wish = WhenToProbe::always;
+  situation.wish = settings::WhenToProbe::always;
   CHECK(choose_to_probe(situation).probe);
 }
 
 TEST_CASE("nothing is probed where that is not wished, or cannot be") {
   auto situation = eight_gpus_after_a_failure();
   SECTION("never") {
-    situation.wish = WhenToProbe::never;
+    situation.wish = settings::WhenToProbe::never;
   }
   SECTION("no GPU") {
     situation.gpus = 0;

@@ -114,7 +114,7 @@ TEST_CASE("a cluster rule stands over what holds everywhere", "[config]") {
   const Rules everywhere = rules_for(config, nullptr);
   CHECK(everywhere.chain == Words{"basic", "no-shm"});
   CHECK(everywhere.variables.env.at("A").value == "everywhere");
-  CHECK(everywhere.options.at("init-timeout") == Setting{"60s", "s.yaml:3:25"});
+  CHECK(everywhere.options.at("init-timeout") == settings::Setting{"60s", "s.yaml:3:25"});
 
   const Rules rules = rules_for(config, &config.clusters.at(0));
   CHECK(rules.chain == Words{"basic", "no-nvls"});
@@ -175,7 +175,8 @@ TEST_CASE("a bad config file is refused at the exact place", "[config]") {
        "s.yaml:1:11: there is no option 'inti-timeout'; did you mean 'init-timeout'?"},
       {"options: {cluster: a}",
        "s.yaml:1:11: 'cluster' is not read from files; give --cluster or set SAFELAUNCH_CLUSTER"},
-      {"options: {max-attempts: many}", "s.yaml:1:25: max-attempts: 'many' is not a whole number"},
+      {"options: {max-attempts: many}",
+       "s.yaml:1:25: max-attempts: 'many' is not a whole number from 1 to 1000"},
       {"options: {only: maybe}", "s.yaml:1:17: only: 'maybe' is not true or false"},
       {"env: {MASTER_PORT: 1}",
        "s.yaml:1:7: MASTER_PORT is given to each rank by safelaunch or the launcher; it cannot be "

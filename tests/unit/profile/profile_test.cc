@@ -256,7 +256,9 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
       {"options: {prob: never}", "p.yaml:1:11: there is no option 'prob'; did you mean 'probe'?"},
       {"options: {probe: maybe}", "p.yaml:1:18: probe: 'maybe' is not one of auto|always|never"},
       {"options: {probe: [auto]}", "p.yaml:1:18: probe must be one value"},
-      {"options: {port: 99999}", "p.yaml:1:17: port: '99999' is not keep, auto, a port or A-B"},
+      {"options: {port: 99999}",
+       "p.yaml:1:17: port: '99999' is no port and no range of ports; write a number from 1 to "
+       "65535, or two as in 20000-25000, or keep, or auto"},
       {"options: {config: x}",
        "p.yaml:1:11: 'config' is not read from files; give --config or set SAFELAUNCH_CONFIG"},
       {"options: {run-dir: x}",

@@ -20,7 +20,7 @@ struct Settled {
   explicit Settled(std::vector<std::string> command = {"torchrun", "--nproc-per-node=4",
                                                        "train.py"},
                    const std::string& workers = {}) {
-    RunOptions options;
+    settings::RunOptions options;
     options.command = std::move(command);
     options.nproc_per_node = workers;
     plan = *make_plan(options, {}, {{"HOME", "/nonexistent"}, {"MINE", "1"}});

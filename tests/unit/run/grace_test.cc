@@ -35,7 +35,7 @@ TEST_CASE("a longer time that torchrun was told is kept", "[grace]") {
 }
 
 TEST_CASE("a grace of the command line beats what torchrun was told", "[grace]") {
-  RunOptions options;
+  settings::RunOptions options;
   options.grace = 10s;
   CHECK(grace_of(options, command_of(job::Launcher::torchrun, 300), {}).of_ranks == 10s);
 }

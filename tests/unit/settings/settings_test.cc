@@ -1,23 +1,24 @@
-#include "safelaunch/profile/options.h"
+#include "safelaunch/settings/settings.h"
 
 #include <set>
 
 #include "catch.h"
+#include "safelaunch/settings/run_options.h"
 
 using namespace safelaunch;
 
-using namespace safelaunch::profile;
+using namespace safelaunch::settings;
 
 TEST_CASE("every option has one name and one variable", "[options]") {
   std::set<std::string> names;
-  for (const RunOption& option : run_options()) {
+  for (const Option& option : run_options()) {
     INFO(option.name);
     CHECK(names.insert(environment_name(option.name)).second);
-    CHECK(find_option(option.name) == &option);
+    CHECK(find_run_option(option.name) == &option);
     CHECK((option.kind == OptionKind::choice) == !option.choices.empty());
   }
   CHECK(environment_name("init-timeout") == "SAFELAUNCH_INIT_TIMEOUT");
-  CHECK(find_option("none") == nullptr);
+  CHECK(find_run_option("none") == nullptr);
 }
 
 TEST_CASE("options are read from the environment", "[options]") {
@@ -50,22 +51,24 @@ TEST_CASE("a variable that looks like a misspelt setting is told", "[options]") 
 
 TEST_CASE("the value of an option is checked by its kind", "[options]") {
   const auto accepted = [](std::string_view name, std::string_view value) {
-    return !refuse_value(*find_option(name), value);
+    return !refuse_value(*find_run_option(name), value);
   };
-  for (const char* port : {"keep", "auto", "0", "29500", "29500-29600"})
+  for (const char* port : {"keep", "auto", "1", "29500", "29500-29600"})
     CHECK(accepted("port", port));
-  for (const char* port : {"", "any", "65536", "1-", "-1", "1-2-3", "29500 "})
+  for (const char* port : {"", "any", "0", "2-1", "65536", "1-", "-1", "1-2-3", "29500 "})
     CHECK_FALSE(accepted("port", port));
   for (const char* choice : {"off", "ours"}) CHECK(accepted("clean", choice));
   for (const char* choice : {"", "all", "orphans", "off|ours", "|"})
     CHECK_FALSE(accepted("clean", choice));
   for (const char* flag : {"true", "0", "on"}) CHECK(accepted("only", flag));
   for (const char* flag : {"", "2", "True "}) CHECK_FALSE(accepted("only", flag));
-  for (const char* count : {"0", "8"}) CHECK(accepted("nnodes", count));
-  for (const char* count : {"", "-1", "1.5", "9999999999"}) CHECK_FALSE(accepted("nnodes", count));
+  for (const char* count : {"0", "8"}) CHECK(accepted("node-rank", count));
+  for (const char* count : {"", "-1", "1.5", "9999999999"})
+    CHECK_FALSE(accepted("node-rank", count));
   CHECK(accepted("grace", "30s"));
   CHECK_FALSE(accepted("grace", "30 s"));
   CHECK_FALSE(accepted("log-dir", ""));
+  for (const char* outside : {"0", "65536"}) CHECK_FALSE(accepted("master-port", outside));
 }
 
 TEST_CASE("a higher layer's setting takes the lower one's place", "[options]") {

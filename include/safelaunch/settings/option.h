@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/base/time.h"
+
+/// An option is one row of a table: from it come the reading of the command line, of the
+/// environment and of the files, `--help`, the README's table, the completions and the man page.
+namespace safelaunch::settings {
+
+/// What the value of an option must look like.
+enum class OptionKind {
+  flag,      ///< no value, or true|false
+  text,      ///< anything but nothing
+  texts,     ///< the same, and it may be repeated
+  list,      ///< the same, and one word may hold several, with commas
+  count,     ///< a whole number in the option's range
+  duration,  ///< "30s"
+  port,      ///< keep | auto | N | A-B
+  choice,    ///< one of the option's words
+};
+
+/// How far an option reaches; each place includes those before it.
+enum class OptionScope {
+  line,         ///< the command line alone
+  environment,  ///< also SAFELAUNCH_NAME: it says where the rest is found
+  config,       ///< also safelaunch.yaml, for all runs or for a cluster
+  profile,      ///< also a profile, for its attempts
+};
+
+struct NumberRange {
+  int first = 0;
+  int last = 1'000'000;
+};
+
+struct Option;
+
+/// Writes a value that was accepted into the struct of which the option's table is.
+using PutValue = void (*)(const Option& option, void* target, std::string_view value);
+
+/// One option of a verb.
+struct Option {
+  std::string_view name = {};  ///< without dashes: "init-timeout"
+  char letter = 0;             ///< "-p"
+  OptionKind kind = OptionKind::flag;
+  OptionScope scope = OptionScope::line;
+  PutValue put = nullptr;
+  std::string_view value = {};     ///< what help shows for it: "DIR"
+  std::string_view fallback = {};  ///< without the option, in words
+  std::string_view help = {};
+  std::string_view choices = {};   ///< of a choice, in the order of its enumerators: "off|ours"
+  NumberRange range = {};          ///< of a count
+  std::string_view advice = {};    ///< ends the message that refuses a value
+  std::string_view excludes = {};  ///< the option that cannot be given beside it
+  std::string_view refusal = {};   ///< why nobody may give it yet; it is told nowhere else
+  std::string_view heading = {};   ///< of the rows from this one on
+};
+
+[[nodiscard]] const Option* find_option(std::span<const Option> options, std::string_view name);
+
+/// "; did you mean '--ranks'?" where an option is near, else empty.
+[[nodiscard]] std::string did_you_mean_option(std::span<const Option> options,
+                                              std::string_view word);
+
+/// What is wrong with a value, or nullopt: "'5x' is not a duration: …".
+[[nodiscard]] std::optional<std::string> refuse_value(const Option& option, std::string_view value);
+
+/// The words of a choice, each once.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view choices);
+
+/// What stands for the value in help: "DIR", "off|ours", "TIME"; empty for a flag.
+[[nodiscard]] std::string_view placeholder(const Option& option);
+
+/// The readers of a table's columns: one per kind of value.
+namespace option_value {
+
+bool flag(std::string_view word);
+int number(std::string_view word);
+Duration duration(std::string_view word);
+std::size_t choice(const Option& option, std::string_view word);
+void append(const Option& option, std::string_view word, std::vector<std::string>& words);
+
+template <class Value>
+void read(const Option& option, std::string_view word, Value& value) {
+  if constexpr (std::is_same_v<Value, bool>)
+    value = flag(word);
+  else if constexpr (std::is_same_v<Value, std::optional<int>>)
+    value = number(word);
+  else if constexpr (std::is_same_v<Value, std::optional<Duration>>)
+    value = duration(word);
+  else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
+    append(option, word, value);
+  else if constexpr (std::is_enum_v<Value>)
+    value = static_cast<Value>(choice(option, word));
+  else
+    value = word;  // text and paths
+}
+
+template <class Struct, class Value>
+Struct owner_of(Value Struct::*);
+
+}  // namespace option_value
+
+/// Puts the value into a member: `put_into<&RunOptions::grace>`.
+template <auto member>
+void put_into(const Option& option, void* target, std::string_view value) {
+  using Struct = decltype(option_value::owner_of(member));
+  option_value::read(option, value, static_cast<Struct*>(target)->*member);
+}
+
+/// The same for a flag that turns off what is on by default.
+template <auto member>
+void put_off(const Option&, void* target, std::string_view value) {
+  using Struct = decltype(option_value::owner_of(member));
+  static_cast<Struct*>(target)->*member = !option_value::flag(value);
+}
+
+}  // namespace safelaunch::settings

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/settings/option.h"
+
+namespace safelaunch::settings {
+
+/// What may stand behind a verb's options.
+enum class Rest {
+  words,    ///< words of the verb; options may stand among them
+  command,  ///< a command with options of its own: it begins with the first word that is no option
+};
+
+/// What an option means that is given twice.
+enum class Again { refused, overrides };
+
+/// The options of a verb, and how its words are read.
+struct Grammar {
+  std::string_view verb;
+  std::span<const Option> options;
+  Rest rest = Rest::words;
+  Again again = Again::refused;
+};
+
+/// What was read besides the values.
+struct ReadWords {
+  std::vector<std::string> rest;             ///< words that are no options, without the "--"
+  std::set<std::string, std::less<>> given;  ///< names of options
+  bool wants_help = false;                   ///< --help or -h, where no option is called so
+};
+
+/// Reads a verb's words into `target`, the struct of which the table of options is. Errors
+/// (Errc::usage) name the wrong word and the nearest right one.
+[[nodiscard]] Result<ReadWords> read_words(const Grammar& grammar,
+                                           std::span<const std::string> words, void* target);
+
+}  // namespace safelaunch::settings

@@ -1,0 +1,312 @@
+#include "completions.h"
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
+#include "verbs.h"
+
+// Each script is made of the same tables as the help. Names of profiles are asked for when they are
+// needed, since a user's own count too; what takes a file is left to the shell.
+namespace safelaunch::cli {
+namespace {
+
+constexpr std::string_view kProfileNames = "safelaunch profiles names 2>/dev/null";
+
+using Words = std::vector<std::string>;
+
+std::vector<const settings::Option*> shown(const Verb& verb) {
+  std::vector<const settings::Option*> options;
+  for (const settings::Option& option : verb.options)
+    if (option.refusal.empty()) options.push_back(&option);
+  return options;
+}
+
+bool takes_value(const settings::Option& option) {
+  return option.kind != settings::OptionKind::flag;
+}
+
+bool takes_profile(const settings::Option& option) {
+  return option.name == "profile";
+}
+
+bool takes_file(const settings::Option& option) {
+  return option.value == "FILE" || option.value == "DIR";
+}
+
+Words known_values(const settings::Option& option) {
+  if (option.kind == settings::OptionKind::port) return {"keep", "auto"};
+  const auto words = settings::words_of(option.choices);
+  return {words.begin(), words.end()};
+}
+
+Words spellings(const settings::Option& option) {
+  Words words{fmt::format("--{}", option.name)};
+  if (option.letter != 0) words.push_back(fmt::format("-{}", option.letter));
+  return words;
+}
+
+std::string replaced(std::string_view text, std::string_view what, std::string_view by) {
+  std::string result;
+  for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what)) {
+    result.append(text.substr(0, at)).append(by);
+    text.remove_prefix(at + what.size());
+  }
+  return result.append(text);
+}
+
+std::string filled(std::string_view script,
+                   std::initializer_list<std::pair<std::string_view, std::string>> parts) {
+  std::string text(script);
+  for (const auto& [mark, part] : parts) text = replaced(text, mark, part);
+  return text;
+}
+
+// "run --port", "run -p": the patterns of bash's `case`.
+std::string patterns(const Verb& verb, const settings::Option& option) {
+  Words words;
+  for (const std::string& spelling : spellings(option))
+    words.push_back(fmt::format("'{} {}'", verb.name, spelling));
+  return join(words, "|");
+}
+
+std::string bash_options() {
+  std::string text;
+  for (const Verb* verb : verbs()) {
+    Words words;
+    for (const settings::Option* option : shown(*verb))
+      for (std::string& spelling : spellings(*option)) words.push_back(std::move(spelling));
+    words.emplace_back("--help");
+    text += fmt::format("    {}) echo '{}' ;;\n", verb->name, join(words, " "));
+  }
+  return text;
+}
+
+std::string bash_values() {
+  std::string text;
+  for (const Verb* verb : verbs())
+    for (const settings::Option* option : shown(*verb)) {
+      if (takes_profile(*option))
+        text += fmt::format("    {}) {} ;;\n", patterns(*verb, *option), kProfileNames);
+      else if (takes_value(*option))
+        text += fmt::format("    {}) echo '{}' ;;\n", patterns(*verb, *option),
+                            join(known_values(*option), " "));
+    }
+  return text;
+}
+
+std::string bash_first_words() {
+  std::string text;
+  for (const Verb* verb : verbs())
+    if (!verb->words.empty())
+      text += fmt::format("    {}) echo '{}' ;;\n", verb->name, replaced(verb->words, "|", " "));
+  return text;
+}
+
+constexpr std::string_view kBashScript =
+    R"sh(# bash completion for safelaunch; `safelaunch completions bash` makes it.
+_safelaunch_options() {
+  case $1 in
+@options@  esac
+}
+
+# What may stand behind an option; fails where the option takes no value.
+_safelaunch_values() {
+  case "$1 $2" in
+@values@    *) return 1 ;;
+  esac
+}
+
+_safelaunch_first_words() {
+  case $1 in
+@first@  esac
+}
+
+_safelaunch() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+  if [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi
+  if [[ $word == = ]]; then before=${COMP_WORDS[COMP_CWORD-1]} word=; fi
+  local verb=run at=1 verbs='@verbs@'
+  if ((COMP_CWORD > 1)) && [[ " $verbs " == *" ${COMP_WORDS[1]} "* ]]; then
+    verb=${COMP_WORDS[1]} at=2
+  fi
+  local first=$at
+  if [[ ' @commands@ ' == *" $verb "* ]]; then
+    while ((at < COMP_CWORD)); do
+      case ${COMP_WORDS[at]} in
+        --) ((at++)); break ;;
+        -*) if [[ ${COMP_WORDS[at+1]} == = ]]; then ((at += 3))
+            elif _safelaunch_values "$verb" "${COMP_WORDS[at]}" >/dev/null; then ((at += 2))
+            else ((at++)); fi ;;
+        *) break ;;
+      esac
+    done
+    # The command has begun: its own completion goes on.
+    if ((at < COMP_CWORD)) || [[ ${COMP_WORDS[at-1]} == -- ]]; then
+      if declare -F _command_offset >/dev/null; then _command_offset "$at"
+      elif ((at == COMP_CWORD)); then COMPREPLY=($(compgen -c -- "$word")); fi
+      return
+    fi
+  fi
+  local values
+  if values=$(_safelaunch_values "$verb" "$before"); then
+    COMPREPLY=($(compgen -W "$values" -- "$word"))
+  elif [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$(_safelaunch_options "$verb")" -- "$word"))
+  elif ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W "$verbs" -- "$word") $(compgen -c -- "$word"))
+  elif ((COMP_CWORD == at)) && [[ ' @commands@ ' == *" $verb "* ]]; then
+    COMPREPLY=($(compgen -c -- "$word"))
+  elif ((COMP_CWORD == first)); then
+    COMPREPLY=($(compgen -W "$(_safelaunch_first_words "$verb")" -- "$word"))
+  elif [[ $verb == profiles ]]; then
+    COMPREPLY=($(compgen -W "$(@profiles@)" -- "$word"))
+  fi
+}
+complete -o default -F _safelaunch safelaunch
+)sh";
+
+std::string bash() {
+  Words names;
+  for (const Verb* verb : verbs()) names.emplace_back(verb->name);
+  Words before_commands;
+  for (const Verb* verb : verbs())
+    if (verb->rest == settings::Rest::command) before_commands.emplace_back(verb->name);
+  return filled(kBashScript, {{"@options@", bash_options()},
+                              {"@values@", bash_values()},
+                              {"@first@", bash_first_words()},
+                              {"@verbs@", join(names, " ")},
+                              {"@commands@", join(before_commands, " ")},
+                              {"@profiles@", std::string(kProfileNames)}});
+}
+
+std::string in_quotes(std::string_view text) {
+  return "'" + replaced(text, "'", "'\\''") + "'";
+}
+
+// Of `_arguments`: how a value is completed.
+std::string zsh_value(const settings::Option& option) {
+  if (!takes_value(option)) return {};
+  if (takes_profile(option)) return fmt::format(":{}:_safelaunch_profiles", option.name);
+  if (takes_file(option)) return fmt::format(":{}:_files", option.name);
+  return fmt::format(":{}:({})", option.name, join(known_values(option), " "));
+}
+
+std::string zsh_specs(const Verb& verb) {
+  std::string text;
+  for (const settings::Option* option : shown(verb)) {
+    const bool repeats =
+        option->kind == settings::OptionKind::list || option->kind == settings::OptionKind::texts;
+    const std::string_view end = takes_value(*option) ? "=" : "";
+    for (const std::string& spelling : spellings(*option)) {
+      const bool is_long = spelling.starts_with("--");
+      text += "      " +
+              in_quotes(fmt::format(
+                  "{}{}{}[{}]{}", repeats ? "*" : "", spelling, is_long ? end : "",
+                  replaced(replaced(option->help, "[", "\\["), "]", "\\]"), zsh_value(*option))) +
+              " \\\n";
+    }
+  }
+  text += "      '--help[this]' \\\n";
+  if (verb.rest == settings::Rest::command) return text + "      '*:: :_normal'\n";
+  const std::string words = replaced(verb.words, "|", " ");
+  text += words.empty() ? "" : fmt::format("      '1: :({})' \\\n", words);
+  return text +
+         (&verb == &kProfilesVerb ? "      '2: :_safelaunch_profiles'\n" : "      '*: :_files'\n");
+}
+
+constexpr std::string_view kZshScript =
+    R"sh(#compdef safelaunch
+# zsh completion for safelaunch; `safelaunch completions zsh` makes it.
+_safelaunch_profiles() {
+  local -a names=(${(f)"$(@profiles@)"})
+  _values -s , profile $names
+}
+
+_safelaunch() {
+  local -a verbs=(
+@described@  )
+  if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then
+    _describe verb verbs
+    _command_names -e
+    return
+  fi
+  if [[ $words[2] == run ]]; then shift words; ((CURRENT--)); fi
+  case $words[2] in
+@cases@    *) _arguments -S \
+@run@      ;;
+  esac
+}
+compdef _safelaunch safelaunch
+)sh";
+
+std::string zsh() {
+  std::string described;
+  std::string cases;
+  for (const Verb* verb : verbs()) {
+    const std::string help = replaced(verb->help, ":", "\\:");
+    described += "    " + in_quotes(fmt::format("{}:{}", verb->name, help)) + "\n";
+    if (verb == &kRunVerb) continue;
+    cases += fmt::format("    {}) shift words; ((CURRENT--)); _arguments -S \\\n{}      ;;\n",
+                         verb->name, zsh_specs(*verb));
+  }
+  return filled(kZshScript, {{"@profiles@", std::string(kProfileNames)},
+                             {"@described@", described},
+                             {"@cases@", cases},
+                             {"@run@", zsh_specs(kRunVerb)}});
+}
+
+std::string fish_quoted(std::string_view text) {
+  return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
+}
+
+std::string fish_values(const settings::Option& option) {
+  if (!takes_value(option)) return {};
+  if (takes_file(option)) return " -r -F";
+  if (takes_profile(option)) return fmt::format(" -x -a '({})'", kProfileNames);
+  return fmt::format(" -x -a {}", fish_quoted(join(known_values(option), " ")));
+}
+
+std::string fish_options(const Verb& verb, std::string_view when) {
+  std::string text;
+  for (const settings::Option* option : shown(verb))
+    text += fmt::format("complete -c safelaunch -n '{}' -l {}{}{} -d {}\n", when, option->name,
+                        option->letter == 0 ? "" : fmt::format(" -s {}", option->letter),
+                        fish_values(*option), fish_quoted(option->help));
+  if (!verb.words.empty())
+    text += fmt::format("complete -c safelaunch -n '{}' -f -a {}\n", when,
+                        fish_quoted(replaced(verb.words, "|", " ")));
+  return text;
+}
+
+std::string fish() {
+  Words others;
+  std::string text = "# fish completion for safelaunch; `safelaunch completions fish` makes it.\n";
+  for (const Verb* verb : verbs()) {
+    text += fmt::format("complete -c safelaunch -n __fish_use_subcommand -a {} -d {}\n", verb->name,
+                        fish_quoted(verb->help));
+    if (verb != &kRunVerb) others.emplace_back(verb->name);
+  }
+  text += fish_options(kRunVerb, "not __fish_seen_subcommand_from " + join(others, " "));
+  for (const Verb* verb : verbs()) {
+    if (verb == &kRunVerb) continue;
+    text += fish_options(*verb, fmt::format("__fish_seen_subcommand_from {}", verb->name));
+  }
+  text +=
+      fmt::format("complete -c safelaunch -n '__fish_seen_subcommand_from profiles' -a '({})'\n",
+                  kProfileNames);
+  return text;
+}
+
+}  // namespace
+
+std::string completions(std::string_view shell) {
+  if (shell == "bash") return bash();
+  if (shell == "zsh") return zsh();
+  return shell == "fish" ? fish() : std::string();
+}
+
+}  // namespace safelaunch::cli

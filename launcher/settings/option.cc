@@ -1,0 +1,148 @@
+#include "safelaunch/settings/option.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/nearest.h"
+#include "safelaunch/settings/port_range.h"
+
+namespace safelaunch::settings {
+namespace {
+
+using Kind = OptionKind;
+
+struct FlagWord {
+  std::string_view word;
+  bool value;
+};
+constexpr FlagWord kFlagWords[]{{"true", true},   {"on", true},   {"yes", true}, {"1", true},
+                                {"false", false}, {"off", false}, {"no", false}, {"0", false}};
+
+const FlagWord* flag_word(std::string_view word) {
+  const auto* found = std::ranges::find(kFlagWords, word, &FlagWord::word);
+  return found == std::end(kFlagWords) ? nullptr : found;
+}
+
+std::optional<int> whole_number(std::string_view word, NumberRange range) {
+  int value = 0;
+  const auto read = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (read.ec != std::errc{} || read.ptr != word.data() + word.size()) return std::nullopt;
+  if (value < range.first || value > range.last) return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> refuse_port(std::string_view value) {
+  if (value == "keep" || value == "auto") return std::nullopt;
+  const Result<PortRange> range = parse_port_range(value);
+  return range ? std::nullopt : std::optional(range.error().message + ", or keep, or auto");
+}
+
+std::optional<std::string> expected(std::string_view value, bool is_right, std::string_view what) {
+  if (is_right) return std::nullopt;
+  return fmt::format("'{}' is not {}", value, what);
+}
+
+std::optional<std::string> refuse_choice(const Option& option, std::string_view value) {
+  const std::vector<std::string_view> words = words_of(option.choices);
+  if (std::ranges::find(words, value) != words.end()) return std::nullopt;
+  return fmt::format("'{}' is not one of {}{}{}{}", value, option.choices,
+                     did_you_mean(value, words), option.advice.empty() ? "" : "; ", option.advice);
+}
+
+std::optional<std::string> refuse_duration(std::string_view value) {
+  const Result<Duration> duration = parse_duration(value);
+  return duration ? std::nullopt : std::optional(duration.error().message);
+}
+
+}  // namespace
+
+const Option* find_option(std::span<const Option> options, std::string_view name) {
+  const auto found = std::ranges::find(options, name, &Option::name);
+  return found == options.end() ? nullptr : &*found;
+}
+
+std::string did_you_mean_option(std::span<const Option> options, std::string_view word) {
+  std::vector<std::string> names;
+  for (const Option& option : options)
+    if (option.refusal.empty()) names.push_back("--" + std::string(option.name));
+  return did_you_mean(word, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+std::vector<std::string_view> words_of(std::string_view choices) {
+  std::vector<std::string_view> words;
+  while (!choices.empty()) {
+    const std::size_t bar = std::min(choices.find('|'), choices.size());
+    words.push_back(choices.substr(0, bar));
+    choices.remove_prefix(std::min(bar + 1, choices.size()));
+  }
+  return words;
+}
+
+std::string_view placeholder(const Option& option) {
+  if (!option.value.empty()) return option.value;
+  switch (option.kind) {
+    case Kind::flag: return {};
+    case Kind::text:
+    case Kind::texts:
+    case Kind::list: return "TEXT";
+    case Kind::count: return "N";
+    case Kind::duration: return "TIME";
+    case Kind::port: return "keep|auto|N|A-B";
+    case Kind::choice: return option.choices;
+  }
+  return {};
+}
+
+std::optional<std::string> refuse_value(const Option& option, std::string_view value) {
+  if (!option.refusal.empty()) return std::string(option.refusal);
+  switch (option.kind) {
+    case Kind::text:
+    case Kind::texts:
+    case Kind::list: return expected(value, !value.empty(), "a value");
+    case Kind::flag: return expected(value, flag_word(value) != nullptr, "true or false");
+    case Kind::count:
+      return expected(
+          value, whole_number(value, option.range).has_value(),
+          fmt::format("a whole number from {} to {}", option.range.first, option.range.last));
+    case Kind::port: return refuse_port(value);
+    case Kind::choice: return refuse_choice(option, value);
+    case Kind::duration: return refuse_duration(value);
+  }
+  return std::nullopt;
+}
+
+// What refuse_value() has accepted.
+namespace option_value {
+
+bool flag(std::string_view word) {
+  const FlagWord* found = flag_word(word);
+  return found != nullptr && found->value;
+}
+
+int number(std::string_view word) {
+  return whole_number(word, {}).value_or(0);
+}
+
+Duration duration(std::string_view word) {
+  return parse_duration(word).value();
+}
+
+std::size_t choice(const Option& option, std::string_view word) {
+  const std::vector<std::string_view> words = words_of(option.choices);
+  return static_cast<std::size_t>(std::ranges::find(words, word) - words.begin());
+}
+
+void append(const Option& option, std::string_view word, std::vector<std::string>& words) {
+  const bool has_commas = option.kind == Kind::list;
+  for (;;) {
+    const std::size_t comma = has_commas ? word.find(',') : std::string_view::npos;
+    words.emplace_back(word.substr(0, comma));
+    if (comma == std::string_view::npos) return;
+    word.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace option_value
+
+}  // namespace safelaunch::settings

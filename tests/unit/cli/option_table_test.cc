@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "catch.h"
+#include "launcher/cli/completions.h"
+#include "launcher/cli/help.h"
+#include "launcher/cli/manual.h"
+#include "launcher/cli/run_options.h"
+#include "launcher/cli/verbs.h"
+#include "launcher/run/profile_options.h"
+#include "safelaunch/profile/options.h"
+#include "test_data.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::cli;
+using Words = std::vector<std::string>;
+
+namespace {
+
+// A value that differs from what holds without the option.
+std::string a_value(const settings::Option& option) {
+  switch (option.kind) {
+    case settings::OptionKind::flag: return "true";
+    case settings::OptionKind::count: return "7";
+    case settings::OptionKind::duration: return "61s";
+    case settings::OptionKind::port: return "keep";
+    case settings::OptionKind::choice: {
+      const auto words = settings::words_of(option.choices);
+      const auto other = std::ranges::find_if(
+          words, [&](std::string_view word) { return word != option.fallback; });
+      return std::string(*other);
+    }
+    default: return "A=1";
+  }
+}
+
+// All that options say, so that a change in any of it is seen.
+std::string in_words(const settings::RunOptions& options) {
+  std::string text;
+  const auto add = [&](const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::optional<Duration>>)
+      text += value ? std::to_string(value->count()) : "-";
+    else if constexpr (std::is_same_v<Value, std::optional<int>>)
+      text += value ? std::to_string(*value) : "-";
+    else if constexpr (std::is_same_v<Value, Words>)
+      for (const std::string& word : value) text += word + " ";
+    else if constexpr (std::is_enum_v<Value> || std::is_same_v<Value, bool>)
+      text += std::to_string(static_cast<int>(value));
+    else
+      text += std::string(value);
+    text += '|';
+  };
+  add(options.profiles), add(options.cluster), add(options.config), add(options.max_attempts);
+  add(options.only), add(options.fail_on_slow), add(options.forget), add(options.interactive);
+  add(options.init_timeout), add(options.collective_timeout), add(options.quiet_timeout);
+  add(options.work_timeout), add(options.start_timeout), add(options.stall_timeout);
+  add(options.grace), add(options.clean), add(options.port), add(options.probe);
+  add(options.nproc_per_node), add(options.devices), add(options.nnodes), add(options.node_rank);
+  add(options.start_rank), add(options.world_size), add(options.master_addr);
+  add(options.master_port), add(options.binding), add(options.set), add(options.unset);
+  add(options.log_dir), add(options.run_dir), add(options.keep_runs), add(options.keep_days);
+  add(options.ranks), add(options.prefix), add(options.hook), add(options.plugin);
+  add(options.preflight), add(options.dry_run), add(options.json), add(options.colour);
+  add(options.verbosity);
+  return text;
+}
+
+Result<settings::RunOptions> parse(const Words& words, const settings::Settings& settings = {}) {
+  return parse_run_options(words, [&](const std::string&, const std::string&) {
+    return Result<settings::Settings>(settings);
+  });
+}
+
+Environment variable_of(const settings::Option& option) {
+  return {{settings::environment_name(option.name), a_value(option)}};
+}
+
+Result<settings::Settings> from_file(const settings::Option& option, settings::OptionScope scope) {
+  const std::string text =
+      "options: {" + std::string(option.name) + ": \"" + a_value(option) + "\"}\n";
+  const profile::YamlNode root = profile::parse_yaml(text, "f.yaml").value();
+  return profile::read_settings(*root.find("options"), scope);
+}
+
+}  // namespace
+
+TEST_CASE("every option acts in each place that its row names", "[option_table]") {
+  const std::string without = in_words(parse({"x"}).value());
+  for (const settings::Option& option : settings::run_options()) {
+    if (!option.refusal.empty()) continue;
+    INFO(option.name);
+    const std::string word = "--" + std::string(option.name) + "=" + a_value(option);
+    const std::string given = in_words(parse({word, "x"}).value());
+    CHECK(given != without);
+
+    const auto settings = settings::settings_from(variable_of(option));
+    if (option.scope >= settings::OptionScope::environment)
+      CHECK(in_words(parse({"x"}, settings.value()).value()) == given);
+    const auto config = from_file(option, settings::OptionScope::config);
+    if (option.scope >= settings::OptionScope::config)
+      CHECK(in_words(parse({"x"}, config.value()).value()) == given);
+    const auto of_profile = from_file(option, settings::OptionScope::profile);
+    if (option.scope >= settings::OptionScope::profile) {
+      profile::Profile profile;
+      profile.options = of_profile.value();
+      CHECK(in_words(run::options_under(parse({"x"}).value(), profile)) == given);
+    }
+  }
+}
+
+TEST_CASE("every option is refused, with the place that helps, where its row does not name it",
+          "[option_table]") {
+  for (const settings::Option& option : settings::run_options()) {
+    INFO(option.name);
+    const std::string way = "--" + std::string(option.name);
+    if (option.scope < settings::OptionScope::environment) {
+      const auto settings = settings::settings_from(variable_of(option));
+      REQUIRE(settings.has_error());
+      CHECK_THAT(settings.error().message, Catch::Contains(way));
+    }
+    if (option.scope < settings::OptionScope::config) {
+      const auto config = from_file(option, settings::OptionScope::config);
+      REQUIRE(config.has_error());
+      CHECK_THAT(config.error().message,
+                 Catch::StartsWith("f.yaml:1:11: ") && Catch::Contains(way));
+    }
+    if (option.scope < settings::OptionScope::profile) {
+      const auto of_profile = from_file(option, settings::OptionScope::profile);
+      REQUIRE(of_profile.has_error());
+      CHECK_THAT(of_profile.error().message,
+                 Catch::StartsWith("f.yaml:1:11: ") &&
+                     (Catch::Contains(way) || Catch::Contains("by its own key")));
+    }
+  }
+}
+
+TEST_CASE("what is not there yet is refused wherever it is given, in the same words",
+          "[option_table]") {
+  for (const settings::Option& option : settings::run_options()) {
+    if (option.refusal.empty()) continue;
+    const std::string why(option.refusal);
+    CHECK_THAT(parse({"--" + std::string(option.name), "x", "y"}).error().message,
+               Catch::Contains(why));
+    CHECK_THAT(settings::settings_from(variable_of(option)).error().message, Catch::Contains(why));
+    CHECK_THAT(from_file(option, settings::OptionScope::config).error().message,
+               Catch::Contains(why));
+    CHECK_THAT(general_help(), !Catch::Contains("--" + std::string(option.name)));
+  }
+}
+
+TEST_CASE("no two options of a verb have one name or letter, and each can be put",
+          "[option_table]") {
+  for (const Verb* verb : verbs()) {
+    std::set<std::string> spellings;
+    for (const settings::Option& option : verb->options) {
+      INFO(verb->name << " --" << option.name);
+      CHECK(spellings.insert(std::string(option.name)).second);
+      if (option.letter != 0) CHECK(spellings.insert(std::string(1, option.letter)).second);
+      CHECK((option.put == nullptr) == !option.refusal.empty());
+      CHECK((option.kind == settings::OptionKind::choice) == !option.choices.empty());
+      CHECK_FALSE(option.help.empty());
+      CHECK((option.excludes.empty() ||
+             settings::find_option(verb->options, option.excludes) != nullptr));
+    }
+  }
+}
+
+TEST_CASE("every word of a choice is another value", "[option_table]") {
+  for (const settings::Option& option : settings::run_options()) {
+    std::set<std::string> values;
+    for (const std::string_view word : settings::words_of(option.choices)) {
+      const std::string given = "--" + std::string(option.name) + "=" + std::string(word);
+      INFO(given);
+      CHECK(values.insert(in_words(parse({given, "x"}).value())).second);
+    }
+    if (option.kind != settings::OptionKind::choice) continue;
+    const std::string fallback =
+        "--" + std::string(option.name) + "=" + std::string(option.fallback);
+    CHECK(in_words(parse({fallback, "x"}).value()) == in_words(parse({"x"}).value()));
+  }
+}
+
+TEST_CASE("help, completions and the man page know every verb and option", "[option_table]") {
+  const std::string manual = manual_page();
+  for (const Verb* verb : verbs()) {
+    INFO(verb->name);
+    CHECK_THAT(general_help(), Catch::Contains("\n  " + std::string(verb->name) + " "));
+    CHECK_THAT(manual, Catch::Contains("\n.SS " + std::string(verb->name)));
+    for (const settings::Option& option : verb->options) {
+      if (!option.refusal.empty()) continue;
+      INFO(option.name);
+      const std::string name(option.name);
+      CHECK_THAT(help_of(*verb), Catch::Contains("--" + name));
+      CHECK_THAT(completions("bash"), Catch::Contains("--" + name + " "));
+      CHECK_THAT(completions("zsh"), Catch::Contains("--" + name));
+      CHECK_THAT(completions("fish"), Catch::Contains(" -l " + name));
+      std::string escaped = name;
+      for (std::size_t at = 0; (at = escaped.find('-', at)) != std::string::npos; at += 2)
+        escaped.insert(at, "\\");
+      CHECK_THAT(manual, Catch::Contains("\\-\\-" + escaped));
+    }
+  }
+}
+
+TEST_CASE("the README's tables of options and exit statuses are those of the program",
+          "[option_table]") {
+  const std::string readme = testing::data("../../README.md");
+  CHECK_THAT(readme, Catch::Contains("\n" + options_as_markdown()));
+  CHECK_THAT(readme, Catch::Contains("\n" + exit_statuses_as_markdown()));
+}
