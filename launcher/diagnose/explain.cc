@@ -6,7 +6,7 @@
 #include "nccl_silence.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/failure_words.h"
 
 namespace safelaunch::diagnose {
 namespace {
@@ -95,7 +95,7 @@ std::string explain_log(std::string_view log, const Catalogue& catalogue) {
     if (&one == &all.front()) text += fmt::format("  {}\n", one.cause->remedy);
   }
   if (!tracebacks(log).empty())
-    text += fmt::format("\nThe first rank that failed said:\n{}", first_failure(log, catalogue));
+    text += fmt::format("\nThe first rank that failed said:\n{}", failure_words(log, catalogue));
   return text;
 }
 

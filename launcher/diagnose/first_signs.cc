@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/failure_words.h"
 
 namespace safelaunch::diagnose {
 namespace {

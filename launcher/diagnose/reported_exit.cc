@@ -1,5 +1,5 @@
 // What launchers tell of the rank that failed first, in a text of which the launcher is not known.
-#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/job/launcher_report.h"
 
 namespace safelaunch::diagnose {

@@ -9,7 +9,7 @@
 
 #include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
-#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/failure_words.h"
 
 namespace safelaunch::diagnose {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "log_line.h"
 #include "number_after.h"
-#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/failure_words.h"
 
 namespace safelaunch::diagnose {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/keep.h"
@@ -19,7 +19,7 @@ std::string last_words(const AttemptRecord& record, output::StdStream stream,
   std::string text;
   for (const auto& [id, tail] : record.tails)
     if (id.stream == stream && (!id.rank || !rank || id.rank == rank)) text += tail;
-  return diagnose::first_failure(text, diagnose::catalogue(), rank);
+  return diagnose::failure_words(text, diagnose::catalogue(), rank);
 }
 
 constexpr std::size_t kMostNamed = 5;

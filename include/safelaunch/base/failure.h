@@ -40,7 +40,7 @@ enum class FailureKind {
 /// says after such a verdict is about our stopping it.
 [[nodiscard]] bool is_stuck(FailureKind kind);
 
-/// How sure it is what is said of a failure; shown with it.
+/// How sure safelaunch is of what it says of a failure; shown with it.
 enum class Certainty {
   guess,      ///< it fits, nothing shows it; of a rank that is overdue: it may still have come
   matched,    ///< a line shows it
@@ -63,6 +63,7 @@ struct MissingRank {
   std::optional<ExitStatus> status{};  ///< where it has ended and the status is known
 };
 
+/// Their numbers alone, in the same order.
 [[nodiscard]] std::vector<Rank> ranks_of(const std::vector<MissingRank>& missing);
 
 /// One attempt's failure, carried whole. The watch makes it, the run adds what the ranks did, the
@@ -70,7 +71,7 @@ struct MissingRank {
 /// out yet is empty.
 struct Failure {
   FailureKind kind = FailureKind::failed;
-  Certainty certainty = Certainty::guess;  ///< of the verdict; once there is a cause: of the cause
+  Certainty certainty = Certainty::guess;  ///< of the verdict, and of the cause once there is one
 
   // What the watch saw.
   std::optional<Stage> stage{};        ///< that was waited for, or before which a rank failed
@@ -92,7 +93,7 @@ struct Failure {
   std::string explanation{};         ///< one or two sentences: who waited, who was missing, …
   std::vector<std::string> lines{};  ///< that show the cause, the best first
   std::string remedy{};              ///< what a person can do about it
-  bool communication = false;        ///< another attempt may go round it: not the script's own
+  bool communication = false;        ///< not the script's own: another attempt may go round it
 };
 
 /// What the watch saw, in one sentence: "hung in group: rank 2 is missing (idling: sleeping in

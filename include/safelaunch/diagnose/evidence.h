@@ -36,12 +36,12 @@ struct RendezvousPort {
 /// All that is known when an attempt has ended. A plain value: whoever diagnoses reads no clock, no
 /// file and no process.
 struct Evidence {
-  Failure failure;
+  Failure failure;  ///< what the watch saw, and what the ranks did until the stop
   Training training = Training::not_begun;
   std::vector<Rank> finished;  ///< whose program had come to its end, without an exception
   bool all_finished = false;   ///< every rank of the job is among them
-  std::vector<RankExited>
-      ended_in_stop;                  ///< while safelaunch stopped the job, or passed a signal on
+  /// While safelaunch stopped the job, or passed a signal on.
+  std::vector<RankExited> ended_in_stop;
   std::optional<ExitStatus> command;  ///< how the command itself ended, if by itself
   bool command_hides = false;         ///< a launcher's own status, which tells of no rank's
   std::vector<Output> output;         ///< within one, in order of time

@@ -145,3 +145,15 @@ TEST_CASE("a line that is no event is none", "[record]") {
   CHECK_FALSE(record::read_line("[1]"));
   CHECK_FALSE(record::read_line(R"({"t":1})"));
 }
+
+TEST_CASE("a verdict is read back from its event, ranks in rising order", "[record]") {
+  Failure verdict{.kind = FailureKind::driver_silent, .stage = Stage::group};
+  verdict.waiting = {Rank{3}, Rank{0}};
+  verdict.missing = {{.rank = Rank{2}}, {.rank = Rank{1}}};
+  const Failure read = record::failure_of(record::event_of(verdict));
+  CHECK(read.kind == FailureKind::driver_silent);
+  CHECK(read.stage == Stage::group);
+  CHECK(read.waiting == std::vector<Rank>{Rank{0}, Rank{3}});
+  CHECK(ranks_of(read.missing) == std::vector<Rank>{Rank{1}, Rank{2}});
+  CHECK(record::failure_of({"of another version", "", "", {}, {}}).kind == FailureKind::failed);
+}

@@ -57,6 +57,28 @@ TEST_CASE("outcome.json holds the same as values", "[summary]") {
   CHECK(json["attempts"][1]["seconds"] == 14.0);
 }
 
+TEST_CASE("every word for an attempt's end is read back as it was written", "[summary]") {
+  for (const std::string word : {"completed", "failed", "failed in communication", "hung",
+                                 "stalled in training", "interrupted", "given up"}) {
+    const auto told = read_outcome(R"({"attempts": [{"attempt": 1, "end": ")" + word + R"("}]})");
+    REQUIRE(told);
+    CHECK(nlohmann::json::parse(outcome_json(*told))["attempts"][0]["end"] == word);
+  }
+  const auto newer = read_outcome(R"({"attempts": [{"attempt": 1, "end": "vanished"}]})");
+  CHECK(std::string(end_name(newer->attempts.front().failure)) == "failed");
+}
+
+TEST_CASE("all that stands still before training is a hang in the record", "[summary]") {
+  for (const FailureKind kind :
+       {FailureKind::hung, FailureKind::stood_still, FailureKind::driver_silent})
+    CHECK(std::string(end_name(Failure{.kind = kind})) == "hung");
+  for (const FailureKind kind : {FailureKind::raised, FailureKind::duplicate_rank}) {
+    CHECK(std::string(end_name(Failure{.kind = kind})) == "failed");
+    CHECK(std::string(end_name(Failure{.kind = kind, .communication = true})) ==
+          "failed in communication");
+  }
+}
+
 TEST_CASE("broken UTF-8 of a job does not spoil the record", "[summary]") {
   RunSummary summary = healed_run();
   summary.attempts[0].failure->lines = {"bad \xff\xfe bytes"};

@@ -1,4 +1,4 @@
-#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/failure_words.h"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ std::string last_lines(std::string_view text) {
 
 }  // namespace
 
-std::string first_failure(std::string_view text, const Catalogue& catalogue,
+std::string failure_words(std::string_view text, const Catalogue& catalogue,
                           std::optional<Rank> rank) {
   const std::vector<Traceback> all = tracebacks(text);
   if (all.empty()) return last_lines(text);

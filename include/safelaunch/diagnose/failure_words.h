@@ -38,7 +38,7 @@ struct ReportedExit {
 /// What to show a user last: the traceback of the rank that failed first (`rank` where that is
 /// known from elsewhere), rather than those of its victims; without a traceback, the last lines
 /// that are not the launcher's own. Ends with a line end unless empty.
-[[nodiscard]] std::string first_failure(std::string_view text, const Catalogue& catalogue,
+[[nodiscard]] std::string failure_words(std::string_view text, const Catalogue& catalogue,
                                         std::optional<Rank> rank = std::nullopt);
 
 }  // namespace safelaunch::diagnose

@@ -1,4 +1,4 @@
-#include "safelaunch/diagnose/first_failure.h"
+#include "safelaunch/diagnose/failure_words.h"
 
 #include <csignal>
 
@@ -13,7 +13,7 @@ using safelaunch::testing::data;
 namespace {
 
 std::string shown(const std::string& file) {
-  return first_failure(data("launchers/" + file), Catalogue::builtin());
+  return failure_words(data("launchers/" + file), Catalogue::builtin());
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -22,7 +22,7 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("the traceback of the rank that failed first is shown, without tags", "[first_failure]") {
+TEST_CASE("the traceback of the rank that failed first is shown, without tags", "[failure_words]") {
   const std::string expected =
       "Traceback (most recent call last):\n"
       "  File \"/home/user/job/zde.py\", line 5, in <module>\n"
@@ -35,36 +35,36 @@ TEST_CASE("the traceback of the rank that failed first is shown, without tags", 
   }
 }
 
-TEST_CASE("a traceback before torch has named its ranks is found too", "[first_failure]") {
+TEST_CASE("a traceback before torch has named its ranks is found too", "[failure_words]") {
   CHECK(has(shown("torchrun-zero-division-early.txt"), "zde_early.py"));
   CHECK_FALSE(has(shown("torchrun-zero-division-early.txt"), "torchrun"));
 }
 
-TEST_CASE("mp.spawn's embedded traceback is shown instead of its own", "[first_failure]") {
+TEST_CASE("mp.spawn's embedded traceback is shown instead of its own", "[failure_words]") {
   const auto all = tracebacks(data("launchers/spawn-zero-division.txt"));
   REQUIRE(all.size() == 1);
   CHECK(all[0].type == "ZeroDivisionError");
   CHECK(all[0].rank == Rank{1});
 }
 
-TEST_CASE("an exception and the one it arose from are one traceback", "[first_failure]") {
+TEST_CASE("an exception and the one it arose from are one traceback", "[failure_words]") {
   const auto all = tracebacks(data("launchers/chained.txt"));
   REQUIRE(all.size() == 1);
   CHECK(all[0].message == "could not set up training");
   CHECK(has(all[0].text, "doesn't have NCCL built in"));
 }
 
-TEST_CASE("the traceback of a DataLoader's worker stays with that of its rank", "[first_failure]") {
+TEST_CASE("the traceback of a DataLoader's worker stays with that of its rank", "[failure_words]") {
   const auto all = tracebacks(data("launchers/dataloader.txt"));
   REQUIRE(all.size() == 1);
   CHECK(has(all[0].text, "KeyError: 'label'"));
 }
 
-TEST_CASE("a victim's traceback is shown only where there is no other", "[first_failure]") {
+TEST_CASE("a victim's traceback is shown only where there is no other", "[failure_words]") {
   CHECK(has(shown("torchrun-peer-sigkill.txt"), "Connection reset by peer"));
 }
 
-TEST_CASE("without a traceback the last words of the ranks are shown", "[first_failure]") {
+TEST_CASE("without a traceback the last words of the ranks are shown", "[failure_words]") {
   CHECK(has(shown("torchrun-exit3.txt"), "bad news: giving up\n"));
   CHECK_FALSE(has(shown("torchrun-exit3.txt"), "ChildFailedError"));
   CHECK(shown("torchrun-exit3.txt").ends_with("giving up\n"));
@@ -72,7 +72,7 @@ TEST_CASE("without a traceback the last words of the ranks are shown", "[first_f
 }
 
 TEST_CASE("tracebacks of several ranks in one stream do not mix where torch tags them",
-          "[first_failure]") {
+          "[failure_words]") {
   const auto all = tracebacks(
       "[rank1]: Traceback (most recent call last):\n[rank0]: Traceback (most recent call last):\n"
       "[rank1]:   File \"a.py\", line 1\n[rank0]:   File \"b.py\", line 2\n"
@@ -84,17 +84,17 @@ TEST_CASE("tracebacks of several ranks in one stream do not mix where torch tags
   CHECK(all[1].message == "0");
 }
 
-TEST_CASE("a traceback that was cut off is none", "[first_failure]") {
+TEST_CASE("a traceback that was cut off is none", "[failure_words]") {
   CHECK(tracebacks("Traceback (most recent call last):\n  File \"a.py\", line 1\n").empty());
 }
 
-TEST_CASE("an interrupt is no failure of a rank", "[first_failure]") {
+TEST_CASE("an interrupt is no failure of a rank", "[failure_words]") {
   CHECK(tracebacks("Traceback (most recent call last):\n  File \"a.py\"\nKeyboardInterrupt\n")
             .empty());
 }
 
 TEST_CASE("each launcher's words give the status of the rank that failed first",
-          "[first_failure]") {
+          "[failure_words]") {
   const auto told = [](const char* file) {
     return reported_exit(data("launchers/" + std::string(file)));
   };
@@ -107,7 +107,7 @@ TEST_CASE("each launcher's words give the status of the rank that failed first",
   CHECK_FALSE(told("python-port-taken.txt"));
 }
 
-TEST_CASE("a process that mp.spawn saw killed is reported by its signal", "[first_failure]") {
+TEST_CASE("a process that mp.spawn saw killed is reported by its signal", "[failure_words]") {
   const auto told = reported_exit(
       "torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with signal "
       "SIGKILL\n");
