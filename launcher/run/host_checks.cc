@@ -22,8 +22,6 @@
 namespace safelaunch::run {
 namespace {
 
-using Json = nlohmann::json;
-
 HostReport check(const RunPlan& plan) {
   HostReport report;
   report.lines = clean_before_run(plan);
@@ -32,18 +30,18 @@ HostReport check(const RunPlan& plan) {
 }
 
 std::string to_text(const HostReport& report) {
-  Json json{{"lines", report.lines}, {"findings", Json::array()}};
+  nlohmann::json json{{"lines", report.lines}, {"findings", nlohmann::json::array()}};
   for (const Finding& one : report.findings)
     json["findings"].push_back(
         {one.cause, static_cast<int>(one.severity), one.evidence, one.remedy});
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 HostReport from_text(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return {{}, {}, "they ended before they were done"};
   HostReport report{json["lines"], {}, {}};
-  for (const Json& one : json["findings"])
+  for (const nlohmann::json& one : json["findings"])
     report.findings.push_back({one[0], static_cast<Severity>(one[1].get<int>()), one[2], one[3]});
   return report;
 }
