@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/diagnose/own_causes.h"
+#include "safelaunch/diagnose/catalogue.h"
 
 namespace safelaunch::cli {
 namespace {

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
-#include "safelaunch/report/known_runs.h"
-#include "safelaunch/report/prune_runs.h"
+#include "safelaunch/report/kept_runs.h"
 
 namespace safelaunch::cli {
 

@@ -6,8 +6,8 @@
 #include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/launch/probe_program.h"
+#include "safelaunch/report/bundle.h"
 #include "safelaunch/report/run_directory.h"
-#include "safelaunch/report/system_facts.h"
 
 namespace safelaunch::cli {
 namespace {

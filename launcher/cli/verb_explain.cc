@@ -7,8 +7,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/base/redact.h"
+#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/explain.h"
-#include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/profile/variables.h"
 #include "verbs.h"
 

@@ -4,7 +4,7 @@
 
 #include "answer.h"
 #include "recorded_runs.h"
-#include "safelaunch/report/find_run.h"
+#include "safelaunch/report/kept_runs.h"
 #include "safelaunch/report/status.h"
 #include "verbs.h"
 

@@ -1,4 +1,4 @@
-#include "choice.h"
+#include "case.h"
 
 #include <algorithm>
 #include <array>

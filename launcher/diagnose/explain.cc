@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "nccl_silence.h"
+#include "case.h"
+#include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/failure_words.h"
+#include "safelaunch/nccl/job.h"
 
 namespace safelaunch::diagnose {
 namespace {
@@ -54,6 +56,18 @@ std::string headline(const Sighting& one) {
   const std::string_view doubt = victim ? "victim: " : only_fits(one) ? "perhaps: " : "";
   const std::string rank = one.rank ? fmt::format(", rank {}", one.rank->value) : "";
   return fmt::format("{}{} ({}{})\n  {}\n", doubt, one.cause->title, one.cause->id, rank, one.line);
+}
+
+std::optional<std::string> nccl_silence(std::string_view log) {
+  nccl::Job job;
+  for_each_line(log, [&](const LogLine& line) { (void)job.read(line.text); });
+  if (job.any_complete()) return std::nullopt;
+  if (const auto standing = job.unfinished())
+    if (const auto missing = standing->missing(); !missing.empty())
+      return fmt::format("{} of {} ranks never came to NCCL: {}", missing.size(), standing->ranks,
+                         list_of(missing));
+  if (job.in_old_bootstrap() == 0) return std::nullopt;
+  return fmt::format("{} processes wait in NCCL's bootstrap", job.in_old_bootstrap());
 }
 
 }  // namespace

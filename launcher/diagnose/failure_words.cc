@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "log_line.h"
+#include "safelaunch/job/launcher_report.h"
 
 namespace safelaunch::diagnose {
 namespace {
@@ -44,6 +45,16 @@ std::string last_lines(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<ReportedExit> reported_exit(std::string_view text) {
+  for (const job::Launcher launcher : {job::Launcher::torchrun, job::Launcher::python,
+                                       job::Launcher::deepspeed, job::Launcher::accelerate}) {
+    const auto failure = job::read_launcher_failure(launcher, text);
+    if (failure && failure->status)
+      return ReportedExit{rank_of(launcher, *failure), *failure->status};
+  }
+  return std::nullopt;
+}
 
 std::string failure_words(std::string_view text, const Catalogue& catalogue,
                           std::optional<Rank> rank) {

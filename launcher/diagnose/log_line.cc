@@ -73,6 +73,16 @@ ErrorLine split_error(std::string_view line) {
   return {type, rest.starts_with(' ') ? rest.substr(1) : rest};
 }
 
+std::optional<int> number_after(std::string_view text, std::string_view words) {
+  const std::size_t at = text.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  const char* begin = text.data() + at + words.size();
+  int number = 0;
+  if (std::from_chars(begin, text.data() + text.size(), number).ec != std::errc())
+    return std::nullopt;
+  return number;
+}
+
 bool has_glog_head(std::string_view line) {
   constexpr std::string_view kShape = "W0000 00:00:00";
   const auto fits = [](char want, char is) {

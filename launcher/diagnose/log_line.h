@@ -46,4 +46,7 @@ struct ErrorLine {
 };
 [[nodiscard]] ErrorLine split_error(std::string_view line);
 
+/// The whole number that stands right behind the first `words` of a text.
+[[nodiscard]] std::optional<int> number_after(std::string_view text, std::string_view words);
+
 }  // namespace safelaunch::diagnose

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "log_line.h"
-#include "number_after.h"
 #include "safelaunch/diagnose/failure_words.h"
 
 namespace safelaunch::diagnose {

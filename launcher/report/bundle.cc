@@ -6,13 +6,11 @@
 #include <cstring>
 #include <ctime>
 
+#include "archive.h"
 #include "excerpts.h"
-#include "gzip.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/report/html_report.h"
-#include "safelaunch/report/text_report.h"
-#include "ustar.h"
+#include "safelaunch/report/report.h"
 
 namespace safelaunch::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "json_secrets.h"
+#include "json.h"
 #include "plain_text.h"
 #include "safelaunch/report/run_files.h"
 

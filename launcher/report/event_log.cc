@@ -5,7 +5,7 @@
 #include <atomic>
 #include <utility>
 
-#include "json_secrets.h"
+#include "json.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 

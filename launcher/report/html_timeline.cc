@@ -1,7 +1,7 @@
 #include <array>
 #include <chrono>
 
-#include "html_parts.h"
+#include "html_page.h"
 #include "safelaunch/base/rank_list.h"
 
 namespace safelaunch::report {

@@ -1,4 +1,4 @@
-#include "safelaunch/report/prune_runs.h"
+#include "safelaunch/report/kept_runs.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include "safelaunch/report/known_runs.h"
 #include "safelaunch/report/run_directory.h"
 
 namespace safelaunch::report {

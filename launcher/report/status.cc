@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "json_fields.h"
+#include "json.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/record.h"

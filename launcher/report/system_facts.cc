@@ -1,4 +1,4 @@
-#include "safelaunch/report/system_facts.h"
+#include "safelaunch/report/bundle.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,4 +1,4 @@
-#include "safelaunch/report/text_report.h"
+#include "safelaunch/report/report.h"
 
 #include <algorithm>
 

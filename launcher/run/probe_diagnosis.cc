@@ -2,8 +2,8 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/explain.h"
-#include "safelaunch/diagnose/own_causes.h"
 
 namespace safelaunch::run {
 namespace {

@@ -14,7 +14,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
-#include "safelaunch/diagnose/own_causes.h"
+#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/host/cgroup_memory.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/own_proc.h"

@@ -1,7 +1,7 @@
 #include "run_ledger.h"
 
 #include "safelaunch/base/log.h"
-#include "safelaunch/report/html_report.h"
+#include "safelaunch/report/report.h"
 #include "safelaunch/run/records.h"
 
 namespace safelaunch::run {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/failure_words.h"
-#include "safelaunch/diagnose/own_causes.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/keep.h"
 #include "safelaunch/host/process_facts.h"

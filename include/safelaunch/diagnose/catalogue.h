@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "safelaunch/base/embedded.h"
+#include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
@@ -75,6 +77,9 @@ struct CatalogueText {
   std::string yaml;
 };
 
+/// The catalogue that is compiled in: one file, catalogue.yaml.
+[[nodiscard]] std::span<const EmbeddedFile> embedded_catalogue();
+
 /// The causes as data, and the search for them. Making one compiles all patterns (milliseconds), so
 /// a healthy run makes none.
 class Catalogue {
@@ -116,5 +121,17 @@ class Catalogue {
 
 /// Whether `a` is the more specific of the two.
 [[nodiscard]] bool beats(const Cause& a, const Cause& b);
+
+/// Where they may stand: /etc/safelaunch/causes.yaml, then causes.yaml in the user's configuration
+/// folder. A row of the later one takes the place of the earlier one's, and both those of ours.
+[[nodiscard]] std::vector<std::string> own_cause_files(const Environment& environment);
+
+/// The built-in catalogue with the rows of those files that exist. Errors: a mistake, by file and
+/// line; a file that others can write to.
+[[nodiscard]] Result<Catalogue> load_catalogue(const std::vector<std::string>& files);
+
+/// The catalogue of this process, read at the first call. A job's diagnosis is not lost to a
+/// mistake in a file: that is told as a warning, and the built-in rows count alone.
+[[nodiscard]] const Catalogue& catalogue();
 
 }  // namespace safelaunch::diagnose

@@ -11,12 +11,8 @@ using safelaunch::testing::data;
 
 namespace {
 
-const Catalogue& catalogue() {
-  return Catalogue::builtin();
-}
-
 std::string first_cause(const std::string& log) {
-  const auto found = read_log(log, catalogue());
+  const auto found = read_log(log, Catalogue::builtin());
   return found.empty() ? "none" : found.front().cause->id;
 }
 
@@ -27,7 +23,7 @@ bool has(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a cause is explained with its remedy, its commands and its links", "[explain]") {
-  const std::string text = explain(catalogue().at("shm-small"));
+  const std::string text = explain(Catalogue::builtin().at("shm-small"));
   CHECK(text.starts_with("shm-small  F04\n/dev/shm is too small or full\n"));
   CHECK(has(text, "df -h /dev/shm"));
   CHECK(has(text, "https://github.com/NVIDIA/nccl/issues/290"));
@@ -35,7 +31,8 @@ TEST_CASE("a cause is explained with its remedy, its commands and its links", "[
 }
 
 TEST_CASE("a log is explained with its cause first and the traceback last", "[explain]") {
-  const std::string text = explain_log(data("launchers/torchrun-zero-division.txt"), catalogue());
+  const std::string text =
+      explain_log(data("launchers/torchrun-zero-division.txt"), Catalogue::builtin());
   CHECK(
       text.starts_with("the script raised an exception of its own (user-exception, rank 1)\n"
                        "  ZeroDivisionError: division by zero\n"));
@@ -44,8 +41,9 @@ TEST_CASE("a log is explained with its cause first and the traceback last", "[ex
 }
 
 TEST_CASE("a healthy log shows no cause", "[explain]") {
-  CHECK(explain_log("epoch 1\nloss 0.5\n", catalogue()) == "No known cause shows in this log.\n");
-  CHECK(explain_log("", catalogue()) == "No known cause shows in this log.\n");
+  CHECK(explain_log("epoch 1\nloss 0.5\n", Catalogue::builtin()) ==
+        "No known cause shows in this log.\n");
+  CHECK(explain_log("", Catalogue::builtin()) == "No known cause shows in this log.\n");
 }
 
 TEST_CASE("what looks like a failure on NCCL's INFO lines is none", "[explain]") {
@@ -239,13 +237,13 @@ TEST_CASE("a flood of ranks and causes stays small", "[explain]") {
   std::string flood;
   for (int rank = 0; rank < 50000; ++rank)
     flood += "[rank" + std::to_string(rank) + "]: RuntimeError: Connection reset by peer\n";
-  CHECK(read_log(flood, catalogue()).size() <= 64);
+  CHECK(read_log(flood, Catalogue::builtin()).size() <= 64);
 }
 
 TEST_CASE("hostile logs are read to their end", "[explain]") {
   std::string noise;
   for (int i = 0; i < 200000; ++i) noise += static_cast<char>((i * 7919 + i / 251) % 256);
-  CHECK_NOTHROW(explain_log(noise, catalogue()));
+  CHECK_NOTHROW(explain_log(noise, Catalogue::builtin()));
   CHECK(first_cause(std::string(8 << 20, 'a')) == "none");
   CHECK(first_cause(std::string(1 << 20, '\n') + "CUDA error: invalid device ordinal\n") ==
         "device-ordinal");

@@ -1,4 +1,4 @@
-#include "safelaunch/diagnose/own_causes.h"
+#include "safelaunch/diagnose/catalogue.h"
 
 #include "catch.h"
 #include "safelaunch/diagnose/explain.h"

@@ -9,9 +9,7 @@
 #include "catch.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/report/html_report.h"
-#include "safelaunch/report/system_facts.h"
-#include "safelaunch/report/text_report.h"
+#include "safelaunch/report/report.h"
 
 using namespace safelaunch;
 

@@ -1,4 +1,4 @@
-#include "safelaunch/report/find_run.h"
+#include "safelaunch/report/kept_runs.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "safelaunch/report/prune_runs.h"
+#include "safelaunch/report/kept_runs.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 #include "catch.h"
 #include "recorded_runs.h"
-#include "safelaunch/report/html_report.h"
-#include "safelaunch/report/text_report.h"
+#include "safelaunch/report/report.h"
 
 using namespace safelaunch;
 

@@ -2,7 +2,7 @@
 
 #include "catch.h"
 #include "safelaunch/base/cause_ids.h"
-#include "safelaunch/diagnose/own_causes.h"
+#include "safelaunch/diagnose/catalogue.h"
 
 using namespace safelaunch;
 

@@ -4,7 +4,7 @@
 
 #include "catch.h"
 #include "launcher/run/evidence.h"
-#include "safelaunch/diagnose/own_causes.h"
+#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/profile/library.h"
 
 using namespace safelaunch;

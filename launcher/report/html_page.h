@@ -1,8 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "safelaunch/base/embedded.h"
+#include "safelaunch/report/run_record.h"
+#include "timeline.h"
 
 namespace safelaunch::report {
 
@@ -34,5 +39,24 @@ class HtmlWriter {
 
 /// The text without what is behind `most` bytes; never within a UTF-8 sequence.
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t most);
+
+/// Longer texts of a run are cut on the page, in bytes.
+constexpr std::size_t kLongestText = 4'000;
+
+/// What all attempts together may add to the page, in bytes; each takes from it.
+struct PageBudget {
+  std::size_t logs = 1U << 20;
+  std::size_t stacks = 512U << 10;
+};
+
+/// The bars of all ranks, an axis, a legend, and the times as a table.
+void write_timeline(const Timeline& timeline, HtmlWriter& to);
+
+/// One attempt: its story, timeline, stacks, environment and logs.
+void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBudget& budget,
+                   HtmlWriter& to);
+
+/// The page around a report: report.html, whose {{title}} and {{body}} are to be filled in.
+[[nodiscard]] std::span<const EmbeddedFile> report_template();
 
 }  // namespace safelaunch::report

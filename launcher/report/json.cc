@@ -1,4 +1,4 @@
-#include "json_fields.h"
+#include "json.h"
 
 #include <algorithm>
 #include <limits>
@@ -34,6 +34,67 @@ std::optional<int> number(const Json& json) {
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
     return std::nullopt;
   return static_cast<int>(value);
+}
+
+std::vector<std::string> words_of(const Json& list) {
+  std::vector<std::string> words;
+  for (const Json& word : list) words.push_back(word.is_string() ? word.get<std::string>() : "");
+  return words;
+}
+
+std::string scalar_in_words(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// {"name": "DB_PASSWORD", "value": "x"}: the name that the object gives its value.
+std::string name_given(const Json& object) {
+  for (const char* key : {"name", "key", "variable"})
+    if (std::string name = text_of(object, key); is_secret_name(name)) return name;
+  return {};
+}
+
+// The name under which a member's value is judged: its own, or that of what it is a part of.
+std::string judged_name(const std::string& member, const std::string& above,
+                        const std::string& given) {
+  if (member == "value" && !given.empty()) return given;
+  return is_secret_name(member) || above.empty() ? member : above;
+}
+
+// Calls `see` with each scalar that its name makes a secret, and with that name.
+template <class AnyJson, class See>
+void for_each_named_secret(AnyJson& json, const std::string& above, See see) {
+  if (json.is_array())
+    for (auto& inner : json) {
+      if (inner.is_structured())
+        for_each_named_secret(inner, above, see);
+      else if (!above.empty() && is_secret(above, scalar_in_words(inner)))
+        see(inner);
+    }
+  if (!json.is_object()) return;
+  const std::string given = name_given(json);
+  for (auto& [member, value] : json.items()) {
+    const std::string name = judged_name(member, above, given);
+    if (value.is_structured())
+      for_each_named_secret(value, is_secret_name(name) ? name : std::string(), see);
+    else if (is_secret(name, scalar_in_words(value)) && !stands_beside_secrets(member))
+      see(value);
+  }
+}
+
+void redact_texts(Json& json, const Redactor& redactor) {
+  if (json.is_string()) {
+    json = redactor.redact(std::string_view(json.get_ref<const std::string&>()));
+  } else if (json.is_array()) {
+    const std::vector<std::string> words =
+        redactor.redact(std::span<const std::string>(words_of(json)));
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (json[i].is_string())
+        json[i] = words[i];
+      else
+        redact_texts(json[i], redactor);
+  } else if (json.is_object()) {
+    for (auto& [member, value] : json.items()) redact_texts(value, redactor);
+  }
 }
 
 }  // namespace
@@ -85,6 +146,22 @@ Duration duration_of(const Json& json, const char* key) {
   // Written so that what is no number at all becomes 0.
   const double sane = seconds > 0 ? std::min(seconds, kTenYears) : 0;
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(sane));
+}
+
+// Depth is bounded by parse_json().
+void learn_from(const Json& json, Redactor& redactor) {
+  for_each_named_secret(
+      json, {}, [&](const Json& value) { redactor.learn_seen_value(scalar_in_words(value)); });
+  if (json.is_string()) redactor.learn(json.get_ref<const std::string&>());
+  if (json.is_array()) redactor.learn(words_of(json));
+  if (json.is_structured())
+    for (const Json& inner : json)
+      if (!inner.is_string() || json.is_object()) learn_from(inner, redactor);
+}
+
+void redact(Json& json, const Redactor& redactor) {
+  for_each_named_secret(json, {}, [](Json& value) { value = kRedacted; });
+  redact_texts(json, redactor);
 }
 
 }  // namespace safelaunch::report

@@ -1,8 +1,7 @@
-#include "explanation.h"
+#include "case.h"
 
 #include <algorithm>
 
-#include "first_signs.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"

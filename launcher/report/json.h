@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "safelaunch/base/redact.h"
 #include "safelaunch/base/time.h"
 
-/// Reading JSON that may be torn or hostile: a field that is missing or of another type is as one
-/// that is empty.
 namespace safelaunch::report {
 
 using Json = nlohmann::ordered_json;
@@ -22,5 +21,11 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] std::optional<std::int64_t> large_number_of(const Json& json, const char* key);
 /// From seconds; never negative and never more than ten years.
 [[nodiscard]] Duration duration_of(const Json& json, const char* key);
+
+/// Remembers what the values show.
+void learn_from(const Json& json, Redactor& redactor);
+
+/// Takes secrets out; JSON stays JSON.
+void redact(Json& json, const Redactor& redactor);
 
 }  // namespace safelaunch::report

@@ -24,4 +24,7 @@ class UstarWriter {
   std::string archive_;
 };
 
+/// The bytes as a gzip file.
+[[nodiscard]] std::string gzip(std::string_view bytes);
+
 }  // namespace safelaunch::report

@@ -1,4 +1,4 @@
-#include "safelaunch/report/known_runs.h"
+#include "safelaunch/report/kept_runs.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string>
 #include <tuple>
+#include <vector>
 
-#include "json_fields.h"
+#include "json.h"
 #include "plain_text.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
+#include "safelaunch/base/nearest.h"
 #include "safelaunch/base/user_file.h"
 
 namespace safelaunch::report {
@@ -78,6 +82,33 @@ std::string local_time(fs::file_time_type at) {
   std::array<char, 32> text{};
   const auto size = ::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &parts);
   return {text.data(), size};
+}
+
+namespace fs = std::filesystem;
+
+std::string listed(const std::vector<fs::path>& places) {
+  std::string text;
+  for (const fs::path& place : places) text += (text.empty() ? "" : " or ") + place.native();
+  return text;
+}
+
+Error ambiguous(std::string_view named, const std::vector<KnownRun>& runs) {
+  constexpr std::size_t kShown = 10;
+  std::string text =
+      fmt::format("'{}' is in the names of {} runs; the newest:", named, runs.size());
+  for (const KnownRun& run : std::span(runs).last(std::min(kShown, runs.size())))
+    text += fmt::format("\n  {}  {}", run.id, command_in_words(read_run_line(run)));
+  return {Errc::usage, text};
+}
+
+Error unknown(std::string_view named, const std::vector<KnownRun>& runs,
+              std::span<const fs::path> places) {
+  std::vector<std::string_view> ids;
+  for (const KnownRun& run : runs) ids.push_back(run.id);
+  const std::string newest = runs.empty() ? "" : fmt::format(" (the newest is {})", runs.back().id);
+  return {Errc::usage,
+          fmt::format("there is no run '{}' below {}{}{}", named,
+                      listed({places.begin(), places.end()}), did_you_mean(named, ids), newest)};
 }
 
 }  // namespace
@@ -173,6 +204,30 @@ std::string runs_json(std::span<const RunLine> lines) {
     json.push_back(std::move(entry));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<fs::path> find_run(std::string_view named, std::span<const fs::path> places) {
+  if (named.find('/') != std::string_view::npos || named == "." || named == "..") {
+    if (is_run(named)) return fs::path(named);
+    return Error{Errc::usage, fmt::format("{} is no run directory: it has neither job.json nor "
+                                          "events.jsonl",
+                                          named)};
+  }
+  std::vector<KnownRun> runs = known_runs(places);
+  if (named.empty()) {
+    if (!runs.empty()) return runs.back().directory;
+    return Error{Errc::usage, fmt::format("no run is recorded below {}",
+                                          listed({places.begin(), places.end()}))};
+  }
+  std::vector<KnownRun> matching;
+  for (const KnownRun& run : runs) {
+    if (run.id == named) return run.directory;
+    if (run.id.find(named) != std::string::npos) matching.push_back(run);
+  }
+  if (matching.size() == 1) return matching.front().directory;
+  if (!matching.empty()) return ambiguous(named, matching);
+  if (is_run(named)) return fs::path(named);
+  return unknown(named, runs, places);
 }
 
 }  // namespace safelaunch::report
