@@ -3,7 +3,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/render.h"
-#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/reader.h"
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/launch/probe_program.h"
 #include "safelaunch/report/bundle.h"

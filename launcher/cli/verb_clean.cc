@@ -12,8 +12,8 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
-#include "safelaunch/gpu/gpu_reader.h"
 #include "safelaunch/gpu/memory_holders.h"
+#include "safelaunch/gpu/reader.h"
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"
 

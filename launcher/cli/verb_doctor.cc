@@ -7,7 +7,6 @@
 #include "safelaunch/base/redact.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/doctor/examine.h"
-#include "safelaunch/doctor/fix.h"
 #include "safelaunch/doctor/render.h"
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"

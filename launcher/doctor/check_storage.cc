@@ -1,8 +1,116 @@
 #include "checks.h"
+
+#include <algorithm>
+
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/words.h"
 
 namespace safelaunch::doctor {
+
+// ---- /dev/shm, and files left behind ------------------------------------------------------------
+
+namespace {
+
+constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+constexpr std::uint64_t kGibi = std::uint64_t{1} << 30;
+
+/// What each process takes of it for NCCL's proxies alone (2.28.9 and later).
+constexpr std::uint64_t kProxyPool = 34'210'176;
+
+/// Below this nothing fits: no segment of NCCL, no batch of a DataLoader worker.
+constexpr std::uint64_t kNothing = 16 * kMebi;
+
+std::string remedy_for(const HostFacts& facts) {
+  switch (facts.platform.container) {
+    case host::ContainerKind::docker:
+    case host::ContainerKind::podman: return "start the container with --shm-size=8g or --ipc=host";
+    case host::ContainerKind::kubernetes:
+      return "mount an emptyDir with medium: Memory at /dev/shm; until then --profile cumem-host";
+    default:
+      return fmt::format("mount -o remount,size=8g {}, as root; until then --profile cumem-host",
+                         facts.shared_memory.path);
+  }
+}
+
+/// What GPUs of this node would take at least.
+std::uint64_t needed(const HostFacts& facts) {
+  const int ranks = processes_here(facts.subject).value_or(std::max(1, facts.host.gpus));
+  return static_cast<std::uint64_t>(std::max(1, ranks)) * kProxyPool;
+}
+
+std::string size_in_words(const host::SharedMemory& memory) {
+  constexpr std::uint64_t kDockers = 64 * kMebi;
+  return fmt::format("{} is {} large{}, {} of it free", memory.path, host::rough_size(memory.bytes),
+                     memory.bytes == kDockers ? " (Docker's default)" : "",
+                     host::rough_size(memory.available));
+}
+
+void check_size(const HostFacts& facts, Advices& advices) {
+  const host::SharedMemory& memory = facts.shared_memory;
+  const bool gpus = facts.host.gpus > 0;
+  if (memory.available < kNothing) {
+    advise(advices, Severity::risk, cause::kShmSmall,
+           size_in_words(memory) +
+               ": who needs it ends with SIGBUS; NCCL does without from 2.24 on, with a driver "
+               "of CUDA 12.6",
+           remedy_for(facts));
+  } else if (gpus && memory.available < needed(facts)) {
+    advise(advices, Severity::risk, cause::kShmSmall,
+           fmt::format("{}; NCCL's proxies take {}", size_in_words(memory),
+                       host::rough_size(needed(facts))),
+           remedy_for(facts));
+  } else if (memory.bytes < kGibi) {
+    advise(advices, gpus ? Severity::risk : Severity::note, cause::kShmSmall,
+           size_in_words(memory) + "; NCCL's manual advises 1 GiB", remedy_for(facts));
+  }
+}
+
+std::string remedy_for(const std::vector<clean::StaleFile>& segments) {
+  const auto any = [&](clean::Claim claim) {
+    return std::ranges::find(segments, claim, &clean::StaleFile::claim) != segments.end();
+  };
+  if (any(clean::Claim::ours) && !any(clean::Claim::named)) return "safelaunch doctor --fix";
+  const std::string named =
+      "safelaunch clean --all-mine, unless a job of another container still needs them";
+  if (any(clean::Claim::ours))
+    return "safelaunch doctor --fix removes what runs of safelaunch have left; the rest: " + named;
+  return any(clean::Claim::named) ? named : "remove those that you know to be dead";
+}
+
+/// Segments that earlier jobs left: what may be removed, and what only a person can judge.
+void check_segments(const HostFacts& facts, Advices& advices) {
+  std::uint64_t bytes = 0;
+  std::vector<clean::StaleFile> ours;
+  for (const clean::StaleFile& segment : facts.segments) {
+    bytes += segment.file.bytes;
+    if (segment.claim == clean::Claim::ours) ours.push_back(segment);
+  }
+  if (facts.segments.empty()) return;
+  const clean::StaleFile& first = facts.segments.front();
+  const bool scarce = facts.shared_memory.available < facts.shared_memory.bytes / 4;
+  Advice advice;
+  advice.finding.cause = cause::kShmLeaked;
+  advice.finding.severity = scarce ? Severity::risk : Severity::note;
+  advice.finding.evidence =
+      fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",
+                  host::rough_size(bytes), facts.shared_memory.path, facts.segments.size(),
+                  facts.segments.size() == 1 ? "" : "s", first.file.path, first.why);
+  advice.finding.remedy = remedy_for(facts.segments);
+  advice.files = std::move(ours);
+  advices.push_back(std::move(advice));
+}
+
+}  // namespace
+
+void check_shared_memory(const HostFacts& facts, Advices& advices) {
+  if (facts.shared_memory.bytes == 0) return;  // it is not there, or could not be looked at
+  check_size(facts, advices);
+  check_segments(facts, advices);
+}
+
+// ---- folders that all ranks use -----------------------------------------------------------------
+
 namespace {
 
 /// A folder from which all ranks read as they start, or into which they compile.

@@ -1,8 +1,10 @@
 #include "safelaunch/doctor/examine.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "checks.h"
+#include "safelaunch/clean/removal.h"
 
 namespace safelaunch::doctor {
 
@@ -36,6 +38,20 @@ std::vector<Finding> preflight_findings(Subject subject) {
 
 bool blocks(const Finding& finding) {
   return finding.severity == Severity::blocks;
+}
+
+// ---- what --fix does ----------------------------------------------------------------------------
+
+FixReport fix(std::span<const Advice> advices) {
+  clean::Leftovers left;
+  for (const Advice& advice : advices) {
+    std::ranges::copy(advice.files, std::back_inserter(left.files));
+    std::ranges::copy(advice.processes, std::back_inserter(left.processes));
+  }
+  FixReport report;
+  for (const clean::Removal& removal : clean::remove(left, settings::CleanPolicy::ours))
+    report.push_back(describe(removal));
+  return report;
 }
 
 }  // namespace safelaunch::doctor

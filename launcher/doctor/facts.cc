@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "efa.h"
+#include "checks.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/clean/port_lease.h"
 #include "safelaunch/clean/survey.h"
+#include "safelaunch/doctor/packages.h"
 #include "safelaunch/gpu/devices.h"
-#include "safelaunch/gpu/gpu_findings.h"
-#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/findings.h"
 #include "safelaunch/gpu/memory_holders.h"
-#include "script_imports.h"
+#include "safelaunch/gpu/reader.h"
 
 namespace safelaunch::doctor {
 namespace {

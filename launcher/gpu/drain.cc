@@ -1,6 +1,10 @@
 #include "safelaunch/gpu/drain.h"
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <optional>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/memory_holders.h"
@@ -39,5 +43,65 @@ Drain judge_drain(const Facts& before, const Facts& now, Duration waited, Durati
   }
   return {};
 }
+
+/// Handlers hold it weakly: a destroyed wait is told of nothing.
+struct DrainWait::State : std::enable_shared_from_this<State> {
+  State(boost::asio::io_context& loop, launch::Reaper& processes, Query asked, Facts former,
+        OnDrained then, Duration limit)
+      : io(loop),
+        reaper(processes),
+        query(std::move(asked)),
+        before(std::move(former)),
+        on_drained(std::move(then)),
+        bound(limit),
+        pause(io) {}
+
+  void ask();
+  void judge(const Facts& now);
+
+  boost::asio::io_context& io;
+  launch::Reaper& reaper;
+  Query query;
+  Facts before;
+  OnDrained on_drained;
+  Duration bound;
+  TimePoint began = Clock::now();
+  boost::asio::steady_timer pause;
+  std::optional<Reading> reading;
+};
+
+void DrainWait::State::ask() {
+  reading.emplace(io, reaper, query, [weak = weak_from_this()](const Facts& now) {
+    if (const auto state = weak.lock()) state->judge(now);
+  });
+}
+
+void DrainWait::State::judge(const Facts& now) {
+  constexpr Duration kBetween{250};  // a driver needs as long for its answer
+  const auto waited = std::chrono::duration_cast<Duration>(Clock::now() - began);
+  const Drain drain = judge_drain(before, now, waited, bound);
+  if (drain.state != Drain::State::waiting) return on_drained(drain);
+  pause.expires_after(kBetween);
+  pause.async_wait([weak = weak_from_this()](const boost::system::error_code& cancelled) {
+    const auto state = weak.lock();
+    if (state && !cancelled) state->ask();
+  });
+}
+
+DrainWait::DrainWait(boost::asio::io_context& io, launch::Reaper& reaper, Query query, Facts before,
+                     OnDrained on_drained, Duration bound)
+    : state_(std::make_shared<State>(io, reaper, std::move(query), std::move(before),
+                                     std::move(on_drained), bound)) {
+  if (state_->before.gpus.empty())
+    boost::asio::post(io, [weak = std::weak_ptr(state_)] {
+      if (const auto state = weak.lock()) state->on_drained({});
+    });
+  else
+    state_->ask();
+}
+
+DrainWait::DrainWait(DrainWait&&) noexcept = default;
+DrainWait& DrainWait::operator=(DrainWait&&) noexcept = default;
+DrainWait::~DrainWait() = default;
 
 }  // namespace safelaunch::gpu

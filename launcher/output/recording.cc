@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -74,6 +75,23 @@ bool Recording::failed() const {
 RecordingLoss Recording::loss() const {
   const std::lock_guard lock(file_->mutex);
   return {file_->path, file_->reason, file_->lost};
+}
+
+void Tail::append(std::string_view bytes) {
+  if (bytes.size() > capacity_) bytes.remove_prefix(bytes.size() - capacity_);
+  const std::size_t growth = std::min(bytes.size(), capacity_ - ring_.size());
+  ring_.append(bytes.substr(0, growth));
+  bytes.remove_prefix(growth);
+  while (!bytes.empty()) {
+    const std::size_t piece = std::min(bytes.size(), capacity_ - oldest_);
+    bytes.copy(ring_.data() + oldest_, piece);
+    oldest_ = (oldest_ + piece) % capacity_;
+    bytes.remove_prefix(piece);
+  }
+}
+
+std::string Tail::text() const {
+  return ring_.substr(oldest_) + ring_.substr(0, oldest_);
 }
 
 }  // namespace safelaunch::output

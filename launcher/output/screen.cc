@@ -1,9 +1,87 @@
 #include "screen.h"
 
-#include "columns.h"
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "escape_filter.h"
+#include "safelaunch/base/utf8.h"
 
 namespace safelaunch::output {
+
+// ---- lines that fit -----------------------------------------------------------------------------
+
+namespace {
+
+struct Range {
+  char32_t first, last;
+};
+
+// What terminals draw over two columns: East Asian wide and full-width characters, and emoji.
+constexpr std::array kWide{
+    Range{0x1100, 0x115f},   Range{0x2e80, 0x303e},   Range{0x3041, 0xa4cf},
+    Range{0xac00, 0xd7a3},   Range{0xf900, 0xfaff},   Range{0xfe30, 0xfe6f},
+    Range{0xff00, 0xff60},   Range{0xffe0, 0xffe6},   Range{0x1f300, 0x1f64f},
+    Range{0x1f680, 0x1faff}, Range{0x20000, 0x3fffd},
+};
+
+int width_of(char32_t value) {
+  return std::any_of(kWide.begin(), kWide.end(),
+                     [=](Range range) { return value >= range.first && value <= range.last; })
+             ? 2
+             : 1;
+}
+
+// Of a text without colours.
+int columns_of(std::string_view text) {
+  int columns = 0;
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    columns += width_of(point.value);
+    text.remove_prefix(point.length);
+  }
+  return columns;
+}
+
+bool is_control(char32_t value) {
+  return value < 0x20 || (value >= 0x7f && value < 0xa0);
+}
+
+}  // namespace
+
+std::string fit_to_columns(std::string_view line, int columns) {
+  std::string fitted;
+  bool coloured = false;
+  while (!line.empty()) {
+    const std::size_t sequence = line.front() == '\x1b' ? harmless_sequence(line) : 0;
+    if (sequence == std::string_view::npos) break;
+    if (sequence > 0) {
+      if (line[sequence - 1] == 'm') fitted += line.substr(0, sequence), coloured = true;
+      line.remove_prefix(sequence);
+      continue;
+    }
+    const CodePoint point = first_code_point(line);
+    if (point.kind == CodePoint::Kind::valid && !is_control(point.value)) {
+      columns -= width_of(point.value);
+      if (columns < 0) break;
+      fitted += line.substr(0, point.length);
+    }
+    line.remove_prefix(point.length);
+  }
+  if (coloured) fitted += "\x1b[0m";
+  return fitted;
+}
+
+std::string fit_keeping_last_word(std::string_view line, int columns) {
+  std::string fitted = fit_to_columns(line, columns);
+  if (fitted == fit_to_columns(line, std::numeric_limits<int>::max())) return fitted;
+  const std::string end = "… " + std::string(line.substr(line.rfind(' ') + 1));
+  if (columns_of(end) > columns) return fitted;
+  return fit_to_columns(line, columns - columns_of(end)) + end;
+}
+
+// ---- the screen ---------------------------------------------------------------------------------
+
 namespace {
 
 // To the first column, and erase to the end of the line.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "safelaunch/gpu/print_gpu_facts.h"
+#include "safelaunch/gpu/facts.h"
 #include "worker/modes.h"
 
 namespace {

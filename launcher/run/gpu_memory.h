@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/gpu/drain.h"
-#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/reader.h"
 
 namespace safelaunch::run {
 

@@ -17,7 +17,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
-#include "safelaunch/output/tail.h"
+#include "safelaunch/output/recording.h"
 
 namespace safelaunch::run {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
-#include "safelaunch/nccl/announced.h"
+#include "safelaunch/nccl/version.h"
 #include "safelaunch/profile/variables.h"
 
 namespace safelaunch::run {

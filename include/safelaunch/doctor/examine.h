@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+#include <string>
 #include <vector>
 
 #include "safelaunch/base/finding.h"
@@ -30,5 +32,12 @@ struct Advice {
 
 /// Whether a finding forbids the run.
 [[nodiscard]] bool blocks(const Finding& finding);
+
+/// One line for each file and process that `--fix` has dealt with.
+using FixReport = std::vector<std::string>;
+
+/// Removes the files and ends the processes of the advices. Each is looked at again just before,
+/// and has its line, whether that went well or not. Blocks while processes end.
+[[nodiscard]] FixReport fix(std::span<const Advice> advices);
 
 }  // namespace safelaunch::doctor

@@ -24,4 +24,7 @@ struct Package {
 /// The version of a package, empty where it is not there.
 [[nodiscard]] std::string version_of(std::span<const Package> packages, std::string_view name);
 
+/// Whether a Python source has a line that imports the module, or something of it.
+[[nodiscard]] bool imports_module(std::string_view source, std::string_view module);
+
 }  // namespace safelaunch::doctor

@@ -2,14 +2,10 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "safelaunch/doctor/examine.h"
 
 namespace safelaunch::doctor {
-
-/// What `--fix` has done: one line for each file and process.
-using FixReport = std::vector<std::string>;
 
 /// The findings for a reader, or one line that says that there are none. `paint` puts a terminal's
 /// colours round the severities.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
-#include "safelaunch/gpu/gpu_facts.h"
+#include "safelaunch/gpu/facts.h"
 
 namespace safelaunch::gpu {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "safelaunch/base/time.h"
-#include "safelaunch/gpu/gpu_facts.h"
-#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/facts.h"
+#include "safelaunch/gpu/reader.h"
 
 /// Waiting for the memory that an ended attempt held on its GPUs: the driver takes it back after
 /// the processes are gone, and a relaunch that comes too early is out of memory.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "safelaunch/gpu/gpu_facts.h"
+#include "safelaunch/gpu/facts.h"
 
 /// Who holds the memory of GPUs. In a container NVML may name pids of the host, or nobody at all
 /// while memory is in use.

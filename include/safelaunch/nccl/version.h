@@ -24,4 +24,8 @@ struct Version {
 /// it. Older ones write it afterwards; there "Using network" is the last word of who waits.
 [[nodiscard]] bool starts_before_bootstrap(const Version& version);
 
+/// The name under which this version says in its log that it has read a variable ("… set by
+/// environment to …"); empty where it reads it without a word.
+[[nodiscard]] std::string_view announced_as(std::string_view variable, const Version& version);
+
 }  // namespace safelaunch::nccl

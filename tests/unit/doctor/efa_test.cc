@@ -1,4 +1,4 @@
-#include "launcher/doctor/efa.h"
+#include "launcher/doctor/checks.h"
 
 #include "catch.h"
 #include "healthy_host.h"

@@ -1,4 +1,4 @@
-#include "launcher/doctor/interface_choice.h"
+#include "launcher/doctor/checks.h"
 
 #include "catch.h"
 #include "healthy_host.h"

@@ -1,6 +1,6 @@
 #include "catch.h"
 #include "healthy_host.h"
-#include "launcher/doctor/script_imports.h"
+#include "safelaunch/doctor/packages.h"
 
 using namespace safelaunch;
 

@@ -1,4 +1,4 @@
-#include "launcher/gpu/elf_file.h"
+#include "launcher/gpu/library_files.h"
 
 #include "catch.h"
 #include "made_folder.h"

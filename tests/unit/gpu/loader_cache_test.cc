@@ -1,4 +1,4 @@
-#include "launcher/gpu/loader_cache.h"
+#include "launcher/gpu/library_files.h"
 
 #include <array>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "safelaunch/gpu/gpu_facts.h"
+#include "safelaunch/gpu/facts.h"
 
 namespace safelaunch::testing {
 

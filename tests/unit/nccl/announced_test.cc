@@ -1,5 +1,5 @@
-#include "safelaunch/nccl/announced.h"
 #include "catch.h"
+#include "safelaunch/nccl/version.h"
 
 using namespace safelaunch;
 

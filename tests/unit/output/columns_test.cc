@@ -1,4 +1,4 @@
-#include "launcher/output/columns.h"
+#include "launcher/output/screen.h"
 
 #include "catch.h"
 

@@ -1,4 +1,4 @@
-#include "safelaunch/output/tail.h"
+#include "safelaunch/output/recording.h"
 
 #include "catch.h"
 #include "random_splits.h"

@@ -1,10 +1,10 @@
-#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/reader.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <optional>
 
-#include "gpu_lines.h"
+#include "facts_json.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/launch/probe_program.h"
 

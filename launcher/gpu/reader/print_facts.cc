@@ -1,14 +1,30 @@
-#include "gpu_questions.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
 
+#include "facts_json.h"
+#include "nvml.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/gpu/facts.h"
 
 namespace safelaunch::gpu {
+
+/// A GPU as NVML hands it out, or the reason why it does not.
+struct Handle {
+  nvmlDevice_t device = nullptr;
+  nvmlReturn_t result = NVML_SUCCESS;
+};
+
+/// All that NVML tells of one GPU. `gpus` are all of the host, in NVML's order: the GPU's paths
+/// lead to the others.
+[[nodiscard]] Gpu ask_about_gpu(const Nvml& nvml, std::span<const Handle> gpus, int index);
+
 namespace {
 
 constexpr unsigned long long kMiB = 1ULL << 20;
@@ -327,6 +343,66 @@ Gpu ask_about_gpu(const Nvml& nvml, std::span<const Handle> gpus, int index) {
     if (gpus[other].device != nullptr && gpus[other].device != handle.device)
       questions.ask_path(gpus[other].device, static_cast<int>(other));
   return gpu;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Flushed at once: the next question may never be answered.
+void print(const Json& json) {
+  std::puts(json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::fflush(stdout);
+}
+
+int print_error(const Nvml& nvml, nvmlReturn_t error) {
+  print({{"error", nvml.words(error)}, {"code", static_cast<int>(error)}});
+  constexpr int kUnavailable = 69;
+  return kUnavailable;
+}
+
+void print_driver(const Nvml& nvml) {
+  std::array<char, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE> driver{};
+  (void)nvml.call<decltype(nvmlSystemGetDriverVersion)>("nvmlSystemGetDriverVersion", driver.data(),
+                                                        static_cast<unsigned>(driver.size()));
+  int cuda = 0;
+  (void)nvml.call<decltype(nvmlSystemGetCudaDriverVersion_v2)>("nvmlSystemGetCudaDriverVersion_v2",
+                                                               &cuda);
+  const std::string version = cuda > 0 ? fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10) : "";
+  print({{"driver", driver.data()}, {"cuda", version}});
+}
+
+Handle handle_of(const Nvml& nvml, unsigned index) {
+  Handle handle;
+  handle.result = nvml.call<decltype(nvmlDeviceGetHandleByIndex_v2)>(
+      "nvmlDeviceGetHandleByIndex_v2", index, &handle.device);
+  if (handle.result != NVML_SUCCESS) handle.device = nullptr;
+  return handle;
+}
+
+}  // namespace
+
+int print_gpu_facts() {
+  const Nvml nvml;
+  if (nvml.trouble() != NVML_SUCCESS) return print_error(nvml, nvml.trouble());
+  print_driver(nvml);
+  unsigned count = 0;
+  if (const auto result =
+          nvml.call<decltype(nvmlDeviceGetCount_v2)>("nvmlDeviceGetCount_v2", &count);
+      result != NVML_SUCCESS)
+    return print_error(nvml, result);
+
+  std::vector<Handle> gpus;
+  for (unsigned i = 0; i < count; ++i) {
+    print({{"asking", i}});
+    gpus.push_back(handle_of(nvml, i));
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    print({{"asking", i}});
+    print({{"gpu", json_of(ask_about_gpu(nvml, gpus, static_cast<int>(i)))}});
+  }
+  print({{"done", true}});
+  return 0;
 }
 
 }  // namespace safelaunch::gpu

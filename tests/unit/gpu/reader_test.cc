@@ -1,4 +1,4 @@
-#include "safelaunch/gpu/gpu_reader.h"
+#include "safelaunch/gpu/reader.h"
 
 #include <boost/asio/io_context.hpp>
 

@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/time.h"
-#include "safelaunch/gpu/gpu_facts.h"
+#include "safelaunch/gpu/facts.h"
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/launch/reaper.h"
 

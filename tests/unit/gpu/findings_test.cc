@@ -1,4 +1,4 @@
-#include "safelaunch/gpu/gpu_findings.h"
+#include "safelaunch/gpu/findings.h"
 
 #include "catch.h"
 #include "made_gpus.h"

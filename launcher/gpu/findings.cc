@@ -1,4 +1,4 @@
-#include "safelaunch/gpu/gpu_findings.h"
+#include "safelaunch/gpu/findings.h"
 
 #include <algorithm>
 #include <charconv>

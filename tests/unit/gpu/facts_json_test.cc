@@ -1,10 +1,9 @@
-#include "launcher/gpu/gpu_lines.h"
+#include "launcher/gpu/facts_json.h"
 
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
-#include "launcher/gpu/gpu_json.h"
 #include "made_gpus.h"
 
 namespace safelaunch::gpu {

@@ -6,7 +6,7 @@
 #include <vector>
 
 /// What NVML tells of a host's GPUs, as plain values. They are read in a process of their own
-/// (gpu_reader.h), since a sick driver may hang or crash whoever asks it. What the driver does not
+/// (reader.h), since a sick driver may hang or crash whoever asks it. What the driver does not
 /// tell is empty, nullopt or `unknown`: old drivers and small GPUs know less.
 namespace safelaunch::gpu {
 
@@ -112,5 +112,10 @@ struct Facts {
   std::vector<Gpu> gpus;
   bool operator==(const Facts&) const = default;
 };
+
+/// `safelaunch-probe gpus`: asks NVML about every GPU and prints what facts_json.h takes apart,
+/// each line as soon as it is known. May hang or crash with the driver. Gives the exit status: 0,
+/// or 69 where there is no driver that answers.
+[[nodiscard]] int print_gpu_facts();
 
 }  // namespace safelaunch::gpu
