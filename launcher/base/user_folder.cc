@@ -12,4 +12,9 @@ std::string user_folder(const Environment& environment, std::string_view variabl
   return home.starts_with('/') ? fmt::format("{}/{}", home, below_home) : std::string();
 }
 
+std::filesystem::path cache_directory(const Environment& environment) {
+  const std::string cache = user_folder(environment, "XDG_CACHE_HOME", ".cache");
+  return cache.empty() ? cache : cache + "/safelaunch";
+}
+
 }  // namespace safelaunch

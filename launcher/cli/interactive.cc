@@ -11,8 +11,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/run/preflight.h"
-#include "safelaunch/run/records.h"
+#include "safelaunch/run/host_checks.h"
 
 namespace safelaunch::cli {
 namespace {

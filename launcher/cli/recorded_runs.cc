@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/user_folder.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/report/run_directory.h"
-#include "safelaunch/run/hook_door.h"
 
 namespace safelaunch::cli {
 namespace {
@@ -49,7 +49,7 @@ void remove_old_records(report::KeepLimits limits, const Environment& environmen
   };
   for (const auto& place : report::places_of_runs(environment))
     report::remove_old_runs(place, limits, life);
-  report::remove_old_installations(run::cache_directory(environment), limits, oldest_that_may_run);
+  report::remove_old_installations(cache_directory(environment), limits, oldest_that_may_run);
 }
 
 }  // namespace safelaunch::cli

@@ -15,7 +15,6 @@
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/run/configuration.h"
 #include "safelaunch/run/plan.h"
 #include "safelaunch/run/probe_diagnosis.h"
 #include "verbs.h"

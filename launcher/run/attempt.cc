@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <csignal>
 
+#include "run_ledger.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/launch/job_control.h"
@@ -12,7 +13,6 @@
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
-#include "safelaunch/run/records.h"
 
 namespace safelaunch::run {
 namespace {
@@ -50,7 +50,7 @@ RankWatchConfig watch_config(const AttemptSpec& spec) {
 
 }  // namespace
 
-bool may_ask_ras_about(const Failure& verdict, const NcclRecord& nccl) {
+bool may_ask_ras_about(const Failure& verdict, const nccl::Record& nccl) {
   return verdict.stage == Stage::collective && nccl.version && nccl::may_ask_ras(*nccl.version) &&
          nccl.complete && !nccl.standing && nccl.in_old_bootstrap == 0;
 }

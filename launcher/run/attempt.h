@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "attempt_machine.h"
-#include "left_segments.h"
+#include "leftovers.h"
 #include "rank_watch.h"
-#include "ras_question.h"
 #include "safelaunch/launch/tree_stopper.h"
+#include "safelaunch/nccl/ras_question.h"
 #include "safelaunch/output/job_output.h"
 #include "safelaunch/profile/profile.h"
 #include "services.h"
@@ -33,13 +33,13 @@ struct AttemptSpec {
   output::OutputPlan output;
   std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded
   std::optional<HookDoor> hook;     ///< none: watch from /proc alone
-  NcclListening nccl;
+  nccl::Listening nccl;
   profile::Ras ras = profile::Ras::off;
 };
 
 /// Whether NCCL's RAS may be asked about a verdict: only where every communicator is complete,
 /// since a query while one is made has crashed jobs.
-[[nodiscard]] bool may_ask_ras_about(const Failure& verdict, const NcclRecord& nccl);
+[[nodiscard]] bool may_ask_ras_about(const Failure& verdict, const nccl::Record& nccl);
 
 /// One start of the command under one profile: performs what an AttemptMachine decides. Starts the
 /// command, has its ranks watched, stops it whole, and is over when no process of it lives and all
@@ -125,7 +125,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   TimePoint began_;
   AttemptMachine machine_;
   boost::asio::steady_timer timer_;
-  std::optional<RasQuestion> ras_;
+  std::optional<nccl::RasQuestion> ras_;
   launch::SignalOrigin asked_by_ = launch::SignalOrigin::user;
   std::vector<host::LeftFile> segments_;  ///< of its own, to be removed once it has been stopped
   AttemptRecord seen_;  ///< what the machine need not know: words, tails, survivors

@@ -4,9 +4,8 @@
 #include <csignal>
 #include <utility>
 
+#include "rank_questions.h"
 #include "safelaunch/base/format.h"
-#include "stall_verdict.h"
-#include "waiting_words.h"
 
 namespace safelaunch::run {
 namespace {

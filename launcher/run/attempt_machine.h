@@ -6,14 +6,20 @@
 #include <vector>
 
 #include "attempt_record.h"
-#include "grace.h"
+#include "rank_questions.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/stop.h"
-#include "safelaunch/run/rank_questions.h"
 #include "safelaunch/watch/stall.h"
 
 namespace safelaunch::run {
+
+/// The time that ranks have to save when their job is told to end.
+struct Grace {
+  Duration of_ranks{};  ///< from our signal, or torchrun's, until somebody kills them
+  Duration in_all{};  ///< until we kill whatever lives; torchrun tells of what it has killed itself
+  bool operator==(const Grace&) const = default;
+};
 
 /// Whether a signal to safelaunch means that the job is to end (INT, TERM, HUP, QUIT); all others
 /// are the job's own business.

@@ -2,14 +2,47 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/host/process_facts.h"
+#include "safelaunch/nccl/watch.h"
 #include "safelaunch/report/run_directory.h"
-#include "safelaunch/run/hook_door.h"
-#include "safelaunch/run/nccl_settings.h"
 
 namespace safelaunch::run {
+
+/// The way in for the hooks of one attempt, and for NCCL's plugins. Each attempt has its own socket
+/// and token, so that a process of an earlier one cannot speak in it.
+struct HookDoor {
+  std::filesystem::path hook;    ///< the folder of its Python files; empty: none
+  std::filesystem::path plugin;  ///< the library; empty: none
+  std::string socket;            ///< "@safelaunch/…", in the abstract namespace
+  std::string token;
+};
+
+/// Who is to come in.
+struct HookGuests {
+  bool hook = true;
+  bool plugin = true;
+};
+
+/// Installs hook and plugin below $XDG_CACHE_HOME/safelaunch (else ~/.cache/safelaunch), or below
+/// `otherwise` where that cannot be written, and makes up a new door. Errors: neither place can be
+/// written.
+[[nodiscard]] Result<HookDoor> open_hook_door(HookGuests guests, const Environment& environment,
+                                              const std::filesystem::path& otherwise);
+
+/// The program at the head of a command with which root hands on to another user ("gosu",
+/// "setpriv"); empty where there is none, or we are not root. That user can neither reach our
+/// socket nor write where NCCL's log would go, and NCCL would then write it to the job's stdout.
+[[nodiscard]] std::string changes_user(std::span<const std::string> command, unsigned our_uid);
+
+/// The line about a rank that was found to run as another user than we do: a script in between has
+/// handed on, and its NCCL has been told already where to write its log.
+[[nodiscard]] std::string runs_as_another_user(Rank rank, const host::ProcessFacts& process);
 
 /// What an attempt is to find on the disk. A value of its own: a thread that is stuck in a frozen
 /// file system may go on with it long after the run has done without.
@@ -24,7 +57,7 @@ struct PlaceWanted {
 struct AttemptPlace {
   std::filesystem::path directory;  ///< of the attempt; empty where nothing is recorded
   std::optional<HookDoor> hook;
-  NcclDoor nccl;
+  nccl::Door nccl;
   std::string trouble;  ///< why there is no hook; empty: there is one, or none is wanted
 };
 

@@ -4,12 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "rank_machine.h"
 #include "safelaunch/base/exit_status.h"
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/diagnose/evidence.h"
+#include "safelaunch/job/command.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
-#include "safelaunch/run/ranks_seen.h"
+#include "safelaunch/report/summary.h"
+#include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
 
@@ -37,5 +42,42 @@ struct AttemptRecord : AttemptOutcome {
   };
   std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
 };
+
+/// What surrounds an attempt and bears on its diagnosis.
+struct AttemptContext {
+  job::Launcher launcher = job::Launcher::opaque;
+  int nodes = 1;
+  bool autotuning = false;
+  std::optional<diagnose::RendezvousPort> port;
+  std::vector<int> former_pids;
+  int retries_of_profile = 0;
+  std::optional<int> oom_kills;  ///< during the attempt
+};
+
+/// Whether an attempt ended well: the command with status 0 and no verdict against it.
+[[nodiscard]] bool went_well(const AttemptRecord& record);
+
+/// Puts the record of a failed attempt into the words of the diagnosis.
+[[nodiscard]] diagnose::Evidence make_evidence(const AttemptRecord& record,
+                                               const AttemptContext& context);
+
+/// An attempt that is over, and under which profile it ran.
+struct FinishedAttempt {
+  int number = 1;
+  std::string profile;
+  const AttemptRecord& record;
+};
+
+/// What the report tells of an attempt that went well.
+[[nodiscard]] report::AttemptSummary summary_of(const FinishedAttempt& attempt);
+
+/// The same of one that failed, with its cause; one that a signal ended has no other cause.
+[[nodiscard]] report::AttemptSummary summary_of(const FinishedAttempt& attempt,
+                                                const diagnose::Diagnosis& diagnosis,
+                                                const RunPlan& plan);
+
+/// A single process that fails has told why, and its words stand last on the screen.
+[[nodiscard]] bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
+                                     const diagnose::Diagnosis& diagnosis);
 
 }  // namespace safelaunch::run

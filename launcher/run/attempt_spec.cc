@@ -1,9 +1,11 @@
 #include "attempt_spec.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
 #include <numeric>
 
-#include "exec_room.h"
-#include "profile_options.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/host/identity.h"
@@ -14,8 +16,70 @@
 #include "safelaunch/job/worker_environment.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/plugin/plugin.h"
+#include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
+namespace {
+
+constexpr Duration kOfTorchrun{30'000};
+constexpr std::string_view kVariable = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
+
+// torchrun collects the ranks that it has killed, and ends with a status of its own.
+constexpr Duration kTorchrunEnds{5'000};
+
+// Nothing where it makes no sense: torchrun refuses it itself.
+std::optional<int> seconds_in(std::string_view text) {
+  int seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, seconds);
+  if (read.ec != std::errc{} || read.ptr != end || seconds < 0) return std::nullopt;
+  return seconds;
+}
+
+Duration told_torchrun(const job::Command& command, const Environment& environment) {
+  const auto seconds = command.shutdown_timeout ? command.shutdown_timeout
+                                                : seconds_in(value_or(environment, kVariable));
+  return std::chrono::seconds(seconds.value_or(0));
+}
+
+}  // namespace
+
+Grace grace_of(const settings::RunOptions& options, const job::Command& command,
+               const Environment& environment) {
+  const bool torchrun =
+      command.launcher == job::Launcher::torchrun || command.launcher == job::Launcher::accelerate;
+  const Duration told = torchrun ? told_torchrun(command, environment) : Duration{};
+  const Duration of_ranks = options.grace.value_or(std::max(kOfTorchrun, told));
+  return {of_ranks, torchrun ? of_ranks + kTorchrunEnds : of_ranks};
+}
+
+void pass_grace_on(const Grace& grace, Environment& environment) {
+  if (grace.of_ranks == kOfTorchrun) return;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(grace.of_ranks);
+  environment.try_emplace(std::string(kVariable), std::to_string(seconds.count()));
+}
+
+namespace {
+
+constexpr std::size_t kMost = 6U << 20;       // of the kernel, however large the stack may be
+constexpr std::size_t kFirstLine = 4U << 10;  // the program's path, its interpreter and arguments
+
+}  // namespace
+
+std::size_t exec_limit() {
+  const long limit = ::sysconf(_SC_ARG_MAX);
+  return limit > 0 ? std::min(static_cast<std::size_t>(limit), kMost) : kMost;
+}
+
+bool fits_exec(const std::vector<std::string>& argv, const Environment& environment,
+               std::size_t limit) {
+  constexpr std::size_t kEach = sizeof(char*) + 1;  // the pointer to a text, and its end
+  std::size_t taken = kFirstLine;
+  for (const std::string& word : argv) taken += word.size() + kEach;
+  for (const auto& [name, value] : environment) taken += name.size() + 1 + value.size() + kEach;
+  return taken <= limit;
+}
+
 namespace {
 
 watch::StageLimits limits_of(const settings::RunOptions& options,
@@ -230,7 +294,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   const job::Descendants descendants =
       plan.spawn ? job::Descendants::all : plan.command.descendants;
   result.notice = add_plugin(inputs, descendants, applied.environment);
-  spec.nccl = listen_to_nccl(inputs.nccl, {descendants, plan.nodes()}, applied.environment);
+  spec.nccl = nccl::listen(inputs.nccl, {descendants, plan.nodes()}, applied.environment);
   spec.ras = inputs.profile.ras;
   spec.nccl.set = set_for_nccl(result.differences);
   const Result<void> added = plan.spawn

@@ -1,15 +1,39 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attempt.h"
+#include "attempt_machine.h"
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/job/command.h"
 #include "safelaunch/output/std_streams.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/run/plan.h"
+#include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::run {
+
+/// What --grace says; else 30 s, or what the user gave torchrun (`--shutdown-timeout`,
+/// TORCH_ELASTIC_SHUTDOWN_TIMEOUT) where that is more: who wants five minutes for a checkpoint has
+/// said so once.
+[[nodiscard]] Grace grace_of(const settings::RunOptions& options, const job::Command& command,
+                             const Environment& environment);
+
+/// torchrun kills its workers after 30 s unless it is told another time: it gets ours, where the
+/// user has told it none.
+void pass_grace_on(const Grace& grace, Environment& environment);
+
+/// How many bytes the kernel takes for a command's words and variables, as execve(2) tells it.
+[[nodiscard]] std::size_t exec_limit();
+
+/// Whether they fit, with room for what a script's first line adds.
+[[nodiscard]] bool fits_exec(const std::vector<std::string>& argv, const Environment& environment,
+                             std::size_t limit);
 
 /// What an attempt adds to the plan.
 struct AttemptInputs {
@@ -20,7 +44,7 @@ struct AttemptInputs {
   std::filesystem::path directory;  ///< of the attempt; empty where nothing is recorded
   std::optional<int> port;          ///< that was leased for the job
   std::optional<HookDoor> hook;
-  NcclDoor nccl;
+  nccl::Door nccl;
   output::StandardStreams streams;
 };
 

@@ -1,16 +1,62 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "impasse.h"
 #include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/diagnose/evidence.h"
+#include "safelaunch/nccl/version.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/run/plan.h"
-#include "seen_of_job.h"
 
 namespace safelaunch::run {
+
+/// What a job has shown of how it communicates, in all its attempts until now: which profiles can
+/// change anything for it follows from that.
+struct SeenOfJob {
+  std::optional<nccl::Version> nccl{};  ///< which it runs; none: not known
+  bool nccl_spoke = false;              ///< some rank came to it, whatever the host shows of GPUs
+  std::set<std::string> backends{};     ///< as given to init_process_group; "": torch's own choice
+  bool gpu = true;                      ///< whether this host has one
+};
+
+/// Whether a variable of NCCL may change anything.
+[[nodiscard]] bool may_use_nccl(const SeenOfJob& seen);
+
+/// Whether gloo in place of NCCL may change anything.
+[[nodiscard]] bool may_change_to_gloo(const SeenOfJob& seen);
+
+/// Of the candidates, those under which the job would find just what it found under a profile that
+/// was tried in vain, and why: the user's own value of a variable stays, the job's NCCL does not
+/// know the variable yet, the job has no use for NCCL, or is on gloo already. An attempt under one
+/// would be lost time. Pure.
+///
+/// Profiles that --profile names are there for what the user knows: his script may read a variable
+/// of NCCL by itself. Of them only those are struck out that are another's very copy.
+[[nodiscard]] std::vector<profile::StruckOut> same_as_tried(
+    const RunPlan& plan, std::span<const profile::Profile* const> tried,
+    std::span<const profile::Profile* const> candidates, const SeenOfJob& seen);
+
+/// Ranks that others waited for in vain, each at a place that no profile changes: in the script's
+/// own code, outside torch, JAX and NCCL, or stopped by somebody. A job that stands so again stands
+/// so under every profile.
+struct Impasse {
+  std::string cause;
+  Stage stage = Stage::spawned;
+  std::map<Rank, std::string> places;  ///< "train.py:50 never_reaches_init", "stopped"
+  bool operator==(const Impasse&) const = default;
+};
+
+/// nullopt where the attempt did not hang so, or where it cannot be seen where a rank stands.
+[[nodiscard]] std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
+                                                const diagnose::Diagnosis& diagnosis);
+
+/// "rank 1 stands in train.py:50 never_reaches_init again".
+[[nodiscard]] std::string describe_again(const Impasse& impasse);
 
 /// What to do after a failed attempt. A plain value.
 struct NextStep {

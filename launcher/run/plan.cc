@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/join.h"
+#include "safelaunch/base/redact.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/libraries.h"
@@ -11,11 +14,50 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/output/rank_selection.h"
+#include "safelaunch/probe/measured.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
 
 namespace safelaunch::run {
+
+Result<Configuration> read_configuration(const std::string& file, const std::string& cluster,
+                                         const Environment& environment) {
+  Configuration result;
+  Result<profile::FoundConfig> found = profile::find_config(file, environment);
+  if (!found) return found.error();
+  result.warnings = std::move(found->warnings);
+  for (std::string& warning : settings::misspelt_settings(environment))
+    result.warnings.push_back(std::move(warning));
+  const profile::Config& config = found->config;
+  // Facts of the host are read only where a rule asks for them: most people have none.
+  profile::ClusterHost host;
+  host.environment = environment;
+  if (!config.clusters.empty()) {
+    host.hostname = host::read_identity().hostname;
+    host.addresses = host::local_addresses();
+    if (profile::asks_for_gpus(config)) host.gpus = host::gpu_models();
+  }
+  const Result<const profile::ClusterRule*> rule = profile::choose_cluster(config, cluster, host);
+  if (!rule) return rule.error();
+  result.rules = profile::rules_for(config, *rule);
+  if (*rule != nullptr) result.cluster = (*rule)->name;
+  const Result<settings::Settings> variables = settings::settings_from(environment);
+  if (!variables) return variables.error();
+  result.settings = settings::overlay(result.rules.options, *variables);
+  return result;
+}
+
+settings::RunOptions options_under(settings::RunOptions options, const profile::Profile& profile) {
+  for (const auto& [name, setting] : profile.options) {
+    if (options.given.contains(name)) continue;
+    const settings::Option& option =
+        *settings::find_run_option(name);  // else the profile was not read
+    option.put(option, &options, setting.value);
+  }
+  return options;
+}
+
 namespace {
 
 bool spawns_by_itself(job::Launcher launcher) {
@@ -230,6 +272,116 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   warn_of_variables(plan);
   warn_of_options(plan);
   return plan;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* in_words(job::PortPolicy policy) {
+  switch (policy) {
+    case job::PortPolicy::nothing: return "the launcher's own business";
+    case job::PortPolicy::choose: return "a free one is chosen and held";
+    case job::PortPolicy::user: return "yours if it is free";
+    case job::PortPolicy::multi_node: return "never changed: other nodes must know it";
+  }
+  return "";
+}
+
+std::string value_of(const profile::Difference& difference, const std::optional<std::string>& value,
+                     const Redactor& redactor) {
+  return value ? redactor.redact(difference.name, *value) : "(not set)";
+}
+
+std::string ranks_in_words(const RunPlan& plan) {
+  if (plan.spawn)
+    return fmt::format("{} of {}, spawned by safelaunch", plan.spawn->workers,
+                       plan.spawn->world_size);
+  if (plan.command.processes_per_node)
+    return fmt::format("{} on each node, by {}", to_string(*plan.command.processes_per_node),
+                       name(plan.command.launcher));
+  return "not known before they start";
+}
+
+}  // namespace
+
+Redactor redactor_for(const RunPlan& plan) {
+  Redactor redactor;
+  redactor.learn(plan.environment);
+  const auto learn = [&](const profile::VariableSettings& variables) {
+    for (const auto& [variable, setting] : variables) redactor.learn(variable, setting.value);
+  };
+  learn(plan.overrides.env);
+  learn(plan.configuration.rules.variables.env);
+  for (const profile::Profile& profile : plan.chain) learn(profile.env);
+  redactor.learn(plan.options.command);
+  return redactor;
+}
+
+std::string render_plan(const RunPlan& plan) {
+  const Redactor redactor = redactor_for(plan);
+  std::string text =
+      fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
+                  join(redactor.redact(plan.options.command), " "), name(plan.command.launcher),
+                  ranks_in_words(plan), in_words(plan.port_policy()));
+  text +=
+      fmt::format("chain     from {}, at most {} attempts\n", plan.chain_origin, plan.max_attempts);
+  for (const profile::Profile& profile : plan.chain) {
+    text += fmt::format("  {:<16} cost {}: {}\n", profile.name, name(profile.cost),
+                        profile.description);
+    for (const profile::Difference& difference : plan.environment_under(profile).differences)
+      text += fmt::format("    {}: {} → {}  ({})\n", difference.name,
+                          value_of(difference, difference.before, redactor),
+                          value_of(difference, difference.after, redactor), difference.why);
+    for (const auto& [name, setting] : profile.options)
+      if (!plan.options.given.contains(name))
+        text += fmt::format("    --{} {}  ({})\n", name, setting.value, setting.origin);
+  }
+  for (const std::string& warning : plan.warnings) text += "warning   " + warning + "\n";
+  return text;
+}
+
+std::string plan_json(const RunPlan& plan) {
+  const Redactor redactor = redactor_for(plan);
+  Json json;
+  json["command"] = redactor.redact(plan.options.command);
+  json["launcher"] = name(plan.command.launcher);
+  if (plan.command.script) json["script_word"] = plan.command.script->word;
+  json["nodes"] = plan.nodes();
+  if (plan.spawn) json["workers"] = plan.spawn->workers;
+  if (!plan.spawn && plan.command.processes_per_node)
+    json["processes_per_node"] = to_string(*plan.command.processes_per_node);
+  if (plan.command.port.value) json["port"] = *plan.command.port.value;
+  json["port_policy"] = in_words(plan.port_policy());
+  json["chain_from"] = plan.chain_origin;
+  json["max_attempts"] = plan.max_attempts;
+  json["chain"] = Json::array();
+  for (const profile::Profile& profile : plan.chain) {
+    Json entry{{"profile", profile.name},
+               {"cost", name(profile.cost)},
+               {"backend", name(profile.backend)}};
+    entry["environment"] = Json::object();
+    for (const profile::Difference& difference : plan.environment_under(profile).differences)
+      entry["environment"][difference.name] = value_of(difference, difference.after, redactor);
+    json["chain"].push_back(std::move(entry));
+  }
+  json["warnings"] = plan.warnings;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string cost_in_words(const profile::Profile& profile) {
+  const std::string cost(name(profile.cost));
+  return profile.description.empty() ? cost : cost + " (" + profile.description + ")";
+}
+
+std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile) {
+  const profile::HostKey key = host_key(plan);
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto host = probe::load_measured(probe::measured_file(plan.environment, key.hostname));
+  const auto measured =
+      host ? probe::measured_cost(*host, key, now, plan.chain_names.front(), profile.name)
+           : std::nullopt;
+  return measured ? *measured : cost_in_words(profile);
 }
 
 }  // namespace safelaunch::run

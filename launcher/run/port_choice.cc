@@ -1,7 +1,17 @@
 #include "port_choice.h"
 
-#include "profile_options.h"
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
 namespace {
@@ -64,6 +74,50 @@ Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& prof
   if (policy == job::PortPolicy::user && port && former == FormerPort::none)
     return lease_or_rotate(*port);
   return lease_automatic();
+}
+
+namespace {
+
+// "127.0.0.1:29500" → 29500. A name that only a resolver knows may well be ours; it is not asked,
+// since it may take long.
+std::optional<int> port_here(std::string_view store) {
+  const std::size_t colon = store.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view host = store.substr(0, colon);
+  constexpr std::string_view kHere[] = {"localhost", "127.0.0.1", "::1", "[::1]"};
+  if (std::ranges::find(kHere, host) == std::end(kHere)) return std::nullopt;
+  int port = 0;
+  std::from_chars(store.data() + colon + 1, store.data() + store.size(), port);
+  return port > 0 && port <= 65535 ? std::optional(port) : std::nullopt;
+}
+
+void confirm(std::string_view cause, int port, const host::SocketTable& sockets,
+             std::vector<diagnose::Confirmation>& facts) {
+  std::string holders;
+  for (const host::PortHolder& holder :
+       host::holders_of(static_cast<std::uint16_t>(port), sockets)) {
+    if (holder.pid == getpid()) continue;  // we keep the job's own port bound
+    holders += (holders.empty() ? "" : ", ") + describe(holder);
+  }
+  if (holders.empty()) return;
+  facts.push_back({std::string(cause), fmt::format("Port {} is held by {}", port, holders), port});
+}
+
+}  // namespace
+
+std::vector<diagnose::Confirmation> port_facts(const diagnose::Evidence& evidence,
+                                               const std::map<Rank, std::string>& knocking,
+                                               const diagnose::Catalogue& catalogue,
+                                               const host::SocketTable& sockets) {
+  std::vector<diagnose::Confirmation> facts;
+  for (const int port : diagnose::ports_said_taken(evidence, catalogue))
+    confirm(cause::kPortTaken, port, sockets, facts);
+  if (!is_hang(evidence.failure.kind)) return facts;
+  std::set<int> silent;
+  for (const auto& [rank, store] : knocking)
+    if (const auto port = port_here(store)) silent.insert(*port);
+  for (const int port : silent) confirm(cause::kStoreForeign, port, sockets, facts);
+  return facts;
 }
 
 }  // namespace safelaunch::run

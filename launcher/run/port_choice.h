@@ -1,10 +1,15 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/port_lease.h"
+#include "safelaunch/diagnose/catalogue.h"
+#include "safelaunch/diagnose/evidence.h"
+#include "safelaunch/host/sockets.h"
 #include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
@@ -23,5 +28,13 @@ enum class FormerPort { none, was_taken };
 /// Errc::blocked where the user pinned a port that somebody holds; the message names the holder.
 [[nodiscard]] Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
                                              FormerPort former);
+
+/// Who holds the ports on which an attempt failed or hung, as confirmations of the causes
+/// port-taken and store-foreign. To be asked once nothing of the attempt lives any more: whoever is
+/// there now is not of the job. `knocking` has the stores ("host:port") that ranks could not get
+/// into; those on other hosts are left out.
+[[nodiscard]] std::vector<diagnose::Confirmation> port_facts(
+    const diagnose::Evidence& evidence, const std::map<Rank, std::string>& knocking,
+    const diagnose::Catalogue& catalogue, const host::SocketTable& sockets);
 
 }  // namespace safelaunch::run

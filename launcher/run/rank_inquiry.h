@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "safelaunch/run/rank_questions.h"
+#include "rank_questions.h"
 
 namespace safelaunch::watch {
 class HookChannel;

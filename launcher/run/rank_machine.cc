@@ -1,15 +1,38 @@
-// Every event has a function; what it wants done it adds to actions_. First what is heard, then how
-// processes end, then the looks in the order of their steps.
 #include "rank_machine.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "other_user.h"
+#include "attempt_place.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/watch/packet_budget.h"
 
+// Every event has a function; what it wants done it adds to actions_. First what is heard, then how
+// processes end, then the looks in the order of their steps.
+
 namespace safelaunch::run {
+namespace {
+
+constexpr std::size_t kMostRanksOfAProcess = 16;
+
+}  // namespace
+
+void note_raised(std::vector<RankRaised>& raised, RankRaised news) {
+  const auto is_of_rank = [&](const RankRaised& one) { return one.rank == news.rank; };
+  if (std::ranges::count_if(raised, is_of_rank) >= 2) {
+    const auto last = std::find_if(raised.rbegin(), raised.rend(), is_of_rank);
+    raised.erase(std::next(last).base());
+  }
+  raised.push_back(std::move(news));
+}
+
+bool NamedRanks::accept(ProcessId process, Rank rank) {
+  std::set<Rank>& ranks = named_[process];
+  if (ranks.size() >= kMostRanksOfAProcess && !ranks.contains(rank)) return false;
+  ranks.insert(rank);
+  return true;
+}
+
 namespace {
 
 // Ranks that no hook speaks for are looked for in /proc.

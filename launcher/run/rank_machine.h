@@ -7,21 +7,52 @@
 #include <variant>
 #include <vector>
 
-#include "rank_bounds.h"
+#include "rank_questions.h"
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"
+#include "safelaunch/base/process_id.h"
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/nccl/job.h"
+#include "safelaunch/nccl/watch.h"
 #include "safelaunch/report/record.h"
-#include "safelaunch/run/rank_questions.h"
-#include "safelaunch/run/ranks_seen.h"
 #include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/observer.h"
 #include "safelaunch/watch/stages.h"
 #include "safelaunch/watch/standstill.h"
 
+/// What a process of the job can make safelaunch remember is bounded, however much it says.
+
 namespace safelaunch::run {
+
+/// What an attempt's record takes from the watch.
+struct RanksSeen {
+  int world_size = 0;                    ///< of the job; 0: no rank was seen
+  std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
+  std::vector<RankExited> late_exits;    ///< of ranks, in order, while it was being stopped
+  std::vector<RankRaised> raised;        ///< in order
+  RankAnswers answers;                   ///< to what they were asked after the verdict
+  std::map<Rank, std::string> stores;    ///< "host:port" of the store that a rank was given last
+  std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
+  std::set<std::string> backends;        ///< as the ranks gave them to init_process_group
+  std::set<Rank> finished;               ///< whose Python has come to its end without an exception
+  nccl::Record nccl;
+};
+
+/// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of
+/// times: its first and its last one tell what matters, and no more are kept.
+void note_raised(std::vector<RankRaised>& raised, RankRaised news);
+
+/// The ranks as which each process has spoken.
+class NamedRanks {
+ public:
+  /// False for one that a process names beyond all that a script may be: it may meet as several
+  /// ranks one after the other, but not as ever more.
+  [[nodiscard]] bool accept(ProcessId process, Rank rank);
+
+ private:
+  std::map<ProcessId, std::set<Rank>> named_;
+};
 
 /// What the decisions of the watch depend on.
 struct RankRules {

@@ -1,4 +1,9 @@
-#include "safelaunch/run/rank_questions.h"
+#include "rank_questions.h"
+
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
 
 namespace safelaunch::run {
 namespace {
@@ -61,6 +66,79 @@ std::optional<Rank> RankQuestions::answered(ProcessId process,
   seen.last = answer.last;
   seen.members = answer.members;
   return rank;
+}
+
+namespace {
+
+// Of many the first tells enough; the report has them all.
+constexpr std::size_t kMostAwaited = 3;
+
+std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
+  std::string text = fmt::format("rank {} ({}{}{})", suspect.rank.value, name(suspect.activity),
+                                 suspect.doing.empty() ? "" : ": ", suspect.doing);
+  const auto stack = answers.stacks.find(suspect.rank);
+  if (stack != answers.stacks.end() && !stack->second.where.empty())
+    text += ", which is in " + stack->second.where;
+  return text;
+}
+
+}  // namespace
+
+std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers) {
+  if (waiting.missing.empty())
+    return fmt::format("{} all wait in {}", rank_list(waiting.waiting),
+                       name(waiting.stage.value_or(Stage::spawned)));
+  std::string text;
+  if (!waiting.waiting.empty()) {
+    const auto waited = std::chrono::duration_cast<std::chrono::seconds>(waiting.waited);
+    text = fmt::format("{} {} waited {} in {} for ", rank_list(waiting.waiting),
+                       waiting.waiting.size() == 1 ? "has" : "have", describe_duration(waited),
+                       name(waiting.stage.value_or(Stage::spawned)));
+  } else {
+    text = fmt::format("nobody comes through {}: ", name(waiting.stage.value_or(Stage::spawned)));
+  }
+  std::size_t told = 0;
+  for (const MissingRank& suspect : waiting.missing) {
+    if (++told > kMostAwaited) break;
+    text += (told > 1 ? "; " : "") + awaited(suspect, answers);
+  }
+  if (waiting.missing.size() > kMostAwaited)
+    text += fmt::format("; and {} more", waiting.missing.size() - kMostAwaited);
+  return text;
+}
+
+namespace {
+
+// Of a thousand ranks that are behind a few tell enough.
+constexpr std::size_t kMostPlaces = 3;
+
+std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers) {
+  std::string text;
+  std::size_t told = 0;
+  for (const Rank rank : ranks) {
+    const auto stack = answers.stacks.find(rank);
+    if (stack == answers.stacks.end() || stack->second.where.empty()) continue;
+    if (++told > kMostPlaces) break;
+    text += fmt::format("; rank {} is in {}", rank.value, stack->second.where);
+  }
+  return text;
+}
+
+}  // namespace
+
+Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers) {
+  const watch::CollectivesCompared compared = watch::compare(answers.collectives);
+  const std::vector<Rank>& behind = compared.behind.empty() ? report.lagging : compared.behind;
+  Failure verdict{.kind = FailureKind::stalled, .stage = Stage::collective};
+  for (const Rank rank : compared.waiting)
+    if (std::ranges::find(behind, rank) == behind.end()) verdict.waiting.push_back(rank);
+  for (const Rank rank : behind) verdict.missing.push_back({.rank = rank, .known = false});
+  if (!behind.empty()) verdict.waited = report.silent_for;
+  std::string text = describe(report);
+  for (const std::string& more : {compared.contradiction, compared.behind_what})
+    if (!more.empty()) text += "; " + more;
+  verdict.proof = text + places_of(behind.empty() ? verdict.waiting : behind, answers);
+  return verdict;
 }
 
 }  // namespace safelaunch::run

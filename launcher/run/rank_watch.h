@@ -6,29 +6,48 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "attempt_place.h"
 #include "driver_watch.h"
 #include "rank_inquiry.h"
 #include "rank_machine.h"
+#include "safelaunch/base/event.h"
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/launch/exit_watch.h"
-#include "safelaunch/run/hook_door.h"
-#include "safelaunch/run/nccl_watch.h"
+#include "safelaunch/nccl/job.h"
+#include "safelaunch/nccl/watch.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/hook_channel.h"
+#include "safelaunch/watch/stages.h"
 #include "services.h"
 #include "stall_watch.h"
 #include "standstill_watch.h"
 
 namespace safelaunch::run {
 
+/// Where to look for the rank of a process that NCCL names.
+struct KnownRanks {
+  const std::map<ProcessId, Rank>& hooked;   ///< as their Python hooks say
+  const std::map<ProcessId, Rank>& plugged;  ///< as NCCL's plugins say
+  const watch::Stages& stages;
+  std::string_view log_file;  ///< NCCL_DEBUG_FILE as the job was given it
+};
+
+/// Whom NCCL's log speaks of: as its hook or plugin says, as we spawned it, as its environment
+/// says; else by its rank in the communicator, where that is the whole job's. In a container the
+/// pid may be a stranger's here: only who was told to write this log counts. Reads /proc.
+[[nodiscard]] std::optional<RankStarted> rank_of(const nccl::ProcessName& who,
+                                                 const std::optional<nccl::Part>& part,
+                                                 const KnownRanks& known);
+
 struct RankWatchConfig {
   watch::StagesConfig stages;
   Duration start{};  ///< that all may stand still before anybody waits; 0: for ever
   Duration stall{};  ///< 0: off
   std::optional<HookDoor> hook;
-  NcclListening nccl;
+  nccl::Listening nccl;
   Environment environment{};  ///< of a worker
   settings::CleanPolicy clean = settings::CleanPolicy::off;
 };
@@ -37,7 +56,7 @@ struct RankWatchConfig {
 /// at /proc while somebody waits, sees ranks end, and hands it all to a `RankMachine`, whose
 /// decisions it performs. After the first collective nothing here wakes up any more but by NCCL's
 /// own writing (unless a stall is to be reported). Use it on the io_context's thread.
-class RankWatch final : NcclWatch::Listener,
+class RankWatch final : nccl::Watch::Listener,
                         DriverWatch::Listener,
                         StandstillWatch::Listener,
                         StallWatch::Listener {
@@ -147,7 +166,7 @@ class RankWatch final : NcclWatch::Listener,
   RankInquiry places_;   // where all stand, though there is no verdict
   RankAnswers answers_;  // to the former
   StallWatch stall_;
-  NcclWatch nccl_;
+  nccl::Watch nccl_;
   DriverWatch driver_;
   StandstillWatch standstill_;
   std::unique_ptr<watch::HookChannel> channel_;

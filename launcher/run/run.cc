@@ -7,10 +7,10 @@
 #include <boost/asio/post.hpp>
 #include <thread>
 
-#include "evidence.h"
-#include "other_user.h"
-#include "port_facts.h"
-#include "profile_options.h"
+#include "attempt_place.h"
+#include "attempt_record.h"
+#include "port_choice.h"
+#include "run_ledger.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
@@ -19,7 +19,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/own_proc.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/run/records.h"
+#include "safelaunch/run/plan.h"
 #include "safelaunch/run/run_job.h"
 
 namespace safelaunch::run {

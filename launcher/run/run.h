@@ -5,7 +5,7 @@
 
 #include "attempt_place.h"
 #include "attempt_spec.h"
-#include "gpu_memory.h"
+#include "leftovers.h"
 #include "run_ledger.h"
 #include "run_machine.h"
 #include "run_probe.h"

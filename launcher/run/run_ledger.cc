@@ -1,8 +1,17 @@
 #include "run_ledger.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/process_facts.h"
+#include "safelaunch/launch/guardian.h"
+#include "safelaunch/profile/render.h"
 #include "safelaunch/report/report.h"
-#include "safelaunch/run/records.h"
 
 namespace safelaunch::run {
 namespace {
@@ -71,6 +80,90 @@ void RunLedger::write_page(const Environment& environment) {
     (void)report::write_report_page(folder, environment);
   };
   if (!disk_.post(0, write)) log_warning("no page is written: the disk does not keep up");
+}
+
+void write_later(DiskQueue& disk, std::filesystem::path file, std::string text) {
+  const std::size_t size = text.size();
+  const auto write = [path = std::move(file), whole = std::move(text)] {
+    (void)report::write_atomically(path, whole);
+  };
+  if (!disk.post(size, write))
+    log_warning("the disk does not keep up: a file of the record is missing");
+}
+
+void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, const RunPlan& plan,
+                    const report::RunSummary& summary) {
+  const int guardian = launch::guardian_pid();
+  const auto facts = host::facts_of(guardian != 0 ? guardian : getpid());
+  nlohmann::ordered_json json;
+  json["run"] = summary.run_id;
+  json["pid"] = facts ? facts->id.pid : 0;
+  json["start_ticks"] = facts ? facts->id.start_ticks : 0;
+  json["boot_id"] = host::read_boot_id();
+  json["started"] = wall_time_now();
+  json["command"] = summary.command;
+  std::error_code gone;  // a folder that was removed under us is no reason not to run
+  json["directory"] = std::filesystem::current_path(gone).native();
+  if (!plan.options.log_dir.empty())
+    json["log_dir"] = std::filesystem::absolute(plan.options.log_dir, gone).native();
+  json["chain"] = plan.chain_names;
+  write_later(disk, directory.path() / "job.json",
+              json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
+                    const std::vector<profile::Difference>& differences, const Redactor& redactor) {
+  if (attempt.empty() || differences.empty()) return;
+  write_later(disk, attempt / "env.diff", profile::render_differences(differences, redactor));
+}
+
+void record_nccl(report::EventLog& log, const nccl::Record& nccl) {
+  if (!nccl.any) return;
+  const auto list = [](const std::set<std::string>& words) {
+    return std::vector<std::string>(words.begin(), words.end());
+  };
+  log.record(report::record::Nccl{.version = nccl.version ? to_string(*nccl.version) : "",
+                                  .interface = list(nccl.interfaces),
+                                  .network = list(nccl.networks),
+                                  .transport = list(nccl.transports),
+                                  .read = nccl.variables,
+                                  .unread = nccl.unread,
+                                  .standing = describe_standing(nccl)});
+}
+
+void record_collectives(report::EventLog& log, const RankAnswers& answers) {
+  if (answers.collectives.empty()) return;
+  std::vector<std::string> ranks;
+  for (const auto& [rank, seen] : answers.collectives)
+    ranks.push_back(fmt::format("rank {}: {}", rank.value, describe(seen)));
+  const watch::CollectivesCompared compared = watch::compare(answers.collectives);
+  log.record(report::record::Collectives{ranks, compared.contradiction, compared.behind_what,
+                                         compared.store_waits});
+}
+
+void record_removed_segments(report::EventLog& log, const std::vector<host::LeftFile>& removed) {
+  if (removed.empty()) return;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> paths;
+  for (const host::LeftFile& file : removed) {
+    bytes += file.bytes;
+    paths.push_back(file.path);
+  }
+  log.record(report::record::Segments{paths, static_cast<std::int64_t>(bytes)});
+}
+
+void remember_success(const RunPlan& plan, const profile::Profile& profile, int attempts,
+                      Probed probed) {
+  const bool worth_it = attempts >= 2 || probed == Probed::yes;
+  if (!worth_it && !plan.options.forget) return;
+  const std::string file = profile::memory_file(plan.environment);
+  if (file.empty()) return;
+  const profile::HostKey key = host_key(plan);
+  profile::Memory memory = profile::forget(profile::load_memory(file), key);
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (worth_it) memory = profile::remember(std::move(memory), {key, profile.name, now});
+  if (const auto saved = profile::save_memory(file, memory); !saved)
+    log_debug(saved.error().message);
 }
 
 }  // namespace safelaunch::run

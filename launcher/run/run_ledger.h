@@ -3,11 +3,15 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "rank_machine.h"
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/finding.h"
 #include "safelaunch/base/redact.h"
 #include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/host/left_files.h"
+#include "safelaunch/profile/apply.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/summary.h"
@@ -59,5 +63,33 @@ class RunLedger {
   report::EventLog events_;
   report::RunSummary summary_;
 };
+
+/// Writes a file as a whole, in its turn.
+void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
+
+/// job.json: whose run this is, for `safelaunch status`.
+void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, const RunPlan& plan,
+                    const report::RunSummary& summary);
+
+/// env.diff: how the environment of an attempt differs from the user's, and who decided it.
+void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
+                    const std::vector<profile::Difference>& differences, const Redactor& redactor);
+
+/// What NCCL told of itself, as an event of the record; none where it was not there.
+void record_nccl(report::EventLog& log, const nccl::Record& nccl);
+
+/// What the ranks of a hang answered of their collectives, and what it shows; none where none did.
+void record_collectives(report::EventLog& log, const RankAnswers& answers);
+
+/// The segments that were removed behind an attempt; none where there were none.
+void record_removed_segments(report::EventLog& log, const std::vector<host::LeftFile>& removed);
+
+/// Whether a run has probed its host.
+enum class Probed { no, yes };
+
+/// Remembers that the profile worked here, if others had failed before it, or if the host was
+/// probed, which then need not be done again; forgets if asked to.
+void remember_success(const RunPlan& plan, const profile::Profile& profile, int attempts,
+                      Probed probed);
 
 }  // namespace safelaunch::run

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "attempt_machine.h"
-#include "attempt_summary.h"
-#include "evidence.h"
+#include "attempt_record.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/render.h"
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "attempt_record.h"
-#include "host_checks.h"
 #include "next_step.h"
 #include "port_choice.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/report/summary.h"
+#include "safelaunch/run/host_checks.h"
 
 namespace safelaunch::run {
 

@@ -4,7 +4,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "profile_options.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
 #include "safelaunch/base/log.h"
@@ -12,6 +11,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/probe_program.h"
 #include "safelaunch/probe/session.h"
+#include "safelaunch/run/plan.h"
 #include "safelaunch/run/probe_diagnosis.h"
 
 namespace safelaunch::run {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "run_ledger.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/keep.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/run/records.h"
 
 namespace safelaunch::run {
 namespace {

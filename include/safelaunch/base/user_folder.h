@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,8 @@ namespace safelaunch {
 /// neither names one.
 [[nodiscard]] std::string user_folder(const Environment& environment, std::string_view variable,
                                       std::string_view below_home);
+
+/// $XDG_CACHE_HOME/safelaunch, else ~/.cache/safelaunch; empty where there is neither.
+[[nodiscard]] std::filesystem::path cache_directory(const Environment& environment);
 
 }  // namespace safelaunch

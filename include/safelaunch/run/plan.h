@@ -11,12 +11,32 @@
 #include "safelaunch/job/port.h"
 #include "safelaunch/job/topology.h"
 #include "safelaunch/profile/apply.h"
+#include "safelaunch/profile/config.h"
+#include "safelaunch/profile/options.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/profile/remembered.h"
-#include "safelaunch/run/configuration.h"
 #include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::run {
+
+/// What safelaunch.yaml says for this host, and the SAFELAUNCH_* variables over it.
+struct Configuration {
+  profile::Rules rules;
+  std::string cluster;          ///< the name of the rule that holds here; empty: none
+  settings::Settings settings;  ///< run options: environment over cluster rule over file
+  std::vector<std::string> warnings;
+};
+
+/// Reads the configuration file and picks the cluster rule. `file` and `cluster` are the values of
+/// --config and --cluster, or empty.
+[[nodiscard]] Result<Configuration> read_configuration(const std::string& file,
+                                                       const std::string& cluster,
+                                                       const Environment& environment);
+
+/// The options of a run during its attempts under a profile: where the user has left one open, in
+/// the command line, the environment and safelaunch.yaml, the profile's `options:` say it.
+[[nodiscard]] settings::RunOptions options_under(settings::RunOptions options,
+                                                 const profile::Profile& profile);
 
 /// Everything about a run that is decided before anything is done: what `--dry-run` prints.
 struct RunPlan {
@@ -61,6 +81,12 @@ struct RunPlan {
 /// What takes secrets out of all that is told of the run: knows those of the environment, the
 /// command, --set, the configuration and the profiles.
 [[nodiscard]] Redactor redactor_for(const RunPlan& plan);
+
+/// What a profile costs, as it is judged: "none", or "large (gloo over TCP instead of NCCL)".
+[[nodiscard]] std::string cost_in_words(const profile::Profile& profile);
+
+/// The same beside the first of the chain, as it was measured here, where it was.
+[[nodiscard]] std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile);
 
 /// The plan for a reader, or as JSON.
 [[nodiscard]] std::string render_plan(const RunPlan& plan);

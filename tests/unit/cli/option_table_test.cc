@@ -8,8 +8,8 @@
 #include "launcher/cli/manual.h"
 #include "launcher/cli/run_options.h"
 #include "launcher/cli/verbs.h"
-#include "launcher/run/profile_options.h"
 #include "safelaunch/profile/options.h"
+#include "safelaunch/run/plan.h"
 #include "test_data.h"
 
 using namespace safelaunch;

@@ -1,4 +1,4 @@
-#include "launcher/run/driver_doubt.h"
+#include "launcher/run/driver_watch.h"
 
 #include "catch.h"
 

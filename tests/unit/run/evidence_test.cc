@@ -1,4 +1,4 @@
-#include "launcher/run/evidence.h"
+#include "launcher/run/attempt_record.h"
 
 #include <csignal>
 

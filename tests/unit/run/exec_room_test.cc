@@ -1,4 +1,4 @@
-#include "launcher/run/exec_room.h"
+#include "launcher/run/attempt_spec.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "launcher/run/grace.h"
+#include "launcher/run/attempt_spec.h"
 
 #include "catch.h"
 

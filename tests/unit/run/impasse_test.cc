@@ -1,4 +1,4 @@
-#include "launcher/run/impasse.h"
+#include "launcher/run/next_step.h"
 
 #include "catch.h"
 

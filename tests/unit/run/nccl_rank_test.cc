@@ -1,4 +1,4 @@
-#include "launcher/run/nccl_rank.h"
+#include "launcher/run/rank_watch.h"
 
 #include "catch.h"
 #include "safelaunch/host/process_facts.h"

@@ -1,4 +1,4 @@
-#include "launcher/run/other_user.h"
+#include "launcher/run/attempt_place.h"
 
 #include <vector>
 

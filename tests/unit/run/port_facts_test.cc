@@ -1,4 +1,4 @@
-#include "launcher/run/port_facts.h"
+#include "launcher/run/port_choice.h"
 
 #include "catch.h"
 

@@ -1,4 +1,4 @@
-#include "launcher/run/profile_options.h"
+#include "safelaunch/run/plan.h"
 
 #include "catch.h"
 

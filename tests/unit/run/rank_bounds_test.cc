@@ -1,4 +1,4 @@
-#include "launcher/run/rank_bounds.h"
+#include "launcher/run/rank_machine.h"
 
 #include "catch.h"
 

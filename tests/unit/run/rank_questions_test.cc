@@ -1,4 +1,4 @@
-#include "safelaunch/run/rank_questions.h"
+#include "launcher/run/rank_questions.h"
 
 #include "catch.h"
 

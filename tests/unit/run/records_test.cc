@@ -1,4 +1,4 @@
-#include "safelaunch/run/records.h"
+#include "launcher/run/run_ledger.h"
 
 #include "catch.h"
 #include "temporary_folder.h"

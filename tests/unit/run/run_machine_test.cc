@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "catch.h"
-#include "launcher/run/evidence.h"
+#include "launcher/run/attempt_record.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/profile/library.h"
 

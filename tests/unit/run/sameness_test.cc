@@ -1,4 +1,4 @@
-#include "launcher/run/sameness.h"
+#include "launcher/run/next_step.h"
 
 #include "catch.h"
 #include "safelaunch/profile/library.h"

@@ -1,4 +1,4 @@
-#include "launcher/run/seen_of_job.h"
+#include "launcher/run/next_step.h"
 
 #include "catch.h"
 

@@ -1,4 +1,4 @@
-#include "launcher/run/stall_verdict.h"
+#include "launcher/run/rank_questions.h"
 
 #include "catch.h"
 

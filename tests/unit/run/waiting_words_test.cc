@@ -1,4 +1,4 @@
-#include "launcher/run/waiting_words.h"
+#include "launcher/run/rank_questions.h"
 
 #include "catch.h"
 

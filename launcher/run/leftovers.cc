@@ -1,4 +1,4 @@
-#include "left_segments.h"
+#include "leftovers.h"
 
 #include <unistd.h>
 
@@ -72,6 +72,19 @@ std::vector<host::LeftFile> remove_left_segments(const std::vector<host::LeftFil
     if (clean::remove_stale({*now, clean::Claim::ours, ""})) removed.push_back(*now);
   }
   return removed;
+}
+
+GpuMemory::GpuMemory(boost::asio::io_context& io, launch::Reaper& reaper,
+                     const Environment& environment)
+    : io_(io),
+      reaper_(reaper),
+      query_{environment, gpu::kGpuDeadline},
+      reading_(io, reaper, query_, [this](const gpu::Facts& facts) { before_ = facts; }) {}
+
+void GpuMemory::when_back(std::function<void(const std::string& why)> then) {
+  wait_.emplace(io_, reaper_, query_, before_, [call = std::move(then)](const gpu::Drain& drain) {
+    call(drain.state == gpu::Drain::State::given_up ? drain.why : std::string());
+  });
 }
 
 }  // namespace safelaunch::run

@@ -2,11 +2,11 @@
 #include <fstream>
 
 #include "catch.h"
-#include "safelaunch/run/nccl_watch.h"
+#include "safelaunch/nccl/watch.h"
 
 using namespace safelaunch;
 
-using namespace safelaunch::run;
+using namespace safelaunch::nccl;
 namespace fs = std::filesystem;
 
 namespace {
@@ -14,12 +14,12 @@ namespace {
 constexpr output::StreamId kOut{std::nullopt, output::StdStream::out};
 
 /// NCCL of a job of `world` ranks, as it is heard. Process 71 is rank 0, 72 is rank 1, …
-class Heard : NcclWatch::Listener {
+class Heard : Watch::Listener {
  public:
-  Heard(NcclListening listening, int world)
+  Heard(Listening listening, int world)
       : world_(world), watch_(io_, std::move(listening), *this) {}
 
-  NcclWatch& watch() { return watch_; }
+  Watch& watch() { return watch_; }
   void writes(const std::string& lines) { watch_.saw_output(kOut, lines); }
 
   std::vector<std::string> stages;
@@ -27,8 +27,8 @@ class Heard : NcclWatch::Listener {
   std::vector<std::string> said;
 
  private:
-  [[nodiscard]] std::optional<RankStarted> whose(const nccl::ProcessName& who,
-                                                 const std::optional<nccl::Part>&) const override {
+  [[nodiscard]] std::optional<RankStarted> whose(const ProcessName& who,
+                                                 const std::optional<Part>&) const override {
     if (who.pid < 71) return std::nullopt;
     return RankStarted{Rank{who.pid - 71}, {who.pid, 1}, std::nullopt, Source::nccl_log};
   }
@@ -39,22 +39,22 @@ class Heard : NcclWatch::Listener {
     if (const auto* reached = std::get_if<StageReached>(&event))
       stages.push_back("rank " + std::to_string(reached->rank.value) + " is through");
   }
-  void on_nccl_contradiction(const nccl::Contradiction& one) override {
+  void on_nccl_contradiction(const Contradiction& one) override {
     contradictions.push_back(one.text);
   }
-  void on_nccl_said(std::optional<Rank> rank, const nccl::Said& one) override {
+  void on_nccl_said(std::optional<Rank> rank, const Said& one) override {
     said.push_back((rank ? std::to_string(rank->value) : "?") + ": " + one.text);
   }
 
   boost::asio::io_context io_;
   int world_;
-  NcclWatch watch_;
+  Watch watch_;
 };
 
-NcclListening in_streams() {
-  NcclListening listening;
-  listening.way = NcclListening::Way::streams;
-  listening.owner = NcclListening::Owner::user;
+Listening in_streams() {
+  Listening listening;
+  listening.way = Listening::Way::streams;
+  listening.owner = Listening::Owner::user;
   return listening;
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("the record names who has not come", "[nccl]") {
 }
 
 TEST_CASE("a variable that was set and that NCCL has not read is recorded", "[nccl]") {
-  NcclListening listening = in_streams();
+  Listening listening = in_streams();
   listening.set = {"NCCL_P2P_DISABLE", "NCCL_CUMEM_HOST_ENABLE", "NCCL_NET",
                    "NCCL_PROGRESS_COUNTERS"};
   Heard heard(listening, 2);
@@ -131,7 +131,7 @@ TEST_CASE("a variable that was set and that NCCL has not read is recorded", "[nc
 
   heard.writes(init(71, 0, 2, "COMPLETE"));
 
-  const NcclRecord record = heard.watch().record();
+  const Record record = heard.watch().record();
   CHECK(record.variables == Texts{"NCCL_P2P_DISABLE=1"});
   // NCCL_NET is read without a word, and 2.28 does not know the last one.
   CHECK(record.unread == Texts{"NCCL_CUMEM_HOST_ENABLE"});
@@ -140,8 +140,8 @@ TEST_CASE("a variable that was set and that NCCL has not read is recorded", "[nc
 TEST_CASE("warnings in files of ours are said once, with their rank", "[nccl]") {
   std::string name = (fs::temp_directory_path() / "nccl-watch-XXXXXX").native();
   REQUIRE(mkdtemp(name.data()) != nullptr);
-  NcclListening listening;
-  listening.way = NcclListening::Way::files;
+  Listening listening;
+  listening.way = Listening::Way::files;
   listening.file = {name, "nccl.%h.%p"};
   Heard heard(listening, 2);
 
@@ -153,7 +153,7 @@ TEST_CASE("warnings in files of ours are said once, with their rank", "[nccl]") 
 
   std::sort(heard.said.begin(), heard.said.end());
   CHECK(heard.said == Texts{"0: HINT: make room", "0: No space left", "?: Of a stranger"});
-  const NcclRecord record = heard.watch().record();
+  const Record record = heard.watch().record();
   REQUIRE(record.logs.size() == 3);
   CHECK(record.logs[1].name == "nccl.node.71");
   CHECK(record.logs[1].rank == Rank{0});

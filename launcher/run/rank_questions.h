@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "safelaunch/base/event.h"
+#include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/watch/collectives.h"
 #include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/rank_state.h"
+#include "safelaunch/watch/stall.h"
 
 namespace safelaunch::run {
 
@@ -61,5 +63,13 @@ class RankQuestions {
   std::map<ProcessId, Asked> asked_;
   RankAnswers answers_;
 };
+
+/// "rank 0 has waited 12s in group for rank 1 (idling: sleeping in hrtimer_nanosleep), which is in
+/// train.py:50 never_reaches_init": for whoever ends a job that waits.
+[[nodiscard]] std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers);
+
+/// Puts a standstill of the training, and what its ranks answered then, into a verdict: who waits
+/// in which collective, who never called it, and where each of those is in its code.
+[[nodiscard]] Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers);
 
 }  // namespace safelaunch::run

@@ -5,11 +5,11 @@
 #include <fstream>
 
 #include "catch.h"
-#include "safelaunch/run/log_follower.h"
+#include "safelaunch/nccl/log_follower.h"
 
 using namespace safelaunch;
 
-using namespace safelaunch::run;
+using namespace safelaunch::nccl;
 namespace fs = std::filesystem;
 
 namespace {

@@ -1,4 +1,4 @@
-#include "safelaunch/run/log_follower.h"
+#include "safelaunch/nccl/log_follower.h"
 
 #include <dirent.h>
 #include <sys/inotify.h>
@@ -19,7 +19,7 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/output/recording.h"
 
-namespace safelaunch::run {
+namespace safelaunch::nccl {
 namespace {
 
 constexpr std::size_t kMostFiles = 4096;
@@ -234,4 +234,4 @@ std::vector<LogFollower::Ending> LogFollower::endings() const {
   return state_->endings();
 }
 
-}  // namespace safelaunch::run
+}  // namespace safelaunch::nccl

@@ -4,12 +4,12 @@
 #include <boost/asio/write.hpp>
 
 #include "catch.h"
-#include "launcher/run/ras_question.h"
+#include "safelaunch/nccl/ras_question.h"
 #include "safelaunch/nccl/ras.h"
 
 using namespace safelaunch;
 
-using namespace safelaunch::run;
+using namespace safelaunch::nccl;
 using boost::asio::ip::tcp;
 using namespace std::chrono_literals;
 
@@ -33,7 +33,7 @@ class Answering {
 
  private:
   void read() {
-    question.resize(nccl::kRasQuestion.size());
+    question.resize(kRasQuestion.size());
     boost::asio::async_read(peer_, boost::asio::buffer(question), [this](const auto&, auto) {
       if (answer_.empty()) return;  // a stopped process answers nothing
       boost::asio::async_write(peer_, boost::asio::buffer(answer_),
@@ -65,7 +65,7 @@ TEST_CASE("RAS is asked once, and its whole answer comes back", "[nccl]") {
 
   io.run();
 
-  CHECK(server.question == nccl::kRasQuestion);
+  CHECK(server.question == kRasQuestion);
   REQUIRE(asked.times == 1);
   CHECK(asked.answer->size() == 20'010);
 }

@@ -1,4 +1,4 @@
-#include "evidence.h"
+#include "attempt_record.h"
 
 #include <algorithm>
 
@@ -87,8 +87,8 @@ std::string described(const std::set<nccl::Version>& versions) {
 }
 
 // NCCL's own words, and who came to it: those that wait there write nothing.
-void take_nccl(const NcclRecord& nccl, diagnose::Evidence& evidence) {
-  for (const NcclRecord::Log& log : nccl.logs)
+void take_nccl(const nccl::Record& nccl, diagnose::Evidence& evidence) {
+  for (const nccl::Record::Log& log : nccl.logs)
     evidence.output.push_back({log.name, log.rank, log.text});
   if (nccl.versions.size() > 1)
     evidence.confirmations.push_back({cause::kNcclMismatch, described(nccl.versions)});
@@ -183,6 +183,64 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   evidence.nodes = context.nodes;
   evidence.autotuning = context.autotuning;
   return evidence;
+}
+
+namespace {
+
+constexpr std::size_t kLinesShown = 3;
+
+std::vector<std::string> lines_that_show(const diagnose::Diagnosis& diagnosis) {
+  std::vector<std::string> lines;
+  for (const diagnose::Sighting& sighting : diagnosis.shown_by) {
+    if (lines.size() == kLinesShown) break;
+    // What the others say of a rank that has gone shows nothing of why it went.
+    if (sighting.cause->kind == diagnose::Kind::victim &&
+        sighting.cause->id != diagnosis.failure.cause)
+      continue;
+    const bool told = std::ranges::find(lines, sighting.line) != lines.end();
+    if (!told) lines.push_back(sighting.line);  // the hook and stderr often say the same
+  }
+  return lines;
+}
+
+// One that a signal ended has no other cause.
+Failure failure_of(const AttemptRecord& record, const diagnose::Diagnosis& diagnosis) {
+  if (record.signal) return {.kind = FailureKind::interrupted};
+  Failure failure = diagnosis.failure;
+  failure.lines = lines_that_show(diagnosis);
+  if (record.gave_way) failure.kind = FailureKind::given_up;
+  return failure;
+}
+
+}  // namespace
+
+report::AttemptSummary summary_of(const FinishedAttempt& attempt) {
+  report::AttemptSummary summary;
+  summary.number = attempt.number;
+  summary.profile = attempt.profile;
+  summary.took = attempt.record.took;
+  summary.stages = attempt.record.stages;
+  return summary;
+}
+
+report::AttemptSummary summary_of(const FinishedAttempt& attempt,
+                                  const diagnose::Diagnosis& diagnosis, const RunPlan& plan) {
+  report::AttemptSummary summary = summary_of(attempt);
+  summary.failure = failure_of(attempt.record, diagnosis);
+  summary.told_by_itself =
+      !attempt.record.gave_way && speaks_for_itself(plan, attempt.record, diagnosis);
+  return summary;
+}
+
+bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
+                       const diagnose::Diagnosis& diagnosis) {
+  const job::Launcher launcher = plan.command.launcher;
+  const bool buried =
+      !plan.spawn && launcher != job::Launcher::python && launcher != job::Launcher::opaque;
+  const bool single = record.ranks.world_size <= 1;
+  return single && !buried && std::holds_alternative<diagnose::Stop>(diagnosis.decision) &&
+         (diagnose::is_users_own(diagnosis.failure.cause) ||
+          diagnosis.failure.certainty == Certainty::guess);
 }
 
 }  // namespace safelaunch::run

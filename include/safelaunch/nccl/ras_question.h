@@ -10,7 +10,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch::run {
+namespace safelaunch::nccl {
 
 /// Asks a process's RAS once, and gives up after a while: a query may land on the very process that
 /// is stopped. Destroying it hangs up.
@@ -31,4 +31,4 @@ class RasQuestion {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace safelaunch::run
+}  // namespace safelaunch::nccl

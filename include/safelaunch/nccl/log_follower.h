@@ -11,7 +11,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace safelaunch::run {
+namespace safelaunch::nccl {
 
 /// Reads the files of a folder that other processes write line by line, as they grow. The kernel
 /// wakes us when something is written, and nothing else does; where it cannot (no inotify left),
@@ -49,4 +49,4 @@ class LogFollower {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace safelaunch::run
+}  // namespace safelaunch::nccl

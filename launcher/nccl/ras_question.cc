@@ -1,4 +1,4 @@
-#include "ras_question.h"
+#include "safelaunch/nccl/ras_question.h"
 
 #include <array>
 #include <boost/asio/io_context.hpp>
@@ -10,7 +10,7 @@
 
 #include "safelaunch/nccl/ras.h"
 
-namespace safelaunch::run {
+namespace safelaunch::nccl {
 namespace {
 
 using boost::asio::ip::tcp;
@@ -53,7 +53,7 @@ class RasQuestion::State : public std::enable_shared_from_this<State> {
 
  private:
   void ask() {
-    boost::asio::async_write(socket_, boost::asio::buffer(nccl::kRasQuestion),
+    boost::asio::async_write(socket_, boost::asio::buffer(kRasQuestion),
                              [self = shared_from_this()](const error_code& error, std::size_t) {
                                error ? self->finish() : self->read();
                              });
@@ -97,4 +97,4 @@ RasQuestion::~RasQuestion() {
   state_->hang_up();
 }
 
-}  // namespace safelaunch::run
+}  // namespace safelaunch::nccl

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/event.h"
+#include "safelaunch/job/command.h"
+#include "safelaunch/nccl/job.h"
+#include "safelaunch/nccl/log_file.h"
+#include "safelaunch/nccl/log_follower.h"
+#include "safelaunch/output/job_output.h"
+
+namespace safelaunch::nccl {
+
+/// What one attempt has of its own for NCCL, made up anew each time.
+struct Door {
+  std::filesystem::path directory;  ///< for its logs; surely written to. Empty: none
+  std::string ras_address;          ///< "127.0.0.1:41234"
+  std::string socket_magic;         ///< a hexadecimal number
+};
+
+/// Tests the directory, finds a free port, draws a number.
+[[nodiscard]] Door open_door(const std::filesystem::path& directory);
+
+/// Where the NCCL of an attempt writes its log, as its environment says.
+struct Listening {
+  enum class Way {
+    nowhere,  ///< it writes none, or where nobody can look
+    files,    ///< one a process
+    streams,  ///< into the job's own output, as the user wants it
+  };
+  enum class Owner { we, user };  ///< what was ours to set is not on the user's terminal
+
+  Way way = Way::nowhere;
+  Owner owner = Owner::we;
+  LogFile file;                  ///< of Way::files
+  std::string variable;          ///< NCCL_DEBUG_FILE as set: whose environment has it is of the job
+  std::string ras_address;       ///< empty: not ours to know
+  std::vector<std::string> set;  ///< NCCL_… that a profile, a file or an option has set
+};
+
+/// How far the ranks' NCCLs are from us.
+struct Reach {
+  job::Descendants descendants = job::Descendants::all;
+  int nodes = 1;
+};
+
+/// Puts what NCCL is to be told into the environment: only what is not set there, and nothing that
+/// reaches processes on other hosts, where our directory is not.
+[[nodiscard]] Listening listen(const Door& door, const Reach& reach, Environment& environment);
+
+/// What NCCL's logs told of an attempt.
+struct Record {
+  struct Log {
+    std::string name;  ///< of the file: "nccl.node7.4711"
+    std::optional<Rank> rank;
+    std::string text;  ///< its end
+  };
+  std::vector<Log> logs;
+  std::optional<Version> version;
+  std::set<Version> versions;  ///< of all processes: more than one cannot meet
+  std::set<std::string> interfaces;
+  std::set<std::string> networks;
+  std::set<std::string> transports;
+  std::vector<std::string> variables;  ///< "NCCL_P2P_DISABLE=1", that some process has read
+  std::vector<std::string> unread;     ///< that were set for it, and that none has read
+  std::optional<Standing> standing;    ///< of a communicator that is not complete
+  int in_old_bootstrap = 0;            ///< processes that wait in one that tells no ranks
+  bool complete = false;               ///< some communicator is
+  bool any = false;                    ///< NCCL has written anything at all
+};
+
+/// "rank 1 of 3 never came to NCCL", "all 2 ranks came to NCCL: rank 0 past its bootstrap, rank 1
+/// connecting"; empty where nobody waits in NCCL.
+[[nodiscard]] std::string describe_standing(const Record& record);
+
+/// The NCCL of one attempt, followed by its logs: says as events how far the ranks have come, and
+/// hands on what NCCL says to people. Nothing here wakes up but by NCCL's own writing. Use it on
+/// the io_context's thread.
+class Watch {
+ public:
+  class Listener {
+   public:
+    /// The rank of a process that NCCL names; the part is that in its communicator, if known.
+    [[nodiscard]] virtual std::optional<RankStarted> whose(
+        const ProcessName& who, const std::optional<Part>& part) const = 0;
+    /// Of the job; 0: not known.
+    [[nodiscard]] virtual int world_size() const = 0;
+    virtual void on_nccl_event(const Event& event) = 0;
+    virtual void on_nccl_contradiction(const Contradiction& found) = 0;
+    /// A WARN, ATTN or HINT that is not on the terminal already; each text once.
+    virtual void on_nccl_said(std::optional<Rank> rank, const Said& said) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  Watch(boost::asio::io_context& io, Listening listening, Listener& listener);
+
+  /// The job has written something to its own output.
+  void saw_output(output::StreamId stream, std::string_view bytes);
+  /// Hands over at once what stands in the logs.
+  void read_now();
+  /// Hears nothing any more.
+  void stop();
+  [[nodiscard]] Record record() const;
+
+ private:
+  void take_line(const std::string& file, std::string_view line);
+  void take(const Waits& news);
+  void take(const Through& news);
+  void take(const Said& news);
+  void take(const Contradiction& news);
+  [[nodiscard]] std::optional<RankStarted> whose(const ProcessName& who,
+                                                 const std::optional<Part>& part);
+
+  Listening listening_;
+  Listener& listener_;
+  Job job_;
+  std::optional<LogFollower> follower_;
+  std::map<std::string, ProcessName> writer_of_;  // file → its process
+  std::map<ProcessName, Rank> rank_of_;
+  std::set<ProcessName> asked_;
+  std::set<std::string> said_;
+  struct Stream {
+    output::StreamId id;
+    std::string begun_line;
+  };
+  std::vector<Stream> streams_;
+  bool stopped_ = false;
+};
+
+}  // namespace safelaunch::nccl
