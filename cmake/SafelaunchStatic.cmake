@@ -15,6 +15,20 @@ find_package(Threads REQUIRED)
 add_library(safelaunch_zlib INTERFACE)
 find_library(ZLIB_LIBRARY NAMES libz.a z REQUIRED)
 target_link_libraries(safelaunch_zlib INTERFACE ${ZLIB_LIBRARY})
+
+# RE2 and what it is made of: newer ones stand on a dozen libraries of Abseil.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(RE2 REQUIRED re2)
 add_library(safelaunch_re2 INTERFACE)
-find_library(RE2_LIBRARY NAMES libre2.a re2 REQUIRED)
-target_link_libraries(safelaunch_re2 INTERFACE ${RE2_LIBRARY} Threads::Threads)
+set(libraries ${RE2_STATIC_LIBRARIES})
+list(REVERSE libraries)
+list(REMOVE_DUPLICATES libraries)  # of each the last one stays: it stands behind all that use it
+list(REVERSE libraries)
+foreach(library IN LISTS libraries)
+  find_library(SAFELAUNCH_${library} NAMES lib${library}.a ${library})
+  if(NOT SAFELAUNCH_${library})
+    set(SAFELAUNCH_${library} ${library} CACHE STRING "the compiler's own" FORCE)  # libatomic
+  endif()
+  target_link_libraries(safelaunch_re2 INTERFACE ${SAFELAUNCH_${library}})
+endforeach()
+target_link_libraries(safelaunch_re2 INTERFACE Threads::Threads)

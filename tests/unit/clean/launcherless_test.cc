@@ -12,7 +12,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::clean;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::Child;
 
 namespace {
@@ -86,7 +86,7 @@ TEST_CASE("a rank that moves at all works") {
   }
   const Work work = scene.work();
   CHECK_FALSE(work.none);
-  CHECK_THAT(work.what, Contains(seen));
+  CHECK_THAT(work.what, ContainsSubstring(seen));
 }
 
 TEST_CASE("a rank's ports are told, and so is the peer that waits at one of them") {
@@ -113,7 +113,7 @@ TEST_CASE("a rank's ports are told, and so is the peer that waits at one of them
   REQUIRE(::connect(peer, reinterpret_cast<sockaddr*>(&name), size) == 0);
   watch_for_work({&rank}, 1ms);
   CHECK_FALSE(rank.work->none);
-  CHECK_THAT(rank.work->what, Contains("it is connected to 127.0.0.1:"));
+  CHECK_THAT(rank.work->what, ContainsSubstring("it is connected to 127.0.0.1:"));
   ::close(peer);
 }
 

@@ -21,7 +21,7 @@
 using namespace safelaunch;
 
 using namespace safelaunch::clean;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::Child;
 
 namespace {
@@ -128,7 +128,7 @@ TEST_CASE("every port of a range is given out once, then none") {
   CHECK(leases.size() == 14);
   const auto none = lease_port(kRange);
   CHECK(none.error().code == Errc::blocked);
-  CHECK_THAT(none.error().message, Contains("no port from 21990 to 22003 is free"));
+  CHECK_THAT(none.error().message, ContainsSubstring("no port from 21990 to 22003 is free"));
 }
 
 TEST_CASE("a name that somebody took without holding its port keeps no job off the port") {
@@ -160,7 +160,7 @@ TEST_CASE("a port that another safelaunch job has is said to be its") {
   REQUIRE(second.has_error());
   CHECK(second.error().code == Errc::blocked);
   CHECK_THAT(second.error().message,
-             Contains(fmt::format("another safelaunch job (pid {})", ::getpid())));
+             ContainsSubstring(fmt::format("another safelaunch job (pid {})", ::getpid())));
 }
 
 TEST_CASE("a lease ends with the process that has it") {
@@ -196,8 +196,8 @@ TEST_CASE("a port that a stranger listens on is taken, and he is named") {
   REQUIRE(lease.has_error());
   CHECK(lease.error().code == Errc::blocked);
   CHECK_THAT(lease.error().message,
-             Contains(fmt::format("port {} is held by pid {} (", port, ::getpid())));
-  CHECK_THAT(lease.error().message, Contains("listening for"));
+             ContainsSubstring(fmt::format("port {} is held by pid {} (", port, ::getpid())));
+  CHECK_THAT(lease.error().message, ContainsSubstring("listening for"));
 }
 
 TEST_CASE("a port from which somebody has connected is taken") {
@@ -215,7 +215,7 @@ TEST_CASE("a port from which somebody has connected is taken") {
   REQUIRE(::connect(client.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) == 0);
 
   CHECK_FALSE(is_free(port));
-  CHECK_THAT(lease_port(only(port)).error().message, Contains("connected for"));
+  CHECK_THAT(lease_port(only(port)).error().message, ContainsSubstring("connected for"));
 }
 
 TEST_CASE("TIME_WAIT does not keep a port") {

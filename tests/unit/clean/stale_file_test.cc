@@ -9,7 +9,7 @@
 using namespace safelaunch;
 
 using namespace safelaunch::clean;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::LeftFolder;
 namespace fs = std::filesystem;
 
@@ -64,7 +64,7 @@ TEST_CASE("an old segment that a run has recorded may be removed once the run is
   const auto stale = segments(kSegment, witness());
   REQUIRE(stale.size() == 1);
   CHECK(stale[0].claim == Claim::ours);
-  CHECK_THAT(stale[0].why, Contains("of safelaunch run 20261122-1"));
+  CHECK_THAT(stale[0].why, ContainsSubstring("of safelaunch run 20261122-1"));
   CHECK(segments(kSegment, witness(), {record_of(kSegment, host::Life::running)}).empty());
   const auto hidden = segments(kSegment, witness(), {record_of(kSegment, host::Life::hidden)});
   CHECK(hidden.at(0).claim == Claim::named);
@@ -77,8 +77,8 @@ TEST_CASE("a segment that no run has recorded may be another container's: it is 
     const auto stale = segments(file(path), witness(), {});
     REQUIRE(stale.size() == 1);
     CHECK(stale[0].claim == Claim::named);
-    CHECK_THAT(stale[0].why, Contains("no run of safelaunch has recorded it") &&
-                                 Contains("`safelaunch clean --all-mine`"));
+    CHECK_THAT(stale[0].why, ContainsSubstring("no run of safelaunch has recorded it") &&
+                                 ContainsSubstring("`safelaunch clean --all-mine`"));
   }
 }
 
@@ -125,7 +125,7 @@ TEST_CASE(
   CHECK(segments(pythons, blind)[0].claim == Claim::named);
   FileWitness busy = witness();
   busy.use.oldest_python = 2 * kHour;
-  CHECK_THAT(segments(pythons, busy)[0].why, Contains("may know its name"));
+  CHECK_THAT(segments(pythons, busy)[0].why, ContainsSubstring("may know its name"));
   CHECK(segments(pythons, busy)[0].claim == Claim::named);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("a lock is listed only, where its holder may be elsewhere", "[stale_fi
   CHECK(locks(file(kLock.path, kHour, 1001), witness())[0].claim == Claim::unproven);
   const std::vector<host::Mount> shared{{"/", "/", "ext4", "x", ""},
                                         {"/", "/home", "nfs4", "s:/", ""}};
-  CHECK_THAT(locks(kLock, witness(), shared)[0].why, Contains("network file system"));
+  CHECK_THAT(locks(kLock, witness(), shared)[0].why, ContainsSubstring("network file system"));
 }
 
 TEST_CASE("a lock is listed only, while a compiler of ours runs", "[stale_file]") {
@@ -157,7 +157,7 @@ TEST_CASE("what the kernel does not tell is listed only", "[stale_file]") {
   FileWitness seen = witness();
   seen.use.untold = {kLock.path, kSegment.path};
   CHECK(locks(kLock, seen)[0].claim == Claim::unproven);
-  CHECK_THAT(segments(kSegment, seen)[0].why, Contains("kernel does not tell"));
+  CHECK_THAT(segments(kSegment, seen)[0].why, ContainsSubstring("kernel does not tell"));
   CHECK(segments(kSegment, seen)[0].claim == Claim::unproven);
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("only the very file that was looked at is removed", "[stale_file]") {
 
   fs::rename(path, path + ".kept");  // its inode stays in use, so a new file gets another
   folder.add("nccl-abcdef", "x");
-  CHECK_THAT(remove_stale(seen).error().message, Contains("another file by now"));
+  CHECK_THAT(remove_stale(seen).error().message, ContainsSubstring("another file by now"));
   CHECK(fs::exists(path));
 
   fs::rename(path + ".kept", path);
@@ -189,7 +189,7 @@ TEST_CASE("a file that somebody has opened meanwhile is not removed", "[stale_fi
   const StaleFile seen{host::read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
   {
     const std::ifstream held(path);
-    CHECK_THAT(remove_stale(seen).error().message, Contains("opened"));
+    CHECK_THAT(remove_stale(seen).error().message, ContainsSubstring("opened"));
   }
   CHECK(fs::exists(path));
 }

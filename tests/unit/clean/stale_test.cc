@@ -7,7 +7,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::clean;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 
 namespace {
@@ -74,7 +74,7 @@ void check_untouched(Candidate candidate, const std::string& why) {
   const auto found = classify_stale(candidate, us());
   REQUIRE(found);
   CHECK(found->claim == Claim::unproven);
-  CHECK_THAT(found->why, Contains(why));
+  CHECK_THAT(found->why, ContainsSubstring(why));
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ TEST_CASE(
   REQUIRE(found);
   CHECK(found->unkillable);
   CHECK(found->claim == Claim::unproven);
-  CHECK_THAT(found->why, Contains("its call into the kernel (fuse_wait) returns"));
+  CHECK_THAT(found->why, ContainsSubstring("its call into the kernel (fuse_wait) returns"));
 }
 
 TEST_CASE("decoys are left alone") {
@@ -264,7 +264,8 @@ TEST_CASE("a rank without a launcher is listed though it holds nothing") {
   const auto found = classify_stale(rank, us());
 
   REQUIRE(found);
-  CHECK_THAT(describe(*found), Contains("1h old, holds no port and no GPU: not started by"));
+  CHECK_THAT(describe(*found),
+             ContainsSubstring("1h old, holds no port and no GPU: not started by"));
 }
 
 TEST_CASE("what lacks one sign of an orphan is none") {
@@ -293,7 +294,7 @@ TEST_CASE("what lacks one sign of an orphan is none") {
   const auto found = classify_stale(worker, us());
   REQUIRE(found);
   CHECK(found->claim == Claim::unproven);
-  CHECK_THAT(found->why, EndsWith(missing) || Contains(missing));
+  CHECK_THAT(found->why, EndsWith(missing) || ContainsSubstring(missing));
 }
 
 TEST_CASE("an orphan that a user's systemd adopted is one too") {

@@ -21,7 +21,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::clean;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::Child;
 using safelaunch::testing::eventually;
 
@@ -125,7 +125,7 @@ TEST_CASE("a job that a daemon has started with the environment of a dead run is
 
   REQUIRE(find(list, job.id()));
   CHECK(find(list, job.id())->claim == Claim::unproven);
-  CHECK_THAT(find(list, job.id())->why, Contains("runs below 'batchd'"));
+  CHECK_THAT(find(list, job.id())->why, ContainsSubstring("runs below 'batchd'"));
 }
 
 TEST_CASE("a service of a manager that was given a dead run's environment is left alone",
@@ -138,7 +138,7 @@ TEST_CASE("a service of a manager that was given a dead run's environment is lef
 
   REQUIRE(find(list, service.id()));
   CHECK(find(list, service.id())->claim == Claim::unproven);
-  CHECK_THAT(find(list, service.id())->why, Contains("runs below 'systemd'"));
+  CHECK_THAT(find(list, service.id())->why, ContainsSubstring("runs below 'systemd'"));
 }
 
 TEST_CASE("a stranger on our port is listed with what he holds, and not claimed") {

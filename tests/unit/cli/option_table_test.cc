@@ -119,20 +119,21 @@ TEST_CASE("every option is refused, with the place that helps, where its row doe
     if (option.scope < settings::OptionScope::environment) {
       const auto settings = settings::settings_from(variable_of(option));
       REQUIRE(settings.has_error());
-      CHECK_THAT(settings.error().message, Catch::Contains(way));
+      CHECK_THAT(settings.error().message, Catch::Matchers::ContainsSubstring(way));
     }
     if (option.scope < settings::OptionScope::config) {
       const auto config = from_file(option, settings::OptionScope::config);
       REQUIRE(config.has_error());
-      CHECK_THAT(config.error().message,
-                 Catch::StartsWith("f.yaml:1:11: ") && Catch::Contains(way));
+      CHECK_THAT(config.error().message, Catch::Matchers::StartsWith("f.yaml:1:11: ") &&
+                                             Catch::Matchers::ContainsSubstring(way));
     }
     if (option.scope < settings::OptionScope::profile) {
       const auto of_profile = from_file(option, settings::OptionScope::profile);
       REQUIRE(of_profile.has_error());
       CHECK_THAT(of_profile.error().message,
-                 Catch::StartsWith("f.yaml:1:11: ") &&
-                     (Catch::Contains(way) || Catch::Contains("by its own key")));
+                 Catch::Matchers::StartsWith("f.yaml:1:11: ") &&
+                     (Catch::Matchers::ContainsSubstring(way) ||
+                      Catch::Matchers::ContainsSubstring("by its own key")));
     }
   }
 }
@@ -143,11 +144,13 @@ TEST_CASE("what is not there yet is refused wherever it is given, in the same wo
     if (option.refusal.empty()) continue;
     const std::string why(option.refusal);
     CHECK_THAT(parse({"--" + std::string(option.name), "x", "y"}).error().message,
-               Catch::Contains(why));
-    CHECK_THAT(settings::settings_from(variable_of(option)).error().message, Catch::Contains(why));
+               Catch::Matchers::ContainsSubstring(why));
+    CHECK_THAT(settings::settings_from(variable_of(option)).error().message,
+               Catch::Matchers::ContainsSubstring(why));
     CHECK_THAT(from_file(option, settings::OptionScope::config).error().message,
-               Catch::Contains(why));
-    CHECK_THAT(general_help(), !Catch::Contains("--" + std::string(option.name)));
+               Catch::Matchers::ContainsSubstring(why));
+    CHECK_THAT(general_help(),
+               !Catch::Matchers::ContainsSubstring("--" + std::string(option.name)));
   }
 }
 
@@ -187,20 +190,21 @@ TEST_CASE("help, completions and the man page know every verb and option", "[opt
   const std::string manual = manual_page();
   for (const Verb* verb : verbs()) {
     INFO(verb->name);
-    CHECK_THAT(general_help(), Catch::Contains("\n  " + std::string(verb->name) + " "));
-    CHECK_THAT(manual, Catch::Contains("\n.SS " + std::string(verb->name)));
+    CHECK_THAT(general_help(),
+               Catch::Matchers::ContainsSubstring("\n  " + std::string(verb->name) + " "));
+    CHECK_THAT(manual, Catch::Matchers::ContainsSubstring("\n.SS " + std::string(verb->name)));
     for (const settings::Option& option : verb->options) {
       if (!option.refusal.empty()) continue;
       INFO(option.name);
       const std::string name(option.name);
-      CHECK_THAT(help_of(*verb), Catch::Contains("--" + name));
-      CHECK_THAT(completions("bash"), Catch::Contains("--" + name + " "));
-      CHECK_THAT(completions("zsh"), Catch::Contains("--" + name));
-      CHECK_THAT(completions("fish"), Catch::Contains(" -l " + name));
+      CHECK_THAT(help_of(*verb), Catch::Matchers::ContainsSubstring("--" + name));
+      CHECK_THAT(completions("bash"), Catch::Matchers::ContainsSubstring("--" + name + " "));
+      CHECK_THAT(completions("zsh"), Catch::Matchers::ContainsSubstring("--" + name));
+      CHECK_THAT(completions("fish"), Catch::Matchers::ContainsSubstring(" -l " + name));
       std::string escaped = name;
       for (std::size_t at = 0; (at = escaped.find('-', at)) != std::string::npos; at += 2)
         escaped.insert(at, "\\");
-      CHECK_THAT(manual, Catch::Contains("\\-\\-" + escaped));
+      CHECK_THAT(manual, Catch::Matchers::ContainsSubstring("\\-\\-" + escaped));
     }
   }
 }
@@ -208,6 +212,6 @@ TEST_CASE("help, completions and the man page know every verb and option", "[opt
 TEST_CASE("the README's tables of options and exit statuses are those of the program",
           "[option_table]") {
   const std::string readme = testing::data("../../README.md");
-  CHECK_THAT(readme, Catch::Contains("\n" + options_as_markdown()));
-  CHECK_THAT(readme, Catch::Contains("\n" + exit_statuses_as_markdown()));
+  CHECK_THAT(readme, Catch::Matchers::ContainsSubstring("\n" + options_as_markdown()));
+  CHECK_THAT(readme, Catch::Matchers::ContainsSubstring("\n" + exit_statuses_as_markdown()));
 }

@@ -38,14 +38,16 @@ TEST_CASE("the ground names NCCL, the interface, and the GPUs") {
 TEST_CASE("a wrong interface is told before anything is launched") {
   auto ground = two_gpus();
   ground.nccl.failure = "Bootstrap : no socket interface found";
-  CHECK_THAT(render_nccl(ground), Catch::Contains("no rank could meet another") &&
-                                      Catch::Contains("no socket interface found"));
+  CHECK_THAT(render_nccl(ground),
+             Catch::Matchers::ContainsSubstring("no rank could meet another") &&
+                 Catch::Matchers::ContainsSubstring("no socket interface found"));
 }
 
 TEST_CASE("ranks that share a GPU tell nothing of links") {
   auto ground = two_gpus();
   ground.ranks = 4;
-  CHECK_THAT(render_driver(ground), Catch::Contains("nothing of links between GPUs"));
+  CHECK_THAT(render_driver(ground),
+             Catch::Matchers::ContainsSubstring("nothing of links between GPUs"));
 }
 
 TEST_CASE("each row holds profile, times, steps, and the cause in the catalogue's words") {

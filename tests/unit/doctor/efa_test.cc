@@ -7,7 +7,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Lines = std::vector<std::string>;
 
 namespace {
@@ -32,10 +32,10 @@ TEST_CASE("without the plugin NCCL would take TCP", "[doctor][efa]") {
   doctor::HostFacts facts = with_efa();
   facts.network_plugins.clear();
   CHECK(outline(facts) == Lines{"efa risk"});
-  CHECK_THAT(first_finding(facts).evidence,
-             Contains("rdmap0s31 is an EFA adapter") && Contains("there is no libnccl-net.so"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("rdmap0s31 is an EFA adapter") &&
+                                                ContainsSubstring("there is no libnccl-net.so"));
   facts.subject.environment = {{"NCCL_NET_PLUGIN", "none"}};
-  CHECK_THAT(first_finding(facts).evidence, Contains("NCCL_NET_PLUGIN=none"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("NCCL_NET_PLUGIN=none"));
 }
 
 TEST_CASE("a provider list without efa leaves the adapter out", "[doctor][efa]") {

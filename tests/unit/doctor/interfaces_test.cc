@@ -7,7 +7,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("NCCL's patterns are beginnings, exact names and exclusions", "[doctor][interfaces]") {
@@ -66,7 +66,7 @@ TEST_CASE("a value out of a file is told with the file and the line", "[doctor][
   doctor::HostFacts facts = healthy_host();
   facts.nccl_files = {{"NCCL_SOCKET_IFNAME", "eth7", "/etc/nccl.conf", 3}};
   CHECK_THAT(first_finding(facts).evidence,
-             Contains("/etc/nccl.conf:3: NCCL_SOCKET_IFNAME=eth7 picks no"));
+             ContainsSubstring("/etc/nccl.conf:3: NCCL_SOCKET_IFNAME=eth7 picks no"));
 }
 
 TEST_CASE("gloo takes plain names only", "[doctor][interfaces]") {
@@ -74,7 +74,7 @@ TEST_CASE("gloo takes plain names only", "[doctor][interfaces]") {
   facts.subject.environment = {{"GLOO_SOCKET_IFNAME", "eth0"}};
   CHECK(outline(facts) == Lines{});
   facts.subject.environment = {{"GLOO_SOCKET_IFNAME", "^docker0"}};
-  CHECK_THAT(first_finding(facts).evidence, Contains("gloo takes plain names only"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("gloo takes plain names only"));
 }
 
 TEST_CASE("a bridge that NCCL would take before the way to the master is a risk",

@@ -5,7 +5,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("refused, timed out and no route are three answers", "[doctor][master]") {
@@ -19,7 +19,7 @@ TEST_CASE("refused, timed out and no route are three answers", "[doctor][master]
 
   facts.master = host::Reachability{host::Reach::timed_out, "Connection timed out", Duration{2000}};
   CHECK(outline(facts) == Lines{"connect-failed blocks"});
-  CHECK_THAT(first_finding(facts).evidence, Contains("does not answer within 2"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("does not answer within 2"));
 
   facts.master = host::Reachability{host::Reach::no_route, "No route to host", Duration{1}};
   CHECK(outline(facts) == Lines{"connect-failed blocks"});
@@ -38,7 +38,7 @@ TEST_CASE("a master's name that nobody knows blocks", "[doctor][master]") {
       host::NameLookup::Outcome::unknown, "node0", {}, "Name or service not known", {}};
   facts.to_master = {};
   CHECK(outline(facts) == Lines{"name-resolution blocks"});
-  CHECK_THAT(first_finding(facts).evidence, Contains("node0 cannot be resolved"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("node0 cannot be resolved"));
 }
 
 TEST_CASE("a name server that does not answer is a risk", "[doctor][master]") {
@@ -50,7 +50,7 @@ TEST_CASE("a name server that does not answer is a risk", "[doctor][master]") {
 TEST_CASE("a slow name server is a risk even where it knows the name", "[doctor][master]") {
   doctor::HostFacts facts = second_node();
   facts.master_name.took = Duration{5200};
-  CHECK_THAT(first_finding(facts).evidence, Contains("took 5.2s for node0"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("took 5.2s for node0"));
 }
 
 TEST_CASE("a master that is the node itself blocks every node but the first", "[doctor][master]") {
@@ -77,7 +77,7 @@ TEST_CASE("an own name that is no address of the host is a note on one node", "[
   doctor::HostFacts facts = healthy_host();
   facts.own_name.addresses = {"10.99.99.99"};
   CHECK(outline(facts) == Lines{"name-resolution note"});
-  CHECK_THAT(first_finding(facts).evidence, Contains("which is no address of this host"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("which is no address of this host"));
   facts.world.nodes = 2;
   CHECK(outline(facts) == Lines{"name-resolution risk"});
 }
@@ -86,7 +86,7 @@ TEST_CASE("an own name that leads to the loopback misleads gloo on several nodes
           "[doctor][master]") {
   doctor::HostFacts facts = second_node();
   facts.own_name.addresses = {"127.0.1.1"};
-  CHECK_THAT(first_finding(facts).evidence, Contains("gpu-1 leads to 127.0.1.1"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("gpu-1 leads to 127.0.1.1"));
   facts.subject.environment = {{"GLOO_SOCKET_IFNAME", "eth0"}};
   CHECK(outline(facts) == Lines{});
 }

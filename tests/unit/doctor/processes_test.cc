@@ -5,7 +5,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Lines = std::vector<std::string>;
 
 namespace {
@@ -40,7 +40,8 @@ TEST_CASE("rank 0 of somebody else's launcher cannot change its port", "[doctor]
   doctor::HostFacts facts = with_held_port(healthy_host());
   facts.world.rank = 0;
   CHECK(outline(facts) == Lines{"port-taken blocks"});
-  CHECK_THAT(first_finding(facts).evidence, Contains("pid 71 (python server.py) of user bob"));
+  CHECK_THAT(first_finding(facts).evidence,
+             ContainsSubstring("pid 71 (python server.py) of user bob"));
   facts.world.rank = 1;
   CHECK(outline(facts) == Lines{});
 }

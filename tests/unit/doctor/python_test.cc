@@ -6,7 +6,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("imports are told from words that look like them", "[doctor][python]") {
@@ -64,7 +64,7 @@ TEST_CASE("a release of NCCL that hangs is named with its file", "[doctor][pytho
   doctor::HostFacts facts = healthy_host();
   facts.libraries->nccl[0].version = "2.29.2";
   CHECK(outline(facts) == Lines{"nccl-release risk"});
-  CHECK_THAT(first_finding(facts).evidence, Contains("/venv/libnccl.so.2"));
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("/venv/libnccl.so.2"));
   facts.host.gpus = 0;
   CHECK(outline(facts) == Lines{});
 }
@@ -77,7 +77,7 @@ TEST_CASE("a stale lock of ours can be removed, another's is for its owner", "[d
   REQUIRE(advices.size() == 2);
   CHECK(advices[0].finding.remedy == "safelaunch doctor --fix");
   CHECK(advices[0].can_be_fixed());
-  CHECK_THAT(advices[1].finding.remedy, Contains("rm /shared/torch_extensions/y/lock"));
+  CHECK_THAT(advices[1].finding.remedy, ContainsSubstring("rm /shared/torch_extensions/y/lock"));
   CHECK_FALSE(advices[1].can_be_fixed());
 }
 
@@ -86,5 +86,5 @@ TEST_CASE("a run that will remove a stale lock by itself does not send its user 
   doctor::HostFacts facts = healthy_host();
   facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", clean::Claim::ours)};
   facts.subject.removes_locks = true;
-  CHECK_THAT(first_finding(facts).remedy, Contains("none is needed, the run removes it"));
+  CHECK_THAT(first_finding(facts).remedy, ContainsSubstring("none is needed, the run removes it"));
 }

@@ -7,7 +7,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -34,15 +34,15 @@ TEST_CASE("before a run a finding is one line", "[doctor][render]") {
 
 TEST_CASE("a terminal gets the severity in colour", "[doctor][render]") {
   CHECK_THAT(doctor::render_advices(one_advice(), doctor::Paint::on),
-             Contains("\x1b[33mrisk    \x1b[0m"));
+             ContainsSubstring("\x1b[33mrisk    \x1b[0m"));
 }
 
 TEST_CASE("JSON says whether a run is forbidden and what can be fixed", "[doctor][render]") {
   const std::string json =
       doctor::advices_json(healthy_host(), one_advice(), {"removed /dev/shm/nccl-1"});
-  CHECK_THAT(json, Contains("\"blocked\": false"));
-  CHECK_THAT(json, Contains("\"fixable\": true"));
-  CHECK_THAT(json, Contains("\"/dev/shm/nccl-1\""));
-  CHECK_THAT(json, Contains("\"nccl\": \"2.29.7\""));
-  CHECK_THAT(json, Contains("\"removed /dev/shm/nccl-1\""));
+  CHECK_THAT(json, ContainsSubstring("\"blocked\": false"));
+  CHECK_THAT(json, ContainsSubstring("\"fixable\": true"));
+  CHECK_THAT(json, ContainsSubstring("\"/dev/shm/nccl-1\""));
+  CHECK_THAT(json, ContainsSubstring("\"nccl\": \"2.29.7\""));
+  CHECK_THAT(json, ContainsSubstring("\"removed /dev/shm/nccl-1\""));
 }

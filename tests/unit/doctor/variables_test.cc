@@ -5,7 +5,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("a variable that nobody reads is a note with the way to the truth",
@@ -20,7 +20,7 @@ TEST_CASE("a value that a forgotten file sets is told with its place", "[doctor]
   doctor::HostFacts facts = healthy_host();
   facts.nccl_files = {{"NCCL_P2P_DISABLE", "1", "/etc/nccl.conf", 2}};
   CHECK_THAT(first_finding(facts).evidence,
-             Contains("/etc/nccl.conf:2 sets NCCL_P2P_DISABLE=1 for every job"));
+             ContainsSubstring("/etc/nccl.conf:2 sets NCCL_P2P_DISABLE=1 for every job"));
   facts.subject.environment = {{"NCCL_P2P_DISABLE", "0"}};
   CHECK(outline(facts) == Lines{});
 }

@@ -7,7 +7,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Lines = std::vector<std::string>;
 using namespace std::chrono_literals;
 
@@ -31,8 +31,9 @@ TEST_CASE("failing hardware in the kernel's log is a risk, with its age", "[doct
   doctor::HostFacts facts = healthy_host();
   facts.driver_messages = {{kOffTheBus, 3h}, {kOffTheBus, 2h}};
   CHECK(outline(facts) == Lines{"gpu-ill risk"});
-  CHECK_THAT(first_finding(facts).evidence, Contains("2h ago") && Contains("off the bus"));
-  CHECK_THAT(first_finding(facts).remedy, Contains("nvidia-smi -q -i 0000:1b:00.0"));
+  CHECK_THAT(first_finding(facts).evidence,
+             ContainsSubstring("2h ago") && ContainsSubstring("off the bus"));
+  CHECK_THAT(first_finding(facts).remedy, ContainsSubstring("nvidia-smi -q -i 0000:1b:00.0"));
 }
 
 TEST_CASE("what a program does wrong says nothing about the GPU", "[doctor][xid]") {

@@ -6,7 +6,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::host;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -246,7 +246,7 @@ TEST_CASE("a timed sleep, a file lock, state D and a retry loop are idling") {
   SECTION("a sleep in a child") {
     scene.add(process(101, "sleep"));
     scene.after.processes[1].threads[0] = thread(101, WaitKind::timed, "sleep");
-    CHECK_THAT(scene.seen().doing, Contains("in a child (sleep, pid 101)"));
+    CHECK_THAT(scene.seen().doing, ContainsSubstring("in a child (sleep, pid 101)"));
   }
   SECTION("a wait that cannot be read") {
     scene.main_thread().wait = WaitKind::unknown;

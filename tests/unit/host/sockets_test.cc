@@ -17,7 +17,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::host;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::Child;
 using safelaunch::testing::eventually;
 
@@ -70,7 +70,7 @@ TEST_CASE("a listener is found with its owner") {
   CHECK(holders[0].pid == ::getpid());
   CHECK(holders[0].uid == ::geteuid());
   CHECK(holders[0].state == SocketState::listening);
-  CHECK_THAT(holders[0].command, Contains("test_host"));
+  CHECK_THAT(holders[0].command, ContainsSubstring("test_host"));
 }
 
 TEST_CASE("a listener is among everything that listens, a bound socket is not") {

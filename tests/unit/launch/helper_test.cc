@@ -85,8 +85,8 @@ TEST_CASE("a crash of a helper is its end, not ours") {
   const auto output = output_of(scene({"say:begun", "complain:bad handle", "abort"}));
   REQUIRE(output.end.status);
   CHECK(std::get<Signaled>(*output.end.status).signal == SIGABRT);
-  CHECK_THAT(describe(output.end),
-             Catch::StartsWith("killed by SIGABRT") && Catch::EndsWith(": bad handle"));
+  CHECK_THAT(describe(output.end), Catch::Matchers::StartsWith("killed by SIGABRT") &&
+                                       Catch::Matchers::EndsWith(": bad handle"));
 }
 
 TEST_CASE("an overlong line is cut, and the next one is whole") {

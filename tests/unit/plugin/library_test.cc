@@ -101,7 +101,8 @@ TEST_CASE("the library shows NCCL's symbols and nothing else", "[library]") {
 TEST_CASE("the library needs the C library and nothing else", "[library]") {
   const std::string needed =
       output_of(SAFELAUNCH_NM " -D --undefined-only " SAFELAUNCH_PLUGIN_LIBRARY);
-  CHECK_THAT(needed, !Catch::Contains("GLIBCXX") && !Catch::Contains("_Z"));
+  CHECK_THAT(needed, !Catch::Matchers::ContainsSubstring("GLIBCXX") &&
+                         !Catch::Matchers::ContainsSubstring("_Z"));
   CHECK(std::filesystem::file_size(SAFELAUNCH_PLUGIN_LIBRARY) < 100'000);
 }
 
@@ -135,7 +136,7 @@ TEST_CASE("from NCCL 2.28 on the first collective is followed to its end on the 
   CHECK(reached(issued) == std::vector{Stage::communicator});
   REQUIRE(entered(issued) == std::vector{Stage::collective});
   CHECK(events_of<StageEntered>(issued).front().detail == "AllReduce");
-  CHECK_THAT(scene.collector.raw(), Catch::Contains("\"count\":1024"));
+  CHECK_THAT(scene.collector.raw(), Catch::Matchers::ContainsSubstring("\"count\":1024"));
 
   nccl.launch({.stream = &a_stream});
   nccl.end();
@@ -146,7 +147,7 @@ TEST_CASE("from NCCL 2.28 on the first collective is followed to its end on the 
   scene.driver.event_answer = 0;
   const watch::HookMessage done = expect(scene.collector, "coll.done");
   CHECK(reached(done) == std::vector{Stage::collective});
-  CHECK_THAT(scene.collector.raw(), Catch::Contains("\"observed\":true"));
+  CHECK_THAT(scene.collector.raw(), Catch::Matchers::ContainsSubstring("\"observed\":true"));
   CHECK_FALSE(scene.collector.hear().has_value());
   CHECK(scene.driver.events == 0);
   CHECK(scene.driver.strict_calls == 0);
@@ -193,7 +194,7 @@ TEST_CASE("a stream that is being captured after all is not marked", "[library]"
   expect(scene.collector, "coll.issued");
   // It was said to wait, so it is said to be through, or it would be taken for a hang.
   CHECK(reached(expect(scene.collector, "coll.done")) == std::vector{Stage::collective});
-  CHECK_THAT(scene.collector.raw(), Catch::Contains("\"observed\":false"));
+  CHECK_THAT(scene.collector.raw(), Catch::Matchers::ContainsSubstring("\"observed\":false"));
 }
 
 TEST_CASE("a collective without a kernel is followed once the next one comes", "[library]") {
@@ -263,9 +264,9 @@ TEST_CASE("NCCL 2.23 tells the rank, the communicator and a number for the funct
   CHECK(issued.rank == Rank{3});
   CHECK(reached(issued) == std::vector{Stage::communicator});
   CHECK(entered(issued).empty());
-  CHECK_THAT(collector.raw(), Catch::Contains("\"op\":\"AllReduce\"") &&
-                                  Catch::Contains("\"comm\":42") &&
-                                  Catch::Contains("\"count\":1024"));
+  CHECK_THAT(collector.raw(), Catch::Matchers::ContainsSubstring("\"op\":\"AllReduce\"") &&
+                                  Catch::Matchers::ContainsSubstring("\"comm\":42") &&
+                                  Catch::Matchers::ContainsSubstring("\"count\":1024"));
   CHECK(nccl.mask == 0);
 }
 
@@ -281,8 +282,8 @@ TEST_CASE("NCCL 2.24 to 2.26 name the function", "[library]") {
   expect(collector, "hello");
   expect(collector, "comm");
   CHECK(expect(collector, "coll.issued").rank == Rank{3});
-  CHECK_THAT(collector.raw(),
-             Catch::Contains("\"op\":\"Reduce\"") && Catch::Contains("\"comm\":42"));
+  CHECK_THAT(collector.raw(), Catch::Matchers::ContainsSubstring("\"op\":\"Reduce\"") &&
+                                  Catch::Matchers::ContainsSubstring("\"comm\":42"));
 }
 
 TEST_CASE("NCCL 2.27 tells of the communicator once all ranks have met", "[library]") {

@@ -89,8 +89,8 @@ echo '{"phase":"driver","ms":1}'; echo 'NCCL WARN a line' >&2; kill -SEGV $$)");
   const auto* failed = std::get_if<Failed>(&outcome->verdict);
   REQUIRE(failed != nullptr);
   CHECK(failed->failures.front().phase == Phase::context);
-  CHECK_THAT(failed->failures.front().words, Catch::Contains("SIGSEGV"));
-  CHECK_THAT(outcome->log, Catch::Contains("NCCL WARN a line"));
+  CHECK_THAT(failed->failures.front().words, Catch::Matchers::ContainsSubstring("SIGSEGV"));
+  CHECK_THAT(outcome->log, Catch::Matchers::ContainsSubstring("NCCL WARN a line"));
 }
 
 TEST_CASE("a probe that says nothing but nonsense has failed in its first phase") {

@@ -21,7 +21,8 @@ TEST_CASE(
   host::ProcessFacts process;
   process.id.pid = 71;
   process.uid = 4001;
-  CHECK_THAT(runs_as_another_user(Rank{3}, process),
-             Catch::Matchers::Contains("rank 3 (pid 71) runs as another user (uid 4001)") &&
-                 Catch::Matchers::Contains("start safelaunch as that user"));
+  CHECK_THAT(
+      runs_as_another_user(Rank{3}, process),
+      Catch::Matchers::ContainsSubstring("rank 3 (pid 71) runs as another user (uid 4001)") &&
+          Catch::Matchers::ContainsSubstring("start safelaunch as that user"));
 }

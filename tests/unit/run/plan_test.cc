@@ -9,7 +9,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::run;
 using namespace safelaunch::testing;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -70,7 +70,7 @@ TEST_CASE("a mistake in a profile of the user's is told before anything runs", "
   options.profiles = {"basic", folder.write("mine.yaml", "enviroment: {}\n")};
   const auto made = plan(options);
   REQUIRE_FALSE(made.has_value());
-  CHECK_THAT(made.error().message, Contains("mine.yaml:1:1"));
+  CHECK_THAT(made.error().message, ContainsSubstring("mine.yaml:1:1"));
 }
 
 TEST_CASE("--profile beats a cluster rule, which beats the default", "[plan]") {
@@ -109,7 +109,7 @@ TEST_CASE("a chain begins with what worked here lately, unless that is to be for
   REQUIRE(saved.has_value());
   const auto second = plan(options, {}, environment);
   CHECK(second->chain_names.front() == "conservative");
-  CHECK_THAT(second->warnings.front(), Contains("begins with conservative"));
+  CHECK_THAT(second->warnings.front(), ContainsSubstring("begins with conservative"));
   options.forget = true;
   CHECK(plan(options, {}, environment)->chain_names.front() == "basic");
 }
@@ -129,7 +129,7 @@ TEST_CASE("a launcher and safelaunch do not both spawn", "[plan]") {
   const auto made = plan(options);
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error().code == Errc::usage);
-  CHECK_THAT(made.error().message, Contains("torchrun spawns its own"));
+  CHECK_THAT(made.error().message, ContainsSubstring("torchrun spawns its own"));
 }
 
 TEST_CASE("a number of workers that no node has is a mistake", "[plan]") {
@@ -151,7 +151,7 @@ TEST_CASE("an option that does nothing for this command is told", "[plan]") {
   const auto made = plan(options);
   REQUIRE(made.has_value());
   REQUIRE(made->warnings.size() == 1);
-  CHECK_THAT(made->warnings.front(), Contains("--prefix and --ranks have no effect"));
+  CHECK_THAT(made->warnings.front(), ContainsSubstring("--prefix and --ranks have no effect"));
 }
 
 TEST_CASE("--set wants NAME=VALUE", "[plan]") {
@@ -181,10 +181,10 @@ TEST_CASE("a plan names chain, port and what each profile changes, and no secret
   const auto made = plan(options);
   REQUIRE(made.has_value());
   const std::string text = run::render_plan(*made);
-  CHECK_THAT(text, Contains("launcher  torchrun"));
-  CHECK_THAT(text, Contains("chain     from the default"));
-  CHECK_THAT(text, Contains("NCCL_SHM_DISABLE: (not set) → 1"));
-  CHECK_THAT(text, !Contains("hf_abcdefghijklmnop"));
+  CHECK_THAT(text, ContainsSubstring("launcher  torchrun"));
+  CHECK_THAT(text, ContainsSubstring("chain     from the default"));
+  CHECK_THAT(text, ContainsSubstring("NCCL_SHM_DISABLE: (not set) → 1"));
+  CHECK_THAT(text, !ContainsSubstring("hf_abcdefghijklmnop"));
 }
 
 TEST_CASE("a plan as JSON has the chain with the environment of each profile", "[plan]") {

@@ -5,7 +5,7 @@
 using namespace safelaunch;
 
 using namespace safelaunch::run;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -66,7 +66,8 @@ TEST_CASE("a port that somebody holds is exchanged, and the user told who", "[po
   REQUIRE(choice.has_value());
   REQUIRE(choice->lease.has_value());
   CHECK(choice->lease->port() != taken.port());
-  CHECK_THAT(choice->notice, Contains("port " + std::to_string(taken.port()) + " is held by"));
+  CHECK_THAT(choice->notice,
+             ContainsSubstring("port " + std::to_string(taken.port()) + " is held by"));
 }
 
 TEST_CASE("a port that the user insists on is not exchanged", "[port_choice]") {

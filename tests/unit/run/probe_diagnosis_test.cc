@@ -4,7 +4,7 @@
 #include "safelaunch/base/cause_ids.h"
 
 using namespace safelaunch;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -19,7 +19,7 @@ TEST_CASE("what NCCL wrote in a probe shows the cause", "[probe_diagnosis]") {
   const auto diagnosis = run::diagnose(outcome);
   CHECK(diagnosis.failure.certainty == Certainty::matched);
   CHECK(std::holds_alternative<diagnose::FallBack>(diagnosis.decision));
-  CHECK_THAT(diagnosis.failure.explanation, Contains("a probe under the same profile"));
+  CHECK_THAT(diagnosis.failure.explanation, ContainsSubstring("a probe under the same profile"));
 }
 
 TEST_CASE("the words of a probe's rank show it too", "[probe_diagnosis]") {

@@ -10,7 +10,7 @@
 using namespace safelaunch;
 using namespace safelaunch::run;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::TemporaryFolder;
 
 namespace {
@@ -46,13 +46,13 @@ TEST_CASE("a run is recorded from its beginning to its end", "[run_ledger]") {
   run.ledger.add(attempt);
   run.ledger.close(3, "1 attempt was made");
   const std::string events = run.text("events.jsonl");
-  CHECK_THAT(events, Contains("\"e\":\"run\"") && Contains("\"e\":\"finding\""));
-  CHECK_THAT(events, Contains("\"e\":\"end\""));
+  CHECK_THAT(events, ContainsSubstring("\"e\":\"run\"") && ContainsSubstring("\"e\":\"finding\""));
+  CHECK_THAT(events, ContainsSubstring("\"e\":\"end\""));
   const auto outcome = report::read_outcome(run.text("outcome.json"));
   REQUIRE(outcome.has_value());
   CHECK(outcome->exit_code == 3);
   CHECK(outcome->attempts.size() == 1);
-  CHECK_THAT(run.text("job.json"), Contains(run.ledger.run_id()));
+  CHECK_THAT(run.text("job.json"), ContainsSubstring(run.ledger.run_id()));
 }
 
 TEST_CASE("no secret of the command stands in the record", "[run_ledger]") {
@@ -61,7 +61,7 @@ TEST_CASE("no secret of the command stands in the record", "[run_ledger]") {
   REQUIRE(run.ledger.open(run.plan).has_value());
   run.ledger.close(0, {});
   for (const char* file : {"events.jsonl", "outcome.json", "job.json"})
-    CHECK_THAT(run.text(file), !Contains("hunter2hunter2"));
+    CHECK_THAT(run.text(file), !ContainsSubstring("hunter2hunter2"));
 }
 
 TEST_CASE("a folder that the user names and that cannot be made is an error", "[run_ledger]") {
@@ -75,7 +75,7 @@ TEST_CASE("a run whose disk does not answer is not recorded, and goes on", "[run
   std::promise<void> thaw;
   REQUIRE(run.disk.post(0, [frozen = thaw.get_future().share()] { frozen.wait(); }));
   REQUIRE(run.ledger.open(run.plan).has_value());
-  CHECK_THAT(run.ledger.trouble(), Contains("does not answer"));
+  CHECK_THAT(run.ledger.trouble(), ContainsSubstring("does not answer"));
   CHECK(run.ledger.directory().empty());
   run.plan.environment.clear();  // what is still to be done for us has values of its own
   run.plan.options.run_dir = "/nonexistent/elsewhere";

@@ -7,7 +7,7 @@
 
 using namespace safelaunch;
 using namespace safelaunch::run;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::make_pipe;
 using safelaunch::testing::Plumbing;
 
@@ -66,8 +66,8 @@ TEST_CASE("the rank that failed first has the last word", "[run_voice]") {
   diagnosis.failure.first = Rank{1};
   run.voice.tell_of_first_failure(saying(kWords, Rank{1}), diagnosis);
   const std::string text = run.text();
-  CHECK_THAT(text, Contains("rank 1 failed first; its last words:"));
-  CHECK_THAT(text, Contains("ValueError: no such file"));
+  CHECK_THAT(text, ContainsSubstring("rank 1 failed first; its last words:"));
+  CHECK_THAT(text, ContainsSubstring("ValueError: no such file"));
 }
 
 TEST_CASE("another rank's words are not taken for those of the first", "[run_voice]") {
@@ -105,8 +105,8 @@ TEST_CASE("of many processes that were left running five are named", "[run_voice
   }
   run.voice.tell_of_swept(swept);
   const std::string text = run.text();
-  CHECK_THAT(text, Contains("daemon (pid 75) and 2 more"));
-  CHECK_THAT(text, !Contains("pid 76"));
+  CHECK_THAT(text, ContainsSubstring("daemon (pid 75) and 2 more"));
+  CHECK_THAT(text, !ContainsSubstring("pid 76"));
 }
 
 TEST_CASE("a process that does not end is a warning", "[run_voice]") {
@@ -125,7 +125,7 @@ TEST_CASE("the end of a run is told where there is anything to tell", "[run_voic
   run.summary.attempts.back().failure = Failure{.kind = FailureKind::hung};
   run.summary.exit_code = 124;
   run.voice.tell_end();
-  CHECK_THAT(run.text(), Contains("safelaunch: "));
+  CHECK_THAT(run.text(), ContainsSubstring("safelaunch: "));
 }
 
 TEST_CASE("with --json the object is the last word, also of a healthy run", "[run_voice]") {

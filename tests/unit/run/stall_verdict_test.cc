@@ -6,7 +6,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::run;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -46,7 +46,7 @@ TEST_CASE("where the ranks answer, what they have called beats their counters", 
   const Failure verdict = verdict_of(kSilent, answers);
   CHECK(ranks_of(verdict.missing) == std::vector{Rank{0}});
   CHECK(verdict.waiting == std::vector{Rank{1}});
-  CHECK_THAT(verdict.proof, Contains("rank 0 never called all_reduce"));
+  CHECK_THAT(verdict.proof, ContainsSubstring("rank 0 never called all_reduce"));
 }
 
 TEST_CASE("of ranks that stall alike nobody is missing, and none has waited for another",
@@ -68,7 +68,7 @@ TEST_CASE("of the ranks behind three are shown in their code", "[stall_verdict]"
   }
   answers.stacks[Rank{0}].where.clear();  // it stands in no code of the user's
   const std::string proof = verdict_of(report, answers).proof;
-  CHECK_THAT(proof, Contains("; rank 3 is in train.py:3 save"));
-  CHECK_THAT(proof, !Contains("rank 0 is in"));
-  CHECK_THAT(proof, !Contains("rank 4 is in"));
+  CHECK_THAT(proof, ContainsSubstring("; rank 3 is in train.py:3 save"));
+  CHECK_THAT(proof, !ContainsSubstring("rank 0 is in"));
+  CHECK_THAT(proof, !ContainsSubstring("rank 4 is in"));
 }
