@@ -55,6 +55,7 @@ class Uncaught(harness.HookTest):
         self.assertEqual(result.code, -signal.SIGINT)
         self.assertEqual(worker.names(), ["start", "exit"])
 
+    @torch_at_hand.needs(torch_at_hand.a_build_without_nccl)
     def test_a_missing_backend_is_of_communication(self):
         _, worker = self.run_one("""
             import torch.distributed as dist

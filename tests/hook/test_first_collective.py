@@ -78,7 +78,7 @@ class FirstCollective(harness.HookTest):
     model(torch.ones(1, 2)).sum().backward()
 """), ["allreduce_"] * 2)
 
-    @torch_at_hand.needs(torch_at_hand.fully_shard)
+    @torch_at_hand.needs(torch_at_hand.fully_shard_on_cpus)
     def test_of_fsdp(self):
         self.assertEqual(self.first("""
     from torch.distributed.fsdp import fully_shard

@@ -61,6 +61,7 @@ class Gloo(harness.HookTest):
         """)
         self.assertEqual(ranks[0].first("init.enter")["backend_used"], "cpu:gloo,cuda:gloo")
 
+    @torch_at_hand.needs(torch_at_hand.a_default_backend_for_each_device)
     def test_no_backend_at_all(self):
         self.runs("""
             import torch, torch.distributed as dist
@@ -100,7 +101,7 @@ class Gloo(harness.HookTest):
     same(model.parameters())
 """)
 
-    @torch_at_hand.needs(torch_at_hand.fully_shard)
+    @torch_at_hand.needs(torch_at_hand.fully_shard_on_cpus)
     def test_fsdp2_equals_one_process(self):
         self.runs(MODEL + """
     from torch.distributed.device_mesh import init_device_mesh
@@ -112,7 +113,7 @@ class Gloo(harness.HookTest):
     same([each.full_tensor() for each in model.parameters()])
 """)
 
-    @torch_at_hand.needs(torch_at_hand.fully_shard)
+    @torch_at_hand.needs(torch_at_hand.fully_shard_on_cpus)
     def test_fsdp2_is_refused_where_gloo_would_corrupt_it(self):
         results, ranks = self.run_two(MODEL + """
     torch.__version__ = "2.7.1"

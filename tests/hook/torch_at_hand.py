@@ -42,8 +42,14 @@ def ddp_without_its_first_exchange():
     return "init_sync" in inspect.signature(parallel.DistributedDataParallel.__init__).parameters
 
 
-def fully_shard():
-    return hasattr(importlib.import_module("torch.distributed.fsdp"), "fully_shard")
+def fully_shard_on_cpus():
+    """2.6 has fully_shard, and asks a CPU's stream for an event, which it cannot make."""
+    return (hasattr(importlib.import_module("torch.distributed.fsdp"), "fully_shard")
+            and hasattr(importlib.import_module("torch.cpu").Stream, "record_event"))
+
+
+def a_default_backend_for_each_device():
+    return hasattr(importlib.import_module("torch.distributed"), "get_default_backend_for_device")
 
 
 def entry_points_of_backends():
