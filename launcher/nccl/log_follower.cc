@@ -28,11 +28,11 @@ constexpr std::size_t kLongestLine = 64 << 10;
 constexpr std::size_t kAtOnce = 4 << 20;
 
 // To close an inotify descriptor costs 10 to 17 ms in the kernel (it waits for an RCU grace
-// period), and no NCCL is loaded so soon: who ends before has not paid for it.
+// period), and no NCCL is loaded so soon: a job that ends before does not pay for it.
 constexpr Duration kListensAfter{200};
 
 struct File {
-  UniqueFd fd;  // none yet: it stood there before, and nothing has been written to it since
+  UniqueFd fd;  // none yet: the file was there before us, and has not grown since
   off_t read_to = 0;
   std::string begun_line;
   output::Tail tail;
@@ -157,7 +157,7 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
     const auto found = files_.find(name);
     if (found == files_.end() || stopped_ || reading_) return;
     if (!open_if_grown(name, found->second)) return;
-    reading_ = true;  // whoever hears a line may want more of them at once: they come anyway
+    reading_ = true;  // a listener may call read_now() from within a line; the rest comes anyway
     const bool more = read_some(name, found->second);
     reading_ = false;
     if (more && !stopped_)

@@ -197,7 +197,7 @@ void Watch::take(const Waits& news) {
   const auto rank = whose(news.who, news.part);
   if (!rank) return;
   listener_.on_nccl_event(*rank);
-  // Whom a part of the job has to wait for, nobody but its members knows.
+  // Only the members of a part of the job know which ranks that part waits for.
   const int world = listener_.world_size();
   if (news.part && world > 0 && news.part->ranks != world) return;
   listener_.on_nccl_event(StageEntered{rank->rank, rank->process, Stage::communicator, "NCCL",

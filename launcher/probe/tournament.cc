@@ -43,7 +43,7 @@ Conclusion none_works(std::span<const ProbedProfile> probed) {
       ""};
 }
 
-/// What is told of the others beside the winner.
+/// The words on the other profiles beside the winner.
 std::string beside(std::span<const ProbedProfile> probed, std::size_t best) {
   std::string text;
   const auto failed = names_of(probed, refuted);

@@ -8,7 +8,7 @@
 namespace safelaunch::probe {
 namespace {
 
-/// What a person is shown of the phases.
+/// A step of the probe as a person sees it: one or more phases.
 struct Step {
   const char* word;
   Phase last;  ///< the phase that completes it

@@ -28,7 +28,7 @@ bool stops_for_the_shell(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-// What NCCL would have put on the terminal, had we not sent it into a file.
+// The line that NCCL would have put on the terminal, had we not sent its log into a file.
 std::string replayed(std::optional<Rank> rank, const nccl::Said& said) {
   const std::string who = rank ? fmt::format("rank {}", rank->value)
                                : fmt::format("{}:{}", said.who.host, said.who.pid);
@@ -84,7 +84,7 @@ Result<void> Attempt::start() {
   return {};
 }
 
-// What is told.
+// News that become events of the machine.
 
 output::OutputObserver Attempt::output_observer() {
   output::OutputObserver observer;
@@ -188,7 +188,7 @@ void Attempt::tell(const std::string& line) const {
   services_.terminal.write_message("safelaunch: " + titled(line));
 }
 
-// What the machine wants done.
+// The machine's actions, performed.
 
 void Attempt::take(const AttemptEvent& event) {
   for (const AttemptAction& action : machine_.on(event, Clock::now()))

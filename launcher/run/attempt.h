@@ -50,7 +50,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
    public:
     /// A rank waits for the others; comes again and again.
     virtual void ranks_meet() = 0;
-    /// What stands beside the attempt is to end too, now.
+    /// The attempt stops: everything that runs beside it must end now.
     virtual void attempt_stops() = 0;
     /// The last word of an attempt; it may be destroyed from here.
     virtual void attempt_ended(AttemptRecord record) = 0;
@@ -128,7 +128,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   std::optional<nccl::RasQuestion> ras_;
   launch::SignalOrigin asked_by_ = launch::SignalOrigin::user;
   std::vector<host::LeftFile> segments_;  ///< of its own, to be removed once it has been stopped
-  AttemptRecord seen_;  ///< what the machine need not know: words, tails, survivors
+  AttemptRecord seen_;  ///< the part that the machine need not know: words, tails, survivors
   output::JobOutput output_;
   Workers workers_;
   RankWatch watch_;

@@ -140,7 +140,7 @@ void AttemptMachine::one_has_answered() {
   if (--std::get<Asking>(state_).unanswered == 0) stop_lost();
 }
 
-// What a stuck job and its launcher say of the TERM that we send is neither news nor evidence.
+// A stuck job and its launcher complain of the TERM that we send: no news, and no evidence.
 void AttemptMachine::stop_lost() {
   if (is_stuck(outcome_.verdict->kind)) actions_.push_back(HideOutput{});
   trained_ ? begin_stop(sweep()) : make_way();

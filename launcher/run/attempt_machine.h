@@ -25,7 +25,7 @@ struct Grace {
 /// are the job's own business.
 [[nodiscard]] bool ends_a_job(int signal);
 
-/// What the decisions of an attempt depend on.
+/// The settings on which the decisions of an attempt depend.
 struct AttemptRules {
   job::Launcher launcher = job::Launcher::opaque;
   bool own_spawn = false;  ///< safelaunch started the ranks itself
@@ -64,7 +64,7 @@ struct RasAnswered {};
 struct SignalCame {
   int signal = 0;
   launch::SignalOrigin origin = launch::SignalOrigin::user;
-  std::optional<Failure> waiting;  ///< who waits for whom at this moment, where somebody does
+  std::optional<Failure> waiting;  ///< the ranks that wait at this moment, if any does
 };
 /// Another profile is to be tried instead.
 struct WayWanted {};
@@ -190,7 +190,7 @@ class AttemptMachine {
     int signal = 0;
   };
   struct Draining {
-    std::optional<TimePoint> until;  ///< where somebody waits for the end
+    std::optional<TimePoint> until;  ///< the deadline of the wait; none: it has no limit
   };
   struct Over {};
 

@@ -23,7 +23,7 @@ struct HookDoor {
   std::string token;
 };
 
-/// Who is to come in.
+/// The parts of safelaunch that are installed into the job's processes.
 struct HookGuests {
   bool hook = true;
   bool plugin = true;
@@ -44,8 +44,8 @@ struct HookGuests {
 /// handed on, and its NCCL has been told already where to write its log.
 [[nodiscard]] std::string runs_as_another_user(Rank rank, const host::ProcessFacts& process);
 
-/// What an attempt is to find on the disk. A value of its own: a thread that is stuck in a frozen
-/// file system may go on with it long after the run has done without.
+/// The files that an attempt needs on the disk. This is a value of its own because a thread that is
+/// stuck in a frozen file system may still use it after the run has gone on without.
 struct PlaceWanted {
   report::RunDirectory run;
   int number = 1;  ///< of the attempt

@@ -29,7 +29,7 @@ const char* proved_by(FailureKind kind) {
   return "";
 }
 
-// Where a missing rank was when it was asked.
+// Adds where a missing rank was when it was asked.
 void take_answer(const RankAnswers& answers, MissingRank& missing) {
   const auto answer = answers.stacks.find(missing.rank);
   if (answer == answers.stacks.end()) return;
@@ -48,7 +48,7 @@ void take_verdict(const Failure& verdict, const RankAnswers& answers,
   for (MissingRank& missing : evidence.failure.missing) take_answer(answers, missing);
 }
 
-// What torch's own counters tell beyond the stages: who called what.
+// Adds what torch's own counters tell beyond the stages: which rank called which collective.
 void take_collectives(const RankAnswers& answers, diagnose::Evidence& evidence) {
   Failure& failure = evidence.failure;
   if (!is_hang(failure.kind) && failure.kind != FailureKind::stalled) return;
@@ -129,7 +129,7 @@ bool hides_statuses(job::Launcher launcher) {
          launcher == job::Launcher::accelerate;
 }
 
-// What the launcher says of its first failure, where nobody else saw it.
+// Adds the launcher's report of its first failure, if nothing else saw that failure.
 void take_launcher_words(job::Launcher launcher, diagnose::Evidence& evidence) {
   if (!evidence.command) return;
   std::optional<job::LauncherFailure> failure;
@@ -193,7 +193,7 @@ std::vector<std::string> lines_that_show(const diagnose::Diagnosis& diagnosis) {
   std::vector<std::string> lines;
   for (const diagnose::Sighting& sighting : diagnosis.shown_by) {
     if (lines.size() == kLinesShown) break;
-    // What the others say of a rank that has gone shows nothing of why it went.
+    // The complaints of other ranks about one that has gone do not show why it went.
     if (sighting.cause->kind == diagnose::Kind::victim &&
         sighting.cause->id != diagnosis.failure.cause)
       continue;
@@ -203,7 +203,7 @@ std::vector<std::string> lines_that_show(const diagnose::Diagnosis& diagnosis) {
   return lines;
 }
 
-// One that a signal ended has no other cause.
+// An attempt that a signal ended has no other cause.
 Failure failure_of(const AttemptRecord& record, const diagnose::Diagnosis& diagnosis) {
   if (record.signal) return {.kind = FailureKind::interrupted};
   Failure failure = diagnosis.failure;

@@ -32,10 +32,10 @@ struct AttemptOutcome {
 struct AttemptRecord : AttemptOutcome {
   Duration took{};
   RanksSeen ranks;
-  std::string ras;     ///< what NCCL's RAS said is amiss; empty: nothing, or not asked
+  std::string ras;     ///< the trouble that NCCL's RAS reported; empty: none, or not asked
   std::string stages;  ///< "group 4/4 · collective 3/4"
   std::vector<launch::Survivor> survivors;  ///< not gone, though killed or another user's
-  std::vector<launch::Swept> swept;         ///< what its launcher had left running
+  std::vector<launch::Swept> swept;         ///< processes that its launcher had left running
   struct Tail {
     output::StreamId stream;
     std::string text;
@@ -43,7 +43,7 @@ struct AttemptRecord : AttemptOutcome {
   std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
 };
 
-/// What surrounds an attempt and bears on its diagnosis.
+/// Facts around an attempt that bear on its diagnosis.
 struct AttemptContext {
   job::Launcher launcher = job::Launcher::opaque;
   int nodes = 1;
@@ -68,10 +68,10 @@ struct FinishedAttempt {
   const AttemptRecord& record;
 };
 
-/// What the report tells of an attempt that went well.
+/// The report's summary of an attempt that went well.
 [[nodiscard]] report::AttemptSummary summary_of(const FinishedAttempt& attempt);
 
-/// The same of one that failed, with its cause; one that a signal ended has no other cause.
+/// The report's summary of a failed attempt, with its cause; a signal that ended it is the cause.
 [[nodiscard]] report::AttemptSummary summary_of(const FinishedAttempt& attempt,
                                                 const diagnose::Diagnosis& diagnosis,
                                                 const RunPlan& plan);

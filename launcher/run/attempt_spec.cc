@@ -131,7 +131,7 @@ watch::StagesConfig stages_of(const RunPlan& plan, const profile::Profile& profi
   return config;
 }
 
-// What every process of the job carries: the proof of whose it is, and the way to us.
+// Every process of the job carries the mark of its run and the address of our socket.
 void add_marks(const AttemptInputs& inputs, Environment& environment) {
   const int guardian = launch::guardian_pid();
   const auto facts = guardian != 0 ? host::facts_of(guardian) : host::facts_of(host::self().pid);

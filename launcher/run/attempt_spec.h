@@ -18,9 +18,9 @@
 
 namespace safelaunch::run {
 
-/// What --grace says; else 30 s, or what the user gave torchrun (`--shutdown-timeout`,
-/// TORCH_ELASTIC_SHUTDOWN_TIMEOUT) where that is more: who wants five minutes for a checkpoint has
-/// said so once.
+/// The time of --grace; else 30 s, or the time that the user gave torchrun (`--shutdown-timeout`,
+/// TORCH_ELASTIC_SHUTDOWN_TIMEOUT) if that is longer: a user who needs five minutes for a
+/// checkpoint should have to say so only once.
 [[nodiscard]] Grace grace_of(const settings::RunOptions& options, const job::Command& command,
                              const Environment& environment);
 
@@ -35,7 +35,7 @@ void pass_grace_on(const Grace& grace, Environment& environment);
 [[nodiscard]] bool fits_exec(const std::vector<std::string>& argv, const Environment& environment,
                              std::size_t limit);
 
-/// What an attempt adds to the plan.
+/// The facts that an attempt adds to the plan.
 struct AttemptInputs {
   const RunPlan& plan;
   const profile::Profile& profile;

@@ -30,7 +30,7 @@ bool DriverDoubt::silent(const std::vector<Rank>& asked_for, TimePoint now) {
 
 namespace {
 
-// Where ranks rest for minutes, nobody is in a hurry.
+// Ranks that have rested for minutes are looked at seldom: nobody is in a hurry there.
 constexpr Duration kLookOften{1'000};
 constexpr Duration kLookSeldom{10'000};
 

@@ -26,7 +26,7 @@ class DriverDoubt {
   explicit DriverDoubt(Duration still) : still_(still), patience_(still) {}
 
   void stands_still(Rank rank, TimePoint now) { still_since_.try_emplace(rank, now); }
-  /// It is at work, has ended or has no driver.
+  /// The rank is at work, has ended or uses no driver.
   void moves(Rank rank) { still_since_.erase(rank); }
 
   /// The ranks for which the driver is to be asked now; empty: it is not.
@@ -35,7 +35,8 @@ class DriverDoubt {
   [[nodiscard]] bool looks_seldom() const { return patience_ > 4 * still_; }
 
   void answered();
-  /// It did not answer in time when it was asked for these; whether it is taken for silent.
+  /// The driver did not answer in time when it was asked for these ranks. Returns whether it now
+  /// counts as silent.
   [[nodiscard]] bool silent(const std::vector<Rank>& asked_for, TimePoint now);
 
  private:
@@ -61,7 +62,7 @@ class DriverWatch {
   class Listener {
    public:
     [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
-    /// Which ranks stand still in the driver, and what was asked, in words.
+    /// The driver is silent: `ranks` stand still in it, and `text` says what was asked.
     virtual void on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) = 0;
 
    protected:

@@ -44,7 +44,7 @@ clean::Needs needs_of(const RunPlan& plan) {
   return needs;
 }
 
-// What is done before the run is done for its first attempt.
+// The cleaning before a run is done for its first attempt, and so by that attempt's profile.
 settings::CleanPolicy first_clean_policy(const RunPlan& plan) {
   return options_under(plan.options, plan.chain.front()).clean;
 }

@@ -20,8 +20,8 @@ bool is_the_same(const host::LeftFile& a, const host::LeftFile& b) {
   return a.device == b.device && a.inode == b.inode;
 }
 
-/// What somebody has made since the attempt began. Files of vLLM and SGLang have no form by which
-/// they could be told from the user's own.
+/// The segments of our user that were made since the attempt began. Those of vLLM and SGLang are
+/// left out: their names do not differ from names that the user may have chosen.
 std::vector<host::LeftFile> made_within(Duration age_of_attempt) {
   using std::chrono::system_clock;
   const auto began = system_clock::now() - age_of_attempt - kTick;
@@ -58,7 +58,7 @@ void record_segments_in(const std::filesystem::path& run_directory,
                         const std::vector<host::LeftFile>& segments, std::string_view mark) {
   const Result<UniqueFd> file = open_to_append(run_directory / host::kSegmentRecordFile);
   const std::string lines = host::segment_lines(segments, mark);
-  // What is not recorded is listed by `safelaunch clean`, and stays.
+  // `safelaunch clean` lists a segment that is not recorded, and leaves it alone.
   if (file) (void)!::write(file->get(), lines.data(), lines.size());
 }
 

@@ -59,11 +59,11 @@ const char* why_without_nccl(const SeenOfJob& seen) {
                                             : "the job's backend reads no variable of NCCL";
 }
 
-/// What a job under a profile finds.
+/// The surroundings of a job under a profile.
 struct Found {
-  Environment environment;  ///< without what its NCCL does not know
+  Environment environment;  ///< without the variables that its NCCL does not know
   profile::Backend backend = profile::Backend::keep;
-  std::string why;  ///< what the profile wants in vain
+  std::string why;  ///< why a change of the profile has no effect here
 };
 
 Found found_under(const profile::Profile& profile, const RunPlan& plan, const SeenOfJob& seen) {

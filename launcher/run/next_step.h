@@ -15,10 +15,10 @@
 
 namespace safelaunch::run {
 
-/// What a job has shown of how it communicates, in all its attempts until now: which profiles can
-/// change anything for it follows from that.
+/// The ways in which a job has communicated in all its attempts until now. They decide which
+/// profiles can change anything for it.
 struct SeenOfJob {
-  std::optional<nccl::Version> nccl{};  ///< which it runs; none: not known
+  std::optional<nccl::Version> nccl{};  ///< the version that the job runs; none: not known
   bool nccl_spoke = false;              ///< some rank came to it, whatever the host shows of GPUs
   std::set<std::string> backends{};     ///< as given to init_process_group; "": torch's own choice
   bool gpu = true;                      ///< whether this host has one
@@ -58,7 +58,7 @@ struct Impasse {
 /// "rank 1 stands in train.py:50 never_reaches_init again".
 [[nodiscard]] std::string describe_again(const Impasse& impasse);
 
-/// What to do after a failed attempt. A plain value.
+/// The step that follows a failed attempt. A plain value.
 struct NextStep {
   std::optional<profile::Profile> profile;  ///< to try now; none: no further attempt
   Duration wait{};                          ///< first

@@ -83,8 +83,8 @@ Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options) {
   return result;
 }
 
-// Which GPUs can be used only the driver knows; it is asked where the number of workers hangs on
-// it.
+// Only the driver knows which GPUs can be used. It is asked only if the number of workers depends
+// on it.
 job::HostCounts host_counts(const RunPlan& plan) {
   const host::HostIdentity host = host::read_identity();
   job::HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};

@@ -29,10 +29,10 @@ enum class FormerPort { none, was_taken };
 [[nodiscard]] Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
                                              FormerPort former);
 
-/// Who holds the ports on which an attempt failed or hung, as confirmations of the causes
-/// port-taken and store-foreign. To be asked once nothing of the attempt lives any more: whoever is
-/// there now is not of the job. `knocking` has the stores ("host:port") that ranks could not get
-/// into; those on other hosts are left out.
+/// The holders of the ports on which an attempt failed or hung, as confirmations of the causes
+/// port-taken and store-foreign. Ask once nothing of the attempt lives any more: a process that
+/// holds a port then is not of the job. `knocking` has the stores ("host:port") that ranks could
+/// not get into; those on other hosts are left out.
 [[nodiscard]] std::vector<diagnose::Confirmation> port_facts(
     const diagnose::Evidence& evidence, const std::map<Rank, std::string>& knocking,
     const diagnose::Catalogue& catalogue, const host::SocketTable& sockets);

@@ -15,7 +15,7 @@ void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> 
   questions_ = {};
   if (!directory.empty()) {
     evidence_ = directory / "evidence";
-    mkdir(evidence_.c_str(), 0700);  // where it fails nothing is kept, and that is all
+    mkdir(evidence_.c_str(), 0700);  // if this fails, no answer is kept, and nothing else is lost
   }
   for (const AskedRank& rank : ranks)
     for (const watch::HookQuestion question : questions)

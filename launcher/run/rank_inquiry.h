@@ -13,8 +13,8 @@ class HookChannel;
 
 namespace safelaunch::run {
 
-/// Where every rank is, which collectives it has called and in which of the store's operations it
-/// waits: asked of its hook once a verdict has fallen and before anything is ended. The answers are
+/// Asks the hook of every rank where the rank is, which collectives it has called and in which of
+/// the store's operations it waits: after a verdict and before anything is ended. The answers are
 /// kept as `evidence/rank-N.stack` and `evidence/collectives`. A rank that does not answer in time
 /// holds the GIL, is stopped, or has no hook.
 class RankInquiry {

@@ -42,17 +42,17 @@ constexpr Duration kLookEvery{1'000};
 // is soon enough, and a job that never shows any costs nothing in the end.
 constexpr int kOneLookIn = 8;
 
-// Where there is no status line to watch, somebody who waits gets a line now and then.
+// Without a status line a user who waits gets a line now and then.
 constexpr Duration kNoticeAfter{10'000};
 constexpr Duration kNoticeEvery{60'000};
 
-// What a question wakes in a rank that is missing is one thread, for microseconds.
+// A question wakes one thread of the missing rank, for microseconds.
 constexpr Duration kAskAgain{2'000};
 
 // Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
 constexpr Duration kStatusAfter{2'000};
 
-// Where torch waits until another process has built an extension.
+// The file in which torch waits until another process has built an extension.
 constexpr const char* kWaitsForBuild = "file_baton.py";
 
 // A launcher may start it again, and a script another program as the same rank.
@@ -149,8 +149,8 @@ void RankMachine::take(const HookSpoke& event, TimePoint now) {
   const bool by_plugin = message.source == Source::plugin;
   if (message.rank) (by_plugin ? plugged_ : hooked_)[process] = *message.rank;
   if (!by_plugin) silent_.erase(process);
-  // Where the hook watches the collectives, its word counts: the plugin's event passes too when a
-  // communicator is aborted.
+  // If the hook watches the collectives, its word counts: the plugin reports a collective as passed
+  // even when its communicator was aborted.
   if (by_plugin && in_torch_.contains(process)) return;
   for (const Event& one : message.events) hear(one, event, now);
   hear_body(process, message);
@@ -229,7 +229,7 @@ int RankMachine::parent_of(ProcessId process) const {
   return known == parents_.end() ? 0 : known->second;
 }
 
-// What a rank starts has inherited its RANK, and may meet whom it likes, even at the same store.
+// A child of a rank has inherited its RANK, and may meet any other process, even at the same store.
 bool RankMachine::is_a_ranks_child(Rank rank, const HookSpoke& speaker) const {
   const auto known = stages_.ranks().find(rank);
   if (known == stages_.ranks().end()) return false;
@@ -328,7 +328,7 @@ void RankMachine::take(const ProcessEnded& event, TimePoint now) {
   if (frozen_) return end_late(end);
   const bool was_rank = is_rank(end.rank, end.process);
   feed(end, now);
-  // Where a wrapper goes on it was a helper's end, and the wrapper is the rank's process again.
+  // If a wrapper goes on, its helper has ended, and the wrapper is the rank's process again.
   if (was_rank && is_rank(end.rank, end.process)) seen_.exits.push_back(end);
   watched_.erase(end.process);
   silent_.erase(end.process);
@@ -355,8 +355,8 @@ bool RankMachine::all_ranks_have_gone() const {
   });
 }
 
-// Where all ranks had a hook nobody looks at /proc any more; one that has lost its own needs it
-// again.
+// As long as all ranks have a hook, /proc is not read; a rank that has lost its hook makes that
+// necessary again.
 void RankMachine::look_again(TimePoint now) {
   if (next_look_ || !judging() || (silent_.empty() && stages_.all_heard())) return;
   next_look_ = now + kLookEvery;

@@ -21,11 +21,10 @@
 #include "safelaunch/watch/stages.h"
 #include "safelaunch/watch/standstill.h"
 
-/// What a process of the job can make safelaunch remember is bounded, however much it says.
-
 namespace safelaunch::run {
 
-/// What an attempt's record takes from the watch.
+/// The news of the ranks that goes into an attempt's record. It is bounded: a process of the job
+/// cannot make safelaunch remember ever more, however much it says.
 struct RanksSeen {
   int world_size = 0;                    ///< of the job; 0: no rank was seen
   std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
@@ -35,7 +34,7 @@ struct RanksSeen {
   std::map<Rank, std::string> stores;    ///< "host:port" of the store that a rank was given last
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
   std::set<std::string> backends;        ///< as the ranks gave them to init_process_group
-  std::set<Rank> finished;               ///< whose Python has come to its end without an exception
+  std::set<Rank> finished;               ///< their Python came to its end without an exception
   nccl::Record nccl;
 };
 
@@ -54,7 +53,7 @@ class NamedRanks {
   std::map<ProcessId, std::set<Rank>> named_;
 };
 
-/// What the decisions of the watch depend on.
+/// The settings on which the decisions of the watch depend.
 struct RankRules {
   watch::StagesConfig stages;
   bool hook = false;  ///< the ranks are given a hook
@@ -97,16 +96,16 @@ struct NcclSpoke {
   std::optional<Rank> rank;
   nccl::Said said;
 };
-/// What TakeLook has found.
+/// The result of TakeLook.
 struct LookTaken {
   std::vector<ProcessId> running;  ///< of those whose hook is silent
   watch::Snapshot processes;
 };
-/// What SampleRanks has found.
+/// The result of SampleRanks.
 struct RanksSampled {
   std::vector<RankActivity> activities;
 };
-/// What SampleOthers has found.
+/// The result of SampleOthers.
 struct OthersSampled {
   std::optional<host::ActivitySeen> others;
   std::optional<host::ActivitySeen> helpers;
@@ -126,7 +125,7 @@ struct AllStandStill {
   watch::StoodStill still;
   std::map<Rank, std::string> doings;
 };
-/// What AskPlaces has found.
+/// The result of AskPlaces.
 struct PlacesTold {
   RankAnswers answers;
   std::string locks;                   ///< that the ranks may wait for, in words
@@ -186,7 +185,7 @@ struct PassAnswer {
 struct RecordEvent {
   report::record::Event event;
 };
-/// The same for what a job can make as much of as it likes.
+/// Record this event unless the job has caused too many of its kind already.
 struct RecordSome {
   report::record::Event event;
 };
@@ -202,11 +201,11 @@ struct BeginTraining {};
 struct ShowStatus {
   std::string line;
 };
-/// The same, now and then, after a while.
+/// A line about the wait, for a terminal without a status line: after a while, then now and then.
 struct ShowWaiting {
   std::string line;
 };
-/// Worth a line of its own.
+/// Tell the user this in a line of its own.
 struct TellNotice {
   std::string text;
 };
@@ -272,14 +271,14 @@ class RankMachine {
   void take(const WatchTimePassed& event, TimePoint now);
   void take(const WatchFreezes& event, TimePoint now);
 
-  // What `Stages` is told, and what it wants.
+  // The events that `Stages` takes, and the actions that it asks for.
   void feed(const Event& event, TimePoint now);
   void follow(const std::vector<watch::StageAction>& wanted);
   void perform(const Failure& verdict);
   void perform(const watch::StatusChanged& status);
   void perform(const watch::JobTraining& training);
 
-  // What a hook says.
+  // The words of a hook.
   void note_finished(ProcessId process, const watch::HookMessage& message);
   void hear(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
@@ -312,15 +311,15 @@ class RankMachine {
   std::map<ProcessId, Rank> hooked_;
   std::map<ProcessId, Rank> plugged_;  // by NCCL's plugin
   NamedRanks named_;
-  std::map<ProcessId, TimePoint> asked_at_;  // whether their hook still hears
-  std::set<ProcessId> failing_;              // of an exception that nobody caught
-  std::set<ProcessId> in_torch_;             // whose hook has seen them call it
-  std::map<ProcessId, int> parents_;         // of those that have spoken, as they told it
-  std::set<ProcessId> silent_;               // whose hook's connection is closed: it may have ended
-  std::set<ProcessId> spawned_;              // our own children
-  std::set<ProcessId> watched_;              // whose end will be told, though they are not
-  std::set<ProcessId> ended_late_;           // while the job was stopped
-  std::optional<AllStandStill> standstill_;  // of which the ranks are asked
+  std::map<ProcessId, TimePoint> asked_at_;  // the last question whether its hook hears
+  std::set<ProcessId> failing_;              // processes that an uncaught exception is ending
+  std::set<ProcessId> in_torch_;             // their hook has seen them call torch.distributed
+  std::map<ProcessId, int> parents_;         // the parent that each process has told of itself
+  std::set<ProcessId> silent_;      // their hook's connection is closed: they may have ended
+  std::set<ProcessId> spawned_;     // our own children
+  std::set<ProcessId> watched_;     // not our children, yet their end will be told to us
+  std::set<ProcessId> ended_late_;  // processes that ended while the job was stopped
+  std::optional<AllStandStill> standstill_;  // the standstill about which the ranks are being asked
   bool frozen_ = false;
   bool flood_told_ = false;
   bool another_user_told_ = false;

@@ -15,13 +15,13 @@
 
 namespace safelaunch::run {
 
-/// Where a rank stands in its code.
+/// The place in its code at which a rank stands.
 struct StackSeen {
   std::string where;   ///< its place in the user's code: "train.py:40 main → init_process_group"
   std::string frames;  ///< of all its threads, one a line
 };
 
-/// What the ranks answered; each as far as it did.
+/// The answers of the ranks; a rank that gave none is missing here.
 struct RankAnswers {
   std::map<Rank, StackSeen> stacks;
   std::map<Rank, watch::RankCollectives> collectives;

@@ -227,7 +227,7 @@ void RankWatch::ask_counters(int id) {
     channel_->ask(process, watch::HookQuestion::counters, id);
 }
 
-// What the machine wants done.
+// The machine's actions, performed.
 
 void RankWatch::take(const WatchEvent& event) {
   for (const WatchAction& action : machine_.on(event, Clock::now()))

@@ -27,7 +27,7 @@
 
 namespace safelaunch::run {
 
-/// Where to look for the rank of a process that NCCL names.
+/// The sources that tell the rank of a process that NCCL names.
 struct KnownRanks {
   const std::map<ProcessId, Rank>& hooked;   ///< as their Python hooks say
   const std::map<ProcessId, Rank>& plugged;  ///< as NCCL's plugins say
@@ -35,9 +35,10 @@ struct KnownRanks {
   std::string_view log_file;  ///< NCCL_DEBUG_FILE as the job was given it
 };
 
-/// Whom NCCL's log speaks of: as its hook or plugin says, as we spawned it, as its environment
-/// says; else by its rank in the communicator, where that is the whole job's. In a container the
-/// pid may be a stranger's here: only who was told to write this log counts. Reads /proc.
+/// The rank of a process that NCCL's log names: as its hook or plugin says, as we spawned it, as
+/// its environment says; else its rank in the communicator, if that is the whole job's. In a
+/// container the pid may be a stranger's here: a process counts only if it was told to write this
+/// log. Reads /proc.
 [[nodiscard]] std::optional<RankStarted> rank_of(const nccl::ProcessName& who,
                                                  const std::optional<nccl::Part>& part,
                                                  const KnownRanks& known);
@@ -75,7 +76,7 @@ class RankWatch final : nccl::Watch::Listener,
     virtual void on_notice(const std::string& text) = 0;
     virtual void on_stall(const watch::StallReport& report) = 0;
     virtual void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) = 0;
-    /// What the ranks answered to ask_ranks().
+    /// The ranks' answers to ask_ranks().
     virtual void on_answers(const RankAnswers& answers) = 0;
     /// The last rank has ended while the job was stopped.
     virtual void on_ranks_gone() = 0;
@@ -105,10 +106,11 @@ class RankWatch final : nccl::Watch::Listener,
   /// time is over.
   void ask_ranks(const std::filesystem::path& directory, Duration limit);
 
-  /// Who waits for whom at present; nullopt while nobody waits, or nothing is judged.
+  /// The ranks that wait at present, and those that they wait for; nullopt while no rank waits, or
+  /// nothing is judged.
   [[nodiscard]] std::optional<Failure> waiting_now() const;
 
-  /// What has been seen until now.
+  /// The news of the ranks until now.
   [[nodiscard]] RanksSeen seen() const;
   /// "group 4/4 · collective 3/4".
   [[nodiscard]] std::string stages_reached() const;
@@ -163,7 +165,7 @@ class RankWatch final : nccl::Watch::Listener,
   watch::ActivitySampler sampler_;
   boost::asio::steady_timer timer_;
   RankInquiry inquiry_;  // after a verdict
-  RankInquiry places_;   // where all stand, though there is no verdict
+  RankInquiry places_;   // asks where all ranks stand before there is a verdict
   RankAnswers answers_;  // to the former
   StallWatch stall_;
   nccl::Watch nccl_;
@@ -171,7 +173,7 @@ class RankWatch final : nccl::Watch::Listener,
   StandstillWatch standstill_;
   std::unique_ptr<watch::HookChannel> channel_;
   std::map<ProcessId, launch::ExitWatch> exits_;
-  std::vector<ProcessId> told_exits_;  // whose watch has done its part, and holds a descriptor
+  std::vector<ProcessId> told_exits_;  // their end is told; a descriptor is still held
 };
 
 }  // namespace safelaunch::run

@@ -19,9 +19,9 @@
 
 namespace safelaunch::run {
 
-/// What a run leaves behind, from its beginning to its end: the run directory, its events, and the
-/// summary that becomes outcome.json. All is written through the DiskQueue. Where nothing can be
-/// recorded the job runs all the same.
+/// The record of a run, from its beginning to its end: the run directory, its events, and the
+/// summary that becomes outcome.json. The DiskQueue writes all of it. If nothing can be recorded,
+/// the job runs all the same.
 class RunLedger {
  public:
   RunLedger(DiskQueue& disk, TimePoint began) : disk_(disk), began_(began) {}
@@ -64,24 +64,24 @@ class RunLedger {
   report::RunSummary summary_;
 };
 
-/// Writes a file as a whole, in its turn.
+/// Queues the writing of a whole file.
 void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
 
-/// job.json: whose run this is, for `safelaunch status`.
+/// Writes job.json, which tells `safelaunch status` whose run this is.
 void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, const RunPlan& plan,
                     const report::RunSummary& summary);
 
-/// env.diff: how the environment of an attempt differs from the user's, and who decided it.
+/// Writes env.diff: how the environment of an attempt differs from the user's, and who decided it.
 void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
                     const std::vector<profile::Difference>& differences, const Redactor& redactor);
 
-/// What NCCL told of itself, as an event of the record; none where it was not there.
+/// Records NCCL's account of itself as an event; nothing if the job did not use NCCL.
 void record_nccl(report::EventLog& log, const nccl::Record& nccl);
 
-/// What the ranks of a hang answered of their collectives, and what it shows; none where none did.
+/// Records which collectives the ranks of a hang named, and what that shows; nothing if none did.
 void record_collectives(report::EventLog& log, const RankAnswers& answers);
 
-/// The segments that were removed behind an attempt; none where there were none.
+/// Records the segments that were removed behind an attempt; nothing if there were none.
 void record_removed_segments(report::EventLog& log, const std::vector<host::LeftFile>& removed);
 
 /// Whether a run has probed its host.

@@ -115,7 +115,7 @@ struct TellStruckOut {
 struct TellFirstFailure {
   diagnose::Diagnosis diagnosis;
 };
-/// What the job has left running, and was ended.
+/// Tell which processes the job had left running, and that they were ended.
 struct TellSwept {};
 /// The profile under which the job has ended well: what it cost, and that it works here.
 struct KeepWhatWorked {
@@ -167,8 +167,8 @@ class RunMachine {
   /// How often the present profile has been tried again.
   [[nodiscard]] int retries_of_profile() const { return retries_of_profile_; }
 
-  /// What the chain would take after the present attempt, were it lost for this reason and `tried`
-  /// tried in vain.
+  /// The step that the chain would take after the present attempt if it were lost for this reason,
+  /// and if the profiles of `tried` had failed.
   [[nodiscard]] NextStep would_follow(const diagnose::Diagnosis& diagnosis,
                                       const std::vector<std::string>& tried) const;
 

@@ -86,8 +86,8 @@ struct RunProbe::State {
   std::vector<profile::Profile> candidates{};
   std::optional<probe::Session> session{};
   std::optional<diagnose::Diagnosis> diagnosis{};  ///< of the attempt's profile, once it has failed
-  NextStep probing{};                              ///< what is probed in its place
-  NextStep following{};                            ///< and what would be after that
+  NextStep probing{};                              ///< the profile that is probed in its place
+  NextStep following{};                            ///< the profile that would come after that one
 
   void start(const profile::Profile& profile, probe::Beside beside,
              probe::Session::OnOutcome on_outcome);
@@ -143,7 +143,7 @@ void RunProbe::State::take(const probe::Outcome& outcome) {
   act_on(probe::CampaignProbed{outcome.verdict, following.profile ? following.profile->name : ""});
 }
 
-/// Which profile may do better, if there is one that can be probed.
+/// The profile that may do better, if there is one that can be probed.
 NextStep RunProbe::State::after(const probe::Outcome& outcome) {
   if (!diagnosis) diagnosis = diagnose(outcome);
   std::vector<std::string> tried = safelaunch::probe::refuted(campaign->probed());

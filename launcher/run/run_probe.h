@@ -13,7 +13,7 @@
 
 namespace safelaunch::run {
 
-/// Where and with what a run can probe.
+/// The program, the library and the ranks with which a run can probe.
 struct ProbeMeans {
   std::string program;  ///< safelaunch-probe
   std::string nccl;     ///< the job's libnccl
@@ -33,7 +33,7 @@ class RunProbe {
  public:
   class Listener {
    public:
-    /// What the chain takes next, where `tried` were tried in vain.
+    /// The chain's next step if the profiles of `tried` have failed.
     [[nodiscard]] virtual NextStep would_follow(const diagnose::Diagnosis& diagnosis,
                                                 const std::vector<std::string>& tried) = 0;
     /// The attempt is to be ended: `diagnosis` says why it cannot work, `step` what does.

@@ -13,7 +13,7 @@
 namespace safelaunch::run {
 namespace {
 
-// What the rank said last on one of its streams, or on the one that all share.
+// The last words of a rank on one of its streams, or on the one that all ranks share.
 std::string last_words(const AttemptRecord& record, output::StdStream stream,
                        std::optional<Rank> rank) {
   std::string text;

@@ -9,8 +9,8 @@
 
 namespace safelaunch::run {
 
-/// What a run tells people: on stderr, in the order in which it happens. A healthy run says
-/// nothing.
+/// Tells the user on stderr what happens in a run, in the order in which it happens. A healthy run
+/// says nothing.
 class RunVoice {
  public:
   /// All of them belong to the run, and outlive this.

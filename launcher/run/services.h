@@ -16,7 +16,7 @@ class TerminalWriter;
 
 namespace safelaunch::run {
 
-/// What lives as long as the whole run and every attempt uses; owned by the run.
+/// The services that every attempt uses. The run owns them, and they live as long as it does.
 struct Services {
   boost::asio::io_context& io;
   launch::Reaper& reaper;

@@ -64,7 +64,7 @@ void StandstillWatch::look_later() {
 
 void StandstillWatch::look() {
   const TimePoint now = Clock::now();
-  // What follows may end the watch.
+  // The listener may end the watch.
   if (const auto still = standstill_->on_look(all_still(now), now))
     listener_.on_standstill(*still, doings_);
   if (standstill_) look_later();

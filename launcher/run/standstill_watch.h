@@ -23,7 +23,8 @@ class StandstillWatch {
   class Listener {
    public:
     [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
-    /// What is to follow, and what each rank does in the kernel.
+    /// All ranks stand still: `still` says what follows, `doings` what each rank does in the
+    /// kernel.
     virtual void on_standstill(const watch::StoodStill& still,
                                const std::map<Rank, std::string>& doings) = 0;
 
@@ -56,12 +57,12 @@ class StandstillWatch {
 
 /// The locks of torch's extensions that the ranks of a job may wait for.
 struct WaitedLocks {
-  std::string words;                   ///< whose, how old, and what to do; empty: there are none
+  std::string words;  ///< the locks' owners and ages, and what to do; empty: there are no locks
   std::vector<clean::StaleFile> left;  ///< those that nobody holds and nobody builds: they may go
 };
 
 /// Whether a build has ended before: the folder of its lock holds the library that torch loads.
-/// Where it holds none, a rank that has waited for the lock goes on to load what is not there.
+/// If it holds none, a rank that has waited for the lock goes on to load a file that is not there.
 [[nodiscard]] bool has_built_extension(const std::string& lock);
 
 /// Looks for those of a job with this environment. None where only a server knows of them.

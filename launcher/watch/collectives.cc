@@ -77,7 +77,7 @@ std::string different_operations(const Answers& ranks) {
   }
   for (const auto& [place, operations] : called) {
     const auto hang = held_up.find(place.first);
-    // What has passed although it did not match is not what holds anybody up.
+    // Operations that did not match and yet passed do not hold up any rank.
     if (operations.size() > 1 && !contradicts_itself(operations) && hang != held_up.end() &&
         hang->second >= place.second)
       return operations_in_words(place, operations);

@@ -40,7 +40,7 @@ constexpr Duration kFloodWaits{20};
 // The last ones count: the stage that a rank has reached in the end, or the exception that ends it.
 constexpr std::size_t kLastKept = 16;
 
-// Who has connected and said nothing: more of them than this are not workers.
+// Connections that have said nothing: more of them than this cannot be workers.
 constexpr std::size_t kMostStrangers = 256;
 constexpr std::size_t kMostConnections = 16'384;
 

@@ -222,8 +222,8 @@ class Translation {
     std::get<StageEntered>(message_.events.back()).awaits = members;
   }
 
-  // Who calls a collective has a communicator. That it waits in the collective counts only where
-  // its end will be told too: the stage would seem to hang otherwise.
+  // A rank that calls a collective has a communicator. Its wait in the collective counts only if
+  // the end will be told too: otherwise the stage would seem to hang.
   void issued() {
     reached(Stage::communicator);
     if (is_true(packet_, "followed")) entered(Stage::collective, text_of(packet_, "op"));

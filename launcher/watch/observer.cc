@@ -96,8 +96,8 @@ std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<Process
     };
     reached(shows.has_torch, Stage::imported);
     entered(shows.hosts_store, Stage::rendezvous);
-    // Who hosts the store meets itself there at once, and waits for the others: it is in
-    // init_process_group, and not through the rendezvous.
+    // The rank that hosts the store meets itself there at once, and waits for the others: it is in
+    // init_process_group, and not yet through the rendezvous.
     reached(shows.makes_group || (shows.meets_store && !shows.hosts_store), Stage::rendezvous);
     entered(shows.makes_group || shows.hosts_store, Stage::group);
     reached(shows.has_group, Stage::group);

@@ -30,7 +30,8 @@ Patience patience_with_dead(const RankState& rank, Stage stage, TimePoint since,
   if (rank.blind()) return {after(ended, limits.quiet), true};
   // It went in, and how it ended is not known: perhaps well, with the others' news still under way.
   if (rank.entered(stage)) return {after(ended, limits.stopped), true};
-  // The world's group needs every rank; in a group of some, what is done may be no affair of it.
+  // The world's group needs every rank. A group of some ranks does not: a rank at work outside it
+  // may have nothing to do with it.
   if (stage >= Stage::communicator) return {after(since, limit_of(stage, limits)), false};
   return {since, true};
 }
@@ -52,7 +53,7 @@ Patience patience_with(const RankState& rank, Stage stage, TimePoint since, Time
     case Activity::stopped: return {after(calm(Activity::stopped), limits.stopped), true};
     case Activity::quiet:
       if (out_of_sight(rank, stage)) return {after(calm(Activity::idling), limit), false};
-      // Who is quiet is idle as well, perhaps for longer.
+      // A quiet rank is idle as well, perhaps for longer.
       return {
           earlier(after(calm(Activity::quiet), limits.quiet), after(calm(Activity::idling), limit)),
           false};

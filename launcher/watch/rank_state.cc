@@ -109,7 +109,7 @@ void RankState::exit(ProcessId process, std::optional<ExitStatus> status, TimePo
     return;
   }
   if (!wrappers_.empty()) {
-    // What a wrapper started has ended; the wrapper decides what that means for the rank.
+    // A child of the wrapper has ended; the wrapper decides what that means for the rank.
     const Wrapper wrapper = wrappers_.back();
     wrappers_.pop_back();
     if (status && succeeded(*status)) {

@@ -63,7 +63,7 @@ void Stages::helpers_do(Activity activity, std::string doing, TimePoint monotoni
 }
 
 int Stages::count_world() const {
-  // What a rank gave to init_process_group counts more than its environment: scripts change it.
+  // The world size given to init_process_group counts before the environment: scripts change it.
   int claimed = 0;
   int announced = 0;
   for (const auto& [rank, state] : ranks_) {
@@ -75,7 +75,7 @@ int Stages::count_world() const {
   return announced > 0 ? announced : static_cast<int>(ranks_.size());
 }
 
-// Who has a part in the groups that those ranks make; empty: everybody.
+// The members of the groups that those ranks make; empty: all ranks.
 std::set<Rank> Stages::awaited_by(const std::vector<Rank>& waiting, Stage stage) const {
   std::set<Rank> awaited;
   if (stage != Stage::communicator) return awaited;
@@ -132,7 +132,7 @@ Patience Stages::patience(Rank rank, const Standing& standing, TimePoint now) co
     if (!with_helpers.until) return with_helpers;
     one.until = std::max(*one.until, *with_helpers.until);
   }
-  // Where ranks come one after the other, the next one may be on its way.
+  // If ranks come one after the other, the next one may be on its way.
   const bool may_come = state.activity(now) >= Activity::idling;
   const Duration limit = limit_of(standing.stage, config_.limits);
   if (!one.until || one.certain || !may_come || limit == Duration::zero()) return one;

@@ -8,7 +8,7 @@
 namespace safelaunch::watch {
 namespace {
 
-// What goes on a status line about ranks that are waited for; more kinds of doing would not fit.
+// A status line names at most so many kinds of doing of the missing ranks; more would not fit.
 constexpr std::size_t kMostDoings = 3;
 
 std::string in_seconds(Clock::duration duration) {
@@ -60,7 +60,7 @@ std::string Stages::counts_text() const {
     if (through == 0 && !begun) continue;
     const std::string piece = fmt::format("{} {}/{}", name(stage), through, world_size_);
     text = text.empty() ? piece : fmt::format("{} · {}", piece, text);
-    // What lies before a stage that all have behind them is history.
+    // Stages before one that all ranks have passed are history.
     if (through >= world_size_) break;
   }
   return text;

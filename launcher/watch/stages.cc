@@ -9,11 +9,11 @@
 namespace safelaunch::watch {
 namespace {
 
-// Where nobody sees the collectives of a rank: with lazy connections NCCL still connects, and may
-// fail, in the first of them, which comes right behind its communicator in most programs.
+// For ranks whose collectives are not seen: with lazy connections NCCL still connects, and may
+// fail, in the first collective, which comes right behind the communicator in most programs.
 constexpr Duration kConnectsWithin{10'000};
 
-// Where the first collective's call would be seen, it is waited for; but not for ever.
+// If the call of the first collective would be seen, we wait for it; but not for ever.
 constexpr Duration kStartsWithin = std::chrono::minutes(30);
 
 Stage after(Stage stage) {
@@ -86,7 +86,7 @@ std::vector<StageAction> Stages::driver_is_silent(std::vector<Rank> ranks, std::
   return finish(monotonic);
 }
 
-// What has trained with some ranks has begun, and may rest as it likes.
+// A job that has trained with some of its ranks has begun, and may rest as it likes.
 std::vector<StageAction> Stages::stood_still(Duration lasts,
                                              const std::map<Rank, std::string>& doings,
                                              std::string text, TimePoint monotonic) {
@@ -144,7 +144,7 @@ RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEviden
   const std::optional<Rank> present = rank_of(process);
   if (present && *present != rank && !change_places(*present, rank, evidence)) return nullptr;
   RankState& state = ranks_[rank];
-  // What /proc lets us guess is nothing beside what the hook says.
+  // A guess from /proc counts for nothing beside the word of the hook.
   if (source == Source::proc && !state.blind()) return nullptr;
   switch (state.claim(process, evidence)) {
     case RankClaim::held:
@@ -297,7 +297,7 @@ void Stages::check_world_sizes(Rank rank) {
   const RankState& mine = state_of(rank);
   if (!mine.claimed_world || mine.store.empty()) return;
   for (const auto& [other_rank, other] : ranks_) {
-    // Who meets elsewhere is another job's, and may have a world of its own.
+    // A rank that meets at another store is another job's, and may have a world of its own.
     if (!other.alive() || !other.claimed_world || other.store != mine.store) continue;
     if (*other.claimed_world == *mine.claimed_world) continue;
     Failure verdict{.kind = FailureKind::world_size_mismatch,

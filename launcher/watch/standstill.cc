@@ -63,7 +63,7 @@ std::optional<StoodStill> Standstill::on_look(bool all_still, TimePoint monotoni
   const auto lasts = std::chrono::duration_cast<Duration>(looked_at_ - *still_since_);
   interval_ = shortest_interval_;
   if (is_set(limits_.ends) && lasts >= ends_after_) {
-    ends_after_ = lasts + limits_.ends;  // where what was in the way could be removed
+    ends_after_ = lasts + limits_.ends;  // counts once the obstacle could be removed
     return StoodStill{lasts, StoodStill::Then::ends_the_job};
   }
   if (!is_set(limits_.told) || lasts < told_after_) return std::nullopt;

@@ -16,7 +16,7 @@ namespace safelaunch::nccl {
 /// is stopped. Destroying it hangs up.
 class RasQuestion {
  public:
-  /// What came, which may be cut or nothing.
+  /// Takes the answer as far as it came: it may be cut, or empty.
   using OnAnswer = std::function<void(const std::string& answer)>;
 
   /// `address` is "127.0.0.1:PORT". Calls `on_answer` once, through the io_context.

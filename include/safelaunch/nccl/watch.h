@@ -18,7 +18,7 @@
 
 namespace safelaunch::nccl {
 
-/// What one attempt has of its own for NCCL, made up anew each time.
+/// The places that one attempt gives its NCCL, made up anew each time.
 struct Door {
   std::filesystem::path directory;  ///< for its logs; surely written to. Empty: none
   std::string ras_address;          ///< "127.0.0.1:41234"
@@ -28,14 +28,14 @@ struct Door {
 /// Tests the directory, finds a free port, draws a number.
 [[nodiscard]] Door open_door(const std::filesystem::path& directory);
 
-/// Where the NCCL of an attempt writes its log, as its environment says.
+/// The way in which the NCCL of an attempt writes its log, as its environment says.
 struct Listening {
   enum class Way {
     nowhere,  ///< it writes none, or where nobody can look
     files,    ///< one a process
     streams,  ///< into the job's own output, as the user wants it
   };
-  enum class Owner { we, user };  ///< what was ours to set is not on the user's terminal
+  enum class Owner { we, user };  ///< who asked for the log
 
   Way way = Way::nowhere;
   Owner owner = Owner::we;
@@ -55,7 +55,7 @@ struct Reach {
 /// reaches processes on other hosts, where our directory is not.
 [[nodiscard]] Listening listen(const Door& door, const Reach& reach, Environment& environment);
 
-/// What NCCL's logs told of an attempt.
+/// The facts that NCCL's logs told of an attempt.
 struct Record {
   struct Log {
     std::string name;  ///< of the file: "nccl.node7.4711"

@@ -11,8 +11,8 @@
 #include "safelaunch/probe/tournament.h"
 #include "safelaunch/profile/remembered.h"
 
-/// What `safelaunch probe` has measured on a host, kept for the runs that come: what a fallback
-/// costs is then known and not judged.
+/// The measurements of `safelaunch probe` on a host, kept for later runs: the cost of a fallback
+/// is then measured, not estimated.
 namespace safelaunch::probe {
 
 struct MeasuredHost {

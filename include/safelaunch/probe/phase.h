@@ -6,7 +6,7 @@
 
 namespace safelaunch::probe {
 
-/// What a rank of the probe goes through, in this order.
+/// The phases of one rank of the probe, in this order.
 enum class Phase {
   driver,            ///< libcuda is loaded, cuInit has returned, the device is there
   context,           ///< the device's primary context, and memory for the buffers
@@ -23,7 +23,7 @@ inline constexpr int kProbePhaseCount = 8;
 [[nodiscard]] const char* name(Phase phase);
 [[nodiscard]] std::optional<Phase> probe_phase(std::string_view word);
 
-/// What became of a phase.
+/// The result of a phase.
 enum class PhaseResult {
   done,
   failed,

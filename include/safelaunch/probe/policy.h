@@ -10,14 +10,14 @@
 #include "safelaunch/probe/verdict.h"
 #include "safelaunch/settings/run_options.h"
 
-/// What `run --probe` does, as values: whether to probe, and what its results mean for the run.
+/// The decisions of `run --probe`, as values: whether to probe, and what the results mean.
 namespace safelaunch::probe {
 
 /// Beside an attempt whose workers still import, or when an attempt has failed in NCCL and the GPUs
 /// are free again.
 enum class Moment { beside_the_first, after_a_failure };
 
-/// What is known when a probe may begin.
+/// The facts that decide whether a probe may begin.
 struct Situation {
   settings::WhenToProbe wish = settings::WhenToProbe::automatic;
   Moment moment = Moment::beside_the_first;
@@ -25,7 +25,7 @@ struct Situation {
   int ranks = 0;                  ///< of the job, on this node; 0: not known
   int gpus = 0;                   ///< that the kernel shows
   int nodes = 1;
-  std::string missing;  ///< what a probe lacks: "there is no libnccl.so.2 in reach"; empty: nothing
+  std::string missing;  ///< "there is no libnccl.so.2 in reach"; empty: nothing is missing
 };
 
 /// Whether to probe.
@@ -113,10 +113,10 @@ class Selection {
   [[nodiscard]] const std::string* probing() const {
     return probed_.size() < candidates_.size() ? &candidates_[probed_.size()] : nullptr;
   }
-  /// What its probe has come to.
+  /// Takes the verdict of the profile that is being probed.
   void take(Verdict verdict) { probed_.push_back({*probing(), std::move(verdict), ""}); }
 
-  /// The fastest that works; empty: none does.
+  /// The fastest profile that works; empty: none does.
   [[nodiscard]] std::string chosen() const;
   [[nodiscard]] std::span<const ProbedProfile> probed() const { return probed_; }
 

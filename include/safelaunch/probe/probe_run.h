@@ -96,7 +96,7 @@ class Run {
   /// When TimePassed is to come; nullopt while there is nothing to wait for but ends.
   [[nodiscard]] std::optional<TimePoint> deadline() const { return deadline_; }
 
-  /// What is known so far; final once Done was told.
+  /// The verdict so far; final once Done was told.
   [[nodiscard]] Verdict verdict() const;
 
  private:

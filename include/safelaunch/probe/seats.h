@@ -8,9 +8,9 @@
 
 namespace safelaunch::probe {
 
-/// Where one rank of a probe sits, and with which environment.
+/// The GPU on which one rank of a probe runs, and its environment.
 struct RankSeat {
-  int device = 0;  ///< its ordinal among the visible ones
+  int device = 0;  ///< the GPU's ordinal among the visible ones
   Environment environment;
 };
 

@@ -26,10 +26,10 @@ struct Spec {
   Beside beside = Beside::nobody;
 };
 
-/// What a probe has come to.
+/// The outcome of a probe.
 struct Outcome {
   Verdict verdict;
-  std::string log;  ///< what NCCL wrote at level WARN, of all ranks: shows a cause
+  std::string log;  ///< NCCL's lines of level WARN, of all ranks: they may show a cause
 };
 
 /// A probe that is under way. The outcome is told once, within the limits and some seconds,

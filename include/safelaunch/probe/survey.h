@@ -12,16 +12,16 @@
 
 namespace safelaunch::probe {
 
-/// What the CUDA driver says.
+/// The CUDA driver's account of this host.
 struct DriverSurvey {
   std::string cuda;               ///< the newest CUDA that it runs: "13.0"
-  std::vector<std::string> gpus;  ///< names of those that are visible
+  std::vector<std::string> gpus;  ///< the names of the visible GPUs
 };
 
-/// What a libnccl says without a driver.
+/// The account that a libnccl gives without a driver.
 struct NcclSurvey {
   std::optional<nccl::Version> version;
-  std::string interface;  ///< "eth0": where ranks would meet
+  std::string interface;  ///< "eth0": the interface on which ranks would meet
   std::string address;    ///< of that interface
   std::string failure;    ///< why they could not: "Bootstrap : no socket interface found"
 };

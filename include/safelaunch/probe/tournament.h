@@ -30,9 +30,9 @@ inline constexpr double kBandwidthNoise = 0.25;
 /// How many times slower all_reduce is under `other`; nullopt where either was not measured.
 [[nodiscard]] std::optional<double> cost_ratio(const Verdict& base, const Verdict& other);
 
-/// What to make of a tournament.
+/// The conclusion from a tournament.
 struct Conclusion {
-  std::string profile;   ///< to use; empty: none works
+  std::string profile;   ///< the profile to use; empty: none works
   std::string sentence;  ///< "cumem-host works; basic does not (…)"
   std::string use;       ///< the line to type; empty where there is none
 };

@@ -17,7 +17,7 @@ struct Works {
   bool operator==(const Works&) const = default;
 };
 
-/// What one rank said, or how it ended.
+/// The words of one rank that failed, or the way in which it ended.
 struct RankFailure {
   int rank = 0;
   Phase phase = Phase::driver;
@@ -44,10 +44,10 @@ struct Untold {
   bool operator==(const Untold&) const = default;
 };
 
-/// What a probe of one profile has come to.
+/// The result of probing one profile.
 using Verdict = std::variant<Works, Failed, Hung, Untold>;
 
-/// The phase at which it failed or hung.
+/// The phase at which the probe failed or hung.
 [[nodiscard]] std::optional<Phase> stopped_at(const Verdict& verdict);
 
 /// "driver ✓ device ✓ nccl ✓ init ✗": how far it came. With one rank all_reduce is not shown, since

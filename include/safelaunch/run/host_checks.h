@@ -17,19 +17,19 @@ namespace safelaunch::run {
 /// only if there are any). The lines are for the screen; none where there is nothing to say.
 [[nodiscard]] std::vector<std::string> clean_before_run(const RunPlan& plan);
 
-/// What the doctor says of this host and the first attempt's environment: what blocks, then risks.
+/// The doctor's findings on this host and the first attempt's environment: blockers, then risks.
 /// Takes milliseconds; a healthy host gets nothing.
 [[nodiscard]] std::vector<Finding> examine_host(const RunPlan& plan);
 
-/// What the checks before a run have to say.
+/// The results of the checks before a run.
 struct HostReport {
-  std::vector<std::string> lines;  ///< of what was cleaned
+  std::vector<std::string> lines;  ///< one for each thing that was cleaned
   std::vector<Finding> findings;
   std::string trouble;  ///< why there are no more; empty: they came to their end
 };
 
-/// The checks before a run, in a process of their own: they read files and ask name servers of
-/// somebody else, who may never answer, and so can be left behind. Meanwhile we hear signals.
+/// The checks before a run, in a process of their own: they read files and ask name servers that
+/// may never answer. So the checks can be left behind, and we hear signals meanwhile.
 class HostChecks {
  public:
   using OnDone = std::function<void(HostReport)>;

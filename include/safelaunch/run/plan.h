@@ -19,7 +19,7 @@
 
 namespace safelaunch::run {
 
-/// What safelaunch.yaml says for this host, and the SAFELAUNCH_* variables over it.
+/// The configuration of safelaunch.yaml for this host, with the SAFELAUNCH_* variables over it.
 struct Configuration {
   profile::Rules rules;
   std::string cluster;          ///< the name of the rule that holds here; empty: none
@@ -46,10 +46,10 @@ struct RunPlan {
   profile::Overrides overrides;  ///< --set and --unset
   job::Command command;
   std::optional<job::SpawnPlan> spawn;   ///< set: safelaunch spawns the workers itself
-  std::vector<std::string> chain_names;  ///< what is tried, in order
-  /// The same, as far as it was read: its first at least.
+  std::vector<std::string> chain_names;  ///< the profiles to try, in order
+  /// The profiles of the chain that have been read: the first at least.
   std::vector<profile::Profile> chain;
-  std::string chain_origin;  ///< who chose it: "--profile", "cluster rule hgx", "default"
+  std::string chain_origin;  ///< its source: "--profile", "cluster rule hgx", "default"
   int max_attempts = 1;
   std::vector<std::string> warnings;
 
@@ -75,17 +75,19 @@ struct RunPlan {
 
 /// This host, by name, GPUs and driver.
 [[nodiscard]] profile::HostKey host_key();
-/// By what it is remembered here which profile worked: the host, and the command's Python and NCCL.
+/// The key under which this host remembers which profile worked: the host, and the command's
+/// Python and NCCL.
 [[nodiscard]] profile::HostKey host_key(const RunPlan& plan);
 
-/// What takes secrets out of all that is told of the run: knows those of the environment, the
-/// command, --set, the configuration and the profiles.
+/// The redactor that takes secrets out of everything that is told of the run. It knows those of the
+/// environment, the command, --set, the configuration and the profiles.
 [[nodiscard]] Redactor redactor_for(const RunPlan& plan);
 
-/// What a profile costs, as it is judged: "none", or "large (gloo over TCP instead of NCCL)".
+/// The estimated cost of a profile: "none", or "large (gloo over TCP instead of NCCL)".
 [[nodiscard]] std::string cost_in_words(const profile::Profile& profile);
 
-/// The same beside the first of the chain, as it was measured here, where it was.
+/// The cost of a profile beside the first of the chain, as measured on this host; the estimate if
+/// it was never measured.
 [[nodiscard]] std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile);
 
 /// The plan for a reader, or as JSON.

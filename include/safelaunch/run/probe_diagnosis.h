@@ -11,7 +11,7 @@ namespace safelaunch::run {
 /// nothing.
 [[nodiscard]] std::string cause_of(const probe::Outcome& outcome);
 
-/// What a probe that failed says of an attempt under the same profile, which was ended for it.
+/// The diagnosis of an attempt that was ended because a probe under the same profile had failed.
 [[nodiscard]] diagnose::Diagnosis diagnose(const probe::Outcome& outcome);
 
 }  // namespace safelaunch::run

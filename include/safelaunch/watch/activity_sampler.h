@@ -15,10 +15,10 @@ class ActivitySampler {
  public:
   explicit ActivitySampler(const host::ProcessTable& table) : table_(table) {}
 
-  /// What the rank has done since the last look; nullopt at the first one.
+  /// The rank's activity since the last look; nullopt at the first look.
   [[nodiscard]] std::optional<RankActivity> look(Rank rank, ProcessId process, TimePoint now);
 
-  /// The same of all processes below the root that are no rank's, taken together.
+  /// The activity of all processes below the root that are no rank's, taken together.
   [[nodiscard]] std::optional<host::ActivitySeen> look_at_others(ProcessId root,
                                                                  const std::set<ProcessId>& ranks,
                                                                  TimePoint now);

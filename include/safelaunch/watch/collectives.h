@@ -8,7 +8,7 @@
 
 #include "safelaunch/base/event.h"
 
-/// What torch's flight recorder and wait counters say of ranks that hang, and what follows from it.
+/// The words of torch's flight recorder and wait counters on ranks that hang, and our conclusions.
 namespace safelaunch::watch {
 
 /// The numbers of the last collectives of a process group; -1: none yet.
@@ -27,7 +27,7 @@ struct CollectiveSeen {
   State state = State::enqueued;
 };
 
-/// What one rank's hook told.
+/// The answer of one rank's hook.
 struct RankCollectives {
   bool told = false;  ///< it has answered which collectives it called; its counters alone are none
   std::map<std::string, GroupCounters> groups;
@@ -39,7 +39,7 @@ struct RankCollectives {
 /// "all_reduce, collective 1 of group 0, enqueued; waits in TCPStore__wait".
 [[nodiscard]] std::string describe(const RankCollectives& rank);
 
-/// What the answers of the ranks show together. Sentences without their full stops.
+/// The conclusions from the answers of all ranks. Sentences without their full stops.
 struct CollectivesCompared {
   std::vector<Rank> waiting;  ///< in a collective that they have called
   /// They can never meet: different operations under one number, or ranks that wait in different

@@ -67,7 +67,7 @@ struct HookCommunicator {
   bool met = false;  ///< all its ranks have come to it already
 };
 
-/// What one packet says.
+/// The content of one packet.
 struct HookMessage {
   std::string name;  ///< "coll.enter"
   Source source = Source::hook;
@@ -95,7 +95,7 @@ inline constexpr int kMostRanks = 65'536;
 /// be anybody's program. Unknown events are read, and say nothing.
 [[nodiscard]] Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& speaker);
 
-/// What safelaunch asks a hook. `collectives` costs the rank milliseconds, and is for one that
+/// A question to a hook. `collectives` costs the rank milliseconds, and is for a rank that
 /// hangs. `here` has no answer: a program may have closed the descriptor in which our thread waits,
 /// and the connection ends only once that thread has woken.
 enum class HookQuestion { stack, counters, collectives, here };

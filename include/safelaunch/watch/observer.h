@@ -56,8 +56,8 @@ class Observer {
   std::map<Rank, Told> told_;
 };
 
-/// What the environment of a process says of the rank it belongs to. All that a rank starts
-/// inherits it; the launcher above it, which may have a RANK of its own (a node's number), has
+/// The rank of a process as its environment names it. Every process that a rank starts inherits
+/// it; the launcher above the rank, which may have a RANK of its own (a node's number), has
 /// another.
 struct RankIdentity {
   Rank rank;

@@ -11,8 +11,8 @@ struct PythonThread {
   std::vector<std::string> frames;  ///< "file:line function", the innermost last
 };
 
-/// Where a process is, in one line for the screen: the user's innermost frame and what it called
-/// last that is worth a word, as in "train.py:40 never_reaches_init → init_process_group". Empty
+/// The place of a process, in one line for the screen: the user's innermost frame and the last call
+/// that is worth a word, as in "train.py:40 never_reaches_init → init_process_group". Empty
 /// where there is no frame at all.
 ///
 /// The user's code is what lies outside site-packages, Python's own library and the hook. The main

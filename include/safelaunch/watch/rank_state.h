@@ -20,7 +20,7 @@ enum class RankEvidence {
   entered,  ///< it has begun to wait for the other ranks
 };
 
-/// What a process's claim to a rank comes to.
+/// The result of a process's claim to a rank.
 enum class RankClaim {
   held,       ///< it is the rank's process already
   taken,      ///< it is from now on
@@ -28,7 +28,7 @@ enum class RankClaim {
   contested,  ///< two live processes wait as this rank
 };
 
-/// What is known of one rank: its process, the stages it has entered and reached, what it does.
+/// Our knowledge of one rank: its process, the stages it has entered and reached, what it does.
 /// A value; every instant is handed in, in job time (watch/clock.h).
 class RankState {
  public:
@@ -93,9 +93,9 @@ class RankState {
   /// The last stage, in the order of `Stage`, that it has reached.
   [[nodiscard]] Stage furthest() const;
 
-  /// What it does; `unseen` where the last sample is too old to tell.
+  /// The rank's activity; `unseen` if the last sample is too old to tell.
   [[nodiscard]] Activity activity(TimePoint now) const;
-  /// In words, to go with activity().
+  /// The rank's activity in words, beside activity().
   [[nodiscard]] std::string doing(TimePoint now) const;
   /// Since when it has been no more active than `activity` (stopped, quiet or idling).
   [[nodiscard]] std::optional<TimePoint> calm_since(Activity activity) const;

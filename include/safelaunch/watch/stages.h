@@ -74,7 +74,7 @@
 
 namespace safelaunch::watch {
 
-/// What the failure of a rank means to the launcher that started it.
+/// The effect that a rank's failure has on the launcher that started it.
 enum class DeadRank {
   ends_the_job,      ///< torchrun without restarts, deepspeed, accelerate, our own spawn
   hangs_the_others,  ///< an unknown script: it counts once another rank waits for it
@@ -82,7 +82,7 @@ enum class DeadRank {
 };
 
 struct StagesConfig {
-  std::optional<int> world_size{};    ///< where the command tells; what the ranks say comes first
+  std::optional<int> world_size{};    ///< as the command tells it; the ranks' own word comes first
   std::vector<Rank> expected_here{};  ///< ranks that this node is to start, where that is known
   bool others_start_ranks = false;    ///< on other nodes, or beside us: nobody here can see those
   std::optional<int> ranks_here{};    ///< how many are ours to start
@@ -92,7 +92,7 @@ struct StagesConfig {
       std::chrono::milliseconds(500);  ///< how often ranks are sampled while one waits
 };
 
-/// Which ranks are awaited, or what they do, has changed: for a log, one line a change. A terminal
+/// Other ranks are awaited than before, or they do something else: one line for a log. A terminal
 /// shows Stages::status_line() instead, which counts the seconds.
 struct StatusChanged {
   std::string text;
@@ -105,8 +105,8 @@ struct JobTraining {
   Source source = Source::hook;
 };
 
-/// What `Stages` asks of its caller. A Failure is its verdict: the attempt is lost. It falls at
-/// most once in the life of a `Stages`.
+/// The actions that `Stages` asks of its caller. A Failure is its verdict: the attempt is lost. It
+/// falls at most once in the life of a `Stages`.
 using StageAction = std::variant<Failure, StatusChanged, JobTraining>;
 
 /// The state of all ranks of one attempt, as a pure machine: events and the present time in,
@@ -148,13 +148,13 @@ class Stages {
   /// A rank is waited for that no process has said to be (a fork that sets RANK in its memory,
   /// MPI): any process of the job that is no rank's may be it.
   [[nodiscard]] bool misses_unseen() const;
-  /// What those do, taken together: asked for with the samples while misses_unseen().
+  /// Takes what those processes do together. Call it with the samples while misses_unseen().
   void others_do(Activity activity, std::string doing, TimePoint now);
 
   /// A missing rank waits until another process of this host writes to it: one that is in no rank's
   /// tree may be at work for it.
   [[nodiscard]] bool misses_helped(TimePoint now) const;
-  /// What those do, taken together: asked for with the samples while misses_helped().
+  /// Takes what those processes do together. Call it with the samples while misses_helped().
   void helpers_do(Activity activity, std::string doing, TimePoint now);
 
   [[nodiscard]] bool training() const { return training_; }
@@ -167,7 +167,7 @@ class Stages {
   /// "group 4/4 · collective 2/4 · waiting for ranks 1 3 (working: c++ compiles) 12s/180s".
   [[nodiscard]] std::string status_line(TimePoint now) const;
 
-  /// Who waits for whom at present, as a verdict would say it; nullopt while nobody waits.
+  /// The ranks that wait at present, as a verdict would name them; nullopt while no rank waits.
   [[nodiscard]] std::optional<Failure> waiting_now(TimePoint now) const;
 
   /// "group 4/4 · collective 3/4": how many ranks have reached what.
@@ -191,7 +191,7 @@ class Stages {
   };
   enum class Wording { brief, full };  ///< full: with what each rank does
 
-  // What an event changes. Instants are in job time here and below.
+  // The changes that an event makes. Instants are in job time here and below.
   void apply(const RankStarted& event, TimePoint now);
   void apply(const StageEntered& event, TimePoint now);
   void apply(const StageLeft& event, TimePoint now);
@@ -204,7 +204,7 @@ class Stages {
   bool change_places(Rank from, Rank to, RankEvidence evidence);
   [[nodiscard]] RankState* held_by(Rank rank, ProcessId process);
 
-  // What follows from it.
+  // The conclusions from those changes.
   void check_contradictions(Rank rank);
   void check_twin(Rank rank);
   void check_world_sizes(Rank rank);
@@ -251,7 +251,7 @@ class Stages {
   std::map<Rank, RankState> ranks_;
   RankState others_;   // stands for each rank of this node that no process has said to be
   RankState helpers_;  // stands for the processes of this node that are in no rank's tree
-  // What follows from ranks_ alone; take_stock() keeps them so.
+  // These follow from ranks_ alone; take_stock() keeps them up to date.
   int world_size_ = 0;
   std::vector<Standing> standings_;  // in the order of Stage; those whose clock runs
   TimePoint progress_{};             // the last news of any rank

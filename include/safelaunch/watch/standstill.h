@@ -54,7 +54,7 @@ class Standstill {
   std::optional<TimePoint> still_since_;  // this
 };
 
-/// Where a rank stands.
+/// The place at which a rank stands.
 struct RankPlace {
   Rank rank;
   std::string where;  ///< "train.py:40 main → wait"; empty: it has no hook, or does not answer

@@ -12,7 +12,7 @@ int show_driver();
 /// which it opens a socket on the interface of its choice. Needs no driver.
 int show_nccl(const std::string& file);
 
-/// What `safelaunch-probe rank` is told.
+/// The orders for `safelaunch-probe rank`.
 struct RankOrder {
   int rank = 0;
   int ranks = 1;

@@ -5,8 +5,8 @@
 
 namespace safelaunch::probe {
 
-/// What safelaunch says to this process, a line each on stdin: `id HEX`, `end`, `abort`. Its end is
-/// an order to abort too: whoever asked has gone.
+/// The orders of safelaunch to this process, a line each on stdin: `id HEX`, `end`, `abort`. The
+/// end of stdin is an order to abort too: safelaunch has gone.
 class Orders {
  public:
   /// Hears what there is to hear, for as long at most; returns earlier when something was said.

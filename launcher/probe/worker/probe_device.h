@@ -8,7 +8,7 @@
 
 namespace safelaunch::probe {
 
-/// What the probe reduces: 64 MiB, as much as makes an all_reduce reach its bandwidth.
+/// The probe reduces 64 MiB: enough for an all_reduce to reach its bandwidth.
 inline constexpr std::size_t kProbeBytes = 64 << 20;
 inline constexpr std::size_t kProbeFloats = kProbeBytes / sizeof(float);
 
