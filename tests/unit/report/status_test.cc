@@ -72,3 +72,43 @@ TEST_CASE("a folder that holds no run has no status", "[status]") {
   for (const char* name : {"broken", "list", "empty", "none"})
     CHECK_FALSE(read_status(runs.path / name));
 }
+
+TEST_CASE("a status names the ranks of each stage, a line a stage", "[status]") {
+  RunStatus status;
+  status.run = "r1";
+  status.stages = {{0, "group"}, {1, "imported"}, {2, "group"}};
+  const std::string text = render(status);
+  CHECK(text.find("    group: ranks 0 2\n") != std::string::npos);
+  CHECK(text.find("    imported: ranks 1\n") != std::string::npos);
+}
+
+TEST_CASE("once a job trains its status tells of no waiting", "[status]") {
+  RunStatus status;
+  status.waiting = "waiting for rank 1";
+  CHECK(render(status).find("waiting for rank 1") != std::string::npos);
+  status.training = true;
+  CHECK(render(status).find("waiting for rank 1") == std::string::npos);
+  CHECK(render(status).find(", training") != std::string::npos);
+}
+
+TEST_CASE("a run that has its end recorded is no longer running", "[status]") {
+  const Runs runs;
+  runs.add("r1", kJob,
+           R"({"e":"training","attempt":1})"
+           "\n"
+           R"({"e":"end","exit_status":0})");
+  CHECK(read_status(runs.path / "r1").value().ended);
+  CHECK(read_status(runs.path / "r1").value().training);
+}
+
+TEST_CASE("the status as JSON has the stage of each rank, and waiting only where somebody waits",
+          "[status]") {
+  RunStatus status;
+  status.stages = {{3, "group"}};
+  auto json = nlohmann::json::parse(status_json({status}));
+  CHECK(json[0]["stages"]["3"] == "group");
+  CHECK_FALSE(json[0].contains("waiting"));
+  status.waiting = "waiting for rank 1";
+  json = nlohmann::json::parse(status_json({status}));
+  CHECK(json[0]["waiting"] == "waiting for rank 1");
+}
