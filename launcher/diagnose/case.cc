@@ -1,3 +1,6 @@
+// A case is opened in three steps: find which rank failed first by the signs that need no cause,
+// collect every line that shows a cause, and drop the lines that would mislead here. The lines of
+// the first rank come first, then all are sorted by weight.
 #include "case.h"
 
 #include <algorithm>
@@ -16,11 +19,11 @@ bool possible_in(const Cause& cause, std::optional<Stage> stage) {
          std::ranges::find(cause.stages, *stage) != cause.stages.end();
 }
 
-/// Whether a line must not count in this case, although it stands there. What a rank that aborts at
-/// its end writes, a thread of the script's own may write anywhere: there the state decides alone.
+/// Whether a line must not count in this case. The words of an abort at the interpreter's end do
+/// not count, because a thread of the script may write them at any time: the state alone decides.
 bool misleads(const Sighting& one, const Evidence& evidence) {
   if (!possible_in(*one.cause, evidence.failure.stage)) return true;
-  // A job that hangs has caught and logged the exceptions that its output shows.
+  // A job that hangs lives on: it has caught and logged the exceptions in its output.
   if (hung(evidence) && one.cause->id == cause::kUserException && one.source != "exception")
     return true;
   if (one.cause->id == cause::kAbortAtExit) return true;
@@ -35,7 +38,7 @@ bool is_reason(const Sighting& one) {
   return one.strength == Strength::proof && one.cause->kind == Kind::cause;
 }
 
-/// The ranks that raised nothing but that another is gone, or that something timed out.
+/// The ranks whose exceptions say only that another rank is gone, or that something timed out.
 std::set<Rank> lost_a_peer(const std::vector<Sighting>& raised) {
   std::set<Rank> ranks;
   for (const Sighting& one : raised)
@@ -96,7 +99,7 @@ std::optional<ExitStatus> status_of(const Evidence& evidence, std::optional<Rank
   if (told && (!told->rank || !rank || told->rank == rank)) return told->status;
   const bool raised = std::ranges::any_of(evidence.failure.raised,
                                           [&](const RankRaised& one) { return one.rank == rank; });
-  if (rank && raised) return Exited{1};  // Python's own for an exception that nobody caught
+  if (rank && raised) return Exited{1};  // Python's own status after an uncaught exception
   return evidence.command;
 }
 

@@ -12,19 +12,19 @@
 
 namespace safelaunch::diagnose {
 
-/// The rank that failed first, as far as it is known who and how.
+/// The rank that failed first, and its exit status, as far as they are known.
 struct FailedFirst {
   std::optional<Rank> rank;
   std::optional<ExitStatus> status;
 };
 
-/// What is derived from the evidence before a cause is chosen. Refers to evidence and catalogue.
+/// The evidence, read before a cause is chosen. Lives no longer than its evidence and catalogue.
 struct Case {
   const Evidence& evidence;
   const Catalogue& catalogue;
-  std::vector<Sighting> sightings;  ///< the weightiest first; without those that mislead
-  FirstSigns signs;                 ///< of who failed first, before a cause is known
-  FailedFirst first;                ///< by these
+  std::vector<Sighting> sightings;  ///< sorted by weight, without those that mislead
+  FirstSigns signs;                 ///< signs of which rank failed first, before a cause is known
+  FailedFirst first;                ///< the rank that these signs point at
 };
 
 [[nodiscard]] Case open_case(const Evidence& evidence, const Catalogue& catalogue);
@@ -33,33 +33,34 @@ struct Case {
   return is_hang(evidence.failure.kind);
 }
 
-/// Before its first collective, or behind it.
+/// Whether the job waits, before its first collective or in training.
 [[nodiscard]] inline bool stands_still(const Evidence& evidence) {
   return hung(evidence) || evidence.failure.kind == FailureKind::stalled;
 }
 
-/// The rank whose own lines show a cause, where that is a reason by itself.
+/// The rank whose own lines show the cause; none if the cause is no reason by itself.
 [[nodiscard]] std::optional<Rank> shows(const Cause& cause, const std::vector<Sighting>& lines);
 
-/// How a rank ended, by its exit, the launcher's word, its exception, or the command's own status.
+/// The exit status of a rank: its own, or what the launcher says of it, or 1 after an exception, or
+/// else the status of the command.
 [[nodiscard]] std::optional<ExitStatus> status_of(const Evidence& evidence,
                                                   std::optional<Rank> rank);
 
-/// The cause that is named, and how sure it is.
+/// The chosen cause, and how sure it is.
 struct CauseChoice {
   const Cause* cause = nullptr;
   Certainty certainty = Certainty::guess;
 };
 
-/// What the state of the system proves; else what the texts of the first failing rank show; else
-/// what fits the stage. The host's facts then confirm or refine it.
+/// Chooses the cause that the state of the system proves; else one that the output of the first
+/// failing rank shows; else one that fits the stage. Facts of the host then confirm or refine it.
 [[nodiscard]] CauseChoice choose(const Case& now);
 
 /// "rank 2", "ranks 0, 1 and 3", "ranks 0-6 and 8".
 [[nodiscard]] std::string list_of(std::vector<Rank> ranks);
 
-/// What happened, in one or two sentences: the stage, who waited, who was missing and what it did,
-/// or who failed first and how. `diagnosis` has all but this.
+/// One or two sentences on what happened: which ranks waited in which stage for which rank, or
+/// which rank failed first and how. `diagnosis` is complete but for these sentences.
 [[nodiscard]] std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis);
 
 }  // namespace safelaunch::diagnose

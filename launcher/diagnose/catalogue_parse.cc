@@ -1,4 +1,7 @@
-// The catalogue's YAML → causes. The only source here that knows yaml-cpp.
+// Reads the catalogue's YAML into causes; no other source of the room knows yaml-cpp. The rows of
+// all files are gathered first, since a row may replace one of an earlier file and `beats` may name
+// a cause of another. Then every name and every pattern is checked. The first mistake ends the
+// reading as a `Wrong`, to which the file and the line are added.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -15,7 +18,7 @@
 namespace safelaunch::diagnose {
 namespace {
 
-/// Something in the file is wrong. Thrown and caught within this source.
+/// A mistake in the file. Thrown and caught within this source.
 struct Wrong : std::runtime_error {
   Wrong(const YAML::Mark& at, const std::string& what) : std::runtime_error(what), mark(at) {}
   YAML::Mark mark;
@@ -120,7 +123,7 @@ Cause read_cause(const YAML::Node& row) {
   return cause;
 }
 
-/// A cause, and where it stands.
+/// A cause with its place in the files.
 struct Row {
   YAML::Node node;
   std::string file;
@@ -131,7 +134,7 @@ Error error_at(std::string_view file, const YAML::Mark& mark, std::string_view m
   return {Errc::bad_config, fmt::format("{}:{}: {}", file, mark.line + 1, message)};
 }
 
-/// Adds a file's rows; those with an id of another file's take its place.
+/// Adds the rows of a file; each replaces a row with the same id of an earlier file.
 void read_rows(const CatalogueText& text, std::vector<Row>& rows) {
   const YAML::Node nodes = YAML::Load(text.yaml);
   if (!nodes.IsSequence()) throw Wrong(nodes.Mark(), "a list of causes is expected here");
@@ -148,13 +151,13 @@ void read_rows(const CatalogueText& text, std::vector<Row>& rows) {
   }
 }
 
-/// Which pattern shows which cause.
+/// All patterns, and the cause that each of them shows.
 struct Patterns {
   std::unique_ptr<PatternSet> set = std::make_unique<PatternSet>();
   std::vector<std::pair<std::size_t, Strength>> owners;
 };
 
-/// Numbers the patterns of one cause, telling which is wrong.
+/// Adds the patterns of one cause; throws the first that is no RE2 pattern.
 void add_patterns(const YAML::Node& row, std::size_t cause, Patterns& patterns) {
   constexpr std::array<std::pair<const char*, Strength>, 3> kLists = {
       {{"patterns", Strength::proof}, {"hints", Strength::hint}, {"absence", Strength::absence}}};
@@ -167,7 +170,7 @@ void add_patterns(const YAML::Node& row, std::size_t cause, Patterns& patterns) 
     }
 }
 
-/// Who is beaten exists.
+/// Every id listed under `beats` must be in the catalogue.
 void check_beaten(const Row& row, std::span<const std::string_view> ids) {
   for (const std::string& beaten : row.cause.beats)
     if (std::ranges::find(ids, beaten) == ids.end())
@@ -175,7 +178,7 @@ void check_beaten(const Row& row, std::span<const std::string_view> ids) {
                   fmt::format("no cause has the id '{}'{}", beaten, did_you_mean(beaten, ids)));
 }
 
-/// Does it, and says in which file something is wrong.
+/// Performs the action; a mistake that it throws becomes an error with file and line.
 template <class Action>
 Result<void> in_file(const std::string& file, const Action& action) try {
   action();

@@ -1,3 +1,9 @@
+// The cause is chosen by the strongest evidence that there is. First what the state of the system
+// proves (a killed rank after an OOM kill, a stopped one, a silent driver), whatever was printed.
+// Then what the output shows: a cause before a symptom before a victim's words, unless the first
+// rank ended by a status that no exception explains, and the words are another rank's. A hang whose
+// output names no cause is judged by what the missing ranks do, or by its stage. At last a fact of
+// the host confirms the cause, or replaces it by a more specific one.
 #include "case.h"
 
 #include <algorithm>
@@ -31,8 +37,9 @@ bool was_killed(const FailedFirst& first) {
          first.status == ExitStatus(Exited{128 + SIGKILL});
 }
 
-/// A rank that ended with 1 or SIGABRT met an exception, of Python or of C++, and its text tells
-/// which. With any other status it ended by itself, and what other ranks say is no reason.
+/// Whether the first rank ended by itself. A rank that ended with 1 or SIGABRT met an exception
+/// of Python or C++, and its output tells which; any other status it chose or suffered itself, and
+/// the words of other ranks do not explain it.
 bool ended_by_itself(const Case& now) {
   if (!now.first.status || succeeded(*now.first.status)) return false;
   const bool raised = std::ranges::any_of(now.evidence.failure.raised, [&](const RankRaised& one) {
@@ -43,7 +50,8 @@ bool ended_by_itself(const Case& now) {
          status != ExitStatus(Exited{128 + SIGABRT});
 }
 
-/// A crash between the beginning and the end of NCCL's init is hardly the script's own.
+/// Whether the first rank crashed between the beginning and the end of NCCL's init, which is hardly
+/// the script's own fault.
 bool crashed_in_nccl(const Case& now) {
   const bool inside =
       now.evidence.failure.stage == Stage::communicator &&
@@ -60,8 +68,8 @@ bool is_of_another(const Sighting& one, const FailedFirst& first) {
   return one.rank && first.rank && one.rank != first.rank;
 }
 
-/// A rank that lost its peer, where it is not known that just another failed first. A launcher's
-/// own words about the end of its ranks are no reason.
+/// The best line of a rank that lost its peer, unless another rank is known to have failed first.
+/// The launcher's words about the end of its ranks do not count (their causes have no fallback).
 const Sighting* best_victim(const Case& now) {
   const auto found = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
     return one.cause->kind == Kind::victim && one.cause->retry == Retry::fallback &&
@@ -70,7 +78,7 @@ const Sighting* best_victim(const Case& now) {
   return found == now.sightings.end() ? nullptr : &*found;
 }
 
-/// Whether the line is among the last that its output has: its writer stands there now.
+/// Whether the line is among the last of its output, so that its writer still stands there.
 bool is_last_word(const Sighting& one, const Evidence& evidence) {
   constexpr std::ptrdiff_t kLines = 3;
   return std::ranges::any_of(evidence.output, [&](const Output& output) {
@@ -81,7 +89,7 @@ bool is_last_word(const Sighting& one, const Evidence& evidence) {
   });
 }
 
-/// What the function that a rank is in tells of why it does not come.
+/// The cause that the stack of a missing rank shows: the function that keeps it away.
 const Cause* shown_by_stack(const Catalogue& catalogue, const MissingRank& missing) {
   const Cause* shown = nullptr;
   const std::string all = missing.where + ' ' + missing.doing + '\n' + missing.stack;
@@ -92,14 +100,15 @@ const Cause* shown_by_stack(const Catalogue& catalogue, const MissingRank& missi
   return shown;
 }
 
-/// Whether the ranks' own answers, the driver's silence or a standstill prove a cause of a hang.
+/// Whether the job waits, and answers of the ranks, a silent driver or a standstill prove the
+/// cause.
 bool proved(const Evidence& evidence, std::string_view cause) {
   return stands_still(evidence) &&
          std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
              evidence.confirmations.end();
 }
 
-/// Why the missing ranks have not come, where their Python function or last words tell.
+/// Why the missing ranks have not come: by their state, their stacks, or their last words.
 CauseChoice of_absence(const Case& now) {
   const bool ended = std::ranges::any_of(
       now.evidence.failure.missing,
@@ -127,7 +136,7 @@ CauseChoice of_absence(const Case& now) {
         return missing.activity != Activity::unseen || !missing.where.empty();
       });
   if (seen) return the(now, cause::kRankMissing, Certainty::confirmed);
-  // They may be on another host: what those who look for them meet on the way tells more.
+  // The missing ranks may be on another host; then warnings of the ranks that call them tell more.
   if (const Sighting* way = best(now, Kind::symptom, Strength::warning))
     return {way->cause, Certainty::guess};
   return the(now, cause::kRankMissing, Certainty::guess);
@@ -157,8 +166,8 @@ bool has_stopped(const Evidence& evidence) {
              evidence.failure.missing.end();
 }
 
-/// Its program had come to its end before the process failed: what aborts then is no fault of the
-/// script, and what other ranks say of it is no reason.
+/// Whether the first rank aborted after its program had come to its end. Such an abort is no fault
+/// of the script, and the words of other ranks about it are no reason.
 bool aborted_at_its_end(const Case& now) {
   const bool ended =
       is_death(now.evidence.failure.kind) || now.evidence.failure.kind == FailureKind::failed;
@@ -169,7 +178,7 @@ bool aborted_at_its_end(const Case& now) {
           now.first.status == ExitStatus(Exited{128 + SIGABRT}));
 }
 
-/// What the state of the system proves, whatever the texts say.
+/// The cause that the state of the system proves, whatever the output says; none if nothing does.
 CauseChoice by_state(const Case& now) {
   const Evidence& evidence = now.evidence;
   if (evidence.failure.kind == FailureKind::world_size_mismatch)
@@ -205,14 +214,14 @@ CauseChoice by_texts(const Case& now) {
   return the(now, cause::kRankDied, now.first.status ? Certainty::confirmed : Certainty::guess);
 }
 
-/// "… Process 4711 has 70.1 GiB memory in use …" names a process of an earlier attempt.
+/// Whether a line names a process of an earlier attempt: "… Process 4711 has 70.1 GiB memory …".
 bool names_former(const Sighting& one, const Evidence& evidence) {
   return std::ranges::any_of(evidence.former_pids, [&](int pid) {
     return one.line.find(fmt::format("Process {} has ", pid)) != std::string::npos;
   });
 }
 
-/// The host's facts make a cause certain, or put a more specific one in its place.
+/// Confirms the cause by facts of the host, or replaces it by a more specific one that they prove.
 CauseChoice refined(CauseChoice choice, const Case& now) {
   std::vector<Confirmation> facts = now.evidence.confirmations;
   for (const Sighting& one : now.sightings)

@@ -1,3 +1,7 @@
+// A diagnosis is made in four steps: the case (case.cc) gathers the lines that show causes,
+// choice.cc picks one, decide() tells what may follow, and what_happened.cc puts it into a
+// sentence. The rank that failed first is looked for again once the cause is known, since its lines
+// are a further sign.
 #include "safelaunch/diagnose/diagnosis.h"
 
 #include <algorithm>
@@ -34,8 +38,8 @@ std::vector<int> ports_in(std::span<const Sighting> sightings) {
   return ports;
 }
 
-/// Whether safelaunch may choose another port, and neither lines nor facts name any but that one: a
-/// script may have set one of its own.
+/// Whether safelaunch chose the port, and every port in the lines and facts is that one. If another
+/// is named, the script set one of its own, which safelaunch cannot change.
 bool port_is_ours(const Case& now) {
   const auto& port = now.evidence.port;
   if (!port || port->choice != RendezvousPort::Choice::ours) return false;
@@ -63,7 +67,7 @@ Decision decide(const Case& now, const Cause& cause) {
   return RetrySame{cause.backoff, is_port(cause) ? With::another_port : With::nothing_new};
 }
 
-/// Ranks that raised or printed a victim's line, or ended after the first.
+/// The ranks that raised or printed a victim's line, or ended too.
 std::vector<Rank> victims_of(const Case& now, std::optional<Rank> first) {
   std::vector<Rank> victims;
   for (const Sighting& one : now.sightings)
@@ -76,7 +80,7 @@ std::vector<Rank> victims_of(const Case& now, std::optional<Rank> first) {
   return victims;
 }
 
-/// The lines of the chosen cause first, then what else was seen.
+/// The lines of the chosen cause first, then the other lines that report a failure.
 std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
   std::ranges::stable_partition(all, [&](const Sighting& one) { return one.cause == &cause; });
   std::erase_if(all, [&](const Sighting& one) {
@@ -85,16 +89,16 @@ std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
   return all;
 }
 
-constexpr int kOfShells = 128;  // a shell adds it to the signal that ended its command
+constexpr int kOfShells = 128;  // a shell adds 128 to the signal that ended its command
 
-/// The signals that a stop sends, or passes on.
+/// The signals that safelaunch sends in a stop, or passes on.
 constexpr std::array kStopping{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL};
 
 bool is_stopping(int signal) {
   return std::ranges::find(kStopping, signal) != kStopping.end();
 }
 
-/// Whether a stop ended the process, which has chosen no status then.
+/// Whether a stop ended the process, so that it did not choose its status itself.
 bool by_the_stop(const ExitStatus& status) {
   if (const auto* killed = std::get_if<Signaled>(&status)) return is_stopping(killed->signal);
   return is_stopping(std::get<Exited>(status).code - kOfShells);

@@ -78,11 +78,11 @@ std::string explain(const Cause& cause) {
   if (!meaning(cause).empty()) text += fmt::format("{}\n", meaning(cause));
   text += fmt::format("{}\n", cause.remedy);
   if (cause.kind != Kind::harmless) text += fmt::format("{}\n", policy(cause));
-  add_list(text, "Look, or mend:", cause.commands);
-  add_list(text, "Shown by a line with:", cause.patterns);
-  add_list(text, "Likely in a hang after:", cause.hints);
-  add_list(text, "Likely for a rank that did not come, after:", cause.absence);
-  add_list(text, "Met by others:", pages(cause.links));
+  add_list(text, "Look closer, or mend it:", cause.commands);
+  add_list(text, "A line with one of these shows it:", cause.patterns);
+  add_list(text, "A hang is likely due to it after a line with:", cause.hints);
+  add_list(text, "A rank that did not come is likely kept by it after a line with:", cause.absence);
+  add_list(text, "Others have met it:", pages(cause.links));
   return text;
 }
 

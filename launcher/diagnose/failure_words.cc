@@ -1,3 +1,6 @@
+// The traceback of the first rank that is no victim: of the rank that is known or reported to have
+// failed first, else of any rank. A text without tracebacks is shown by its last lines, up to the
+// place where the launcher begins to sum up.
 #include "safelaunch/diagnose/failure_words.h"
 
 #include <algorithm>
@@ -10,7 +13,7 @@
 namespace safelaunch::diagnose {
 namespace {
 
-/// Enough to see what a program said last; the files hold all of it.
+/// Enough lines to see the last words of a program; the files hold all of them.
 constexpr std::size_t kLastLines = 20;
 
 bool is_victim(const Traceback& one, const Catalogue& catalogue) {
@@ -20,7 +23,7 @@ bool is_victim(const Traceback& one, const Catalogue& catalogue) {
                              [](const Match& match) { return match.cause->kind == Kind::victim; });
 }
 
-/// Where the launcher begins to sum up: what follows is not the ranks' own.
+/// Whether the launcher begins to sum up with this line; the lines below are not the ranks' own.
 bool is_launchers_summary(std::string_view line) {
   constexpr std::array<std::string_view, 6> kSigns = {
       "Sending process ",    "failed (exitcode: ",          "sigkill_handler",

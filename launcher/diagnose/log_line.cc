@@ -11,8 +11,8 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Takes "[rank3]:" or "[default3]:" and a blank off the front, keeping the rank of the first form:
-/// torchrun's tee shows the *local* rank in the second.
+/// Takes "[rank3]:" or "[default3]:" and a blank off the front. Only the first form gives the rank:
+/// torchrun's tee writes the *local* rank in the second.
 bool strip_tag(std::string_view& line, std::optional<Rank>& rank) {
   if (!line.starts_with('[')) return false;
   const std::size_t end = line.find("]:");
@@ -30,8 +30,8 @@ bool strip_tag(std::string_view& line, std::optional<Rank>& rank) {
   return true;
 }
 
-/// "[W1121 11:51:20.3 socket.cpp:469]", older "[W socket.cpp:464]", glog's "W1121 11:51:05 …", and
-/// Python's "a.py:7: UserWarning: …".
+/// Whether the line calls itself a warning: "[W1121 11:51:20.3 socket.cpp:469]", older "[W
+/// socket.cpp:464]", glog's "W1121 11:51:05 …", and Python's "a.py:7: UserWarning: …".
 bool is_warning(std::string_view line) {
   const std::string_view head = line.substr(line.starts_with('[') ? 1 : 0);
   const bool torch = line.starts_with("[W") || has_glog_head(line);

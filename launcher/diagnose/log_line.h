@@ -9,11 +9,11 @@
 
 namespace safelaunch::diagnose {
 
-/// What wrote a line of a log, as far as it shows.
+/// The writer of a log line, as far as its form shows.
 enum class LineKind {
   plain,
-  nccl_info,     ///< often says "failed" or "no device" in healthy jobs
-  nccl_warn,     ///< WARN, ATTN, and the reason that torch repeats under "Last error:"
+  nccl_info,     ///< an INFO line; these say "failed" or "no device" in healthy jobs too
+  nccl_warn,     ///< a WARN or ATTN line, or torch's copy of one under "Last error:"
   warning,       ///< of Python, glog or torch: "UserWarning: …", "[W1121 … socket.cpp:469] …"
   python_error,  ///< "SomeError: text", the last line of a traceback
 };
@@ -23,19 +23,21 @@ struct LogLine {
   std::string_view text;  ///< at most kLongestLine bytes
   std::optional<Rank> rank;
   LineKind kind = LineKind::plain;
-  std::size_t number = 0;  ///< within the text read, from 0 on
+  std::size_t number = 0;  ///< its line number in the text, from 0 on
 };
 
-/// Longer lines are cut: no message that names a cause is longer, and a hostile one costs no more.
+/// Longer lines are cut, so that a hostile one costs no more. No message that names a cause is
+/// longer.
 inline constexpr std::size_t kLongestLine = 8 << 10;
 
-/// Only the end of a longer text is read: half a second of work on the most hostile one.
+/// Only the end of a longer text is read; the most hostile one then costs half a second.
 inline constexpr std::size_t kLongestText = 4 << 20;
 
-/// Calls `visit` for each line that is not empty of the text's tail; without allocating.
+/// Calls `visit` for each non-empty line at the end of the text. Allocates nothing.
 void for_each_line(std::string_view text, const std::function<void(const LogLine&)>& visit);
 
-/// glog's heads, as torch writes them: "W1121 11:51:11.014000 7795 torch/…".
+/// Whether the line begins with a head of glog, as torch writes them: "W1121 11:51:11.014000 7795
+/// torch/…".
 [[nodiscard]] bool has_glog_head(std::string_view line);
 
 /// Splits "package.SomeError: text" into type and message. The type is empty where the line does

@@ -14,7 +14,7 @@ RE2::Options options() {
   options.set_case_sensitive(false);  // NCCL's "Connect to" became "connect to" between versions
   options.set_log_errors(false);
   options.set_encoding(RE2::Options::EncodingLatin1);  // a log may hold any bytes
-  options.set_max_mem(64 << 20);  // a bound of the automaton's cache, not an allocation
+  options.set_max_mem(64 << 20);  // a bound on the cache of the automaton, not an allocation
   return options;
 }
 

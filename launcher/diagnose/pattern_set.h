@@ -7,8 +7,8 @@
 
 namespace safelaunch::diagnose {
 
-/// Many patterns that are looked for in one pass over a line, in time linear in its length (RE2),
-/// without regard to case. Add all patterns, then compile, then match.
+/// Searches a line for many patterns in one pass, without regard to case and in time linear in its
+/// length (RE2). Add all patterns, then compile, then match.
 class PatternSet {
  public:
   PatternSet();
@@ -16,12 +16,12 @@ class PatternSet {
   PatternSet& operator=(PatternSet&&) noexcept;
   ~PatternSet();
 
-  /// Gives the pattern the next number, from 0 on. Returns what is wrong with it; empty if nothing.
+  /// Adds a pattern, which gets the next number, from 0 on. Returns its mistake; empty if right.
   [[nodiscard]] std::string add(const std::string& pattern);
 
   void compile();
 
-  /// The numbers of the patterns that stand in the line, ascending. The caller bounds its length.
+  /// The numbers of the patterns that match the line, ascending. The caller bounds its length.
   [[nodiscard]] std::vector<int> match(std::string_view line) const;
 
  private:

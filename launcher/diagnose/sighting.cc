@@ -1,3 +1,7 @@
+// A line shows each cause with a pattern that matches it and whose scope its kind lies in, unless a
+// more specific or a harmless cause matches the same line. Source lines inside a traceback are
+// skipped, for they may quote anything. A traceback none of whose lines proves a cause becomes a
+// sighting of its own, the user's exception, at the place where it stands in the text.
 #include "safelaunch/diagnose/sighting.h"
 
 #include <algorithm>
@@ -24,7 +28,7 @@ bool in_scope(const Match& match, LineKind kind) {
   return false;
 }
 
-/// What a line shows, without what a more specific cause on the same line explains.
+/// The causes that a line shows, without those that a more specific cause on it explains.
 std::vector<Match> matches_of(const LogLine& line, const Catalogue& catalogue) {
   std::vector<Match> found = catalogue.match(line.text);
   std::erase_if(found, [&](const Match& match) { return !in_scope(match, line.kind); });
@@ -43,12 +47,12 @@ std::vector<Match> matches_of(const LogLine& line, const Catalogue& catalogue) {
   return found;
 }
 
-/// Ranks of which the same cause is kept: enough for one node, and a bound whatever a log holds.
+/// One cause is kept for this many ranks: enough for a node, and a bound whatever a log holds.
 constexpr std::size_t kRanksPerCause = 64;
 
 constexpr std::string_view kFromStatus = "exit status";
 
-/// Collects sightings, each cause once a rank, so that a flood of the same line stays small.
+/// Collects sightings, each cause once a rank, so that a flood of equal lines stays small.
 class Collector {
  public:
   Collector(const Catalogue& catalogue, std::string source, std::optional<Rank> rank)
@@ -80,8 +84,8 @@ bool is_indented(std::string_view line) {
   return line.starts_with(' ') || line.starts_with('\t');
 }
 
-/// Whether an exception, or one that it arose from, shows a cause; source lines of its frames,
-/// which may quote anything, do not count.
+/// Whether an exception, or one that it arose from, proves a cause. The source lines of its frames
+/// do not count, for they may quote anything.
 bool shows_cause(std::string_view traceback, const Catalogue& catalogue) {
   bool shows = false;
   for_each_line(traceback, [&](const LogLine& line) {
@@ -92,7 +96,7 @@ bool shows_cause(std::string_view traceback, const Catalogue& catalogue) {
   return shows;
 }
 
-/// Exceptions of Python itself that mean a fault of code wherever they are raised.
+/// Whether an exception of Python's own means a fault in the code, wherever it is raised.
 bool means_faulty_code(std::string_view type) {
   constexpr std::array<std::string_view, 12> kTypes = {
       "ValueError",  "TypeError",      "KeyError",          "IndexError",

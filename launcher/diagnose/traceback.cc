@@ -1,5 +1,6 @@
-// Tracebacks out of merged output. Each rank's lines are followed on their own where torch tags
-// them.
+// Finds tracebacks in merged output. One reader follows the lines of each tagged rank, and one all
+// untagged lines; a reader goes from `outside` over the frames and the message to `ended`, where it
+// waits for the phrase that chains a further exception to this one.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBegin = "Traceback (most recent call last):";
 
-/// A message of several lines is followed this far; C++ backtraces of torch are longer.
+/// The most lines of one message; the C++ backtraces in messages of torch are longer.
 constexpr int kMessageLines = 20;
 
 bool is_chained(std::string_view line) {
@@ -21,7 +22,7 @@ bool is_chained(std::string_view line) {
          line.starts_with("The above exception was the direct cause");
 }
 
-/// The lines of a log that cannot belong to a message above them.
+/// Whether the line cannot belong to a message above it.
 bool begins_anew(std::string_view line) {
   return line.starts_with('[') || line.starts_with("===") || line.starts_with("terminate called") ||
          line.starts_with("-- Process ") || has_glog_head(line);
@@ -94,7 +95,7 @@ class Reader {
     keep(line.text);
   }
 
-  /// Between two tracebacks of a chain stand only blank lines and the phrase that links them.
+  /// Goes on with a chained traceback: only blank lines and the linking phrase may stand between.
   void look_for_chain(const LogLine& line) {
     const bool begins = line.text.find(kBegin) != std::string_view::npos;
     if (is_chained(line.text)) {

@@ -1,3 +1,6 @@
+// One or two sentences on what happened, chosen by the kind of failure. Each says no more than the
+// evidence shows: a rank that nobody can see from here is "missing", never "idle", and a rank that
+// no process has claimed to be may not have been started.
 #include "case.h"
 
 #include <algorithm>
@@ -9,7 +12,7 @@
 namespace safelaunch::diagnose {
 namespace {
 
-/// "0-2", "4": runs of three and more are drawn together.
+/// "0-2", "4": three and more ranks in a row become a range.
 std::vector<std::string> runs_of(const std::vector<Rank>& ranks) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < ranks.size();) {
@@ -34,12 +37,13 @@ const char* fault_of(const MissingRank& missing) {
   return missing.inside ? "did not come through" : "was missing";
 }
 
-/// On another node, or another user's: what keeps it away is not known.
+/// Whether the rank runs on another node or as another user, so that its state is not known.
 bool is_out_of_sight(const MissingRank& missing) {
   return missing.activity == Activity::unseen && missing.where.empty();
 }
 
-/// Of one that no process has said to be it is not known either: it may not have been started.
+/// Whether a process has claimed to be the rank, and its state is known. A rank that no process has
+/// claimed to be may not have been started.
 bool is_seen(const MissingRank& missing) {
   return missing.known && !is_out_of_sight(missing);
 }
@@ -59,7 +63,7 @@ std::string absence_of(const MissingRank& missing) {
   return text + (known.empty() ? ", and nothing is known of it" : ": " + known);
 }
 
-/// Many ranks with the same absence need no list of sentences.
+/// Of more missing ranks than these only the first is described.
 constexpr std::size_t kToldOneByOne = 3;
 
 std::string absences(const std::vector<MissingRank>& missing) {
@@ -71,7 +75,7 @@ std::string absences(const std::vector<MissingRank>& missing) {
   return list_in_words(words);
 }
 
-/// Where all ranks stand, if nobody waited for another.
+/// The fact that all ranks stand still and none waits for another; nullptr if there is none.
 const Confirmation* standstill_of(const Evidence& evidence) {
   const auto found =
       std::ranges::find(evidence.confirmations, cause::kStartStuck, &Confirmation::cause);
@@ -84,7 +88,7 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string who =
       evidence.failure.waiting.empty() ? "The job" : capital(list_of(evidence.failure.waiting));
   const std::string time = evidence.failure.waited == Duration::zero()
-                               ? ""  // where all wait alike there is no first to wait for others
+                               ? ""  // all came together, so no rank waited for another
                                : " " + describe_duration(evidence.failure.waited);
   std::string text = fmt::format("{} waited{}{}", who, time, stage);
   if (evidence.failure.missing.empty()) return text + "; nobody was missing.";
@@ -102,10 +106,10 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   return text;
 }
 
-/// Who is missing is told by what it never called, if by anything.
+/// The missing ranks of a stall are named by the call that they never made, if it is known.
 std::string of_stall(const Evidence& evidence) {
   const std::string time = evidence.failure.waited == Duration::zero()
-                               ? ""  // nobody is behind
+                               ? ""  // no rank is behind
                                : " for " + describe_duration(evidence.failure.waited);
   std::string text =
       fmt::format("Training stood still{}: no output, and no collective finished", time);
@@ -116,7 +120,7 @@ std::string of_stall(const Evidence& evidence) {
   return text + ".";
 }
 
-/// " in stage group" of a rank that had come to it, " before stage group" of one that had not.
+/// " in stage group" for a rank that had come to it, " before stage group" for one that had not.
 std::string place_of(const Evidence& evidence, std::optional<Rank> rank) {
   const auto seen = std::ranges::find_if(
       evidence.failure.missing, [&](const MissingRank& missing) { return missing.rank == rank; });
@@ -136,7 +140,7 @@ std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
   return text + ".";
 }
 
-/// Which ranks were still at work is not known: their hooks may be silent.
+/// The sentence does not say which ranks were still at work: their hooks may be silent.
 std::string of_abort_at_exit(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text = fmt::format("Rank {} finished, then aborted in the interpreter's own end",
                                  diagnosis.failure.first.value_or(Rank{}).value);
@@ -146,7 +150,7 @@ std::string of_abort_at_exit(const Evidence& evidence, const Diagnosis& diagnosi
   return text;
 }
 
-/// What the host's facts, or the ranks' own claims, prove of the cause.
+/// The facts of the host and of the ranks that prove the cause.
 std::string facts_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text;
   for (const Confirmation& one : evidence.confirmations)
@@ -163,7 +167,7 @@ std::string remarks_of(const Evidence& evidence) {
 std::string of_contradiction(const Evidence& evidence, const std::string& facts,
                              const Diagnosis& diagnosis) {
   const std::string what = facts.empty() ? diagnosis.failure.title + "." : facts;
-  // With luck a rank stumbles over it; else all would wait.
+  // Some ranks raise an exception over the contradiction; without one, all would wait.
   return evidence.failure.raised.empty() ? "It would hang until torch's timeout: " + what
                                          : capital(what);
 }

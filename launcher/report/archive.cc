@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 
-// POSIX.1-1988, in the order of the bytes. Numbers are octal text.
+// The header of a file as POSIX.1-1988 lays it out. Numbers are octal text.
 struct Header {
   char name[100] = {};
   char mode[8] = {};
@@ -56,7 +56,7 @@ std::optional<SplitName> split(std::string_view path) {
   return SplitName{path.substr(0, slash), path.substr(slash + 1)};
 }
 
-// The sum of the header's bytes, its own field taken as blanks.
+// Writes the sum of the header's bytes, with the checksum's own field counted as blanks.
 void put_checksum(Header& header) {
   std::memset(header.checksum, ' ', sizeof header.checksum);
   const auto* bytes = reinterpret_cast<const unsigned char*>(&header);

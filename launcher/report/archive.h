@@ -6,17 +6,17 @@
 
 namespace safelaunch::report {
 
-/// Writes a tar archive (POSIX ustar) in memory: what every tar reads. Files of mode 0600 that
-/// belong to nobody in particular, so that an archive tells nothing of who made it.
+/// Writes a tar archive (POSIX ustar, which every tar reads) in memory. Its files have mode 0600
+/// and no owner, so that the archive does not tell who made it.
 class UstarWriter {
  public:
   explicit UstarWriter(std::time_t modified) : modified_(modified) {}
 
-  /// False where the name does not fit into a header (more than 255 bytes, or one part of it more
-  /// than 100): the file is then not in the archive.
+  /// Adds a file. False if its name does not fit into a header (more than 255 bytes, or one part of
+  /// it more than 100); the file is then left out.
   [[nodiscard]] bool add(std::string_view name, std::string_view text);
 
-  /// The archive; nothing can be added to it.
+  /// Ends the archive and returns it.
   [[nodiscard]] std::string finish();
 
  private:
@@ -24,7 +24,7 @@ class UstarWriter {
   std::string archive_;
 };
 
-/// The bytes as a gzip file.
+/// Compresses the bytes into a gzip file.
 [[nodiscard]] std::string gzip(std::string_view bytes);
 
 }  // namespace safelaunch::report

@@ -16,7 +16,7 @@ namespace safelaunch::report {
 namespace {
 
 constexpr std::string_view kAbout =
-    R"(What is inside: a report on one run of safelaunch, for whoever is to help with it.
+    R"(This is a report on one run of safelaunch, for a person who helps with it.
 
 report.txt      the run as text; read this first
 report.html     the same with a timeline; open it in a browser, it needs no network
@@ -24,11 +24,11 @@ job.json, events.jsonl, outcome.json, attempt-*/
                 the run directory: what was run, what happened, the logs, the ranks' stacks
 system/         the host: kernel, memory, limits, mounts, network, versions, GPUs where there are any
 
-Taken out: passwords, tokens, keys and the like, as far as safelaunch can tell them by the names or
-forms that they have; "[redacted]" stands in their place. Escape sequences too, and of progress bars
-all but the last state.
-Not taken out: host names, user names, addresses, paths, the command, lines of your code in stacks
-and logs. Look through it before you give it away.
+Taken out: passwords, tokens, keys and other secrets that safelaunch recognises by their name or
+form; "[redacted]" stands in their place. Escape sequences are gone too, and of a progress bar only
+the last state is left.
+Not taken out: host names, user names, addresses, paths, the command, and lines of your code in
+stacks and logs. Look through it before you give it away.
 
 )";
 
@@ -37,12 +37,12 @@ std::string readme(const RunFiles& files, const RunRecord& run) {
   for (const RecordedFile& file : files.files)
     text += fmt::format("  {}  {}\n", file.name, extent_in_words(file));
   if (files.passed_over != 0)
-    text += fmt::format("  {} logs are left out, for there was no room\n", files.passed_over);
+    text += fmt::format("  {} logs are left out for want of room\n", files.passed_over);
   return text;
 }
 
-// A run's id may come from a file that somebody changed, and must not lead out of the folder in
-// which an archive is unpacked.
+// The run id may come from a file that somebody changed. Here it must not lead out of the folder
+// into which the archive is unpacked.
 std::string folder_of(const RunRecord& run) {
   std::string folder = "safelaunch-" + run.id;
   for (char& c : folder) {
@@ -61,7 +61,7 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// Renames, and never over a file: link(2) does that everywhere but on file systems without links.
+// Renames without overwriting. link(2) does so on every file system that has links.
 bool rename_to_new(const std::string& from, const std::filesystem::path& to) {
   if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
   return errno != EEXIST &&

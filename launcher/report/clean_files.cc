@@ -1,3 +1,7 @@
+// Secrets are taken out in two passes. The first learns from all files, since a secret that the
+// command line gives away may stand bare in a log. The second cleans each file: JSON by its
+// members, so that it stays JSON, all else as text. A document that should be JSON and is not, such
+// as a torn line, is cleaned as text.
 #include "json.h"
 #include "plain_text.h"
 #include "safelaunch/report/run_files.h"
@@ -11,7 +15,7 @@ void make_plain(Json& json) {
     for (Json& inner : json) make_plain(inner);
 }
 
-// The documents of a file: one, or one a line.
+// Calls `on_text` for each document of a file: for the whole file, or for each line of a .jsonl.
 template <class OnText>
 void for_each_document(const RecordedFile& file, OnText on_text) {
   if (!file.name.ends_with(".jsonl")) return on_text(std::string_view(file.text));
@@ -42,7 +46,7 @@ Redactor redactor_for(const RunFiles& files, const Environment& environment) {
 
 std::string cleaned_document(std::string_view text, int indent, const Redactor& redactor) {
   Json json = parse_json(text);
-  // A torn line, or no JSON at all: it is a text like any other.
+  // A torn line is a text like any other.
   if (json.is_discarded()) return redactor.redact(plain_text(text));
   make_plain(json);
   redact(json, redactor);

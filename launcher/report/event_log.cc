@@ -12,7 +12,7 @@
 namespace safelaunch::report {
 namespace {
 
-// What a job prints need not be UTF-8; a record must be.
+// Output of a job need not be UTF-8, but the record must be: other bytes become U+FFFD.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -21,7 +21,7 @@ constexpr std::int64_t kMostOfAName = 100;
 
 }  // namespace
 
-/// Written by one thread, asked by another.
+/// The open file. One thread writes it, another asks whether it has failed.
 struct EventLog::File {
   explicit File(const std::filesystem::path& path) {
     Result<UniqueFd> opened = open_to_append(path);

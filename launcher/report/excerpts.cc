@@ -29,7 +29,7 @@ int interest_of(const RecordedFile& log, const std::vector<Rank>& suspected) {
   return log.name.starts_with("launcher.") ? 1 : 2;
 }
 
-// A stack without what differs from rank to rank though nothing else does: the threads' numbers.
+// A stack without the numbers of its threads, which differ between ranks that stand alike.
 std::string comparable(std::string_view stack) {
   constexpr std::string_view kThread = "thread thread ";
   std::string result(stack);

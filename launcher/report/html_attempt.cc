@@ -7,7 +7,7 @@
 namespace safelaunch::report {
 namespace {
 
-// More rows than these would be more than one looks at; ranks that behaved alike are put together.
+// With more rows than a reader looks at, ranks that behaved alike share a row.
 constexpr std::size_t kMostRows = 64;
 constexpr std::size_t kLogsShown = 10;
 constexpr std::size_t kMostChanges = 200;
@@ -110,7 +110,7 @@ void write_log(const RecordedFile& log, bool open, PageBudget& budget, HtmlWrite
   budget.logs -= text.size();
 }
 
-// Of what hung the stacks tell more than its last words.
+// Whether the last words of the logs explain the failure; for a hang the stacks tell more.
 bool says_why(FailureKind kind) {
   return !is_hang(kind) && kind != FailureKind::stalled && kind != FailureKind::interrupted &&
          kind != FailureKind::given_up;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLongestLine = 1'000;
 constexpr std::size_t kMostFindings = 200;
 
-// How the run came out, in a word or two, and the colour for it.
+// The end of the run in a word or two, with its colour.
 struct Headline {
   enum class Mood { good, bad, open };
   std::string text;
@@ -35,7 +35,7 @@ Headline headline_of(const RunRecord& run) {
   return {text, Headline::Mood::bad};
 }
 
-// One that is a phrase or a path has a line of its own.
+// A large fact, a phrase or a path, has a line of its own.
 enum class FactSize { small, large };
 
 void write_fact(const char* label, std::string_view value, FactSize size, HtmlWriter& to) {
@@ -131,7 +131,7 @@ void write_foot(const RunRecord& run, HtmlWriter& to) {
   to.markup("</footer>\n");
 }
 
-// Fills in the template in one pass: what is filled in is not looked at again.
+// Fills in the template in one pass, so that a "{{body}}" in the title is not filled in itself.
 std::string filled(std::string_view page, std::string_view title, std::string_view body) {
   std::string result;
   constexpr std::string_view kTitle = "{{title}}";

@@ -11,8 +11,8 @@
 
 namespace safelaunch::report {
 
-/// Builds HTML. Markup is taken from literals of ours only; whatever comes from anywhere else goes
-/// through text(), which escapes it, so that no word of a job can become markup.
+/// Builds HTML. Markup comes from literals in our sources only; all else goes through text(), which
+/// escapes it, so that no word of a job can become markup.
 class HtmlWriter {
  public:
   template <std::size_t Size>
@@ -21,13 +21,13 @@ class HtmlWriter {
     return *this;
   }
 
-  /// Fit for the content of elements and for quoted attributes.
+  /// Adds escaped text, for the content of elements and for quoted attributes.
   HtmlWriter& text(std::string_view text);
 
-  /// The same, at most that many bytes of it, with a "…" where something is cut off.
+  /// Adds at most `most` bytes of escaped text, and a "…" if something is cut off.
   HtmlWriter& text(std::string_view text, std::size_t most);
 
-  /// A length or a place in percent of the whole.
+  /// Adds a share of the whole in percent.
   HtmlWriter& percent(double share);
 
   [[nodiscard]] std::size_t size() const { return html_.size(); }
@@ -37,26 +37,26 @@ class HtmlWriter {
   std::string html_;
 };
 
-/// The text without what is behind `most` bytes; never within a UTF-8 sequence.
+/// The first `most` bytes of the text, or less: a UTF-8 sequence is never cut in two.
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t most);
 
-/// Longer texts of a run are cut on the page, in bytes.
+/// The page cuts texts of a run that are longer, in bytes.
 constexpr std::size_t kLongestText = 4'000;
 
-/// What all attempts together may add to the page, in bytes; each takes from it.
+/// How many bytes all attempts together may still add to the page; each attempt takes its part.
 struct PageBudget {
   std::size_t logs = 1U << 20;
   std::size_t stacks = 512U << 10;
 };
 
-/// The bars of all ranks, an axis, a legend, and the times as a table.
+/// Writes the timeline: a bar for each row, an axis, a legend, and the times as a table.
 void write_timeline(const Timeline& timeline, HtmlWriter& to);
 
-/// One attempt: its story, timeline, stacks, environment and logs.
+/// Writes one attempt: its end and cause, timeline, stacks, environment and logs.
 void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBudget& budget,
                    HtmlWriter& to);
 
-/// The page around a report: report.html, whose {{title}} and {{body}} are to be filled in.
+/// The template of the page, report.html; html_report() fills in its {{title}} and {{body}}.
 [[nodiscard]] std::span<const EmbeddedFile> report_template();
 
 }  // namespace safelaunch::report

@@ -13,7 +13,7 @@ double share(Duration part, Duration whole) {
   return static_cast<double>(part.count()) / static_cast<double>(std::max(whole, 1ms).count());
 }
 
-// The CSS class of a stage, as report.html has them.
+// Writes the CSS class of a stage, which report.html defines.
 void write_stage_class(Stage stage, HtmlWriter& to) {
   switch (stage) {
     case Stage::spawned: to.markup("s0"); break;
@@ -56,7 +56,7 @@ void write_row(const TimelineRow& row, const Timeline& timeline, HtmlWriter& to)
   to.markup("</span><span class=\"note\">").text(row.note).markup("</span></div>\n");
 }
 
-// Round steps, so that there are between two and five marks.
+// The step of the axis: a round number that gives two to five marks.
 Duration step_of(Duration length) {
   constexpr std::array<int, 3> kRound{1, 2, 5};
   for (Duration unit = 100ms;; unit *= 10)
@@ -68,7 +68,7 @@ void write_axis(const Timeline& timeline, HtmlWriter& to) {
   to.markup("<div class=\"r axis\"><span class=\"who\"></span><span class=\"bar\">");
   const Duration step = step_of(timeline.length);
   for (Duration at{}; at <= timeline.length; at += step) {
-    if (share(at, timeline.length) > 0.93) break;  // it would stand out of the picture
+    if (share(at, timeline.length) > 0.93) break;  // its label would reach beyond the picture
     to.markup("<b style=\"left:").percent(share(at, timeline.length)).markup("\">");
     to.text(at == Duration{} ? "0" : describe_duration(at)).markup("</b>");
   }

@@ -6,7 +6,7 @@
 namespace safelaunch::report {
 namespace {
 
-// How deep brackets are nested at most.
+// The greatest depth of nested brackets in a text.
 std::size_t depth(std::string_view text) {
   std::size_t deepest = 0;
   std::size_t now = 0;
@@ -53,7 +53,7 @@ std::string name_given(const Json& object) {
   return {};
 }
 
-// The name under which a member's value is judged: its own, or that of what it is a part of.
+// The name by which a member's value is judged: its own name, or that of the object around it.
 std::string judged_name(const std::string& member, const std::string& above,
                         const std::string& given) {
   if (member == "value" && !given.empty()) return given;
@@ -100,7 +100,7 @@ void redact_texts(Json& json, const Redactor& redactor) {
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  constexpr std::size_t kDeepest = 64;  // ours go four deep; whoever walks through it recurses
+  constexpr std::size_t kDeepest = 64;  // our own go four deep; walking through a document recurses
   if (depth(text) > kDeepest) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
@@ -143,12 +143,12 @@ Duration duration_of(const Json& json, const char* key) {
   constexpr double kTenYears = 10 * 365 * 86'400.0;
   const Json* found = field(json, key);
   const double seconds = found != nullptr && found->is_number() ? found->get<double>() : 0;
-  // Written so that what is no number at all becomes 0.
+  // Written so that NaN becomes 0.
   const double sane = seconds > 0 ? std::min(seconds, kTenYears) : 0;
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(sane));
 }
 
-// Depth is bounded by parse_json().
+// The recursion is bounded, since parse_json() refuses deep documents.
 void learn_from(const Json& json, Redactor& redactor) {
   for_each_named_secret(
       json, {}, [&](const Json& value) { redactor.learn_seen_value(scalar_in_words(value)); });

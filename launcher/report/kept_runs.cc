@@ -28,7 +28,7 @@ bool is_ours(const fs::path& place) {
   return ::stat(place.c_str(), &facts) == 0 && facts.st_uid == ::geteuid();
 }
 
-// Of a record; a link in the folder of a run is none of ours.
+// The text of a file in a run directory. A link is refused, for safelaunch makes none there.
 std::string record_at(const fs::path& file) {
   constexpr std::size_t kMost = 4U << 20;
   const Result<std::string> text = read_user_file(file, kMost, Links::refused);
@@ -39,7 +39,7 @@ Json job_of(const fs::path& directory) {
   return parse_json(record_at(directory / "job.json"));
 }
 
-/// Where a link of ours leads, if the run of its name is still kept there.
+/// The run directory behind a link, if it still holds the run with the name of the link.
 std::optional<fs::path> behind_link(const fs::path& link) {
   std::error_code error;
   const fs::path target = fs::read_symlink(link, error);
@@ -57,8 +57,8 @@ std::optional<KnownRun> run_at(const fs::path& entry) {
     directory = *target;
   }
   if (!is_run(directory)) return std::nullopt;
-  // By the time of job.json, which is written once: ids hold the local time, which jumps back once
-  // a year.
+  // The age is that of job.json, which is written once. The id will not do: it holds the local
+  // time, which jumps back once a year.
   return KnownRun{entry.filename().native(), directory, entry,
                   fs::last_write_time(directory / "job.json", none)};
 }

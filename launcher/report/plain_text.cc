@@ -8,14 +8,14 @@ namespace {
 constexpr char kEscape = '\x1b';
 constexpr std::string_view kUnshowable = "\ufffd";
 
-// ESC [ parameters final.
+// The length of "ESC [ parameters final".
 std::size_t control_sequence_length(std::string_view text) {
   std::size_t end = 2;
   while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
   return end < text.size() && text[end] >= 0x40 && text[end] < 0x7f ? end + 1 : end;
 }
 
-// ESC ] … BEL or ESC \. One that never ends hides its own line at most.
+// The length of "ESC ] … BEL" or "ESC ] … ESC \". One without an end hides only its own line.
 std::size_t string_sequence_length(std::string_view text) {
   for (std::size_t end = 2; end < text.size(); ++end) {
     if (text[end] == '\a') return end + 1;
@@ -61,11 +61,11 @@ class PlainWriter {
 
  private:
   std::string text_;
-  std::size_t line_ = 0;  // where the present line begins
+  std::size_t line_ = 0;  // the place where the present line begins
   bool overdrawn_ = false;
 };
 
-// Deals with what stands at the front of the text; returns its length.
+// Writes the first character or escape sequence of the text; returns its length.
 std::size_t put_next(std::string_view text, PlainWriter& to) {
   if (text[0] == kEscape) return escape_length(text);
   if (text[0] == '\n') return to.end_line(), 1;

@@ -5,10 +5,10 @@
 
 namespace safelaunch::report {
 
-/// What a job wrote, as text that can be shown anywhere: escape sequences are gone (colours,
-/// titles, clipboard writes), of a line that was drawn over (a progress bar) the last state is
-/// left, and what no screen can show or what turns the reading direction is U+FFFD, as is broken
-/// UTF-8. Takes linear time whatever the bytes are.
+/// The output of a job as text that any screen can show. Escape sequences are removed (colours,
+/// titles, clipboard writes). Of a line that was drawn over, such as a progress bar, the last state
+/// stays. Control characters, broken UTF-8, and characters that turn the reading direction become
+/// U+FFFD. Takes linear time whatever the bytes are.
 [[nodiscard]] std::string plain_text(std::string_view bytes);
 
 }  // namespace safelaunch::report

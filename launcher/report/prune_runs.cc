@@ -1,3 +1,6 @@
+// Old runs are removed at the end of each run, so the work is bounded: first a look at names alone,
+// then, only if runs may be beyond the limits, all of them are read and runs_to_remove() decides.
+// Nothing is removed that is not provably a run of ours, and nothing that still runs.
 #include "safelaunch/report/kept_runs.h"
 
 #include <sys/stat.h>
@@ -16,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using FileTime = fs::file_time_type;
 
-// Whoever ran a job waits for us.
+// The user waits for this at the end of his run.
 constexpr std::chrono::seconds kTimeToRemove{1};
 
 FileTime written(const fs::path& file) {
@@ -25,7 +28,7 @@ FileTime written(const fs::path& file) {
   return error ? FileTime::min() : time;
 }
 
-/// 20261122-153012-a1b2c3
+/// Whether a name has the form of a run id: 20261122-153012-a1b2c3.
 bool is_run_id(std::string_view name) {
   constexpr std::string_view kForm = "dddddddd-dddddd-xxxxxx";
   return std::ranges::equal(name, kForm, [](char c, char form) {
@@ -36,12 +39,12 @@ bool is_run_id(std::string_view name) {
   });
 }
 
-/// A folder whose record says that it is the run of its name.
+/// Whether the record in a folder of ours gives the name of the folder as its run id.
 bool is_provably_a_run(const fs::path& folder) {
   return is_folder_of_ours(folder) && recorded_id(folder) == folder.filename().native();
 }
 
-/// The last time that anything was written at the top of the run or of an attempt.
+/// The last time at which a file of the run, or of one of its attempts, was written.
 FileTime last_written(const fs::path& run) {
   FileTime last = FileTime::min();
   std::error_code none;
@@ -54,7 +57,7 @@ FileTime last_written(const fs::path& run) {
   return last;
 }
 
-/// job.json goes last: without it nobody would know the rest for ours.
+/// Removes job.json last: without it, nothing would show that the rest is a run of ours.
 void remove_run(const fs::path& entry) {
   std::error_code error;
   if (fs::is_symlink(fs::symlink_status(entry, error))) {
@@ -75,7 +78,7 @@ bool leads_nowhere(const fs::path& link) {
   return recorded_id(fs::read_symlink(link, error)) != link.filename().native();
 }
 
-/// hook-0123456789abcdef
+/// Whether a name is that of an installed hook or plugin: hook-0123456789abcdef.
 bool is_installation(std::string_view name) {
   const std::size_t dash = name.find('-');
   const std::string_view hash = name.substr(std::min(dash + 1, name.size()));
@@ -92,8 +95,9 @@ std::vector<fs::path> entries_with_ids(const fs::path& place) {
   return entries;
 }
 
-/// A look at names alone: most runs find nothing to remove, and should pay for nothing. To read all
-/// that is kept costs milliseconds, so a tenth more may gather before it is done again.
+/// Whether runs may be beyond the limits, by their names alone, so that a run with nothing to
+/// remove pays for nothing. To read all kept runs costs milliseconds; a tenth more than the limit
+/// may gather before they are read again.
 bool may_be_beyond(const std::vector<fs::path>& entries, KeepLimits limits) {
   if (entries.empty()) return false;
   if (limits.runs > 0 && std::ssize(entries) > limits.runs + limits.runs / 10) return true;

@@ -109,7 +109,7 @@ std::string words_of(const End& end) {
   return fmt::format("exit status {}", end.exit_status);
 }
 
-// All others are a text.
+// The words of all other events are their text.
 std::string words_of(const auto& event) {
   return event.text;
 }

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that the user named may lie where his team writes too: he is told, and it is used.
+// Makes the folder that the user named. His team may be able to write there too: he gets a warning,
+// and the folder is used.
 Result<void> make_named(const fs::path& folder, std::string& trouble) {
   if (!make_folder(folder) || access(folder.c_str(), W_OK | X_OK) != 0)
     return Error{Errc::os, fmt::format("--run-dir {}: cannot be made or written: {}",
@@ -30,15 +31,15 @@ Result<void> make_named(const fs::path& folder, std::string& trouble) {
   return {};
 }
 
-/// A folder is of the run that makes its job.json: only one can. False where another one has.
+/// Claims a folder by making its job.json, which only one run can. False if another run has.
 bool claim(const fs::path& folder) {
   const UniqueFd made(open((folder / "job.json").c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   return made || errno != EEXIST;
 }
 
-/// What is kept elsewhere is found by a link in the usual place. Without it only the lists lack the
-/// run.
+/// Makes a link in the usual place to a run that is kept elsewhere. If that fails, only the list of
+/// runs lacks it.
 void list_among_runs(const fs::path& directory, const std::string& run_id,
                      const Environment& environment) {
   const fs::path usual = runs_directory(environment);
@@ -71,7 +72,7 @@ std::string new_run_id() {
   std::array<char, 32> stamp{};
   const std::size_t used = strftime(stamp.data(), stamp.size(), "%Y%m%d-%H%M%S", &parts);
   std::uint32_t noise = static_cast<std::uint32_t>(getpid());
-  // Without entropy (very early boot) the pid has to do: the folder's mkdir still excludes twins.
+  // Without entropy (very early boot) the pid has to do; mkdir still keeps two runs apart.
   (void)!getrandom(&noise, sizeof noise, GRND_NONBLOCK);
   return fmt::format("{}-{:06x}", std::string_view(stamp.data(), used), noise & 0xffffffU);
 }
@@ -128,7 +129,7 @@ bool is_folder_of_ours(const fs::path& path) {
 
 bool write_atomically(const fs::path& file, std::string_view text) {
   std::string temporary = file.native() + ".XXXXXX";
-  const UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));  // 0600; nobody can be there before us
+  const UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));  // mode 0600; never an existing file
   if (!fd) return false;
   const bool written =
       write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());

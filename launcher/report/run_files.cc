@@ -1,3 +1,6 @@
+// Each name in a run directory has a kind, and the kind says how much is read: small files whole,
+// the record at both ends, a log from its end. Many logs share what there is for all of them, each
+// with at least 2 KiB; once that is used up, the remaining logs are passed over and counted.
 #include "safelaunch/report/run_files.h"
 
 #include <sys/stat.h>
@@ -41,8 +44,8 @@ std::string read_range(const OpenFile& file, std::uintmax_t from, std::size_t co
   return text;
 }
 
-// Takes off what was cut in two: half a line could hold half a secret, which nobody knows for one.
-// Of a line that is longer than a quarter of the text, the words up to there go, or the first one.
+// Removes the torn line at the start: half a secret in it could not be recognised. Of a line that
+// is longer than a quarter of the text, only the words in that quarter go, or the first word.
 void drop_partial_start(std::string& text) {
   constexpr std::string_view kBetweenWords = " \t\r\n\",;";
   const std::string_view head = std::string_view(text).substr(0, text.size() / 4);
@@ -62,11 +65,11 @@ std::string read_end(const OpenFile& file, std::size_t limit) {
   return text;
 }
 
-// The first quarter and the end: how it began and how it ended.
+// The first quarter of the limit from the beginning, the rest from the end.
 std::string read_both_ends(const OpenFile& file, std::size_t limit) {
   if (file.size <= limit) return read_range(file, 0, fitting(file.size, limit));
   std::string head = read_range(file, 0, limit / 4);
-  head.resize(head.rfind('\n') + 1);  // npos + 1: nothing of it
+  head.resize(head.rfind('\n') + 1);  // npos + 1 is 0: nothing stays
   return head + read_end(file, limit - limit / 4);
 }
 
@@ -111,7 +114,8 @@ std::vector<Listed> list(const fs::path& directory) {
   return result;
 }
 
-// A thousand ranks share what there is for logs, but none gets so little that it says nothing.
+// The bytes to read of each log. Many ranks share the limit for all logs, but a share is never so
+// small that it says nothing.
 std::size_t share_of_log(const std::vector<Listed>& listed, const ReadLimits& limits) {
   constexpr std::size_t kLeast = 2U << 10;
   const auto logs = static_cast<std::size_t>(std::count_if(

@@ -1,3 +1,6 @@
+// A run is read in the order job.json, events.jsonl, the files of the attempts, outcome.json.
+// Events alone tell a run that still runs or was cut off; the outcome, if there is one, replaces
+// what was gathered from them. Numbers beyond all reason are passed over.
 #include "safelaunch/report/run_record.h"
 
 #include <algorithm>
@@ -10,7 +13,7 @@
 namespace safelaunch::report {
 namespace {
 
-// More is no record of ours.
+// safelaunch writes no larger numbers.
 constexpr int kMostRanks = 100'000;
 constexpr int kMostAttempts = 100;
 constexpr std::size_t kMostLines = 400;
@@ -35,8 +38,8 @@ AttemptHistory* attempt_of(RunRecord& run, int number) {
   return &run.attempts[static_cast<std::size_t>(number) - 1];
 }
 
-// Reads the record event by event. What an attempt's events change, and what the run's do; most
-// change nothing but the list of all that happened.
+// Reads the record event by event: take() changes the run or its present attempt. Most events only
+// add a line to the list of all events.
 class RecordReader {
  public:
   explicit RecordReader(RunRecord& run) : run_(run) {}
@@ -135,7 +138,7 @@ class RecordReader {
   }
 
   RunRecord& run_;
-  AttemptHistory* attempt_ = nullptr;  // of the present line
+  AttemptHistory* attempt_ = nullptr;  // the attempt of the present line; nullptr before the first
   Duration at_{};
 };
 
@@ -164,7 +167,7 @@ void read_job(std::string_view text, RunRecord& run) {
   run.summary.command = texts_of(job, "command");
 }
 
-// What the run said itself at its end beats what can be gathered from its events.
+// Takes the outcome that the run wrote at its end, which counts more than its events.
 void take_outcome(RunSummary outcome, RunRecord& run) {
   run.state = RunRecord::State::ended;
   if (outcome.command.empty()) outcome.command = std::move(run.summary.command);
@@ -178,7 +181,8 @@ void take_outcome(RunSummary outcome, RunRecord& run) {
   }
 }
 
-// Without an outcome: an attempt that another followed, or whose cause was found, has ended.
+// Gathers a summary from the events. An attempt has ended if another followed it, if its cause was
+// found, or if the run has ended.
 void gather_outcome(RunRecord& run) {
   for (std::size_t i = 0; i < run.attempts.size(); ++i) {
     AttemptHistory& attempt = run.attempts[i];
@@ -188,7 +192,7 @@ void gather_outcome(RunRecord& run) {
   }
 }
 
-// "+ NAME=value  # why"; a value may have several lines.
+// Reads env.diff, "+ NAME=value  # why" a line; a value may have several lines.
 std::vector<EnvironmentChange> read_changes(std::string_view text) {
   std::vector<EnvironmentChange> changes;
   std::string change;
@@ -205,7 +209,7 @@ std::vector<EnvironmentChange> read_changes(std::string_view text) {
   return changes;
 }
 
-// "attempt-2-no-shm/rank-0.out": which attempt's, and the rest.
+// "attempt-2-no-shm/rank-0.out", split into the attempt, its profile and the rest.
 struct AttemptFile {
   int attempt = 0;
   std::string_view profile;
@@ -243,7 +247,7 @@ void take_file(const RecordedFile& file, const AttemptFile& place, AttemptHistor
   }
 }
 
-// rank-2 before rank-10, and whatever has no number first.
+// Sorts rank-2 before rank-10, and names without a number first.
 std::pair<int, std::string_view> order_of(const RecordedFile& file) {
   constexpr std::string_view kRank = "rank-";
   int number = -1;
@@ -271,8 +275,8 @@ void read_attempt_files(const RunFiles& files, RunRecord& run) {
   }
 }
 
-// The ranks that ended badly by themselves, in order of time. How ranks ended that a launcher has
-// spawned is not recorded.
+// The ranks that ended badly by themselves, in order of time. The ends of a launcher's ranks are
+// not recorded.
 std::vector<RankEnd> bad_ends(const AttemptHistory& attempt) {
   std::vector<std::pair<Duration, Rank>> ended;
   for (const auto& [rank, history] : attempt.ranks)

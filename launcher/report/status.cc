@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run that records more is in trouble of another kind.
+// More than a healthy run records; larger files are not read.
 constexpr std::size_t kMostOfEvents = 64U << 20;
 
 int number_or_none(const Json& json, const char* key) {
@@ -39,7 +39,7 @@ void apply(const record::Line& line, RunStatus& status) {
   }
 }
 
-// "group: ranks 0 1 2", furthest first.
+// "group: ranks 0 1 2", a line a stage.
 std::string stages_in_words(const RunStatus& status) {
   std::map<std::string, std::string> ranks;
   for (const auto& [rank, stage] : status.stages) ranks[stage] += fmt::format(" {}", rank);

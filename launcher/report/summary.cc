@@ -78,7 +78,8 @@ class Screen {
   std::string text_;
 };
 
-// By the word for its end: nullopt for an attempt that completed.
+// The failure that a word of end_name() stands for; nullopt for "completed". An unknown word, of
+// another version of safelaunch, is a plain failure.
 std::optional<Failure> failure_named(std::string_view word) {
   if (word == end_name(std::nullopt)) return std::nullopt;
   for (const FailureKind kind : {FailureKind::hung, FailureKind::stalled, FailureKind::interrupted,

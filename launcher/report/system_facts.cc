@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostOfFile = 64U << 10;
 
 struct SystemFile {
-  std::string_view name;  ///< in the bundle
+  std::string_view name;  ///< its name in the bundle
   std::string_view path;
 };
 
@@ -50,7 +50,7 @@ constexpr std::array kSystemFiles{
     SystemFile{"modules", "proc/modules"},
 };
 
-// The families of variables that decide how a job starts.
+// The beginnings of the names of variables that decide how a job starts.
 constexpr std::array<std::string_view, 32> kFamilies{
     "NCCL_",  "TORCH",      "CUDA_",  "NVIDIA_",    "GLOO_",  "OMP_",       "SLURM_", "OMPI_",
     "PMI",    "PMIX_",      "JOB_",   "RANK",       "WORLD_", "MASTER_",    "LOCAL_", "GROUP_",
@@ -62,7 +62,7 @@ std::string read_front(const fs::path& file) {
 }
 
 std::string first_processor(std::string text) {
-  // A host has hundreds that are all alike.
+  // A host has hundreds of processors that are all alike.
   const std::size_t end = text.find("\n\n");
   return end == std::string::npos ? text : text.substr(0, end + 1);
 }
@@ -86,7 +86,8 @@ std::string interfaces() {
   std::set<std::string> lines;
   for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
     const std::string address = at->ifa_addr != nullptr ? address_of(at->ifa_addr) : "";
-    if (address.empty() && (at->ifa_flags & IFF_UP) != 0) continue;  // its link layer
+    if (address.empty() && (at->ifa_flags & IFF_UP) != 0)
+      continue;  // the address of its link layer
     lines.insert(fmt::format("{:<16} {}{}{} {}\n", at->ifa_name,
                              (at->ifa_flags & IFF_UP) != 0 ? "up" : "down",
                              (at->ifa_flags & IFF_RUNNING) != 0 ? " running" : "",
@@ -97,7 +98,7 @@ std::string interfaces() {
   return text;
 }
 
-// A file a property: /sys/class/net/eth0/mtu, /sys/class/infiniband/mlx5_0/ports/1/state, …
+// The properties of all entries of a folder, each of which is a file: /sys/class/net/eth0/mtu.
 std::string properties(const fs::path& folder, std::span<const std::string_view> names) {
   std::string text;
   std::error_code none;

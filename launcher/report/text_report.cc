@@ -10,7 +10,7 @@
 namespace safelaunch::report {
 namespace {
 
-// A screen or three, however many ranks there are; the page has more.
+// The text stays within a screen or three, however many ranks there are; the page has more.
 constexpr std::size_t kMostRows = 16;
 constexpr std::size_t kMostStacks = 4;
 constexpr std::size_t kMostLogs = 4;
@@ -71,7 +71,7 @@ void write_story(const RunRecord& run, TextWriter& to) {
   to.line();
   RunSummary summary = run.summary;
   if (run.state != RunRecord::State::ended && !summary.attempts.empty()) {
-    // What did not end has no closing words.
+    // A run that has not ended has no closing screen.
     to.heading("what happened so far");
     for (const AttemptSummary& attempt : summary.attempts)
       to.line(fmt::format("  attempt {}  {:<14} {}: {}", attempt.number, attempt.profile,
@@ -89,7 +89,8 @@ void write_story(const RunRecord& run, TextWriter& to) {
                                              : "  (" + last.waiting + ")"));
 }
 
-// Who reached which stage after how long. Stages that nobody reached have no column.
+// A table of ranks and the times after which they reached each stage. Stages that no rank reached
+// have no column.
 class StageTable {
  public:
   explicit StageTable(const Timeline& timeline) {

@@ -1,3 +1,6 @@
+// Each rank is a row. A row goes from stage to stage, then, if the verdict speaks of its rank, up
+// to the verdict as waiting or missing, and behind it as stopped. With too many rows, ranks that
+// played the same part, reached the same stages and ended alike share one, suspects first.
 #include "timeline.h"
 
 #include <algorithm>
@@ -22,7 +25,7 @@ Part part_of(const AttemptHistory& attempt, Rank rank) {
   return holds(verdict.waiting, rank) ? Part::waited : Part::none;
 }
 
-// What makes ranks look alike: their part, the stages they reached, and how they ended.
+// Ranks with the same behaviour look alike: the same part, the same stages, the same end.
 struct Behaviour {
   Part part = Part::none;
   bool suspect = false;
@@ -32,7 +35,7 @@ struct Behaviour {
   auto operator<=>(const Behaviour&) const = default;
 };
 
-// A signal that safelaunch has sent, or passed on, is no failure of the rank.
+// The end of a rank in words. A signal that safelaunch sent or passed on is no failure of the rank.
 std::string end_of(const Behaviour& behaviour) {
   if (behaviour.status.empty() || behaviour.status == "exit status 0") return {};
   if (!behaviour.told_to_end) return behaviour.status;
@@ -75,7 +78,7 @@ std::vector<Member> members_of(const AttemptHistory& attempt) {
   static constexpr RankHistory kNothing{};
   std::map<Rank, const RankHistory*> ranks;
   for (const auto& [rank, history] : attempt.ranks) ranks[rank] = &history;
-  if (attempt.verdict) {  // a rank that never came has no history, and is the one to be shown
+  if (attempt.verdict) {  // a missing rank has no history, and is the one to show
     const Failure& verdict = attempt.verdict->failure;
     for (const MissingRank& one : verdict.missing) ranks.try_emplace(one.rank, &kNothing);
     for (const Rank rank : verdict.waiting) ranks.try_emplace(rank, &kNothing);
@@ -99,7 +102,7 @@ std::vector<Group> groups_of(const AttemptHistory& attempt, std::size_t most_row
   return groups;
 }
 
-// When the last of the group's ranks had reached the stage.
+// The time at which the last of the group's ranks reached the stage.
 std::optional<Duration> reached_by_all(const Group& group, std::size_t stage) {
   std::optional<Duration> last;
   for (const Member& member : group.members)
@@ -140,7 +143,7 @@ class RowWriter {
     if (now_.to > now_.from) spans_.push_back(now_);
   }
 
-  // The last stretch is what the verdict was about.
+  // Adds the stretch up to the verdict, which is about it, and the one behind.
   void finish() {
     const Duration end = ended_by_all(group_).value_or(attempt_.until);
     if (attempt_.verdict && group_.behaviour.part != Part::none) {

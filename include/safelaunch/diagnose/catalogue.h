@@ -16,82 +16,82 @@ namespace safelaunch::diagnose {
 
 class PatternSet;
 
-/// How much a line of a cause says.
+/// The kind of thing that a row of the catalogue names.
 enum class Kind {
-  cause,     ///< why it failed
-  symptom,   ///< that it failed, and where; a cause on any rank explains it
-  victim,    ///< another rank's death, reported by one that outlived it
-  harmless,  ///< nothing, although it looks like a failure
+  cause,     ///< the reason of a failure
+  symptom,   ///< a failure and its place; a cause on any rank explains it
+  victim,    ///< another rank's death, as a surviving rank reports it
+  harmless,  ///< a line that looks like a failure and is none
 };
 
-/// In which lines a cause's patterns count.
+/// The lines in which the patterns of a cause count.
 enum class Scope {
-  any,        ///< all but NCCL's INFO lines: the same words are harmless there
-  nccl_warn,  ///< NCCL's WARN and ATTN lines, and where torch repeats them
+  any,        ///< all but NCCL's INFO lines, where the same words are harmless
+  nccl_warn,  ///< NCCL's WARN and ATTN lines, and torch's copies of them
   python,     ///< the line of a Python exception: "SomeError: text"
 };
 
-/// What a new attempt may hope for.
+/// Whether a new attempt can end better than the failed one.
 enum class Retry {
-  never,             ///< every profile would fail alike, or the failure is the user's to mend
-  fallback,          ///< another profile may go round it
-  passes_by_itself,  ///< the same profile may do, a moment later
+  never,             ///< no: every profile would fail alike, or only the user can mend it
+  fallback,          ///< with another profile
+  passes_by_itself,  ///< with the same profile, a moment later
 };
 
 /// One row of the catalogue of causes (docs/causes.md).
 struct Cause {
-  std::string id;     ///< "shm-small"; profiles name what they heal by it
-  std::string ref;    ///< "F04", the row of the collection that it comes from
+  std::string id;     ///< "shm-small"; the `heals` of a profile name causes by it
+  std::string ref;    ///< "F04": its row in the collection of failures
   std::string title;  ///< for the screen, in plain words
   Kind kind = Kind::cause;
   Scope scope = Scope::any;
-  std::vector<std::string> patterns;  ///< a line with one of them shows this cause
-  std::vector<std::string> hints;     ///< make it likely where all ranks came and yet hang
-  std::vector<std::string> absence;   ///< make it likely for the rank that did not come
-  std::vector<Stage> stages;          ///< where it can be the cause; empty: anywhere
+  std::vector<std::string> patterns;  ///< RE2; a line that matches one shows this cause
+  std::vector<std::string> hints;     ///< RE2; likely if all ranks came and yet hang
+  std::vector<std::string> absence;   ///< RE2; likely for a rank that did not come
+  std::vector<Stage> stages;          ///< stages in which it can be the cause; empty: any
   Retry retry = Retry::never;
-  Duration backoff{0};             ///< before the same profile is tried again
-  std::vector<std::string> beats;  ///< causes that are less specific than this one
+  Duration backoff{0};             ///< pause before the same profile is tried again
+  std::vector<std::string> beats;  ///< ids of causes that are less specific than this one
   std::string remedy;
-  std::vector<std::string> commands;  ///< that show more, or cure it
+  std::vector<std::string> commands;  ///< commands that show more, or cure it
   std::vector<std::string> links;     ///< "owner/repository#number" on GitHub
 };
 
-/// What a pattern that was found says of its cause.
+/// How much a matching pattern proves.
 enum class Strength {
-  proof,    ///< a failure was written down
-  warning,  ///< the same, in a line whose writer calls it a warning: it may be harmless
-  hint,     ///< likely where all ranks came and yet hang
-  absence,  ///< likely for a rank that did not come
+  proof,    ///< the line reports a failure
+  warning,  ///< the same words in a line that calls itself a warning; may be harmless
+  hint,     ///< the cause is likely if all ranks came and yet hang
+  absence,  ///< the cause is likely for a rank that did not come
 };
 
-/// A cause whose pattern stands in a line.
+/// A cause, one of whose patterns matches a line.
 struct Match {
   const Cause* cause = nullptr;  ///< lives as long as the catalogue
   Strength strength = Strength::proof;
 };
 
-/// A file of the catalogue's.
+/// One file of causes.
 struct CatalogueText {
-  std::string file;  ///< for errors
+  std::string file;  ///< its path, for error messages
   std::string yaml;
 };
 
 /// The catalogue that is compiled in: one file, catalogue.yaml.
 [[nodiscard]] std::span<const EmbeddedFile> embedded_catalogue();
 
-/// The causes as data, and the search for them. Making one compiles all patterns (milliseconds), so
-/// a healthy run makes none.
+/// The causes as data, and the search for them in text. To make a catalogue takes milliseconds,
+/// since it compiles all patterns; a healthy run makes none.
 class Catalogue {
  public:
-  /// Reads the rows of the files into one catalogue. A row with the id of an earlier file's takes
-  /// its place. Errors name the file and the line.
+  /// Reads the rows of several files into one catalogue. A row replaces the row of an earlier file
+  /// that has the same id. Errors name the file and the line.
   [[nodiscard]] static Result<Catalogue> parse(std::span<const CatalogueText> texts);
 
-  /// The text that is compiled in.
+  /// The YAML that is compiled into safelaunch.
   [[nodiscard]] static CatalogueText builtin_text();
 
-  /// The catalogue that is compiled in; parsed at the first call.
+  /// The catalogue that is compiled into safelaunch, parsed at the first call.
   [[nodiscard]] static const Catalogue& builtin();
 
   Catalogue(Catalogue&&) noexcept;
@@ -100,14 +100,15 @@ class Catalogue {
 
   [[nodiscard]] std::span<const Cause> causes() const { return causes_; }
 
-  /// By id or by ref ("F04": the first row that has it), without regard to case; nullptr if none.
+  /// Finds a cause by its id or its ref ("F04": the first row that has it), without regard to case;
+  /// nullptr if there is none.
   [[nodiscard]] const Cause* find(std::string_view word) const;
 
-  /// Like `find`, for an id that the code itself relies on: aborts if there is none.
+  /// Finds a cause that the code itself relies on; aborts if the catalogue lacks it.
   [[nodiscard]] const Cause& at(std::string_view id) const;
 
-  /// All causes of which a pattern stands in the text, in whatever scope: the caller knows what
-  /// kind of line it is. Time is linear in the length.
+  /// All causes with a pattern that matches the line, whatever their scope: only the caller knows
+  /// the kind of the line. Takes time linear in its length.
   [[nodiscard]] std::vector<Match> match(std::string_view line) const;
 
  private:
@@ -116,22 +117,22 @@ class Catalogue {
 
   std::vector<Cause> causes_;
   std::unique_ptr<PatternSet> patterns_;
-  std::vector<std::pair<std::size_t, Strength>> owners_;  ///< number of a pattern → cause
+  std::vector<std::pair<std::size_t, Strength>> owners_;  ///< pattern number → its cause
 };
 
 /// Whether `a` is the more specific of the two.
 [[nodiscard]] bool beats(const Cause& a, const Cause& b);
 
-/// Where they may stand: /etc/safelaunch/causes.yaml, then causes.yaml in the user's configuration
-/// folder. A row of the later one takes the place of the earlier one's, and both those of ours.
+/// The files in which people add causes of their own: /etc/safelaunch/causes.yaml, then causes.yaml
+/// in the user's configuration folder. A later row replaces an earlier one, and any built-in one.
 [[nodiscard]] std::vector<std::string> own_cause_files(const Environment& environment);
 
-/// The built-in catalogue with the rows of those files that exist. Errors: a mistake, by file and
-/// line; a file that others can write to.
+/// The built-in catalogue with the rows of those files that exist. Fails on a mistake, naming file
+/// and line, and on a file that others can write to.
 [[nodiscard]] Result<Catalogue> load_catalogue(const std::vector<std::string>& files);
 
-/// The catalogue of this process, read at the first call. A job's diagnosis is not lost to a
-/// mistake in a file: that is told as a warning, and the built-in rows count alone.
+/// The catalogue of this process, read at the first call. A mistake in a file of causes only costs
+/// a warning, and then the built-in rows alone count: the job must not lose its diagnosis.
 [[nodiscard]] const Catalogue& catalogue();
 
 }  // namespace safelaunch::diagnose

@@ -15,20 +15,20 @@
 
 namespace safelaunch::diagnose {
 
-/// Why nothing is started again.
+/// Why safelaunch starts no further attempt.
 enum class StopReason {
   users_own,        ///< the script failed by itself, or a rank ended by itself
-  hopeless,         ///< every profile would fail alike: memory, devices, versions, an ill GPU
-  stays_away,       ///< the others are in NCCL, and a rank never went there
-  training_begun,   ///< a collective was completed: only the user knows what may run twice
+  hopeless,         ///< every profile would fail alike: too little memory, an ill GPU
+  stays_away,       ///< one rank never came to NCCL, where the others wait
+  training_begun,   ///< a collective has completed; only the user knows what may run twice
   finished,         ///< the program had come to its end
-  signalled,        ///< somebody asked safelaunch to end
-  autotuning,       ///< deepspeed's autotuner launches many times by itself
+  signalled,        ///< safelaunch received a signal to end
+  autotuning,       ///< deepspeed's autotuner starts many runs itself
   port_of_user,     ///< the user, or the script, chose the port that is taken
-  retries_used_up,  ///< what should have passed by itself did not
+  retries_used_up,  ///< a cause that should pass by itself did not
 };
 
-/// Ends the sentence "No other attempt: …".
+/// The reason as a clause that follows "No other attempt: ".
 [[nodiscard]] const char* describe(StopReason reason);
 
 struct Stop {
@@ -36,7 +36,7 @@ struct Stop {
   bool operator==(const Stop&) const = default;
 };
 
-/// Go on with the next profile that may heal the cause.
+/// Try the next profile that may heal the cause.
 struct FallBack {
   bool operator==(const FallBack&) const = default;
 };
@@ -50,32 +50,33 @@ struct RetrySame {
 
 using Decision = std::variant<Stop, FallBack, RetrySame>;
 
-/// A profile is tried again so often for what passes by itself.
+/// How often one profile is tried again for causes that pass by themselves.
 inline constexpr int kRetriesOfProfile = 2;
 
-/// Whether a cause (its id) lies in the script itself, of which its own words tell most.
+/// Whether the cause with this id is the script's own fault; then its own words tell most.
 [[nodiscard]] bool is_users_own(std::string_view cause);
 
-/// Why an attempt failed, and what to do about it.
+/// The reason why an attempt failed, and the step that follows.
 struct Diagnosis {
-  Failure failure;                   ///< the evidence's, with its cause and the rank that was first
-  std::vector<Sighting> shown_by{};  ///< the lines that show it, the best first; their causes live
-                                     ///< as long as the catalogue
+  Failure failure;                   ///< the failure of the evidence, with its cause and first rank
+  std::vector<Sighting> shown_by{};  ///< lines that show the cause, the best first; they point
+                                     ///< into the catalogue
   std::vector<std::string> commands{};
   Decision decision{};
 };
 
-/// Names the cause of a failed attempt: the first failing rank's rather than its victims', the more
-/// specific rather than the general. Pure.
+/// Names the cause of a failed attempt. The lines of the rank that failed first count before those
+/// of its victims, and a specific cause before a general one. Pure.
 [[nodiscard]] Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue);
 
-/// The ports that the attempt's texts name as taken, each once: who holds them, the host can tell.
+/// The ports that the attempt's output names as taken, each once. The host can then tell which
+/// process holds them.
 [[nodiscard]] std::vector<int> ports_said_taken(const Evidence& evidence,
                                                 const Catalogue& catalogue);
 
-/// With which status the command ended, or would have: that of the first rank that failed, also
-/// where the launcher hides it; 124 for a hang; after a signal 128 and that, unless a rank chose a
-/// status. 0 only where ranks that were told to end did so in order.
+/// The exit status of the job: that of the rank that failed first, even if the launcher hides it;
+/// 124 for a hang; after a signal, 128 plus its number, unless a rank chose a status of its own. It
+/// is 0 only if the ranks were told to end and did so in order.
 [[nodiscard]] int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis);
 
 }  // namespace safelaunch::diagnose

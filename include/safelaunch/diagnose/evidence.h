@@ -13,47 +13,47 @@ namespace safelaunch::diagnose {
 /// Whether any rank has completed its first collective: from then on the job trains.
 enum class Training { not_begun, begun };
 
-/// Text that a rank, the launcher or NCCL wrote; its tail is enough.
+/// Text that a rank, the launcher or NCCL wrote. The end of it is enough.
 struct Output {
-  std::string source;        ///< shown with a line of it: "stderr", "rank-3.err", "nccl.node7.4711"
-  std::optional<Rank> rank;  ///< where all of it comes from one rank
+  std::string source;        ///< its name for the user: "stderr", "rank-3.err", "nccl.node7.4711"
+  std::optional<Rank> rank;  ///< the rank, if all of the text is from one
   std::string text;
 };
 
-/// The host's own facts prove a cause: "/dev/shm has 64 MiB".
+/// A fact of the host or of the ranks that proves a cause: "/dev/shm has 64 MiB".
 struct Confirmation {
   std::string cause;          ///< an id of the catalogue
-  std::string fact;           ///< a sentence without its full stop
-  std::optional<int> port{};  ///< that it is about
+  std::string fact;           ///< one sentence without its full stop
+  std::optional<int> port{};  ///< the port that the fact is about
 };
 
 /// The port of the rendezvous.
 struct RendezvousPort {
   int number = 0;
-  enum class Choice { ours, users } choice = Choice::users;  ///< who may name another
+  enum class Choice { ours, users } choice = Choice::users;  ///< chosen by safelaunch or not
 };
 
-/// All that is known when an attempt has ended. A plain value: whoever diagnoses reads no clock, no
-/// file and no process.
+/// All that is known when an attempt has ended. It is a plain value, so that the diagnosis reads no
+/// clock, no file and no process.
 struct Evidence {
-  Failure failure;  ///< what the watch saw, and what the ranks did until the stop
+  Failure failure;  ///< the verdict of the watch, and what the ranks did until the stop
   Training training = Training::not_begun;
-  std::vector<Rank> finished;  ///< whose program had come to its end, without an exception
-  bool all_finished = false;   ///< every rank of the job is among them
-  /// While safelaunch stopped the job, or passed a signal on.
+  std::vector<Rank> finished;  ///< ranks whose program came to its end without an exception
+  bool all_finished = false;   ///< `finished` holds every rank of the job
+  /// Ranks that ended while safelaunch stopped the job, or passed a signal on.
   std::vector<RankExited> ended_in_stop;
-  std::optional<ExitStatus> command;  ///< how the command itself ended, if by itself
-  bool command_hides = false;         ///< a launcher's own status, which tells of no rank's
-  std::vector<Output> output;         ///< within one, in order of time
+  std::optional<ExitStatus> command;  ///< the status of the command, if it ended by itself
+  bool command_hides = false;         ///< it is a launcher's own status, no rank's
+  std::vector<Output> output;         ///< lines within each text are in order of time
   std::vector<Confirmation> confirmations;
-  std::vector<std::string> remarks;  ///< on a hang, whatever its cause; sentences, no full stops
-  std::optional<int> signal;         ///< that somebody sent to safelaunch
-  std::optional<int> oom_kills;      ///< of the job's cgroup during the attempt; unknown: none
+  std::vector<std::string> remarks;  ///< sentences on a hang, without full stops
+  std::optional<int> signal;         ///< the first signal that safelaunch received
+  std::optional<int> oom_kills;      ///< OOM kills in the job's cgroup; none if unknown
   std::optional<RendezvousPort> port;
-  std::vector<int> former_pids;  ///< of this job's earlier attempts
-  int retries_of_profile = 0;    ///< how often this profile was already tried again
-  int nodes = 1;                 ///< of the job
-  bool autotuning = false;       ///< deepspeed --autotuning launches many times by itself
+  std::vector<int> former_pids;  ///< processes of this job's earlier attempts
+  int retries_of_profile = 0;    ///< how often this profile was tried again already
+  int nodes = 1;                 ///< number of nodes of the job
+  bool autotuning = false;       ///< deepspeed --autotuning, which starts many runs itself
 };
 
 }  // namespace safelaunch::diagnose

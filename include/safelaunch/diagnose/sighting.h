@@ -19,23 +19,25 @@ struct Sighting {
   std::string source;  ///< "stderr", "nccl.node7.4711", "exception", "exit status"
 };
 
-/// The causes that show in a text, each once a rank, in the order of their lines. A traceback that
-/// shows no cause is the user's own (`user-exception`).
+/// The causes that a text shows, each once a rank, in the order of their lines. A traceback that
+/// shows no known cause counts as the user's own (`user-exception`).
 [[nodiscard]] std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue);
 
-/// What an exception shows, which the hook reported.
+/// The causes that an exception shows, which the hook reported.
 [[nodiscard]] std::vector<Sighting> sightings(const RankRaised& exception,
                                               const Catalogue& catalogue);
 
-/// What the way in which a rank ended fits: SIGBUS is all that NCCL 2.18 leaves of a full /dev/shm.
+/// The causes that an exit status fits: a rank killed by SIGBUS is all that NCCL 2.18 leaves of a
+/// full /dev/shm.
 [[nodiscard]] std::vector<Sighting> sightings(const ExitStatus& status, std::optional<Rank> rank,
                                               const Catalogue& catalogue);
 
-/// Whether this only fits: an exit status has several reasons, and a hint is not a failure.
+/// Whether the sighting fits its cause and does not prove it: an exit status has several possible
+/// reasons, and a hint is no failure.
 [[nodiscard]] bool only_fits(const Sighting& one);
 
-/// Puts causes before symptoms before victims, the more specific before what it beats, and
-/// otherwise keeps the order.
+/// Sorts causes before symptoms before victims, and a cause before those that it beats; keeps the
+/// order of the rest.
 void sort_by_weight(std::vector<Sighting>& all);
 
 }  // namespace safelaunch::diagnose

@@ -12,20 +12,20 @@
 
 namespace safelaunch::report {
 
-/// How much of a run goes into a bundle: more of the logs than a page shows.
+/// How much of a run is read for a bundle, which holds more of the logs than the page.
 inline constexpr ReadLimits kBundleLimits{16U << 20, 4U << 20, 48U << 20};
 
-/// A .tar.gz for support: the files, which must be cleaned() ones, the run as text and as page, and
-/// a README that says what is inside, what was cut and what was taken out.
+/// Makes a .tar.gz for support: the files, the run as text and as page, and a README that lists the
+/// content, the cuts and the redactions. The files must come from cleaned().
 [[nodiscard]] std::string bundle(const RunFiles& files, const RunRecord& run);
 
-/// Writes a file that must not be there yet, as a whole or not at all, mode 0600.
+/// Writes a new file as a whole or not at all, with mode 0600. Fails if the file exists.
 [[nodiscard]] Result<void> write_new_file(const std::filesystem::path& file,
                                           std::string_view bytes);
 
-/// What a bundle tells of the host: the system's own files as they are ("system/meminfo"), since a
-/// supporter reads those best, its network interfaces, and the variables that launchers, NCCL and
-/// torch read. Bounded; what is not there is left out. `root` is for tests.
+/// The part of a bundle about the host: files of the system, unchanged since a supporter reads
+/// those best ("system/meminfo"), its network interfaces, and the variables that launchers, NCCL
+/// and torch read. The size is bounded, and a missing file is left out. Tests pass another `root`.
 [[nodiscard]] std::vector<RecordedFile> system_facts(const Environment& environment,
                                                      const std::filesystem::path& root = "/");
 

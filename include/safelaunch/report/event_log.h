@@ -16,30 +16,30 @@ class Redactor;
 
 namespace safelaunch::report {
 
-/// events.jsonl: the record of one job, one event a line. The screen, `status` and `report` are
-/// views of it. Every event has `t` (monotonic seconds since the run began), `wall` (ISO 8601, UTC)
-/// and `e` (its name), and from the first attempt on `attempt` (report/record.h has them all). A
-/// full disk ends the recording, once and announced by ok() becoming false; never the job. Written
-/// by `disk`, where there is one: events that a stalled one does not take are counted, and recorded
-/// as `unrecorded` once it takes some again. Without one they are written at once.
+/// Writes events.jsonl, the record of one job with one event a line; `status` and `report` are
+/// views of it. Every event has `t` (monotonic seconds since the run began), `wall` (ISO 8601,
+/// UTC), `e` (its name) and, from the first attempt on, `attempt`; report/record.h has the other
+/// fields. A full disk ends the recording and never the job; ok() is then false. With a `disk`, its
+/// thread writes. Events that a stalled disk does not take are counted, and recorded as
+/// `unrecorded` once it takes some again. Without a `disk`, events are written at once.
 class EventLog {
  public:
   EventLog() = default;
-  /// Takes secrets out of what it records by the redactor, which learns them and outlives it.
+  /// The redactor learns the secrets in the events and takes them out. It must outlive the log.
   EventLog(const std::filesystem::path& file, TimePoint begin, Redactor& redactor,
            DiskQueue* disk = nullptr);
 
   void set_attempt(int number) { attempt_ = number; }
   void record(const record::Event& event);
 
-  /// The same for events that somebody else makes as many of as he likes: a hundred of a name are
-  /// recorded in an attempt, of the others only how many there were (`unrecorded`, at its end).
+  /// Records an event of a kind that the job can cause without limit. An attempt records a hundred
+  /// of each name, and at its end only the number of the others (`unrecorded`).
   void record_some(const record::Event& event);
-  /// The attempt is over.
+  /// Records these numbers; to be called at the end of an attempt.
   void count_the_rest();
 
   [[nodiscard]] bool ok() const;
-  /// Events that a stalled disk did not take.
+  /// How many events a stalled disk did not take.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:
@@ -51,9 +51,9 @@ class EventLog {
   TimePoint begin_;
   Redactor* redactor_ = nullptr;
   int attempt_ = 0;
-  std::uint64_t lost_ = 0;    ///< in all
-  std::uint64_t untold_ = 0;  ///< of them, those that the record does not mention yet
-  std::map<std::string, std::int64_t, std::less<>> made_;  ///< by record_some, in this attempt
+  std::uint64_t lost_ = 0;    ///< events that the disk did not take
+  std::uint64_t untold_ = 0;  ///< of these, the events that the record does not count yet
+  std::map<std::string, std::int64_t, std::less<>> made_;  ///< given to record_some
 };
 
 }  // namespace safelaunch::report

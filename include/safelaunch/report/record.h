@@ -25,7 +25,7 @@ struct Run {
   }
 };
 
-/// What the checks before the run have found.
+/// A check before the run has found something.
 struct Finding {
   static constexpr const char* kName = "finding";
   std::string id;
@@ -64,21 +64,21 @@ struct Stage {
   }
 };
 
-/// What the status line says has changed.
+/// The status line has changed.
 struct Status {
   static constexpr const char* kName = "status";
   std::string text;
   static void fields(auto& self, auto&& field) { field("text", self.text); }
 };
 
-/// Something was done, or found, that is worth a line.
+/// safelaunch has done or found something that is worth a line.
 struct Notice {
   static constexpr const char* kName = "notice";
   std::string text;
   static void fields(auto& self, auto&& field) { field("text", self.text); }
 };
 
-/// Every rank has its first collective behind it.
+/// Every rank has completed its first collective.
 struct Training {
   static constexpr const char* kName = "training";
   static void fields(auto&, auto&&) {}
@@ -97,15 +97,15 @@ struct Probe {
   }
 };
 
-/// What NCCL has told of itself in an attempt.
+/// NCCL has told its version and settings in an attempt.
 struct Nccl {
   static constexpr const char* kName = "nccl";
   std::string version;
   std::vector<std::string> interface;
   std::vector<std::string> network;
   std::vector<std::string> transport;
-  std::vector<std::string> read;    ///< variables
-  std::vector<std::string> unread;  ///< variables that were set for it, and that no process read
+  std::vector<std::string> read;    ///< NCCL variables that a process read
+  std::vector<std::string> unread;  ///< variables that were set, and that no process read
   std::string standing;
   static void fields(auto& self, auto&& field) {
     field("version", self.version);
@@ -118,7 +118,7 @@ struct Nccl {
   }
 };
 
-/// What ranks that were asked answered of their collectives.
+/// Ranks have answered questions about their collectives.
 struct Collectives {
   static constexpr const char* kName = "collectives";
   std::vector<std::string> ranks;
@@ -133,7 +133,7 @@ struct Collectives {
   }
 };
 
-/// What an attempt that was stopped had left in /dev/shm is gone.
+/// safelaunch has removed what a stopped attempt left in /dev/shm.
 struct Segments {
   static constexpr const char* kName = "segments";
   std::vector<std::string> removed;
@@ -144,14 +144,14 @@ struct Segments {
   }
 };
 
-/// NCCL's RAS was asked.
+/// safelaunch has asked NCCL's RAS.
 struct Ras {
   static constexpr const char* kName = "ras";
   std::string text;
   static void fields(auto& self, auto&& field) { field("text", self.text); }
 };
 
-/// The watch has decided.
+/// The watch has decided that the attempt has failed.
 struct Verdict {
   static constexpr const char* kName = "verdict";
   std::string kind;
@@ -168,7 +168,7 @@ struct Verdict {
   }
 };
 
-/// Why an attempt has failed.
+/// The diagnosis has named the cause of a failed attempt.
 struct Cause {
   static constexpr const char* kName = "cause";
   std::string id;
@@ -194,11 +194,11 @@ struct Exit {
   }
 };
 
-/// Somebody has asked safelaunch to end.
+/// safelaunch has received a signal to end.
 struct Signal {
   static constexpr const char* kName = "signal";
   std::string signal;
-  int sender = 0;  ///< pid; 0: the kernel
+  int sender = 0;  ///< pid of the sender; 0: the kernel
   static void fields(auto& self, auto&& field) {
     field("signal", self.signal);
     field("sender", self.sender);
@@ -212,7 +212,7 @@ struct Stall {
   static void fields(auto& self, auto&& field) { field("text", self.text); }
 };
 
-/// The hook has failed in a rank, and keeps out of the way.
+/// The hook has failed in a rank and does nothing there any more.
 struct HookError {
   static constexpr const char* kName = "hook_error";
   std::string where;
@@ -223,17 +223,17 @@ struct HookError {
   }
 };
 
-/// Ranks have told more than safelaunch listens to: so much was not heard.
+/// Ranks have sent more messages than safelaunch reads; `count` were not read.
 struct Unheard {
   static constexpr const char* kName = "unheard";
   std::int64_t count = 0;
   static void fields(auto& self, auto&& field) { field("count", self.count); }
 };
 
-/// So many more events were left out.
+/// `count` more events were left out of the record.
 struct Unrecorded {
   static constexpr const char* kName = "unrecorded";
-  std::string event;  ///< their name; empty: of any, which a stalled disk did not take
+  std::string event;  ///< their name; empty: of any name, lost to a stalled disk
   std::int64_t count = 0;
   static void fields(auto& self, auto&& field) {
     field("event", self.event);
@@ -248,7 +248,7 @@ struct End {
   static void fields(auto& self, auto&& field) { field("exit_status", self.exit_status); }
 };
 
-/// The event of a verdict, and what of the verdict can be read back from it.
+/// The event of a verdict, and the verdict as far as its event can give it back.
 [[nodiscard]] Verdict event_of(const Failure& verdict);
 [[nodiscard]] Failure failure_of(const Verdict& event);
 
@@ -258,24 +258,24 @@ struct Unknown {
   std::string text;
 };
 
-/// All that are written.
+/// All events that this version writes.
 using Event = std::variant<Run, Finding, Attempt, Stage, Status, Notice, Training, Probe, Nccl,
                            Collectives, Segments, Ras, Verdict, Cause, Exit, Signal, Stall,
                            HookError, Unheard, Unrecorded, End>;
 
-/// One line of the record, read back. What is missing in it is empty.
+/// One line of the record, read back. A field that the line lacks stays empty.
 struct Line {
   Duration at{};    ///< since the run began
   int attempt = 0;  ///< 0: before the first
   std::variant<Event, Unknown> event;
 };
 
-/// nullopt where the line is no event at all.
+/// Reads one line; nullopt if it is no event at all.
 [[nodiscard]] std::optional<Line> read_line(std::string_view line);
 
 [[nodiscard]] const char* name(const Event& event);
 [[nodiscard]] std::string name(const Line& line);
-/// What the event tells, for a reader: never empty, but for those whose name says it all.
+/// The event in words for a reader; empty only if the event's name says it all.
 [[nodiscard]] std::string in_words(const Line& line);
 /// "2.28.9 · network Socket · …".
 [[nodiscard]] std::string in_words(const Nccl& nccl);

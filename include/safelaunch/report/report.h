@@ -7,19 +7,19 @@
 
 namespace safelaunch::report {
 
-/// A run for a terminal: what the closing screen says, then for each attempt how far the ranks came
-/// and when, who hung where, how the environment differed, and the last lines of the logs.
+/// A run for a terminal: the closing screen, then for each attempt the stages of the ranks with
+/// their times, the stacks, the changes to the environment, and the last lines of the logs.
 [[nodiscard]] std::string text_report(const RunRecord& run, Colour colour);
 
-/// A run as one HTML page that needs nothing else: no network, no scripts (and a policy that lets
-/// none run), light or dark as the reader's screen is. A few megabytes at most, whatever the run.
+/// A run as one HTML page. It needs no network and no scripts, and its policy lets none run; it is
+/// light or dark as the reader's screen is, and never larger than a few megabytes.
 [[nodiscard]] std::string html_report(const RunRecord& run);
 
-/// Whether a file is such a page, by what stands at its beginning: it may be made anew.
+/// Whether a file is such a page, by its first bytes. Such a file may be overwritten.
 [[nodiscard]] bool is_report_page(const std::string& file);
 
-/// Reads a run directory and writes report.html into it, secrets taken out: for the end of a run.
-/// False where it cannot be written.
+/// Reads a run directory at the end of the run and writes report.html into it, without secrets.
+/// False if the file cannot be written.
 [[nodiscard]] bool write_report_page(const std::filesystem::path& directory,
                                      const Environment& environment);
 

@@ -21,14 +21,14 @@ struct RankHistory {
   std::array<std::optional<Duration>, kStageCount> reached;
   std::optional<Duration> ended;
   std::string status;        ///< "exit status 1"
-  bool told_to_end = false;  ///< it ended behind a verdict, or a signal to safelaunch
+  bool told_to_end = false;  ///< it ended after a verdict, or after a signal to safelaunch
 };
 
-/// What the watch decided.
+/// The verdict of the watch.
 struct RecordedVerdict {
   Duration at{};
   std::string text;
-  Failure failure;  ///< as far as it is recorded; waiting and missing ranks in rising order
+  Failure failure;  ///< as far as recorded; waiting and missing ranks are sorted
 };
 
 /// One line of env.diff.
@@ -39,36 +39,36 @@ struct EnvironmentChange {
 
 /// All that is recorded of one attempt.
 struct AttemptHistory {
-  AttemptSummary told;  ///< of one that has not ended: number, profile and what is known
+  AttemptSummary told;  ///< for an attempt that has not ended, as far as known
   bool ended = false;
   Duration began{};
-  Duration until{};  ///< its end, or the last that is known of it
+  Duration until{};  ///< its end, or the time of its last event
   std::optional<Duration> training;
-  bool stopping = false;  ///< a verdict has fallen, or a signal has come: all ranks are ended
+  bool stopping = false;  ///< after a verdict or a signal, when all ranks are told to end
   std::map<Rank, RankHistory> ranks;
   std::optional<RecordedVerdict> verdict;
-  std::string waiting;  ///< the last status line
+  std::string waiting;  ///< the last text of the status line
   std::vector<EnvironmentChange> environment;
   std::vector<RecordedFile> stacks;    ///< named "rank-3"
-  std::vector<RecordedFile> evidence;  ///< what else was gathered: "ras.txt"
+  std::vector<RecordedFile> evidence;  ///< the other files of evidence: "ras.txt"
   std::string nccl;  ///< "2.28.9 · network Socket · …"; empty where there was none
   std::vector<RecordedFile> logs;  ///< named "rank-0.err", "nccl.HOST.PID"; none is empty
 };
 
-/// A line for the list of all that happened.
+/// One line of the list of all events.
 struct RecordedLine {
   Duration at{};
   int attempt = 0;
-  std::string what;  ///< the event's name
+  std::string what;  ///< the name of the event
   std::string text;
 };
 
-/// One run as its run directory tells it: what text, page and bundle show.
+/// One run, read from its run directory, as text, page and bundle show it.
 struct RunRecord {
   enum class State {
     ended,
     running,
-    cut_off,  ///< it has no outcome, and its safelaunch is gone
+    cut_off,  ///< its safelaunch is gone and has left no outcome
   };
 
   std::string id;
@@ -76,22 +76,22 @@ struct RunRecord {
   std::string working_directory;
   std::string directory;  ///< the run directory
   std::string boot_id;
-  ProcessId process;  ///< of its safelaunch
+  ProcessId process;  ///< the safelaunch that ran it
   State state = State::cut_off;
-  RunSummary summary;  ///< its attempts are those that ended
+  RunSummary summary;  ///< holds only the attempts that ended
   Duration took{};
   std::vector<Finding> findings;
   std::vector<AttemptHistory> attempts;
-  std::vector<RecordedLine> lines;  ///< without the ranks' stages, the middle left out if too many
+  std::vector<RecordedLine> lines;  ///< without stages; of too many, the middle is left out
   std::size_t lines_left_out = 0;
-  std::size_t unreadable = 0;  ///< lines of the record that are no event
+  std::size_t unreadable = 0;  ///< lines of events.jsonl that are no event
 };
 
-/// Makes sense of the files' texts. Nothing is too broken for it: a run without an outcome, half a
-/// line, none of the files.
+/// Reads a run from the texts of its files. It accepts any state of them: no outcome, half a line,
+/// or none of the files.
 [[nodiscard]] RunRecord parse_run(const RunFiles& files);
 
-/// The ranks that were missing, or else the one that failed first: where to look.
+/// The ranks to look at: those that were missing, or else the one that failed first.
 [[nodiscard]] std::vector<Rank> suspects(const AttemptHistory& attempt);
 
 [[nodiscard]] const char* name(RunRecord::State state);
