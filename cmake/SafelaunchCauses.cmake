@@ -1,4 +1,4 @@
-# Makes safelaunch/base/cause_ids.h: a constant for each id of the catalogue, so that a wrong one does not compile.
+# Makes safelaunch/base/cause_ids.h: a constant for each id of the catalogue, so that a wrong id does not compile.
 set(catalogue ${PROJECT_SOURCE_DIR}/launcher/diagnose/catalogue.yaml)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue})
 

@@ -1,8 +1,8 @@
 # safelaunch_embed(TARGET FUNCTION HEADER FILE...): generates a source that defines
 #   std::span<const EmbeddedFile> FUNCTION()
-# in the room's namespace (declared by the project in HEADER) with the bytes of every FILE, named by its path relative to
-# the present source directory; one that was built (an absolute path) by its file name. One copied
-# executable then has all that it needs.
+# in the room's namespace (the project declares it in HEADER) with the bytes of every FILE. A file is named by
+# its path relative to the present source directory; a built file (an absolute path) by its file name alone.
+# So one copied executable has everything that it needs.
 set(SAFELAUNCH_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
 function(safelaunch_embed target function header)

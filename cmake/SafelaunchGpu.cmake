@@ -1,8 +1,9 @@
-# safelaunch_gpu_headers: cuda.h, nccl.h and nvml.h, for what talks to a GPU. Headers alone: the libraries
-# are opened at run time, so that one binary works with every NCCL, and on a machine without any.
+# safelaunch_gpu_headers: cuda.h, nccl.h and nvml.h, for the parts that talk to a GPU. It has headers alone: the
+# libraries are opened at run time, so that one binary works with every NCCL, and on a machine without any.
 #
-# They come from the CUDA toolkit, or from PyPI's nvidia-cuda-runtime (with nvidia-cuda-crt and
-# nvidia-cuda-cccl), nvidia-nccl-cu13 and nvidia-nvml-dev in the test Python. Without all three the GPU parts are left out, and CMake says so.
+# The headers come from the CUDA toolkit, or from PyPI's nvidia-cuda-runtime (with nvidia-cuda-crt and
+# nvidia-cuda-cccl), nvidia-nccl-cu13 and nvidia-nvml-dev in the test Python. If any of the three is missing,
+# the GPU parts are left out, and CMake says so.
 set(SAFELAUNCH_PYTHON_PACKAGES "" CACHE PATH "A site-packages folder that may hold NVIDIA's headers")
 if(NOT SAFELAUNCH_PYTHON_PACKAGES AND SAFELAUNCH_TEST_PYTHON)
   execute_process(COMMAND ${SAFELAUNCH_TEST_PYTHON} -c "import sysconfig; print(sysconfig.get_path('purelib'))"

@@ -1,4 +1,4 @@
-# How everything of ours is compiled. Libraries of others come in as system headers.
+# The compiler options of all our code. Libraries of others come in as system headers, without our warnings.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -12,11 +12,11 @@ endif()
 
 option(SAFELAUNCH_UNITY "Compile the sources of a room a dozen at a time: a cold build takes a quarter of the time" OFF)
 if(SAFELAUNCH_UNITY)
-  # GCC takes a batch for a header, and warns of what a header must not have.
+  # GCC takes a batch for a header, and warns of unnamed namespaces in it.
   add_compile_options(-Wno-subobject-linkage)
 endif()
 
-option(SAFELAUNCH_PRECOMPILE "Compile what nearly every source includes once" OFF)
+option(SAFELAUNCH_PRECOMPILE "Compile the headers that nearly every source includes only once" OFF)
 if(SAFELAUNCH_PRECOMPILE)
   add_compile_options(-fpch-preprocess)  # ccache asks for it
 endif()
@@ -43,8 +43,8 @@ if(SAFELAUNCH_SANITIZE)
   target_link_options(safelaunch_options INTERFACE -fsanitize=${SAFELAUNCH_SANITIZE})
 endif()
 
-# One file that can be copied to a cluster's login node, and a quick start: of shared libraries only
-# the C library is left (it is needed for name resolution).
+# The executable links everything but the C library statically, so that one file can be copied to a cluster's
+# login node and starts quickly. The C library stays shared, because name resolution needs it.
 target_link_options(safelaunch_options INTERFACE -Wl,--gc-sections)
 if(NOT SAFELAUNCH_SANITIZE)
   target_link_options(safelaunch_options INTERFACE -static-libstdc++ -static-libgcc)

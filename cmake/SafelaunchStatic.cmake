@@ -9,8 +9,8 @@ else()
   target_link_libraries(safelaunch_yaml INTERFACE yaml-cpp)
 endif()
 
-# zlib and RE2, from their archives where there are any: a shared library would cost every start of safelaunch.
-# RE2 because its time is linear in the length of the text, whatever a hostile log holds.
+# safelaunch_zlib and safelaunch_re2, from their archives if there are any: a shared library would cost every
+# start of safelaunch. RE2 is used because its time is linear in the text, whatever a hostile log holds.
 find_package(Threads REQUIRED)
 add_library(safelaunch_zlib INTERFACE)
 find_library(ZLIB_LIBRARY NAMES libz.a z REQUIRED)

@@ -11,10 +11,13 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/process_facts.h"
 
+// Each process is held by a pidfd from the first look on, and its start time is compared, so no
+// signal can reach another process that has taken its pid. All get SIGTERM together, share one
+// grace, and the rest gets SIGKILL.
 namespace safelaunch::clean {
 namespace {
 
-/// A process that is to end, held by a descriptor that no other process can slip under.
+/// A process that has to end. Its descriptor cannot come to mean another process.
 struct Target {
   ProcessId process;
   UniqueFd pidfd;
@@ -29,7 +32,8 @@ struct Target {
 
 Target open_target(ProcessId process) {
   Target target{process, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0))), {}};
-  // Compared after the opening: from here on the descriptor is this process, or nothing.
+  // The start time is compared after the opening, so from here on the descriptor is this process,
+  // or no process at all.
   const host::Life life = host::life_of(process);
   if (life == host::Life::ended)
     target.finish(EndResult::gone_before);
@@ -48,7 +52,7 @@ void send_all(std::vector<Target>& targets, int signal) {
   for (auto& target : targets) send(target, signal);
 }
 
-/// Waits until all have ended or the time is over; those that ended get the result.
+/// Waits until all have ended or the time is over, and gives the result to those that have ended.
 void await(std::vector<Target>& targets, TimePoint deadline, EndResult result) {
   for (;;) {
     std::vector<pollfd> polled;

@@ -8,7 +8,7 @@
 
 namespace safelaunch::clean {
 
-/// How one process was brought to its end.
+/// The way in which one process came to its end, or did not.
 enum class EndResult {
   gone_before,  ///< it had ended already, or another process has its pid: no signal was sent
   ended,        ///< after SIGTERM, within the grace
@@ -24,16 +24,15 @@ struct EndedProcess {
   EndResult result = EndResult::gone_before;
 };
 
-/// How long each step may take; their sum bounds the whole call.
+/// The time that each step may take; the sum bounds the whole call.
 struct EndLimits {
   Duration grace{10'000};  ///< from SIGTERM to SIGKILL
   Duration dying{2'000};   ///< from SIGKILL until we stop waiting
 };
 
 /// Ends the processes together: SIGTERM (and SIGCONT, so that a stopped one hears it), the grace,
-/// SIGKILL. By pidfd, whose process is compared with the given start time before each signal: a pid
-/// that was reused is never signalled. Blocks, at most for the limits. One result a process, in
-/// order.
+/// SIGKILL. Signals go by pidfd, and the start time is compared before each, so a pid that was used
+/// again is never signalled. Blocks, at most for the limits. Gives one result a process, in order.
 [[nodiscard]] std::vector<EndedProcess> end_processes(std::span<const ProcessId> processes,
                                                       EndLimits limits = {});
 

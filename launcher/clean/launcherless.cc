@@ -9,10 +9,13 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/open_gpus.h"
 
+// A rank that waits looks like one that is dead, so nothing is judged by one look. CPU time, io,
+// children and connections of the rank and of everything below it are read twice; any difference
+// counts as work.
 namespace safelaunch::clean {
 namespace {
 
-/// The sockets that one of the pids has open.
+/// The sockets that any of the pids has open.
 std::vector<host::Socket> sockets_of(std::span<const int> pids, std::vector<host::Socket> all) {
   if (pids.empty()) return {};
   std::vector<std::uint64_t> inodes;
@@ -23,7 +26,7 @@ std::vector<host::Socket> sockets_of(std::span<const int> pids, std::vector<host
   return all;
 }
 
-/// The connections of the pids, and those to a port of theirs that they have not accepted yet.
+/// The connections of the pids, and those to their ports that no process has accepted yet.
 std::vector<host::Socket> connections_of(std::span<const int> pids,
                                          const std::vector<host::Socket>& listening,
                                          const std::vector<host::Socket>& established) {

@@ -20,22 +20,25 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/sockets.h"
 
+// Two means keep a port: a bound socket keeps servers off it, a name keeps other safelaunches off
+// it. The name comes second, and counts only while its port is bound; so a stranger who takes names
+// alone blocks nothing.
 namespace safelaunch::clean {
 
 // ---- the sockets that hold a port ---------------------------------------------------------------
 
 namespace {
 
-/// The sockets that hold a port, and what the kernel said.
+/// The sockets that hold a port, and the kernel's answer.
 struct BoundPort {
   UniqueFd ipv4;
   UniqueFd ipv6;  ///< none on a host without IPv6
-  int error = 0;  ///< errno; 0 where the port is bound
+  int error = 0;  ///< errno of the failure; 0 where the port is bound
 };
 
-/// Who has the name, as the kernel says.
+/// The holder of a name, as the kernel tells it.
 struct NameHolder {
-  int pid = 0;  ///< 0 where it cannot be told
+  int pid = 0;  ///< 0 where the kernel does not tell it
   unsigned uid = 0;
 };
 
@@ -44,8 +47,7 @@ void switch_on(int fd, int level, int option) {
   ::setsockopt(fd, level, option, &on, sizeof on);
 }
 
-/// Beside whom a socket may be bound: with SO_REUSEADDR beside all that do not listen and set it
-/// too.
+/// Share::yes binds with SO_REUSEADDR: beside other sockets that set it and do not listen.
 enum class Share { yes, no };
 
 template <class Address>
@@ -72,7 +74,7 @@ int bind_ipv6(BoundPort& bound, std::uint16_t port, Share share) {
   address.sin6_family = AF_INET6;
   address.sin6_port = htons(port);
   const int error = bind_to(bound.ipv6, address, share);
-  // A host that has IPv6 switched off still makes the socket.
+  // A host with IPv6 switched off makes the socket and refuses its address.
   return error == EADDRNOTAVAIL ? 0 : error;
 }
 
@@ -92,7 +94,7 @@ PortName name_of(std::uint16_t port) {
   PortName name;
   const auto text = fmt::format("safelaunch/port/{}", port);
   name.address.sun_family = AF_UNIX;
-  // A zero byte in front makes it abstract: no file, so nothing can be left behind.
+  // A zero byte in front makes the name abstract: no file, so nothing can be left behind.
   std::ranges::copy(text, name.address.sun_path + 1);
   name.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   return name;
@@ -107,18 +109,19 @@ BoundPort bind_port(std::uint16_t port) {
   return bind_both(port, Share::yes);
 }
 
-/// Whether anybody has the port bound, listening or not: what a lease is, besides its name. Anybody
-/// can make names without holding any port.
+/// True if any process has the port bound, listening or not. A name alone does not tell this,
+/// because anybody can take names.
 bool is_bound_by_somebody(std::uint16_t port) {
   return bind_both(port, Share::no).error != 0;
 }
 
-/// The name `safelaunch/port/N` in the abstract Unix namespace; none where another job has it. It
-/// is per network namespace, as ports are, and the kernel frees it when its holder dies.
+/// Takes the name `safelaunch/port/N` in the abstract Unix namespace; gives no descriptor where
+/// another job has it. The name belongs to a network namespace, as ports do, and the kernel frees
+/// it when its holder dies.
 UniqueFd take_port_name(std::uint16_t port) {
   auto fd = unix_socket();
   const auto name = name_of(port);
-  // It listens because only then the kernel tells others who we are.
+  // The socket listens, because only then the kernel tells others which process has it.
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&name.address), name.size) != 0 ||
       ::listen(fd.get(), 1) != 0)
     fd.reset();
@@ -142,14 +145,14 @@ NameHolder holder_of_port_name(std::uint16_t port) {
 
 settings::PortRange automatic_ports(settings::PortRange ephemeral) {
   constexpr settings::PortRange kWanted{20000, 32767};
-  constexpr int kEnough = 1000;  // many jobs of one host find a place in it
+  constexpr int kEnough = 1000;  // enough for the many jobs of one host
   const bool apart = ephemeral.last < kWanted.first || ephemeral.first > kWanted.last;
   if (apart) return kWanted;
   if (ephemeral.first - kWanted.first >= kEnough)
     return {kWanted.first, static_cast<std::uint16_t>(ephemeral.first - 1)};
   if (kWanted.last - ephemeral.last >= kEnough)
     return {static_cast<std::uint16_t>(ephemeral.last + 1), kWanted.last};
-  // Below are services that have a name; above 10000 few of them.
+  // Services that have a name use the ports below; few of them lie above 10000.
   constexpr std::uint16_t kLowest = 10000;
   if (ephemeral.first - kLowest >= kEnough)
     return {kLowest, static_cast<std::uint16_t>(ephemeral.first - 1)};
@@ -175,14 +178,14 @@ std::uint32_t random_number() {
   return number;
 }
 
-/// Visits every port of a range once, from a random one on and in wide steps: neighbours are often
+/// Visits every port of a range once, from a random one on and in wide steps. Neighbours are often
 /// taken together, so the next port is rarely better than the last.
 class PortWalk {
  public:
   explicit PortWalk(settings::PortRange range)
       : first_(range.first), size_(static_cast<std::uint32_t>(range.last - range.first + 1)) {
     constexpr std::uint32_t kStep = 7919;
-    step_ = std::gcd(kStep, size_) == 1 ? kStep : 1;  // else it would not come to every port
+    step_ = std::gcd(kStep, size_) == 1 ? kStep : 1;  // other steps would miss ports
     offset_ = random_number() % size_;
   }
   [[nodiscard]] std::uint32_t size() const { return size_; }
@@ -211,20 +214,20 @@ Error why_not(settings::PortRange range, int error) {
                       range.first, describe_holders(range.first))};
 }
 
-/// A port that is bound for us, and the name that keeps other safelaunches off it.
+/// A bound port, and the name that keeps other safelaunches off it.
 struct HeldPort {
   BoundPort bound;
   UniqueFd name;
 };
 
-/// Two jobs can both bind a port, thanks to SO_REUSEADDR; only one of them gets its name. A name
-/// that somebody took without binding the port keeps nobody off it: then the port is ours without.
+/// SO_REUSEADDR lets two jobs bind one port, but only one of them gets its name. A stranger can
+/// take the name without binding the port; then the port is ours without the name.
 HeldPort hold_port(std::uint16_t port) {
   HeldPort held{bind_port(port), {}};
   if (held.bound.error != 0) return held;
   held.name = take_port_name(port);
   if (held.name) return held;
-  held.bound = BoundPort{};  // so that what we ask is not about us
+  held.bound = BoundPort{};  // so that our own socket does not answer the next question
   if (is_bound_by_somebody(port))
     held.bound.error = EADDRINUSE;
   else

@@ -3,6 +3,7 @@
 #include "kill.h"
 #include "safelaunch/base/format.h"
 
+// The policy decides by the claim alone: a leftover without enough claim is left alone, and told.
 namespace safelaunch::clean {
 namespace {
 
@@ -13,7 +14,7 @@ std::string remove_one(const StaleFile& stale) {
   return removed ? "removed" : removed.error().message;
 }
 
-/// All together, since each may take the whole grace.
+/// Ends all of them together, since each may take the whole grace.
 std::vector<Removal> end(const std::vector<StaleProcess>& processes, settings::CleanPolicy policy) {
   std::vector<ProcessId> doomed;
   for (const StaleProcess& stale : processes)

@@ -8,11 +8,14 @@
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/words.h"
 
+// First come the reasons for which a process is not ours to judge at all. Then a process with our
+// mark is judged by the mark, any other one by the signs of a rank that has lost its launcher. A
+// rule that fails leaves the claim unproven, so an error lists a process and ends none.
 namespace safelaunch::clean {
 namespace {
 
-/// Programs that keep other jobs' processes below them, cut to the kernel's 15 bytes. A mark inside
-/// such a tree proves only that the tree was started from a job. safelaunch itself is among them: a
+/// Programs that keep other jobs' processes below them, cut to the kernel's 15 bytes. Inside such a
+/// tree a mark proves only that the tree was started from a job. safelaunch itself is among them: a
 /// job whose guardian was killed is still a running job.
 constexpr std::string_view kProtected[] = {
     "safelaunch", "tmux",          "screen",          "SCREEN",
@@ -24,24 +27,25 @@ constexpr std::string_view kProtected[] = {
     "atd",        "cron",          "crond",
 };
 
-/// Who adopts orphans besides PID 1. The kernel does not tell who is a subreaper.
+/// Programs besides PID 1 that adopt orphans. The kernel does not tell which process is a
+/// subreaper.
 constexpr std::string_view kAdopters[] = {"systemd",   "init",        "tini",
                                           "dumb-init", "docker-init", "catatonit"};
 
-/// Younger ones may be workers of a launcher that is just starting or ending.
+/// A younger process may be the worker of a launcher that is just starting or ending.
 constexpr Duration kSettled = std::chrono::seconds(30);
 
 bool listed(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// What is known of a candidate: a claim and the reason for it.
+/// A claim to a candidate, and the reason for it.
 struct Judgement {
   Claim claim = Claim::unproven;
   std::string why;
 };
 
-/// True where its mark is from this boot and this namespace, so that its owner's pid means
+/// True if the mark is from this boot and this pid namespace, so that its owner's pid means
 /// something.
 bool is_from_here(const host::OwnerMark& mark, const Surroundings& us) {
   return mark.boot_id == us.host.boot_id && mark.pid_namespace == us.host.pid_namespace;
@@ -56,9 +60,10 @@ bool is_in_another_job(const Candidate& candidate, const Surroundings& us) {
   return !job.empty() && job != scheduled_job_of(us.cgroup, us.environment);
 }
 
-/// Where a run's processes end: the topmost one's session, and who is above it. For orphans of the
-/// run that is the one that has adopted them. Any other one starts new work that only looks like
-/// the run's: a batch system gives its jobs the environment of whoever submits them.
+/// The upper end of a run's processes: the session of the topmost one, and the process above it.
+/// For orphans of the run that process has adopted them. Any other process there starts new work
+/// that only looks like the run's: a batch system gives its jobs the environment of the user who
+/// submits them.
 struct EndOfRun {
   int session = 0;
   const Ancestor& above;
@@ -73,16 +78,18 @@ EndOfRun end_of_run(const Candidate& candidate, std::string_view run_id) {
   return {session, candidate.above.back()};
 }
 
-/// The kernel gives an orphan to a process that it ran below. Any other one that has it below
-/// itself has started it, with an environment that it was given.
+/// True if the adopter is one that the run's owner ran below: the kernel gives orphans to such a
+/// process. Any other parent has started the process itself, with an environment that it was given.
 bool ran_below(const host::OwnerMark& mark, const Ancestor& ancestor) {
   return ancestor.pid == 1 ||
          std::ranges::find(mark.above, ProcessId{ancestor.pid, ancestor.start_ticks}) !=
              mark.above.end();
 }
 
-/// Adopted, too, by a subreaper that we run below ourselves: a run's processes are in sessions of
-/// their own, and what such a one starts for us is in ours.
+/// True if the process at the upper end has adopted the run's processes. It must be one that the
+/// run's owner ran below. PID 1 and the known adopters adopt; a subreaper that we run below
+/// ourselves counts only where the sessions differ, because a run's processes have sessions of
+/// their own, and the work that the subreaper starts for us is in its session.
 bool is_adopted(const EndOfRun& end, const host::OwnerMark& mark, const Surroundings& us) {
   if (!ran_below(mark, end.above)) return false;
   if (adopts_orphans(end.above)) return true;
@@ -94,7 +101,7 @@ bool wants_to_stay(const Candidate& candidate) {
   return value_or(candidate.environment, host::kKeepVariable) == "1";
 }
 
-/// Of a process that carries our variables.
+/// Judges a process that carries our variables.
 Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::string_view text) {
   const auto run_id = value_or(candidate.environment, host::kRunIdVariable);
   const auto mark = host::parse_owner_mark(text);
@@ -123,7 +130,8 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
                                    run_id, mark->owner.pid)};
 }
 
-/// Only launchers set these together; torchrun, deepspeed and accelerate all do.
+/// True if the process has variables that only launchers set together, as torchrun, deepspeed and
+/// accelerate do.
 bool has_launcher_variables(const Environment& environment) {
   return std::ranges::all_of(
       std::initializer_list<std::string_view>{"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT"},
@@ -134,7 +142,7 @@ bool was_adopted(const Candidate& candidate) {
   return !candidate.above.empty() && adopts_orphans(candidate.above.front());
 }
 
-/// The first sign of a rank without its launcher that is missing; nullptr where all are there.
+/// The first missing sign of a rank without its launcher; nullptr where all signs are there.
 const char* missing_sign(const Candidate& candidate, const Surroundings& us) {
   if (!has_launcher_variables(candidate.environment))
     return "no launcher started it, as far as its environment tells";
@@ -145,8 +153,9 @@ const char* missing_sign(const Candidate& candidate, const Surroundings& us) {
   return nullptr;
 }
 
-/// Ranks that were started by hand look like ranks whose launcher has died. Only what does nothing
-/// is an orphan: nobody can tell a rank that hangs from one that works while it moves at all.
+/// Judges a process without a mark. A rank that was started by hand looks like one whose launcher
+/// has died, so only one that does nothing is an orphan. While a rank moves at all, nobody can tell
+/// a hang from work.
 Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
   const auto not_ours = [](const std::string& why) { return "not started by safelaunch; " + why; };
   if (const char* missing = missing_sign(candidate, us); missing != nullptr)
@@ -170,7 +179,7 @@ bool is_us_or_above(const Candidate& candidate, const Surroundings& us) {
   return pid == us.self || pid == 1 || std::ranges::find(us.ancestors, pid) != us.ancestors.end();
 }
 
-/// The name of the protected program that it is or runs below; empty for none.
+/// The protected program that the process is or runs below; empty for none.
 std::string_view protector_of(const Candidate& candidate) {
   if (is_protected(candidate.process.comm)) return candidate.process.comm;
   for (const auto& ancestor : candidate.above)
@@ -178,12 +187,13 @@ std::string_view protector_of(const Candidate& candidate) {
   return {};
 }
 
-/// Whom we cannot see may be protected. PID 1 alone may be hidden: it adopts.
+/// True if no ancestor is hidden, because a hidden one may be protected. PID 1 alone may be hidden:
+/// it adopts.
 bool is_seen_up_to_the_top(const Candidate& candidate) {
   return !candidate.above.empty() && candidate.above.back().pid == 1;
 }
 
-/// Why a process is nobody's that we could judge, whatever its environment says; empty: it may be.
+/// The reason why we may not judge the process, whatever its environment says; empty where we may.
 std::string why_not_ours_to_judge(const Candidate& candidate, const Surroundings& us) {
   if (candidate.process.uid != us.host.uid) return "belongs to another user";
   if (candidate.pid_namespace != us.host.pid_namespace) return "belongs to another container";
@@ -211,7 +221,7 @@ std::string job_in(const Environment& environment) {
   for (const auto& [variable, scheduler] : kVariables)
     if (const auto job = value_or(environment, variable); !job.empty())
       return fmt::format("{} {}", scheduler, job);
-  // Many programs have a JOB_ID; beside SGE_TASK_ID it is Grid Engine's.
+  // Many programs set a JOB_ID; together with SGE_TASK_ID it is Grid Engine's.
   const auto job = value_or(environment, "JOB_ID");
   if (job.empty() || !environment.contains("SGE_TASK_ID")) return {};
   return fmt::format("sge {}.{}", job, value_or(environment, "SGE_TASK_ID"));
@@ -233,7 +243,7 @@ std::string scheduled_job_of(std::string_view cgroup, const Environment& environ
       const auto rest = cgroup.substr(found + marker.size());
       return fmt::format("{} {}", scheduler, rest.substr(0, rest.find_first_of("/.\n")));
     }
-  // What at and cron start, they start in the cgroup of their own service.
+  // Jobs that at and cron start run in the cgroup of their service.
   for (const std::string_view service : {"/atd.service", "/cron.service", "/crond.service"})
     if (cgroup.find(service) != std::string_view::npos) return std::string(service.substr(1));
   return job_in(environment);
@@ -249,7 +259,7 @@ std::optional<StaleProcess> classify_stale(const Candidate& candidate, const Sur
   auto [claim, why] = unkillable ? Judgement{Claim::unproven, why_stuck(*candidate.stuck_in)}
                                  : judge(candidate, us);
   const bool launcherless = !unkillable && lost_its_launcher(candidate, us);
-  // What is neither left over nor in our way is nobody's business but its owner's.
+  // A process that is neither left over nor in our way is its owner's business alone.
   if (claim == Claim::unproven && candidate.holds.empty() && !unkillable && !launcherless)
     return std::nullopt;
   return StaleProcess{candidate.process, candidate.command, candidate.holds, claim,

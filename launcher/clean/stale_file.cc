@@ -11,6 +11,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/words.h"
 
+// A file that is in use or young is passed over. For a segment, the record of a run that has ended
+// makes the claim `ours`, and a name that jobs give makes it `named`. A lock is ours only if no
+// process, no compiler and no other host can need it. Anything that could not be seen keeps a file
+// from being removed.
 namespace safelaunch::clean {
 namespace {
 
@@ -26,8 +30,8 @@ StaleFile named(const host::LeftFile& file, const std::string& why) {
   return {file, Claim::named, why + "; `safelaunch clean --all-mine` removes it"};
 }
 
-/// Who may come back to a segment that has no process now: Python's are opened by whoever knows
-/// the name, long after they were made. Empty: nobody.
+/// Names the programs that may come back to a segment that no process has open now; empty where
+/// none may. Python opens its segments by name, long after they were made.
 std::string who_may_know(const host::LeftFile& file, const FileWitness& witness) {
   if (host::maker_of(file.path) != host::SegmentMaker::python) return {};
   if (!witness.sees_all_processes) return "a process outside of this container may know its name";
@@ -42,9 +46,10 @@ std::optional<StaleFile> judge_recorded(const host::LeftFile& file, const FileWi
                                         const host::SegmentRecord& record) {
   if (record.owner == host::Life::running) return std::nullopt;
   if (record.owner == host::Life::hidden)
-    return named(file, fmt::format("whether safelaunch run {}, which made it, still runs is not "
-                                   "to be seen from here",
-                                   record.run));
+    return named(
+        file, fmt::format("safelaunch run {} made it, and may still run: /proc hides its process "
+                          "from here",
+                          record.run));
   if (const std::string who = who_may_know(file, witness); !who.empty()) return named(file, who);
   return StaleFile{file, Claim::ours,
                    fmt::format("of safelaunch run {}, which is over; written {} ago, and nobody "
@@ -77,7 +82,7 @@ std::optional<StaleFile> judge_lock(const host::LeftFile& lock, const FileWitnes
   if (is_among(witness.use.untold, lock))
     return unproven(lock, "the kernel does not tell whether a build holds it");
   if (witness.use.compilers > 0)
-    return unproven(lock, "a compiler of yours is running, maybe for it");
+    return unproven(lock, "a compiler of yours is running, and may be building it");
   if (witness.use.unreadable > 0)
     return unproven(
         lock, fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable));

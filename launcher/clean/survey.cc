@@ -14,10 +14,13 @@
 #include "safelaunch/host/sockets.h"
 #include "safelaunch/host/words.h"
 
+// Reads for the decision in stale.cc, and reads as little as it can: one file of each process of
+// our user, everything else only of those that are of interest. Ports and GPUs are asked for the
+// other way round, from the thing to its holders.
 namespace safelaunch::clean {
 namespace {
 
-/// What of the needed things each pid holds.
+/// The needed things that each pid holds.
 using Holdings = std::map<int, std::vector<std::string>>;
 
 Holdings holders_of(const Needs& needs) {
@@ -39,7 +42,8 @@ void add_gpus(int pid, const NeededGpus& needed, std::vector<std::string>& holds
 }
 
 std::vector<Ancestor> ancestors_above(const host::ProcessFacts& process) {
-  constexpr std::size_t kDeepest = 64;  // a pid that is reused while we climb could make a circle
+  // A pid that is used again while we climb could make a circle.
+  constexpr std::size_t kDeepest = 64;
   std::vector<Ancestor> above;
   for (int pid = process.parent; pid > 0 && above.size() < kDeepest;) {
     const auto facts = host::facts_of(pid).value_or(host::ProcessFacts{});
@@ -56,8 +60,8 @@ host::Life life_of_owner(const Environment& environment) {
   return mark ? host::life_of(mark->owner) : host::Life::hidden;
 }
 
-/// Marked by us, or started by some launcher: found by one read of its environment, which is gone
-/// where a process is ending, and may be ending for ever.
+/// True for a process that we have marked or that some launcher has started. One read of the
+/// environment tells it; a process that is ending has none any more, and may be ending for ever.
 bool is_of_interest(int pid, unsigned uid) {
   const auto environment = host::raw_environment_of(pid, uid);
   if (!environment) return false;
@@ -66,8 +70,8 @@ bool is_of_interest(int pid, unsigned uid) {
          host::variable_in(*environment, "LOCAL_RANK");
 }
 
-/// The facts come first: should the pid pass to another process while we read, what is signalled
-/// later is the process of the facts, or nobody.
+/// Reads the facts first. If the pid passes to another process while we read, a later signal
+/// reaches the process of the facts, or none.
 std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds) {
   const auto facts = host::facts_of(pid);
   if (!facts) return std::nullopt;

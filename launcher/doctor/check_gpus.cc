@@ -9,10 +9,14 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/words.h"
 
+// Three questions decide here. Does each rank find a GPU, by the variables and by the counts? Does
+// the platform (WSL, IOMMU, a virtual machine, seccomp) hamper copies between GPUs? Has the driver
+// written an error of failing hardware into the kernel's log? The driver's own answers come judged
+// from the room gpu.
 namespace safelaunch::doctor {
 namespace {
 
-/// The GPUs that a rank of the subject sees, where that can be told without a driver.
+/// Counts the GPUs that a rank of the subject sees, as far as that can be told without a driver.
 int visible_gpus(const HostFacts& facts) {
   if (facts.subject.spawn && facts.subject.spawn->devices_selected)
     return static_cast<int>(facts.subject.spawn->devices.size());
@@ -21,7 +25,8 @@ int visible_gpus(const HostFacts& facts) {
   return static_cast<int>(job::parse_devices(value_or(environment, "CUDA_VISIBLE_DEVICES")).size());
 }
 
-/// No GPU at all is a job for the CPU, and its own affair.
+/// Compares the ranks with the visible GPUs. A job without any visible GPU runs on the CPU on
+/// purpose, so nothing is said of it.
 void check_counts(const HostFacts& facts, Advices& advices) {
   const int gpus = visible_gpus(facts);
   if (gpus == 0) return;
@@ -83,13 +88,15 @@ std::optional<Xid> parse_xid(std::string_view text) {
 }
 
 bool is_grave(const Xid& xid) {
-  // Memory that could not be corrected (48, 64, 94, 95, 140), NVLink (74), off the bus (79), the
-  // GPU's own firmware (61, 62, 119, 120), a reset or reboot asked for (154).
+  // These codes tell of memory that could not be corrected (48, 64, 94, 95, 140), NVLink (74), a
+  // GPU off the bus (79), the GPU's own firmware (61, 62, 119, 120), a reset or reboot asked for
+  // (154).
   constexpr std::array kGrave{48, 61, 62, 64, 74, 79, 94, 95, 119, 120, 140, 154};
   return std::ranges::find(kGrave, xid.code) != kGrave.end();
 }
 
-/// Only the last of each GPU: one failure writes dozens. A risk, since a reset may have healed it.
+/// Tells only the last error of each GPU, because one failure writes dozens of lines. It is a risk
+/// and no more, since a reset may have healed the GPU.
 void check_xids(const HostFacts& facts, Advices& advices) {
   std::map<std::string, const host::KernelMessage*> last;
   for (const host::KernelMessage& message : facts.driver_messages)
@@ -98,7 +105,7 @@ void check_xids(const HostFacts& facts, Advices& advices) {
     advise(
         advices, Severity::risk, cause::kGpuIll,
         fmt::format("the kernel's log, {} ago: {}", host::rough_age(message->age), message->text),
-        fmt::format("nvidia-smi -q -i {}.0; a reset, or out of the job with it "
+        fmt::format("nvidia-smi -q -i {}.0; reset the GPU, or take it out of the job "
                     "(CUDA_VISIBLE_DEVICES)",
                     pci));
 }

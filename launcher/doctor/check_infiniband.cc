@@ -6,6 +6,9 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
+// The adapters in /sys are compared with what a job of this user can open and with what NCCL would
+// do: an adapter that cannot be opened, has no active port, or lacks the plugin that it needs (EFA)
+// leaves NCCL on TCP without a word.
 namespace safelaunch::doctor {
 namespace {
 
@@ -17,7 +20,7 @@ std::string name_of(const host::InfinibandPort& port) {
   return fmt::format("{}:{}", port.device, port.number);
 }
 
-/// "mlx5_0:1,mlx5_1:1" of those that hold, as NCCL_IB_HCA takes them.
+/// Lists the ports that meet the condition as NCCL_IB_HCA takes them: "mlx5_0:1,mlx5_1:1".
 template <class Condition>
 std::string list_of(const std::vector<host::InfinibandPort>& ports, const Condition& condition) {
   std::string list;
@@ -26,7 +29,8 @@ std::string list_of(const std::vector<host::InfinibandPort>& ports, const Condit
   return list;
 }
 
-/// The adapters are there and the job cannot use them: it would be slow, and nothing would say so.
+/// Finds adapters that are there and that the job cannot use. NCCL would be slow, and nothing else
+/// would say so.
 void check_access(const host::Infiniband& infiniband, Severity severity, Advices& advices) {
   constexpr const char* kRemedy =
       "docker run --device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1";
@@ -55,7 +59,8 @@ void check_states(const host::Infiniband& infiniband, Severity severity, Advices
            "where other nodes use it: NCCL_IB_HCA=" + active);
 }
 
-/// NCCL takes adapters of both kinds for one network where they are equally fast.
+/// Warns of adapters of both kinds (InfiniBand and Ethernet): NCCL takes equally fast ones for one
+/// network.
 void check_layers(const host::Infiniband& infiniband, Advices& advices) {
   const auto is_native = [](const host::InfinibandPort& port) {
     return is_active(port) && port.link_layer == "InfiniBand";
@@ -75,7 +80,7 @@ void check_layers(const host::Infiniband& infiniband, Advices& advices) {
 void check_infiniband(const HostFacts& facts, Advices& advices) {
   const host::Infiniband& infiniband = facts.infiniband;
   if (infiniband.ports.empty()) return;
-  // Where there is no GPU there is no NCCL, and nothing is slower for it.
+  // Without a GPU the job does not use NCCL, so nothing is slower for it.
   const Severity severity = facts.host.gpus > 0 ? Severity::risk : Severity::note;
   check_access(infiniband, severity, advices);
   check_states(infiniband, severity, advices);
@@ -91,7 +96,7 @@ const host::InfinibandPort* efa_port(const host::Infiniband& infiniband) {
   return found == infiniband.ports.end() ? nullptr : &*found;
 }
 
-/// What keeps the plugin from being loaded; empty where nothing does.
+/// Says what keeps NCCL's plugin from being loaded; empty where nothing does.
 std::string trouble_with_plugin(const HostFacts& facts) {
   if (!facts.network_plugins.empty()) return {};
   const auto names = network_plugin_names(facts.subject.environment);
@@ -114,8 +119,8 @@ std::vector<std::string> network_plugin_names(const Environment& environment) {
   return {fmt::format("libnccl-net-{}.so", named), named, "libnccl-net.so"};
 }
 
-/// Without the plugin, or with a libfabric that leaves the adapter out, NCCL takes TCP and says
-/// nothing.
+/// Warns where NCCL would take TCP without a word: the plugin is missing, or libfabric leaves the
+/// adapter out.
 void check_efa(const HostFacts& facts, Advices& advices) {
   const host::InfinibandPort* port = efa_port(facts.infiniband);
   if (port == nullptr || !facts.libraries || facts.host.gpus == 0) return;

@@ -6,6 +6,9 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
+// NCCL and gloo choose an interface by rules of their own. The first part repeats these rules, as
+// the libraries' sources have them; the second compares their choice with the variables that are
+// set, the routing table and the interfaces of this host.
 namespace safelaunch::doctor {
 
 // ---- how NCCL and gloo choose -------------------------------------------------------------------
@@ -29,7 +32,7 @@ bool begins_with_one_of(std::string_view name, const Prefixes& prefixes) {
   return std::ranges::any_of(prefixes, [&](auto prefix) { return name.starts_with(prefix); });
 }
 
-/// Interfaces that are down or have no address are invisible to NCCL.
+/// True if NCCL sees the interface: those that are down or have no address are invisible to it.
 bool is_candidate(const host::NetworkInterface& one) {
   return one.up && !one.addresses.empty();
 }
@@ -94,10 +97,11 @@ bool is_virtual(std::string_view name) {
 
 namespace {
 
-/// Where a variable's value comes from: the environment, or a file that NCCL reads by itself.
+/// A variable's value and the place where it is set: the environment, or a file that NCCL reads by
+/// itself.
 struct SetValue {
   std::string value;
-  std::string place;  ///< "NCCL_SOCKET_IFNAME=eth7", with ":LINE" of a file before it
+  std::string place;  ///< "NCCL_SOCKET_IFNAME=eth7", after "FILE:LINE " where a file sets it
 };
 
 SetValue nccl_value(const HostFacts& facts, std::string_view name) {
@@ -115,7 +119,8 @@ std::string names_of(std::span<const host::NetworkInterface> all) {
   return names;
 }
 
-/// On one node the profile loopback goes round a wrong name; on several nothing does.
+/// Weighs a wrong interface name. On one node the profile loopback works around it; on several
+/// nothing does.
 Severity wrong_name(const HostFacts& facts) {
   return facts.world.nodes > 1 ? Severity::blocks : Severity::risk;
 }
@@ -123,7 +128,7 @@ Severity wrong_name(const HostFacts& facts) {
 void check_nccl_name(const HostFacts& facts, Advices& advices) {
   const SetValue set = nccl_value(facts, "NCCL_SOCKET_IFNAME");
   if (set.value.size() <= 1 || !picked_by_nccl(set.value, facts.interfaces).empty()) return;
-  // Where NCCL cannot run, nobody reads it.
+  // Without a GPU no NCCL runs that could read the variable.
   const Severity severity = facts.host.gpus > 0 ? wrong_name(facts) : Severity::note;
   advise(advices, severity, cause::kIfnameMissing,
          fmt::format("{} picks no interface of this host; there are {}", set.place,
@@ -143,8 +148,8 @@ void check_gloo_name(const HostFacts& facts, Advices& advices) {
          "unset GLOO_SOCKET_IFNAME, or name one that is there");
 }
 
-/// NCCL would offer the peers an address behind a bridge or a VPN, where the way to them leads over
-/// another interface.
+/// Warns where NCCL would offer its peers an address behind a bridge or a VPN while the route to
+/// them leads over another interface.
 void check_choice(const HostFacts& facts, Advices& advices) {
   if (facts.world.nodes <= 1 || facts.to_master.kind != host::Route::Kind::out) return;
   if (!nccl_value(facts, "NCCL_SOCKET_IFNAME").value.empty()) return;

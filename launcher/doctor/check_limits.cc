@@ -6,6 +6,9 @@
 #include "safelaunch/host/words.h"
 #include "safelaunch/nccl/version.h"
 
+// Each limit of this process (ulimit) and of its cgroup is compared with what torch, NCCL and CUDA
+// are known to need. The numbers stand beside their reasons; a limit that is merely unusual is no
+// finding.
 namespace safelaunch::doctor {
 namespace {
 
@@ -13,7 +16,7 @@ std::string limit_in_words(std::uint64_t limit) {
   return limit == host::kUnlimited ? "unlimited" : host::rough_size(limit);
 }
 
-/// InfiniBand pins its buffers: hundreds of MiB, where most systems allow eight.
+/// InfiniBand pins hundreds of MiB of buffers, and most systems allow eight.
 void check_locked_memory(const HostFacts& facts, Advices& advices) {
   const host::Limit& limit = facts.limits.locked_memory;
   if (facts.infiniband.ports.empty() || limit.soft == host::kUnlimited) return;
@@ -27,7 +30,8 @@ void check_locked_memory(const HostFacts& facts, Advices& advices) {
 }
 
 void check_open_files(const HostFacts& facts, Advices& advices) {
-  constexpr std::uint64_t kUsual = 1024;  // what distributions give, and enough for most
+  // Distributions give 1024, and that is enough for most jobs.
+  constexpr std::uint64_t kUsual = 1024;
   const host::Limit& limit = facts.limits.open_files;
   if (limit.soft >= kUsual) return;
   advise(advices, Severity::risk, cause::kOpenFiles,
@@ -35,7 +39,7 @@ void check_open_files(const HostFacts& facts, Advices& advices) {
          fmt::format("ulimit -n {}", std::min<std::uint64_t>(limit.hard, 65536)));
 }
 
-/// NCCL before 2.28 copies the size of the stack for its threads.
+/// NCCL before 2.28 gives its threads stacks of the size that this limit names.
 void check_stack(const HostFacts& facts, Advices& advices) {
   if (facts.limits.stack.soft != host::kUnlimited || !facts.libraries ||
       facts.libraries->nccl.empty())
@@ -47,7 +51,7 @@ void check_stack(const HostFacts& facts, Advices& advices) {
          "ulimit -s 8192");
 }
 
-/// A rank of torch has some fifty threads, with a GPU and DataLoader workers a hundred more.
+/// A rank of torch has some fifty threads; with a GPU and DataLoader workers it has a hundred more.
 void check_processes_limit(const HostFacts& facts, Advices& advices) {
   constexpr std::int64_t kThreadsOfRank = 64;
   const std::int64_t ranks = std::max(1, processes_here(facts.subject).value_or(1));
@@ -58,7 +62,7 @@ void check_processes_limit(const HostFacts& facts, Advices& advices) {
          "docker run --pids-limit=-1, or TasksMax= of the systemd unit");
 }
 
-/// A process with torch and CUDA takes more than this before the model is there.
+/// A process with torch and CUDA takes more than this before its model is loaded.
 void check_memory(const HostFacts& facts, Advices& advices) {
   constexpr std::uint64_t kLeast = std::uint64_t{512} << 20;
   const auto left = facts.quotas.memory_left;
@@ -70,8 +74,8 @@ void check_memory(const HostFacts& facts, Advices& advices) {
                            facts.quotas.memory_file, host::rough_size(*facts.quotas.memory_limit))
              : fmt::format("{} of memory is left (MemAvailable in /proc/meminfo)",
                            host::rough_size(*left)),
-         limited ? "raise the limit, or end what else runs there"
-                 : "end what else runs here: ps -eo rss,pid,user,args --sort=-rss | head");
+         limited ? "raise the limit, or end other processes there"
+                 : "end other processes here: ps -eo rss,pid,user,args --sort=-rss | head");
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
 
+// Every rank has to find the master by its name, and gloo finds this host by its own. A name that
+// leads nowhere, a resolver that is slow, an address without a route and a port that refuses are
+// told, from the look-ups and the one connection that facts.cc has tried.
 namespace safelaunch::doctor {
 namespace {
 
-constexpr Duration kSlow{1'000};  // a healthy resolver needs a few milliseconds
+constexpr Duration kSlow{1'000};  // a healthy resolver answers within a few milliseconds
 
 bool leads_to_loopback(const host::NameLookup& lookup) {
   return lookup.outcome == host::NameLookup::Outcome::found &&
@@ -64,7 +67,7 @@ bool is_ours(const HostFacts& facts, const std::string& address) {
   });
 }
 
-/// What is wrong with the own name, empty where nothing is.
+/// Says what is wrong with this host's own name; empty where nothing is.
 std::string trouble_with_own_name(const HostFacts& facts) {
   const host::NameLookup& lookup = facts.own_name;
   switch (lookup.outcome) {
@@ -84,14 +87,14 @@ std::string trouble_with_own_name(const HostFacts& facts) {
   return {};
 }
 
-/// gloo talks over the address that the host's own name leads to, unless it is given an interface.
-/// Where it leads nowhere gloo takes the loopback, which is enough on one node.
+/// gloo uses the address that the host's own name leads to, unless it is given an interface. If the
+/// name leads nowhere, gloo takes the loopback, which is enough on one node.
 void check_own_name(const HostFacts& facts, Advices& advices) {
   const std::string trouble = trouble_with_own_name(facts);
   if (trouble.empty() || facts.subject.environment.contains("GLOO_SOCKET_IFNAME")) return;
   advise(advices, spans_nodes(facts) ? Severity::risk : Severity::note, cause::kNameResolution,
          fmt::format("this host's name {} {}", facts.own_name.name, trouble),
-         "correct /etc/hosts, or GLOO_SOCKET_IFNAME=NAME of the interface to the other nodes");
+         "correct /etc/hosts, or set GLOO_SOCKET_IFNAME to the interface to the other nodes");
 }
 
 void check_reach(const HostFacts& facts, Advices& advices) {
@@ -103,7 +106,7 @@ void check_reach(const HostFacts& facts, Advices& advices) {
     case host::Reach::refused:
       return advise(advices, Severity::note, cause::kConnectFailed,
                     fmt::format("{} answers, and nobody listens there yet", endpoint),
-                    "right before rank 0 is started; if it runs, its port is another one");
+                    "nothing, if rank 0 is not started yet; if it runs, it has another port");
     case host::Reach::timed_out:
       return advise(advices, Severity::blocks, cause::kConnectFailed,
                     fmt::format("{} does not answer within {}: the host is down, or a firewall "
@@ -120,7 +123,7 @@ void check_reach(const HostFacts& facts, Advices& advices) {
   }
 }
 
-/// What the routing table alone says, where nobody has tried to connect.
+/// Judges the routing table alone, where no connection was tried.
 void check_route(const HostFacts& facts, Advices& advices) {
   if (facts.master || facts.to_master.kind != host::Route::Kind::none) return;
   advise(advices, Severity::blocks, cause::kConnectFailed,

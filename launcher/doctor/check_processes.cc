@@ -5,10 +5,14 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/job/port.h"
 
+// The survey of the room clean has said whose each process is. Here its findings become advice: a
+// process that holds the port or a GPU of the coming run blocks it or is a risk, one that is proven
+// ours can be ended by --fix, and a running job that is in nobody's way is not mentioned.
 namespace safelaunch::doctor {
 namespace {
 
-/// The first is the worst: listeners come before those who are only connected.
+/// Describes the first holder: listeners come before sockets that are only connected, so the first
+/// is the worst.
 std::string holder_of(const MeetingPort& port) {
   return describe(port.holders.front());
 }
@@ -18,7 +22,8 @@ job::PortPolicy policy_of(const Subject& subject) {
   return subject.command ? job::port_policy(*subject.command) : job::PortPolicy::multi_node;
 }
 
-/// Rank 0 needs it, and everybody else needs it held.
+/// True for rank 0, and for a launcher of the first node. Rank 0 needs the port free; everybody
+/// else needs rank 0 to hold it.
 bool is_master(const HostFacts& facts) {
   if (facts.world.rank) return *facts.world.rank == 0;
   if (facts.world.nodes > 1) return facts.world.node_rank == 0;
@@ -41,13 +46,15 @@ void check_port(const HostFacts& facts, Advices& advices) {
   }
 }
 
-/// Ports are told with their holder already.
+/// True if the process holds a device. Ports do not count here, because their holders are told
+/// already.
 bool holds_a_device(const clean::StaleProcess& stale) {
   return std::ranges::any_of(stale.holds,
                              [](const std::string& held) { return !held.starts_with("port "); });
 }
 
-/// Whatever it holds, GPU memory above all, stays held.
+/// Warns of a process that was killed and does not end: everything that it holds stays held, GPU
+/// memory above all.
 void check_unkillable(const clean::StaleProcess& stale, Advices& advices) {
   advise(advices, Severity::risk, cause::kUnkillable, describe(stale),
          fmt::format("cat /proc/{}/stack, as root, shows the call; mostly only a restart of the "
@@ -72,9 +79,9 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
         advice.processes = {stale};
         break;
       case clean::Claim::orphan: advice.finding.remedy = "safelaunch clean --policy orphans"; break;
-      case clean::Claim::named:  // of files alone
+      case clean::Claim::named:  // only files have this claim
       case clean::Claim::unproven:
-        // Else it is a running job, which is in nobody's way.
+        // Otherwise it is a running job that is in nobody's way.
         if (!holds_a_device(stale) && !stale.launcherless) continue;
         advice.finding.remedy =
             fmt::format("if it is yours and dead: kill {}", stale.process.id.pid);
@@ -96,7 +103,7 @@ const char* cause_of(job::Warning warning) {
   return "command";
 }
 
-/// Mistakes in the command itself; a run tells them in any case.
+/// Tells mistakes in the command itself, which a run tells in any case.
 void check_command(const HostFacts& facts, Advices& advices) {
   if (!facts.subject.command) return;
   for (const job::CommandWarning& warning : facts.subject.command->warnings)

@@ -6,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/nccl/version.h"
 
+// The job's Python is compared with what is known to fail: a lock that a dead build of an extension
+// left, a proxy between JAX's processes, versions of torch and NCCL with a known bug, two NCCLs in
+// reach. Facts that only a GPU makes harmful are risks where there is one.
 namespace safelaunch::doctor {
 namespace {
 
@@ -35,14 +38,15 @@ void check_locks(const HostFacts& facts, Advices& advices) {
   }
 }
 
-/// gRPC's core reads these, in lower case only, in this order.
+/// Finds the proxy as gRPC's core does: it reads these variables, in lower case only, in this
+/// order.
 std::string_view grpc_proxy(const Environment& environment) {
   for (const auto name : {"grpc_proxy"sv, "https_proxy"sv, "http_proxy"sv})
     if (!value_or(environment, name).empty()) return name;
   return {};
 }
 
-/// Whether a no_proxy list covers a host: by its name, or by the end of it.
+/// True if a no_proxy list covers the host, by its name or by the end of its name.
 bool covers(std::string_view list, std::string_view host) {
   while (!list.empty()) {
     auto word = list.substr(0, list.find(','));
@@ -59,7 +63,8 @@ std::string coordinator_of(const HostFacts& facts) {
   return facts.world.master_address.empty() ? "localhost" : facts.world.master_address;
 }
 
-/// JAX's processes find each other by gRPC, which asks the proxy for the way to the coordinator.
+/// Warns of a proxy before JAX's coordinator: JAX's processes meet by gRPC, which asks the proxy
+/// for the way.
 void check_proxies(const HostFacts& facts, Advices& advices) {
   const Environment& environment = facts.subject.environment;
   const auto proxy = grpc_proxy(environment);
@@ -104,7 +109,8 @@ void check_python(const HostFacts& facts, Advices& advices) {
   check_torch(facts, advices);
   check_nccl(facts, advices);
   for (Finding& finding : gpu::library_findings(*facts.libraries)) {
-    if (facts.host.gpus == 0) finding.severity = Severity::note;  // nobody loads it here
+    // A job without a GPU loads no NCCL.
+    if (facts.host.gpus == 0) finding.severity = Severity::note;
     advices.push_back({std::move(finding), {}, {}});
   }
 }

@@ -6,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/words.h"
 
+// Space in /dev/shm is compared with what NCCL and the DataLoader workers of this node will take.
+// Segments that earlier jobs left have advice of their own, because --fix may remove those that are
+// proven ours. Folders on a file server only make the start slow, but that looks like a hang.
 namespace safelaunch::doctor {
 
 // ---- /dev/shm, and files left behind ------------------------------------------------------------
@@ -15,10 +18,10 @@ namespace {
 constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGibi = std::uint64_t{1} << 30;
 
-/// What each process takes of it for NCCL's proxies alone (2.28.9 and later).
+/// Each process takes so much of /dev/shm for NCCL's proxies alone (2.28.9 and later).
 constexpr std::uint64_t kProxyPool = 34'210'176;
 
-/// Below this nothing fits: no segment of NCCL, no batch of a DataLoader worker.
+/// With less than this nothing fits: no segment of NCCL, no batch of a DataLoader worker.
 constexpr std::uint64_t kNothing = 16 * kMebi;
 
 std::string remedy_for(const HostFacts& facts) {
@@ -33,7 +36,7 @@ std::string remedy_for(const HostFacts& facts) {
   }
 }
 
-/// What GPUs of this node would take at least.
+/// The least that the GPUs of this node take of /dev/shm.
 std::uint64_t needed(const HostFacts& facts) {
   const int ranks = processes_here(facts.subject).value_or(std::max(1, facts.host.gpus));
   return static_cast<std::uint64_t>(std::max(1, ranks)) * kProxyPool;
@@ -52,8 +55,8 @@ void check_size(const HostFacts& facts, Advices& advices) {
   if (memory.available < kNothing) {
     advise(advices, Severity::risk, cause::kShmSmall,
            size_in_words(memory) +
-               ": who needs it ends with SIGBUS; NCCL does without from 2.24 on, with a driver "
-               "of CUDA 12.6",
+               ": a process that needs it ends with SIGBUS; NCCL 2.24 or newer does without it, "
+               "given a driver for CUDA 12.6",
            remedy_for(facts));
   } else if (gpus && memory.available < needed(facts)) {
     advise(advices, Severity::risk, cause::kShmSmall,
@@ -78,7 +81,8 @@ std::string remedy_for(const std::vector<clean::StaleFile>& segments) {
   return any(clean::Claim::named) ? named : "remove those that you know to be dead";
 }
 
-/// Segments that earlier jobs left: what may be removed, and what only a person can judge.
+/// Tells of segments that earlier jobs left: those that --fix may remove, and those that only a
+/// person can judge.
 void check_segments(const HostFacts& facts, Advices& advices) {
   std::uint64_t bytes = 0;
   std::vector<clean::StaleFile> ours;
@@ -104,7 +108,7 @@ void check_segments(const HostFacts& facts, Advices& advices) {
 }  // namespace
 
 void check_shared_memory(const HostFacts& facts, Advices& advices) {
-  if (facts.shared_memory.bytes == 0) return;  // it is not there, or could not be looked at
+  if (facts.shared_memory.bytes == 0) return;  // /dev/shm is not there, or could not be looked at
   check_size(facts, advices);
   check_segments(facts, advices);
 }
@@ -119,7 +123,7 @@ struct BusyFolder {
   std::string path;
 };
 
-/// The folder that a variable names, else one below another's.
+/// The folder that the variable names; otherwise the folder `below` the one that `base` names.
 std::string named_or_below(const Environment& environment, std::string_view variable,
                            std::string_view base, const char* below) {
   if (const auto named = value_or(environment, variable); !named.empty()) return std::string(named);
@@ -143,7 +147,8 @@ std::vector<BusyFolder> busy_folders(const HostFacts& facts) {
 
 }  // namespace
 
-/// A thousand small files from one server, for each rank: what looks like a hang is only slow.
+/// Warns of folders on a file server: each rank reads a thousand small files from it, which is slow
+/// and looks like a hang.
 void check_storage(const HostFacts& facts, Advices& advices) {
   std::string remote;
   for (const BusyFolder& folder : busy_folders(facts)) {

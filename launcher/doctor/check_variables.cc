@@ -2,12 +2,14 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/variables.h"
 
+// Every variable of the environment, and of the files that NCCL and DeepSpeed read by themselves,
+// is looked up in the table of profile/variables.h. These are notes: a setting may be meant.
 namespace safelaunch::doctor {
 namespace {
 
 constexpr const char* kVariableCause = "variable";
 
-/// Settings that do nothing, or something else than whoever set them hoped.
+/// Tells of settings that do nothing, or not what their author hoped for.
 void check_environment(const HostFacts& facts, Advices& advices) {
   for (const auto& [name, value] : facts.subject.environment)
     if (const auto warning = profile::warning_for(name, value))
@@ -18,7 +20,8 @@ bool counts(const host::FileVariable& variable, const Environment& environment) 
   return variable.name.starts_with("NCCL_") && !environment.contains(variable.name);
 }
 
-/// NCCL reads files that nobody remembers; a value from there wins over NCCL's own choice.
+/// Tells what NCCL's own files set: nobody remembers them, and their values win over NCCL's own
+/// choice.
 void check_files(const HostFacts& facts, Advices& advices) {
   for (const host::FileVariable& one : facts.nccl_files) {
     if (!counts(one, facts.subject.environment)) continue;

@@ -5,12 +5,15 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
+// A rank's variables must describe one world without a contradiction: all of them set, each a
+// number, each rank below its size. Variables that a launcher will set anew are not looked at
+// (makes_its_ranks).
 namespace safelaunch::doctor {
 namespace {
 
 using std::string_view_literals::operator""sv;
 
-/// What init_process_group and its like read, and refuse to guess.
+/// init_process_group and its like need these and refuse to guess them.
 constexpr std::array kNeeded{"RANK"sv, "WORLD_SIZE"sv, "MASTER_ADDR"sv, "MASTER_PORT"sv};
 constexpr std::array kNumbers{"RANK"sv,       "WORLD_SIZE"sv,       "LOCAL_RANK"sv,
                               "NODE_RANK"sv,  "LOCAL_WORLD_SIZE"sv, "GROUP_RANK"sv,
@@ -36,8 +39,8 @@ bool check_numbers(const Environment& environment, Advices& advices) {
   return all;
 }
 
-/// Half a description. With an address it is meant for a distributed job, which cannot start; a
-/// lone RANK may be left over from something else.
+/// Finds half a description of a world. With an address it is meant for a distributed job, which
+/// cannot start; a lone RANK may be left over from something else.
 void check_whole(const Environment& environment, Advices& advices) {
   std::string missing;
   for (const auto name : kNeeded)
@@ -67,7 +70,7 @@ void check_local(const World& world, Advices& advices) {
          "WORLD_SIZE counts the ranks of all nodes");
 }
 
-/// JAX takes a Slurm job to be whole or not there at all.
+/// Finds half a Slurm job: JAX takes it to be whole or not there at all.
 void check_slurm(const HostFacts& facts, Advices& advices) {
   const Environment& environment = facts.subject.environment;
   if (!facts.imports_jax || !environment.contains("SLURM_JOB_ID")) return;

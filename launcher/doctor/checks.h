@@ -11,8 +11,8 @@
 #include "safelaunch/host/infiniband.h"
 #include "safelaunch/host/interfaces.h"
 
-/// The themes of the doctor's examination. Each function adds what it finds; a healthy host adds
-/// nothing. A finding must be true as it stands: where a fact is missing, nothing is said.
+/// The themes of the doctor's examination. Each function adds what it finds; for a healthy host it
+/// adds nothing. A finding must be true as it stands, so nothing is said where a fact is missing.
 namespace safelaunch::doctor {
 
 using Advices = std::vector<Advice>;
@@ -31,7 +31,7 @@ void check_storage(const HostFacts& facts, Advices& advices);
 void check_gpus(const HostFacts& facts, Advices& advices);
 void check_xids(const HostFacts& facts, Advices& advices);
 
-/// Adds a finding about which we can do nothing by ourselves.
+/// Adds a finding that safelaunch cannot fix by itself.
 inline void advise(Advices& advices, Severity severity, std::string cause, std::string evidence,
                    std::string remedy) {
   advices.push_back({{std::move(cause), severity, std::move(evidence), std::move(remedy)}, {}, {}});
@@ -39,37 +39,38 @@ inline void advise(Advices& advices, Severity severity, std::string cause, std::
 
 [[nodiscard]] bool has_efa(const host::Infiniband& infiniband);
 
-/// The libraries of which NCCL opens the first that is there, as its network; none where
-/// NCCL_NET_PLUGIN forbids it.
+/// The names of the libraries that NCCL tries as its network plugin, in its order; none where
+/// NCCL_NET_PLUGIN forbids a plugin.
 [[nodiscard]] std::vector<std::string> network_plugin_names(const Environment& environment);
 
-/// An error of a GPU that NVIDIA's driver has put into the kernel's log.
+/// An error of a GPU that NVIDIA's driver has written into the kernel's log.
 struct Xid {
   std::string pci;  ///< "0000:1b:00"
   int code = 0;
   bool operator==(const Xid&) const = default;
 };
 
-/// What "NVRM: Xid (PCI:0000:1b:00): 79, pid=…" says; nullopt for other lines.
+/// Reads "NVRM: Xid (PCI:0000:1b:00): 79, pid=…"; gives nullopt for other lines.
 [[nodiscard]] std::optional<Xid> parse_xid(std::string_view text);
 
-/// Whether a code tells of hardware or firmware that fails; most others are mistakes of programs.
+/// True if the code tells of failing hardware or firmware. Most other codes are mistakes of
+/// programs.
 [[nodiscard]] bool is_grave(const Xid& xid);
 
-/// The interfaces that a value of NCCL_SOCKET_IFNAME picks: a list of beginnings of names, exact
-/// names behind '=', all but the listed ones behind '^'. Words of one character are ignored.
+/// The interfaces that a value of NCCL_SOCKET_IFNAME picks. The value lists beginnings of names;
+/// '=' in front makes them exact names, '^' picks all but the listed ones.
 [[nodiscard]] std::vector<std::string> picked_by_nccl(std::string_view pattern,
                                                       std::span<const host::NetworkInterface> all);
 
-/// The first interface that NCCL takes where nothing is set: ib…, else any but docker, lo and
-/// virbr, else docker, lo, virbr. Empty where none has an address.
+/// The first interface that NCCL takes where no variable is set: one that begins with ib, else any
+/// but docker, lo and virbr, else docker, lo, virbr in this order. Empty where none has an address.
 [[nodiscard]] std::string nccl_default(std::span<const host::NetworkInterface> all);
 
-/// The words of GLOO_SOCKET_IFNAME (exact names) that are no interface here.
+/// The words of GLOO_SOCKET_IFNAME (exact names) that are no interface of this host.
 [[nodiscard]] std::vector<std::string> unknown_to_gloo(std::string_view list,
                                                        std::span<const host::NetworkInterface> all);
 
-/// Whether an interface leads to containers, virtual machines or a VPN rather than to other nodes.
+/// True if the interface leads to containers, virtual machines or a VPN rather than to other nodes.
 [[nodiscard]] bool is_virtual(std::string_view name);
 
 }  // namespace safelaunch::doctor

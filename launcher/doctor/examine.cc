@@ -29,7 +29,8 @@ std::vector<Advice> examine(const HostFacts& facts) {
 }
 
 std::vector<Finding> preflight_findings(Subject subject) {
-  if (subject.command) subject.command->warnings.clear();  // a run tells them in any case
+  // A run tells the command's mistakes in any case.
+  if (subject.command) subject.command->warnings.clear();
   std::vector<Finding> findings;
   for (Advice& advice : examine(read_facts(std::move(subject), Depth::quick)))
     if (advice.finding.severity != Severity::note) findings.push_back(std::move(advice.finding));

@@ -14,12 +14,15 @@
 #include "safelaunch/gpu/memory_holders.h"
 #include "safelaunch/gpu/reader.h"
 
+// Reads the facts, and decides only how far to look: before a run nothing that a dead server could
+// hold up is touched, `safelaunch doctor` also asks names, the master, the driver and the job's
+// Python.
 namespace safelaunch::doctor {
 namespace {
 
-// A resolver that is slower than this makes every start of the job slow.
+// A resolver that takes longer than this makes every start of the job slow.
 constexpr Duration kLookup{3'000};
-// Two SYN packets fit into it.
+// The kernel sends two SYN packets within this time.
 constexpr Duration kConnect{2'000};
 
 std::optional<std::uint16_t> port_of(const World& world) {
@@ -34,12 +37,13 @@ bool imports_jax(const Subject& subject) {
   const std::string& word = command->argv[command->script->word];
   if (command->script->kind == job::ScriptKind::code) return imports_module(word, "jax");
   if (command->script->kind != job::ScriptKind::file) return false;
-  constexpr std::size_t kLargest = 1 << 18;  // imports stand at the beginning
+  constexpr std::size_t kLargest = 1 << 18;  // imports stand at the beginning of a script
   const auto text = user_file_text(word, kLargest);
   return text && imports_module(*text, "jax");
 }
 
-// Names and the way to the master. Without a resolver only /etc/hosts and the routing table speak.
+// Reads the names and the way to the master. A quick look asks no resolver, so only /etc/hosts and
+// the routing table speak.
 void read_network(Depth depth, HostFacts& facts) {
   const auto lookup = [&](const std::string& name) {
     return depth == Depth::full ? host::look_up(name, kLookup) : host::look_up_in_hosts_file(name);
@@ -52,8 +56,8 @@ void read_network(Depth depth, HostFacts& facts) {
   facts.to_master = host::route_to(facts.master_name.addresses.front());
 }
 
-// Who waits for a master elsewhere wants to know whether it can be reached; a master of this host
-// is a port that is free or is not.
+// Tries to connect to the master, for those who join it: they want to know whether it can be
+// reached. For rank 0 and the first node it is enough whether the port is free.
 void try_master(HostFacts& facts) {
   const auto port = port_of(facts.world);
   if (!port || facts.master_name.addresses.empty() || facts.world.rank == 0) return;
@@ -70,7 +74,8 @@ void read_port(HostFacts& facts) {
   if (!clean::is_free(*port)) facts.port->holders = host::holders_of(*port, host::KernelSockets());
 }
 
-// Before a run, segments count only where they leave little room, and no server is asked for locks.
+// Finds files that jobs left. Before a run, segments count only where they leave little room, and
+// no file server is asked for locks.
 void read_left_files(Depth depth, HostFacts& facts) {
   clean::FoundFiles found;
   found.runs = facts.subject.runs;
@@ -85,7 +90,7 @@ void read_left_files(Depth depth, HostFacts& facts) {
   facts.locks = std::move(stale.locks);
 }
 
-// Amazon's adapters speak to NCCL through a plugin alone.
+// Looks for NCCL's network plugin, without which Amazon's adapters are of no use to NCCL.
 void read_network_plugins(HostFacts& facts) {
   if (!has_efa(facts.infiniband)) return;
   const Environment& environment = facts.subject.environment;
@@ -102,7 +107,7 @@ void read_python(HostFacts& facts) {
   read_network_plugins(facts);
 }
 
-// The driver is asked only where there is one.
+// Asks the driver for its GPUs, where there is a driver.
 gpu::Facts ask_driver(HostFacts& facts) {
   if (facts.host.gpus == 0) return {};
   facts.driver_messages = host::kernel_messages_with("NVRM: Xid");

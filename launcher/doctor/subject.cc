@@ -5,6 +5,9 @@
 #include <initializer_list>
 #include <span>
 
+// A command's launcher, the command line and the environment may each tell the same fact of the
+// world. The launcher's options count most, then the variables; the plan of workers that safelaunch
+// spawns itself outranks both.
 namespace safelaunch::doctor {
 namespace {
 
@@ -23,15 +26,15 @@ std::optional<int> variable(const Subject& subject, Names names) {
   return std::nullopt;
 }
 
-/// The launcher's own words: between its name and the script.
+/// The words that belong to the launcher: they stand between its name and the script.
 std::span<const std::string> launcher_words(const job::Command& command) {
   const std::size_t begin = std::min(command.argv.size(), command.launcher_word + 1);
   const std::size_t end = command.script ? command.script->word : command.argv.size();
   return std::span(command.argv).subspan(begin, std::max(begin, end) - begin);
 }
 
-/// The value of an option, as "--name value" or "--name=value"; '-' and '_' are the same to
-/// launchers.
+/// The value of an option, written as "--name value" or "--name=value". Launchers take '-' and '_'
+/// for the same.
 std::string option(const Subject& subject, Names names) {
   if (!subject.command) return {};
   const auto words = launcher_words(*subject.command);
@@ -46,7 +49,7 @@ std::string option(const Subject& subject, Names names) {
   return {};
 }
 
-/// "node0" of "node0:29400"; an IPv6 address stands in brackets.
+/// The host of an endpoint: "node0" of "node0:29400". An IPv6 address stands in brackets.
 std::string host_of(const std::string& endpoint) {
   if (endpoint.starts_with('[')) return endpoint.substr(1, endpoint.find(']') - 1);
   return endpoint.substr(0, endpoint.rfind(':'));

@@ -13,7 +13,8 @@ std::optional<int> number_of(std::string_view word) {
   return whole ? std::optional(number) : std::nullopt;
 }
 
-/// A word that names a slice: its UUID, or the older "MIG-GPU-UUID/1/0" that names its GPU too.
+/// True if the word names the slice, by its UUID or by the older "MIG-GPU-UUID/1/0", which names
+/// its GPU too.
 bool names_slice(std::string_view word, const Gpu& gpu) {
   if (!word.starts_with("MIG-")) return false;
   const auto begins = [&](const MigDevice& slice) { return slice.uuid.starts_with(word); };
@@ -26,7 +27,7 @@ bool is_named(std::string_view word, const Gpu& gpu) {
   return (word.starts_with("GPU-") && gpu.uuid.starts_with(word)) || names_slice(word, gpu);
 }
 
-/// The first word of a list, and the list without it.
+/// Takes the first word off a list.
 std::string_view take_first(std::string_view& list) {
   std::string_view word = list.substr(0, list.find(','));
   list.remove_prefix(std::min(word.size() + 1, list.size()));

@@ -12,7 +12,7 @@
 namespace safelaunch::gpu {
 namespace {
 
-/// A context more or less of a monitor that comes and goes.
+/// A monitor that comes and goes may have a context of this size more or less.
 constexpr int kSlackMib = 64;
 
 const Gpu* same_gpu(const Facts& facts, const Gpu& gpu) {
@@ -44,7 +44,7 @@ Drain judge_drain(const Facts& before, const Facts& now, Duration waited, Durati
   return {};
 }
 
-/// Handlers hold it weakly: a destroyed wait is told of nothing.
+/// Handlers hold the state weakly, so a destroyed wait gets no call.
 struct DrainWait::State : std::enable_shared_from_this<State> {
   State(boost::asio::io_context& loop, launch::Reaper& processes, Query asked, Facts former,
         OnDrained then, Duration limit)

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
-// Beyond what any GPU has: a broken answer must not fill our memory.
+// No GPU has more than this, so a broken answer cannot fill our memory.
 constexpr std::size_t kMostItems = 512;
 constexpr std::size_t kLongestText = 1024;
 
@@ -43,7 +43,7 @@ const char* word_of(Value value, const Words<Value>& words) {
   return std::ranges::find_if(words, is_it)->second;
 }
 
-/// The last value is what an unknown word means.
+/// Finds the value of a word. The last value of the list stands for unknown words.
 template <class Value>
 Value value_of(const std::string& word, const Words<Value>& words) {
   const auto is_it = [&](const auto& pair) { return pair.second == word; };
@@ -61,7 +61,7 @@ bool flag(const Json& object, const char* name) {
   return value != nullptr && value->is_boolean() && value->get<bool>();
 }
 
-/// What `take` makes of each object of a list.
+/// Makes a list of items, one of each object in a JSON list.
 template <class Item, class Take>
 std::vector<Item> items(const Json& object, const char* name, Take take) {
   std::vector<Item> taken;
@@ -195,10 +195,10 @@ Gpu gpu_of(const Json& json) {
 
 namespace {
 
-/// Sixteen is the most that a host has; a driver that counts more has lost its mind.
+/// No host has more than sixteen GPUs; a driver that counts beyond this talks nonsense.
 constexpr std::size_t kMostGpus = 64;
 
-/// NVML's error codes that mean something of their own here.
+/// Reads the NVML error codes that have a meaning of their own here; all others are failures.
 Trouble trouble_of(int code) {
   switch (code) {
     case 4: return Trouble::no_permission;

@@ -9,8 +9,8 @@
 #include "safelaunch/gpu/facts.h"
 #include "safelaunch/launch/helper.h"
 
-/// GPU facts in the JSON that the reader writes and the client takes apart: the words of both stand
-/// in one place. What is missing or of another type reads as not told.
+/// The JSON of GPU facts, which the reader writes and the client reads: the words of both stand in
+/// one place. A field that is missing or of another type counts as not told.
 namespace safelaunch::gpu {
 
 [[nodiscard]] nlohmann::ordered_json json_of(const Gpu& gpu);
@@ -30,10 +30,10 @@ namespace safelaunch::gpu {
 ///     {"done": true}
 class Lines {
  public:
-  /// What is no line of ours, or is too long or too many, is counted and dropped.
+  /// Takes one line. A line that is not ours, too long or one too many is counted and dropped.
   void take(std::string_view line);
 
-  /// All that was told, once the process that told it has ended as `end` says.
+  /// Gives the facts, once the process that told them has ended as `end` says.
   [[nodiscard]] Facts finish(const launch::HelperEnd& end, Duration deadline) &&;
 
  private:

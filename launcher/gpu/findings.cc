@@ -8,6 +8,9 @@
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/memory_holders.h"
 
+// The driver and its version are judged first, then each GPU that the job will use: its health and,
+// where it is well, its modes, the fabric and its memory. A GPU outside the job's devices gives no
+// finding, and memory counts only where others hold it.
 namespace safelaunch::gpu {
 namespace {
 
@@ -25,7 +28,7 @@ constexpr const char* kTakeOut =
     "take it out of the job (CUDA_VISIBLE_DEVICES) and have the node looked at: nvidia-smi -q, "
     "dmesg | grep -i xid";
 
-/// Where the driver could not be asked, or not to the end.
+/// Tells why the driver could not be asked, or not to the end.
 void judge_driver(const Facts& facts, Findings& findings) {
   switch (facts.trouble) {
     case Trouble::none: return;
@@ -119,7 +122,8 @@ void judge_mig(const Gpu& gpu, const Use& use, Findings& findings) {
                     gpu.slices.size()));
 }
 
-/// A GPU that a virtual machine was given alone may stay unregistered and still work.
+/// Judges the fabric. A GPU that a virtual machine was given alone may stay unregistered and still
+/// work.
 void judge_fabric(const Gpu& gpu, bool alone, Findings& findings) {
   constexpr const char* kRemedy =
       "systemctl start nvidia-fabricmanager, of exactly the driver's version";
@@ -137,7 +141,8 @@ void judge_fabric(const Gpu& gpu, bool alone, Findings& findings) {
 }
 
 void judge_memory(const Gpu& gpu, const Use& use, Findings& findings) {
-  constexpr int kWorthAWord = 512;  // MiB: a desktop, or a context that does nothing
+  // MiB: less than this is a desktop, or a context that does nothing.
+  constexpr int kWorthAWord = 512;
   const auto [mib, holders] = held_by_others(gpu, use.own_pids);
   if (mib < kWorthAWord) return;
   const bool full = mib > gpu.memory_mib / 10 * 9;
@@ -153,7 +158,8 @@ int major_of(std::string_view version) {
   return major;
 }
 
-/// Within one major version a newer CUDA runs on an older driver.
+/// Compares the driver's CUDA with that of the framework. Within one major version a newer CUDA
+/// runs on an older driver.
 void judge_versions(const Facts& facts, const Use& use, Findings& findings) {
   if (facts.cuda.empty() || use.cuda.empty() || major_of(use.cuda) <= major_of(facts.cuda)) return;
   findings.push_back(

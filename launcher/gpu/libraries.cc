@@ -8,6 +8,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/user_file.h"
 
+// Repeats the search of the dynamic loader: LD_PRELOAD, the RPATH of torch's library and of the
+// interpreter, JAX's own wheel, LD_LIBRARY_PATH, the RUNPATH, last the loader's cache and the
+// system's folders. Copies are listed in this order, each file once, so the first is the one that
+// the job loads.
 namespace safelaunch::gpu {
 namespace {
 
@@ -18,7 +22,7 @@ struct Place {
   LibraryOrigin origin;
 };
 
-/// Where the loader looks, in its order, after LD_PRELOAD and before its cache.
+/// The folders that the loader searches after LD_PRELOAD and before its cache, in its order.
 using Places = std::vector<Place>;
 
 std::vector<std::string> split(std::string_view list, std::string_view separators) {
@@ -31,12 +35,13 @@ std::vector<std::string> split(std::string_view list, std::string_view separator
   return words;
 }
 
-/// "libnccl.so" of "libnccl.so.2": a copy may bear its whole version.
+/// The beginning that all file names of a library share ("libnccl.so" of "libnccl.so.2"), since a
+/// copy may bear its whole version.
 std::string_view stem_of(std::string_view soname) {
   return soname.substr(0, soname.find(".so") + 3);
 }
 
-/// All copies of one library, each file once.
+/// Collects the copies of one library, each file once.
 class Copies {
  public:
   explicit Copies(std::string_view soname) : soname_(soname) {}
@@ -101,14 +106,15 @@ void append(Places& places, const std::vector<std::string>& folders, LibraryOrig
     places.push_back({fs::path(folder).lexically_normal().string(), origin});
 }
 
-/// nvidia/nccl/lib in each packages folder.
+/// The folders below which NCCL's wheels put their library: nvidia/nccl/lib in each packages
+/// folder.
 std::vector<std::string> wheel_folders(const PythonPlaces& python) {
   std::vector<std::string> folders;
   for (const auto& packages : python.packages) folders.push_back(packages + "/nvidia/nccl/lib");
   return folders;
 }
 
-/// JAX's CUDA plug-in: jax_plugins/xla_cuda13.
+/// True if JAX's CUDA plug-in is installed (jax_plugins/xla_cuda13).
 bool has_jax_for_cuda(const PythonPlaces& python) {
   std::error_code error;
   for (const auto& packages : python.packages)
@@ -179,7 +185,7 @@ std::string described(const FoundLibrary& library) {
   return fmt::format("{} ({}, by {})", library.version, library.path, describe(library.origin));
 }
 
-/// What takes the other copy out of reach.
+/// Says how to take the other copy out of reach.
 std::string remedy_for(const FoundLibrary& other, const FoundLibrary& used) {
   switch (used.origin) {
     case LibraryOrigin::preload: return "unset LD_PRELOAD, unless it is there to try this NCCL";
@@ -194,8 +200,8 @@ std::string remedy_for(const FoundLibrary& other, const FoundLibrary& used) {
   return "nothing, unless a program of the job is linked with the other one";
 }
 
-/// A copy that only the system's folders hold is on half of all hosts, and harmless there; what a
-/// variable put in front, or what the program was built against, is not.
+/// Half of all hosts have a further copy in the system's folders, and it does no harm there. A copy
+/// that a variable put in front is a risk.
 Severity severity_of(const FoundLibrary& used, const FoundLibrary& other) {
   const bool chosen_by_hand = used.origin == LibraryOrigin::preload ||
                               used.origin == LibraryOrigin::library_path ||

@@ -15,13 +15,16 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
+// Reads the few facts that decide which library a job loads, each from one kind of file: an ELF
+// file's own search path, the loader's cache, torch's version file, the names of wheels. Every file
+// may be garbage, so each size and offset is checked before it is used.
 namespace safelaunch::gpu {
 
 // ---- ELF files ----------------------------------------------------------------------------------
 
 namespace {
 
-// A file may be garbage, or made to hurt: no count in it is believed beyond these.
+// A file may be garbage, or made to do harm, so no count in it is believed beyond these.
 constexpr std::size_t kMostSegments = 128;
 constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kLongestName = 16'384;  // torch's RPATH alone has a kilobyte
@@ -56,8 +59,9 @@ std::optional<Elf64_Ehdr> header_of(const ElfReader& file) {
   return is_elf ? header : std::nullopt;
 }
 
-/// The loader passes over what is of another class or machine than its own, which is that of our
-/// own executable. What names neither is broken: it does not go on from there.
+/// True if the loader would take the file. It passes over files of another class or machine than
+/// its own, and its own is that of our executable. A file that names neither is broken; the loader
+/// stops at it.
 bool is_of_this_machine(const Elf64_Ehdr& header) {
   const auto own = header_of(ElfReader("/proc/self/exe"));
   const auto same = [](unsigned theirs, unsigned ours) { return theirs == 0 || theirs == ours; };
@@ -65,7 +69,7 @@ bool is_of_this_machine(const Elf64_Ehdr& header) {
          same(header.e_ident[EI_CLASS], own->e_ident[EI_CLASS]);
 }
 
-/// The segments that tell where the dynamic section stands, and where addresses lie in the file.
+/// The segments that tell where the dynamic section stands, and where an address lies in the file.
 struct Segments {
   std::vector<Elf64_Phdr> loaded;
   std::optional<Elf64_Phdr> dynamic;
@@ -151,8 +155,8 @@ bool is_loadable(const std::string& path) {
 
 namespace {
 
-/// As glibc's sysdeps/generic/dl-cache.h has them. Older hosts put a table of an older form in
-/// front.
+/// The cache's format, from glibc's sysdeps/generic/dl-cache.h. Older hosts have a table of an
+/// older form in front of it.
 constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
 struct CacheHeader {
   char magic[20];
@@ -235,7 +239,7 @@ TorchFiles read_torch(const PythonPlaces& python) {
   const std::string source = user_file_text(folder + "/version.py", kLongest).value_or("");
   torch.version = python_text(source, "__version__");
   torch.cuda = python_text(source, "cuda");
-  // conda-forge keeps it among the environment's own libraries.
+  // conda-forge keeps the library among those of the environment.
   for (const auto& library : {folder + "/lib", python.prefix + "/lib"}) {
     const auto elf = read_elf(library + "/libtorch_cuda.so");
     if (!elf) continue;
@@ -299,8 +303,8 @@ std::vector<std::string> nccl_wheels_in(const std::string& packages) {
 }
 
 std::string nccl_version_inside(const std::string& path) {
-  // The words stand among the library's constants, before its hundreds of megabytes for GPUs: at
-  // 4 MB in 2.32.3.
+  // The words stand among the library's constants, at 4 MB in 2.32.3. The hundreds of megabytes for
+  // GPUs come after them.
   constexpr std::size_t kSearched = std::size_t{32} << 20;
   constexpr std::string_view kBefore = "NCCL version ";
   const std::string bytes = user_file_text(path, kSearched).value_or("");
@@ -318,7 +322,8 @@ std::string version_of_library(const std::string& path) {
   if (auto version = version_in_file_name(real.filename().string()); !version.empty())
     return version;
   if (!real.filename().string().starts_with("libnccl.")) return {};
-  // Two wheels have overwritten each other's library: then only the library knows.
+  // If two wheels have overwritten each other's library, only the library itself knows its
+  // version.
   if (const auto wheels = wheels_of(real); wheels.size() == 1) return version_of_wheel(wheels[0]);
   return nccl_version_inside(path);
 }

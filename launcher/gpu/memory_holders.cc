@@ -22,7 +22,7 @@ std::string described(const Process& process) {
                      : fmt::format("pid {}", process.pid);
 }
 
-/// "a", "a and b", "a, b and 3 more".
+/// Joins the holders for a sentence: "a", "a and b", "a, b and 3 more".
 std::string described(const std::vector<Process>& processes) {
   constexpr std::size_t kNamed = 3;
   const std::size_t named = std::min(processes.size(), kNamed);
@@ -67,7 +67,7 @@ std::vector<std::string> memory_without_holder(const Facts& facts) {
   constexpr int kWorthAWord = 512;
   std::vector<std::string> texts;
   for (const Gpu& gpu : facts.gpus) {
-    // One whose share is not told may hold all of it.
+    // A process whose share is not told may hold all of the memory.
     const auto unknown = [](const Process& process) { return !process.mib; };
     const int mib = gpu.used_mib - listed_mib(gpu);
     if (mib >= kWorthAWord && std::ranges::none_of(gpu.processes, unknown))

@@ -7,6 +7,9 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/launch/find_program.h"
 
+// Follows Python's own rules for sys.path, from files alone: pyenv's shim is looked through,
+// pyvenv.cfg tells whether the interpreter belongs to a virtual environment and whether that sees
+// the system's packages. Then come PYTHONPATH, the user's packages and those below each prefix.
 namespace safelaunch::gpu {
 namespace {
 
@@ -43,7 +46,7 @@ VirtualEnvironment read_pyvenv(const fs::path& prefix) {
   return venv;
 }
 
-/// "python3.11", the name of its folders; empty where neither file tells it.
+/// The name of this Python's library folders ("python3.11"); empty where neither file tells it.
 std::string folder_name(const VirtualEnvironment& venv, const fs::path& interpreter) {
   const auto minor = venv.version.find('.', venv.version.find('.') + 1);
   if (!venv.version.empty()) return "python" + venv.version.substr(0, minor);
@@ -57,7 +60,7 @@ class PackageFolders {
  public:
   explicit PackageFolders(std::string python) : python_(std::move(python)) {}
 
-  /// Once each: lib64 is often a link to lib.
+  /// Adds a folder once, since lib64 is often a link to lib.
   void add(const fs::path& folder) {
     std::error_code error;
     const fs::path real = fs::canonical(folder, error);
@@ -65,7 +68,8 @@ class PackageFolders {
     found_.push_back(folder.lexically_normal().string());
   }
 
-  /// lib/python3.11/site-packages; where the version is not known, those of all versions there.
+  /// Adds lib/python3.11/site-packages; where the version is not known, those of all versions
+  /// there.
   void add_below(const fs::path& library, const char* packages) {
     if (!python_.empty()) return add(library / python_ / packages);
     std::error_code error;
@@ -73,7 +77,7 @@ class PackageFolders {
       if (entry.path().filename().string().starts_with("python3.")) add(entry.path() / packages);
   }
 
-  /// As a Python with this prefix has them; Debian's names among them.
+  /// Adds all packages folders that a Python with this prefix has, Debian's names among them.
   void add_prefix(const fs::path& prefix) {
     for (const char* library : {"lib", "lib64"}) add_below(prefix / library, "site-packages");
     add_below(prefix / "local/lib", "dist-packages");
@@ -113,7 +117,7 @@ std::string first_word(const fs::path& file) {
   return text.substr(0, text.find_first_of(" \t\r\n"));
 }
 
-/// The version that pyenv would choose: its variable, the nearest .python-version, its own file.
+/// Chooses the version as pyenv does: its variable, the nearest .python-version, its own file.
 std::string pyenv_version(const fs::path& root, const Environment& environment) {
   if (const auto chosen = value_or(environment, "PYENV_VERSION"); !chosen.empty())
     return std::string(chosen.substr(0, chosen.find(':')));
@@ -127,8 +131,8 @@ std::string pyenv_version(const fs::path& root, const Environment& environment) 
   return first_word(root / "version");
 }
 
-/// pyenv puts a shell script before the interpreter, as ROOT/shims/python3: the interpreter that it
-/// would start.
+/// Looks through pyenv's shim: pyenv puts a shell script before the interpreter, as
+/// ROOT/shims/python3, and this finds the interpreter that the script would start.
 fs::path behind_shim(const fs::path& interpreter, const Environment& environment) {
   const fs::path folder = interpreter.parent_path();
   if (folder.filename() != "shims") return interpreter;
@@ -139,7 +143,7 @@ fs::path behind_shim(const fs::path& interpreter, const Environment& environment
   return fs::exists(real, error) ? real : interpreter;
 }
 
-/// The prefix of a Python that is no virtual environment: links lead to it.
+/// The prefix of a Python outside any virtual environment, found through its links.
 fs::path installed_prefix(const fs::path& interpreter) {
   std::error_code error;
   const fs::path real = fs::canonical(interpreter, error);

@@ -8,10 +8,12 @@
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/launch/probe_program.h"
 
+// A machine without NVML is answered at once. Otherwise a helper process asks the driver; its lines
+// are collected (facts_json.h), and the way in which it ended decides whether they are all.
 namespace safelaunch::gpu {
 namespace {
 
-/// What can be said without a process: a machine without a driver must not pay for one.
+/// The answer that needs no process: a machine without a driver must not pay for one.
 std::optional<Facts> facts_at_once(const Query& query) {
   if (!find_library("libnvidia-ml.so.1", query.environment).empty()) return std::nullopt;
   Facts facts;
@@ -35,7 +37,7 @@ Facts not_started(const Error& error) {
 
 }  // namespace
 
-/// Handlers hold it weakly: a destroyed reading is told of nothing.
+/// Handlers hold the state weakly, so a destroyed reading gets no call.
 struct Reading::State : std::enable_shared_from_this<State> {
   State(OnGpuFacts then, Duration limit) : on_facts(std::move(then)), deadline(limit) {}
 

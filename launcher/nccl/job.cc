@@ -4,24 +4,27 @@
 
 #include "safelaunch/base/format.h"
 
+// Keeps a row for each process and a roster for each communicator, and moves them on as the lines
+// tell. A line about a connection names no communicator, so each thread's last one is kept too. A
+// communicator is waited for while its roster has a rank that is not complete.
 namespace safelaunch::nccl {
 namespace {
 
-// More than any job has, and a bound on what a hostile log can make us keep.
+// No job has more than this, so a hostile log cannot fill our memory.
 constexpr std::size_t kMostProcesses = 1 << 16;
-constexpr std::size_t kMostComms = 4096;  // of a process
+constexpr std::size_t kMostComms = 4096;  // of one process
 constexpr std::size_t kMostThreads = 4096;
 constexpr std::size_t kMostVariables = 512;
 constexpr std::size_t kMostTransports = 16;
 constexpr std::size_t kMostRosters = 1 << 16;
 
-// No trouble: 2.30 asks a libibverbs that is not there whether it could register a GPU's memory,
-// takes the answer for a no, and goes on.
+// No trouble: NCCL 2.30 asks a libibverbs that is not there whether it could register a GPU's
+// memory. It takes the answer for a no, and goes on.
 constexpr std::string_view kNoVerbs = "lib wrapper not initialized.";
 
 using About = RootComplaint::About;
 
-/// FNV-1a over numbers: tells communicators apart, no more.
+/// FNV-1a over numbers, which is enough to tell communicators apart.
 std::uint64_t mixed(std::initializer_list<std::uint64_t> numbers) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (std::uint64_t number : numbers)
@@ -85,7 +88,8 @@ void Job::note_said(const Context& at, const Fact& fact) {
 
 // ---- the making of a communicator ---------------------------------------------------------------
 
-/// A process that has not told its version by now is not of rank 0, and older than 2.24.
+/// True where "Init START" comes after the bootstrap. A process that has not told its version by
+/// now is not rank 0, and its NCCL is older than 2.24.
 bool Job::is_old(const Process& process) const {
   const auto& version = process.version ? process.version : version_;
   return !version || !starts_before_bootstrap(*version);
@@ -121,9 +125,9 @@ std::optional<std::uint64_t> Job::identity_of(const Context& at, const InitStart
                 static_cast<std::uint64_t>(fact.child->color)});
 }
 
-/// Puts a process on the list of its communicator, and looks whether it contradicts who stands
-/// there. NCCL_COMM_ID gives all communicators of a job the same identity: where a rank is through,
-/// it begins with another one.
+/// Puts a process on the roster of its communicator, and finds out whether it contradicts the one
+/// that stands there. NCCL_COMM_ID gives all communicators of a job the same identity: a rank that
+/// is complete begins another one.
 void Job::enlist(const Context& at, const Comm& comm) {
   if (!comm.identity) return;
   if (rosters_.size() >= kMostRosters && !rosters_.contains(*comm.identity)) return;
@@ -218,15 +222,15 @@ void Job::take(const Context& at, const RootComplaint& fact) {
   at.news.emplace_back(Contradiction{fact.about, text});
 }
 
-/// The newest one there: memory is used again.
+/// The newest communicator at the address, since memory is used again.
 Comm* Job::comm_at(const Context& at, std::uint64_t address) {
   const auto found = at.reading.comm_at_address.find(address);
   if (found == at.reading.comm_at_address.end()) return nullptr;
   return &at.process.comms[found->second];
 }
 
-/// Lines about a connection name no communicator. It is the one that the thread began last; another
-/// thread of the process works for the newest.
+/// Finds the communicator of a line about a connection, which names none: the one that the thread
+/// began last. For any other thread of the process it is the newest one.
 Comm* Job::comm_of_thread(const Context& at) {
   if (at.process.comms.empty()) return nullptr;
   const auto known = at.reading.comm_of_thread.find(at.line.thread);

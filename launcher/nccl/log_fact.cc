@@ -1,14 +1,17 @@
 #include "safelaunch/nccl/log_fact.h"
 
-#include "words.h"
+#include "scan.h"
 
+// A line is first cut into host, pid, thread, level and text. Then the words of its text decide
+// which fact it tells. They are compared one after another and never searched for beyond their
+// place, so a line of a program that looks a little like NCCL's tells nothing.
 namespace safelaunch::nccl {
 
 // ---- a line and its parts -----------------------------------------------------------------------
 
 namespace {
 
-/// "[2026-11-20 18:15:23] ", "[rank3]: ", "[default0]:"
+/// Takes tags off the front: "[2026-11-20 18:15:23] ", "[rank3]: ", "[default0]:".
 void drop_tags(std::string_view& head) {
   constexpr std::size_t kLongestTag = 64;
   while (head.starts_with('[')) {
@@ -20,7 +23,7 @@ void drop_tags(std::string_view& head) {
   }
 }
 
-/// "node7:4711:4715", or "node7:4711" in a DIAG line.
+/// Reads "node7:4711:4715", or "node7:4711" in a DIAG line.
 bool read_writer(std::string_view writer, Line& line) {
   const std::size_t last = writer.rfind(':');
   if (last == std::string_view::npos || last == 0) return false;
@@ -95,7 +98,7 @@ bool is_size(std::optional<int> ranks) {
   return ranks && *ranks > 0 && *ranks <= kMostNcclRanks;
 }
 
-/// "… comm 0x7f0c rank 0 nranks 2 …"; `size_name` is nRanks in the line about the topology.
+/// Reads "… comm 0x7f0c rank 0 nranks 2 …"; the line about the topology has nRanks as `size_name`.
 std::optional<Part> part_in(std::string_view text, std::string_view size_name) {
   const auto address = word_after(text, "comm");
   const auto rank = number_of(text, "rank");
@@ -111,7 +114,7 @@ std::optional<std::uint64_t> hexadecimal_of(std::string_view text, std::string_v
   return word ? hexadecimal(*word) : std::nullopt;
 }
 
-/// "splitCount 1", "childCount 1" (2.29 on); the oldest versions tell neither.
+/// Reads "splitCount 1" or "childCount 1" (2.29 on); the oldest versions write neither.
 std::int64_t split_of(std::string_view text) {
   for (const std::string_view name : {"splitCount", "childCount"})
     if (const auto count = number_of(text, name)) return *count;
@@ -141,7 +144,7 @@ Fact topology(std::string_view text) {
   return TopologyAgreed{*part, *nodes};
 }
 
-/// "eth0:192.0.2.2<0>"; an IPv6 address stands in square brackets.
+/// Reads "eth0:192.0.2.2<0>"; an IPv6 address stands in square brackets.
 Fact interface_chosen(std::string_view text) {
   const std::string_view word = take_word(text);
   const std::size_t colon = word.find(':');
@@ -150,7 +153,7 @@ Fact interface_chosen(std::string_view text) {
   return InterfaceChosen{word.substr(0, colon), address.substr(0, address.find('<'))};
 }
 
-/// "00/0 : 0[0] -> 1[1] [send] via NET/Socket/0": of the transport, not which device.
+/// Reads the transport of "00/0 : 0[0] -> 1[1] [send] via NET/Socket/0", without its device.
 Fact channel_made(std::string_view text) {
   constexpr std::string_view kVia = " via ";
   const std::size_t via = text.rfind(kVia);
@@ -163,7 +166,7 @@ Fact channel_made(std::string_view text) {
   return ChannelMade{word.substr(0, second)};
 }
 
-/// A number has a full stop behind it, a word has none.
+/// Takes the value off: a full stop follows a number, and none follows a word.
 std::string_view value_in(std::string_view text) {
   const std::string_view number = text.substr(0, text.empty() ? 0 : text.size() - 1);
   return text.ends_with('.') && whole_number<std::int64_t>(number) ? number : text;
@@ -175,7 +178,7 @@ Fact variable_read(std::string_view text) {
   return VariableRead{name, value_in(text)};
 }
 
-/// "rank 1 of 3 ranks has already checked in"
+/// Reads "rank 1 of 3 ranks has already checked in".
 Fact rank_twice(std::string_view text) {
   const auto rank = number_of(text, "rank");
   const auto ranks = number_of(text, "of");
@@ -183,7 +186,7 @@ Fact rank_twice(std::string_view text) {
   return RootComplaint{RootComplaint::About::rank_twice, *rank, *ranks};
 }
 
-/// "… nranks 4 vs 3, nroots 1 vs 1, …" (2.23 on), "… from procs 4 : 3" before.
+/// Reads "… nranks 4 vs 3, nroots 1 vs 1, …" (2.23 on) or "… from procs 4 : 3" (before).
 Fact sizes_differ(std::string_view text) {
   std::string_view second = word_after(text, "vs").value_or("");
   auto first = number_of(text, "nranks");
@@ -193,7 +196,7 @@ Fact sizes_differ(std::string_view text) {
   }
   if (second.ends_with(',')) second.remove_suffix(1);
   const auto other = whole_number<int>(second);
-  // Equal sizes: it is something else that differs, and two versions are in play.
+  // With equal sizes something else differs, so two versions of NCCL are in play.
   if (!is_size(first) || !is_size(other) || *first == *other) return {};
   return RootComplaint{RootComplaint::About::sizes_differ, *first, *other};
 }
@@ -204,7 +207,7 @@ Fact complaint(std::string_view text) {
   return text.starts_with("mismatch in ") ? sizes_differ(text) : Fact();
 }
 
-/// "AllReduce: opCount 0 sendbuff … comm 0x7f0c [nranks=2] stream …"
+/// Reads "AllReduce: opCount 0 sendbuff … comm 0x7f0c [nranks=2] stream …".
 Fact collective_called(std::string_view text, std::size_t colon) {
   const auto address = hexadecimal_of(text, "comm");
   if (!address) return {};

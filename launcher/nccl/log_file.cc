@@ -11,11 +11,11 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The part of a name up to its first variable, with "%%" as '%'.
+/// The part of a name before its first variable, with "%%" read as '%'.
 struct Piece {
   std::string text;
-  char variable = 0;      ///< 'h' or 'p'; 0: the name ends here
-  std::string_view rest;  ///< of the name, behind the variable
+  char variable = 0;      ///< 'h' or 'p'; 0 where the name ends here
+  std::string_view rest;  ///< the name behind the variable
 };
 
 Piece first_piece(std::string_view name) {
@@ -33,7 +33,8 @@ Piece first_piece(std::string_view name) {
   return piece;
 }
 
-/// `hosts`: how many %h may still be tried at every length; more than one in a name is nobody's.
+/// True if the file's name fits the pattern. `hosts` is the number of %h that may still be tried at
+/// every length; one is enough, because nobody writes two into a name.
 bool fits(std::string_view file, std::string_view name, int hosts) {
   const Piece piece = first_piece(name);
   if (!file.starts_with(piece.text)) return false;

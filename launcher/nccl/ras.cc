@@ -1,12 +1,15 @@
 #include "safelaunch/nccl/ras.h"
 
 #include "safelaunch/base/format.h"
-#include "words.h"
+#include "scan.h"
 
+// The answer is text with headlines and indented lines below them. A headline decides what the
+// lines below it mean, and headlines that matter are few: processes that are missing or dead, and
+// ranks whose collectives differ.
 namespace safelaunch::nccl {
 namespace {
 
-// More than anybody reads, and a bound whatever answers at that port.
+// Nobody reads more than this, and it bounds the memory whatever answers at that port.
 constexpr std::size_t kMost = 1024;
 
 template <class T>
@@ -14,7 +17,7 @@ void add(std::vector<T>& list, T one) {
   if (list.size() < kMost) list.push_back(std::move(one));
 }
 
-/// "Process 3487984 on node 172.16.64.213 managing GPU 5"
+/// Reads "Process 3487984 on node 172.16.64.213 managing GPU 5".
 std::optional<RasProcess> process_in(std::string_view line) {
   if (!take(line, "Process ")) return std::nullopt;
   const auto pid = whole_number<int>(take_word(line));
@@ -24,7 +27,7 @@ std::optional<RasProcess> process_in(std::string_view line) {
   return process;
 }
 
-/// Reads the answer line by line; where a line belongs is known from the last headline.
+/// Reads the answer line by line. The last headline tells where a line belongs.
 class RasReader {
  public:
   void read(std::string_view line) {
@@ -51,7 +54,7 @@ class RasReader {
       under_ = Under::mismatch;
     else
       under_ = Under::nothing;
-    // The last section: of an answer that was cut it may be missing.
+    // This section is the last, and missing where the answer was cut.
     report_.whole = report_.whole || line == "Warnings";
     counting_ = false;
   }
@@ -94,7 +97,7 @@ class RasReader {
     }
   }
 
-  /// "… launched up to operation 5 …", "… not launched any operations"
+  /// Reads "… launched up to operation 5 …" or "… not launched any operations".
   static std::optional<std::int64_t> launched_in(std::string_view line) {
     if (line.find(" not launched any operations") != std::string_view::npos) return 0;
     const auto word = word_after(line, "operation").value_or(line.substr(line.rfind(' ') + 1));

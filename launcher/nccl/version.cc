@@ -35,8 +35,8 @@ bool starts_before_bootstrap(const Version& version) {
 
 namespace {
 
-// Numbers are announced by the one function that reads them; these are words, and are not, or only
-// in some versions. NCCL_DEBUG… is read before there is a log.
+// Variables whose value is a word, which NCCL does not announce, or only in some versions. One
+// function reads all numbers, and it announces them. NCCL_DEBUG… is read before there is a log.
 constexpr std::array<std::string_view, 13> kReadSilently{"NCCL_NET",
                                                          "NCCL_NET_PLUGIN",
                                                          "NCCL_PROFILER_PLUGIN",
@@ -56,7 +56,7 @@ constexpr std::array<std::string_view, 13> kReadSilently{"NCCL_NET",
 std::string_view announced_as(std::string_view variable, const Version& version) {
   if (variable.starts_with("NCCL_DEBUG")) return {};
   if (std::ranges::find(kReadSilently, variable) != kReadSilently.end()) return {};
-  // Up to 2.22 the one is another way to set the other, and the other is what the log shows.
+  // Up to 2.22 NCCL_P2P_DISABLE is another way to set NCCL_P2P_LEVEL, and the log shows the latter.
   if (variable == "NCCL_P2P_DISABLE" && !starts_before_bootstrap(version)) return "NCCL_P2P_LEVEL";
   return variable;
 }

@@ -5,6 +5,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/utf8.h"
 
+// Bytes pass in runs: plain text at once, then one special byte or sequence at a time. A sequence
+// passes only if it is known to be harmless; any other byte is written as text, so it can be seen.
+// The tail of a chunk that may still become either is held back.
 namespace safelaunch::output {
 namespace {
 
@@ -18,7 +21,7 @@ bool is_c1_control(char32_t value) {
   return value >= 0x80 && value < 0xa0;
 }
 
-// "^[" for ESC, "^@" for NUL, "^?" for DEL: as cat -v and terminals themselves echo them.
+// Writes "^[" for ESC, "^@" for NUL, "^?" for DEL, as cat -v and terminals themselves echo them.
 void append_caret(char control, std::string& safe) {
   safe += '^';
   safe += static_cast<char>(control ^ 0x40);
@@ -56,7 +59,7 @@ void EscapeFilter::pass(std::string_view bytes, std::string& safe) {
   }
 }
 
-// Deals with what is no plain ASCII at the front of `bytes`; returns the rest.
+// Deals with the special byte or sequence at the front of `bytes`; returns the rest.
 std::string_view EscapeFilter::pass_special(std::string_view bytes, std::string& safe) {
   const std::size_t sequence = bytes.front() == kEscape ? harmless_sequence(bytes) : 0;
   const CodePoint point = first_code_point(bytes);

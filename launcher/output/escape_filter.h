@@ -6,13 +6,13 @@
 
 namespace safelaunch::output {
 
-/// The length of the escape sequence at the front of `text` (which begins with ESC) if it is one
-/// that cannot do harm: colours (SGR), erase in line, and motion within the line. 0 if it is
-/// another one or none, npos if the text ends before that is known.
+/// The length of the harmless escape sequence at the front of `text`, which begins with ESC.
+/// Harmless are colours (SGR), erase in line, and motion within the line. 0 for any other sequence,
+/// npos if the text ends before that is known.
 [[nodiscard]] std::size_t harmless_sequence(std::string_view text);
 
-/// Makes the output of one worker harmless to a terminal that it shares with others. Passed on are
-/// printable text in valid UTF-8, \t, \r, \n and the sequences above. All else (window titles,
+/// Makes the output of one worker harmless to a terminal that it shares with others. Printable text
+/// in valid UTF-8, \t, \r, \n and the sequences above pass. Everything else (window titles,
 /// clipboard access, cursor addressing, C1 controls also where UTF-8 encodes them, NULs, broken
 /// UTF-8) is shown as text: "^[", "^@", "\x9b". Nothing is hidden, so nothing can hide behind it.
 ///
@@ -24,7 +24,7 @@ class EscapeFilter {
   /// Appends the harmless form of `bytes` to `safe`.
   void pass(std::string_view bytes, std::string& safe);
 
-  /// The output has ended: appends what was held back.
+  /// Ends the output: appends the bytes that were held back.
   void finish(std::string& safe);
 
  private:

@@ -15,19 +15,22 @@
 #include "safelaunch/output/terminal_writer.h"
 #include "stream_pair.h"
 
+// Each stream has a reading end, a recording, a tail, and a way to the terminal: at once
+// (Mode::bytes) or through a lane of whole lines. A stream is read only while all of them take
+// bytes; otherwise it is parked, so that the writer waits in its pipe and our memory stays bounded.
 namespace safelaunch::output {
 namespace {
 
 constexpr std::size_t kChunk = 64 * 1024;
 
-// All that one read of a pseudo-terminal returns, however much it has.
+// One read of a pseudo-terminal never returns more, however much it holds.
 constexpr ssize_t kPtyRead = 4095;
 
-// More than a pipe holds: what finish() reads of a stream whose writer lives on.
+// More than a pipe holds. finish() reads no more of a stream whose writer lives on.
 constexpr int kLastChunks = 16;
 
-// How long a stream that is written all the time is left alone, so that a read takes many lines and
-// not one. Nobody sees this delay; reading each line by itself would cost ten times the CPU.
+// Pause after a read of a stream that never stops, so that one read takes many lines. Nobody sees
+// this delay; reading each line by itself would cost ten times the CPU.
 constexpr auto kRest = std::chrono::microseconds(500);
 
 std::string prefix_of(Rank rank, OutputPlan::Prefix prefix) {
@@ -54,7 +57,7 @@ std::string file_name_of(StreamId id) {
 
 }  // namespace
 
-/// What JobOutput is. Handlers that are still pending hold no more than a weak pointer to it.
+/// The state of a JobOutput. Pending handlers hold it by a weak pointer only.
 class JobOutput::State : public std::enable_shared_from_this<State> {
  public:
   State(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan,
@@ -101,8 +104,8 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
   OutputPlan plan_;
   OutputObserver observer_;
   std::vector<std::unique_ptr<JobStream>> streams_;
-  std::shared_ptr<Lane> out_lane_;  // with Mode::lines
-  std::shared_ptr<Lane> err_lane_;  // the same where our streams are joined
+  std::shared_ptr<Lane> out_lane_;  // only with Mode::lines
+  std::shared_ptr<Lane> err_lane_;  // the same lane where our streams are joined
   std::unique_ptr<char[]> chunk_;
   boost::asio::steady_timer rest_;
   std::vector<JobStream*> resting_;
@@ -110,7 +113,7 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
 };
 
 void JobOutput::State::start() {
-  // Where it fails the recordings will say what is wrong.
+  // If this fails, the recordings will say what is wrong.
   if (!plan_.directory.empty()) (void)make_folder(plan_.directory);
   const auto progress = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->unpark();
@@ -160,7 +163,7 @@ void JobOutput::State::wait(JobStream& stream) {
         const auto self = weak.lock();
         if (self && !aborted) self->read(stream);
       });
-  if (!watched) rest(stream);  // out of kernel memory: dear, but nothing is lost
+  if (!watched) rest(stream);  // the kernel is out of memory: costly, but nothing is lost
 }
 
 void JobOutput::State::read(JobStream& stream) {
@@ -188,7 +191,7 @@ JobOutput::State::Got JobOutput::State::read_chunk(JobStream& stream) {
     got = ::read(stream.read_end.fd(), chunk_.get() + size, kChunk - size);
     if (got > 0) size += static_cast<std::size_t>(got);
   } while (got >= kPtyRead && size < kChunk);
-  // EIO is how a pseudo-terminal says that nobody has it open any more.
+  // A pseudo-terminal says EIO when no process has it open any more.
   if (size == 0) return got < 0 && (errno == EAGAIN || errno == EINTR) ? Got::nothing : Got::end;
   take(stream, {chunk_.get(), size});
   return size == kChunk ? Got::whole_chunk : Got::part_of_chunk;
@@ -217,7 +220,7 @@ void JobOutput::State::tell_if_stopped(JobStream& stream) {
   if (observer_.on_recording_stopped) observer_.on_recording_stopped(stream.recording->loss());
 }
 
-// There is more: the others have their turn, then we read on without asking the kernel when.
+// Reads on after the others have had their turn, without asking the kernel whether there is more.
 void JobOutput::State::read_again(JobStream& stream) {
   boost::asio::post(io_, [weak = weak_from_this(), &stream] {
     if (const auto self = weak.lock()) self->read(stream);
@@ -243,15 +246,15 @@ void JobOutput::State::close(JobStream& stream) {
   check_drained();
 }
 
-// Whether what the stream writes has somewhere to go now.
+// True if the bytes of the stream have somewhere to go now.
 bool JobOutput::State::is_taken(const JobStream& stream) const {
   if (!stream.shown) return true;
   return terminal_.has_room(stream.id.stream) &&
          (!stream.lane || stream.lane->accepts(stream.lane_source));
 }
 
-// A disk that is slower than the job holds it up, as it would without us; one that is stuck does
-// not.
+// A disk that is slower than the job holds the job up, as it would without us. A disk that is stuck
+// does not.
 bool JobOutput::State::disk_is_busy(const JobStream& stream) const {
   return plan_.disk != nullptr && stream.recording && !stream.recording->failed() &&
          !plan_.disk->has_room() && !plan_.disk->stuck();
@@ -292,13 +295,13 @@ void JobOutput::State::hide() {
   unpark();
 }
 
-// The prefix of the greatest rank is not known yet; two digits are what one node has.
+// The width of the prefix. The greatest rank is not known yet, and one node has at most two digits.
 int JobOutput::State::columns_taken() const {
   const bool prefixed = out_lane_ && plan_.prefix != OutputPlan::Prefix::none;
   return prefixed ? static_cast<int>(prefix_of(Rank{10}, OutputPlan::Prefix::rank).size()) : 0;
 }
 
-// Told from the io_context and not from within: the observer may destroy us then.
+// Tells it from the io_context and not from within, because the observer may destroy us then.
 void JobOutput::State::check_drained() {
   boost::asio::post(io_, [weak = weak_from_this()] {
     const auto self = weak.lock();

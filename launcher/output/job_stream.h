@@ -15,8 +15,8 @@
 
 namespace safelaunch::output {
 
-/// The reading end of a pipe or pseudo-terminal. Once asked to wait, Asio keeps a descriptor in its
-/// epoll set, and each single write to it wakes us, even if nobody waits any more; so it can be
+/// The reading end of a pipe or pseudo-terminal. Once it was asked to wait, Asio keeps a descriptor
+/// in its epoll set, and each write wakes us even if no handler waits. So the descriptor can be
 /// taken out.
 class ReadEnd {
  public:
@@ -41,7 +41,7 @@ class ReadEnd {
     return true;
   }
 
-  /// To be woken no more, until the next wait().
+  /// Ends the wake-ups until the next wait().
   void ignore() {
     if (watched_) watched_->release();
     watched_.reset();
@@ -58,7 +58,7 @@ class ReadEnd {
   std::optional<boost::asio::posix::stream_descriptor> watched_;
 };
 
-/// One stream of one process, and where it goes.
+/// One stream of one process, and the places to which it goes.
 struct JobStream {
   JobStream(StreamId whose, boost::asio::io_context& io, UniqueFd fd)
       : id(whose), read_end(io, std::move(fd)) {}
@@ -66,12 +66,12 @@ struct JobStream {
   StreamId id;
   ReadEnd read_end;  ///< closed once the stream has ended
   std::optional<Recording> recording;
-  bool told_loss = false;  ///< of its recording
+  bool told_loss = false;  ///< the loss of its recording was told
   Tail tail;
   bool shown = true;
-  std::shared_ptr<Lane> lane;  ///< none: shown as it comes
+  std::shared_ptr<Lane> lane;  ///< none: its bytes are shown as they come
   std::size_t lane_source = 0;
-  bool parked = false;  ///< there is something to read, but nobody takes it yet
+  bool parked = false;  ///< there are bytes to read, but nobody takes them yet
   TimePoint last_read{};
 };
 

@@ -5,7 +5,7 @@
 namespace safelaunch::output {
 namespace {
 
-// Lines of one byte grow with their prefix; what is gathered in one turn stays below this.
+// A line of one byte grows with its prefix, so the gathered lines of one turn stay below this.
 constexpr std::size_t kGatherAtMost = 256 * 1024;
 
 LineMux::Target target_of(const StreamTarget& stream) {
@@ -51,8 +51,9 @@ void Lane::flush() {
   arm();
 }
 
-// While the terminal takes nothing no clock runs: whom that keeps waiting has not been kept by a
-// fellow. A timer that fires too early finds nothing to do and is cheaper than one moved each time.
+// The clock stops while the terminal is blocked, so a slow terminal is not mistaken for a slow
+// rank. A timer that fires too early finds nothing to do; that is cheaper than to move it each
+// time.
 void Lane::arm() {
   const auto next = mux_.next_tick();
   if (!next || *next >= armed_ || !terminal_.has_room(stream_)) return;

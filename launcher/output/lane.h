@@ -14,8 +14,8 @@
 
 namespace safelaunch::output {
 
-/// The lines of all ranks on their way to one stream of ours: a LineMux with its clock. What comes
-/// within one turn of the io_context is written at once, one system call for all ranks.
+/// The lines of all ranks on their way to one stream of ours: a LineMux with its clock. Lines that
+/// come within one turn of the io_context are written at once, with one system call for all ranks.
 class Lane : public std::enable_shared_from_this<Lane> {
  public:
   /// `on_progress` is called when a source that had to wait may perhaps go on.
@@ -27,10 +27,10 @@ class Lane : public std::enable_shared_from_this<Lane> {
   void close(std::size_t source);
   [[nodiscard]] bool accepts(std::size_t source) const { return mux_.accepts(source); }
 
-  /// Writes now what has been gathered.
+  /// Writes the gathered lines now.
   void flush();
 
-  /// The terminal has taken all that waited for it.
+  /// Tells that the terminal has taken everything that waited for it.
   void terminal_flushed();
 
  private:
@@ -46,7 +46,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   std::string lines_;
   bool flush_posted_ = false;
   boost::asio::steady_timer timer_;
-  TimePoint armed_ = TimePoint::max();  // when the timer will fire
+  TimePoint armed_ = TimePoint::max();  // the time at which the timer will fire
 };
 
 }  // namespace safelaunch::output

@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::string_view kColoursOff = "\x1b[0m";
 
-// How much of a line has been overwritten: all up to the last \r that has text after it.
+// The length of a line's overwritten part: up to the last \r that has text after it.
 std::size_t overwritten(std::string_view line) {
   const std::size_t last = line.find_last_not_of('\r');
   if (last == std::string_view::npos) return 0;
   return line.rfind('\r', last) + 1;
 }
 
-// What one sees of a line.
+// The visible rest of a line.
 std::string_view visible(std::string_view line) {
   line.remove_prefix(overwritten(line));
   return line.substr(0, line.find_last_not_of('\r') + 1);
@@ -72,7 +72,7 @@ void LineMux::pass(std::size_t source, std::string_view text, std::string& lines
   if (!text.empty()) hold(source, text, lines);
 }
 
-// The quick way for lines to which nothing is to be done.
+// The quick way for lines that need no change.
 void LineMux::pass_whole_lines(Source& source, std::string_view& text, std::string& lines) {
   if (target_ == Target::terminal || !source.prefix.empty()) return;
   if (owner_ || !source.held.empty() || source.broken) return;
@@ -81,7 +81,7 @@ void LineMux::pass_whole_lines(Source& source, std::string_view& text, std::stri
   text.remove_prefix(size);
 }
 
-// The present line of the source ends with `rest`.
+// Ends the present line of the source with `rest`.
 void LineMux::end_line(std::size_t source, std::string_view rest, std::string& lines) {
   Source& from = sources_[source];
   if (owner_ != source) lines += from.prefix;
@@ -97,7 +97,7 @@ void LineMux::end_line(std::size_t source, std::string_view rest, std::string& l
   if (previewed_ == source) previewed_.reset();
 }
 
-// Keeps the beginning of a line, or passes it on where it is too long to be kept.
+// Keeps the beginning of a line, or passes it on if it is too long to be kept.
 void LineMux::hold(std::size_t source, std::string_view text, std::string& lines) {
   if (owner_ == source) {
     lines += text;
@@ -108,13 +108,13 @@ void LineMux::hold(std::size_t source, std::string_view text, std::string& lines
   from.held += text;
   if (target_ == Target::terminal && overwrites) {
     from.held.erase(0, overwritten(from.held));
-    // A carriage return means that somebody wants to be seen now: no idle time is waited for.
+    // A carriage return means that the line wants to be seen now, so no idle time is waited for.
     if (may_be_shown(source)) previewed_ = source;
   }
   if (from.held.size() >= kLongestHeld) own(source, lines);
 }
 
-// Begins to pass on the unfinished line of the source, which owns the output from now on.
+// Makes the source own the output and begins to pass on its unfinished line.
 void LineMux::own(std::size_t source, std::string& lines) {
   Source& from = sources_[source];
   lines += from.prefix;
@@ -131,8 +131,8 @@ void LineMux::break_owned_line(std::string& lines) {
   owner_.reset();
 }
 
-// With the output free again, those who waited for it pass on what they have, until one of them
-// owns it in turn.
+// Serves the sources that waited, now that the output is free: each passes on its lines, until one
+// of them owns the output in turn.
 void LineMux::serve_waiting(TimePoint now, std::string& lines) {
   if (!waiting_since_ || owner_) return;
   waiting_since_.reset();
@@ -148,8 +148,9 @@ void LineMux::serve_waiting(TimePoint now, std::string& lines) {
   }
 }
 
-// Somebody else's preview stays as long as it is fresh, so that two progress bars do not flicker;
-// and of two that are not, the later counts, so that they do not take turns for ever.
+// True if the source's line may be the preview. Another source's preview stays while it is fresh,
+// so that two progress bars do not flicker. Of two that are not fresh the later counts, so that
+// they do not take turns for ever.
 bool LineMux::may_be_shown(std::size_t source) const {
   if (owner_ || sources_[source].broken || previewed_ == source) return false;
   return !previewed_ || sources_[source].fed > sources_[*previewed_].fed + kPatience;

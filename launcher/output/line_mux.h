@@ -40,21 +40,22 @@ class LineMux {
 
   explicit LineMux(Target target) : target_(target) {}
 
-  /// A further source; its number is returned. The prefix stands before each of its lines.
+  /// Adds a source and returns its number. The prefix stands before each of its lines.
   std::size_t add_source(std::string prefix);
 
-  /// The source wrote these bytes.
+  /// Takes the bytes that the source wrote.
   void feed(std::size_t source, std::string_view bytes, TimePoint now, std::string& lines);
 
-  /// The source has ended: a last line without a newline is given one.
+  /// Ends the source. A last line without a newline is given one.
   void close(std::size_t source, TimePoint now, std::string& lines);
 
-  /// To be called at next_tick(): shows a line that has been idle, or breaks one that others have
-  /// waited for too long.
+  /// Shows a line that has been idle, or breaks one that others have waited for too long. Call it
+  /// at next_tick().
   void tick(TimePoint now, std::string& lines);
   [[nodiscard]] std::optional<TimePoint> next_tick() const;
 
-  /// The output took nothing for a while and does now: that time is nobody's fault and not counted.
+  /// Tells that the output takes bytes again after a while in which it took none. No source is to
+  /// blame for that time, so it does not count.
   void resume(TimePoint now);
 
   /// False while the source has to wait for another and has as much held as is allowed.
@@ -67,10 +68,11 @@ class LineMux {
   struct Source {
     std::string prefix;
     EscapeFilter filter;
-    std::string held;      // the line so far; with another owner, also whole lines before it
-    TimePoint fed{};       // when it last wrote
-    bool broken = false;   // its present line was broken once: it is not shown early again
-    bool waiting = false;  // it has lines to pass on, but another source owns the output
+    // The line so far; while another source owns the output, also whole lines before it.
+    std::string held;
+    TimePoint fed{};       // the time of its last write
+    bool broken = false;   // its present line was broken once, so it is not shown early again
+    bool waiting = false;  // it has lines, but another source owns the output
   };
 
   void pass(std::size_t source, std::string_view text, std::string& lines);
@@ -86,10 +88,10 @@ class LineMux {
 
   Target target_;
   std::vector<Source> sources_;
-  std::optional<std::size_t> owner_;        // in the middle of a line that is partly passed on
-  std::optional<TimePoint> waiting_since_;  // since when somebody waits for the owner
-  std::optional<std::size_t> previewed_;    // whose unfinished line is the preview
-  std::string safe_;                        // scratch for the filter, kept for its capacity
+  std::optional<std::size_t> owner_;  // the source in the middle of a line that is partly passed on
+  std::optional<TimePoint> waiting_since_;  // the time since when a source waits for the owner
+  std::optional<std::size_t> previewed_;    // the source whose unfinished line is the preview
+  std::string safe_;                        // room for the filter to work in, kept for its capacity
 };
 
 }  // namespace safelaunch::output

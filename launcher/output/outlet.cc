@@ -6,13 +6,15 @@
 
 #include "stream_pair.h"
 
+// An outlet writes as soon as it has bytes. It waits for the descriptor only while bytes are
+// pending, and for a line's end only while a message waits for it; so an idle run never wakes up.
 namespace safelaunch::output {
 namespace {
 
-// Four chunks: enough to keep a reader busy, little enough to count as no memory at all.
+// Four chunks: enough to keep a reader busy, and little memory.
 constexpr std::size_t kRoom = 256 * 1024;
 
-// A line that has not gone on for so long is taken for one that stays as it is: a prompt.
+// A line that has not gone on for so long is taken for a prompt, which stays as it is.
 constexpr Duration kIdleLine{100};
 
 Screen::Kind kind_of(const StreamTarget& target) {
@@ -33,7 +35,7 @@ Outlet::Outlet(boost::asio::io_context& io, const StreamTarget& target,
 }
 
 Outlet::~Outlet() {
-  if (reader_) reader_->release();  // the descriptor is the sink's
+  if (reader_) reader_->release();  // the descriptor belongs to the sink
 }
 
 void Outlet::write_job(std::string_view bytes) {
@@ -71,7 +73,7 @@ void Outlet::window_changed() {
   refresh();
 }
 
-// A terminal that takes nothing is not sent each state of a clock: only the last, once it does.
+// Sends a blocked terminal only the last state of the clock, once it takes bytes again.
 void Outlet::refresh() {
   if (!pending_.empty()) return;
   std::string composed;
@@ -98,7 +100,8 @@ void Outlet::write_pending() {
   taken_ = 0;
 }
 
-// Registered only while there is something to wait for: a terminal would wake us at each key.
+// Registers the descriptor only while there are bytes to write, since a terminal would wake us at
+// each key.
 void Outlet::wait_for_reader() {
   if (reader_) return;
   boost::system::error_code failure;
@@ -129,7 +132,7 @@ void Outlet::reader_is_ready() {
   }
 }
 
-// Breaks the job's line once no more of it has come for a while; until then asks again.
+// Breaks the job's line once it has been idle for a while; until then asks again.
 void Outlet::wait_for_idle_line() {
   if (idle_armed_) return;
   idle_armed_ = true;

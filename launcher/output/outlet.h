@@ -35,7 +35,7 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
   [[nodiscard]] bool flushed() const { return pending_.empty(); }
   [[nodiscard]] std::uint64_t lost() const { return sink_.lost(); }
 
-  /// Blocks until all is written or the deadline has come.
+  /// Blocks until everything is written or the deadline has come.
   bool flush(TimePoint deadline);
 
  private:
@@ -52,9 +52,9 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
   std::function<void()> on_flushed_;
   Sink sink_;
   Screen screen_;
-  std::string pending_;    // composed but not yet taken
-  std::size_t taken_ = 0;  // how much of the front of it has been taken
-  std::optional<boost::asio::posix::stream_descriptor> reader_;  // while we wait for it
+  std::string pending_;    // composed, and not taken yet
+  std::size_t taken_ = 0;  // length of the part in front that was taken
+  std::optional<boost::asio::posix::stream_descriptor> reader_;  // only while we wait for it
   boost::asio::steady_timer idle_;
   bool idle_armed_ = false;
   std::uint64_t job_writes_ = 0;

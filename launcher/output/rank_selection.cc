@@ -18,7 +18,7 @@ std::optional<int> number(std::string_view word) {
   return value;
 }
 
-// "3" or "0-3".
+// Reads "3" or "0-3".
 std::optional<std::pair<int, int>> range(std::string_view word) {
   const std::size_t dash = word.find('-');
   const auto first = number(word.substr(0, dash));

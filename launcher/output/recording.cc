@@ -13,11 +13,11 @@
 
 namespace safelaunch::output {
 
-/// Written by one thread, asked by another.
+/// The state that one thread writes and another one asks for.
 struct Recording::File {
   explicit File(std::filesystem::path where) : path(std::move(where)) {}
 
-  // O_APPEND, so that a file which logrotate truncates goes on at its beginning.
+  // Opens with O_APPEND, so that a file which logrotate truncates goes on at its beginning.
   void open() {
     Result<UniqueFd> opened = open_to_append(path);
     opened ? void(fd = std::move(*opened)) : stop(opened.error().message);
@@ -59,7 +59,7 @@ Recording::Recording(std::filesystem::path path, DiskQueue* disk)
 
 void Recording::append(std::string_view bytes) {
   if (disk_ == nullptr) return file_->append(bytes);
-  // Behind a piece that was not taken nothing is recorded: a log has an end, and no hole.
+  // After a lost piece nothing more is recorded, so a log may end early but has no hole.
   const bool taken =
       !file_->failed &&
       disk_->post(bytes.size(), [file = file_, text = std::string(bytes)] { file->append(text); });

@@ -17,7 +17,8 @@ struct Range {
   char32_t first, last;
 };
 
-// What terminals draw over two columns: East Asian wide and full-width characters, and emoji.
+// The characters that terminals draw over two columns: East Asian wide and full-width ones, and
+// emoji.
 constexpr std::array kWide{
     Range{0x1100, 0x115f},   Range{0x2e80, 0x303e},   Range{0x3041, 0xa4cf},
     Range{0xac00, 0xd7a3},   Range{0xf900, 0xfaff},   Range{0xfe30, 0xfe6f},
@@ -32,7 +33,7 @@ int width_of(char32_t value) {
              : 1;
 }
 
-// Of a text without colours.
+// Counts the columns of a text without colours.
 int columns_of(std::string_view text) {
   int columns = 0;
   while (!text.empty()) {
@@ -84,10 +85,11 @@ std::string fit_keeping_last_word(std::string_view line, int columns) {
 
 namespace {
 
-// To the first column, and erase to the end of the line.
+// Moves to the first column and erases to the end of the line.
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
-// Our messages quote the job (a traceback, its last line) and pass the same filter.
+// Filters our messages like the job's lines, because they quote the job (a traceback, its last
+// line).
 void append_harmless(std::string_view text, std::string& out) {
   EscapeFilter filter;
   filter.pass(text, out);
@@ -163,7 +165,7 @@ void Screen::put_messages(std::string& out) {
   messages_.clear();
 }
 
-// One column stays free: a terminal may wrap as soon as the last one is written.
+// Leaves one column free, since a terminal may wrap as soon as the last one is written.
 std::string Screen::transient() const {
   return preview_.empty() ? fit_keeping_last_word(status_, columns_ - 1)
                           : fit_to_columns(preview_, columns_ - 1);

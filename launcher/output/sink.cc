@@ -20,7 +20,7 @@ UniqueFd open_again(int fd) {
   return UniqueFd(::open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-// What no later write to the same stream will get over.
+// True for an error after which no later write to the same stream succeeds.
 bool is_final(int error) {
   return error == EPIPE || error == EBADF || error == EIO || error == ECONNRESET;
 }
@@ -50,7 +50,7 @@ std::size_t Sink::write(std::string_view bytes) {
     } else if (is_final(errno)) {
       way_ = Way::gone;
     } else if (errno != EINTR) {
-      break;  // no room on the disk, perhaps only now: these bytes are lost, later ones may be not
+      break;  // the disk is full, perhaps only now: these bytes are lost, later ones may not be
     }
   }
   lost_ += bytes.size() - done;

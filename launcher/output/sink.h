@@ -8,20 +8,22 @@
 
 namespace safelaunch::output {
 
-/// The way out to one of our own standard streams, which never blocks: a terminal stopped by Ctrl-S
-/// or a reader that has fallen asleep must not stop the watch over the job. O_NONBLOCK belongs to
-/// the open file, which we share with our parent and with the shell after us, so it is never set
-/// there: pipes and terminals are opened a second time.
+/// The way out to one of our own standard streams. It never blocks, because a terminal stopped by
+/// Ctrl-S or a reader that has fallen asleep must not stop the watch over the job. O_NONBLOCK
+/// belongs to the open file, which we share with our parent and with the shell after us, so it is
+/// never set there: pipes and terminals are opened a second time.
 class Sink {
  public:
-  /// `fd` stays the caller's; it may be closed (then all is lost, without harm).
+  /// Takes a descriptor that stays the caller's. It may be closed; then everything is lost, without
+  /// harm.
   explicit Sink(int fd);
 
-  /// Writes what is taken now. Returns how many bytes are dealt with: written or, where the stream
-  /// is gone or the disk is full, lost. If that is less than all, wait until fd() is writable.
+  /// Writes as much as the stream takes now. Returns the number of bytes that are dealt with:
+  /// written or, where the stream is gone or the disk is full, lost. If that is less than all, wait
+  /// until fd() is writable.
   [[nodiscard]] std::size_t write(std::string_view bytes);
 
-  /// From now on all is lost: for when there is no way to wait for the reader.
+  /// Loses everything from now on; for the case that there is no way to wait for the reader.
   void abandon();
 
   [[nodiscard]] int fd() const { return own_ ? own_.get() : fd_; }
@@ -29,9 +31,9 @@ class Sink {
 
  private:
   enum class Way {
-    plain,     ///< write: a file of which writing never waits, or one opened a second time
-    socket,    ///< send, which can be told not to block
-    cautious,  ///< it could not be opened again: small writes, and only when there is room
+    plain,     ///< write(2): to a file, where it never waits, or to a stream opened a second time
+    socket,    ///< send(2), which can be told not to block
+    cautious,  ///< could not be opened again: small writes, and only while there is room
     gone,
   };
 

@@ -15,7 +15,7 @@ StreamTarget inspect(int fd) {
   if (::fstat(fd, &status) != 0) return target;
   target.kind = ::isatty(fd) != 0 ? StreamTarget::Kind::terminal : StreamTarget::Kind::other;
   target.identity = {status.st_dev, status.st_ino};
-  // /dev/tty and /dev/pts/3 may be one terminal; the kernel knows its true number.
+  // /dev/tty and /dev/pts/3 may be one terminal, and the kernel knows its true number.
   unsigned terminal = 0;
   if (target.kind == StreamTarget::Kind::terminal && ::ioctl(fd, TIOCGDEV, &terminal) == 0)
     target.identity = {0, terminal};

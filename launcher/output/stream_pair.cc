@@ -16,8 +16,8 @@
 namespace safelaunch::output {
 namespace {
 
-// A worker that writes a burst sleeps less often; a quarter of what an unprivileged user may ask
-// for, since all pipes of a user together have a limit, too.
+// A large pipe lets a worker that writes a burst sleep less often. It is a quarter of the size that
+// an unprivileged user may ask for, since all pipes of a user together have a limit, too.
 constexpr int kPipeSize = 256 * 1024;
 
 struct Ends {
@@ -29,7 +29,8 @@ std::optional<Ends> open_pty(int our_terminal, int columns_taken) {
   Ends ends;
   ends.read.reset(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
   if (!ends.read || ::grantpt(ends.read.get()) != 0 || ::unlockpt(ends.read.get()) != 0) return {};
-  // By descriptor and not by name, because a container may have another /dev/pts.
+  // Opens the child's end by descriptor and not by name, because a container may have another
+  // /dev/pts.
   ends.child.reset(::ioctl(ends.read.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
   termios modes{};
   if (!ends.child || ::tcgetattr(ends.child.get(), &modes) != 0) return {};
@@ -44,7 +45,8 @@ Result<Ends> open_pipe() {
   if (::pipe2(fds, O_CLOEXEC) != 0)
     return Error{Errc::os,
                  fmt::format("cannot open a pipe for a worker's output: {}", std::strerror(errno))};
-  ::fcntl(fds[0], F_SETFL, O_NONBLOCK);  // of the reading end alone: each end is an open file
+  ::fcntl(fds[0], F_SETFL,
+          O_NONBLOCK);  // only the reading end: each end is an open file of its own
   ::fcntl(fds[1], F_SETPIPE_SZ, kPipeSize);
   return Ends{UniqueFd(fds[1]), UniqueFd(fds[0])};
 }

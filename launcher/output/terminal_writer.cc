@@ -8,9 +8,10 @@ struct TerminalWriter::State {
   StandardStreams streams;
   std::function<void()> on_flushed;
   std::shared_ptr<Outlet> out;
-  std::shared_ptr<Outlet> err;  // the same as `out` where both lead to one place
+  std::shared_ptr<Outlet> err;  // the same outlet as `out` where both lead to one place
 
-  std::function<std::string(std::string_view)> filter;  // of our own words; none: as they are
+  // For our own words; none: they stay as they are.
+  std::function<std::string(std::string_view)> filter;
 
   [[nodiscard]] std::string filtered(std::string_view text) const {
     return filter ? filter(text) : std::string(text);

@@ -13,10 +13,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kVariable = "NCCL_PROFILER_PLUGIN";
 
-// NCCL looks for a library of this name where nothing else is said.
+// NCCL looks for a library of this name where nothing else names one.
 constexpr std::string_view kUsualName = "libnccl-profiler.so";
 
-// As NCCL reads it: NAME=VALUE, without spaces, the first one counts.
+// Reads the variable as NCCL does: NAME=VALUE without spaces, and the first line counts.
 std::optional<std::string> value_in(const fs::path& file) {
   const std::string text = user_file_text(file).value_or("");
   for (std::string_view rest = text; !rest.empty();) {
@@ -28,7 +28,7 @@ std::optional<std::string> value_in(const fs::path& file) {
   return std::nullopt;
 }
 
-// A safelaunch around this one has set it: its workers speak to us then.
+// True if a safelaunch around this one has set it. The job's workers speak to us then.
 bool is_ours(const fs::path& library) {
   return library.filename() == plugin_files().front().path &&
          library.parent_path().filename().native().starts_with("plugin-");

@@ -8,11 +8,12 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/settings/port_range.h"
 
-/// A port for a job of one node: found free, and kept from everybody but the job until it ends.
+/// A port for a job of one node: found free, and kept for the job alone until it ends.
 namespace safelaunch::clean {
 
-/// Where `--port auto` looks: 20000 to 32767 without what the kernel gives to outgoing connections
-/// (ip_local_port_range, `ephemeral`). Where that covers nearly all, the part below 20000 is taken.
+/// The range in which `--port auto` looks: 20000 to 32767 without the ports that the kernel gives
+/// to outgoing connections (ip_local_port_range, `ephemeral`). Where these cover nearly all of it,
+/// the part below 20000 is taken.
 [[nodiscard]] settings::PortRange automatic_ports(settings::PortRange ephemeral);
 
 /// The kernel's range for outgoing connections.
@@ -41,17 +42,17 @@ class PortLease {
   UniqueFd ipv6_;
 };
 
-/// A free port of the range, another one in every call: it starts anywhere and visits each port
-/// once, so that jobs that start together do not race for the same. Where none is free:
-/// Errc::blocked, and for a range of one the message names who holds it. TIME_WAIT does not count
-/// as held.
+/// Leases a free port of the range, another one in every call: the search starts anywhere and
+/// visits each port once, so that jobs that start together do not race for one port. Where none is
+/// free the error is Errc::blocked, and for a range of one port it names the holder. TIME_WAIT does
+/// not count as held.
 [[nodiscard]] Result<PortLease> lease_port(settings::PortRange range);
 
-/// Who keeps a port from us, for a message: "pid 71 (python server.py) of user bob, listening for
+/// Names the holders of a port for a message: "pid 71 (python server.py) of user bob, listening for
 /// 3h", "another safelaunch job (pid 72)".
 [[nodiscard]] std::string describe_holders(std::uint16_t port);
 
-/// Whether a server that sets SO_REUSEADDR could bind the port now, by binding it.
+/// Finds out by binding whether a server that sets SO_REUSEADDR could bind the port now.
 [[nodiscard]] bool is_free(std::uint16_t port);
 
 }  // namespace safelaunch::clean

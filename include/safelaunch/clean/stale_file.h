@@ -11,42 +11,43 @@
 #include "safelaunch/host/mounts.h"
 #include "safelaunch/host/segment_record.h"
 
-/// Which files are left over from an earlier run, and which of them we may remove. The rules stand
-/// in launcher/clean/stale_file.cc, in the order in which they are asked.
+/// Decides which files are left over from an earlier run, and which of them we may remove. The
+/// rules stand in launcher/clean/stale_file.cc, in the order in which they are asked.
 namespace safelaunch::clean {
 
 /// A file of ours that nobody uses.
 struct StaleFile {
   host::LeftFile file;
-  Claim claim = Claim::unproven;  ///< `ours`: it may be removed
-  std::string why;                ///< what the claim rests on, or what is missing for one
+  Claim claim = Claim::unproven;  ///< with `ours` it may be removed
+  std::string why;  ///< the grounds of the claim, or the proof that is missing for one
   bool operator==(const StaleFile&) const = default;
 };
 
-/// Who looked, and how well: a file is only unused if all who could use it were seen.
+/// The view of the process that looked: a file is only unused if every process that could use it
+/// was seen.
 struct FileWitness {
   unsigned uid = 0;
-  bool sees_all_processes = false;  ///< none is hidden by a container
+  bool sees_all_processes = false;  ///< no process is hidden by a container
   host::FileUse use;
 };
 
-/// Files younger than this may belong to somebody who is just coming, or to a build.
+/// A younger file may belong to a process that is about to open it, or to a build.
 inline constexpr Duration kFileSettled = std::chrono::minutes(10);
 
-/// Of the segments in /dev/shm, those that a job left behind: ours where a run that has ended has
-/// recorded that its processes had made them.
+/// Picks the segments in /dev/shm that a job left behind. One is ours where a run that has ended
+/// has recorded that its processes made it.
 [[nodiscard]] std::vector<StaleFile> stale_segments(std::span<const host::LeftFile> files,
                                                     const FileWitness& witness,
                                                     std::span<const host::SegmentRecord> records);
 
-/// Of the locks of torch's extensions, those whose build is gone: every job that needs the
-/// extension waits for such a lock, for ever.
+/// Picks the locks of torch's extensions whose build is gone: every job that needs the extension
+/// waits for such a lock for ever.
 [[nodiscard]] std::vector<StaleFile> stale_locks(std::span<const host::LeftFile> locks,
                                                  const FileWitness& witness,
                                                  std::span<const host::Mount> mounts);
 
-/// Removes the file if it is still the one that was looked at, has not been written since, and
-/// nobody has opened it; else the error says in a few words what became of it.
+/// Removes the file if it is still the one that was looked at, was not written since, and is open
+/// in no process. Otherwise the error tells in a few words what became of it.
 [[nodiscard]] Result<void> remove_stale(const StaleFile& stale);
 
 /// "/dev/shm/nccl-vR6Fzi (9.2 MiB): written 3h ago, and nobody has it open".

@@ -13,55 +13,54 @@
 
 namespace safelaunch::clean {
 
-/// What a process was seen to hold by somebody else than the survey.
+/// Something that a process holds and that another room has found out.
 struct KnownHolding {
   int pid = 0;
   std::string what;  ///< "40960 MiB of GPU 0"
 };
 
-/// The GPUs that a run will use, by the N of /dev/nvidiaN; nullopt: any of them, or it is not
-/// known.
+/// The GPUs that a run will use, each by the N of /dev/nvidiaN; nullopt where it may use any of
+/// them, or where they are not known.
 using NeededGpus = std::optional<std::vector<int>>;
 
-/// What is asked of the survey.
+/// The request to the survey.
 struct Needs {
-  std::vector<std::uint16_t> ports;  ///< that the coming run needs for itself
+  std::vector<std::uint16_t> ports;  ///< ports that the coming run needs for itself
   NeededGpus gpus = std::vector<int>{};
   std::vector<KnownHolding> held = {};
-  bool inventory = false;  ///< also say everything that a rank without a launcher holds
-  Duration watch{};        ///< look a second time at such ranks, so much later; 0: do not
+  bool inventory = false;  ///< also list everything that a rank without a launcher holds
+  Duration watch{};        ///< pause before a second look at such ranks; 0: no second look
 };
 
-/// The GPUs that a list as in CUDA_VISIBLE_DEVICES names, as far as they are told by number:
-/// nullopt where one is told by name. Of a list longer than `processes` the first ones, if that is
-/// known.
+/// Reads a list as in CUDA_VISIBLE_DEVICES: nullopt where a device is named other than by its
+/// number. Of a list longer than `processes`, where that is known, only the first ones count.
 [[nodiscard]] NeededGpus gpus_named(std::span<const std::string> devices,
                                     std::optional<int> processes);
 
-/// Ourselves, as the decision needs it.
+/// Reads the facts of our own process that the decision needs.
 [[nodiscard]] Surroundings read_surroundings();
 
-/// Looks through the processes of this host and says what is stale or in the way. Reads one file
-/// for each process of our user, and more only for those that carry a mark or a launcher's
+/// Looks through the processes of this host and lists those that are stale or in the way. Reads one
+/// file for each process of our user; more only for those that carry a mark or a launcher's
 /// variables, or were killed and are still there. Blocks for `watch` where there is a rank without
 /// a launcher. Ends nothing.
 [[nodiscard]] std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us);
 
-/// Files as jobs leave them, whoever uses them: segments of /dev/shm, and torch's locks.
+/// Files of the kinds that jobs leave, in use or not: segments of /dev/shm, and torch's locks.
 struct FoundFiles {
   std::vector<host::LeftFile> segments;
   std::vector<host::LeftFile> locks;
-  std::vector<std::filesystem::path> runs;  ///< places of runs, whose records tell whose they are
+  /// Places of runs, whose records tell which files are theirs.
+  std::vector<std::filesystem::path> runs;
 };
 
-/// Those of them that are left over.
+/// The files among them that are left over.
 struct StaleFiles {
   std::vector<StaleFile> segments;
   std::vector<StaleFile> locks;
 };
 
-/// Says which of the files are stale. Looks at processes only where there is a file that may be.
-/// Removes nothing.
+/// Picks the stale files. Looks at processes only where some file may be stale. Removes nothing.
 [[nodiscard]] StaleFiles survey_files(FoundFiles found, const host::HostIdentity& host,
                                       std::span<const host::Mount> mounts);
 

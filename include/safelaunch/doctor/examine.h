@@ -11,8 +11,8 @@
 
 namespace safelaunch::doctor {
 
-/// A finding, and what safelaunch itself can do about it: `safelaunch doctor --fix` removes these
-/// files and ends these processes, and nothing else. All are proven ours.
+/// A finding, with the files and processes that `safelaunch doctor --fix` may remove and end for
+/// it. Each of them is proven ours; nothing else is touched.
 struct Advice {
   Finding finding;
   std::vector<clean::StaleFile> files;
@@ -21,23 +21,24 @@ struct Advice {
   [[nodiscard]] bool can_be_fixed() const { return !files.empty() || !processes.empty(); }
 };
 
-/// What the facts mean for the coming run, the gravest first. Decides in values: no file is read
-/// and no clock asked. The checks stand in launcher/doctor/check_*.cc, one file a theme.
+/// Judges the facts for the coming run and puts the gravest finding first. Decides in values: it
+/// reads no file and asks no clock. The checks stand in launcher/doctor/check_*.cc, one file a
+/// theme.
 [[nodiscard]] std::vector<Advice> examine(const HostFacts& facts);
 
-/// What is worth a word before each run: blocking findings and risks, without notes and without the
-/// mistakes in the command, which a run tells in any case. Costs milliseconds, opens no connection
-/// and asks no name server.
+/// The findings that are worth a word before each run: those that block it and the risks. Notes are
+/// left out, and so are mistakes in the command, because a run tells them in any case. Costs
+/// milliseconds, opens no connection and asks no name server.
 [[nodiscard]] std::vector<Finding> preflight_findings(Subject subject);
 
-/// Whether a finding forbids the run.
+/// True if the finding forbids the run.
 [[nodiscard]] bool blocks(const Finding& finding);
 
 /// One line for each file and process that `--fix` has dealt with.
 using FixReport = std::vector<std::string>;
 
 /// Removes the files and ends the processes of the advices. Each is looked at again just before,
-/// and has its line, whether that went well or not. Blocks while processes end.
+/// and has its line in the report, whether that went well or not. Blocks while processes end.
 [[nodiscard]] FixReport fix(std::span<const Advice> advices);
 
 }  // namespace safelaunch::doctor

@@ -27,19 +27,22 @@
 
 namespace safelaunch::doctor {
 
-/// How far the doctor looks.
+/// The doctor looks quickly before a run, and thoroughly when somebody asks it to.
 enum class Depth {
-  quick,  ///< before each run: milliseconds, and nothing that a dead server could hold up
-  full,   ///< `safelaunch doctor`: also names, the master, drivers, libraries, other processes
+  quick,  ///< before each run: takes milliseconds, and asks nothing that a dead server could hold
+          ///< up
+  full,   ///< for `safelaunch doctor`: also reads names, the master, drivers, libraries, other
+          ///< processes
 };
 
-/// Who holds the port on which the ranks are to meet.
+/// The port on which the ranks will meet, and the processes that hold it now.
 struct MeetingPort {
   std::uint16_t port = 0;
-  std::vector<host::PortHolder> holders;  ///< empty: it is free
+  std::vector<host::PortHolder> holders;  ///< empty where the port is free
 };
 
-/// Everything that the doctor's findings rest on, read once. A plain value: a test makes its own.
+/// Everything that the doctor's findings rest on, read once. It is a plain value, so a test makes
+/// its own.
 struct HostFacts {
   Subject subject;
   World world;
@@ -50,14 +53,14 @@ struct HostFacts {
   host::Quotas quotas;
   std::vector<host::Mount> mounts;
   host::SharedMemory shared_memory;
-  std::vector<clean::StaleFile> segments;  ///< of /dev/shm, left behind
-  std::vector<clean::StaleFile> locks;     ///< of extensions, left behind
+  std::vector<clean::StaleFile> segments;  ///< segments that jobs left behind in /dev/shm
+  std::vector<clean::StaleFile> locks;     ///< locks that builds of torch's extensions left behind
 
   std::vector<host::NetworkInterface> interfaces;
   host::NameLookup own_name;
   host::NameLookup master_name;
-  host::Route to_master;                     ///< to the first address of the master
-  std::optional<host::Reachability> master;  ///< nullopt: it was not tried
+  host::Route to_master;                     ///< the route to the first address of the master
+  std::optional<host::Reachability> master;  ///< nullopt where no connection was tried
   host::Infiniband infiniband;
 
   std::vector<host::FileVariable> nccl_files;
@@ -65,13 +68,14 @@ struct HostFacts {
   std::optional<MeetingPort> port;
   std::vector<clean::StaleProcess> processes;
 
-  bool imports_jax = false;                    ///< the command's script does
-  std::optional<gpu::JobLibraries> libraries;  ///< nullopt: nobody looked
+  bool imports_jax = false;                    ///< true if the command's script imports jax
+  std::optional<gpu::JobLibraries> libraries;  ///< nullopt where they were not looked for
   std::vector<Package> packages;
-  std::vector<std::string> network_plugins;  ///< NCCL's, looked for where the adapters need one
+  /// NCCL's network plugins, looked for where the adapters need one.
+  std::vector<std::string> network_plugins;
   std::vector<host::KernelMessage>
-      driver_messages;        ///< of the NVIDIA driver, where we may read them
-  std::vector<Finding> gpus;  ///< what the driver's answers mean (room gpu)
+      driver_messages;        ///< messages of the NVIDIA driver, where we may read them
+  std::vector<Finding> gpus;  ///< findings that the room gpu makes of the driver's answers
 };
 
 [[nodiscard]] HostFacts read_facts(Subject subject, Depth depth);

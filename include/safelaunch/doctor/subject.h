@@ -11,32 +11,35 @@
 
 namespace safelaunch::doctor {
 
-/// What the host is looked at for.
+/// The command or the rank for which the doctor looks at the host.
 struct Subject {
   Environment environment;
   std::optional<job::Command>
-      command;  ///< none: a rank of the world that the environment describes
-  std::optional<job::SpawnPlan> spawn;  ///< set: safelaunch spawns the command's workers itself
-  bool removes_locks = false;           ///< a run does, once all its ranks stand still behind one
-  std::vector<std::filesystem::path> runs;  ///< places of runs, whose records tell what is theirs
+      command;  ///< none: the subject is a rank of the world that the environment describes
+  /// Set where safelaunch spawns the command's workers itself.
+  std::optional<job::SpawnPlan> spawn;
+  /// True for a run that removes a lock once all its ranks stand still behind it.
+  bool removes_locks = false;
+  /// Places of runs, whose records tell which segments are theirs.
+  std::vector<std::filesystem::path> runs;
 };
 
 /// True where a launcher of the command gives each rank its variables, so that those of the
-/// environment mean nothing; a script of which we know nothing may do so too.
+/// environment mean nothing. An unknown script counts as one, because it may do so too.
 [[nodiscard]] bool makes_its_ranks(const Subject& subject);
 
-/// The processes that the subject starts on this node; nullopt where that is not known.
+/// The number of processes that the subject starts on this node; nullopt where nothing tells it.
 [[nodiscard]] std::optional<int> processes_here(const Subject& subject);
 
-/// The world that a rank, or a launcher, is told to join. What is not said is empty.
+/// The world that a rank, or a launcher, is told to join. A field that nothing tells is empty.
 struct World {
   std::optional<int> rank;
   std::optional<int> size;
   std::optional<int> local_rank;
   std::optional<int> local_size;
   std::optional<int> node_rank;
-  int nodes = 1;               ///< as far as anything says; 1 otherwise
-  std::string master_address;  ///< a name or an address
+  int nodes = 1;               ///< 1 where nothing tells the number of nodes
+  std::string master_address;  ///< a host name or an IP address
   std::optional<int> master_port;
   bool operator==(const World&) const = default;
 };

@@ -8,17 +8,17 @@
 #include "safelaunch/gpu/facts.h"
 #include "safelaunch/gpu/reader.h"
 
-/// Waiting for the memory that an ended attempt held on its GPUs: the driver takes it back after
-/// the processes are gone, and a relaunch that comes too early is out of memory.
+/// Waits for the memory that an ended attempt held on its GPUs. The driver takes it back only after
+/// the processes are gone, so a relaunch that comes too early runs out of memory.
 namespace safelaunch::gpu {
 
-/// Longer than any driver was seen to take; a process that holds on longer does not end by itself.
+/// No driver was seen to take longer, and a process that holds on longer does not end by itself.
 inline constexpr Duration kDrainBound{30'000};
 
 struct Drain {
   enum class State {
     drained,  ///< no more is in use than before the attempt
-    waiting,  ///< ask again in a moment
+    waiting,  ///< more is in use; ask again in a moment
     given_up  ///< the bound is reached, or the driver does not answer
   };
   State state = State::drained;
@@ -26,14 +26,14 @@ struct Drain {
   bool operator==(const Drain&) const = default;
 };
 
-/// Compares the GPUs with what they were before the attempt. Processes that were there before are
-/// nobody's leftovers, and their memory does not count.
+/// Compares the GPUs with their state before the attempt. The memory of processes that were there
+/// before does not count, because no attempt of ours has left them.
 [[nodiscard]] Drain judge_drain(const Facts& before, const Facts& now, Duration waited,
                                 Duration bound = kDrainBound);
 
-/// Asks again and again until the memory is back or the bound is reached, then tells it once
-/// through the io_context. Destroying it ends the waiting without a word. Where `before` has no
-/// GPUs it is drained at once and no driver is asked.
+/// Asks again and again until the memory is back or the bound is reached, then tells the result
+/// once through the io_context. Destroying it ends the waiting without a word. Where `before` has
+/// no GPUs the result is `drained` at once, and no driver is asked.
 class DrainWait {
  public:
   using OnDrained = std::function<void(const Drain& drain)>;

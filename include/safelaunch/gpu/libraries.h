@@ -8,11 +8,11 @@
 #include "safelaunch/base/finding.h"
 #include "safelaunch/gpu/python_places.h"
 
-/// Which NCCL, CUDA driver and NVML a job will load, found as the loader finds them, from files
-/// alone: nothing is opened with dlopen and no Python is started.
+/// Finds the NCCL, the CUDA driver and the NVML that a job will load, as the loader would find
+/// them. It reads files alone: nothing is opened with dlopen and no Python is started.
 namespace safelaunch::gpu {
 
-/// Why a library would be found. In this order they win, but for torch_late.
+/// The reason why the loader would find a library. An earlier reason beats a later one.
 enum class LibraryOrigin {
   preload,       ///< LD_PRELOAD names it
   torch,         ///< the RPATH of torch's CUDA library, which beats LD_LIBRARY_PATH
@@ -24,18 +24,18 @@ enum class LibraryOrigin {
   system,        ///< the loader's cache and folders
 };
 
-/// "LD_PRELOAD", "torch's RPATH", …: for a sentence.
+/// Names the origin for a sentence: "LD_PRELOAD", "torch's RPATH", ….
 [[nodiscard]] const char* describe(LibraryOrigin origin);
 
-/// One copy of a library in reach of the job.
+/// One copy of a library that the job could load.
 struct FoundLibrary {
-  std::string path;  ///< links kept, as dlopen should be given it
+  std::string path;  ///< with its links kept, as dlopen should be given it
   LibraryOrigin origin = LibraryOrigin::system;
   std::string version;  ///< "2.28.9", "580.95.05"; empty where no file tells it
   bool operator==(const FoundLibrary&) const = default;
 };
 
-/// What the loader looks through when nothing else names a library.
+/// The places that the loader searches when nothing else names a library.
 struct SystemPlaces {
   std::string loader_cache = "/etc/ld.so.cache";
   std::vector<std::string> folders = {"/usr/lib/x86_64-linux-gnu",
@@ -48,34 +48,35 @@ struct SystemPlaces {
                                       "/usr/local/nvidia/lib64"};
 };
 
-/// A command's libraries. Each list is in the order in which the loader would take them: the first
-/// is what the job uses, the rest is in reach.
+/// A command's libraries. Each list is in the loader's order: the job uses the first copy, the
+/// others are in reach.
 struct JobLibraries {
   PythonPlaces python;
-  std::string torch_version;       ///< "2.13.0+cu130"; empty: no torch there
-  std::string torch_cuda;          ///< the CUDA that torch was built for, "13.0"; empty: none
-  bool nccl_inside_torch = false;  ///< torch has NCCL linked in: no libnccl is loaded for it
-  /// "nvidia_nccl_cu13-2.29.7": those of the first packages folder that has any. Two of them
-  /// overwrite each other's library.
+  std::string torch_version;  ///< "2.13.0+cu130"; empty where there is no torch
+  /// The CUDA that torch was built for, "13.0"; empty where it was built for none.
+  std::string torch_cuda;
+  bool nccl_inside_torch = false;  ///< torch has NCCL linked in, so it loads no libnccl
+  /// The NCCL wheels of the first packages folder that has any ("nvidia_nccl_cu13-2.29.7"). Two of
+  /// them overwrite each other's library.
   std::vector<std::string> nccl_wheels;
   std::vector<FoundLibrary> nccl;    ///< libnccl.so.2
   std::vector<FoundLibrary> driver;  ///< libcuda.so.1
   std::vector<FoundLibrary> nvml;    ///< libnvidia-ml.so.1
 };
 
-/// Looks for the libraries of a command whose Python is `python` (a word that exec would
-/// understand; empty: the command has none). Costs a few milliseconds; where no file name and no
-/// wheel tells NCCL's version, up to 32 MiB of the library are searched for it.
+/// Looks for the libraries of a command whose Python is `python`: a word that exec would
+/// understand, or empty where the command has no Python. Costs a few milliseconds. Where no file
+/// name and no wheel tells NCCL's version, up to 32 MiB of the library are searched for it.
 [[nodiscard]] JobLibraries find_job_libraries(std::string_view python,
                                               const Environment& environment,
                                               const SystemPlaces& system = {});
 
-/// The copies of one library alone, without a Python: "libnvidia-ml.so.1".
+/// Lists the copies of one library ("libnvidia-ml.so.1") for a command without a Python.
 [[nodiscard]] std::vector<FoundLibrary> find_library(std::string_view soname,
                                                      const Environment& environment,
                                                      const SystemPlaces& system = {});
 
-/// Two versions of NCCL in reach (F19), and wheels that overwrote each other.
+/// Warns of two versions of NCCL in reach (F19), and of wheels that overwrote each other.
 [[nodiscard]] std::vector<Finding> library_findings(const JobLibraries& libraries);
 
 }  // namespace safelaunch::gpu

@@ -6,8 +6,8 @@
 
 #include "safelaunch/gpu/facts.h"
 
-/// Who holds the memory of GPUs. In a container NVML may name pids of the host, or nobody at all
-/// while memory is in use.
+/// Tells which processes hold the memory of GPUs. In a container NVML may name pids of the host, or
+/// no process at all while memory is in use.
 namespace safelaunch::gpu {
 
 /// The processes on a GPU that are not among `own`.
@@ -18,20 +18,20 @@ struct HeldMemory {
   std::string holders;  ///< "pid 71 (40960 MiB) and pid 72 (512 MiB)", "processes not listed here"
 };
 
-/// The memory that is in use and does not belong to the processes of `own`.
+/// The memory that is in use and does not belong to the processes in `own`.
 [[nodiscard]] HeldMemory held_by_others(const Gpu& gpu, std::span<const int> own);
 
-/// What one process holds of one GPU.
+/// The memory that one process holds of one GPU.
 struct MemoryHolding {
   int pid = 0;
   std::string what;  ///< "40960 MiB of GPU 0"
   bool operator==(const MemoryHolding&) const = default;
 };
 
-/// Every holding that NVML lists, GPU after GPU.
+/// Lists every holding that NVML tells, GPU after GPU.
 [[nodiscard]] std::vector<MemoryHolding> memory_holdings(const Facts& facts);
 
-/// "3000 MiB of GPU 1": memory in use that no listed process accounts for, from 512 MiB on.
+/// Lists memory in use that no listed process accounts for, from 512 MiB on: "3000 MiB of GPU 1".
 [[nodiscard]] std::vector<std::string> memory_without_holder(const Facts& facts);
 
 }  // namespace safelaunch::gpu

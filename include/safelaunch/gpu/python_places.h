@@ -8,17 +8,18 @@
 
 namespace safelaunch::gpu {
 
-/// Where a Python would import from, read off its files. Python itself is never started: that costs
-/// 20 ms at best, and seconds on a network file system.
+/// The places from which a Python would import, read off its files. Python itself is never started:
+/// that costs 20 ms at best, and seconds on a network file system.
 struct PythonPlaces {
-  std::string interpreter;            ///< its file, links kept; empty: there is none
+  /// The interpreter's file, with its links kept; empty where there is none.
+  std::string interpreter;
   std::string prefix;                 ///< the folder of its environment (venv, conda, /usr)
-  std::vector<std::string> packages;  ///< folders that exist, in the order of sys.path
+  std::vector<std::string> packages;  ///< the folders that exist, in the order of sys.path
 };
 
-/// The places of the interpreter that exec would start for `word` in this environment: PYTHONPATH,
-/// the user's own packages, those of the virtual environment, and of the system where the
-/// environment lets them in. Folders that .pth files add are not followed.
+/// Finds the places of the interpreter that exec would start for `word` in this environment:
+/// PYTHONPATH, the user's own packages, those of the virtual environment, and those of the system
+/// where the environment lets them in. Folders that .pth files add are not followed.
 [[nodiscard]] PythonPlaces python_places(std::string_view word, const Environment& environment);
 
 }  // namespace safelaunch::gpu

@@ -9,21 +9,22 @@
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/launch/reaper.h"
 
-/// Asks the driver for the facts of GPUs, in a process of its own and with a deadline: whatever the
-/// driver does, an answer comes, and a driver that does not answer is a fact as well.
+/// Asks the driver for the facts of its GPUs, in a process of its own and with a deadline. So an
+/// answer comes whatever the driver does, and a driver that does not answer is a fact as well.
 namespace safelaunch::gpu {
 
-/// A healthy driver answers in half a second for eight GPUs, without persistence mode in two.
+/// A healthy driver answers within half a second for eight GPUs, and within two without persistence
+/// mode.
 inline constexpr Duration kGpuDeadline{3'000};
 
 struct Query {
-  /// The job's: its LD_LIBRARY_PATH decides which NVML is asked.
+  /// The job's environment, because its LD_LIBRARY_PATH decides which NVML is asked.
   Environment environment;
   Duration deadline = kGpuDeadline;
 };
 
-/// Answers once through the io_context, also where there is no driver. Keep what is returned until
-/// then: destroying it ends the question without an answer.
+/// Answers once through the io_context, also where there is no driver. Keep the Reading until then:
+/// destroying it ends the question without an answer.
 using OnGpuFacts = std::function<void(const Facts& facts)>;
 class Reading {
  public:
@@ -38,7 +39,7 @@ class Reading {
   std::shared_ptr<State> state_;
 };
 
-/// The same for verbs: blocks, at most for the deadline and a second.
+/// Reads the same facts for verbs. Blocks, at most for the deadline and a second.
 [[nodiscard]] Facts read_gpu_facts(const Query& query);
 
 }  // namespace safelaunch::gpu

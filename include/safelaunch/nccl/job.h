@@ -14,67 +14,69 @@
 
 namespace safelaunch::nccl {
 
-/// A process as NCCL's log names it. The pid is the one that the process itself sees.
+/// A process, by the names that NCCL's log gives it. The pid is the one that the process itself
+/// sees.
 struct ProcessName {
   std::string host;
   int pid = 0;
   auto operator<=>(const ProcessName&) const = default;
 };
 
-/// How far a process has come with a communicator, by the last of its lines. Each step shows in
-/// NCCL's log from some version on; the last one does in all.
+/// The steps of making a communicator, each shown by a line of the log. Every step but the last
+/// shows only from some version of NCCL on.
 enum class Step {
-  started,       ///< it waits in the bootstrap for the other ranks (2.23 on)
-  bootstrapped,  ///< all ranks have come
-  topology,      ///< they have told each other their devices (2.21 on)
+  started,       ///< the process waits in the bootstrap for the other ranks (2.23 on)
+  bootstrapped,  ///< all ranks have come to the bootstrap
+  topology,      ///< the ranks have told each other their devices (2.21 on)
   complete,
 };
 
-/// "in its bootstrap", "connecting": where a rank is in NCCL.
+/// Says where a rank is in NCCL: "in its bootstrap", "connecting".
 [[nodiscard]] const char* describe(Step step);
 
 /// A communicator in one process.
 struct Comm {
   Part part;
-  std::optional<std::uint64_t> identity;  ///< the same in all its processes
+  std::optional<std::uint64_t> identity;  ///< the same number in all processes of the communicator
   Step step = Step::started;
-  int nodes = 0;           ///< 0: not told yet
-  bool connected = false;  ///< with lazy connections (2.22 on) after `complete`, or never
-  bool called = false;     ///< a collective on it was called, where the log tells
-  bool gone = false;       ///< destroyed or aborted
+  int nodes = 0;           ///< 0 where no line has told it
+  bool connected = false;  ///< with lazy connections (2.22 on) set after `complete`, or never
+  bool called = false;     ///< a collective was called on it, where the log tells calls
+  bool gone = false;       ///< it was destroyed or aborted
   std::set<std::string> transports;
 };
 
-/// What the log of one process tells of it.
+/// All that the log of one process tells of it.
 struct Process {
   std::optional<Version> version;
   std::string interface;
   std::string network;
-  std::map<std::string, std::string> variables;  ///< that NCCL says it has read
-  std::vector<Comm> comms;                       ///< in the order in which they were begun
-  bool in_old_bootstrap = false;                 ///< of 2.22 and before, which tells no rank
+  std::map<std::string, std::string> variables;  ///< variables that NCCL says it has read
+  std::vector<Comm> comms;                       ///< in the order in which the process began them
+  /// It waits in the bootstrap of 2.22 or older, which tells no rank.
+  bool in_old_bootstrap = false;
 };
 
-/// A communicator that is not complete in all processes that have begun to make it.
+/// A communicator that some process has begun to make and that is not complete in all that have.
 struct Standing {
   int ranks = 0;
-  std::map<Rank, Step> came;  ///< by the communicator's own ranks
+  std::map<Rank, Step> came;  ///< the steps of its ranks, by their numbers in the communicator
   [[nodiscard]] std::vector<Rank> missing() const;
 };
 
-/// A process waits for the others of a communicator to come. The part is unknown up to 2.22.
+/// News: a process waits for the others of a communicator. The part is unknown up to 2.22.
 struct Waits {
   ProcessName who;
   std::optional<Part> part;
 };
 
-/// A communicator is complete in a process.
+/// News: a communicator is complete in a process.
 struct Through {
   ProcessName who;
   Part part;
 };
 
-/// A line that is meant for people: WARN, ATTN, DIAG, or a HINT behind one of them.
+/// News: a line that is meant for people (WARN, ATTN, DIAG, or a HINT behind one of them).
 struct Said {
   ProcessName who;
   Level level = Level::warn;
@@ -82,7 +84,7 @@ struct Said {
   std::string text;
 };
 
-/// Ranks of one communicator contradict each other: all of them wait for ever.
+/// News: ranks of one communicator contradict each other, so all of them wait for ever.
 struct Contradiction {
   RootComplaint::About about = RootComplaint::About::rank_twice;
   std::string text;  ///< "rank 1 of 3 came to NCCL twice: pid 71 and pid 72"
@@ -90,31 +92,30 @@ struct Contradiction {
 
 using News = std::variant<Waits, Through, Said, Contradiction>;
 
-/// The NCCL of one job, as its logs tell it, whether they come one file a process or all mixed.
-/// Lines are handed in one by one, in the order of their process. Whatever they hold, the state
-/// stays bounded and a line costs no more than a line: they are another program's, and may be
-/// anybody's.
+/// The NCCL of one job as its logs tell it, whether each process has a file or all are mixed. Lines
+/// are handed in one by one, in the order of their process. The lines are another program's and may
+/// hold anything, so the state stays bounded and no line costs more than its length.
 class Job {
  public:
-  /// Reads one line without its end; what is new in it, mostly nothing.
+  /// Reads one line without its end, and gives the news in it; most lines have none.
   std::vector<News> read(std::string_view line);
 
   [[nodiscard]] const std::map<ProcessName, Process>& processes() const { return processes_; }
-  /// As the first process told it.
+  /// The version that the first process told.
   [[nodiscard]] const std::optional<Version>& version() const { return version_; }
 
-  /// Of the communicators for which ranks wait, the one with most of them; nullopt where all that
-  /// were begun are complete, and where versions before 2.23 wait in their bootstrap.
+  /// Among the communicators that ranks wait for, the one that most ranks have come to. nullopt
+  /// where all are complete, and where versions before 2.23 wait in their bootstrap.
   [[nodiscard]] std::optional<Standing> unfinished() const;
 
-  /// How many processes wait in a bootstrap that tells no rank (up to 2.22).
+  /// Counts the processes that wait in a bootstrap that tells no rank (up to 2.22).
   [[nodiscard]] int in_old_bootstrap() const;
 
-  /// Whether any communicator of two ranks or more is complete somewhere.
+  /// True if any communicator of two ranks or more is complete in some process.
   [[nodiscard]] bool any_complete() const;
 
  private:
-  struct Reading {  // what reading needs beyond what is told
+  struct Reading {  // kept for reading only
     std::map<int, std::size_t> comm_of_thread;
     std::map<std::uint64_t, std::size_t> comm_at_address;
     bool hints_follow = false;
@@ -128,7 +129,7 @@ class Job {
     int ranks = 0;
     std::map<int, Member> members;
   };
-  struct Context {  // of the line at hand
+  struct Context {  // the line at hand, and all that it concerns
     const Line& line;
     const ProcessName& who;
     Process& process;
@@ -164,7 +165,7 @@ class Job {
 
   std::map<ProcessName, Process> processes_;
   std::map<ProcessName, Reading> readings_;
-  std::map<std::uint64_t, Roster> rosters_;  // identity → who has begun
+  std::map<std::uint64_t, Roster> rosters_;  // identity → the processes that have begun
   std::optional<Version> version_;
 };
 

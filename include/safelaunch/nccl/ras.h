@@ -9,20 +9,21 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/nccl/version.h"
 
-/// NCCL's RAS (2.24 on): a text service in every process of a job, which knows the others.
+/// NCCL's RAS (2.24 on): a text service in every process of a job. Each process knows of all
+/// others.
 namespace safelaunch::nccl {
 
-/// Whether asking is worth its risk. A query has crashed jobs of 2.26 and 2.27 at any time, and of
-/// 2.29 while a communicator was made; ask only once all of them are complete.
+/// True where asking is worth its risk. A query has crashed jobs of 2.26 and 2.27 at any time, and
+/// jobs of 2.29 while a communicator was made, so ask only once all of them are complete.
 [[nodiscard]] bool may_ask_ras(const Version& version);
 
-/// What is sent, all at once: the answers come in the same order, and then the end of the stream.
+/// The question, sent all at once. The answers come in the same order, then the stream ends.
 inline constexpr std::string_view kRasQuestion = "CLIENT PROTOCOL 2\nTIMEOUT 3\nVERBOSE STATUS\n";
 
-/// A process of which RAS knows no more than that it belongs to the job.
+/// A process that RAS knows to belong to the job, and no more.
 struct RasProcess {
   int pid = 0;
-  std::string node;  ///< its address
+  std::string node;  ///< the node's address
   std::string gpus;  ///< "5", "0,1"
 };
 
@@ -30,27 +31,29 @@ struct RasProcess {
 struct RasDivergence {
   std::string operation;  ///< "AllReduce"
   struct Group {
-    std::int64_t launched = 0;  ///< how many; 0: none yet
-    int ranks = 0;              ///< that have launched so many
-    std::vector<Rank> named;    ///< of them those that RAS names: the odd ones out
+    std::int64_t launched = 0;  ///< number of launched collectives; 0: none yet
+    int ranks = 0;              ///< number of ranks that have launched so many
+    std::vector<Rank> named;    ///< the odd ones out among them, which RAS names
   };
   std::vector<Group> groups;
 };
 
-/// What an answer says beyond that all is well.
+/// The troubles that an answer of RAS tells.
 struct RasReport {
-  std::vector<RasProcess> missing;  ///< that did not answer RAS in time: stopped, or too busy
-  std::vector<RasProcess> dead;     ///< that RAS has not reached for a minute
-  std::vector<Rank> missing_ranks;  ///< of communicators
+  /// Processes that did not answer RAS in time: stopped, or too busy.
+  std::vector<RasProcess> missing;
+  std::vector<RasProcess> dead;     ///< processes that RAS has not reached for a minute
+  std::vector<Rank> missing_ranks;  ///< ranks that are missing in a communicator
   std::vector<RasDivergence> diverging;
   bool whole = false;  ///< the answer came to its end
 };
 
-/// Reads an answer in text. What does not look like RAS's words says nothing; lists are bounded.
+/// Reads an answer in text. Lines that do not look like RAS's words are passed over, and lists are
+/// bounded.
 [[nodiscard]] RasReport parse_ras(std::string_view answer);
 
-/// "rank 1 has launched 2 of 5 AllReduce; process 71 on 192.0.2.2 (GPU 5) is dead"; empty where
-/// nothing is amiss.
+/// Says what is amiss: "rank 1 launched 2 of 5 AllReduce; process 71 on 192.0.2.2 (GPU 5) is dead".
+/// Empty where nothing is.
 [[nodiscard]] std::string describe(const RasReport& report);
 
 }  // namespace safelaunch::nccl

@@ -7,7 +7,7 @@
 
 namespace safelaunch::nccl {
 
-/// A version of NCCL. Its builds for other CUDAs write and do the same.
+/// A version of NCCL. Builds of one version for different CUDAs write and do the same.
 struct Version {
   int major = 0;
   int minor = 0;
@@ -20,12 +20,13 @@ struct Version {
 
 [[nodiscard]] std::string to_string(const Version& version);
 
-/// From 2.23 on "Init START" is written before the bootstrap, and tells the rank of who waits in
-/// it. Older ones write it afterwards; there "Using network" is the last word of who waits.
+/// True from 2.23 on: "Init START" is written before the bootstrap, and tells the rank of a process
+/// that waits in it. Older versions write it afterwards, so "Using network" is the last line of a
+/// process that waits.
 [[nodiscard]] bool starts_before_bootstrap(const Version& version);
 
-/// The name under which this version says in its log that it has read a variable ("… set by
-/// environment to …"); empty where it reads it without a word.
+/// The name under which this version of NCCL tells in its log that it has read a variable ("… set
+/// by environment to …"); empty where it reads the variable without a word.
 [[nodiscard]] std::string_view announced_as(std::string_view variable, const Version& version);
 
 }  // namespace safelaunch::nccl

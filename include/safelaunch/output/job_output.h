@@ -23,20 +23,21 @@ namespace safelaunch::output {
 
 class TerminalWriter;
 
-/// What becomes of the output of one attempt.
+/// The plan for the output of one attempt: its files, its ranks, its way to the terminal.
 struct OutputPlan {
-  /// How it reaches the terminal.
+  /// The form in which the output reaches the terminal.
   enum class Mode {
-    bytes,  ///< as it comes: one launcher process, or a single worker
+    bytes,  ///< bytes as they come, from one launcher process or a single worker
     lines,  ///< the whole lines of many workers, never mixed
   };
   enum class Prefix { none, rank, coloured_rank };
 
-  std::filesystem::path directory;  ///< where it is recorded; empty: nowhere
-  DiskQueue* disk = nullptr;        ///< who writes there; none: we, at once
+  /// The folder of the recordings; empty where nothing is recorded.
+  std::filesystem::path directory;
+  DiskQueue* disk = nullptr;  ///< the thread that writes there; none: we write at once
   Mode mode = Mode::bytes;
-  RankSelection shown;           ///< which ranks reach the terminal
-  Prefix prefix = Prefix::none;  ///< in front of each line, with Mode::lines
+  RankSelection shown;           ///< the ranks whose output reaches the terminal
+  Prefix prefix = Prefix::none;  ///< the text in front of each line, with Mode::lines
 };
 
 /// One stream of the launcher (no rank) or of a worker.
@@ -46,14 +47,14 @@ struct StreamId {
   bool operator==(const StreamId&) const = default;
 };
 
-/// Whom JobOutput tells what happens. Each may be empty.
+/// Listener of a JobOutput. Each function may be empty.
 struct OutputObserver {
   std::function<void(StreamId, std::string_view)> on_output;       ///< every chunk, as it was read
-  std::function<void(const RecordingLoss&)> on_recording_stopped;  ///< once a file
+  std::function<void(const RecordingLoss&)> on_recording_stopped;  ///< called once a file
   std::function<void()> on_drained;  ///< every stream has ended, and all of it was passed on
 };
 
-/// A child's descriptors 1 and 2. To be closed here once the child has them.
+/// A child's descriptors 1 and 2. Close them here once the child has them.
 struct ChildStreams {
   UniqueFd out;
   UniqueFd err;
@@ -86,22 +87,23 @@ class JobOutput {
   /// The last 64 KiB of a stream; empty if there is none.
   [[nodiscard]] std::string tail(StreamId id) const;
 
-  /// The terminal has another size (SIGWINCH): so have the children's. To be done before they are
-  /// told.
+  /// Gives the terminal's new size (SIGWINCH) to the children's terminals. Call it before the
+  /// children are told.
   void window_changed();
 
-  /// From now on only the files get what is written: the last words of a job that we end ourselves
+  /// Writes only to the files from now on, because the last words of a job that we end ourselves
   /// are no news on the screen.
   void hide();
 
-  /// All streams have ended and the terminal has taken what it was given: on_drained was called.
+  /// True once all streams have ended and the terminal has taken everything; on_drained was called
+  /// then.
   [[nodiscard]] bool drained() const;
 
-  /// Reads what there is, without waiting, and ends all streams: for when all processes that matter
-  /// are gone but some stranger still holds an end.
+  /// Reads everything that is there without waiting, and ends all streams. It is for the moment
+  /// when all processes that matter are gone while a stranger still holds an end.
   void finish();
 
-  /// The files that are not complete.
+  /// Lists the files that are not complete.
   [[nodiscard]] std::vector<RecordingLoss> losses() const;
 
  private:

@@ -10,10 +10,10 @@
 
 namespace safelaunch::output {
 
-/// Which ranks reach the terminal (`--ranks`). The files always hold all.
+/// The ranks that reach the terminal (`--ranks`). The files always hold all ranks.
 class RankSelection {
  public:
-  /// All ranks.
+  /// Selects all ranks.
   RankSelection() = default;
 
   /// Reads "all", "0", "0,3" or "0-3,8". The error names the part that is wrong.
@@ -21,7 +21,7 @@ class RankSelection {
 
   [[nodiscard]] bool contains(Rank rank) const;
 
-  /// The first chosen rank of a range that lies wholly past a job's last one, or nullopt.
+  /// The first rank of a chosen range that lies wholly past a job's last rank, or nullopt.
   [[nodiscard]] std::optional<Rank> beyond(int world_size) const;
 
  private:

@@ -11,24 +11,24 @@
 
 namespace safelaunch::output {
 
-/// What a log file lacks, and why.
+/// A log file's missing bytes, and the reason.
 struct RecordingLoss {
   std::filesystem::path path;
   std::string reason;       ///< "No space left on device"
-  std::uint64_t bytes = 0;  ///< not recorded so far
+  std::uint64_t bytes = 0;  ///< the bytes that were not recorded so far
 };
 
 /// The file that one stream is recorded in, byte for byte. The first failure (a full disk, a quota,
-/// an I/O error) ends the recording, not the job: from then on bytes are only counted. What was
-/// written stays; a file that is truncated or removed under us is no failure. Written by `disk`,
-/// where there is one; one that takes no more is such a failure too.
+/// an I/O error) ends the recording and not the job: from then on bytes are only counted. Bytes
+/// that were written stay; a file that is truncated or removed under us is no failure. With a
+/// `disk`, its thread writes, and a queue that takes no more is such a failure too.
 class Recording {
  public:
   explicit Recording(std::filesystem::path path, DiskQueue* disk = nullptr);
 
-  /// The first bytes create the file, or go on at its end: most streams stay silent, and of
-  /// thousands of ranks the empty files would cost more than their start. That anything fails is
-  /// seen by failed().
+  /// Records the bytes. The first ones create the file, or go on at its end: most streams stay
+  /// silent, and the empty files of thousands of ranks would cost more than their start. A failure
+  /// shows in failed().
   void append(std::string_view bytes);
 
   [[nodiscard]] bool failed() const;
@@ -41,8 +41,8 @@ class Recording {
   DiskQueue* disk_;
 };
 
-/// The last bytes of a stream, for the diagnosis: what a rank said before it died or hung. Memory
-/// is taken only as bytes come, never more than the capacity.
+/// The last bytes of a stream, kept for the diagnosis: a rank's words before it died or hung.
+/// Memory is taken only as bytes come, never more than the capacity.
 class Tail {
  public:
   static constexpr std::size_t kCapacity = 64 * 1024;
@@ -55,7 +55,7 @@ class Tail {
  private:
   std::size_t capacity_;
   std::string ring_;
-  std::size_t oldest_ = 0;  // where the ring begins, once it is full
+  std::size_t oldest_ = 0;  // start of the ring, once it is full
 };
 
 }  // namespace safelaunch::output

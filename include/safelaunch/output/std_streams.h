@@ -7,16 +7,16 @@ namespace safelaunch::output {
 
 enum class StdStream { out, err };
 
-/// What one of our own standard streams leads to.
+/// The target of one of our own standard streams.
 struct StreamTarget {
   enum class Kind {
     terminal,
     other,   ///< a file, a pipe, a socket, /dev/null
-    closed,  ///< the descriptor is not open: what is written there is dropped
+    closed,  ///< the descriptor is not open, so everything written there is dropped
   };
   int fd = -1;
   Kind kind = Kind::closed;
-  /// The same for two descriptors that lead to the same file or terminal.
+  /// Equal for two descriptors that lead to the same file or terminal.
   std::pair<std::uint64_t, std::uint64_t> identity{};
 };
 
@@ -25,8 +25,8 @@ struct StandardStreams {
   StreamTarget out;
   StreamTarget err;
 
-  /// Both lead to the same place (`2>&1`, or a terminal): the order of what the job writes to one
-  /// and to the other is then visible, and must stay.
+  /// True if both lead to the same place (`2>&1`, or a terminal). Then a reader sees the order
+  /// between stdout and stderr, so it must stay.
   [[nodiscard]] bool joined() const;
   [[nodiscard]] const StreamTarget& operator[](StdStream stream) const {
     return stream == StdStream::out ? out : err;
@@ -36,10 +36,9 @@ struct StandardStreams {
 /// Looks at two descriptors, by default our own standard streams.
 [[nodiscard]] StandardStreams inspect_streams(int out_fd = 1, int err_fd = 2);
 
-/// SIGPIPE (a reader of our output has gone) and SIGXFSZ (a log has reached the file size limit)
-/// are ignored from now on: both come back as errors of write(2), which lose output but end
-/// nothing. Children must get the dispositions that we were started with: call this once those are
-/// noted.
+/// Ignores SIGPIPE (a reader of our output has gone) and SIGXFSZ (a log has reached the file size
+/// limit) from now on. Both come back as errors of write(2), which lose output but end nothing.
+/// Children must get the dispositions that we were started with, so call this once those are noted.
 void ignore_output_signals();
 
 }  // namespace safelaunch::output

@@ -15,13 +15,13 @@ class io_context;
 
 namespace safelaunch::output {
 
-/// The one way to our own stdout and stderr, for the job's output as for ours. It never blocks (but
-/// in flush()) and never fails: what a slow reader does not take is kept (has_room() says when to
-/// stop), what a closed one cannot take is dropped and counted.
+/// The one way to our own stdout and stderr, for the job's output and for ours. It never blocks
+/// (but in flush()) and never fails: bytes that a slow reader does not take are kept (has_room()
+/// says when to stop), bytes for a closed stream are dropped and counted.
 ///
 /// The job's bytes pass unchanged. Our status line and messages go to stderr and keep out of the
-/// job's lines (see Screen). One for a whole run; must not outlive the io_context; use it on the
-/// thread that runs that.
+/// job's lines (see Screen). There is one for a whole run. It must not outlive the io_context; use
+/// it on the thread that runs that.
 class TerminalWriter {
  public:
   TerminalWriter(boost::asio::io_context& io, const StandardStreams& streams);
@@ -31,41 +31,42 @@ class TerminalWriter {
 
   void write_job(StdStream stream, std::string_view bytes);
 
-  /// The job's unfinished line, shown below its whole lines; nothing unless the stream is a
+  /// Shows the job's unfinished line below its whole lines. Does nothing unless the stream is a
   /// terminal.
   void set_preview(StdStream stream, std::string_view line);
 
-  /// Our status line; empty takes it away. Nothing unless stderr is a terminal.
+  /// Shows our status line; an empty one takes it away. Does nothing unless stderr is a terminal.
   void set_status(std::string_view line);
 
-  /// Lines of ours, without the last newline. If the job is in the middle of a line they wait until
-  /// it ends, or until it has not gone on for 100 ms and is ended by us.
+  /// Writes lines of ours, given without the last newline. In the middle of a job's line they wait
+  /// until it ends. A line that has not gone on for 100 ms is ended by us.
   void write_message(std::string_view text);
 
-  /// The same for what holds no secret any more, as JSON that must stay as it is.
+  /// Writes text without secrets, such as JSON, which the filter must leave as it is.
   void write_redacted(std::string_view text);
 
-  /// Our messages and the status line pass through it from now on: it takes secrets out.
+  /// Sends our messages and the status line through the filter from now on, because it takes
+  /// secrets out.
   void filter_messages(std::function<std::string(std::string_view)> filter);
 
-  /// The terminal has another size (SIGWINCH).
+  /// Tells that the terminal has another size (SIGWINCH).
   void window_changed();
 
-  /// False while so much waits for a slow reader that the job should wait, too.
+  /// False while so much waits for a slow reader that the job should wait as well.
   [[nodiscard]] bool has_room(StdStream stream) const;
 
-  /// Nothing waits for a reader.
+  /// True while nothing waits for a reader.
   [[nodiscard]] bool flushed() const;
 
-  /// `listener` is called whenever all that waited has been taken. There is one: the next call
-  /// replaces it.
+  /// Calls `listener` whenever everything that waited has been taken. There is one listener; the
+  /// next call replaces it.
   void on_flushed(std::function<void()> listener);
 
-  /// Waits, blocking, until all has been taken, also messages that wait for a line's end; at most
-  /// for `limit`. The last thing to do before we exit. Whether all was taken.
+  /// Blocks until everything has been taken, messages that wait for a line's end among it, or until
+  /// the limit is over. It is the last thing to do before we exit. True if all was taken.
   bool flush(Duration limit);
 
-  /// Bytes that could not be written, because a stream is closed or its disk is full.
+  /// Counts the bytes that could not be written, because a stream is closed or its disk is full.
   [[nodiscard]] std::uint64_t lost() const;
 
   [[nodiscard]] const StandardStreams& streams() const;

@@ -10,8 +10,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
-/// Our profiler plugin for NCCL, libsafelaunch-nccl.so, and how it comes into a job;
-/// docs/plugin.md.
+/// Our profiler plugin for NCCL, libsafelaunch-nccl.so, and its way into a job; see docs/plugin.md.
 namespace safelaunch::plugin {
 
 /// The library, as it was compiled in.
@@ -20,15 +19,15 @@ namespace safelaunch::plugin {
 /// Puts the library under `cache_dir` as base/installed_files.h says, and returns its path.
 [[nodiscard]] Result<std::filesystem::path> install_plugin(const std::filesystem::path& cache_dir);
 
-/// The profiler plugin that NCCL would load without us, and who says so, in words: "nsys, by
+/// Names the profiler plugin that NCCL would load without us, and the place that says so: "nsys, by
 /// NCCL_PROFILER_PLUGIN", "x.so, by /etc/nccl.conf", "/opt/lib/libnccl-profiler.so, on
-/// LD_LIBRARY_PATH". NCCL loads only one, so ours has to stay away. Reads NCCL's configuration
+/// LD_LIBRARY_PATH". NCCL loads only one, so ours has to stay away then. Reads NCCL's configuration
 /// files; `system_file` is the machine's.
 [[nodiscard]] std::optional<std::string> users_profiler(
     const Environment& environment, const std::filesystem::path& system_file = "/etc/nccl.conf");
 
-/// Adds to the environment of a command what makes NCCL load the library, and tells that whom to
-/// talk to: `socket` is a path, or `@name`; see docs/hook-protocol.md.
+/// Adds the variables that make NCCL load the library, and that tell the library the address of
+/// safelaunch: `socket` is a path, or `@name`; see docs/hook-protocol.md.
 void add_plugin_to(Environment& environment, const std::filesystem::path& library,
                    std::string_view socket, std::string_view token);
 

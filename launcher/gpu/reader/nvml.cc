@@ -4,7 +4,7 @@ namespace safelaunch::gpu {
 namespace {
 
 void* open_library() {
-  // WSL's is in a folder that its loader's cache may lack.
+  // WSL keeps it in a folder that the loader's cache may lack.
   for (const char* name : {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"})
     if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
   return nullptr;

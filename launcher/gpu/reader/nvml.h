@@ -1,6 +1,7 @@
 #pragma once
 
-// Without it the header gives functions the names of their newest version, which dlsym does not.
+// Without this macro the header renames functions to their newest versions, and dlsym knows only
+// their plain names.
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <dlfcn.h>
 #include <nvml.h>
@@ -9,8 +10,8 @@
 
 namespace safelaunch::gpu {
 
-/// The driver's management library, opened at run time. Every function may be missing: drivers of
-/// ten years are about. Use it from one thread: its thread safety has had bugs.
+/// The driver's management library, opened at run time. Every function may be missing, because
+/// drivers of ten years are in use. Use it from one thread: its thread safety has had bugs.
 class Nvml {
  public:
   /// Opens and initialises it. Ask `trouble` before anything else.
@@ -19,11 +20,11 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
 
-  /// Success, or why there is nothing to be asked.
+  /// Success, or the reason why nothing can be asked.
   [[nodiscard]] nvmlReturn_t trouble() const { return trouble_; }
 
-  /// Calls the function of this very name ("nvmlDeviceGetPciInfo_v3"), of the type that the header
-  /// gives it; NVML_ERROR_FUNCTION_NOT_FOUND where this driver has none.
+  /// Calls the function with this very name ("nvmlDeviceGetPciInfo_v3"); the header gives its type.
+  /// NVML_ERROR_FUNCTION_NOT_FOUND where this driver has no such function.
   template <class Function, class... Args>
   [[nodiscard]] nvmlReturn_t call(const char* name, Args... args) const {
     const auto function = reinterpret_cast<Function*>(symbol(name));

@@ -13,16 +13,20 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/facts.h"
 
+// Runs in safelaunch-probe alone, because any question may hang or crash with the driver. Each
+// answer is printed before the next question is put, so the parent knows what was asked last. A
+// question that the driver does not know leaves its fact empty; "GPU is lost" is kept from
+// whichever question tells it.
 namespace safelaunch::gpu {
 
-/// A GPU as NVML hands it out, or the reason why it does not.
+/// A GPU as NVML hands it out, or the reason why NVML does not.
 struct Handle {
   nvmlDevice_t device = nullptr;
   nvmlReturn_t result = NVML_SUCCESS;
 };
 
-/// All that NVML tells of one GPU. `gpus` are all of the host, in NVML's order: the GPU's paths
-/// lead to the others.
+/// Asks for everything that NVML tells of one GPU. `gpus` holds all of the host, in NVML's order,
+/// because the paths of the GPU lead to the others.
 [[nodiscard]] Gpu ask_about_gpu(const Nvml& nvml, std::span<const Handle> gpus, int index);
 
 namespace {
@@ -34,7 +38,8 @@ int mebibytes(unsigned long long bytes) {
   return static_cast<int>(bytes / kMiB);
 }
 
-/// One GPU and the questions to it. Whatever is asked, an answer that the GPU is lost is kept.
+/// One GPU and the questions about it. Any of the answers may say that the GPU is lost; that is
+/// kept.
 class GpuQuestions {
  public:
   GpuQuestions(const Nvml& nvml, nvmlDevice_t device, Gpu& gpu)
@@ -50,7 +55,7 @@ class GpuQuestions {
   void ask_path(nvmlDevice_t other, int index);
 
  private:
-  /// As Nvml::call with the GPU as first argument; true where it answered.
+  /// Calls Nvml::call with the GPU as first argument; true where it answered.
   template <class Function, class... Args>
   bool ask(const char* name, Args... args) {
     return answered(nvml_.call<Function>(name, device_, args...));
@@ -74,7 +79,7 @@ bool GpuQuestions::answered(nvmlReturn_t result) {
   return result == NVML_SUCCESS;
 }
 
-/// The PCI address as /sys has it tells the NUMA node without the driver.
+/// Reads the NUMA node from /sys by the PCI address, which needs no driver.
 std::optional<int> numa_node_of(std::string address) {
   std::ranges::transform(address, address.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -106,7 +111,7 @@ void GpuQuestions::ask_memory() {
   nvmlMemory_v2_t memory{};
   memory.version = nvmlMemory_v2;
   nvmlMemory_t older{};
-  // The older form counts what the driver keeps for itself as used.
+  // The older form counts the driver's own memory as used.
   if (ask<decltype(nvmlDeviceGetMemoryInfo_v2)>("nvmlDeviceGetMemoryInfo_v2", &memory)) {
     gpu_.memory_mib = mebibytes(memory.total);
     gpu_.used_mib = mebibytes(memory.used);
@@ -116,7 +121,7 @@ void GpuQuestions::ask_memory() {
   }
 }
 
-/// Under MPS the processes stand in a list of their own.
+/// Asks two lists, since under MPS the processes stand in a list of their own.
 void GpuQuestions::ask_processes(nvmlDevice_t device) {
   for (const char* list :
        {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"}) {
@@ -167,7 +172,7 @@ void GpuQuestions::ask_slices() {
   }
 }
 
-/// Which of its types a driver gives a small number is not written down.
+/// Reads a number of any type: NVML does not document which one a driver uses for small numbers.
 std::optional<unsigned> small_number(const nvmlFieldValue_t& field) {
   switch (field.valueType) {
     case NVML_VALUE_TYPE_UNSIGNED_INT: return field.value.uiVal;
@@ -234,7 +239,8 @@ FabricState fabric_state(unsigned state) {
   }
 }
 
-/// In its second version, which is the oldest that drivers still take and has all that we ask.
+/// Asks by version 2 of the structure: the oldest that drivers still take, and it has all that we
+/// need.
 void GpuQuestions::ask_fabric() {
   nvmlGpuFabricInfoV_t info{};
   info.version = nvmlGpuFabricInfo_v2;
@@ -290,7 +296,7 @@ std::string GpuQuestions::p2p(nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what) {
   return told ? p2p_word(status) : std::string();
 }
 
-/// The words of `nvidia-smi topo -m`.
+/// The words that `nvidia-smi topo -m` uses.
 const char* level_word(nvmlGpuTopologyLevel_t level) {
   switch (level) {
     case NVML_TOPOLOGY_INTERNAL: return "internal";
@@ -349,7 +355,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Flushed at once: the next question may never be answered.
+/// Prints a line and flushes it, because the next question may never be answered.
 void print(const Json& json) {
   std::puts(json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
   std::fflush(stdout);

@@ -4,12 +4,12 @@ Two doors lead here, and either may be the only one open: sitecustomize calls st
 interpreter starts, torch calls torch_is_imported() when it is completely imported. docs/hook.md has
 the design, docs/hook-protocol.md the events. Three rules hold everywhere:
 
-* Nothing of ours raises into the program. What fails is reported once, as `hook_error`.
+* Nothing of ours raises into the program. A failure is reported once, as `hook_error`.
 * Nothing of ours waits for safelaunch. If it is gone, training goes on without a word.
 * The program's own exceptions and results pass unchanged.
 
-Every module of the package says one thing; what costs time is imported where it is needed, because
-each Python process of the job pays for what stands at the top.
+Every module of the package says one thing. A module that costs time is imported where it is needed,
+because each Python process of the job pays for the imports at the top.
 """
 import os
 import sys
@@ -25,19 +25,20 @@ def _once(name):
 
 
 def _is_asked_for():
-    """By a safelaunch, and of a Python that we can serve."""
+    """True below a safelaunch, in a Python that the hook can serve."""
     return sys.version_info >= (3, 6) and any(name.startswith("SAFELAUNCH_") for name in os.environ)
 
 
 def _may_be_a_rank(arguments):
-    """A process that has a rank (Lightning gives its children the local one alone), or a multiprocessing
-    child, which learns its rank later (mp.spawn)."""
+    """True for a process that has a rank (Lightning gives its children the local one alone), and for a
+    multiprocessing child, which learns its rank later (mp.spawn)."""
     has_rank = "RANK" in os.environ or "LOCAL_RANK" in os.environ
     return has_rank or "--multiprocessing-fork" in arguments
 
 
 def _quietly(where, step):
-    """Not even a hook that cannot be imported may stop an interpreter, or break `import torch`."""
+    """Does a step and keeps its failure from the program: even a hook that cannot be imported must not
+    stop an interpreter, or break `import torch`."""
     try:
         step()
     except Exception as error:
@@ -80,13 +81,14 @@ def _start():
 
 
 def _listen_early():
-    """For a rank that never comes to init: what makes it answer where it is. To be called when torch
-    or JAX begins, since a program that has neither may need to be its only thread."""
+    """Gives the function that lets a rank answer questions before it comes to init, if it ever does.
+    Call that when the import of torch or JAX begins, since a program that has neither may need to stay
+    a single thread."""
     from . import channel
 
     if not _may_be_a_rank(channel.arguments()):
         return None
-    from . import answers  # in the main thread, which it notes
+    from . import answers  # imported in the main thread, because it notes that thread
 
     return answers.listen
 
@@ -101,7 +103,7 @@ def _watch_end():
 def _watch_torch():
     from . import torch_stages
 
-    _watch_end()  # where a foreign sitecustomize has hidden ours
+    _watch_end()  # needed if a foreign sitecustomize has hidden ours
     torch_stages.watch(sys.modules["torch"])
 
 

@@ -1,10 +1,10 @@
 """Answers safelaunch's questions: where is this process, and which collectives has it finished?
 
-A thread waits in recv() and wakes for a question only. It ends when safelaunch shuts its side, since
-every rank has its first collective behind it: until then one that is through may be what the others
-wait for. It goes by the name `safelaunch` in /proc/PID/task/TID/comm, so that whoever judges what a
-process does can leave it out. It is made by _thread, since importing `threading` costs every start,
-and doing so here would make this thread the main one.
+A thread waits in recv() and wakes for a question only. It ends when safelaunch shuts its side, once
+every rank has its first collective behind it: until then the others may still wait for a rank that is
+through itself. The thread is called `safelaunch` in /proc/PID/task/TID/comm, so that a judge of the
+process can leave it out. It is made by _thread: importing `threading` costs every start, and doing so
+here would make this thread the main one.
 """
 import _signal
 import os
@@ -15,22 +15,22 @@ from . import channel, native
 _FRAMES = 60  # innermost frames of the main thread
 _FRAMES_OF_OTHERS = 12
 _THREADS = 30
-_main_thread = native.get_ident()  # imported by the main thread: sitecustomize, torch's import
-_listening = set()  # the pid of a process that has the thread
-# Without the C library's own, which old Pythons refuse. (valid_signals() came with Python 3.8.)
+_main_thread = native.get_ident()  # the main thread imports this module, in sitecustomize or torch's import
+_listening = set()  # the pid of this process, once it has the thread
+# Without the C library's own signals, which old Pythons refuse. (valid_signals() came with Python 3.8.)
 _ALL_SIGNALS = set(range(1, _signal.NSIG)) - set(range(32, _signal.SIGRTMIN))
 
 
 def listen():
-    """Starts the thread, unless this process has it or there is nobody to ask."""
+    """Starts the thread, unless this process has it or there is no safelaunch that could ask."""
     if native.has_threads() and channel.is_open() and os.getpid() not in _listening:
         _listening.add(os.getpid())  # a forked child inherits the note, but not the thread
         start_thread(_serve)
 
 
 def start_thread(function):
-    """Starts a thread that takes no signal: a program that blocks one, to wait for it, would else
-    find that the kernel has given it to our thread, with its default action."""
+    """Starts a thread that takes no signal. Otherwise the kernel could give our thread a signal that the
+    program blocks in order to wait for it, and its default action would follow."""
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
     try:
         native.start_new_thread(function, ())
@@ -49,7 +49,7 @@ def name_thread():
 
 def _serve():
     try:
-        if native.in_main_thread():  # however it came about: the program would wait for safelaunch
+        if native.in_main_thread():  # then the program itself would wait for safelaunch
             return
         name_thread()
         while not channel.is_connected():  # safelaunch's backlog is full, or it is gone

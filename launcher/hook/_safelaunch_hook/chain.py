@@ -1,14 +1,14 @@
-"""Makes room for the sitecustomize that ours stands in front of, so that nobody misses theirs.
+"""Runs the sitecustomize that ours stands in front of, so that no user misses their own.
 
-Python 2 comes here too, where a command starts one.
+A Python 2 comes here too, if a command starts one.
 """
 import os
 import sys
 
 
 def run_next(ours):
-    """Runs the next sitecustomize under its own name. What it raises is its own affair, and goes to
-    Python, as if we were not there."""
+    """Runs the next sitecustomize under its own name. Its exceptions go to Python, as if
+    the hook were not there."""
     path = _without_hooks(ours)
     if sys.version_info < (3, 6):
         _run_by_imp(path)

@@ -1,7 +1,7 @@
 """The connection to safelaunch: packets out, requests in. One for the process; docs/hook-protocol.md.
 
-emit() never waits. What the kernel does not take at once stays in a short queue for the next time;
-once safelaunch is gone everything is dropped without a word.
+emit() never waits. A packet that the kernel does not take at once stays in a short queue for the next
+time; once safelaunch is gone everything is dropped without a word.
 """
 import errno
 import os
@@ -17,7 +17,7 @@ _RANK_VARIABLES = (("rank", "RANK"), ("world", "WORLD_SIZE"), ("local_rank", "LO
 
 
 class _Connection:
-    """What belongs to one process, and is made anew in a forked child."""
+    """The state that belongs to one process. A forked child makes its own."""
 
     def __init__(self):
         self.pid = os.getpid()
@@ -27,7 +27,7 @@ class _Connection:
         self.waiting = []
         self.dropped = 0
         self.gone = not os.environ.get("SAFELAUNCH_HOOK")
-        self.rank = {}  # what the program said of its rank; until then the environment counts
+        self.rank = {}  # the program's own words on its rank; until then the environment counts
 
 
 _connection = _Connection()
@@ -35,7 +35,7 @@ _failed = set()
 
 
 def emit(event, **fields):
-    """Sends an event, with the time and with what is known of the rank."""
+    """Sends an event, with the time and the known parts of the rank."""
     connection = _of_this_process()
     if connection.gone:
         return
@@ -54,14 +54,15 @@ def emit(event, **fields):
 
 
 def fault(where, error):
-    """The hook itself failed at some place. Said once for each place."""
+    """Tells that the hook itself failed, once for each place."""
     if where not in _failed:
         _failed.add(where)
         emit("hook_error", where=where, err="%s: %s" % (type(error).__name__, error))
 
 
 def know_rank(**fields):
-    """What the program itself says of its rank is better than the environment (mp.spawn has none)."""
+    """Notes the program's own words on its rank, which count more than the environment (mp.spawn has
+    none)."""
     said = {key: integer(value) for key, value in fields.items()}
     _of_this_process().rank.update({key: value for key, value in said.items() if value is not None})
 
@@ -91,7 +92,7 @@ def receive():
 def stop_receiving():
     """Ends receive() in whichever thread waits there. A request then fails with EPIPE."""
     opened = _connection.socket
-    if opened and _connection.pid == os.getpid():  # the end of a parent is not ours to close
+    if opened and _connection.pid == os.getpid():  # a parent's end is not ours to close
         try:
             opened.shutdown(0)  # SHUT_RD
         except OSError:

@@ -2,8 +2,8 @@
 
 A kernel on the dispatch key BackendSelect stands in front of every c10d operation, so that Python's
 calls and C++'s (DDP, FSDP, DTensor) are seen alike. The first call removes it from inside: later
-collectives cost nothing. One in a group of a single rank meets nobody, and is let pass. A torch whose Library.impl knows no keyset has Python wrappers instead, which
-do not see what C++ calls.
+collectives cost nothing. A call in a group of a single rank waits for no other rank and does not count.
+A torch whose Library.impl knows no keyset has Python wrappers instead, which do not see what C++ calls.
 """
 import functools
 import inspect
@@ -28,7 +28,7 @@ _armed = []
 
 
 def watch(torch):
-    """Before a world's group is made; each world of a process has a first collective."""
+    """Begins to watch. Call it before a world's group is made: each world has a first collective."""
     if _armed:
         return
     _armed.append(True)
@@ -49,7 +49,7 @@ def _is_first(arguments):
 
 
 def _meets_nobody(arguments):
-    """True in a group of one, of a world of more: where a degree of parallelism is 1 Megatron makes such."""
+    """True for a group of one rank in a larger world. Megatron makes one where a degree of parallelism is 1."""
     try:
         library = sys.modules["torch._C._distributed_c10d"]
         world = sys.modules["torch.distributed"].get_world_size()
@@ -100,7 +100,7 @@ def _kernel(operation, name, key, library):
 
 
 def _watch_functions(c10d):
-    """For an older torch: finished is what has returned."""
+    """Wraps the functions of an older torch. A collective that has returned counts as finished there."""
     originals = [getattr(c10d, name) for name in _PYTHON_COLLECTIVES if hasattr(c10d, name)]
     wrappers = []
 
@@ -144,11 +144,11 @@ def _failed(name, error):
 
 
 def _returned(name, began, result):
-    """The call is back; with an asynchronous backend nothing is finished yet."""
+    """Follows a call that has returned: an asynchronous backend has finished nothing yet."""
     work = _work(result)
     if work is None or work.is_completed():
         _completed(name, began, work)
-    elif not native.has_threads():  # nobody to look again: what has returned counts as finished
+    elif not native.has_threads():  # no thread can look again, so the collective counts as finished
         _completed(name, began, None)
     else:
         _Completion(name, began, work).wait_in_a_thread()
@@ -164,8 +164,8 @@ def _work(result):
 
 
 def _completed(name, began, work):
-    """is_completed() is true for a failed work too; the value of its future tells. (Its own
-    exception() and is_success() print a deprecation warning on the program's stderr.)"""
+    """Asks the future for its value, since is_completed() is true for a failed work too. (The work's
+    own exception() and is_success() print a deprecation warning on the program's stderr.)"""
     try:
         if work is not None:
             work.get_future().value()
@@ -177,8 +177,8 @@ def _completed(name, began, work):
 
 
 class _Completion:
-    """Polls one work from a thread of its own. To wait for it would be quieter, but a thread that the
-    end of the interpreter surprises inside torch makes the process abort: so this one is ended first."""
+    """Polls one work from a thread of its own. Waiting would be quieter, but the process aborts if the
+    interpreter ends while a thread is inside torch. So this thread polls, and is ended first."""
 
     def __init__(self, name, began, work):
         self._call = (name, began, work)

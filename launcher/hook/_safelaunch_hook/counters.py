@@ -14,12 +14,12 @@ _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
 
 
 def start():
-    """Waits are counted from the first question on."""
+    """Asks once, because waits are counted from the first question on."""
     read()
 
 
 def read():
-    """{"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}}; empty
+    """Reads {"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}}; empty
     without torch."""
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
@@ -46,8 +46,8 @@ def _recorded(library, **wanted):
 
 def collectives():
     """{"last": [[group, number, operation, state], …], "members": {group: ranks}}, the newest last; a
-    collective's number is the same on all ranks of its group. To be asked once, of a rank that
-    hangs: reading the whole recorder takes 30 milliseconds, and on a GPU looks at its events."""
+    collective's number is the same on all ranks of its group. Ask a rank that hangs, and only once:
+    reading the whole recorder takes 30 milliseconds, and on a GPU looks at its events."""
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
         return {"last": [], "members": {}}
@@ -89,7 +89,7 @@ def _members(groups):
 
 
 def _waits_if_counted(library):
-    """torch 2.6 has handlers, but not this one, which it says by an exception."""
+    """Reads the waits where torch counts them. torch 2.6 has handlers but not this one, and raises."""
     try:
         return _waits(library) if hasattr(library, "_get_handler") else {}
     except Exception:

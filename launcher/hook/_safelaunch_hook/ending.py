@@ -12,13 +12,13 @@ _ended = set()
 
 
 def watch():
-    """Wraps sys.excepthook and registers what is to be done at the end."""
+    """Wraps sys.excepthook and registers the steps for the end."""
     sys.excepthook = _reporting(sys.excepthook)
     atexit.register(_at_exit)
 
 
 def before_exit(action):
-    """action() is called when this process's interpreter ends in order, before the last event."""
+    """Calls action() when this process's interpreter ends in order, before the last event."""
     _before_exit.append((os.getpid(), action))
 
 
@@ -26,8 +26,8 @@ def report(error):
     """Sends an exception that ends this process, once."""
     if any(error is known for known in _reported) or hasattr(sys, "ps1"):
         return  # at an interactive prompt an exception ends nothing
-    # Somebody's wish is no failure. Python dies of SIGINT behind it, and forgets to where code that
-    # is imported now (a namedtuple) runs eval().
+    # A user's Ctrl-C is no failure. Python then dies of SIGINT, and it forgets to if code that is
+    # imported now (a namedtuple) runs eval().
     if isinstance(error, KeyboardInterrupt):
         return
     _reported.append(error)
@@ -75,7 +75,7 @@ def _at_exit():
 
 
 def watch_child():
-    """In a multiprocessing child: a forked one ends with os._exit and so without atexit."""
+    """Registers the end of a multiprocessing child: a forked one ends by os._exit, without atexit."""
     process = sys.modules.get("multiprocessing.process")
     util = sys.modules.get("multiprocessing.util")
     if process and util and getattr(process.current_process(), "_parent_pid", None) is not None:

@@ -1,8 +1,8 @@
-"""What an exception says: its name, its text, and whether it comes from communication."""
+"""Reads an exception: its name, its text, and whether it comes from communication."""
 import re
 import traceback
 
-# What torch's store and groups, gloo, NCCL and JAX's distributed runtime say when they fail. Texts of
+# Words of torch's store and groups, gloo, NCCL and JAX's distributed runtime when they fail. Texts of
 # real failures are in tests/hook/test_exceptions.py.
 _TEXT = re.compile(
     r"gloo|nccl|TCPStore|c10d|process group|socket has (timed out|failed)|clients joined"
@@ -30,7 +30,7 @@ def text(error):
 
 def is_communication(error):
     """True for an error of the runtime (RuntimeError and its kin) that communication raised, and for
-    what was raised because of one."""
+    an exception that was raised because of one."""
     return any(_tells_of_communication(one) for one in _chain(error))
 
 

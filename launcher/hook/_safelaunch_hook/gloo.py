@@ -12,7 +12,7 @@ _NCCL = ("nccl", "nccl2", "nccl-legacy")  # from torch 2.14 on there are two of 
 
 
 class Refused(RuntimeError):
-    """Raised in the program. The one exception that the hook raises on purpose."""
+    """The one exception that the hook raises into the program on purpose."""
 
 
 def is_wanted():
@@ -45,7 +45,7 @@ def rewrite(arguments):
 
 
 def take_over(torch, c10d):
-    """Before the first group is made."""
+    """Call this before the first group is made."""
     if not is_wanted():
         return
     devices = getattr(c10d.Backend, "default_device_backend_map", {})  # for backend=None
@@ -60,8 +60,9 @@ def _name(part):
 
 
 def _destroy_groups():
-    """Without it a rank aborts now and then after it has succeeded: gloo's threads outlive the
-    interpreter. After an exception it would wait for peers that never come."""
+    """Destroys the group at the end: gloo's threads outlive the interpreter, and without this a rank
+    aborts now and then after it has succeeded. After an exception nothing is destroyed, since that
+    would wait for peers that never come."""
     c10d = sys.modules["torch.distributed.distributed_c10d"]
     if c10d.is_initialized() and not ending.failed():
         c10d.destroy_process_group()
@@ -97,7 +98,8 @@ def _guard(kind, name, reason_against):
 
 
 def _needs_the_cpu(args, kwargs):
-    """Pipeline parallelism, mostly. gloo hands the tensor's address to the socket as it is."""
+    """Refuses tensors of a device, which pipeline parallelism sends: gloo hands the tensor's address to
+    the socket as it is."""
     for tensor in kwargs.get("tensors", args[0] if args else ()):
         if tensor.device.type != "cpu":
             return (
@@ -108,7 +110,7 @@ def _needs_the_cpu(args, kwargs):
 
 
 def _needs_a_sum(args, kwargs):
-    """FSDP2, mostly."""
+    """Refuses reductions that gloo cannot do, which mostly FSDP2 asks for."""
     options = kwargs.get("opts", args[2] if len(args) > 2 else None)
     operation = getattr(options, "reduceOp", None)
     if operation is None or operation == sys.modules["torch.distributed"].ReduceOp.SUM:

@@ -6,10 +6,10 @@ from . import channel
 
 
 class _Watch:
-    """A finder that finds nothing itself: it lets the others find, and wraps the loader's last step.
+    """A finder that finds nothing itself: it lets the other finders look, and wraps the loader's last step.
 
-    A name is awaited until it has been imported, since to find is not to import: programs look
-    whether torch is there, and an import may fail and be tried again. The finder stays when nothing is
+    A name is awaited until it has been imported. Finding is not enough: programs look whether torch is
+    there, and an import may fail and be tried again. The finder stays when nothing is
     awaited any more, since another thread may be on its way through sys.meta_path.
     """
 
@@ -31,7 +31,7 @@ class _Watch:
         return spec
 
     def _wrap(self, loader):
-        if "exec_module" in vars(loader):  # by us already, where the modules of an archive share theirs
+        if "exec_module" in vars(loader):  # wrapped already: the modules of an archive share a loader
             return
         original = loader.exec_module
 
@@ -55,7 +55,7 @@ _watch = _Watch()
 
 def watch(name, ended, begins=None):
     """Calls begins() before the module's code runs, each time that it is tried, and ended() once it has
-    run. Nobody can have imported it before the interpreter's start has called us."""
+    run. No program can have imported it before, because the interpreter's start calls us first."""
     _watch.awaited[name] = (begins, ended)
     if _watch not in sys.meta_path:
         sys.meta_path.insert(0, _watch)

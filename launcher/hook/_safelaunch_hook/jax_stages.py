@@ -12,12 +12,12 @@ _DEFAULT_TIMEOUT = 300  # JAX passes it on as if it were chosen
 
 
 def watch(distributed):
-    """jax._src.distributed is imported."""
+    """Wraps initialize() once jax._src.distributed is imported."""
     distributed.State.initialize = _initialize(distributed.State.initialize)
 
 
 def watch_backends(bridge):
-    """jax._src.xla_bridge is imported; the two import each other."""
+    """Wraps the start of backends once jax._src.xla_bridge is imported; the two modules import each other."""
     if hasattr(bridge, "_init_backend"):
         bridge._init_backend = _init_backend(bridge._init_backend)
 

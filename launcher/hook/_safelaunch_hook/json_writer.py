@@ -17,7 +17,7 @@ def encode(fields):
 
 
 def integer(value):
-    """The plain number of whatever counts as one (numpy's int64, say), or None."""
+    """Gives the plain integer of an integer of any kind (numpy's int64, say), or None."""
     try:
         return int(index(value))
     except TypeError:
@@ -43,7 +43,7 @@ def _write(value, limit):
 
 
 def _cut(text, limit):
-    """The beginning and, longer, the end: the last line of a traceback is the one that tells."""
+    """Keeps the beginning and more of the end, because the last line of a traceback tells the most."""
     if len(text) <= limit:
         return text
     return text[: limit // 4] + " [...] " + text[-(limit * 3 // 4) :]

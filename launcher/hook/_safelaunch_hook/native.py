@@ -16,7 +16,7 @@ _thread_number = getattr(_thread, "get_native_id", None)  # Python 3.8
 
 
 def has_threads():
-    """False where the program had put its own in their place before we came (by torch's door)."""
+    """False if the program had replaced them before the hook came (by torch's door)."""
     return isinstance(start_new_thread, type(len))
 
 

@@ -6,7 +6,7 @@ from . import channel, exceptions
 
 
 def replace(original, wrapper):
-    """Everywhere in torch where the function is already known by its name."""
+    """Puts the wrapper everywhere in torch where the function is already known by its name."""
     name = original.__name__
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith("torch.") and getattr(module, "__dict__", {}).get(name) is original:
@@ -14,7 +14,7 @@ def replace(original, wrapper):
 
 
 class Call:
-    """A call's arguments by name, to look at and to change. One that does not fit the function's
+    """A call's arguments by name, to look at and to change. A call that does not fit the function's
     signature is left as it is, so that the program gets its own TypeError."""
 
     def __init__(self, function, args, kwargs):
@@ -27,7 +27,7 @@ class Call:
             pass
 
     def change(self, step):
-        """step(arguments) changes them; if it fails, the call stays as the program made it."""
+        """Lets step(arguments) change them; if it fails, the call stays as the program made it."""
         if self._bound is None:
             return
         try:
@@ -39,7 +39,7 @@ class Call:
 
 
 def quietly(where, step, *args, **kwargs):
-    """Does a step of ours; its failure is not the program's."""
+    """Does a step of ours and keeps its failure from the program."""
     try:
         step(*args, **kwargs)
     except Exception as error:

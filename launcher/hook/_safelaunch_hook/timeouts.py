@@ -1,7 +1,7 @@
 """SAFELAUNCH_PG_TIMEOUT: the timeout that people hoped NCCL_TIMEOUT would set.
 
-It counts where the program chose none. DeepSpeed and accelerate pass torch's own default along as if
-somebody had chosen it, so a value that equals a default is no choice either.
+It counts if the program chose none. DeepSpeed and accelerate pass torch's own default along as if it
+were a choice, so a value that equals a default is no choice either.
 """
 import os
 

@@ -1,4 +1,4 @@
-"""The stages of torch on the way to a process group: what is wrapped, and what is sent.
+"""The stages of torch on the way to a process group: the functions wrapped, and the events sent.
 
 The wrappers stay for the life of the process; they cost microseconds, and groups are made seldom.
 """
@@ -13,7 +13,7 @@ _in_init = set()  # the threads that are in init_process_group
 
 
 def watch(torch):
-    """torch is imported: puts the wrappers in place. Each for itself: an unknown torch may lack one."""
+    """Puts the wrappers in place once torch is imported, one by one, since an unknown torch may lack some."""
     channel.emit("imported", lib="torch", version=str(torch.__version__))
     c10d = sys.modules.get("torch.distributed.distributed_c10d")
     if c10d is None:
@@ -134,8 +134,8 @@ def _store(original):
 
 
 def _watch_children():
-    """multiprocessing catches what a child raises: torch's spawn hands it to the parent, the plain
-    one prints it. Either would keep it from sys.excepthook."""
+    """Reports a child's exception, because multiprocessing catches it: torch's spawn hands it to the
+    parent, the plain one prints it. Either way it never comes to sys.excepthook."""
     spawn = sys.modules.get("torch.multiprocessing.spawn")
     if spawn is not None:
         wrap = spawn._wrap

@@ -1,8 +1,8 @@
 """SAFELAUNCH_VERIFY=inject: an all_reduce of our own, as soon as the group stands.
 
-It shows a communication failure before the program spends half an hour on its data. But a rank that
-does not take part would take our number for its own gradients' sum. So rank 0 alone decides, once every
-rank has said in the store that it has the hook, and that no two of them use one GPU.
+It shows a communication failure before the program spends half an hour on its data. But a rank without
+the hook would take our number for its own gradients' sum. So rank 0 alone decides, once every rank has
+said in the store that it has the hook, and no two of them use one GPU.
 """
 import os
 import socket
@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from . import channel
 
-_PATIENCE = timedelta(seconds=60)  # for ranks that have no hook; one that is late gets the decision later
+_PATIENCE = timedelta(seconds=60)  # for ranks that have no hook; a late rank gets the decision later
 
 
 def all_reduce_if_asked(torch, c10d):

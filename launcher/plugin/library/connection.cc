@@ -91,7 +91,7 @@ std::optional<SocketAddress> socket_address(const char* name) {
   std::memcpy(address.value.sun_path, name, length);
   const bool abstract = name[0] == '@';
   if (abstract) address.value.sun_path[0] = '\0';
-  // A path ends with a NUL that counts; an abstract name is all the bytes there are.
+  // A path ends with a NUL that counts; an abstract name is exactly its bytes.
   address.size =
       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length + (abstract ? 0U : 1U));
   return address;
@@ -157,7 +157,8 @@ Connection::Sent Connection::send(const Packet& packet) const {
   return errno == EAGAIN || errno == ENOBUFS || errno == EINTR ? Sent::later : Sent::never;
 }
 
-// A program may close every descriptor (daemons do) and open its own under our number.
+// True if the descriptor is still our socket. A program may close every descriptor (daemons do) and
+// open its own under our number.
 bool Connection::is_ours() const {
   return inode_ != 0 && inode_of(fd_) == inode_;
 }

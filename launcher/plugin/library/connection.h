@@ -9,17 +9,17 @@
 
 namespace safelaunch::plugin {
 
-/// One packet of docs/hook-protocol.md, a JSON object, without the heap. A field for which there is
-/// no room is left out whole.
+/// One packet of docs/hook-protocol.md, a JSON object, made without the heap. A field for which
+/// there is no room is left out whole.
 class Packet {
  public:
   /// An empty place for a packet.
   constexpr Packet() = default;
-  /// With its name and the present time.
+  /// Begins a packet with its event's name and the present time.
   explicit Packet(std::string_view event);
 
   Packet& add_number(std::string_view key, std::uint64_t value);
-  /// Keeps printable ASCII, and 64 characters of it: all that we send is that.
+  /// Keeps printable ASCII, and 64 characters of it; we send nothing else.
   Packet& add_text(std::string_view key, std::string_view text);
   Packet& add_flag(std::string_view key, bool value);
 
@@ -34,9 +34,9 @@ class Packet {
   std::size_t size_ = 0;
 };
 
-/// The way to safelaunch. Nothing here waits: what the kernel does not take at once is kept for the
-/// next time, and once safelaunch is gone everything is dropped without a word. Not for several
-/// threads at a time.
+/// The connection to safelaunch. Nothing here waits: a packet that the kernel does not take at once
+/// is kept for the next time, and once safelaunch is gone everything is dropped without a word.
+/// Only one thread at a time may use it.
 class Connection {
  public:
   constexpr Connection() = default;
@@ -46,7 +46,7 @@ class Connection {
   void introduce(const char* address, const char* token, int api);
 
   void say(const Packet& packet);
-  /// Sends what waits. True if nothing does any more.
+  /// Sends the packets that wait. True if none waits any more.
   bool flush();
   void close();
 
@@ -57,10 +57,10 @@ class Connection {
   [[nodiscard]] Sent send(const Packet& packet) const;
   [[nodiscard]] bool is_ours() const;
 
-  // One for each communicator, and the few of the first collective.
+  // Room for a packet of each communicator, and the few of the first collective.
   static constexpr std::size_t kMostWaiting = 16;
 
-  const char* address_ = nullptr;  // none: nobody to talk to
+  const char* address_ = nullptr;  // none: there is no safelaunch to talk to
   const char* token_ = nullptr;
   int api_ = 0;
   int fd_ = -1;

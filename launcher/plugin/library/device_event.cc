@@ -5,7 +5,7 @@
 namespace safelaunch::plugin {
 namespace {
 
-// Of the driver's interface, which does not change.
+// Values of the driver's interface, which does not change.
 constexpr int kSuccess = 0;
 constexpr int kNotReady = 600;
 constexpr unsigned kNoTiming = 2;
@@ -33,8 +33,8 @@ bool DeviceEvent::prepare() {
          find(library, "cuThreadExchangeStreamCaptureMode", driver_.exchange_capture_mode);
 }
 
-// A call of the driver on whatever thread: with the event's context, and in the capture mode that
-// does not spoil a capture under way on another thread. The thread is left as it was.
+// Surrounds a call of the driver on any thread: it sets the event's context, and the capture mode
+// that does not spoil a capture under way on another thread. Afterwards the thread is as it was.
 class DeviceEvent::Visit {
  public:
   explicit Visit(const DeviceEvent& event) : driver_(event.driver_) {

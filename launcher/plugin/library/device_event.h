@@ -2,9 +2,9 @@
 
 namespace safelaunch::plugin {
 
-/// A mark in a CUDA stream, which is passed once all that was put into the stream before it is done
-/// on the device. By the libcuda that the process has loaded already; without one nothing can be
-/// marked. Spoils no capture of a graph, on whatever thread.
+/// A mark in a CUDA stream. It has passed once the device has done all work that was put into the
+/// stream before it. It uses the libcuda that the process has loaded already; without one nothing
+/// can be marked. It spoils no capture of a graph, on whatever thread.
 class DeviceEvent {
  public:
   enum class State { pending, passed, unknown };
@@ -16,7 +16,7 @@ class DeviceEvent {
   /// Marks the stream, in the context that is current on this thread. False if it cannot be marked:
   /// it is being captured into a graph, or the driver refuses.
   bool record(void* stream);
-  /// On any thread; waits for nothing.
+  /// Asks the driver, on any thread; waits for nothing.
   [[nodiscard]] State state() const;
   void destroy();
 

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-/// As much of NCCL's profiler interface as we use, of its versions 1 to 5, written down from its
-/// measured layout. NCCL makes the events, so only what we read of them is declared, up to the last
-/// such field.
+/// The part of NCCL's profiler interface that we use, of its versions 1 to 5, written down from its
+/// measured layout. NCCL makes the events, so only the fields that we read are declared, up to the
+/// last such field.
 namespace safelaunch::plugin {
 
 // Bits of the mask by which a plugin asks for events. Never 64, the start and stop of kernels
@@ -16,7 +16,7 @@ inline constexpr int kGroupApi = 256;
 inline constexpr int kCollectiveApi = 512;
 inline constexpr int kKernelLaunch = 2048;
 
-/// What NCCL calls; it goes on whatever we return, and 0 is success.
+/// NCCL goes on whatever these functions return; 0 is success.
 using LogFunction = void (*)(int level, unsigned long flags, const char* file, int line,
                              const char* format, ...);
 using InitV1 = int (*)(void** context, int* mask);  // v2 and v3 too
@@ -36,7 +36,7 @@ struct ProfilerTable {
   int (*finalize)(void* context);
 };
 
-/// What every event begins with.
+/// The fields with which every event begins.
 struct EventV1 {  // to v4
   std::uint8_t type;
   void* parent;
@@ -78,7 +78,7 @@ struct CollectiveV4 {
   std::size_t count;
 };
 
-/// kCollectiveApi
+/// The event kCollectiveApi.
 struct CollectiveApiV5 {
   EventV5 head;
   const char* function;
@@ -89,13 +89,13 @@ struct CollectiveApiV5 {
   bool graph_captured;
 };
 
-/// kKernelLaunch
+/// The event kKernelLaunch.
 struct KernelLaunchV5 {
   EventV5 head;
   void* stream;
 };
 
-// As measured in NCCL 2.23 to 2.30.
+// These sizes were measured in NCCL 2.23 to 2.30.
 static_assert(sizeof(ProfilerTable<InitV5, EventV5>) == 48);
 static_assert(offsetof(EventV1, parent) == 8 && offsetof(EventV1, rank) == 16);
 static_assert(offsetof(EventV5, parent) == 8 && offsetof(EventV5, rank) == 16);

@@ -83,7 +83,8 @@ int init_v5(void** context, std::uint64_t id, int* mask, const char*, int, int s
   return 0;
 }
 
-// Handles are the communicator of a launch, or the number of a group, which is odd.
+// Makes a handle: a communicator for a launch, or the number of a group, which is odd so that the
+// two differ.
 void* new_group() {
   static constinit std::atomic<std::uintptr_t> last = 1;
   return reinterpret_cast<void*>(last.fetch_add(2, std::memory_order_relaxed));
@@ -94,7 +95,7 @@ bool is_group(void* handle) {
 }
 
 void call_v5(Communicator& communicator, const CollectiveApiV5& event) {
-  // Under capture nothing runs: the next collective that does is the first one.
+  // Under capture nothing runs, so the next collective that does run is the first one.
   if (event.graph_captured) return;
   witness.call(communicator, {.op = op_of(event.function),
                               .count = event.count,
@@ -135,7 +136,7 @@ int stop_event_v5(void* handle) {
 using namespace safelaunch::plugin;
 
 extern "C" {
-// Not const, since NCCL takes them for its own to write to.
+// The table is not const, since NCCL writes to it.
 [[gnu::visibility("default")]] constinit ProfilerTable<InitV1, EventV1> ncclProfiler_v1{
     kName, init_v1<1>, start_event_v1<CollectiveV1>, ignore_stop, ignore_state, finalize};
 [[gnu::visibility("default")]] constinit ProfilerTable<InitV1, EventV1> ncclProfiler_v2{

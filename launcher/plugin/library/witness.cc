@@ -17,10 +17,10 @@ constexpr long kMillisecond = 1'000'000;  // ns
 constexpr long kFirstPause = kMillisecond / 10;
 constexpr long kLongestPause = 20 * kMillisecond;
 
-// A driver that does not answer must not hold the process's end.
+// A driver that does not answer must not hold up the end of the process.
 constexpr long kLongestFarewell = 100 * kMillisecond;
 
-// The driver's functions are called on it; it has no frames of its own to speak of.
+// The driver's functions run on this stack; our own frames need next to none.
 constexpr std::size_t kThreadStack = 256 * 1024;
 
 std::uint64_t now_ns() {
@@ -89,8 +89,9 @@ void Witness::begin(int api) {
 void Witness::call(Communicator& communicator, const CollectiveCall& call) {
   const Lock lock(mutex_);
   if (phase() == Phase::watching) return begin_call(communicator, call);
-  // The first one's group is over, or NCCL would not be called for another one, and no kernel was
-  // launched for it: it took another way, as copies by the copy engine do. Its stream knows.
+  // NCCL is called for another group, so the first collective's group is over. No kernel was
+  // launched for it, so it took another way, as copies by the copy engine do. Its stream knows when
+  // it is done.
   const bool took_another_way =
       phase() == Phase::called && caller_ == &communicator && call.group != call_.group;
   if (took_another_way) follow(call_.stream);
@@ -109,7 +110,8 @@ void Witness::begin_call(Communicator& communicator, const CollectiveCall& call)
 }
 
 bool Witness::launching(Communicator& communicator, void* stream) {
-  if (phase() != Phase::called) return false;  // so that sends and receives cost no lock
+  // Checked without a lock, so that sends and receives cost none.
+  if (phase() != Phase::called) return false;
   const Lock lock(mutex_);
   if (phase() != Phase::called || caller_ != &communicator) return false;
   communicator.stream = stream;
@@ -128,7 +130,8 @@ void Witness::follow(void* stream) {
   phase_ = Phase::launched;
   ask_nothing_more();
   if (event_is_pending_ && start_thread()) return;
-  // Whoever was said to wait must be said to be through, or safelaunch takes it for a hang.
+  // We have said that the rank waits, so we must say that it is through, or safelaunch takes it for
+  // a hang.
   tell_end(/*observed=*/false);
   end();
 }
@@ -144,7 +147,8 @@ void Witness::ask(const Communicator& communicator, int events) {
   __atomic_store_n(communicator.mask, events, __ATOMIC_RELAXED);  // other threads read it
 }
 
-// Once: what NCCL's program does with its library afterwards is not ours to know.
+// Asks NCCL for nothing more. This happens once, since NCCL's program may unload its library
+// afterwards.
 void Witness::ask_nothing_more() {
   for (std::size_t i = 0; i < count_; ++i) {
     if (communicators_[i].mask != nullptr) ask(communicators_[i], 0);
@@ -154,8 +158,8 @@ void Witness::ask_nothing_more() {
 
 // ---- what we tell -------------------------------------------------------------------------------
 
-// The rank of the job, which is not the rank in a communicator; where no launcher has said it, the
-// first communicator is the job's.
+// Begins a packet with the rank in the job, which is not the rank in a communicator. Where no
+// launcher has told it, the first communicator is taken for the job's.
 Packet Witness::packet(const char* event) const {
   Packet packet(event);
   const Communicator& first = communicators_[0];
@@ -204,7 +208,7 @@ bool Witness::start_thread() {
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setstacksize(&attributes, kThreadStack);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // The program's signals are for its own threads.
+  // The program's signals must go to its own threads.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -230,7 +234,7 @@ void Witness::attend() {
   }
 }
 
-// True if it is to be called again.
+// Does one round of the thread. True if another round is needed.
 bool Witness::attend_once() {
   const Lock lock(mutex_);
   if (phase() != Phase::launched) return false;
@@ -245,12 +249,13 @@ void Witness::look_at_event() {
   if (state == DeviceEvent::State::pending) return;
   event_.destroy();
   event_is_pending_ = false;
-  // A driver that fails has finished no collective; what becomes of the rank will show.
+  // A driver that fails has finished no collective; other signs will show the rank's fate.
   if (state == DeviceEvent::State::passed) tell_end(/*observed=*/true);
 }
 
-// The process ends: a last look, since programs that do little end sooner than the thread looks
-// again; then the driver must not be asked any more, for it takes itself down.
+// The process ends. One last look is needed, since a program that does little ends before the
+// thread looks again. Afterwards the driver must not be asked any more, because it takes itself
+// down.
 void Witness::leave_driver() {
   timespec until{};
   clock_gettime(CLOCK_REALTIME, &until);

@@ -12,29 +12,29 @@
 
 namespace safelaunch::plugin {
 
-/// A communicator of this process, as NCCL tells of it; what it does not tell is negative or 0. Our
-/// context in NCCL's hands, so it lives as long as the process.
+/// A communicator of this process, as NCCL tells of it. A field that NCCL does not tell is negative
+/// or 0. NCCL keeps a pointer to it as our context, so it lives as long as the process.
 struct Communicator {
-  int* mask = nullptr;   ///< NCCL's, one for all of a library; none once it is of no use
-  std::uint64_t id = 0;  ///< commId of NCCL's log
-  int rank = -1;         ///< in the communicator
+  int* mask = nullptr;   ///< NCCL's mask, one for all of a library; none once it is of no use
+  std::uint64_t id = 0;  ///< the commId of NCCL's log
+  int rank = -1;         ///< the rank in the communicator
   int size = 0;
   bool met = false;        ///< all its ranks have come to it
-  void* stream = nullptr;  ///< of the kernel that is being launched
+  void* stream = nullptr;  ///< the stream of the kernel that is being launched
 };
 
 /// A collective as the program calls it.
 struct CollectiveCall {
-  const char* op = "";  ///< NCCL's own text, which stays
+  const char* op = "";  ///< NCCL's own text, which lives as long as the process
   std::uint64_t count = 0;
-  int rank = -1;                   ///< in the communicator, and
-  std::uint64_t communicator = 0;  ///< its id, where nothing else told them
-  const void* group = nullptr;     ///< what NCCL launches together has the same
+  int rank = -1;                   ///< the rank in the communicator, and
+  std::uint64_t communicator = 0;  ///< its id; both only where no earlier event told them
+  const void* group = nullptr;     ///< equal for everything that NCCL launches together
   void* stream = nullptr;
   bool can_be_followed = false;  ///< NCCL will tell when its kernel is launched
 };
 
-/// What there is to tell of this process: the communicators that it makes, and its first
+/// The news of this process for safelaunch: the communicators that it makes, and its first
 /// collective.
 ///
 ///   phase      begins with                 and ends when
@@ -51,20 +51,20 @@ class Witness {
  public:
   constexpr Witness() = default;
 
-  /// NCCL makes a communicator, by version `api` of its interface. The context to give it; nullptr:
-  /// there is nothing to tell of it. Asks NCCL for `events`.
+  /// NCCL makes a communicator, by version `api` of its interface. Returns the context for NCCL, or
+  /// nullptr where there is nothing to tell of it. Asks NCCL for `events`.
   Communicator* join(int api, int events, const Communicator& made);
 
-  /// NCCL destroys the communicator: nothing of NCCL's is touched for it any more.
+  /// NCCL destroys the communicator, so nothing of NCCL's may be touched for it any more.
   void leave(Communicator& communicator);
 
-  /// False once no event is of use any more, which is all that NCCL's later calls cost.
+  /// False once no event is of use any more. This question is all that NCCL's later calls cost.
   [[nodiscard]] bool listens() const {
     return phase_.load(std::memory_order_relaxed) <= Phase::called;
   }
 
   void call(Communicator& communicator, const CollectiveCall& call);
-  /// True if launched() is to be told.
+  /// True if launched() has to be called.
   [[nodiscard]] bool launching(Communicator& communicator, void* stream);
   void launched(Communicator& communicator);
 
@@ -94,12 +94,12 @@ class Witness {
   static constexpr std::size_t kMostCommunicators = 64;
 
   std::atomic<Phase> phase_ = Phase::watching;
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;  // of all that follows
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;  // guards everything below
   bool begun_ = false;
   Connection connection_{};
   std::array<Communicator, kMostCommunicators> communicators_{};
   std::size_t count_ = 0;
-  bool several_ranks_ = false;  // this process is more than one rank of a communicator
+  bool several_ranks_ = false;  // this process is several ranks of one communicator
 
   const Communicator* caller_ = nullptr;
   CollectiveCall call_{};
@@ -108,7 +108,7 @@ class Witness {
   bool event_is_pending_ = false;
 };
 
-/// The one of this process.
+/// The witness of this process.
 extern constinit Witness witness;
 
 }  // namespace safelaunch::plugin

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-/// Small cuts at a text that nobody vouches for.
+/// Scans untrusted text: takes words and numbers off it, one at a time.
 namespace safelaunch::nccl {
 
 /// Takes `words` off the front, if they stand there.
@@ -23,7 +23,7 @@ inline std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-/// A number that is all of a word; nullopt also where it does not fit into T.
+/// Reads a word that is a number as a whole; nullopt also where the number does not fit into T.
 template <class T>
 std::optional<T> whole_number(std::string_view word, int base = 10) {
   T number{};
@@ -33,14 +33,14 @@ std::optional<T> whole_number(std::string_view word, int base = 10) {
   return number;
 }
 
-/// "0x7f0cf3cf7010"
+/// Reads "0x7f0cf3cf7010".
 inline std::optional<std::uint64_t> hexadecimal(std::string_view word) {
   if (!take(word, "0x")) return std::nullopt;
   return whole_number<std::uint64_t>(word, 16);
 }
 
-/// The word that stands right behind the first `name` of a text, `name` and a blank in between:
-/// "rank" in "comm 0x1 rank 3 nranks 4" gives "3".
+/// The word right behind the first `name` in a text, with a blank between them: "rank" in "comm 0x1
+/// rank 3 nranks 4" gives "3".
 inline std::optional<std::string_view> word_after(std::string_view text, std::string_view name) {
   for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; ++at) {
     const std::size_t end = at + name.size();
