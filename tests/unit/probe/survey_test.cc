@@ -1,0 +1,86 @@
+#include "safelaunch/probe/survey.h"
+
+#include "catch.h"
+#include "temporary_folder.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::probe;
+using Catch::Matchers::Contains;
+using safelaunch::testing::TemporaryFolder;
+
+namespace {
+
+/// A shell script in the place of safelaunch-probe, and what a survey makes of it.
+class Helper {
+ public:
+  explicit Helper(const std::string& body)
+      : program_(folder_.write("probe", "#!/bin/sh\n" + body + "\n", 0700)) {}
+
+  [[nodiscard]] Result<DriverSurvey> driver() const {
+    return survey_driver(program_, current_environment(), std::chrono::minutes(1));
+  }
+  [[nodiscard]] Result<NcclSurvey> nccl() const {
+    return survey_nccl(program_, "libnccl.so.2", current_environment());
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::string program_;
+};
+
+std::string refusal(const auto& survey) {
+  return survey.has_error() ? survey.error().message : "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a driver tells its CUDA and its GPUs", "[survey]") {
+  const auto survey =
+      Helper(R"(echo '{"cuda":13010,"gpus":["NVIDIA H100","NVIDIA L4"]}')").driver();
+  REQUIRE(survey.has_value());
+  CHECK(survey->cuda == "13.1");
+  CHECK(survey->gpus == std::vector<std::string>{"NVIDIA H100", "NVIDIA L4"});
+}
+
+TEST_CASE("lines of others around the driver's answer are no answer", "[survey]") {
+  const auto survey =
+      Helper(R"(echo 'loading {'; echo '{"cuda":12080,"gpus":["L4", 7]}'; echo bye)").driver();
+  REQUIRE(survey.has_value());
+  CHECK(survey->gpus == std::vector<std::string>{"L4"});
+}
+
+TEST_CASE("a driver that fails, says nothing or has no GPU is an error that says so", "[survey]") {
+  CHECK(refusal(Helper(R"(echo '{"failed":"CUDA_ERROR_NO_DEVICE"}')").driver()) ==
+        "CUDA_ERROR_NO_DEVICE");
+  CHECK_THAT(refusal(Helper("exit 3").driver()),
+             Contains("the CUDA driver gave no answer") && Contains("3"));
+  CHECK(refusal(Helper(R"(echo '{"cuda":12080,"gpus":[]}')").driver()) ==
+        "the CUDA driver names no GPU");
+}
+
+TEST_CASE("a libnccl tells its version, and where ranks would meet", "[survey]") {
+  const auto survey = Helper(R"(
+echo "node7:42:42 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.7<0>" >&2
+echo '{"nccl":"2.27.5"}'; echo '{"done":true}')")
+                          .nccl();
+  REQUIRE(survey.has_value());
+  CHECK(survey->version == nccl::Version{2, 27, 5});
+  CHECK(survey->interface == "eth0");
+  CHECK(survey->address == "10.0.0.7");
+  CHECK(survey->failure.empty());
+}
+
+TEST_CASE("a libnccl that finds no interface is a survey that says why", "[survey]") {
+  const auto survey = Helper(R"(
+echo '{"nccl":"2.27.5"}'; echo '{"failed":"no socket interface found"}')")
+                          .nccl();
+  REQUIRE(survey.has_value());
+  CHECK(survey->failure == "no socket interface found");
+}
+
+TEST_CASE("a libnccl that cannot be loaded is an error", "[survey]") {
+  CHECK(refusal(Helper(R"(echo '{"failed":"libnccl.so.2: wrong ELF class"}')").nccl()) ==
+        "libnccl.so.2: wrong ELF class");
+  CHECK_THAT(refusal(Helper("kill -SEGV $$").nccl()), Contains("libnccl.so.2: killed by SIGSEGV"));
+}
