@@ -23,11 +23,12 @@ std::vector<Frozen> freeze_descendants() {
   std::vector<Frozen> frozen;
   ProcChildren children;
   WalkRoom room;
+  ExecMoment moment;
   const int self = ::getpid();
   for_each_descendant(children, self, room, [&](const Descendant& found) {
     const auto stat = proc::stat_of(found.pid);
     const char state = proc::state_of(found.pid);
-    if (is_spared(found)) return false;
+    if (is_spared(found, moment)) return false;
     if (!stat || state == 'T' || state == 't' || state == 'Z') return true;
     if (signal_descendant(found, self, SIGSTOP) == Delivery::sent)
       frozen.push_back({found, stat->start_ticks});

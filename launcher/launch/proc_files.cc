@@ -1,5 +1,7 @@
 #include "proc_files.h"
 
+#include <ctime>
+
 namespace safelaunch::launch::proc {
 namespace {
 
@@ -79,21 +81,43 @@ std::size_t read_pieces(const Path& path, Take take) {
   return whole;
 }
 
+/// The time since the boot, in the unit of Stat::start_ticks.
+std::uint64_t present_ticks() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  const auto a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return static_cast<std::uint64_t>(now.tv_sec) * a_second +
+         static_cast<std::uint64_t>(now.tv_nsec) * a_second / 1'000'000'000;
+}
+
 }  // namespace
 
-bool was_started_with(int pid, std::string_view setting) {
+bool is_about_to_execute(const Stat& stat, std::uint64_t now_ticks, Duration youth) {
+  static const auto ticks_a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  const auto young = static_cast<std::uint64_t>(youth.count()) * ticks_a_second / 1'000;
+  return stat.runs_its_starters_program && now_ticks <= stat.start_ticks + young;
+}
+
+bool was_started_with(int pid, std::string_view setting, ExecMoment& moment) {
+  constexpr Duration kNap{1};
   // In the middle of an exec a process has no environment for a moment, and no arguments either.
-  constexpr timespec kExecTakes{0, 1'000'000};
-  for (int tries = 10; tries > 0; --tries) {
+  for (int tries = 10; tries > 0;) {
     // Its memory may be locked by what it waits for, and would keep us waiting too.
     const auto stat = stat_of(pid);
     if (!stat || stat->state == 'D' || stat->state == 'Z') return false;
     SettingFinder finder(setting);
     const std::size_t size = read_pieces(Path("/proc/{}/environ", pid),
                                          [&](std::string_view piece) { finder.take(piece); });
-    if (size > 0) return finder.found();
-    if (read_pieces(Path("/proc/{}/cmdline", pid), [](std::string_view) {}) > 0) return false;
-    ::nanosleep(&kExecTakes, nullptr);
+    if (size > 0 && finder.found()) return true;
+    if (is_about_to_execute(*stat, present_ticks(), moment.youth) && moment.left >= kNap) {
+      moment.left -= kNap;
+    } else {
+      if (size > 0) return false;
+      if (read_pieces(Path("/proc/{}/cmdline", pid), [](std::string_view) {}) > 0) return false;
+      --tries;
+    }
+    constexpr timespec kNapTime{0, 1'000'000 * kNap.count()};
+    ::nanosleep(&kNapTime, nullptr);
   }
   return false;
 }
@@ -107,6 +131,8 @@ std::optional<Stat> parse_stat_line(std::string_view line) {
   stat.parent = fields.number<int>(4);
   stat.group = fields.number<int>(5);
   stat.terminal_group = fields.number<int>(8);
+  constexpr unsigned kForkedNotExecuted = 0x40;  // PF_FORKNOEXEC of the kernel's sched.h
+  stat.runs_its_starters_program = (fields.number<unsigned>(9) & kForkedNotExecuted) != 0;
   stat.start_ticks = fields.number<std::uint64_t>(22);
   stat.wait_status = fields.number<int>(52);
   return stat;

@@ -11,7 +11,9 @@
 #include <string_view>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/launch/process_tree.h"
 
 /// What of /proc the guardian needs, read without the heap: it must work, and stay tiny, in a
 /// process that was forked before anything else happened.
@@ -54,6 +56,7 @@ struct Stat {
   int parent = 0;
   int terminal_group = 0;  ///< the foreground process group of its terminal; -1: no terminal
   int group = 0;
+  bool runs_its_starters_program = false;  ///< it was forked and has executed nothing since
   std::uint64_t start_ticks = 0;
   int wait_status = 0;  ///< of a zombie, where we may see it; else 0
 };
@@ -61,9 +64,14 @@ struct Stat {
 /// nullopt where the process is gone.
 [[nodiscard]] std::optional<Stat> stat_of(int pid);
 
-/// Whether the process was started with a setting ("NAME=VALUE") in its environment;
-/// false where that cannot be read, or not without a risk to wait for it.
-[[nodiscard]] bool was_started_with(int pid, std::string_view setting);
+/// Whether a process was forked so lately that it may be about to execute its own program.
+/// `now_ticks` is the present time in the unit of Stat::start_ticks.
+[[nodiscard]] bool is_about_to_execute(const Stat& stat, std::uint64_t now_ticks, Duration youth);
+
+/// Whether the process was started with a setting ("NAME=VALUE") in its environment. A process that
+/// is about to execute its program is looked at again, as long as the moment lasts. False where the
+/// environment cannot be read, or not without a risk to wait for it.
+[[nodiscard]] bool was_started_with(int pid, std::string_view setting, ExecMoment& moment);
 
 /// The state of a process as in ps; where its main thread alone has ended, that of another one. '?'
 /// where it is gone.

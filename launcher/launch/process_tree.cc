@@ -115,9 +115,9 @@ bool was_there_before_us(int pid) {
   return !stat || std::ranges::find(noted, ProcessId{pid, stat->start_ticks}) != noted.end();
 }
 
-bool is_strangers_child(int pid) {
+bool is_strangers_child(int pid, ExecMoment& moment) {
   return strangers.any &&
-         (was_there_before_us(pid) || !proc::was_started_with(pid, strangers.mark.data()));
+         (was_there_before_us(pid) || !proc::was_started_with(pid, strangers.mark.data(), moment));
 }
 
 bool lives(int pid) {
@@ -154,10 +154,10 @@ void forget_strangers() {
   strangers.count = 0;
 }
 
-bool is_spared(const Descendant& found) {
+bool is_spared(const Descendant& found, ExecMoment& moment) {
   if (found.pid == strangers.own_child) return false;
-  if (found.parent == ::getpid() && is_strangers_child(found.pid)) return true;
-  return proc::was_started_with(found.pid, host::kKeepSetting);
+  if (found.parent == ::getpid() && is_strangers_child(found.pid, moment)) return true;
+  return proc::was_started_with(found.pid, host::kKeepSetting, moment);
 }
 
 ProcChildren::ProcChildren() : proc_is_ours_(host::proc_is_ours()) {}
@@ -186,10 +186,11 @@ Delivery signal_descendant(const Descendant& descendant, int root, int signal) {
 std::size_t kill_descendants(Duration patience) {
   if (reap_ended() == Reaped::all) return 0;
   const TimePoint deadline = Clock::now() + patience;
+  ExecMoment none{Duration::zero()};
   int met_nobody = 0;  // there may be zombies that only a debugger can reap: then no ECHILD comes
   // A walk is not free, and most of what it killed needs some time to end: so ever fewer walks.
   for (milliseconds pause{2};; pause = std::min(pause * 2, milliseconds(64))) {
-    const std::size_t alive = signal_descendants(SIGKILL).alive;
+    const std::size_t alive = signal_descendants(SIGKILL, none).alive;
     met_nobody = alive == 0 ? met_nobody + 1 : 0;
     if (met_nobody > 0) pause = milliseconds(1);
     if (reap_until(Clock::now() + pause) == Reaped::all || met_nobody == kWalksThatProve) return 0;
@@ -201,8 +202,9 @@ std::size_t living_descendants(std::span<Descendant> out) {
   std::size_t count = 0;
   ProcChildren children;
   WalkRoom room;
+  ExecMoment none{Duration::zero()};
   for_each_descendant(children, ::getpid(), room, [&](const Descendant& found) {
-    if (is_spared(found)) return false;
+    if (is_spared(found, none)) return false;
     if (count < out.size() && lives(found.pid)) out[count++] = found;
     return true;
   });

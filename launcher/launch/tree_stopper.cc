@@ -51,8 +51,9 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   void perform(const SignalTree& all) {
     if (!has_children()) return take(TreeEmpty{});
     if (!host::proc_is_ours()) return ask_main(all.signal);  // nothing else is known
+    if (all.signal == SIGKILL) moment.left = Duration::zero();
     std::vector<int> met_now;
-    look_again(signal_descendants(all.signal,
+    look_again(signal_descendants(all.signal, moment,
                                   [&](const Descendant& found) { met_now.push_back(found.pid); }));
     if (all.signal == SIGTERM && met.empty()) note(met_now);
   }
@@ -79,7 +80,8 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     look.expires_after(walks_in_vain > 0 ? kProveEvery : kLookEvery);
     look.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
       const auto self = weak.lock();
-      if (self && !error && self->sequence.deadline()) self->look_again(signal_descendants(0));
+      if (self && !error && self->sequence.deadline())
+        self->look_again(signal_descendants(0, self->moment));
     });
   }
 
@@ -105,6 +107,7 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   boost::asio::steady_timer timer;
   boost::asio::steady_timer look;
   StopSequence sequence;
+  ExecMoment moment;
   int walks_in_vain = 0;
   struct MetBySweep {
     Swept process;

@@ -73,9 +73,18 @@ void note_own_child(int pid);
 /// After a fork: the children were the parent's.
 void forget_strangers();
 
+/// The time that all walks of one stop together give to processes that they meet between their fork
+/// and their exec. Such a process still shows its starter's environment, and may ask to be kept by
+/// its own. Walks that kill give none: a job that forks without end would outrun them.
+struct ExecMoment {
+  Duration left{50};
+  Duration youth{200};  ///< a process that is older does not mean to execute anything soon
+};
+
 /// Whether a process that was found below us is to be left alone, with what is below it: it, or
-/// what it descends from, was there before us, or asks to be kept (host/keep.h).
-[[nodiscard]] bool is_spared(const Descendant& found);
+/// what it descends from, was there before us, or asks to be kept (host/keep.h). A process that is
+/// about to execute its program is looked at again, as long as the moment lasts.
+[[nodiscard]] bool is_spared(const Descendant& found, ExecMoment& moment);
 
 /// What became of a signal.
 enum class Delivery {
@@ -101,13 +110,13 @@ struct Met {
 /// calls on_sent(descendant) for each that got it. What is forked meanwhile is left for the next
 /// call.
 template <class OnSent>
-Met signal_descendants(int signal, OnSent on_sent) {
+Met signal_descendants(int signal, ExecMoment& moment, OnSent on_sent) {
   Met met;
   const int self = ::getpid();
   ProcChildren children;
   WalkRoom room;
   for_each_descendant(children, self, room, [&](const Descendant& found) {
-    if (is_spared(found)) {
+    if (is_spared(found, moment)) {
       ++met.spared;
       return false;
     }
@@ -121,8 +130,8 @@ Met signal_descendants(int signal, OnSent on_sent) {
   });
   return met;
 }
-inline Met signal_descendants(int signal) {
-  return signal_descendants(signal, [](const Descendant&) {});
+inline Met signal_descendants(int signal, ExecMoment& moment) {
+  return signal_descendants(signal, moment, [](const Descendant&) {});
 }
 
 /// Kills everything of ours below us and reaps it, however quickly it forks. We must be a subreaper

@@ -51,7 +51,47 @@ std::vector<int> walk(launch::ChildLister& lister, std::span<launch::Descendant>
   return seen;
 }
 
+constexpr std::string_view kForkedShell =
+    "4711 (sh) R 4700 4711 4700 0 -1 4194368 31 0 0 0 0 0 0 0 20 0 1 0 5000 2600960 190 0";
+constexpr std::string_view kExecutedShell =
+    "4711 (sh) S 4700 4711 4700 0 -1 4194304 31 0 0 0 0 0 0 0 20 0 1 0 5000 2600960 190 0";
+
+/// Executes a program that asks to be kept, once the process that looks at it sleeps.
+[[noreturn]] void execute_when_watcher_sleeps(int watcher) {
+  while (launch::proc::state_of(watcher) != 'S') continue;
+  const char* environment[] = {"SAFELAUNCH_KEEP=1", nullptr};
+  ::execle("/bin/sleep", "sleep", "60", nullptr, environment);
+  ::_exit(127);
+}
+
 }  // namespace
+
+TEST_CASE("a forked process that has executed nothing is about to, as long as it is young") {
+  const auto forked = launch::proc::parse_stat_line(kForkedShell);
+  const auto executed = launch::proc::parse_stat_line(kExecutedShell);
+  REQUIRE(forked);
+  REQUIRE(executed);
+  const auto second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  CHECK(launch::proc::is_about_to_execute(*forked, 5000, Duration(200)));
+  CHECK(launch::proc::is_about_to_execute(*forked, 5000 + second / 5, Duration(200)));
+  CHECK_FALSE(launch::proc::is_about_to_execute(*forked, 5000 + second, Duration(200)));
+  CHECK_FALSE(launch::proc::is_about_to_execute(*executed, 5000, Duration(200)));
+}
+
+TEST_CASE("a child that is about to execute what asks to be kept is spared") {
+  const int self = ::getpid();
+  const Child child([self] { execute_when_watcher_sleeps(self); });
+  launch::ExecMoment moment{Duration(20'000), Duration(20'000)};  // a limit only
+  CHECK(launch::is_spared({child.pid(), self}, moment));
+}
+
+TEST_CASE("a child that never executes anything is waited for no longer than the moment") {
+  const Child child([] { ::pause(); });
+  launch::ExecMoment moment{Duration(3), Duration(20'000)};
+  CHECK_FALSE(launch::is_spared({child.pid(), ::getpid()}, moment));
+  CHECK(moment.left == Duration(0));
+  CHECK_FALSE(launch::is_spared({child.pid(), ::getpid()}, moment));
+}
 
 TEST_CASE("a walk visits everything below the root, parents before their children") {
   FakeChildren tree({{1, {2, 3}}, {2, {4}}, {4, {5}}, {9, {10}}});
@@ -126,11 +166,12 @@ TEST_CASE("a setting is found in the environment that a process was started with
   Program program({"/usr/bin/env", "-i", "A=1", "SAFELAUNCH_KEEP=1", "SAFELAUNCH_KEEPER=12",
                    victim("go_silent")});
   const int pid = program.number_after("ready");
-  CHECK(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEP=1"));
-  CHECK(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEPER=12"));
-  CHECK_FALSE(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEPER=1"));
-  CHECK_FALSE(launch::proc::was_started_with(pid, "KEEPER=12"));
-  CHECK_FALSE(launch::proc::was_started_with(pid, "=1"));
+  launch::ExecMoment moment;
+  CHECK(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEP=1", moment));
+  CHECK(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEPER=12", moment));
+  CHECK_FALSE(launch::proc::was_started_with(pid, "SAFELAUNCH_KEEPER=1", moment));
+  CHECK_FALSE(launch::proc::was_started_with(pid, "KEEPER=12", moment));
+  CHECK_FALSE(launch::proc::was_started_with(pid, "=1", moment));
 }
 
 TEST_CASE("what asks to be kept is neither signalled nor met, with what is below it") {
@@ -142,9 +183,10 @@ TEST_CASE("what asks to be kept is neither signalled nor met, with what is below
   // An exec with another environment takes the wish back: so the shell's child alone has it now.
   Program asks({"/usr/bin/env", "SAFELAUNCH_KEEP=1", victim("go_silent")});
   const int pid = asks.number_after("ready");
-  CHECK(launch::is_spared({pid, ::getpid()}));
-  CHECK_FALSE(launch::is_spared({kept.pid(), ::getpid()}));
-  const launch::Met met = launch::signal_descendants(0);
+  launch::ExecMoment moment;
+  CHECK(launch::is_spared({pid, ::getpid()}, moment));
+  CHECK_FALSE(launch::is_spared({kept.pid(), ::getpid()}, moment));
+  const launch::Met met = launch::signal_descendants(0, moment);
   CHECK(met.alive == 1);
   CHECK(met.spared == 2);
   ::kill(child, SIGKILL);  // nothing else would end it
