@@ -27,8 +27,9 @@ constexpr std::size_t kLongestLine = 64 << 10;
 // At one go, so that a file that grows as fast as we read does not keep everything else waiting.
 constexpr std::size_t kAtOnce = 4 << 20;
 
-// To close an inotify descriptor costs 10 to 17 ms in the kernel (it waits for an RCU grace
-// period), and no NCCL is loaded so soon: a job that ends before does not pay for it.
+// The kernel needs 10 to 17 ms to close an inotify descriptor (it waits for an RCU grace period),
+// and the job's end waits for it. No NCCL is loaded so soon, so a job that ends before pays
+// nothing; nor does one that never has a file where none was expected.
 constexpr Duration kListensAfter{200};
 
 struct File {
@@ -72,11 +73,19 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
 
   void begin() {
     for (const std::string& name : names_in(directory_)) follow(name, From::end);
-    wait_.expires_after(kListensAfter);
-    wait_.async_wait([weak = weak_from_this()](const boost::system::error_code& cancelled) {
-      const auto self = weak.lock();
-      if (self && !cancelled && !self->stopped_) self->listen();
+    former_files_ = files_.size();
+    after(kListensAfter, [](State& self) {
+      if (self.observer_.expects()) return self.listen();
+      self.look_for_files(kListensAfter);
     });
+  }
+
+  /// Listens as soon as there is a file. Each look comes twice as late as the one before.
+  void look_for_files(Duration age) {
+    read_now();
+    if (stopped_) return;
+    if (files_.size() > former_files_) return listen();
+    after(age, [age](State& self) { self.look_for_files(age * 2); });
   }
 
   void listen() {
@@ -111,6 +120,15 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
 
  private:
   enum class From { beginning, end };
+
+  template <class Act>
+  void after(Duration wait, Act act) {
+    wait_.expires_after(wait);
+    wait_.async_wait([weak = weak_from_this(), act](const boost::system::error_code& cancelled) {
+      const auto self = weak.lock();
+      if (self && !cancelled && !self->stopped_) act(*self);
+    });
+  }
 
   void follow(const std::string& name, From from) {
     if (files_.contains(name) || files_.size() >= kMostFiles || !observer_.wanted(name)) return;
@@ -207,6 +225,7 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
   boost::asio::steady_timer wait_;  // before we listen
   alignas(inotify_event) std::array<char, 16 << 10> notice_{};
   std::map<std::string, File> files_;
+  std::size_t former_files_ = 0;  // that stood there before
   std::map<int, std::string> watched_;
   bool reading_ = false;
   bool stopped_ = false;

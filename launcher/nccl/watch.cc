@@ -12,6 +12,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/host/identity.h"
 #include "safelaunch/nccl/version.h"
 #include "safelaunch/profile/variables.h"
 
@@ -159,6 +160,7 @@ Watch::Watch(boost::asio::io_context& io, Listening listening, Listener& listene
       LogFollower::Observer{
           .wanted =
               [this](std::string_view name) { return is_nccl_log(name, listening_.file.name); },
+          .expects = host::may_have_gpu,
           .on_line = [this](const std::string& file,
                             std::string_view line) { take_line(file, line); }});
 }

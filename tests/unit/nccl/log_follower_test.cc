@@ -33,9 +33,10 @@ class Folder {
 
 /// Follows files called log.*, and collects their lines.
 struct Following {
-  explicit Following(const fs::path& folder)
+  explicit Following(const fs::path& folder, bool expects = true)
       : follower(io, folder,
                  {.wanted = [](std::string_view name) { return name.starts_with("log."); },
+                  .expects = [expects] { return expects; },
                   .on_line =
                       [this](const std::string& name, std::string_view line) {
                         lines.push_back(name + " " + std::string(line));
@@ -52,6 +53,14 @@ struct Following {
 };
 
 using Lines = std::vector<std::string>;
+
+/// Whether this process has an inotify descriptor: to close it would keep a job's end waiting.
+bool listens() {
+  std::error_code gone;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd"))
+    if (fs::read_symlink(entry.path(), gone) == "anon_inode:inotify") return true;
+  return false;
+}
 
 }  // namespace
 
@@ -120,6 +129,7 @@ TEST_CASE("whoever hears a line may ask for more", "[nccl]") {
   LogFollower* follower = nullptr;
   LogFollower reading(io, folder.path(),
                       {.wanted = [](std::string_view) { return true; },
+                       .expects = [] { return true; },
                        .on_line =
                            [&](const std::string&, std::string_view line) {
                              lines.emplace_back(line);
@@ -192,4 +202,29 @@ TEST_CASE("logs of former jobs are not opened until they grow", "[nccl]") {
   following.await_lines(1);
 
   CHECK(following.lines == Lines{"log.7 new"});
+}
+
+TEST_CASE("where no log is expected nothing listens before there is one", "[nccl]") {
+  const Folder folder;
+  folder.write("log.former", "old\n");
+  Following following(folder.path(), false);
+  for (int looks = 0; looks < 2; ++looks) {
+    REQUIRE(following.io.run_one_for(std::chrono::seconds(10)) == 1);
+    CHECK_FALSE(listens());
+  }
+  folder.write("log.1", "begin\n");
+  following.await_lines(1);
+  CHECK(following.lines == Lines{"log.1 begin"});
+  folder.write("log.1", "more\n");
+  following.await_lines(2);
+  CHECK(listens());
+}
+
+TEST_CASE("where a log is expected it is listened for before it is there", "[nccl]") {
+  const Folder folder;
+  Following following(folder.path());
+  while (!listens()) REQUIRE(following.io.run_one_for(std::chrono::seconds(10)) == 1);
+  folder.write("log.1", "begin\n");
+  following.await_lines(1);
+  CHECK(following.lines == Lines{"log.1 begin"});
 }
