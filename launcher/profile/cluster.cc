@@ -1,7 +1,12 @@
-#include <algorithm>
+#include "cluster.h"
 
-#include "network.h"
-#include "pattern.h"
+#include <arpa/inet.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/profile/config.h"
@@ -9,12 +14,82 @@
 namespace safelaunch::profile {
 namespace {
 
+using Bytes = std::vector<unsigned char>;
+
+// An address as its 4 or 16 bytes; empty for what is none.
+Bytes address_bytes(std::string_view text) {
+  const std::string word(text);
+  Bytes bytes(sizeof(in6_addr));
+  if (inet_pton(AF_INET6, word.c_str(), bytes.data()) == 1) return bytes;
+  if (inet_pton(AF_INET, word.c_str(), bytes.data()) != 1) return {};
+  bytes.resize(sizeof(in_addr));
+  return bytes;
+}
+
+struct Network {
+  Bytes base;
+  unsigned bits = 0;
+};
+
+std::optional<Network> parse_network(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  Network network{address_bytes(text.substr(0, slash))};
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + slash + 1, end, network.bits);
+  const bool right = read.ec == std::errc{} && read.ptr == end && !network.base.empty() &&
+                     network.bits <= 8 * network.base.size();
+  return right ? std::optional(network) : std::nullopt;
+}
+
+bool same_bits(const Bytes& a, const Bytes& b, unsigned bits) {
+  for (unsigned bit = 0; bit < bits; ++bit) {
+    const auto mask = static_cast<unsigned char>(0x80U >> bit % 8);
+    if (((a[bit / 8] ^ b[bit / 8]) & mask) != 0) return false;
+  }
+  return true;
+}
+
+constexpr std::size_t kLongestPattern = 200;
+constexpr std::size_t kLongestText = 300;
+
+RE2::Options options() {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_encoding(RE2::Options::EncodingLatin1);  // a host name may be any bytes
+  options.set_max_mem(1 << 20);
+  return options;
+}
+
+RE2 compiled(std::string_view pattern) {
+  return RE2(re2::StringPiece(pattern.data(), pattern.size()), options());
+}
+
+re2::StringPiece beginning(std::string_view text) {
+  return {text.data(), std::min(text.size(), kLongestText)};
+}
+
 bool hostname_matches(std::string_view pattern, std::string_view hostname) {
   return matches_whole(pattern, hostname) ||
          matches_whole(pattern, hostname.substr(0, hostname.find('.')));
 }
 
 }  // namespace
+
+bool matches_whole(std::string_view pattern, std::string_view text) {
+  return RE2::FullMatch(beginning(text), compiled(pattern));
+}
+
+bool occurs_in(std::string_view pattern, std::string_view text) {
+  return RE2::PartialMatch(beginning(text), compiled(pattern));
+}
+
+bool is_in_network(std::string_view address, std::string_view network) {
+  const std::optional<Network> parsed = parse_network(network);
+  const Bytes bytes = address_bytes(address);
+  return parsed && bytes.size() == parsed->base.size() &&
+         same_bits(bytes, parsed->base, parsed->bits);
+}
 
 bool ClusterMatch::empty() const {
   return hostname.empty() && gpu.empty() && env.empty() && network.empty();
@@ -73,6 +148,20 @@ Rules rules_for(const Config& config, const ClusterRule* cluster) {
   }
   rules.options = settings::overlay(std::move(rules.options), cluster->rules.options);
   return rules;
+}
+
+std::optional<std::string> refuse_network(std::string_view network) {
+  if (parse_network(network)) return std::nullopt;
+  return fmt::format("'{}' is not a network such as 10.8.0.0/16 or fd00::/8", network);
+}
+
+std::optional<std::string> refuse_pattern(std::string_view pattern) {
+  if (pattern.empty()) return "the pattern is empty";
+  if (pattern.size() > kLongestPattern)
+    return fmt::format("the pattern is longer than {} characters", kLongestPattern);
+  if (const RE2 read(re2::StringPiece(pattern.data(), pattern.size()), options()); !read.ok())
+    return fmt::format("'{}' is not a regular expression: {}", pattern, read.error());
+  return std::nullopt;
 }
 
 }  // namespace safelaunch::profile

@@ -2,9 +2,7 @@
 
 #include <array>
 
-#include "needs_trust.h"
-#include "network.h"
-#include "pattern.h"
+#include "cluster.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"

@@ -5,11 +5,9 @@
 #include <optional>
 #include <set>
 
-#include "needs_trust.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/base/user_folder.h"
-#include "safelaunch/profile/builtin.h"
 #include "safelaunch/profile/trust.h"
 
 namespace safelaunch::profile {
@@ -23,7 +21,8 @@ bool is_file_word(std::string_view word) {
 }
 
 std::string name_of_file(std::string_view path) {
-  return std::filesystem::path(path).stem().string();
+  path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
+  return std::string(path.substr(0, path.rfind('.')));
 }
 
 std::vector<std::string> names_in(const std::string& folder) {
@@ -65,7 +64,7 @@ std::vector<SearchFolder> profile_search_path(const Environment& environment) {
 }
 
 ProfileLibrary::ProfileLibrary(std::vector<SearchFolder> folders,
-                               std::span<const EmbeddedFile> built_in)
+                               std::span<const BuiltInProfile> built_in)
     : folders_(std::move(folders)), built_in_(built_in) {}
 
 ProfileLibrary ProfileLibrary::standard(const Environment& environment) {
@@ -84,7 +83,7 @@ Result<std::optional<ProfileText>> ProfileLibrary::find_in(const SearchFolder& f
   }
   if (!*text) return std::optional<ProfileText>();
   if (pass_over) {
-    const EmbeddedFile* shipped = built_in(name);
+    const BuiltInProfile* shipped = built_in(name);
     if (shipped != nullptr && shipped->text == **text) return std::optional<ProfileText>();
     if (const auto why = why_passed_over(folder, name, **text)) {
       warn(fmt::format("{}: {}; passed over", path, *why));
@@ -109,8 +108,8 @@ std::optional<std::string> ProfileLibrary::why_passed_over(const SearchFolder& f
   return what ? std::optional(trusted_by(*what)) : std::nullopt;
 }
 
-const EmbeddedFile* ProfileLibrary::built_in(std::string_view name) const {
-  for (const EmbeddedFile& file : built_in_)
+const BuiltInProfile* ProfileLibrary::built_in(std::string_view name) const {
+  for (const BuiltInProfile& file : built_in_)
     if (name_of_file(file.path) == name) return &file;
   return nullptr;
 }
@@ -123,9 +122,9 @@ Result<ProfileText> ProfileLibrary::find(std::string_view name) {
     if (text.has_error()) return text.error();
     if (*text) return std::move(**text);
   }
-  if (const EmbeddedFile* file = built_in(name))
+  if (const BuiltInProfile* file = built_in(name))
     return ProfileText{std::string(name), fmt::format("{}{}", file->path, kBuiltInMark),
-                       std::string(file->text)};
+                       std::string(file->text), file->tree};
   return unknown(name);
 }
 
@@ -196,7 +195,7 @@ std::vector<std::string> ProfileLibrary::names() const {
   for (const SearchFolder& folder : folders_)
     for (std::string& name : names_in(folder.path))
       if (is_profile_name(name)) result.insert(std::move(name));
-  for (const EmbeddedFile& file : built_in_) result.insert(name_of_file(file.path));
+  for (const BuiltInProfile& file : built_in_) result.insert(name_of_file(file.path));
   return {result.begin(), result.end()};
 }
 

@@ -239,7 +239,8 @@ Result<Profile> inherited(const YamlNode& root, const ProfileSource& find,
 
 Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& find,
                                   std::vector<std::string> children) {
-  const Result<YamlNode> root = parse_yaml(text.text, text.origin);
+  const Result<YamlNode> root =
+      text.tree.empty() ? parse_yaml(text.text, text.origin) : tree_of(text.tree, text.origin);
   if (root.has_error()) return root.error();
   children.push_back(text.name);
   Result<Profile> profile = inherited(*root, find, children);

@@ -1,7 +1,11 @@
 #include "safelaunch/profile/remembered.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "safelaunch/profile/private_file.h"
+#include "safelaunch/profile/trust.h"
 
 namespace safelaunch::profile {
 namespace {
@@ -63,6 +67,8 @@ bool is_fresh(WallTime when, WallTime now) {
   return when <= now && when > now - kMemoryLasts;
 }
 
+constexpr std::size_t kMostBytes = 1'000'000;
+
 }  // namespace
 
 std::optional<std::string> recall(const Memory& memory, const HostKey& key, WallTime now) {
@@ -107,6 +113,27 @@ std::optional<Memory> parse_memory(std::string_view text) {
     memory.push_back(std::move(*success));
   }
   return memory;
+}
+
+std::string memory_file(const Environment& environment) {
+  return state_file(environment, "worked.json");
+}
+
+Memory load_memory(const std::string& path) {
+  if (path.empty()) return {};
+  const Result<std::optional<std::string>> text = read_trusted_file(path, kMostBytes);
+  if (text.has_value() && !*text) return {};
+  std::optional<Memory> memory;
+  if (text.has_value()) memory = parse_memory(**text);
+  if (memory) return std::move(*memory);
+  // Where it cannot be moved, the next save replaces it.
+  static_cast<void>(::rename(path.c_str(), (path + ".bad").c_str()));
+  return {};
+}
+
+Result<> save_memory(const std::string& path, const Memory& memory) {
+  if (path.empty()) return {};
+  return replace_private_file(path, format_memory(memory));
 }
 
 }  // namespace safelaunch::profile

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
-#include "text_check.h"
+#include "safelaunch/base/utf8.h"
 
 namespace safelaunch::profile {
 namespace {
@@ -20,6 +20,25 @@ namespace {
 struct Refused {
   Error error;
 };
+
+// Line ends and tabs are text; the other controls, those from U+0080 to U+009F among them, act on a
+// terminal.
+bool is_text(const CodePoint& point) {
+  if (point.kind != CodePoint::Kind::valid) return false;
+  if (point.value == '\n' || point.value == '\r' || point.value == '\t') return true;
+  return point.value >= 0x20 && (point.value < 0x7f || point.value >= 0xa0);
+}
+
+// The offset of the first character that is no text; nullopt where all is well. What comes from a
+// file reaches the terminal, where an escape sequence would act.
+std::optional<std::size_t> find_unprintable(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = first_code_point(text.substr(at));
+    if (!is_text(point)) return at;
+    at += point.length;
+  }
+  return std::nullopt;
+}
 
 // Lets yaml-cpp read from memory that is ours, without a copy.
 class ViewBuffer : public std::streambuf {
@@ -185,6 +204,22 @@ Result<YamlNode> build_tree(std::string_view text, const std::string& file,
   return root;
 }
 
+YamlNode take_node(std::span<const EmbeddedNode>& nodes, const std::string& file) {
+  const EmbeddedNode& from = nodes.front();
+  nodes = nodes.subspan(1);
+  YamlNode node{from.kind, {file, from.line, from.column}, std::string(from.text), {}, {}};
+  for (std::size_t i = 0; i < from.children; ++i) {
+    const EmbeddedNode& child = nodes.front();
+    YamlNode value = take_node(nodes, file);
+    if (node.kind == YamlNode::Kind::list)
+      node.items.push_back(std::move(value));
+    else
+      node.entries.push_back(
+          {std::string(child.key), {file, child.key_line, child.key_column}, std::move(value)});
+  }
+  return node;
+}
+
 }  // namespace
 
 std::string to_string(const Place& place) {
@@ -214,6 +249,10 @@ Result<YamlNode> parse_yaml(std::string_view text, const std::string& file,
   } catch (const std::exception& exception) {
     return error_at({file}, exception.what());
   }
+}
+
+YamlNode tree_of(std::span<const EmbeddedNode> nodes, const std::string& file) {
+  return take_node(nodes, file);
 }
 
 }  // namespace safelaunch::profile

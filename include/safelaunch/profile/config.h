@@ -8,7 +8,7 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/profile/apply.h"
-#include "safelaunch/profile/options.h"
+#include "safelaunch/profile/shared_keys.h"
 
 namespace safelaunch::profile {
 
@@ -21,7 +21,7 @@ struct Rules {
 };
 
 /// The conditions of a cluster rule; all that are given must hold. Patterns are regular expressions
-/// (pattern.h).
+/// of RE2.
 struct ClusterMatch {
   std::string hostname;  ///< matches the host's whole name, in full or up to its first dot
   std::string gpu;       ///< occurs in the name of some GPU of the host
@@ -66,7 +66,7 @@ struct FoundConfig {
 /// same), else the first of ./safelaunch.yaml, $XDG_CONFIG_HOME/safelaunch/safelaunch.yaml,
 /// /etc/safelaunch/safelaunch.yaml; an empty Config where there is none. One in the working
 /// directory is told when it is used, and passed over with a warning if it must not be trusted or
-/// says more than a file may that nobody has named (needs_trust.h).
+/// says more than a file may that nobody has named (trust.h).
 [[nodiscard]] Result<FoundConfig> find_config(std::string_view given,
                                               const Environment& environment);
 

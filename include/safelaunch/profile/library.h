@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "safelaunch/base/embedded.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/profile/profile.h"
 
@@ -17,7 +16,7 @@ struct SearchFolder {
   std::string path;
   /// What happens to a file there that must not be trusted. Where the user or root pointed us, it
   /// is an error. The working directory may be anybody's: there it is passed over with a warning,
-  /// and so is one that takes a built-in profile's name or says what needs trust (needs_trust.h).
+  /// and so is one that takes a built-in profile's name or says what needs trust (trust.h).
   enum class Untrusted { refuse, pass_over } untrusted = Untrusted::refuse;
 };
 
@@ -28,6 +27,15 @@ struct SearchFolder {
 /// $XDG_CONFIG_HOME/safelaunch, else ~/.config/safelaunch; empty where neither is set.
 [[nodiscard]] std::string user_config_folder(const Environment& environment);
 
+/// A file of profiles/ that is compiled in, so that one copied executable has it.
+struct BuiltInProfile {
+  std::string_view path;  ///< "profiles/basic.yaml"
+  std::string_view text;
+  std::span<const EmbeddedNode> tree{};  ///< of the text; where it is empty, the text is read
+};
+
+[[nodiscard]] std::span<const BuiltInProfile> builtin_profiles();
+
 /// What the origin of a built-in profile ends with.
 inline constexpr std::string_view kBuiltInMark = " (built in)";
 
@@ -35,7 +43,7 @@ inline constexpr std::string_view kBuiltInMark = " (built in)";
 /// built-in ones. Reads a file only when its name is asked for. Not thread-safe.
 class ProfileLibrary {
  public:
-  ProfileLibrary(std::vector<SearchFolder> folders, std::span<const EmbeddedFile> built_in);
+  ProfileLibrary(std::vector<SearchFolder> folders, std::span<const BuiltInProfile> built_in);
 
   /// The library that `safelaunch` uses: profile_search_path() and builtin_profiles().
   static ProfileLibrary standard(const Environment& environment);
@@ -68,12 +76,12 @@ class ProfileLibrary {
   [[nodiscard]] std::optional<std::string> why_passed_over(const SearchFolder& folder,
                                                            std::string_view name,
                                                            std::string_view text) const;
-  [[nodiscard]] const EmbeddedFile* built_in(std::string_view name) const;
+  [[nodiscard]] const BuiltInProfile* built_in(std::string_view name) const;
   [[nodiscard]] Error unknown(std::string_view name) const;
   void warn(std::string warning);
 
   std::vector<SearchFolder> folders_;
-  std::span<const EmbeddedFile> built_in_;
+  std::span<const BuiltInProfile> built_in_;
   std::vector<std::string> warnings_;
   std::set<std::string> used_;  ///< files of the working directory
 };

@@ -3,14 +3,14 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
-#include "safelaunch/profile/environment_keys.h"
-#include "safelaunch/profile/options.h"
+#include "safelaunch/profile/shared_keys.h"
 
 namespace safelaunch::profile {
 
@@ -97,6 +97,7 @@ struct ProfileText {
   std::string name;    ///< the file's name without .yaml: the profile's, unless it says another
   std::string origin;  ///< the file, as errors show it
   std::string text;
+  std::span<const EmbeddedNode> tree{};  ///< where it was read when safelaunch was built
 };
 
 /// Finds the text of a profile by name, for `extends`.

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "safelaunch/base/result.h"
+#include "safelaunch/profile/yaml_file.h"
 
 namespace safelaunch::profile {
 
@@ -32,5 +34,17 @@ struct FileFacts {
 /// Whether a folder may decide which of its files we read: distrust() of the folder itself.
 /// nullopt also where there is no such folder.
 [[nodiscard]] std::optional<std::string> distrust_folder(const std::string& path);
+
+/// Whether a file that merely lies in the working directory may set this variable: it tunes a
+/// library and names no file, folder or plugin. A data set that somebody unpacks may hold such a
+/// file, and he starts a script of his own there.
+[[nodiscard]] bool is_harmless_variable(std::string_view name);
+
+/// What a config or a profile says that runs code, writes or deletes elsewhere: "sets LD_PRELOAD",
+/// "changes the script's arguments". nullopt where it says nothing of that kind.
+[[nodiscard]] std::optional<std::string> what_needs_trust(const YamlNode& root);
+
+/// The same of a file's text; a text that is no YAML needs none, since its reader refuses it.
+[[nodiscard]] std::optional<std::string> what_needs_trust(std::string_view text);
 
 }  // namespace safelaunch::profile

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "safelaunch/profile/environment_keys.h"
+#include "safelaunch/profile/shared_keys.h"
 
 namespace safelaunch::profile {
 

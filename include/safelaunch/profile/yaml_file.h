@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,8 @@ struct Place {
   std::string file;
   int line = 0;
   int column = 0;
+
+  bool operator==(const Place&) const = default;
 };
 
 /// "profiles/basic.yaml:3:5", or the file alone where there is no line.
@@ -38,13 +41,19 @@ struct YamlNode {
 
   /// The value of a key of this map, or nullptr.
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
+
+  bool operator==(const YamlNode&) const;
 };
 
 struct YamlEntry {
   std::string key;
   Place place;  ///< of the key
   YamlNode value;
+
+  bool operator==(const YamlEntry&) const = default;
 };
+
+inline bool YamlNode::operator==(const YamlNode&) const = default;
 
 /// What one file may cost us. Reading stops at the first excess, so that a hostile file takes
 /// milliseconds and little memory.
@@ -60,5 +69,21 @@ struct YamlLimits {
 /// not UTF-8. `file` is the name that errors show.
 [[nodiscard]] Result<YamlNode> parse_yaml(std::string_view text, const std::string& file,
                                           const YamlLimits& limits = {});
+
+/// A value of a file that was read when safelaunch was built. A file is a list of them, in which
+/// each stands before those that it holds.
+struct EmbeddedNode {
+  std::string_view key;  ///< of an entry of a map; else empty
+  int key_line = 0;
+  int key_column = 0;
+  YamlNode::Kind kind = YamlNode::Kind::null;
+  int line = 0;
+  int column = 0;
+  std::string_view text;     ///< of a scalar
+  std::size_t children = 0;  ///< how many values a list or map holds
+};
+
+/// The tree that parse_yaml() has made of the file; `file` is its name in errors.
+[[nodiscard]] YamlNode tree_of(std::span<const EmbeddedNode> nodes, const std::string& file);
 
 }  // namespace safelaunch::profile

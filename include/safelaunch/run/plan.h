@@ -12,7 +12,7 @@
 #include "safelaunch/job/topology.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/config.h"
-#include "safelaunch/profile/options.h"
+#include "safelaunch/profile/shared_keys.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/profile/remembered.h"
 #include "safelaunch/settings/run_options.h"

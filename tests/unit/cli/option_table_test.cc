@@ -8,7 +8,7 @@
 #include "launcher/cli/manual.h"
 #include "launcher/cli/run_options.h"
 #include "launcher/cli/verbs.h"
-#include "safelaunch/profile/options.h"
+#include "safelaunch/profile/shared_keys.h"
 #include "safelaunch/run/plan.h"
 #include "test_data.h"
 

@@ -3,8 +3,7 @@
 #include <unistd.h>
 
 #include "catch.h"
-#include "launcher/profile/network.h"
-#include "launcher/profile/pattern.h"
+#include "launcher/profile/cluster.h"
 #include "temporary_folder.h"
 
 using namespace safelaunch;

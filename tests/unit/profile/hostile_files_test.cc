@@ -3,8 +3,8 @@
 #include <random>
 
 #include "catch.h"
-#include "safelaunch/profile/builtin.h"
 #include "safelaunch/profile/config.h"
+#include "safelaunch/profile/library.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/profile/remembered.h"
 
@@ -44,7 +44,7 @@ bool is_value_or_named_error(const Result<T>& result, std::string_view file) {
 TEST_CASE("a damaged profile is a value or an error with its name", "[hostile]") {
   std::mt19937 random(1);
   for (int round = 0; round < 150; ++round) {
-    for (const EmbeddedFile& file : builtin_profiles()) {
+    for (const BuiltInProfile& file : builtin_profiles()) {
       const std::string text = damaged(std::string(file.text), random);
       INFO(text);
       REQUIRE(is_value_or_named_error(read_profile({"p", "p.yaml", text}, basic), "p.yaml"));

@@ -16,8 +16,8 @@ namespace {
 
 using Untrusted = SearchFolder::Untrusted;
 
-constexpr std::array kBuiltIn{EmbeddedFile{"profiles/basic.yaml", "description: built in"},
-                              EmbeddedFile{"profiles/no-shm.yaml", "extends: basic"}};
+constexpr std::array kBuiltIn{BuiltInProfile{"profiles/basic.yaml", "description: built in"},
+                              BuiltInProfile{"profiles/no-shm.yaml", "extends: basic"}};
 
 std::vector<std::string> paths(const std::vector<SearchFolder>& folders) {
   std::vector<std::string> result;

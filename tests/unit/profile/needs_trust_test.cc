@@ -1,4 +1,4 @@
-#include "launcher/profile/needs_trust.h"
+#include "safelaunch/profile/trust.h"
 
 #include "catch.h"
 

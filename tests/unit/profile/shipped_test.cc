@@ -3,7 +3,6 @@
 #include <set>
 
 #include "catch.h"
-#include "safelaunch/profile/builtin.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/render.h"
@@ -50,6 +49,15 @@ TEST_CASE("every shipped profile reads, and is described", "[shipped]") {
                                        "gloo-fallback", "gpu-cache", "loopback", "no-ib", "no-nvls",
                                        "no-p2p", "no-shm", "prefetch", "single-gpu"});
   CHECK(names.size() == builtin_profiles().size());
+}
+
+TEST_CASE("what is compiled in of a profile is what its file says", "[shipped]") {
+  for (const BuiltInProfile& profile : builtin_profiles()) {
+    INFO(profile.path);
+    const std::string file(profile.path);
+    CHECK_FALSE(profile.tree.empty());
+    CHECK(tree_of(profile.tree, file) == parse_yaml(profile.text, file).value());
+  }
 }
 
 TEST_CASE("no shipped profile sets a variable that does nothing", "[shipped]") {

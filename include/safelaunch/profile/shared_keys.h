@@ -8,7 +8,9 @@
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/profile/yaml_file.h"
+#include "safelaunch/settings/settings.h"
 
+/// The keys that a profile and safelaunch.yaml have in common: env, unset and options.
 namespace safelaunch::profile {
 
 /// A variable's value in a file, and where it stands there.
@@ -33,5 +35,9 @@ using VariableSettings = std::map<std::string, VariableSetting, std::less<>>;
                                             std::vector<std::string>& unset);
 [[nodiscard]] std::optional<Error> read_unset(const YamlNode& node, VariableSettings& env,
                                               std::vector<std::string>& unset);
+
+/// The settings of an `options:` map of a file that may hold those of `scope`.
+[[nodiscard]] Result<settings::Settings> read_settings(const YamlNode& node,
+                                                       settings::OptionScope scope);
 
 }  // namespace safelaunch::profile
