@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "answer.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/join.h"
+#include "safelaunch/base/nearest.h"
 #include "verbs.h"
 
 // Each script is made of the same tables as the help. Names of profiles are asked for when they are
@@ -301,6 +303,19 @@ std::string fish() {
   return text;
 }
 
+int write_completions(std::span<const std::string> words) {
+  std::vector<std::string> shells;
+  if (const auto status = settle(kCompletionsVerb, words, nullptr, shells)) return *status;
+  if (shells.size() != 1)
+    return refuse({Errc::usage, "completions takes one shell: bash, zsh or fish"});
+  const std::string script = completions(shells[0]);
+  if (script.empty())
+    return refuse({Errc::usage, "completions does not know the shell '" + shells[0] + "'" +
+                                    did_you_mean(shells[0], settings::words_of(kShells)) +
+                                    " (bash, zsh, fish)"});
+  return answer(script);
+}
+
 }  // namespace
 
 std::string completions(std::string_view shell) {
@@ -308,5 +323,15 @@ std::string completions(std::string_view shell) {
   if (shell == "zsh") return zsh();
   return shell == "fish" ? fish() : std::string();
 }
+
+const Verb kCompletionsVerb{
+    .name = "completions",
+    .function = write_completions,
+    .help = "bash | zsh | fish: a script that completes verbs, options and profiles",
+    .usage = "bash | zsh | fish",
+    .purpose =
+        "A script for a shell, which then completes verbs, options, their values and the names of "
+        "profiles. For bash: `eval \"$(safelaunch completions bash)\"`.",
+    .words = kShells};
 
 }  // namespace safelaunch::cli

@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "answer.h"
 #include "safelaunch/base/format.h"
+#include "verbs.h"
 
 namespace safelaunch::cli {
 namespace {
@@ -62,6 +64,14 @@ std::string cell(std::string_view text) {
   return result;
 }
 
+int tell_version(std::span<const std::string>) {
+  return answer("safelaunch " SAFELAUNCH_VERSION "\n");
+}
+
+int tell_help(std::span<const std::string>) {
+  return answer(general_help());
+}
+
 }  // namespace
 
 std::string spelling(const settings::Option& option) {
@@ -102,5 +112,8 @@ std::string options_as_markdown() {
                           cell(option.help));
   return text;
 }
+
+const Verb kVersionVerb{.name = "version", .function = tell_version, .help = "the version"};
+const Verb kHelpVerb{.name = "help", .function = tell_help};
 
 }  // namespace safelaunch::cli

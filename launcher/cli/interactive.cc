@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "harmless.h"
+#include "answer.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/nearest.h"
 #include "safelaunch/profile/library.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "answer.h"
 #include "help.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/settings/settings.h"
@@ -116,6 +117,13 @@ std::string environment() {
          "\n" + items(kVariables);
 }
 
+int write_manual(std::span<const std::string> words) {
+  std::vector<std::string> rest;
+  if (const auto status = settle(kManualVerb, words, nullptr, rest)) return *status;
+  if (!rest.empty()) return refuse({Errc::usage, "manual takes no '" + rest.front() + "'"});
+  return answer(manual_page());
+}
+
 }  // namespace
 
 std::string manual_page() {
@@ -145,5 +153,10 @@ std::string exit_statuses_as_markdown() {
     text += fmt::format("| {} | {} |\n", row.status, row.meaning);
   return text;
 }
+
+const Verb kManualVerb{.name = "manual",
+                       .function = write_manual,
+                       .help = "the man page: safelaunch manual | man -l -",
+                       .purpose = "The man page as troff: `safelaunch manual | man -l -`."};
 
 }  // namespace safelaunch::cli

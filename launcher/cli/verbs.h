@@ -54,7 +54,8 @@ struct Verb {
 [[nodiscard]] std::optional<int> settle(const Verb& verb, std::span<const std::string> words,
                                         void* target, std::vector<std::string>& rest);
 
-// One file each: launcher/cli/verb_NAME.cc.
+// Each verb has a file, launcher/cli/verb_NAME.cc; a verb that only shows what another file makes
+// stands there (help, manual, completions, recorded_runs).
 extern const Verb kRunVerb;
 extern const Verb kProbeVerb;
 extern const Verb kProfilesVerb;

@@ -1,4 +1,4 @@
-#include "launcher/cli/harmless.h"
+#include "launcher/cli/answer.h"
 
 #include "catch.h"
 
