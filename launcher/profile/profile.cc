@@ -133,7 +133,7 @@ std::optional<Error> read_processes(const YamlNode& node, std::optional<int>& pr
   return std::nullopt;
 }
 
-std::optional<Error> read_options(const YamlNode& node, settings::Settings& options) {
+std::optional<Error> read_profile_options(const YamlNode& node, settings::Settings& options) {
   const Result<settings::Settings> settings = read_settings(node, settings::OptionScope::profile);
   if (settings.has_error()) return settings.error();
   options = settings::overlay(std::move(options), *settings);
@@ -195,8 +195,8 @@ void read_behaviour(YamlReader& reader, Profile& profile) {
   reader.read_with("args", [&](const YamlNode& node) { return read_args(node, profile.args); });
   reader.read_with("python",
                    [&](const YamlNode& node) { return read_python(node, profile.faulthandler); });
-  reader.read_with("options",
-                   [&](const YamlNode& node) { return read_options(node, profile.options); });
+  reader.read_with(
+      "options", [&](const YamlNode& node) { return read_profile_options(node, profile.options); });
 }
 
 // A profile over what it inherits.
