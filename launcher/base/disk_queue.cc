@@ -23,9 +23,9 @@ struct DiskQueue::State {
   mutable std::mutex mutex;
   std::condition_variable more;
   std::condition_variable idle;
-  std::deque<Waiting> waiting;  // the first is under way
+  std::deque<Waiting> waiting;  // the thread is at the first one
   std::size_t bytes = 0;
-  TimePoint moved = Clock::now();  // when a task was last done, or the first came
+  TimePoint moved = Clock::now();  // the time when a task was last done, or when the first came
   bool started = false;
   bool over = false;
 
@@ -38,7 +38,8 @@ struct DiskQueue::State {
     for (;;) {
       more.wait(lock, [this] { return over || !waiting.empty(); });
       if (waiting.empty()) return;
-      const Task& task = waiting.front().task;  // others are only added behind it
+      const Task& task =
+          waiting.front().task;  // the front stays in place, since others only add behind it
       lock.unlock();
       task();
       lock.lock();

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <csignal>
 
+/// The signs are asked from the strongest to the weakest; the first one that names a rank decides.
 namespace safelaunch {
 namespace {
 
-// Launchers end the ranks that are left over so.
+// Launchers end the remaining ranks with SIGTERM once one has failed.
 bool ended_by_sigterm(const RankExited& ended) {
   return ended.status == ExitStatus(Signaled{SIGTERM});
 }

@@ -49,8 +49,8 @@ std::error_code last_error() {
   return {errno, std::generic_category()};
 }
 
-/// Looks at sizes only: the directory's name tells the content, and what is missing or was cut
-/// short by a full disk is what happens.
+/// Looks at the sizes alone. The directory's name vouches for the content; files are lost, or cut
+/// short by a full disk, but hardly ever changed.
 bool is_intact(const fs::path& directory, std::span<const EmbeddedFile> files) {
   return std::all_of(files.begin(), files.end(), [&](const EmbeddedFile& file) {
     std::error_code error;
@@ -71,7 +71,7 @@ class Installation {
     if (!is_intact(directory_, set_.files))
       if (const Result<> made = make(); !made) return made.error();
     if (const Result<> ours = check_owner(); !ours) return ours.error();
-    // Its time tells when it was last used: what nobody uses any more is removed some day.
+    // The directory's time tells of its last use: cleaners remove a directory that nobody uses.
     static_cast<void>(::utimensat(AT_FDCWD, directory_.c_str(), nullptr, 0));
     return directory_;
   }
@@ -83,7 +83,7 @@ class Installation {
     return put_in_place(*aside);
   }
 
-  /// A new directory with the files in it, beside the place where they shall be.
+  /// Makes a new directory with the files in it, beside their future place.
   Result<fs::path> write_aside() const {
     std::string name = (cache_dir_ / fmt::format("{}-new-XXXXXX", set_.name)).string();
     if (::mkdtemp(name.data()) == nullptr)  // mode 0700
@@ -126,7 +126,7 @@ class Installation {
     return failure("rename", directory_, error);
   }
 
-  /// A directory of ours alone: whoever can write to it runs code in every worker.
+  /// Checks that the directory is ours alone: another writer's code would run in every worker.
   [[nodiscard]] Result<> check_owner() const {
     struct stat status = {};
     if (::lstat(directory_.c_str(), &status) != 0) return failure("stat", directory_, last_error());

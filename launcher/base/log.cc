@@ -2,7 +2,6 @@
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
-
 #include <cstdio>
 
 namespace safelaunch {
@@ -20,7 +19,7 @@ void write(std::string_view line) {
   std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
 }
 
-// Hands each finished line to whoever owns the terminal at the time.
+// Hands each finished line to the writer that owns the terminal at that time.
 class WriterSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;

@@ -75,6 +75,14 @@ std::string describe_duration(Duration duration) {
   return "0." + std::to_string(rounded / kTenth) + "s";
 }
 
+std::string rough_age(Duration age) {
+  using namespace std::chrono;
+  if (age >= hours(48)) return fmt::format("{} days", age / hours(24));
+  if (age >= hours(1)) return fmt::format("{}h", age / hours(1));
+  if (age >= minutes(1)) return fmt::format("{}min", age / minutes(1));
+  return fmt::format("{}s", age / seconds(1));
+}
+
 std::string wall_time_now() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);

@@ -15,21 +15,24 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
+/// A path is trusted if nobody but us and root could change any part of it. So it is walked from /,
+/// folder by folder, and every part is judged by its owner, group and mode.
 namespace safelaunch {
 namespace {
 
 constexpr unsigned kGroupWrites = 0020;
 constexpr unsigned kOthersWrite = 0002;
 constexpr unsigned kSticky = 01000;
-constexpr unsigned kNobody = 65534;  // how the kernel shows a user that has no number here
-constexpr int kMostLinks = 40;       // as the kernel's own walk
+constexpr unsigned kNobody =
+    65534;  // the number by which the kernel shows a user who has none in this namespace
+constexpr int kMostLinks = 40;  // as the kernel's own walk
 
 Ownership ownership_of(const struct stat& status) {
   return {status.st_uid, status.st_gid, status.st_mode & 07777U};
 }
 
-// In a container without the host's users, the folders above are the host's root's. Nobody can tell
-// them from a neighbour's, and a job must run there too.
+// In a container without the host's users, the folders above ours belong to the host's root, who
+// looks like any neighbour. A job must run there too, so these folders are trusted.
 bool is_hidden_root(unsigned owner) {
   if (owner != kNobody) return false;
   const Result<std::string> map = read_user_file("/proc/self/uid_map");
@@ -45,8 +48,8 @@ std::string in_words(Outsider outsider, const Ownership& facts, const std::strin
 
 enum class Missing { is_an_error, is_made };
 
-/// One walk along a path, folder by folder, each held open so that nobody can turn the way behind
-/// us. The error of a step says why the path is not trusted.
+/// One walk along a path. It goes from folder to folder and holds each open, so that nobody can
+/// exchange a part of the path behind us. The error of a step says why the path is not trusted.
 class Walk {
  public:
   explicit Walk(Missing missing) : missing_(missing) {}
@@ -64,7 +67,7 @@ class Walk {
     return judge_last();
   }
 
-  /// Of what the path ends at.
+  /// The facts of the path's last part.
   [[nodiscard]] const Ownership& facts() const { return facts_; }
   [[nodiscard]] bool ends_at_folder() const { return is_folder_; }
 
@@ -101,7 +104,7 @@ class Walk {
     return arrive(status);
   }
 
-  // As a folder first: only then does the kernel mount what is mounted on demand.
+  // Tries a folder first: only that makes the kernel mount a file system on demand.
   UniqueFd open_next(const std::string& name) {
     constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
     UniqueFd next(::openat(at_.get(), name.c_str(), kLook | O_DIRECTORY));
@@ -154,7 +157,7 @@ class Walk {
   Missing missing_;
   UniqueFd at_;
   std::string where_;  ///< the way to `at_`, without links
-  std::string rest_;   ///< what is still to be walked
+  std::string rest_;   ///< the rest of the path
   Ownership facts_;    ///< of `at_`
   bool is_folder_ = true;
   int links_ = 0;

@@ -31,7 +31,8 @@ Result<UniqueFd> open_user_file(const std::string& path, Links links) {
   const int no_link = links == Links::refused ? O_NOFOLLOW : 0;
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | no_link));
   if (!file || ::fstat(file.get(), &facts) != 0) return unreadable(path, errno);
-  if (!S_ISREG(facts.st_mode)) return not_regular(path);  // put there since
+  if (!S_ISREG(facts.st_mode))
+    return not_regular(path);  // somebody has put another file there since
   return file;
 }
 

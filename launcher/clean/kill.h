@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"
 
 namespace safelaunch::clean {

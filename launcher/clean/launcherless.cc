@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/open_gpus.h"
+#include "safelaunch/host/gpus.h"
 
 // A rank that waits looks like one that is dead, so nothing is judged by one look. CPU time, io,
 // children and connections of the rank and of everything below it are read twice; any difference

@@ -1,12 +1,11 @@
 #include "safelaunch/clean/stale.h"
+#include "safelaunch/base/time.h"
 
 #include <algorithm>
 #include <span>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/keep.h"
 #include "safelaunch/host/owner_mark.h"
-#include "safelaunch/host/words.h"
 
 // First come the reasons for which a process is not ours to judge at all. Then a process with our
 // mark is judged by the mark, any other one by the signs of a rank that has lost its launcher. A
@@ -279,7 +278,7 @@ bool acts_on(settings::CleanPolicy policy, Claim claim) {
 std::string describe(const StaleProcess& stale) {
   const auto& process = stale.process;
   std::string text = fmt::format("pid {} ({}), user {}, {} old", process.id.pid, stale.command,
-                                 host::user_name(process.uid), host::rough_age(process.age));
+                                 host::user_name(process.uid), rough_age(process.age));
   for (const auto& held : stale.holds) text += ", holds " + held;
   if (stale.launcherless && stale.holds.empty()) text += ", holds no port and no GPU";
   return text + ": " + stale.why;

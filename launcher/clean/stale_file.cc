@@ -1,4 +1,6 @@
 #include "safelaunch/clean/stale_file.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/base/time.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +11,6 @@
 #include <system_error>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/words.h"
 
 // A file that is in use or young is passed over. For a segment, the record of a run that has ended
 // makes the claim `ours`, and a name that jobs give makes it `named`. A lock is ours only if no
@@ -54,7 +55,7 @@ std::optional<StaleFile> judge_recorded(const host::LeftFile& file, const FileWi
   return StaleFile{file, Claim::ours,
                    fmt::format("of safelaunch run {}, which is over; written {} ago, and nobody "
                                "has it open",
-                               record.run, host::rough_age(file.age))};
+                               record.run, rough_age(file.age))};
 }
 
 std::optional<StaleFile> judge_segment(const host::LeftFile& file, const FileWitness& witness,
@@ -89,7 +90,7 @@ std::optional<StaleFile> judge_lock(const host::LeftFile& lock, const FileWitnes
   return StaleFile{
       lock, Claim::ours,
       fmt::format("made {} ago; nobody holds it, no compiler runs, and nobody works in its folder",
-                  host::rough_age(lock.age))};
+                  rough_age(lock.age))};
 }
 
 Result<void> still_the_same(const host::LeftFile& file) {
@@ -135,7 +136,7 @@ Result<void> remove_stale(const StaleFile& stale) {
 }
 
 std::string describe(const StaleFile& stale) {
-  return fmt::format("{} ({}): {}", stale.file.path, host::rough_size(stale.file.bytes), stale.why);
+  return fmt::format("{} ({}): {}", stale.file.path, rough_size(stale.file.bytes), stale.why);
 }
 
 }  // namespace safelaunch::clean

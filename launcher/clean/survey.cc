@@ -8,11 +8,11 @@
 
 #include "launcherless.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/open_gpus.h"
+#include "safelaunch/host/gpus.h"
 #include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/process_facts.h"
 #include "safelaunch/host/process_tree.h"
 #include "safelaunch/host/sockets.h"
-#include "safelaunch/host/words.h"
 
 // Reads for the decision in stale.cc, and reads as little as it can: one file of each process of
 // our user, everything else only of those that are of interest. Ports and GPUs are asked for the

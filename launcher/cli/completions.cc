@@ -7,8 +7,7 @@
 
 #include "answer.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "verbs.h"
 
 // Each script is made of the same tables as the help. Names of profiles are asked for when they are

@@ -9,7 +9,7 @@
 
 #include "answer.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/host_checks.h"
 

@@ -5,7 +5,6 @@
 
 #include "answer.h"
 #include "safelaunch/base/environment.h"
-#include "safelaunch/base/user_folder.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/report/run_directory.h"

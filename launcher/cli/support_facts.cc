@@ -4,8 +4,8 @@
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/render.h"
 #include "safelaunch/gpu/reader.h"
+#include "safelaunch/launch/find_program.h"
 #include "safelaunch/launch/helper.h"
-#include "safelaunch/launch/probe_program.h"
 #include "safelaunch/report/bundle.h"
 #include "safelaunch/report/run_directory.h"
 

@@ -4,10 +4,10 @@
 #include <array>
 
 #include "answer.h"
-#include "safelaunch/base/redact.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/render.h"
+#include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"
 
@@ -49,7 +49,7 @@ void print(const DoctorWords& words, const doctor::HostFacts& facts,
                                 : doctor::render_advices(advices, paint);
   if (!words.json)
     for (const std::string& line : fixed) text += "fix: " + line + "\n";
-  Redactor redactor;
+  redact::Redactor redactor;
   redactor.learn(facts.subject.environment);
   redactor.learn(words.command);
   answer(redactor.redact(text));

@@ -5,11 +5,11 @@
 #include "answer.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
-#include "safelaunch/base/redact.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/explain.h"
 #include "safelaunch/profile/variables.h"
+#include "safelaunch/redact/redactor.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -18,7 +18,7 @@ namespace {
 int explain_stdin() {
   const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
   const std::string text = diagnose::explain_log(log, diagnose::catalogue());
-  Redactor redactor;
+  redact::Redactor redactor;
   redactor.learn(current_environment());
   redactor.learn(log);
   return answer(text.empty() ? "nothing in this log names a cause\n" : redactor.redact(text));

@@ -9,7 +9,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/job/command.h"
-#include "safelaunch/launch/probe_program.h"
+#include "safelaunch/launch/find_program.h"
 #include "safelaunch/probe/measured.h"
 #include "safelaunch/probe/session.h"
 #include "safelaunch/profile/apply.h"

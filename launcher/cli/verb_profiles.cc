@@ -4,8 +4,7 @@
 
 #include "answer.h"
 #include "safelaunch/base/environment.h"
-#include "safelaunch/base/join.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/render.h"
 #include "verbs.h"

@@ -7,7 +7,7 @@
 #include "answer.h"
 #include "help.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::cli {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "pattern_set.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/catalogue.h"
 
 namespace safelaunch::diagnose {

@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::diagnose {
 namespace {

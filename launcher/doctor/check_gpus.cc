@@ -7,7 +7,8 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/words.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/host/process_facts.h"
 
 // Three questions decide here. Does each rank find a GPU, by the variables and by the counts? Does
 // the platform (WSL, IOMMU, a virtual machine, seccomp) hamper copies between GPUs? Has the driver
@@ -102,12 +103,11 @@ void check_xids(const HostFacts& facts, Advices& advices) {
   for (const host::KernelMessage& message : facts.driver_messages)
     if (const auto xid = parse_xid(message.text); xid && is_grave(*xid)) last[xid->pci] = &message;
   for (const auto& [pci, message] : last)
-    advise(
-        advices, Severity::risk, cause::kGpuIll,
-        fmt::format("the kernel's log, {} ago: {}", host::rough_age(message->age), message->text),
-        fmt::format("nvidia-smi -q -i {}.0; reset the GPU, or take it out of the job "
-                    "(CUDA_VISIBLE_DEVICES)",
-                    pci));
+    advise(advices, Severity::risk, cause::kGpuIll,
+           fmt::format("the kernel's log, {} ago: {}", rough_age(message->age), message->text),
+           fmt::format("nvidia-smi -q -i {}.0; reset the GPU, or take it out of the job "
+                       "(CUDA_VISIBLE_DEVICES)",
+                       pci));
 }
 
 }  // namespace safelaunch::doctor

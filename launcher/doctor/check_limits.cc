@@ -3,7 +3,7 @@
 #include "checks.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/words.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/nccl/version.h"
 
 // Each limit of this process (ulimit) and of its cgroup is compared with what torch, NCCL and CUDA
@@ -13,7 +13,7 @@ namespace safelaunch::doctor {
 namespace {
 
 std::string limit_in_words(std::uint64_t limit) {
-  return limit == host::kUnlimited ? "unlimited" : host::rough_size(limit);
+  return limit == host::kUnlimited ? "unlimited" : rough_size(limit);
 }
 
 /// InfiniBand pins hundreds of MiB of buffers, and most systems allow eight.
@@ -69,11 +69,10 @@ void check_memory(const HostFacts& facts, Advices& advices) {
   if (!left || *left >= kLeast) return;
   const bool limited = facts.quotas.memory_limit.has_value();
   advise(advices, Severity::risk, cause::kHostOom,
-         limited
-             ? fmt::format("{} of memory is left ({} allows {})", host::rough_size(*left),
-                           facts.quotas.memory_file, host::rough_size(*facts.quotas.memory_limit))
-             : fmt::format("{} of memory is left (MemAvailable in /proc/meminfo)",
-                           host::rough_size(*left)),
+         limited ? fmt::format("{} of memory is left ({} allows {})", rough_size(*left),
+                               facts.quotas.memory_file, rough_size(*facts.quotas.memory_limit))
+                 : fmt::format("{} of memory is left (MemAvailable in /proc/meminfo)",
+                               rough_size(*left)),
          limited ? "raise the limit, or end other processes there"
                  : "end other processes here: ps -eo rss,pid,user,args --sort=-rss | head");
 }

@@ -3,7 +3,7 @@
 #include "checks.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
+#include "safelaunch/base/strings.h"
 
 // Every rank has to find the master by its name, and gloo finds this host by its own. A name that
 // leads nowhere, a resolver that is slow, an address without a route and a port that refuses are

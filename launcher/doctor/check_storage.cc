@@ -4,7 +4,8 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/words.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/host/process_facts.h"
 
 // Space in /dev/shm is compared with what NCCL and the DataLoader workers of this node will take.
 // Segments that earlier jobs left have advice of their own, because --fix may remove those that are
@@ -44,9 +45,9 @@ std::uint64_t needed(const HostFacts& facts) {
 
 std::string size_in_words(const host::SharedMemory& memory) {
   constexpr std::uint64_t kDockers = 64 * kMebi;
-  return fmt::format("{} is {} large{}, {} of it free", memory.path, host::rough_size(memory.bytes),
+  return fmt::format("{} is {} large{}, {} of it free", memory.path, rough_size(memory.bytes),
                      memory.bytes == kDockers ? " (Docker's default)" : "",
-                     host::rough_size(memory.available));
+                     rough_size(memory.available));
 }
 
 void check_size(const HostFacts& facts, Advices& advices) {
@@ -59,10 +60,10 @@ void check_size(const HostFacts& facts, Advices& advices) {
                "given a driver for CUDA 12.6",
            remedy_for(facts));
   } else if (gpus && memory.available < needed(facts)) {
-    advise(advices, Severity::risk, cause::kShmSmall,
-           fmt::format("{}; NCCL's proxies take {}", size_in_words(memory),
-                       host::rough_size(needed(facts))),
-           remedy_for(facts));
+    advise(
+        advices, Severity::risk, cause::kShmSmall,
+        fmt::format("{}; NCCL's proxies take {}", size_in_words(memory), rough_size(needed(facts))),
+        remedy_for(facts));
   } else if (memory.bytes < kGibi) {
     advise(advices, gpus ? Severity::risk : Severity::note, cause::kShmSmall,
            size_in_words(memory) + "; NCCL's manual advises 1 GiB", remedy_for(facts));
@@ -98,7 +99,7 @@ void check_segments(const HostFacts& facts, Advices& advices) {
   advice.finding.severity = scarce ? Severity::risk : Severity::note;
   advice.finding.evidence =
       fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",
-                  host::rough_size(bytes), facts.shared_memory.path, facts.segments.size(),
+                  rough_size(bytes), facts.shared_memory.path, facts.segments.size(),
                   facts.segments.size() == 1 ? "" : "s", first.file.path, first.why);
   advice.finding.remedy = remedy_for(facts.segments);
   advice.files = std::move(ours);

@@ -6,7 +6,7 @@
 
 #include "facts_json.h"
 #include "safelaunch/gpu/libraries.h"
-#include "safelaunch/launch/probe_program.h"
+#include "safelaunch/launch/find_program.h"
 
 // A machine without NVML is answered at once. Otherwise a helper process asks the driver; its lines
 // are collected (facts_json.h), and the way in which it ended decides whether they are all.

@@ -6,21 +6,25 @@
 
 #include "safelaunch/base/format.h"
 
+/// The rules are asked in the order of classify(): the first that has an answer wins. They go from
+/// facts that leave no doubt (the process has ended, a debugger holds it, it is stopped) over signs
+/// of work (children, CPU, files, connections) to the kinds of waiting. A tree for which no rule
+/// answers is quiet: each of its threads is blocked until another one acts.
 namespace safelaunch::host {
 namespace {
 
-/// Below this share of one core a process that polls or sleeps is not thought to work.
+/// A process that uses less than this share of one core polls or sleeps, and does not work.
 constexpr double kWorkingCores = 0.05;
 /// A log line now and then is no work; a slow network disk still gives more than this.
 constexpr double kWorkingBytesPerSecond = 256 * 1024;
-/// A store that is asked a hundred times a second whether all are there, and heartbeats, stay
-/// below.
+/// Heartbeats stay below this, and so do a hundred questions a second to a store whether all are
+/// there.
 constexpr double kWorkingTrafficPerSecond = 64 * 1024;
 
-/// What both samples know of a thing, side by side.
+/// A process or thread in both samples, side by side.
 template <class Sample>
 struct Pair {
-  const Sample* before = nullptr;  ///< null: it is new
+  const Sample* before = nullptr;  ///< nullptr: it is new
   const Sample* after = nullptr;
 };
 
@@ -42,31 +46,32 @@ const ThreadSample* find_thread(const ProcessSample* process, int tid) {
   return thread == process->threads.end() ? nullptr : &*thread;
 }
 
-/// The state as a new sentence would name it: which process it is about.
+/// The words that tell of which process a sentence speaks.
 std::string place_of(const ProcessSample& process, const TreeSample& tree) {
   if (&process == &tree.processes.front()) return "";
   return fmt::format(" in a child ({}, pid {})", process.facts.comm, process.facts.id.pid);
 }
 
-/// A main thread names its process, and says something; others may be housekeeping.
+/// Whether the thread's activity says something. A main thread has the name of its process and
+/// always counts; others may be housekeeping.
 bool tells(const ProcessSample& process, const ThreadSample& thread) {
   return thread.tid == process.facts.id.pid || !is_housekeeping(thread.comm);
 }
 
 using Answer = std::optional<ActivitySeen>;
 
-/// How a process is kept from running at this moment; empty: it is not.
+/// The means by which a process is kept from running at this moment; empty where it is not.
 std::string_view halt_of(const ProcessSample& process) {
   if (process.facts.state == 'T') return "by a signal (state T)";
   if (process.threads.empty()) return {};
-  // Cgroups freeze by a trap in their second version, in the first by uninterruptible sleep.
+  // Cgroups of version 2 freeze by a trap, those of version 1 by uninterruptible sleep.
   const auto& function = process.threads.front().waits_in;
   const bool frozen = function == "do_freezer_trap" || function.ends_with("refrigerator");
   return frozen ? "by its cgroup (frozen)" : std::string_view();
 }
 
-/// A limiter of CPU stops its process and lets it go many times a second, and every look may find
-/// it stopped: it has run in between.
+/// Whether the process ran between the samples. A limiter of CPU stops its process and lets it go
+/// many times a second, so every look may find it stopped.
 bool has_run(const ProcessSample& before, const ProcessSample& after) {
   return before.facts.cpu != after.facts.cpu || before.threads.empty() || after.threads.empty() ||
          before.threads.front().runs != after.threads.front().runs;
@@ -80,8 +85,7 @@ Answer when_stopped(const ProcessPair& root) {
   return ActivitySeen{Activity::stopped, std::string(how)};
 }
 
-/// A tracer may be a debugger, in which a person thinks; nobody types for hours at a prompt,
-/// either.
+/// A tracer may be a debugger, before which a person thinks. A prompt may wait for hours, too.
 Answer when_attended(const TreeSample& after) {
   for (const auto& process : after.processes) {
     if (process.tracer != 0 || process.facts.state == 't')
@@ -109,8 +113,8 @@ Answer when_children_work(std::span<const ProcessPair> children) {
   return std::nullopt;
 }
 
-/// A waited-for child's CPU and io are its parent's in the kernel's account, so the sum over the
-/// tree grows by exactly what was done, whoever has ended meanwhile.
+/// The kernel adds the CPU and io of a waited-for child to its parent's. So the sum over the tree
+/// grows by exactly the work that was done, even where processes have ended meanwhile.
 template <class Amount>
 double growth(const TreeSample& before, const TreeSample& after, Amount amount) {
   double sum = 0;
@@ -158,7 +162,8 @@ Answer when_it_has_traffic(const TreeSample& before, const TreeSample& after) {
                       fmt::format("sends and receives {:.1f} MB/s", bytes / seconds.count() / 1e6)};
 }
 
-/// Ready in both samples, and yet hardly any CPU: the host or its cgroup gives it none.
+/// A thread that is ready in both samples and has used hardly any CPU gets none from the host or
+/// its cgroup.
 Answer when_starved(const std::vector<ProcessPair>& pairs, const TreeSample& tree) {
   for (const auto& [before, after] : pairs)
     for (const auto& thread : after->threads) {
@@ -186,7 +191,7 @@ Answer idling_thread(const ThreadSample* before, const ThreadSample& now,
   return std::nullopt;
 }
 
-/// Main threads first: what they do is what a person wants to read.
+/// Main threads come first: a person wants to read of them.
 Answer when_idling(const std::vector<ProcessPair>& pairs, const TreeSample& tree) {
   Answer later;
   for (const auto& [before, after] : pairs)
@@ -234,6 +239,85 @@ ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
     return *answer;
   }
   return quiet(after);
+}
+
+namespace {
+
+/// The kernel cuts names to 15 bytes. All but `safelaunch` (our hook) were seen in torch 2.13,
+/// gloo, NCCL 2.28, CUDA 12 and JAX 0.10; gloo_tcp_loop wakes a hundred times a second in a hung
+/// job.
+constexpr std::string_view kHousekeeping[] = {
+    "safelaunch",     "pt_tcpstore", "pt_nccl",     "pt_gloo", "gloo_tcp_loop", "NCCL ",
+    "cuda-EvtHandlr", "cuda0000",    "jemalloc_bg", "grpc",    "event_engine",  "timer_manager",
+};
+
+constexpr std::string_view kCompilers[] = {
+    "as",    "c++",     "c++filt", "cc",       "cc1",      "cc1plus",   "ccache", "cicc",
+    "clang", "clang++", "cmake",   "collect2", "cudafe++", "fatbinary", "g++",    "gcc",
+    "hipcc", "ld",      "ld.bfd",  "ld.gold",  "ld.lld",   "lld",       "lto1",   "make",
+    "mold",  "ninja",   "nvcc",    "nvlink",   "ptxas",    "rustc",
+};
+
+}  // namespace
+
+bool is_housekeeping(std::string_view thread_comm) {
+  return std::ranges::any_of(kHousekeeping,
+                             [&](auto name) { return thread_comm.starts_with(name); });
+}
+
+bool is_compiler(std::string_view comm) {
+  // "gcc-12" and "clang-14" are found by their first part. "x86_64-linux-gnu-g++", cut to 15 bytes,
+  // is not, but the cc1plus below it is.
+  const auto plain = comm.substr(0, comm.find('-'));
+  return std::ranges::find(kCompilers, plain) != std::end(kCompilers);
+}
+
+namespace {
+
+/// For comparison: a loop that looks for a file ten times a second uses a thousandth of a CPU.
+constexpr double kMostCores = 0.01;
+constexpr double kMostBytesPerSecond = 4096;
+
+bool is_new(const ProcessSample& process, const TreeSample& before) {
+  return std::ranges::none_of(
+      before.processes, [&](const ProcessSample& one) { return one.facts.id == process.facts.id; });
+}
+
+// A shell's retry loop starts a new sleep every time.
+bool has_started_something(const TreeSample& before, const TreeSample& after) {
+  return std::ranges::any_of(after.processes, [&](const ProcessSample& process) {
+    return process.facts.comm != "sleep" && is_new(process, before);
+  });
+}
+
+struct Used {
+  double seconds = 0;
+  double bytes = 0;
+};
+
+Used used_by(const TreeSample& tree) {
+  Used used;
+  for (const ProcessSample& process : tree.processes) {
+    used.seconds += std::chrono::duration<double>(process.facts.cpu).count();
+    used.bytes += static_cast<double>(process.io_bytes);
+  }
+  return used;
+}
+
+}  // namespace
+
+std::optional<std::string> stood_still(const TreeSample& before, const TreeSample& after) {
+  if (before.processes.empty() || after.processes.empty() || has_started_something(before, after))
+    return std::nullopt;
+  const double elapsed = std::chrono::duration<double>(after.at - before.at).count();
+  const Used then = used_by(before);
+  const Used now = used_by(after);
+  if (now.seconds - then.seconds > kMostCores * elapsed ||
+      now.bytes - then.bytes > kMostBytesPerSecond * elapsed)
+    return std::nullopt;
+  const ActivitySeen seen = classify(before, after);
+  if (seen.activity != Activity::quiet && seen.activity != Activity::idling) return std::nullopt;
+  return seen.doing;
 }
 
 }  // namespace safelaunch::host

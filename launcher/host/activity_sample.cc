@@ -6,14 +6,14 @@
 #include <set>
 #include <string>
 
-#include "proc_file.h"
 #include "safelaunch/host/activity.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {
 
-/// The third number of schedstat: how often the thread was put on a CPU. One short file, and free
-/// of the rights that others need.
+/// How often the thread was put on a CPU: the third number of schedstat, a short file that needs no
+/// rights.
 std::uint64_t runs_of(int pid, int tid) {
   const SmallFile file{ProcPath(pid, tid, "schedstat")};
   auto rest = file.text();
@@ -53,7 +53,7 @@ bool watches_terminal(int pid, int epoll) {
   return false;
 }
 
-/// What the thread waits to read.
+/// Notes the input that the thread waits to read.
 void look_at_input(int pid, const AwaitedInput& input, ThreadSample& thread) {
   if (input.is_epoll) {
     thread.at_terminal = watches_terminal(pid, input.descriptor);
@@ -100,7 +100,7 @@ ProcessSample sample_process(ProcessFacts facts) {
 }
 
 /// The pipes that processes of ours beside the tree have open. A pipe that came to the job from
-/// outside is open in ourselves too, since we hand on what we were given.
+/// outside is open in safelaunch, too, which has handed it on.
 std::set<std::uint64_t> pipes_beside(const TreeSample& sample, const ProcessTable& table) {
   std::set<std::uint64_t> pipes;
   for (const ProcessFacts& process : tree_of(self(), table)) {
@@ -115,7 +115,8 @@ std::set<std::uint64_t> pipes_beside(const TreeSample& sample, const ProcessTabl
   return pipes;
 }
 
-/// Into a pipe that nobody else has open only the tree itself can write.
+/// Marks the waits on pipes that nobody else has open as inner ones: only the tree itself can write
+/// into them.
 void find_own_pipes(TreeSample& sample, const ProcessTable& table) {
   std::optional<std::set<std::uint64_t>> beside;
   for (ProcessSample& process : sample.processes)

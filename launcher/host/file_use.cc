@@ -12,11 +12,13 @@
 #include <cerrno>
 #include <map>
 
-#include "proc_file.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/activity.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 
+/// Two questions decide. The kernel is asked whether anybody has the file open or mapped. Where
+/// nobody has, the processes of our user are counted that may come back to it later.
 namespace safelaunch::host {
 namespace {
 
@@ -37,8 +39,8 @@ bool is_lock(const std::string& path) {
   return name_of(path) == "lock";
 }
 
-/// Programs that the kernel lets nobody look into, since they once had another user's rights. Every
-/// login has one or two; no job runs in them.
+/// Whether it is a program into which the kernel lets nobody look, since it once had another user's
+/// rights. Every login has one or two; no job runs in them.
 bool keeps_a_session(const ProcessFacts& process) {
   constexpr std::array<std::string_view, 9> kNames{"sshd",      "sshd-session", "(sd-pam)",
                                                    "ssh-agent", "su",           "sudo",
@@ -46,7 +48,8 @@ bool keeps_a_session(const ProcessFacts& process) {
   return process.id.pid == 1 || std::ranges::find(kNames, process.comm) != kNames.end();
 }
 
-/// Where a link of /proc leads; empty, with the reason in `error`, where that is not told.
+/// The target of a link of /proc; empty, with the reason in `error`, where the kernel does not tell
+/// it.
 class Link {
  public:
   explicit Link(const ProcPath& path) {
@@ -64,7 +67,7 @@ class Link {
   int error_ = 0;
 };
 
-/// Those who have none of the files open and may come back to one.
+/// Looks for processes that have none of the files open, and may come back to one of them.
 class Company {
  public:
   explicit Company(const std::vector<LeftFile>& files) : us_(::geteuid()) {
@@ -76,7 +79,7 @@ class Company {
     if (!locks_.empty()) note_folder(Link(ProcPath(pid, "cwd")).text(), use);
     const Link program(ProcPath(pid, "exe"));
     if (program.error() == EACCES) return note_closed(pid, use);
-    const std::string_view path = program.text();  // none: a zombie, or a thread of the kernel's
+    const std::string_view path = program.text();  // empty: a zombie, or a thread of the kernel
     if (path.empty()) return;
     if (is_compiler(name_of(path)) && is_ours(pid)) ++use.compilers;
     if (!runs_python(pid, path)) return;
@@ -102,8 +105,9 @@ class Company {
     return ::stat(ProcPath(pid, "").c_str(), &folder) == 0 && folder.st_uid == us_;
   }
 
-  /// Python by its name, or a program that has it inside. Such a one has it in all its processes,
-  /// so one of them is looked into: the mappings cost ten times as much as all the rest.
+  /// Whether the program is Python by its name, or has Python inside. In the second case all its
+  /// processes have it, so a look into one of them is enough: the mappings cost ten times as much
+  /// as all the rest.
   bool runs_python(int pid, std::string_view program) {
     const std::string_view name = name_of(program);
     if (name.starts_with("python") || name.starts_with("pypy")) return true;
@@ -118,9 +122,9 @@ class Company {
   std::map<std::string, bool, std::less<>> embeds_python_;
 };
 
-constexpr long kZfs = 0x2fc12fc1;  // of no header of the kernel's
+constexpr long kZfs = 0x2fc12fc1;  // no header of the kernel has it
 
-/// An open file that is still the one that was seen.
+/// Opens the file again; empty where it is not the one that was seen.
 UniqueFd open_again(const LeftFile& file) {
   UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat now {};
@@ -129,9 +133,9 @@ UniqueFd open_again(const LeftFile& file) {
   return fd;
 }
 
-/// On a network the kernel of another host may know a holder that ours does not, and some such file
-/// systems leave leases to ours alone. Their mounts need not show in the path: it may lead over
-/// links.
+/// Whether the file lies on a file system of this host alone. On a network the kernel of another
+/// host may know a holder that ours does not know, and some network file systems leave leases to
+/// each kernel alone. The path does not tell, since it may lead over links.
 bool is_on_this_host(int fd) {
   constexpr std::array<long, 8> kLocal{
       TMPFS_MAGIC,           EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -146,8 +150,8 @@ bool is_on_this_host(int fd) {
 Holder holder_of(const LeftFile& file) {
   const UniqueFd fd = open_again(file);
   if (!fd || !is_on_this_host(fd.get())) return Holder::untold;
-  // Should somebody open it while we have the lease, we are told by a signal, which is SIGIO and
-  // deadly unless another is asked for.
+  // If somebody opens the file while we have the lease, the kernel sends us a signal. That is
+  // SIGIO, which is deadly, unless we ask for another.
   ::fcntl(fd.get(), F_SETSIG, SIGURG);
   if (::fcntl(fd.get(), F_SETLEASE, F_WRLCK) == 0) {
     ::fcntl(fd.get(), F_SETLEASE, F_UNLCK);

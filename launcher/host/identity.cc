@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "proc_file.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 
 namespace safelaunch::host {
@@ -34,7 +34,7 @@ std::size_t entries_in(const char* path, bool (*counts)(std::string_view)) {
   return count;
 }
 
-/// /dev shows what a container was given, /proc/driver all that the host has: the first decides.
+/// /dev shows the devices of our container, /proc/driver those of the whole host: so /dev decides.
 int count_gpus() {
   const auto is_device = [](std::string_view name) {
     constexpr std::string_view kPrefix = "nvidia";
@@ -51,11 +51,11 @@ bool exists(const char* path) {
   return ::access(path, F_OK) == 0;
 }
 
-std::vector<NumaNode> read_numa_nodes() {
-  std::vector<NumaNode> nodes;
+std::vector<std::vector<int>> read_numa_nodes() {
+  std::vector<std::vector<int>> nodes;
   for (const int number : parse_number_list(SmallFile("/sys/devices/system/node/online").text())) {
     const auto path = fmt::format("/sys/devices/system/node/node{}/cpulist", number);
-    nodes.push_back({number, parse_number_list(SmallFile(path.c_str()).text())});
+    nodes.push_back(parse_number_list(SmallFile(path.c_str()).text()));
   }
   return nodes;
 }
@@ -82,7 +82,7 @@ std::string boot_id_of(std::string_view boot, std::string_view time_namespace) {
 }
 
 std::string read_boot_id() {
-  std::array<char, 64> link{};  // a kernel before 5.6 has none
+  std::array<char, 64> link{};  // kernels before 5.6 have no such link
   const ssize_t size = ::readlink("/proc/self/ns/time", link.data(), link.size());
   return boot_id_of(SmallFile("/proc/sys/kernel/random/boot_id").text(),
                     {link.data(), size > 0 ? static_cast<std::size_t>(size) : 0});
@@ -107,7 +107,7 @@ bool may_have_gpu() {
 }
 
 bool sees_all_processes(const HostIdentity& host) {
-  // The kernel numbers its first pid namespace so, on every host.
+  // The number of the kernel's first pid namespace is the same on every host.
   constexpr std::uint64_t kFirst = 0xEFFFFFFC;
   return host.pid_namespace == kFirst;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "proc_file.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {
@@ -25,7 +25,7 @@ std::string text_in(const std::string& folder, const char* file) {
   return std::string(SmallFile((folder + "/" + file).c_str()).text());
 }
 
-/// The last word of where a link leads, empty where there is none.
+/// The last part of a link's target; empty where there is no link.
 std::string link_name(const std::string& link) {
   std::error_code error;
   return fs::read_symlink(link, error).filename().string();

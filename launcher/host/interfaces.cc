@@ -62,6 +62,14 @@ std::vector<NetworkInterface> network_interfaces() {
   return all;
 }
 
+std::vector<std::string> local_addresses() {
+  std::vector<std::string> addresses;
+  for (const NetworkInterface& one : network_interfaces())
+    if (!one.loopback)
+      addresses.insert(addresses.end(), one.addresses.begin(), one.addresses.end());
+  return addresses;
+}
+
 bool is_loopback_address(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }

@@ -7,15 +7,16 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "proc_file.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {
 
 Duration uptime_now() {
   timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);  // as the kernel stamps them: time asleep does not count
+  ::clock_gettime(CLOCK_MONOTONIC,
+                  &now);  // the clock of the kernel's stamps: time asleep does not count
   return std::chrono::duration_cast<Duration>(std::chrono::seconds(now.tv_sec) +
                                               std::chrono::nanoseconds(now.tv_nsec));
 }

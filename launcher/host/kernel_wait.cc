@@ -8,8 +8,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "proc_file.h"
+#include "safelaunch/host/proc.h"
 
+/// A table says of each system call that may sleep where its timeout stands. A call that is not in
+/// the table waits for something from outside. Where the call cannot be read, the name of the
+/// kernel function decides as far as it can.
 namespace safelaunch::host {
 namespace {
 
@@ -17,13 +20,13 @@ enum class Timeout {
   always,         ///< the call is a sleep
   pointer,        ///< a timespec, or null for ever
   milliseconds,   ///< an int, negative for ever
-  futex_pointer,  ///< a pointer, if the operation is one of waiting
+  futex_pointer,  ///< a pointer, if the operation is a wait
   file_lock,      ///< no timeout: it waits for a lock
-  fcntl_lock,     ///< the same, if the command is one of locking
+  fcntl_lock,     ///< the same, if the command locks
   child,          ///< no timeout: it waits for the end of a child
 };
 
-/// Where a system call that may sleep keeps its timeout.
+/// A system call that may sleep, and the place of its timeout.
 struct SleepingCall {
   long number;
   std::size_t argument;
@@ -96,13 +99,13 @@ WaitKind kind_of_call(const SleepingCall& call, const Arguments& arguments) {
   return WaitKind::unknown;
 }
 
-/// The names are those of Linux 5.10 to 6.18; suffixes (".constprop.0") come and go.
+/// Judges by the names of Linux 5.10 to 6.18; suffixes (".constprop.0") come and go.
 WaitKind kind_by_function(std::string_view wchan) {
   if (wchan.empty() || wchan == "0") return WaitKind::unknown;
   if (wchan.find("nanosleep") != std::string_view::npos) return WaitKind::timed;
   if (wchan.find("lock_inode_wait") != std::string_view::npos) return WaitKind::lock;
   if (wchan == "do_wait") return WaitKind::inner;
-  // A poll or futex may have a timeout or not, and this does not tell.
+  // These names do not tell whether the call has a timeout.
   for (const std::string_view either : {"poll", "select", "futex", "sigtimedwait"})
     if (wchan.find(either) != std::string_view::npos) return WaitKind::unknown;
   return WaitKind::outer;
@@ -121,7 +124,7 @@ std::optional<Call> read_call(std::string_view syscall) {
   return call;
 }
 
-/// How a call says which descriptor it reads.
+/// The place in a call of the descriptor that it reads.
 enum class Input { first_argument, highest, epoll };
 
 struct ReadingCall {

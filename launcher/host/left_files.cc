@@ -12,7 +12,7 @@
 #include <ctime>
 #include <memory>
 
-#include "proc_file.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 
 namespace safelaunch::host {
@@ -28,7 +28,7 @@ std::vector<std::string> entries_of(const std::string& folder) {
   return names;
 }
 
-// In a folder that several users share, another's link may lead to a file of ours elsewhere.
+// Whether it is a link of another user: in a shared folder it may lead to a file of ours elsewhere.
 bool is_foreign_link(const std::string& path) {
   struct stat facts {};
   return ::lstat(path.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode) &&
@@ -86,7 +86,8 @@ SegmentMaker only_if(bool fits, SegmentMaker maker) {
   return fits ? maker : SegmentMaker::unknown;
 }
 
-// What a mapping shows may no longer be what has the name, or have it elsewhere: in a container.
+// Whether a mapping shows this very file. The name may belong to another file by now, or to a file
+// of another container.
 bool shows(std::string_view mapping, const LeftFile& file) {
   const std::string identity =
       fmt::format(" {:02x}:{:02x} {} ", major(file.device), minor(file.device), file.inode);
@@ -102,7 +103,8 @@ std::optional<LeftFile> file_at(const std::string& path) {
   if (!S_ISREG(file.stx_mode)) return std::nullopt;
   LeftFile left;
   left.path = path;
-  constexpr std::uint64_t kBlock = 512;  // as stat(2) counts; what is not written takes no memory
+  constexpr std::uint64_t kBlock =
+      512;  // the unit of stat(2); bytes that were never written take no memory
   left.bytes = file.stx_blocks * kBlock;
   left.device = makedev(file.stx_dev_major, file.stx_dev_minor);
   left.inode = file.stx_ino;

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "proc_file.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {

@@ -13,12 +13,12 @@
 #include <system_error>
 #include <thread>
 
-#include "proc_file.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {
 
-/// Shared with the thread, which may outlive the question.
+/// The answer is shared with the thread, which may outlive the question.
 struct Answer {
   std::mutex mutex;
   std::condition_variable arrived;

@@ -4,18 +4,19 @@
 
 #include <algorithm>
 
-#include "proc_file.h"
 #include "safelaunch/host/identity.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 
 namespace safelaunch::host {
 namespace {
 
-/// A whole number with nothing behind it.
+/// Reads a whole number with nothing behind it; false for any other text.
 template <class Number>
 bool parse_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
+  const auto read = to_number<Number>(text);
+  if (read) number = *read;
+  return read.has_value();
 }
 
 template <class Number>
@@ -23,7 +24,7 @@ bool parse_positive(std::string_view text, Number& number) {
   return parse_number(text, number) && number > 0;
 }
 
-/// "1.3,71.4711"; an owner whose parents are hidden has none that we could know.
+/// Reads "1.3,71.4711"; the text is empty for an owner whose parents were hidden.
 bool parse_processes(std::string_view text, std::vector<ProcessId>& processes) {
   while (!text.empty()) {
     auto word = take_word(text, ',');

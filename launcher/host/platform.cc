@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "proc_file.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {
@@ -56,7 +56,8 @@ bool has_entries(const char* path) {
   return false;
 }
 
-/// NCCL asks it before it takes host memory from CUDA, and gives that up where it is refused.
+/// NCCL asks for the NUMA policy before it takes host memory from CUDA, and does without where the
+/// kernel refuses.
 bool may_read_numa_policy() {
   int mode = 0;
   return ::syscall(SYS_get_mempolicy, &mode, nullptr, 0UL, nullptr, 0UL) == 0 || errno != EPERM;

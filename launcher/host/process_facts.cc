@@ -7,7 +7,9 @@
 
 #include <cerrno>
 
-#include "proc_file.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/host/proc.h"
+#include "safelaunch/redact/redactor.h"
 
 namespace safelaunch::host {
 namespace {
@@ -29,39 +31,28 @@ Duration uptime_now() {
   return Duration(now.tv_sec * 1000 + now.tv_nsec / 1'000'000);
 }
 
+/// Another user's command line may hold anything, and no control byte of it may reach a terminal.
+void make_printable(std::string& text) {
+  for (auto& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+}
+
 }  // namespace
 
-std::optional<ProcessFacts> parse_stat(std::string_view stat, Duration uptime) {
-  // The name stands in parentheses and may itself contain any of them: it ends at the last one.
-  const auto open = stat.find('(');
-  const auto close = stat.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
-      stat.size() < close + 3)
-    return std::nullopt;
-
+std::optional<ProcessFacts> parse_stat(std::string_view line, Duration uptime) {
+  const auto stat = parse_proc_stat(line);
+  if (!stat) return std::nullopt;
   ProcessFacts facts;
-  facts.id.pid = number_in<int>(stat);
-  facts.comm = stat.substr(open + 1, close - open - 1);
-  auto rest = stat.substr(close + 2);
-  const auto next = [&] { return take_word(rest); };
-  const auto skip = [&](int fields) {
-    while (fields-- > 0) static_cast<void>(next());
-  };
-  facts.state = next().front();
-  facts.parent = number_in<int>(next());
-  facts.group = number_in<int>(next());
-  facts.session = number_in<int>(next());
-  facts.terminal = number_in<int>(next());
-  skip(6);  // tpgid flags minflt cminflt majflt cmajflt
-  std::uint64_t ticks = 0;
-  for (int i = 0; i < 4; ++i) ticks += number_in(next());  // utime stime cutime cstime
-  facts.cpu = from_ticks(ticks);
-  skip(2);  // priority nice
-  facts.threads = number_in<int>(next());
-  skip(1);  // itrealvalue
-  if (rest.empty()) return std::nullopt;
-  facts.id.start_ticks = number_in(next());
-  facts.age = std::max(Duration{}, uptime - from_ticks(facts.id.start_ticks));
+  facts.id = {stat->pid, stat->start_ticks};
+  facts.parent = stat->parent;
+  facts.group = stat->group;
+  facts.session = stat->session;
+  facts.terminal = stat->terminal;
+  facts.state = stat->state;
+  facts.threads = stat->threads;
+  facts.comm = stat->comm;
+  facts.cpu = from_ticks(stat->cpu_ticks);
+  facts.age = std::max(Duration{}, uptime - from_ticks(stat->start_ticks));
   return facts;
 }
 
@@ -95,17 +86,12 @@ bool is_running(ProcessId id) {
   return life_of(id) == Life::running;
 }
 
-bool is_stuck(std::string_view stat) {
+bool is_stuck(std::string_view line) {
   constexpr std::uint64_t kExiting = 0x4;  // PF_EXITING
   constexpr std::uint64_t kKill = 1U << (SIGKILL - 1);
-  const auto close = stat.rfind(')');
-  if (close == std::string_view::npos || stat.size() < close + 3) return false;
-  auto rest = stat.substr(close + 2);
-  if (take_word(rest) != "D") return false;
-  for (int skipped = 0; skipped < 5; ++skipped) static_cast<void>(take_word(rest));
-  if ((number_in(take_word(rest)) & kExiting) != 0) return true;
-  for (int skipped = 0; skipped < 21; ++skipped) static_cast<void>(take_word(rest));
-  return (number_in(take_word(rest)) & kKill) != 0;
+  const auto stat = parse_proc_stat(line);
+  if (!stat || stat->state != 'D') return false;
+  return (stat->flags & kExiting) != 0 || (stat->pending_signals & kKill) != 0;
 }
 
 std::optional<std::string> stuck_in(int pid) {
@@ -124,6 +110,18 @@ std::vector<std::string> command_line_of(int pid) {
   for (std::string_view rest = text ? std::string_view(*text) : std::string_view(); !rest.empty();)
     words.emplace_back(take_word(rest, '\0'));
   return words;
+}
+
+std::string short_command_of(int pid, const std::string& otherwise) {
+  constexpr std::size_t kLongest = 60;
+  const std::vector<std::string> words = command_line_of(pid);
+  redact::Redactor redactor;
+  redactor.learn(words);
+  std::string text = join(redactor.redact(words), " ");
+  if (text.empty()) text = otherwise;
+  make_printable(text);
+  if (text.size() > kLongest) text = std::string(cut(text, kLongest)) + "…";
+  return text;
 }
 
 std::optional<std::string> raw_environment_of(int pid, std::optional<unsigned> uid) {

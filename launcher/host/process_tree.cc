@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "proc_file.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {
@@ -13,21 +13,6 @@ namespace {
 bool process_belongs_to(int pid, unsigned uid) {
   struct stat folder {};
   return ::stat(ProcPath(pid, "").c_str(), &folder) == 0 && folder.st_uid == uid;
-}
-
-/// True where the kernel lists children (CONFIG_PROC_CHILDREN).
-bool kernel_lists_children() {
-  return read_whole("/proc/thread-self/children").has_value();
-}
-
-std::vector<int> listed_children(int pid) {
-  std::vector<int> children;
-  for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str())) {
-    const auto text = read_whole(ProcPath(pid, tid, "children").c_str());
-    for (std::string_view rest = text ? std::string_view(*text) : ""; !rest.empty();)
-      children.push_back(number_in<int>(take_word(rest)));
-  }
-  return children;
 }
 
 }  // namespace
@@ -46,11 +31,8 @@ std::optional<ProcessFacts> Procfs::facts(int pid) const {
 
 std::vector<int> Procfs::children(int pid) const {
   if (!proc_can_be_believed()) return {};
-  static const bool listed = kernel_lists_children();
-  if (listed) return listed_children(pid);
   std::vector<int> children;
-  for (const auto& process : all(std::nullopt))
-    if (process.parent == pid) children.push_back(process.id.pid);
+  for_each_child(pid, [&](int child) { children.push_back(child); });
   return children;
 }
 

@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "proc_file.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {
@@ -19,7 +19,7 @@ bool belongs_to_us(const fs::path& path) {
   return ::lstat(path.c_str(), &facts) == 0 && facts.st_uid == ::geteuid();
 }
 
-/// A pid means something only within its namespace.
+/// A pid has a meaning only within its namespace.
 Life life_of_owner(const OwnerMark& mark, const HostIdentity& host) {
   return mark.pid_namespace == host.pid_namespace ? life_of(mark.owner) : Life::hidden;
 }

@@ -8,7 +8,7 @@
 
 namespace safelaunch::host {
 
-/// Which TCP sockets a dump is to hold; 0 in a port means any.
+/// The TCP sockets that a dump shall hold; 0 in a port means any.
 struct SocketQuery {
   enum class Only { all, listening, established };
 
@@ -24,14 +24,14 @@ struct SocketQuery {
 /// netlink is refused (a seccomp filter, gVisor).
 [[nodiscard]] std::optional<std::vector<Socket>> ask_sock_diag(const SocketQuery& query);
 
-/// The same from the text of /proc/net/tcp or tcp6. It shows no socket that is only bound.
+/// The same from the text of /proc/net/tcp or tcp6, which show no socket that is only bound.
 [[nodiscard]] std::vector<Socket> parse_proc_net_tcp(std::string_view text,
                                                      const SocketQuery& query);
 
 /// The bytes sent and received in a tcp_info; 0 where the kernel is too old to count them.
 [[nodiscard]] std::uint64_t bytes_in_tcp_info(const void* info, std::size_t size);
 
-/// What a state number of the kernel (TCP_ESTABLISHED, …) means for the port.
+/// The meaning of a state number of the kernel (TCP_ESTABLISHED, …) for the port.
 [[nodiscard]] SocketState state_of_tcp(unsigned kernel_state);
 
 }  // namespace safelaunch::host

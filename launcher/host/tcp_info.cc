@@ -1,4 +1,5 @@
 // Apart, since the kernel's header has more fields than the C library's, and both define tcp_info.
+
 #include <linux/tcp.h>
 
 #include <algorithm>

@@ -2,18 +2,11 @@
 
 #include <algorithm>
 
-#include "proc_file.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  text.remove_prefix(std::min(text.size(), text.find_first_not_of(kBlanks)));
-  const auto last = text.find_last_not_of(kBlanks);
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
 
 std::string in_home(const Environment& environment, const char* name) {
   const auto home = value_or(environment, "HOME");

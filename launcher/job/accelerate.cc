@@ -1,14 +1,78 @@
+#include <yaml-cpp/yaml.h>
 #include <algorithm>
 #include <array>
 
-#include "accelerate_config.h"
-#include "accelerate_options.h"
 #include "command_line.h"
+#include "option_tables.h"
 #include "safelaunch/base/format.h"
-#include "text.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
 namespace {
+
+/// The part that we need of accelerate's YAML (or JSON) configuration file.
+struct AccelerateConfig {
+  std::string distributed_type = "NO";  ///< "MULTI_GPU", "DEEPSPEED", "FSDP", "MULTI_CPU", …
+  std::optional<int> num_processes;
+  std::optional<int> num_machines;
+  std::optional<int> main_process_port;
+  bool sagemaker = false;  ///< the job runs in Amazon's cloud
+  bool tpu_cluster = false;
+  std::string rendezvous;          ///< rdzv_backend
+  std::string deepspeed_launcher;  ///< "standard", "pdsh", "nossh", …
+  bool mpirun = false;
+};
+
+// Such a file has some fifty lines. We do not parse a much larger one, since it is no
+// configuration.
+constexpr std::size_t kLargestFile = 256 * 1024;
+
+template <class T>
+std::optional<T> value(const YAML::Node& map, const char* key) {
+  const YAML::Node node = map[key];
+  T result;
+  if (!node.IsDefined() || !YAML::convert<T>::decode(node, result)) return std::nullopt;
+  return result;
+}
+
+std::string text(const YAML::Node& map, const char* key) {
+  return value<std::string>(map, key).value_or("");
+}
+
+/// The text of a key in a map that stands under another key.
+std::string text(const YAML::Node& map, const char* outer, const char* key) {
+  const YAML::Node inner = map[outer];  // IsMap() throws where it is not defined
+  return inner.IsDefined() && inner.IsMap() ? text(inner, key) : std::string();
+}
+
+bool flag(const YAML::Node& map, const char* key) {
+  return value<bool>(map, key).value_or(false);
+}
+
+AccelerateConfig read(const YAML::Node& root) {
+  AccelerateConfig config;
+  config.distributed_type = value<std::string>(root, "distributed_type").value_or("NO");
+  config.num_processes = value<int>(root, "num_processes");
+  config.num_machines = value<int>(root, "num_machines");
+  config.main_process_port = value<int>(root, "main_process_port");
+  config.sagemaker = text(root, "compute_environment") == "AMAZON_SAGEMAKER";
+  config.tpu_cluster = flag(root, "tpu_use_cluster");
+  config.rendezvous = text(root, "rdzv_backend");
+  config.deepspeed_launcher = text(root, "deepspeed_config", "deepspeed_multinode_launcher");
+  config.mpirun = !text(root, "mpirun_config", "mpirun_hostfile").empty();
+  return config;
+}
+
+/// Reads the text of such a file; nullopt for any other text.
+std::optional<AccelerateConfig> parse_accelerate_config(const std::string& text) {
+  if (text.size() > kLargestFile) return std::nullopt;
+  try {
+    const YAML::Node root = YAML::Load(text);
+    return root.IsMap() ? std::optional(read(root)) : std::nullopt;
+  } catch (const YAML::Exception&) {
+    return std::nullopt;
+  }
+}
 
 /// How accelerate starts the processes; see `launch_command` in its source.
 enum class Mode {
@@ -46,14 +110,15 @@ class AccelerateReader {
     return setting ? setting->value : std::string();
   }
 
-  std::optional<int> number(std::string_view name) const { return to_int(text(name)); }
+  std::optional<int> number(std::string_view name) const { return to_number(text(name)); }
 
   ScriptKind script_kind() const {
     if (walk_.has("no_python")) return ScriptKind::program;
     return walk_.has("module") ? ScriptKind::module : ScriptKind::file;
   }
 
-  /// `--config_file`, else the file that `accelerate config` leaves, which --cpu ignores.
+  /// Reads the file of `--config_file`, else the one that `accelerate config` leaves, which --cpu
+  /// ignores.
   void load_config() {
     const std::string named = text("config_file");
     if (named.empty() && walk_.has("cpu")) return;
@@ -91,7 +156,7 @@ class AccelerateReader {
       return Mode::torchrun;
     if (walk_.has("tpu")) return walk_.has("tpu_cluster") ? Mode::remote : Mode::tpu;
     if (config_) return mode_of(*config_, simple);
-    // Without any word of it, accelerate looks whether there are several GPUs.
+    // Where neither options nor file say so, accelerate itself looks for several GPUs.
     return mpirun ? Mode::mpirun : Mode::torchrun;
   }
 

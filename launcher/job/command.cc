@@ -6,11 +6,36 @@
 
 #include "command_line.h"
 #include "interpreter.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
-#include "text.h"
 #include "wrappers.h"
 
+/// A command is recognised from the left: wrappers (nice, env, uv run) are stepped over, then the
+/// word is looked up among the launchers' names, then it is Python or a program of another kind.
+/// The launcher's own recogniser reads the rest.
 namespace safelaunch::job {
+namespace {
+
+constexpr std::array<std::string_view, 4> kWords = {"gpu", "xpu", "cpu", "auto"};
+
+}  // namespace
+
+Result<ProcessCount> parse_process_count(std::string_view text) {
+  if (const auto number = to_number(text); number && *number > 0) return ProcessCount{*number};
+  if (const auto it = std::ranges::find(kWords, text); it != kWords.end())
+    return ProcessCount{static_cast<CountWord>(it - kWords.begin())};
+  return Error{Errc::usage,
+               fmt::format("'{}' is no number of processes: write a number above 0, gpu, xpu, cpu "
+                           "or auto{}",
+                           text, did_you_mean(text, kWords))};
+}
+
+std::string to_string(const ProcessCount& count) {
+  if (const int* number = std::get_if<int>(&count)) return fmt::format("{}", *number);
+  return std::string(kWords[static_cast<std::size_t>(std::get<CountWord>(count))]);
+}
+
 namespace {
 
 /// A name under which a launcher is called.
@@ -45,7 +70,7 @@ constexpr std::array kFileNames = {
     LauncherName{"/accelerate/commands/launch.py", Launcher::accelerate},
 };
 
-/// Programs that start the ranks somewhere else, or start some here and some elsewhere.
+/// A program that starts the ranks somewhere else, or some here and some elsewhere.
 struct Spreader {
   std::string_view name;
   Descendants descendants;
@@ -61,7 +86,7 @@ constexpr std::array kSpreaders = {
     Spreader{"horovodrun", Descendants::some},
 };
 
-// Python's own options: only those after which a value stands (see Grammar::getopt).
+// Python's own options, but only those with a value (see Grammar::getopt).
 constexpr std::array kPythonOptions = {
     OptionSpec{"-m", Takes::rest, 'm'}, OptionSpec{"-c", Takes::rest, 'c'},
     OptionSpec{"-W", Takes::value, 'W'}, OptionSpec{"-X", Takes::value, 'X'},
@@ -99,7 +124,7 @@ class Recogniser {
   std::span<const std::string> words() const { return command_.argv; }
   CommandLine line() const { return {words(), variables_, read_file_}; }
 
-  /// Reads the command as that of the launcher which `name` calls; false where it calls none.
+  /// Reads the command as one of the launcher that has this name; false where no launcher has it.
   bool launcher(std::span<const LauncherName> names, std::string_view name, std::size_t word) {
     const auto it = std::ranges::find(names, name, &LauncherName::name);
     if (it == names.end()) return false;
@@ -209,6 +234,48 @@ Command recognise(std::vector<std::string> argv, const Environment& environment,
 Command recognise(std::vector<std::string> argv, const Environment& environment) {
   return recognise(std::move(argv), environment,
                    [](const std::string& path) { return user_file_text(path); });
+}
+
+namespace {
+
+std::string_view option_of(Launcher launcher) {
+  switch (launcher) {
+    case Launcher::torchrun: return "--nproc_per_node";
+    case Launcher::deepspeed: return "--num_gpus";
+    case Launcher::accelerate: return "--num_processes";
+    case Launcher::python:
+    case Launcher::opaque: return {};
+  }
+  return {};
+}
+
+// The place before the script, and before the "-m" that makes it a module.
+std::size_t place_for_options(const Command& command) {
+  const std::size_t script = command.script->word;
+  const bool module_flag =
+      script > 0 &&
+      (command.argv[script - 1] == "-m" || command.argv[script - 1] == "--module" ||
+       command.argv[script - 1] == "--no-python" || command.argv[script - 1] == "--no_python");
+  return module_flag ? script - 1 : script;
+}
+
+}  // namespace
+
+Result<Command> with_processes(Command command, int processes_per_node) {
+  const std::string_view option = option_of(command.launcher);
+  if (option.empty() || !command.script)
+    return Error{
+        Errc::usage,
+        fmt::format("the profile asks for {} processes, and a {} command has no place where "
+                    "that could be said",
+                    processes_per_node, name(command.launcher))};
+  const int nodes =
+      command.launcher == Launcher::accelerate && command.nodes ? command.nodes->max : 1;
+  const auto place = command.argv.begin() + static_cast<std::ptrdiff_t>(place_for_options(command));
+  command.argv.insert(place, {std::string(option), std::to_string(processes_per_node * nodes)});
+  command.script->word += 2;
+  command.processes_per_node = processes_per_node;
+  return command;
 }
 
 }  // namespace safelaunch::job

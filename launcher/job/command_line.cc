@@ -3,9 +3,36 @@
 #include <algorithm>
 #include <cctype>
 
-#include "text.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
+
+Variables::Variables(const Environment& outer) {
+  for (const auto& [name, value] : outer)
+    settings_.emplace(name, LauncherVariable{value, InVariable{name, value, 0, value.size()}});
+}
+
+std::optional<LauncherVariable> Variables::find(std::string_view name) const {
+  const auto it = settings_.find(name);
+  return it == settings_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<int> Variables::number(std::string_view name) const {
+  const auto it = settings_.find(name);
+  return it == settings_.end() ? std::nullopt : to_number(it->second.value);
+}
+
+void Variables::assign(std::size_t word, std::string_view assignment) {
+  const std::size_t value = assignment.find('=') + 1;
+  settings_.insert_or_assign(std::string(assignment.substr(0, value - 1)),
+                             LauncherVariable{std::string(assignment.substr(value)),
+                                              InWord{word, value, assignment.size() - value}});
+}
+
+void Variables::unset(std::string_view name) {
+  if (const auto it = settings_.find(name); it != settings_.end()) settings_.erase(it);
+}
+
 namespace {
 
 /// The same place, narrowed to a piece of the value that stands there.
@@ -55,7 +82,7 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
 }
 
 CommandPort port_in(const LauncherVariable& number) {
-  return {number.place, to_int(number.value), {}};
+  return {number.place, to_number(number.value), {}};
 }
 
 CommandPort port_in_endpoint(const LauncherVariable& endpoint) {
@@ -63,7 +90,7 @@ CommandPort port_in_endpoint(const LauncherVariable& endpoint) {
   const std::size_t colon = endpoint.value.rfind(':');
   const auto port = colon == std::string::npos
                         ? std::nullopt
-                        : to_int(std::string_view(endpoint.value).substr(colon + 1));
+                        : to_number(std::string_view(endpoint.value).substr(colon + 1));
   if (!port) return {narrowed(endpoint.place, size, 0), std::nullopt, {}};
   return {narrowed(endpoint.place, colon + 1, size - colon - 1), port, {}};
 }

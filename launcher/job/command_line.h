@@ -1,33 +1,61 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "options.h"
+#include "option_walk.h"
+#include "safelaunch/base/environment.h"
 #include "safelaunch/job/command.h"
-#include "variables.h"
 
 namespace safelaunch::job {
 
-/// What the recognisers of the single launchers read.
+/// A value and where it is written.
+struct LauncherVariable {
+  std::string value;
+  PortPlace place;
+};
+
+/// The environment that a program will see behind words such as `env -u A B=1`, with the place of
+/// each value, since a variable may stand in argv.
+class Variables {
+ public:
+  explicit Variables(const Environment& outer);
+
+  [[nodiscard]] std::optional<LauncherVariable> find(std::string_view name) const;
+  /// The value as a number; nullopt where the variable is not set, or its value is no number.
+  [[nodiscard]] std::optional<int> number(std::string_view name) const;
+
+  void assign(std::size_t word,
+              std::string_view assignment);  ///< sets it by `NAME=VALUE`, a word of argv
+  void unset(std::string_view name);
+  void clear() { settings_.clear(); }
+
+ private:
+  std::map<std::string, LauncherVariable, std::less<>> settings_;
+};
+
+/// The input of the recognisers of the single launchers.
 struct CommandLine {
   std::span<const std::string> argv;
   const Variables& variables;
   const FileReader& read_file;
 
-  /// The setting that an option gives in argv, or nullopt.
+  /// The value of an option in argv; nullopt where the option is not there.
   [[nodiscard]] std::optional<LauncherVariable> setting(const OptionWalk& walk,
                                                         std::string_view name) const;
 };
 
-// Each fills in what follows from the words behind `command.launcher_word`.
+// Each of these reads the words behind `command.launcher_word` and fills in the command.
 void read_torchrun(const CommandLine& line, Command& command);
 void read_deepspeed(const CommandLine& line, Command& command);
 void read_accelerate(const CommandLine& line, Command& command);
 
-/// Sets the script: the first word that no option took.
+/// Sets the script, which is the first word that no option took.
 void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kind,
                  Command& command);
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "command_line.h"
-#include "deepspeed_options.h"
 #include "hostfile.h"
-#include "text.h"
+#include "option_tables.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
 namespace {
@@ -40,7 +40,7 @@ class DeepspeedReader {
     return setting ? setting->value : std::string();
   }
 
-  std::optional<int> number(std::string_view name) const { return to_int(text(name)); }
+  std::optional<int> number(std::string_view name) const { return to_number(text(name)); }
 
   /// The hosts of the hostfile; nullopt where there is none and the job is local.
   std::optional<std::vector<HostSlots>> resource_pool() {

@@ -4,27 +4,13 @@
 #include <numeric>
 #include <utility>
 
-#include "text.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
 namespace {
 
 constexpr int kMostSlots =
-    1024;  // no node has more devices; keeps a typing error from eating memory
-
-/// The part of `text` before the next separator, which is taken off `text`.
-std::string_view next_part(std::string_view& text, char separator) {
-  const std::size_t end = std::min(text.find(separator), text.size());
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return part;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t first = std::min(text.find_first_not_of(kBlank), text.size());
-  return text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
-}
+    1024;  // no node has more devices; the limit keeps a typing error from eating memory
 
 std::optional<HostSlots> parse_host_line(std::string_view line) {
   const std::size_t blank = line.find_first_of(" \t");
@@ -32,7 +18,7 @@ std::optional<HostSlots> parse_host_line(std::string_view line) {
   const std::string_view rest = trimmed(line.substr(blank));
   if (!rest.starts_with("slots=")) return std::nullopt;
   const std::size_t end = std::min(rest.find_first_of(" \t#"), rest.size());
-  const auto count = to_int(rest.substr(6, end - 6));
+  const auto count = to_number(rest.substr(6, end - 6));
   if (!count || *count < 0 || *count > kMostSlots) return std::nullopt;
   std::vector<int> slots(static_cast<std::size_t>(*count));
   std::iota(slots.begin(), slots.end(), 0);
@@ -49,7 +35,7 @@ const HostSlots* find_host(const std::vector<HostSlots>& hosts, std::string_view
 std::optional<std::vector<HostSlots>> parse_hostfile(std::string_view text) {
   std::vector<HostSlots> hosts;
   while (!text.empty()) {
-    const std::string_view line = trimmed(next_part(text, '\n'));
+    const std::string_view line = trimmed(take_word(text, '\n'));
     if (line.empty() || line[0] == '#') continue;
     auto host = parse_host_line(line);
     if (!host || find_host(hosts, host->host) != nullptr) return std::nullopt;
@@ -61,10 +47,10 @@ std::optional<std::vector<HostSlots>> parse_hostfile(std::string_view text) {
 std::vector<HostSlots> parse_host_filter(std::string_view filter) {
   std::vector<HostSlots> hosts;
   while (!filter.empty()) {
-    std::string_view node = next_part(filter, '@');
-    HostSlots host{std::string(next_part(node, ':')), {}};
+    std::string_view node = take_word(filter, '@');
+    HostSlots host{std::string(take_word(node, ':')), {}};
     while (!node.empty())
-      if (const auto slot = to_int(next_part(node, ','))) host.slots.push_back(*slot);
+      if (const auto slot = to_number(take_word(node, ','))) host.slots.push_back(*slot);
     hosts.push_back(std::move(host));
   }
   return hosts;

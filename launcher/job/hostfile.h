@@ -17,13 +17,14 @@ struct HostSlots {
 /// no host at all, any other text).
 [[nodiscard]] std::optional<std::vector<HostSlots>> parse_hostfile(std::string_view text);
 
-/// Keeps what `--include` names, or drops what `--exclude` names: `HOST[:SLOT,…][@HOST…]`.
+/// Keeps the hosts and slots that `--include` names, or drops those that `--exclude` names:
+/// `HOST[:SLOT,…][@HOST…]`.
 [[nodiscard]] std::vector<HostSlots> include_hosts(std::vector<HostSlots> pool,
                                                    std::string_view filter);
 [[nodiscard]] std::vector<HostSlots> exclude_hosts(std::vector<HostSlots> pool,
                                                    std::string_view filter);
 
-/// What a filter says by itself, without a pool: `localhost:0,1` uses two slots.
+/// The hosts of a filter by itself, without a pool: `localhost:0,1` uses two slots.
 [[nodiscard]] std::vector<HostSlots> parse_host_filter(std::string_view filter);
 
 }  // namespace safelaunch::job

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "text.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
 namespace {
 
-/// The words of a line, without the quotes that pip puts around a path.
+/// Takes the next word off a line, without the quotes that pip puts around a path.
 std::string_view next_word(std::string_view& line) {
   const std::size_t first = std::min(line.find_first_not_of(" \t\"'"), line.size());
   line.remove_prefix(first);
@@ -17,15 +17,15 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-/// `/usr/bin/env -S python3`: the first word behind env that is no option.
+/// The first word behind env that is no option: `/usr/bin/env -S python3`.
 std::string_view behind_env(std::string_view line) {
   std::string_view word = next_word(line);
   while (word.starts_with('-')) word = next_word(line);
   return word;
 }
 
-/// What the first line names; pip and conda write `#!/bin/sh` and then `'''exec' /path/python …`
-/// where the path is too long for a shebang.
+/// The interpreter of the first line, or of the second: pip and conda write `#!/bin/sh` and then
+/// `'''exec' /path/python …` where the path is too long for a shebang.
 std::optional<std::string> interpreter_in(std::string_view text) {
   if (!text.starts_with("#!")) return std::nullopt;
   std::string_view line = text.substr(2, text.find('\n') - 2);

@@ -22,7 +22,7 @@ std::optional<int> leading_int(std::string_view text) {
   return error == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-/// What follows the last `mark` in a text; empty where there is no mark.
+/// The text behind the last `mark`; empty where there is no mark.
 std::string_view after_last(std::string_view text, std::string_view mark) {
   const std::size_t at = text.rfind(mark);
   return at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());

@@ -2,6 +2,8 @@
 
 #include "safelaunch/base/format.h"
 
+/// The policy asks in this order: do others start some of the ranks, does the launcher pick the
+/// port itself, has the user named one that is no mere default?
 namespace safelaunch::job {
 namespace {
 
@@ -9,7 +11,7 @@ bool is_written(const Command& command) {
   return !std::holds_alternative<NotWritten>(command.port.place);
 }
 
-/// Does somebody other than a fixed default or the user decide?
+/// Whether the launcher picks the port, and neither a fixed default nor the user decides.
 bool picked_by_launcher(const Command& command) {
   switch (command.launcher) {
     case Launcher::torchrun:
@@ -30,7 +32,7 @@ bool picked_by_launcher(const Command& command) {
   return false;
 }
 
-/// Puts the port into a piece of text: in place of the old one, or as an endpoint's missing one.
+/// Puts the port into a piece of text: in place of the old port, or where an endpoint has none.
 void put_port(std::string& text, std::size_t offset, std::size_t length, int port) {
   text.replace(offset, length, fmt::format("{}{}", length == 0 ? ":" : "", port));
 }

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
-#include "text.h"
+#include "safelaunch/base/strings.h"
 
+/// Numbers that the user gave are taken, the missing ones follow from them and from the devices,
+/// and what is left is checked for contradictions.
 namespace safelaunch::job {
 namespace {
 
@@ -19,7 +20,7 @@ bool is_device(std::string_view word) {
   return is_number(word) || word.starts_with("GPU-") || word.starts_with("MIG-");
 }
 
-/// What a process on this host sees without --devices.
+/// The devices that a process on this host sees without --devices.
 Devices visible_devices(const Environment& environment, int gpus) {
   if (const auto it = environment.find("CUDA_VISIBLE_DEVICES"); it != environment.end())
     return parse_devices(it->second);
@@ -28,13 +29,13 @@ Devices visible_devices(const Environment& environment, int gpus) {
   return devices;
 }
 
-/// The visible device that a word of --devices means: itself, the only one with this begin of a
-/// UUID, or the one at this position where the visible ones have no numbers.
+/// The visible device that a word of --devices means: the device of that name, the only one whose
+/// UUID begins so, or, where the visible ones have no numbers, the one at this position.
 std::optional<std::string> pick_device(const std::string& wanted, const Devices& visible) {
   if (std::ranges::find(visible, wanted) != visible.end()) return wanted;
   if (is_number(wanted)) {
     const bool numbered = std::ranges::any_of(visible, is_number);
-    const auto position = to_int(wanted);
+    const auto position = to_number(wanted);
     const bool in_range = position && static_cast<std::size_t>(*position) < visible.size();
     return !numbered && in_range ? std::optional(visible[static_cast<std::size_t>(*position)])
                                  : std::nullopt;
@@ -116,11 +117,11 @@ Result<> settle_master(const SpawnOptions& options, const Environment& environme
   else if (plan.nodes > 1)
     return contradiction("several nodes need --master-addr: the address of node 0");
   plan.master_port = options.master_port;
-  if (!plan.master_port) plan.master_port = to_int(value_or(environment, "MASTER_PORT"));
+  if (!plan.master_port) plan.master_port = to_number(value_or(environment, "MASTER_PORT"));
   if (plan.master_port == 0) plan.master_port = std::nullopt;
   if (plan.master_port && (*plan.master_port < 0 || *plan.master_port > 65535))
     return contradiction(fmt::format("port {} does not exist", *plan.master_port));
-  // No node can choose a port that the others do not know: all take the one that torch takes.
+  // No node can choose a port that the others do not know, so all take torch's default.
   if (plan.nodes > 1 && !plan.master_port) plan.master_port = kDefaultMasterPort;
   return {};
 }

@@ -2,13 +2,13 @@
 #include <cctype>
 
 #include "command_line.h"
-#include "text.h"
-#include "torchrun_options.h"
+#include "option_tables.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
 namespace {
 
-/// torchrun's settings: an option in argv, else the variable PET_<OPTION>.
+/// torchrun's settings. Each comes from an option in argv, else from the variable PET_<OPTION>.
 class Settings {
  public:
   Settings(const CommandLine& line, const OptionWalk& walk) : line_(line), walk_(walk) {}
@@ -41,8 +41,8 @@ class Settings {
 
 std::optional<NodeRange> node_range(std::string_view text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
-  const auto min = to_int(text.substr(0, colon));
-  const auto max = colon == text.size() ? min : to_int(text.substr(colon + 1));
+  const auto min = to_number(text.substr(0, colon));
+  const auto max = colon == text.size() ? min : to_number(text.substr(colon + 1));
   if (!min || !max || *min < 1 || *max < *min) return std::nullopt;
   return NodeRange{*min, *max};
 }
@@ -52,7 +52,8 @@ ScriptKind script_kind(const Settings& settings) {
   return settings.flag("module") ? ScriptKind::module : ScriptKind::file;
 }
 
-/// Which setting holds the port depends on the rendezvous. An etcd server's port is not ours.
+/// Finds the setting with the port, which depends on the rendezvous. An etcd server's port is not
+/// ours.
 CommandPort find_port(const Settings& settings, const std::string& rendezvous) {
   const auto endpoint = settings.find("rdzv_endpoint");
   const bool has_endpoint = endpoint && !endpoint->value.empty();
@@ -61,7 +62,7 @@ CommandPort find_port(const Settings& settings, const std::string& rendezvous) {
     CommandPort port = has_endpoint  ? port_in_endpoint(*endpoint)
                        : master_port ? port_in(*master_port)
                                      : CommandPort{};
-    port.option = {"--master_port", {}};  // underscores: torch 1.13 knows no dashes
+    port.option = {"--master_port", {}};  // with underscores, since torch 1.13 knows no dashes
     return port;
   }
   if (rendezvous != "c10d") return {};
@@ -86,8 +87,8 @@ void read_torchrun(const CommandLine& line, Command& command) {
   command.rendezvous = settings.text("rdzv_backend", "static");
   command.standalone = settings.flag("standalone");
   if (!command.standalone) command.port = find_port(settings, command.rendezvous);
-  command.max_restarts = to_int(settings.text("max_restarts", "0")).value_or(0);
-  command.shutdown_timeout = to_int(settings.text("shutdown_timeout", ""));
+  command.max_restarts = to_number(settings.text("max_restarts", "0")).value_or(0);
+  command.shutdown_timeout = to_number(settings.text("shutdown_timeout", ""));
   if (const auto python = line.variables.find("PYTHON_EXEC")) command.python = python->value;
 }
 

@@ -5,13 +5,13 @@
 #include <optional>
 #include <string_view>
 
-#include "options.h"
-#include "text.h"
+#include "option_walk.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
 namespace {
 
-// Only the options that take a value stand in these tables (see Grammar::getopt).
+// These tables have only the options that take a value (see Grammar::getopt).
 constexpr std::array kNice = {OptionSpec{"adjustment", Takes::value, 'n'}};
 constexpr std::array kIonice = {OptionSpec{"class", Takes::value, 'c'},
                                 OptionSpec{"classdata", Takes::value, 'n'}};
@@ -137,7 +137,7 @@ const Wrapper* find_wrapper(std::string_view word) {
   return it == kWrappers.end() ? nullptr : &*it;
 }
 
-/// `env -i -u A B=1 COMMAND`: nullopt where it is no simple prefix (`env -S '…'`).
+/// The word behind `env -i -u A B=1`; nullopt where env does more than that (`env -S '…'`).
 std::optional<std::size_t> after_env(std::span<const std::string> argv, std::size_t at,
                                      Variables& variables) {
   const OptionWalk walk = walk_options(argv, at + 1, getopt_table(kEnv));
@@ -153,7 +153,7 @@ std::optional<std::size_t> after_env(std::span<const std::string> argv, std::siz
   return at;
 }
 
-/// The word behind a wrapper; nullopt where it does something else (`uv sync`).
+/// The word behind a wrapper; nullopt where the wrapper does something else (`uv sync`).
 std::optional<std::size_t> after_wrapper(std::span<const std::string> argv, std::size_t at,
                                          const Wrapper& wrapper, Unwrapped& result) {
   OptionWalk walk = walk_options(argv, at + 1, getopt_table(wrapper.options));

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "exec_plan.h"
-#include "proc_files.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/launch/find_program.h"
 
 namespace safelaunch::launch {
@@ -20,15 +20,15 @@ namespace {
 
 namespace process = boost::process::v2;
 
-/// Our part of a start by Boost.Process. It goes as far as the exec itself, because the launcher
-/// would first close every descriptor that the shell has given us for the job.
+/// Our part of a start by Boost.Process. It includes the exec itself, because the launcher would
+/// first close every descriptor that the shell has given us for the job.
 class ExecSetup {
  public:
   explicit ExecSetup(const ExecPlan& plan) : plan_(plan) {}
 
   template <class Launcher, class Path>
   boost::system::error_code on_exec_setup(Launcher&, const Path&, const char* const*&) const {
-    errno = plan_.run().packed();  // the launcher takes it from there
+    errno = plan_.run().packed();  // the launcher reads the failure from errno
     return {errno, boost::system::system_category()};
   }
 
@@ -43,8 +43,9 @@ class ExecSetup {
   const ExecPlan& plan_;
 };
 
-/// Our io_context as Boost.Process is to see it. Boost tells a context of the fork, and ours would
-/// set up in the child all that it watches, once more, in memory that after vfork is still ours.
+/// Stands for our io_context towards Boost.Process. Boost tells a context of the fork, and the real
+/// one would then set up everything that it watches once more, in memory that after vfork is still
+/// the parent's.
 class UntoldContext {
  public:
   explicit UntoldContext(boost::asio::io_context& io) : io_(io) {}
@@ -56,7 +57,7 @@ class UntoldContext {
   boost::asio::io_context& io_;
 };
 
-/// Leads to such a context. Nobody runs anything by it: the child is awaited by the Reaper.
+/// Leads to such a context. Nothing is ever run by it, since the Reaper waits for the child.
 class UntoldExecutor {
  public:
   explicit UntoldExecutor(UntoldContext& context) : context_(&context) {}
@@ -98,7 +99,8 @@ Error not_started(const std::string& program, const ExecFailure& failure) {
                                 std::strerror(failure.error))};
 }
 
-/// The child's pid. By vfork, since a copy of our memory would only be thrown away by the exec.
+/// Starts the child and returns its pid. It uses vfork, since the exec would only throw a copy of
+/// our memory away.
 Result<int> launch(boost::asio::io_context& io, const ExecPlan& plan, const std::string& program) {
   process::posix::vfork_launcher launcher;
   UntoldContext context(io);
@@ -148,7 +150,7 @@ void Child::kill_and_forget() {
 }
 
 void Child::send(int signal) const {
-  // By its pid: it is our child, so nobody else gets it before the Reaper has set `ended`.
+  // The pid is safe: nobody else gets the pid of our child before the Reaper has set `ended`.
   if (running()) ::kill(awaited_->process.pid, signal);
 }
 
@@ -163,7 +165,7 @@ Result<Child> spawn(Reaper& reaper, const LaunchSpec& spec, Reaper::OnExit on_ex
   const ExecPlan plan(spec, *program);
   const auto pid = launch(reaper.io(), plan, *program);
   if (!pid) return pid.error();
-  const auto stat = proc::stat_of(*pid);
+  const auto stat = host::stat_of(*pid);
   return Child(reaper.await({*pid, stat ? stat->start_ticks : 0}, std::move(on_exit)));
 }
 

@@ -10,7 +10,7 @@
 #include <csignal>
 
 #include "inherited.h"
-#include "proc_files.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::launch {
 namespace {
@@ -43,7 +43,7 @@ void restore_signals(const Inherited& from) {
 
 /// Kernels before 5.11 have no close_range with CLOSE_RANGE_CLOEXEC.
 void close_on_exec_one_by_one(unsigned first, unsigned last) {
-  proc::for_each_number("/proc/self/fd", [&](int fd) {
+  host::for_each_number("/proc/self/fd", [&](int fd) {
     const auto number = static_cast<unsigned>(fd);
     if (number >= first && number <= last) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   });
@@ -54,8 +54,8 @@ void close_on_exec(unsigned first, unsigned last) {
   close_on_exec_one_by_one(first, last);
 }
 
-/// Of descriptors from 3 on, the program gets those that the shell meant for it, and none of ours:
-/// not every library opens them close-on-exec.
+/// The program gets the descriptors from 3 on that the shell meant for it, and none of ours: not
+/// every library opens its own close-on-exec.
 void close_ours_on_exec(const std::vector<int>& passed) {
   unsigned first = STDERR_FILENO + 1;
   for (const int fd : passed) {
@@ -100,7 +100,8 @@ ExecFailure ExecPlan::run() const {
 
 bool ExecPlan::tie_to_parent() const {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
-  if (::getppid() != parent_) ::_exit(128 + SIGKILL);  // it was killed before it could take effect
+  if (::getppid() != parent_)
+    ::_exit(128 + SIGKILL);  // the parent was killed before PDEATHSIG could take effect
   return spec_.session == Session::shared || ::setsid() >= 0;
 }
 
@@ -111,7 +112,7 @@ bool ExecPlan::take_terminal() const {
 bool ExecPlan::arrange_descriptors() const {
   std::array<int, 3> sources{};
   const std::array wanted{spec_.in, spec_.out, spec_.err};
-  // First out of the way of 0, 1 and 2, which are about to be overwritten.
+  // The sources must first leave 0, 1 and 2, which are about to be overwritten.
   for (int target = 0; target < 3; ++target) {
     const auto& want = wanted[static_cast<std::size_t>(target)];
     int& source = sources[static_cast<std::size_t>(target)];
@@ -132,7 +133,7 @@ bool ExecPlan::bind_cpus() const {
 
 void ExecPlan::exec() const {
   ::execve(program_.c_str(), argv_.data(), envp_.data());
-  // A script without a "#!" line: the shells run it themselves.
+  // A shell runs a script without a "#!" line itself, and so do we.
   if (errno == ENOEXEC) ::execve("/bin/sh", shell_argv_.data(), envp_.data());
 }
 

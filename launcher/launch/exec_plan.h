@@ -9,10 +9,11 @@
 
 namespace safelaunch::launch {
 
-/// What a step of a start was doing when it failed.
+/// The steps of a start.
 enum class ExecStep { session = 1, terminal, descriptors, cpus, exec };
 
-/// A failure of a start, as one number that fits through Boost.Process's error pipe.
+/// The step at which a start failed, and its errno, as one number that fits through Boost.Process's
+/// error pipe.
 struct ExecFailure {
   ExecStep step = ExecStep::exec;
   int error = 0;  ///< errno
@@ -23,15 +24,16 @@ struct ExecFailure {
   }
 };
 
-/// Everything that a child needs between fork and exec, made ready before the fork, since between
-/// the two nothing may be allocated. Holds pointers into itself and `spec`: it stays where it is.
+/// Everything that a child needs between fork and exec. It is made before the fork, since nothing
+/// may be allocated between the two. It holds pointers into itself and into `spec`, so it cannot be
+/// moved.
 class ExecPlan {
  public:
   ExecPlan(const LaunchSpec& spec, std::string program);
   ExecPlan(const ExecPlan&) = delete;
   ExecPlan& operator=(const ExecPlan&) = delete;
 
-  /// In the child: becomes the program, or says why not.
+  /// Becomes the program, in the child, or returns the failure.
   [[nodiscard]] ExecFailure run() const;
 
  private:

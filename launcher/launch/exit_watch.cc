@@ -13,15 +13,15 @@
 #include <utility>
 
 #include "pidfd.h"
-#include "proc_files.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::launch {
 namespace {
 
-/// As in include/uapi/linux/pidfd.h of Linux 6.15, which is newer than the headers of the systems
-/// that we are built on: struct pidfd_info, its request and its flag.
+/// struct pidfd_info, its request and its flag, as in include/uapi/linux/pidfd.h of Linux 6.15. The
+/// headers of the systems on which we are built are older.
 struct PidfdInfo {
   std::uint64_t mask;
   std::uint64_t cgroup_id;
@@ -37,11 +37,11 @@ constexpr Duration kRetryPause{200};
 
 enum class Opened {
   yes,
-  gone,     ///< it has ended, or a stranger has its pid
+  gone,     ///< the process has ended, or a stranger has its pid
   unknown,  ///< we have no descriptor to find out with
 };
 
-/// Of a process that was reaped.
+/// The status of a process that was reaped.
 std::optional<ExitStatus> status_by_pidfd(int pidfd) {
   PidfdInfo info{};
   info.mask = kPidfdInfoExit;
@@ -53,14 +53,14 @@ std::optional<ExitStatus> status_by_pidfd(int pidfd) {
 /// The kernel shows 0 for the status of a zombie that we may not look into.
 bool may_look_into(int pid) {
   struct stat info {};
-  if (::stat(proc::Path("/proc/{}", pid).c_str(), &info) != 0) return false;
+  if (::stat(host::ProcPath(pid, "").c_str(), &info) != 0) return false;
   return ::geteuid() == 0 || ::geteuid() == info.st_uid;
 }
 
-/// Of a process that waits to be reaped.
+/// The status of a process that waits to be reaped.
 std::optional<ExitStatus> status_by_zombie(ProcessId process) {
   const bool allowed = may_look_into(process.pid);
-  const auto stat = proc::stat_of(process.pid);
+  const auto stat = host::stat_of(process.pid);
   if (!allowed || !stat || stat->state != 'Z' || stat->start_ticks != process.start_ticks)
     return std::nullopt;
   return exit_status_from_wait(stat->wait_status);
@@ -88,7 +88,7 @@ struct ExitWatch::Watch : std::enable_shared_from_this<Watch> {
   Opened open() {
     UniqueFd fd(pidfd::open(process.pid));
     if (!fd) return pidfd::means_nobody(errno) ? Opened::gone : Opened::unknown;
-    const auto stat = proc::stat_of(process.pid);
+    const auto stat = host::stat_of(process.pid);
     if (!stat) return pidfd::has_ended(fd.get()) ? Opened::gone : Opened::unknown;
     if (stat->start_ticks != process.start_ticks) return Opened::gone;
     pidfd.assign(fd.release());
@@ -120,7 +120,8 @@ struct ExitWatch::Watch : std::enable_shared_from_this<Watch> {
   }
 
   void tell() {
-    // In this order: what is no zombie any more was reaped before, so the second can answer.
+    // The order matters: a process that is no zombie any more was reaped before, so the second can
+    // answer.
     auto status = status_by_zombie(process);
     if (!status) status = status_by_pidfd(pidfd.native_handle());
     std::exchange(on_exit, nullptr)(status);

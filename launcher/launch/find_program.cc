@@ -3,7 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <system_error>
+#include <vector>
+
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/trusted_path.h"
 
 namespace safelaunch::launch {
 namespace {
@@ -22,7 +26,7 @@ Error cannot_execute(std::string_view path) {
                fmt::format("cannot execute {}: it is a directory or not marked executable", path)};
 }
 
-/// What execvp(3) searches where PATH is not set.
+/// The folders that execvp(3) searches where PATH is not set.
 constexpr std::string_view kDefaultPath = "/bin:/usr/bin";
 
 }  // namespace
@@ -45,6 +49,61 @@ Result<std::string> find_program(std::string_view word, const Environment& envir
   return Error{Errc::not_found,
                is_path ? fmt::format("no such file: {}", word)
                        : fmt::format("command not found: '{}' (looked in PATH)", word)};
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_program(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+// The places of the probe for a program of ours in `folder`. The build's own place counts for the
+// build's own program alone: beside a copy of it, ../probe may be a neighbour's.
+std::vector<fs::path> places_beside(const fs::path& folder) {
+  std::vector<fs::path> places{folder / "safelaunch-probe",
+                               folder / "../libexec/safelaunch/safelaunch-probe"};
+  if (folder.parent_path().filename() == "launcher" && folder.filename() == "cli")
+    places.push_back(folder / "../probe/safelaunch-probe");
+  return places;
+}
+
+// Whether the probe belongs to the owner of our own program. That owner could have changed our
+// program as well, so a probe of theirs beside it is trusted as it is.
+bool came_with(const fs::path& path, const fs::path& program) {
+  struct stat its {};
+  struct stat ours {};
+  return path.parent_path() == program.parent_path() && ::lstat(path.c_str(), &its) == 0 &&
+         ::stat(program.c_str(), &ours) == 0 && S_ISREG(its.st_mode) && its.st_uid == ours.st_uid;
+}
+
+}  // namespace
+
+Result<std::string> find_probe_program(const Environment& environment) {
+  if (const auto named = value_or(environment, "SAFELAUNCH_PROBE_PROGRAM"); !named.empty()) {
+    if (is_program(named)) return std::string(named);
+    return Error{Errc::not_found, fmt::format("SAFELAUNCH_PROBE_PROGRAM={} is no program", named)};
+  }
+  std::error_code error;
+  return find_probe_program_of(fs::read_symlink("/proc/self/exe", error));
+}
+
+Result<std::string> find_probe_program_of(const fs::path& program) {
+  for (const fs::path& place : places_beside(program.parent_path())) {
+    const fs::path path = place.lexically_normal();
+    if (!is_program(path)) continue;
+    const auto why = came_with(path, program) ? std::nullopt : distrust_path(path);
+    if (!why) return path.string();
+    return Error{Errc::not_found,
+                 fmt::format("{} is not used: {}; SAFELAUNCH_PROBE_PROGRAM can name it",
+                             path.string(), *why)};
+  }
+  return Error{Errc::not_found,
+               fmt::format("there is no safelaunch-probe beside {}: it is left out where NVIDIA's "
+                           "headers are missing at build time",
+                           program.parent_path().string())};
 }
 
 }  // namespace safelaunch::launch

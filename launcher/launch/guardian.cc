@@ -17,10 +17,12 @@
 #include "halves.h"
 #include "inherited.h"
 #include "pidfd.h"
-#include "proc_files.h"
-#include "safelaunch/launch/process_tree.h"
-#include "signal_courier.h"
+#include "safelaunch/host/proc.h"
+#include "safelaunch/launch/descendants.h"
 
+/// The guardian is a loop over signals: it hands each on, looks after children at a SIGCHLD, and
+/// has at most one deadline. The supervisor's side is below it: the split, and the watch that ends
+/// the supervisor when the guardian is gone.
 namespace safelaunch::launch {
 namespace {
 
@@ -49,7 +51,8 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
   (void)!::write(STDERR_FILENO, line, std::min(sizeof(line), end.size));
 }
 
-/// Another user's are left out: where the supervisor could, it has told of them.
+/// Tells of the processes that do not end. Another user's are left out, since the supervisor has
+/// told of them if it could.
 void report_survivors() {
   Descendant alive[16];
   const std::size_t count = living_descendants(alive);
@@ -57,14 +60,14 @@ void report_survivors() {
     if (may_signal(process.pid))
       say("safelaunch: process {} was killed but has not ended (state {}); it ends as soon as the "
           "kernel lets it\n",
-          process.pid, proc::state_of(process.pid));
+          process.pid, host::state_of(process.pid));
 }
 
 void leave_nothing_running(Duration patience = kKillPatience) {
   if (kill_descendants(patience) > 0) report_survivors();
 }
 
-/// Does to ourselves what `signal` does by default.
+/// Lets `signal` do to us what it does by default.
 void suffer(int signal) {
   ::signal(signal, SIG_DFL);
   ::raise(signal);
@@ -74,13 +77,14 @@ void suffer(int signal) {
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
 }
 
-/// A supervisor that reads nothing for so long after a second Ctrl-C will not end the job.
+/// A supervisor that reads nothing for this long after a second Ctrl-C will not end the job.
 constexpr Duration kAnswersWithin{1'000};
 
-/// One that has said goodbye, and cannot be reaped yet: a thread of it is stuck in a write.
+/// The wait for a supervisor that has said goodbye and cannot be reaped yet, since a thread of it
+/// is stuck in a write.
 constexpr Duration kReapedWithin{1'000};
 
-/// A deaf supervisor may be one that even SIGKILL does not end (state D).
+/// The patience with a deaf supervisor, which even SIGKILL may not end (state D).
 constexpr Duration kDeafPatience{2'000};
 
 /// The guardian's whole life.
@@ -118,16 +122,18 @@ class Guardian {
 
   void hand_on(int signal, const siginfo_t& info) {
     if (signal == SIGCONT) {
-      // Plainly: the supervisor may be stopped, and no other signal ends that.
+      // As the signal itself, not as a letter: the supervisor may be stopped, and nothing else
+      // wakes it.
       if (info.si_pid != supervisor_) ::kill(supervisor_, SIGCONT);
       return;
     }
     if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) asked_to_stop_by_ = signal;
     if (signal == SIGINT || signal == SIGTERM) note_wish_to_end(signal);
-    courier::send(supervisor_, {signal, info.si_code > 0 ? courier::kKernel : info.si_pid});
+    send_letter(supervisor_, {signal, info.si_code > 0 ? kKernel : info.si_pid});
   }
 
-  /// The second one is the user's last: from then on it is on us, too, that the job ends.
+  /// Notes an INT or TERM. The second one is the user's last: from then on we, too, see to it that
+  /// the job ends.
   void note_wish_to_end(int signal) {
     if (halves() == nullptr || sigismember(&inherited().ignored, signal) == 1) return;
     const bool insists = std::exchange(wished_by_, wished_by_ == 0 ? signal : wished_by_) != 0;
@@ -148,7 +154,7 @@ class Guardian {
   void look_after_children() {
     int wait_status = 0;
     for (int pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED)) > 0;) {
-      if (pid != supervisor_) continue;  // an orphan that we adopted
+      if (pid != supervisor_) continue;  // an orphan that we have adopted
       if (WIFSTOPPED(wait_status))
         stop_too();
       else
@@ -158,9 +164,9 @@ class Guardian {
     if (says_goodbye && !end_due_) end_due_ = Clock::now() + kReapedWithin;
   }
 
-  /// The job and the supervisor have stopped for a Ctrl-Z; now the shell must see it happen.
-  /// Without a shell that could ever continue us the kernel ignores the signal, and all go on at
-  /// once.
+  /// Stops for a Ctrl-Z, after the job and the supervisor have stopped, since the shell must see
+  /// the guardian stop. Without a shell that could ever continue us the kernel ignores the signal,
+  /// and all go on at once.
   void stop_too() {
     if (asked_to_stop_by_ == 0) return;  // somebody has stopped the supervisor alone
     suffer(std::exchange(asked_to_stop_by_, 0));
@@ -176,25 +182,27 @@ class Guardian {
 
   [[noreturn]] void end_without_reaping() {
     ::kill(supervisor_, SIGKILL);
-    kill_descendants(Duration{});  // the supervisor has told what it waits for
+    kill_descendants(
+        Duration{});  // no patience: the supervisor has told which processes it waits for
     ::_exit(halves()->farewell - 1);
   }
 
   int supervisor_;
   int asked_to_stop_by_ = 0;
-  int wished_by_ = 0;          // the first INT or TERM
+  int wished_by_ = 0;          // the first INT or TERM; 0: none yet
   unsigned heard_before_ = 0;  // the second
   std::optional<TimePoint> answer_due_;
   std::optional<TimePoint> end_due_;
 };
 
-/// The guardian needs none of them. The supervisor must keep its own, which each attempt gets anew:
-/// so a pipe that the job has closed ends for its reader only when the supervisor does.
+/// Closes the descriptors that the shell meant for the job, which the guardian does not need. The
+/// supervisor must keep its own for each further attempt: so a pipe that the job has closed ends
+/// for its reader only when the supervisor ends.
 void close_passed_fds() {
   if (!inherited().fds.empty()) ::close_range(STDERR_FILENO + 1, ~0U, 0);
 }
 
-/// A page that both halves see; what it costs is one fault.
+/// A page that both halves see. It costs one page fault.
 Halves* shared_page() {
   void* page =
       ::mmap(nullptr, sizeof(Halves), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -230,9 +238,9 @@ void split_guardian() {
   if (child == 0) {
     forget_strangers();
     ::setsid();
-    // Should the guardian be killed while the job is suspended, we must wake up to end the job: the
-    // kernel continues only who is in the guardian's session. If it is gone before this call,
-    // nobody has suspended us yet, and GuardianWatch sees it.
+    // If the guardian is killed while the job is suspended, we must wake up to end the job; the
+    // kernel itself wakes only processes of the guardian's session. If the guardian is gone before
+    // this call, nobody has suspended us yet, and GuardianWatch sees that it is gone.
     ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -272,7 +280,8 @@ GuardianWatch::GuardianWatch(asio::io_context& io) {
   if (guardian == 0) return;
   const int fd = pidfd::open(guardian);
   const int error = errno;
-  // Asked only now, since before the pidfd was open it could still have ended unseen.
+  // The parent is read after the pidfd is open, since before that the guardian could have ended
+  // unseen.
   if (::getppid() != guardian) end_without_guardian();
   if (fd < 0)
     throw std::runtime_error(fmt::format(

@@ -26,11 +26,11 @@ constexpr std::size_t kLongestLine = 64 * 1024;
 constexpr std::size_t kKeptErrors = 16 * 1024;
 constexpr std::size_t kKeptLines = 10'000;
 
-/// One that was killed has this long to end, before it is said to sit in its driver.
+/// A killed helper has this long to end before it counts as stuck in its driver.
 constexpr Duration kKillGrace{1'000};
 
-/// What ended helpers may have left in a pipe; a grandchild that goes on writing is not read for
-/// ever.
+/// The most that is read from the pipe of a helper that has ended: a grandchild may go on writing
+/// for ever.
 constexpr std::size_t kMostLeftOver = 1024 * 1024;
 
 /// A pipe or socket pair: our end does not block, the helper's does.
@@ -47,7 +47,8 @@ Result<Ends> output_pipe() {
   return Ends{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-/// A socket, since writing to a pipe that nobody reads sends us SIGPIPE.
+/// A socket for the helper's stdin, since a write to a pipe that nobody reads would send us
+/// SIGPIPE.
 Result<Ends> input_socket() {
   int fds[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
@@ -92,7 +93,7 @@ std::string_view last_line(std::string_view text) {
 
 }  // namespace
 
-/// Held by the Helper; handlers hold it weakly, so a destroyed helper is told of nothing.
+/// The Helper owns it. Handlers hold it weakly, so that nothing is told for a destroyed helper.
 struct Helper::Running : std::enable_shared_from_this<Running> {
   Running(boost::asio::io_context& io, OnLine line, OnEnd ended)
       : on_line(std::move(line)), on_end(std::move(ended)), out(io), err(io), timer(io) {}
@@ -166,9 +167,8 @@ Result<void> Helper::Running::start(Reaper& reaper, const HelperSpec& spec) {
   return {};
 }
 
-/// What there is to read now; nullopt where there is nothing yet, empty at the end. Asio may say
-/// too early that there is something: it uses its states again, and the news of an old descriptor
-/// may be under way.
+/// Reads the text that is there now; nullopt where there is none yet, empty at the end. Asio may
+/// call too early: it reuses its states, and may still deliver the news of an old descriptor.
 std::optional<std::string_view> Helper::Running::read_from(stream_descriptor& from) {
   const ssize_t size = ::read(from.native_handle(), piece.data(), piece.size());
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
@@ -177,7 +177,7 @@ std::optional<std::string_view> Helper::Running::read_from(stream_descriptor& fr
 
 void Helper::Running::read_output() {
   const auto text = read_from(out);
-  if (text && text->empty()) return;  // at its end; how it ended we hear from the Reaper
+  if (text && text->empty()) return;  // the end of the output; the Reaper tells of the helper's end
   if (text) take_output(*text);
   if (!over()) wait_for_output();
 }
@@ -230,7 +230,7 @@ void Helper::Running::drain(stream_descriptor& from, Take take) {
   }
 }
 
-/// What it wrote before its end is in the pipes already.
+/// The helper has ended. Everything that it wrote is in the pipes already.
 void Helper::Running::exited(const ExitStatus& status) {
   if (over()) return;
   end.status = status;

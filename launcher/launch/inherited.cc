@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
-#include "proc_files.h"
+#include "safelaunch/host/proc.h"
 
 namespace safelaunch::launch {
 namespace {
 
-/// Close-on-exec, so that the job is started with them closed, as it would be without us.
+/// Opens /dev/null in place of closed ones; close-on-exec, so that the job starts with them closed,
+/// as it would without us.
 void fill_closed_standard_fds() {
   int fd = 0;
   do fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -28,7 +29,7 @@ sigset_t ignored_signals() {
 
 std::vector<int> open_fds() {
   std::vector<int> fds;
-  proc::for_each_number("/proc/self/fd", [&](int fd) {
+  host::for_each_number("/proc/self/fd", [&](int fd) {
     const int flags = ::fcntl(fd, F_GETFD);
     if (fd > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) == 0) fds.push_back(fd);
   });
@@ -40,7 +41,7 @@ Inherited take() {
   fill_closed_standard_fds();
   Inherited result{{}, ignored_signals(), open_fds()};
   ::sigprocmask(SIG_BLOCK, nullptr, &result.mask);
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored the kernel reaps our children unseen
+  ::signal(SIGCHLD, SIG_DFL);  // while it is ignored the kernel reaps our children unseen
   return result;
 }
 

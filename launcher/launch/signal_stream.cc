@@ -1,6 +1,7 @@
 #include "signal_stream.h"
 
 #include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -12,7 +13,7 @@ namespace safelaunch::launch {
 namespace {
 
 int open_signalfd(const sigset_t& signals) {
-  inherited();  // before the first change
+  inherited();  // must take the signal mask before we change it
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const int fd = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   if (fd < 0) throw std::system_error(errno, std::generic_category(), "signalfd");

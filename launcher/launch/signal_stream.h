@@ -9,9 +9,9 @@
 
 namespace safelaunch::launch {
 
-/// Signals as something to read on the io_context; no handler ever runs. Blocks them in the calling
-/// thread and leaves them blocked on destruction, since one that came late would otherwise end us.
-/// Must not be destroyed by what it calls.
+/// Reads signals on the io_context; no handler ever runs. It blocks them in the calling thread and
+/// leaves them blocked on destruction, since a late signal would otherwise end us. Its callback
+/// must not destroy it.
 class SignalStream {
  public:
   using Take = std::function<void(const signalfd_siginfo&)>;

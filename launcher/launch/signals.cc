@@ -8,7 +8,6 @@
 #include "halves.h"
 #include "inherited.h"
 #include "safelaunch/launch/guardian.h"
-#include "signal_courier.h"
 #include "signal_stream.h"
 
 namespace safelaunch::launch {
@@ -23,8 +22,8 @@ sigset_t wanted() {
   return signals;
 }
 
-ReceivedSignal from_letter(const courier::Letter& letter) {
-  if (letter.sender == courier::kKernel) return {letter.signal, 0, SignalOrigin::terminal};
+ReceivedSignal from_letter(const Letter& letter) {
+  if (letter.sender == kKernel) return {letter.signal, 0, SignalOrigin::terminal};
   return {letter.signal, letter.sender, SignalOrigin::user};
 }
 
@@ -33,8 +32,8 @@ ReceivedSignal received(const signalfd_siginfo& info) {
   const int sender = static_cast<int>(info.ssi_pid);
   const bool by_guardian = sender != 0 && sender == guardian_pid();
   if (by_guardian && halves() != nullptr) ++halves()->heard;
-  if (by_guardian && signal == courier::carrier() && info.ssi_code == SI_QUEUE)
-    return from_letter(courier::open(info.ssi_ptr));
+  if (by_guardian && signal == letter_carrier() && info.ssi_code == SI_QUEUE)
+    return from_letter(open_letter(info.ssi_ptr));
   if (info.ssi_code > 0) return {signal, 0, SignalOrigin::terminal};
   return {signal, sender, SignalOrigin::user};
 }

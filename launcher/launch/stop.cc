@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
-#include "safelaunch/launch/process_tree.h"
+#include "safelaunch/launch/descendants.h"
 
+/// Each event is handled in the phase that the table of stop.h draws. A stop only ever gets harder:
+/// asking, sweeping, killing. One deadline serves the phase at hand; when it passes, the next
+/// harder phase begins.
 namespace safelaunch::launch {
 namespace {
 
-/// A walk through a big tree takes milliseconds, and those it killed need some to end.
+/// The pauses between walks that kill. A walk through a big tree takes milliseconds, and the killed
+/// processes need some to end.
 constexpr Duration kFirstPause{10};
 constexpr Duration kLongestPause{100};
 
@@ -66,7 +70,8 @@ std::vector<StopAction> StopSequence::main_ended(MainEnded ended, TimePoint now)
   return sweep(nobody_saves ? std::min(deadline_, now + kSweepGrace) : deadline_);
 }
 
-// A launcher that still runs may have to collect its ranks, and to tell of them.
+// Only a sweep is cut short: a launcher that still runs may have to collect its ranks, and to tell
+// of them.
 std::vector<StopAction> StopSequence::ranks_gone(TimePoint now) {
   ranks_gone_ = true;
   if (phase_ == Phase::sweeping) deadline_ = std::min(deadline_, now + kSweepGrace);

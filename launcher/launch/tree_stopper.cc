@@ -8,16 +8,15 @@
 #include <csignal>
 #include <utility>
 
-#include "proc_files.h"
-#include "safelaunch/host/own_proc.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/launch/process_tree.h"
+#include "safelaunch/launch/descendants.h"
 
 namespace safelaunch::launch {
 namespace {
 
-/// Where some are left that are not ours to end, the kernel does not tell that all others are gone:
-/// then we look.
+/// The pauses between looks. Where processes are left that we must not end, the kernel does not
+/// tell us when all others are gone, so we have to look.
 constexpr Duration kLookEvery{50};
 constexpr Duration kProveEvery{1};
 
@@ -27,7 +26,7 @@ std::vector<Survivor> survivors() {
   const std::size_t count = living_descendants(alive);
   std::vector<Survivor> result;
   for (const Descendant& process : std::span(alive).first(std::min(count, alive.size())))
-    result.push_back({process.pid, proc::state_of(process.pid), !may_signal(process.pid)});
+    result.push_back({process.pid, host::state_of(process.pid), !may_signal(process.pid)});
   return result;
 }
 
@@ -50,7 +49,8 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   void perform(const AskMain& ask) { ask_main(ask.signal); }
   void perform(const SignalTree& all) {
     if (!has_children()) return take(TreeEmpty{});
-    if (!host::proc_is_ours()) return ask_main(all.signal);  // nothing else is known
+    if (!host::proc_is_ours())
+      return ask_main(all.signal);  // without /proc we know only the launcher
     if (all.signal == SIGKILL) moment.left = Duration::zero();
     std::vector<int> met_now;
     look_again(signal_descendants(all.signal, moment,
@@ -58,7 +58,8 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     if (all.signal == SIGTERM && met.empty()) note(met_now);
   }
 
-  /// They are not reaped before we return, so their names can still be read.
+  /// Notes the names of processes that were signalled. They are not reaped before we return, so the
+  /// names can still be read.
   void note(const std::vector<int>& pids) {
     for (const int pid : pids)
       if (const auto facts = host::facts_of(pid))
@@ -72,7 +73,8 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     });
   }
 
-  /// Zombies that only a debugger may reap, too, would keep us from the end.
+  /// Looks again whether all are gone. Zombies that only a debugger may reap would keep us from the
+  /// end, too.
   void look_again(const Met& walk) {
     walks_in_vain = walk.alive == 0 ? walks_in_vain + 1 : 0;
     if (walks_in_vain == kWalksThatProve) return take(TreeEmpty{});
@@ -107,7 +109,7 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   boost::asio::steady_timer timer;
   boost::asio::steady_timer look;
   StopSequence sequence;
-  ExecMoment moment;
+  host::ExecMoment moment;
   int walks_in_vain = 0;
   struct MetBySweep {
     Swept process;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::probe {
 namespace {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/redact.h"
+#include "safelaunch/redact/redactor.h"
 
 namespace safelaunch::profile {
 namespace {
@@ -31,7 +31,7 @@ std::optional<Wish> wish_of(const VariableSettings& env, const std::vector<std::
 
 std::string shown(const std::string& name, const Value& value) {
   if (!value) return "takes it away";
-  return fmt::format("sets {}", Redactor().redact(name, *value));
+  return fmt::format("sets {}", redact::Redactor().redact(name, *value));
 }
 
 // The user's value stays; tells whom it beats, if there is anybody who wants another.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/profile/config.h"
 
 namespace safelaunch::profile {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <set>
 
+#include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
-#include "safelaunch/base/user_folder.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/profile/trust.h"
 
 namespace safelaunch::profile {

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/base/user_folder.h"
 
 namespace safelaunch::profile {
 namespace {

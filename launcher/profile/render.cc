@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
-#include "safelaunch/base/redact.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
+#include "safelaunch/redact/redactor.h"
 
 namespace safelaunch::profile {
 namespace {
@@ -83,7 +83,7 @@ std::string show_options(const settings::Settings& options) {
   return text;
 }
 
-std::string change(const Difference& difference, const Redactor& redactor) {
+std::string change(const Difference& difference, const redact::Redactor& redactor) {
   const auto& [name, before, after, winner, why] = difference;
   const auto shown = [&](const std::string& variable, const std::string& value) {
     return redactor.redact(variable, value);
@@ -178,7 +178,7 @@ std::string text_of(const Json& value) {
 }  // namespace
 
 Profile without_secrets(Profile profile) {
-  const Redactor redactor;
+  const redact::Redactor redactor;
   for (auto& [variable, setting] : profile.env)
     setting.value = redactor.redact(variable, setting.value);
   profile.args.append = redactor.redact(profile.args.append);
@@ -233,7 +233,8 @@ std::string render_exports(const Profile& profile) {
   return text;
 }
 
-std::string render_differences(std::span<const Difference> differences, const Redactor& redactor) {
+std::string render_differences(std::span<const Difference> differences,
+                               const redact::Redactor& redactor) {
   std::string text;
   for (const Difference& difference : differences)
     text += fmt::format("{}  # {}\n", change(difference, redactor),

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::profile {

@@ -6,7 +6,7 @@
 
 #include "nccl_variables.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::profile {
 namespace {

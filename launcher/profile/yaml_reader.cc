@@ -4,8 +4,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::profile {
 namespace {

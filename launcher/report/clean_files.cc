@@ -31,8 +31,8 @@ bool is_json(const RecordedFile& file) {
   return file.name.ends_with(".json") || file.name.ends_with(".jsonl");
 }
 
-Redactor redactor_for(const RunFiles& files, const Environment& environment) {
-  Redactor redactor;
+redact::Redactor redactor_for(const RunFiles& files, const Environment& environment) {
+  redact::Redactor redactor;
   redactor.learn(environment);
   for (const RecordedFile& file : files.files) {
     for_each_document(file, [&](std::string_view text) {
@@ -44,7 +44,7 @@ Redactor redactor_for(const RunFiles& files, const Environment& environment) {
   return redactor;
 }
 
-std::string cleaned_document(std::string_view text, int indent, const Redactor& redactor) {
+std::string cleaned_document(std::string_view text, int indent, const redact::Redactor& redactor) {
   Json json = parse_json(text);
   // A torn line is a text like any other.
   if (json.is_discarded()) return redactor.redact(plain_text(text));
@@ -53,7 +53,7 @@ std::string cleaned_document(std::string_view text, int indent, const Redactor& 
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string cleaned_text(const RecordedFile& file, const Redactor& redactor) {
+std::string cleaned_text(const RecordedFile& file, const redact::Redactor& redactor) {
   if (!is_json(file)) return redactor.redact(plain_text(file.text));
   const bool lines = file.name.ends_with(".jsonl");
   std::string result;
@@ -66,7 +66,7 @@ std::string cleaned_text(const RecordedFile& file, const Redactor& redactor) {
 }  // namespace
 
 RunFiles cleaned(RunFiles files, const Environment& environment) {
-  const Redactor redactor = redactor_for(files, environment);
+  const redact::Redactor redactor = redactor_for(files, environment);
   for (RecordedFile& file : files.files) {
     file.text = cleaned_text(file, redactor);
     file.name = redactor.redact(plain_text(file.name));

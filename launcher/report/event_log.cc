@@ -38,7 +38,7 @@ struct EventLog::File {
   std::atomic<bool> failed = false;
 };
 
-EventLog::EventLog(const std::filesystem::path& file, TimePoint begin, Redactor& redactor,
+EventLog::EventLog(const std::filesystem::path& file, TimePoint begin, redact::Redactor& redactor,
                    DiskQueue* disk)
     : file_(std::make_shared<File>(file)), disk_(disk), begin_(begin), redactor_(&redactor) {}
 

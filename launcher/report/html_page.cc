@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/report.h"
 #include "safelaunch/report/run_directory.h"

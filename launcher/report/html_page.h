@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "safelaunch/base/embedded.h"
+#include "safelaunch/base/installed_files.h"
 #include "safelaunch/report/run_record.h"
 #include "timeline.h"
 

@@ -49,7 +49,7 @@ std::string scalar_in_words(const Json& value) {
 // {"name": "DB_PASSWORD", "value": "x"}: the name that the object gives its value.
 std::string name_given(const Json& object) {
   for (const char* key : {"name", "key", "variable"})
-    if (std::string name = text_of(object, key); is_secret_name(name)) return name;
+    if (std::string name = text_of(object, key); redact::is_secret_name(name)) return name;
   return {};
 }
 
@@ -57,7 +57,7 @@ std::string name_given(const Json& object) {
 std::string judged_name(const std::string& member, const std::string& above,
                         const std::string& given) {
   if (member == "value" && !given.empty()) return given;
-  return is_secret_name(member) || above.empty() ? member : above;
+  return redact::is_secret_name(member) || above.empty() ? member : above;
 }
 
 // Calls `see` with each scalar that its name makes a secret, and with that name.
@@ -67,7 +67,7 @@ void for_each_named_secret(AnyJson& json, const std::string& above, See see) {
     for (auto& inner : json) {
       if (inner.is_structured())
         for_each_named_secret(inner, above, see);
-      else if (!above.empty() && is_secret(above, scalar_in_words(inner)))
+      else if (!above.empty() && redact::is_secret(above, scalar_in_words(inner)))
         see(inner);
     }
   if (!json.is_object()) return;
@@ -75,13 +75,14 @@ void for_each_named_secret(AnyJson& json, const std::string& above, See see) {
   for (auto& [member, value] : json.items()) {
     const std::string name = judged_name(member, above, given);
     if (value.is_structured())
-      for_each_named_secret(value, is_secret_name(name) ? name : std::string(), see);
-    else if (is_secret(name, scalar_in_words(value)) && !stands_beside_secrets(member))
+      for_each_named_secret(value, redact::is_secret_name(name) ? name : std::string(), see);
+    else if (redact::is_secret(name, scalar_in_words(value)) &&
+             !redact::stands_beside_secrets(member))
       see(value);
   }
 }
 
-void redact_texts(Json& json, const Redactor& redactor) {
+void redact_texts(Json& json, const redact::Redactor& redactor) {
   if (json.is_string()) {
     json = redactor.redact(std::string_view(json.get_ref<const std::string&>()));
   } else if (json.is_array()) {
@@ -149,7 +150,7 @@ Duration duration_of(const Json& json, const char* key) {
 }
 
 // The recursion is bounded, since parse_json() refuses deep documents.
-void learn_from(const Json& json, Redactor& redactor) {
+void learn_from(const Json& json, redact::Redactor& redactor) {
   for_each_named_secret(
       json, {}, [&](const Json& value) { redactor.learn_seen_value(scalar_in_words(value)); });
   if (json.is_string()) redactor.learn(json.get_ref<const std::string&>());
@@ -159,8 +160,8 @@ void learn_from(const Json& json, Redactor& redactor) {
       if (!inner.is_string() || json.is_object()) learn_from(inner, redactor);
 }
 
-void redact(Json& json, const Redactor& redactor) {
-  for_each_named_secret(json, {}, [](Json& value) { value = kRedacted; });
+void redact(Json& json, const redact::Redactor& redactor) {
+  for_each_named_secret(json, {}, [](Json& value) { value = redact::kRedacted; });
   redact_texts(json, redactor);
 }
 

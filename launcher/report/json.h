@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "safelaunch/base/redact.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/redact/redactor.h"
 
 namespace safelaunch::report {
 
@@ -25,9 +25,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Duration duration_of(const Json& json, const char* key);
 
 /// Learns the secrets of a document: by the names of its members, and from its texts.
-void learn_from(const Json& json, Redactor& redactor);
+void learn_from(const Json& json, redact::Redactor& redactor);
 
 /// Takes the secrets out of a document; JSON stays JSON.
-void redact(Json& json, const Redactor& redactor);
+void redact(Json& json, const redact::Redactor& redactor);
 
 }  // namespace safelaunch::report

@@ -14,8 +14,7 @@
 #include "json.h"
 #include "plain_text.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 
 namespace safelaunch::report {

@@ -4,7 +4,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::report::record {
 namespace {

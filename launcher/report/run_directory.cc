@@ -10,10 +10,10 @@
 #include <array>
 #include <cstring>
 
+#include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/base/user_folder.h"
 
 namespace safelaunch::report {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/redact.h"
+#include "safelaunch/redact/redactor.h"
 
 namespace safelaunch::report {
 namespace {
@@ -132,7 +132,7 @@ const char* end_name(const std::optional<Failure>& failure) {
   return failure->communication ? "failed in communication" : "failed";
 }
 
-RunSummary redacted(RunSummary summary, Redactor& redactor) {
+RunSummary redacted(RunSummary summary, redact::Redactor& redactor) {
   for (const AttemptSummary& attempt : summary.attempts) {
     if (!attempt.failure) continue;
     redactor.learn(attempt.failure->explanation);

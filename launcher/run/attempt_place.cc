@@ -6,8 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/user_folder.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/plugin/plugin.h"
 

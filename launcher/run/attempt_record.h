@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "rank_machine.h"
-#include "safelaunch/base/exit_status.h"
 #include "safelaunch/base/failure.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/diagnose/evidence.h"

@@ -8,7 +8,7 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/launch/probe_program.h"
+#include "safelaunch/launch/find_program.h"
 
 namespace safelaunch::run {
 

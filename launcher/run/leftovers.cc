@@ -8,7 +8,7 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/segment_record.h"
-#include "safelaunch/launch/process_tree.h"
+#include "safelaunch/launch/descendants.h"
 
 namespace safelaunch::run {
 namespace {

@@ -5,19 +5,19 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
-#include "safelaunch/base/redact.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/gpu/reader.h"
+#include "safelaunch/host/gpus.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/host/network.h"
 #include "safelaunch/output/rank_selection.h"
 #include "safelaunch/probe/measured.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
+#include "safelaunch/redact/redactor.h"
 
 namespace safelaunch::run {
 
@@ -289,7 +289,7 @@ const char* in_words(job::PortPolicy policy) {
 }
 
 std::string value_of(const profile::Difference& difference, const std::optional<std::string>& value,
-                     const Redactor& redactor) {
+                     const redact::Redactor& redactor) {
   return value ? redactor.redact(difference.name, *value) : "(not set)";
 }
 
@@ -305,8 +305,8 @@ std::string ranks_in_words(const RunPlan& plan) {
 
 }  // namespace
 
-Redactor redactor_for(const RunPlan& plan) {
-  Redactor redactor;
+redact::Redactor redactor_for(const RunPlan& plan) {
+  redact::Redactor redactor;
   redactor.learn(plan.environment);
   const auto learn = [&](const profile::VariableSettings& variables) {
     for (const auto& [variable, setting] : variables) redactor.learn(variable, setting.value);
@@ -319,7 +319,7 @@ Redactor redactor_for(const RunPlan& plan) {
 }
 
 std::string render_plan(const RunPlan& plan) {
-  const Redactor redactor = redactor_for(plan);
+  const redact::Redactor redactor = redactor_for(plan);
   std::string text =
       fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
                   join(redactor.redact(plan.options.command), " "), name(plan.command.launcher),
@@ -342,7 +342,7 @@ std::string render_plan(const RunPlan& plan) {
 }
 
 std::string plan_json(const RunPlan& plan) {
-  const Redactor redactor = redactor_for(plan);
+  const redact::Redactor redactor = redactor_for(plan);
   Json json;
   json["command"] = redactor.redact(plan.options.command);
   json["launcher"] = name(plan.command.launcher);

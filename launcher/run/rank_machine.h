@@ -10,7 +10,7 @@
 #include "rank_questions.h"
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/nccl/job.h"

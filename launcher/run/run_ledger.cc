@@ -112,7 +112,8 @@ void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, cons
 }
 
 void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
-                    const std::vector<profile::Difference>& differences, const Redactor& redactor) {
+                    const std::vector<profile::Difference>& differences,
+                    const redact::Redactor& redactor) {
   if (attempt.empty() || differences.empty()) return;
   write_later(disk, attempt / "env.diff", profile::render_differences(differences, redactor));
 }

@@ -8,10 +8,10 @@
 #include "rank_machine.h"
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/finding.h"
-#include "safelaunch/base/redact.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/profile/apply.h"
+#include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/summary.h"
@@ -38,7 +38,7 @@ class RunLedger {
   [[nodiscard]] std::uint64_t lost_events() const { return events_.lost(); }
   [[nodiscard]] report::EventLog& events() { return events_; }
   /// Knows the secrets of the plan, and those that were seen since.
-  [[nodiscard]] const Redactor& redactor() const { return redactor_; }
+  [[nodiscard]] const redact::Redactor& redactor() const { return redactor_; }
   [[nodiscard]] const report::RunSummary& summary() const { return summary_; }
 
   /// To make the folders of attempts in.
@@ -58,7 +58,7 @@ class RunLedger {
   DiskQueue& disk_;
   TimePoint began_;
   report::RunDirectory directory_;
-  Redactor redactor_;
+  redact::Redactor redactor_;
   std::string trouble_;
   report::EventLog events_;
   report::RunSummary summary_;
@@ -73,7 +73,8 @@ void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, cons
 
 /// Writes env.diff: how the environment of an attempt differs from the user's, and who decided it.
 void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
-                    const std::vector<profile::Difference>& differences, const Redactor& redactor);
+                    const std::vector<profile::Difference>& differences,
+                    const redact::Redactor& redactor);
 
 /// Records NCCL's account of itself as an event; nothing if the job did not use NCCL.
 void record_nccl(report::EventLog& log, const nccl::Record& nccl);

@@ -5,11 +5,11 @@
 #include <boost/asio/post.hpp>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/join.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/launch/probe_program.h"
+#include "safelaunch/launch/find_program.h"
 #include "safelaunch/probe/session.h"
 #include "safelaunch/run/plan.h"
 #include "safelaunch/run/probe_diagnosis.h"

@@ -7,7 +7,7 @@
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/host/keep.h"
+#include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/process_facts.h"
 
 namespace safelaunch::run {

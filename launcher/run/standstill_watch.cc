@@ -6,13 +6,14 @@
 #include <iterator>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/time.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
+#include "safelaunch/host/activity.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/host/mounts.h"
-#include "safelaunch/host/standing.h"
-#include "safelaunch/host/words.h"
+#include "safelaunch/host/process_facts.h"
 
 namespace safelaunch::run {
 namespace {
@@ -29,7 +30,7 @@ std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleF
   const auto known = std::ranges::find(stale, lock, &clean::StaleFile::file);
   if (known == stale.end()) {
     const bool held = host::holder_of(lock) == host::Holder::somebody;
-    return fmt::format("{} ({} old{})", lock.path, host::rough_age(lock.age),
+    return fmt::format("{} ({} old{})", lock.path, rough_age(lock.age),
                        held ? ", somebody has it open" : "");
   }
   if (clean::acts_on(policy, known->claim)) return fmt::format("{} ({})", lock.path, known->why);

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/settings/port_range.h"
 
 namespace safelaunch::settings {

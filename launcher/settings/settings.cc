@@ -3,7 +3,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/nearest.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::settings {

@@ -10,13 +10,12 @@
 
 namespace safelaunch {
 
-/// What is written to the disk for a run, one after the other, by a thread of its own: a home on a
-/// dead server, or a frozen file system, then stops neither the job nor its output. Bounded: what
-/// waits is at most 8 MiB, and what does not fit is refused. The thread is started by the first
-/// task.
+/// Writes to the disk for a run, one task after the other, on a thread of its own: a home on a dead
+/// server, or a frozen file system, then stops neither the job nor its output. At most 8 MiB wait
+/// in the queue; a task that does not fit is refused. The first task starts the thread.
 ///
-/// A thread that is stuck in the kernel can be left behind only by `_exit`: whatever tasks refer to
-/// must live until drain() has said true, or until the process ends.
+/// Only `_exit` leaves a thread behind that is stuck in the kernel. So everything that a task
+/// refers to must live until drain() has said true, or until the process ends.
 class DiskQueue {
  public:
   using Task = std::function<void()>;
@@ -24,22 +23,23 @@ class DiskQueue {
   DiskQueue();
   DiskQueue(const DiskQueue&) = delete;
   DiskQueue& operator=(const DiskQueue&) = delete;
-  ~DiskQueue();  ///< does not wait for what is still to be done
+  ~DiskQueue();  ///< does not wait for tasks that are still to be done
 
-  /// False where there is no room for it: `bytes` is what it holds.
+  /// Adds a task that holds so many bytes. False where there is no room for it.
   [[nodiscard]] bool post(std::size_t bytes, Task task);
 
-  /// Whether there is room for more. Without room one may wait, but not where it is stuck().
+  /// Whether there is room for more. A caller may wait for room, but not where the queue is
+  /// stuck().
   [[nodiscard]] bool has_room() const;
 
-  /// Nothing was done for two seconds, though there was something to do.
+  /// Whether no task was done for two seconds, though there was one to do.
   [[nodiscard]] bool stuck() const;
 
-  /// Waits until all is done, at most for `limit`. Whether it is.
+  /// Waits until all tasks are done, at most for `limit`. Says whether they are.
   [[nodiscard]] bool drain(Duration limit);
 
-  /// The result of `task`, in its turn; nullopt where there is none within `limit`. What it refers
-  /// to must live on all the same.
+  /// The result of `task`, in its turn; nullopt where there is none within `limit`. Even then
+  /// everything that the task refers to must live on.
   template <class Task>
   [[nodiscard]] auto within(Duration limit, Task task) -> std::optional<decltype(task())> {
     auto result = std::make_shared<std::optional<decltype(task())>>();

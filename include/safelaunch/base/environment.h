@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace safelaunch {
 
-/// The environment of a process: name → value. A plain value; nothing here changes our own.
+/// The environment of a process: name → value. It is a plain value; changing it does not change our
+/// own.
 using Environment = std::map<std::string, std::string, std::less<>>;
 
 /// Our own environment, as it was when the program started.
@@ -16,5 +18,15 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 /// The value of a variable, or `otherwise` where it is not set.
 [[nodiscard]] std::string_view value_or(const Environment& environment, std::string_view name,
                                         std::string_view otherwise = {});
+
+/// The folder that an XDG variable names, else the one below HOME that stands for it:
+/// user_folder(environment, "XDG_CACHE_HOME", ".cache"). A path that does not begin with / is
+/// skipped, as the specification asks: it would be another folder after each chdir. Empty where
+/// neither names a folder.
+[[nodiscard]] std::string user_folder(const Environment& environment, std::string_view variable,
+                                      std::string_view below_home);
+
+/// $XDG_CACHE_HOME/safelaunch, else ~/.cache/safelaunch; empty where there is neither.
+[[nodiscard]] std::filesystem::path cache_directory(const Environment& environment);
 
 }  // namespace safelaunch

@@ -6,8 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "safelaunch/base/exit_status.h"
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 
 namespace safelaunch {
 
@@ -29,36 +28,36 @@ inline constexpr int kStageCount = 6;
 /// Reads it back; nullopt for a word that is no stage.
 [[nodiscard]] std::optional<Stage> stage_named(std::string_view word);
 
-/// Where a piece of knowledge comes from; shown with it, since it says how sure we are.
+/// The origin of a piece of knowledge. It is shown with it, since it says how sure we are.
 enum class Source {
-  hook,      ///< the Python hook said so
+  hook,      ///< the Python hook said it
   proc,      ///< read off /proc and the socket table
   launch,    ///< we spawned it ourselves
   nccl_log,  ///< NCCL's own log
   plugin,    ///< our profiler plugin, which NCCL loads
 };
 
-/// What a rank does while others wait for it, over its whole process tree (docs/stages.md).
+/// The activity of a rank for which others wait, over its whole process tree (docs/stages.md).
 enum class Activity {
   dead,     ///< its process has ended
   stopped,  ///< state T, or frozen
-  quiet,    ///< blocked in a way that only its own threads and children could end, and they are too
+  quiet,    ///< blocked until one of its own threads or children acts, and they are all blocked too
   idling,   ///< a timed sleep, a lock, a connection, a retry loop, D state: no real CPU or io
   working,  ///< CPU, io, bytes on sockets, compilers among its children
-  attended,  ///< in a person's hands: at a prompt on a terminal, or in a debugger
-  unseen,    ///< another user's, or no /proc
+  attended,  ///< a person has it in hand: at a prompt on a terminal, or in a debugger
+  unseen,    ///< it may not be looked at: another user's, or no /proc
 };
 
 [[nodiscard]] const char* name(Activity activity);
 
-/// A process was found to be a rank. Sent again when more is known of it.
+/// A process was found to be a rank. The event comes again when more is known of the process.
 struct RankStarted {
   Rank rank;
   ProcessId process;
   std::optional<int> world_size;
   Source source = Source::launch;
-  bool anew = false;  ///< an interpreter has just started in it; the process may be older (exec)
-  /// The topmost process with that rank, where it is another: a wrapper (`sh run.sh`).
+  bool anew = false;  ///< an interpreter has just started in the process, which may be older (exec)
+  /// The topmost process with that rank, where it is another process: a wrapper (`sh run.sh`).
   std::optional<ProcessId> wrapper{};
 };
 
@@ -70,17 +69,18 @@ struct StageEntered {
   std::string detail;  ///< the operation ("allreduce_"), the address of the store, …
   std::optional<int> world_size;
   Source source = Source::hook;
-  std::vector<Rank> awaits{};  ///< whom it waits for; empty: all ranks of the world
+  std::vector<Rank> awaits{};  ///< the ranks that it waits for; empty: all ranks of the world
 };
 
-/// A rank waits no more, and the stage is not completed by that: it has made one group of several.
+/// A rank waits no more, and yet the stage is not completed: the rank has made one group of
+/// several.
 struct StageLeft {
   Rank rank;
   ProcessId process;
   Stage stage = Stage::spawned;
 };
 
-/// The hook of a live process is heard no more: the program has closed its connection.
+/// The hook of a live process has fallen silent: the program has closed its connection.
 struct RankSilent {
   Rank rank;
   ProcessId process;
@@ -94,7 +94,8 @@ struct StageReached {
   Source source = Source::hook;
 };
 
-/// A Python exception that nobody caught ended (or is ending) a rank, or a collective of it raised.
+/// A Python exception that nobody caught has ended, or is ending, a rank; or one of its collectives
+/// raised.
 struct RankRaised {
   Rank rank;
   ProcessId process;
@@ -104,7 +105,7 @@ struct RankRaised {
   bool communication = false;  ///< the hook says that it came from torch.distributed, NCCL, JAX, …
 };
 
-/// A rank's process is gone. The status is unknown where another process was its parent and the
+/// A rank's process is gone. Its status is unknown where another process was its parent and the
 /// kernel does not tell (before Linux 6.15).
 struct RankExited {
   Rank rank;
@@ -121,7 +122,7 @@ struct RankActivity {
   bool awaits_local = false;  ///< it idles until another process of this host writes to it
 };
 
-/// What happens to a job, as values. State machines take these and the present time, nothing else.
+/// The events of a job, as values. State machines take these and the present time, nothing else.
 using Event = std::variant<RankStarted, StageEntered, StageLeft, StageReached, RankSilent,
                            RankRaised, RankExited, RankActivity>;
 

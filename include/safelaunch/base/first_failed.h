@@ -6,24 +6,25 @@
 
 #include "safelaunch/base/event.h"
 
-/// Which rank failed first: decided here alone, whoever tells of it. The diagnosis gathers signs
-/// from exceptions, exits and the launcher's words; the report has the exits of its record.
+/// This file alone decides which rank failed first. The diagnosis gathers the signs from
+/// exceptions, exits and the launcher's words; the report takes the exits of its record.
 namespace safelaunch {
 
-/// The end of a rank, as far as it bears on who was first.
+/// The end of a rank, as far as it bears on the question which rank was first.
 struct RankEnd {
   Rank rank;
-  bool failed = false;    ///< it is known to have ended badly
-  bool followed = false;  ///< for another's failure
+  bool failed = false;    ///< the rank is known to have ended badly
+  bool followed = false;  ///< the rank ended because another had failed
 };
 
-/// All that points at a rank. What nobody has seen is empty.
+/// Everything that points at a rank. A sign that nobody has seen is empty.
 struct FirstSigns {
-  std::optional<Rank> shows_cause{};   ///< its own lines show the cause that was found
-  std::optional<Rank> raised_cause{};  ///< its exception is a reason, not the loss of a peer
-  std::vector<RankEnd> ended{};        ///< in order of time
-  std::optional<Rank> told{};          ///< by the launcher
-  std::optional<Rank> raised{};        ///< the first exception at all came from it
+  std::optional<Rank> shows_cause{};  ///< the rank whose own lines show the cause that was found
+  /// The rank whose exception is a reason, not the loss of a peer.
+  std::optional<Rank> raised_cause{};
+  std::vector<RankEnd> ended{};  ///< in order of time
+  std::optional<Rank> told{};    ///< the rank that the launcher names
+  std::optional<Rank> raised{};  ///< the rank from which the first exception of all came
 };
 
 /// The rank that failed first. A rank's own words on the reason count most, since ranks may end in
@@ -32,13 +33,14 @@ struct FirstSigns {
 /// launcher's word counts where no end was seen, and an exception of a victim last.
 [[nodiscard]] std::optional<Rank> first_failed(const FirstSigns& signs);
 
-/// Ends in order of time, with who followed: the ranks that only lost a peer, and those that the
-/// launcher ended with SIGTERM because another had failed. The first to end followed nobody's end.
+/// The ends in order of time, each with the mark whether it followed another. A rank followed if it
+/// only lost a peer, or if the launcher ended it with SIGTERM because another had failed. The first
+/// to end followed nobody.
 [[nodiscard]] std::vector<RankEnd> ends_of(const std::vector<RankExited>& ended,
                                            const std::set<Rank>& lost_a_peer);
 
-/// Whether a rank of whose failure the launcher tells failed before all ends that were seen: they
-/// tell nothing of how they came about, or were the launcher's answer to that failure.
+/// Whether the rank that the launcher names failed before all ends that were seen. It did where
+/// these ends have no known status, or were the launcher's answer to that failure.
 [[nodiscard]] bool failed_unseen(Rank told, const std::vector<RankExited>& ended);
 
 }  // namespace safelaunch

@@ -12,14 +12,14 @@ namespace safelaunch {
 /// dozen pieces the rest is counted. The ranks are in rising order.
 [[nodiscard]] std::string rank_list(std::span<const Rank> ranks);
 
-/// Ranks of which the same is to be said.
+/// Ranks that share the same words.
 struct AlikeRanks {
   std::string words;
   std::vector<Rank> ranks;
   bool operator==(const AlikeRanks&) const = default;
 };
 
-/// Puts a rank to those with the same words; new words come last.
+/// Adds a rank to the group with the same words; new words make a group at the end.
 void add_alike(std::vector<AlikeRanks>& groups, Rank rank, std::string words);
 
 }  // namespace safelaunch

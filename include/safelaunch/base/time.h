@@ -9,7 +9,7 @@
 
 namespace safelaunch {
 
-/// All deadlines are monotonic (CLOCK_MONOTONIC): a wall clock that jumps ends no job.
+/// The clock of all deadlines is monotonic (CLOCK_MONOTONIC): a wall clock that jumps ends no job.
 using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 using Duration = std::chrono::milliseconds;
@@ -23,6 +23,9 @@ using Duration = std::chrono::milliseconds;
 
 /// How long something took, as a person says it: "0.4s", "6.9s", "12s", "3min", "1h10min".
 [[nodiscard]] std::string describe_duration(Duration duration);
+
+/// "3h", "12min", "2 days": an age as a person says it, in its largest unit.
+[[nodiscard]] std::string rough_age(Duration age);
 
 /// Wall-clock time as ISO 8601 in UTC with milliseconds, for the record.
 [[nodiscard]] std::string wall_time_now();

@@ -5,11 +5,11 @@
 
 namespace safelaunch {
 
-/// What stands at the front of a text in UTF-8.
+/// The front of a text in UTF-8.
 struct CodePoint {
   enum class Kind {
     valid,
-    incomplete,  ///< the text ends within it; more bytes may complete it
+    incomplete,  ///< the text ends within a code point; more bytes may complete it
     invalid,     ///< `length` bytes (one) that begin no code point
   };
   Kind kind = Kind::invalid;

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "safelaunch/base/embedded.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"
+#include "safelaunch/base/installed_files.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "safelaunch/base/event.h"
-#include "safelaunch/base/exit_status.h"
 #include "safelaunch/base/failure.h"
+#include "safelaunch/base/process.h"
 
 namespace safelaunch::diagnose {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "safelaunch/base/event.h"
-#include "safelaunch/base/exit_status.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/diagnose/catalogue.h"
 
 namespace safelaunch::diagnose {

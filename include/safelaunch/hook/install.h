@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "safelaunch/base/embedded.h"
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/installed_files.h"
 #include "safelaunch/base/result.h"
 
 namespace safelaunch::hook {

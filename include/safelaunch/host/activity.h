@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,13 +19,14 @@ struct ThreadSample {
   int tid = 0;
   char state = '?';
   std::string comm;
-  std::uint64_t runs = 0;  ///< how often it got onto a CPU
-  std::string waits_in;    ///< the kernel function it sleeps in ("futex_do_wait"); empty: unknown
+  std::uint64_t runs = 0;  ///< how often the thread got onto a CPU
+  /// The kernel function in which it sleeps ("futex_do_wait"); empty: unknown.
+  std::string waits_in;
   WaitKind wait = WaitKind::unknown;
-  bool at_terminal = false;  ///< it waits for somebody to type there
-  std::uint64_t pipe = 0;    ///< inode of the pipe that it waits to read from; 0: none
-  bool reads_local =
-      false;  ///< it waits to read a pipe or a Unix socket: another process may write
+  bool at_terminal = false;  ///< it waits for somebody to type at a terminal
+  std::uint64_t pipe = 0;    ///< the inode of the pipe from which it waits to read; 0: none
+  /// It waits to read a pipe or a Unix socket, into which another process may write.
+  bool reads_local = false;
 };
 
 /// One process of a tree at one moment.
@@ -33,40 +35,48 @@ struct ProcessSample {
   std::uint64_t io_bytes = 0;
   int tracer = 0;                     ///< pid of the debugger that is attached to it; 0: none
   std::vector<ThreadSample> threads;  ///< the main thread first
-  SocketTraffic traffic{};            ///< of the connections that it has open
+  SocketTraffic traffic{};            ///< the traffic of its open connections
 };
 
 /// A process and all its descendants at one moment, the root first; empty where the root is gone.
 struct TreeSample {
   TimePoint at;
   std::vector<ProcessSample> processes;
-  bool has_traffic = false;  ///< what went over connections was asked for
+  bool has_traffic = false;  ///< the traffic of connections was asked for
 };
 
-/// What a tree does, and the words for it.
+/// The activity of a tree, and the words for it.
 struct ActivitySeen {
   Activity activity = Activity::unseen;
   std::string doing;  ///< "sleeping in hrtimer_nanosleep", "c++ compiles in a child (pid 71)"
   bool awaits_local = false;  ///< it idles until another process of this host writes to it
 };
 
-/// What the root of two samples, its threads and its children did between them. The rules stand in
-/// launcher/host/activity.cc, in the order in which they are asked. Half a second or more between
-/// the samples gives a sound answer.
+/// The activity of the root, its threads and its children between two samples.
+/// launcher/host/activity.cc has the rules, in the order in which they are asked. Half a second or
+/// more between the samples gives a sound answer.
 [[nodiscard]] ActivitySeen classify(const TreeSample& before, const TreeSample& after);
 
-/// Reads one sample. Costs some 60 µs a thread: sample what is waited for, not the whole job.
+/// Reads one sample. It costs some 60 µs a thread: sample the ranks that others wait for, not the
+/// whole job.
 [[nodiscard]] TreeSample sample_tree(ProcessId root, TimePoint now, const ProcessTable& table);
 
-/// Adds to the sample what went over the connections of its processes: recv(2) and send(2) are in
-/// no account of a process. Costs a look at each open descriptor.
+/// Adds the traffic of the processes' connections to the sample, since no account of a process has
+/// the bytes of recv(2) and send(2). It costs a look at each open descriptor.
 void add_traffic(TreeSample& sample, const SocketTraffic& traffic);
 
-/// A thread that torch, NCCL, CUDA, a memory allocator or our hook runs for itself: it ticks in a
-/// healthy and in a hung process alike, so what it does says nothing.
+/// Whether torch, NCCL, CUDA, a memory allocator or our hook runs a thread of this name for itself.
+/// Such a thread ticks in a healthy and in a hung process alike, so its activity says nothing.
 [[nodiscard]] bool is_housekeeping(std::string_view thread_comm);
 
-/// True for the programs that a JIT build runs (cc1plus, nvcc, ptxas, ninja, rustc, …).
+/// Whether a JIT build runs a program of this name (cc1plus, nvcc, ptxas, ninja, rustc, …).
 [[nodiscard]] bool is_compiler(std::string_view comm);
+
+/// The words for the wait of a tree that stood still between two samples: it has used next to no
+/// CPU, touched next to no files and started nothing. nullopt for any other tree, and for one in a
+/// person's hands. The samples may be minutes apart, so even less CPU than `classify` takes for
+/// work counts as work here.
+[[nodiscard]] std::optional<std::string> stood_still(const TreeSample& before,
+                                                     const TreeSample& after);
 
 }  // namespace safelaunch::host

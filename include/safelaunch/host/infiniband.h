@@ -13,14 +13,14 @@ struct InfinibandPort {
   std::string state;       ///< "ACTIVE", "DOWN", "INIT", "ARMED"
   std::string link_layer;  ///< "InfiniBand", "Ethernet"; EFA says "Unspecified"
   int gigabits = 0;
-  std::string driver = {};  ///< the kernel's: "mlx5_core", "efa"
+  std::string driver = {};  ///< the kernel's driver: "mlx5_core", "efa"
   bool operator==(const InfinibandPort&) const = default;
 };
 
 struct Infiniband {
   std::vector<InfinibandPort> ports;
-  std::vector<std::string> verbs;   ///< /dev/infiniband/uverbs*: what a program opens
-  std::vector<std::string> closed;  ///< those of them that we may not open
+  std::vector<std::string> verbs;   ///< the files that a program opens: /dev/infiniband/uverbs*
+  std::vector<std::string> closed;  ///< the files among `verbs` that we may not open
   bool gpu_direct = false;          ///< a module that lets adapters reach GPU memory is loaded
   bool operator==(const Infiniband&) const = default;
 };
@@ -33,7 +33,7 @@ struct Infiniband {
 /// "ACTIVE" of "4: ACTIVE".
 [[nodiscard]] std::string parse_port_state(std::string_view text);
 
-/// 200 of "200 Gb/sec (4X HDR)"; 0 for what makes no sense.
+/// 200 of "200 Gb/sec (4X HDR)"; 0 for any other text.
 [[nodiscard]] int parse_port_rate(std::string_view text);
 
 }  // namespace safelaunch::host

@@ -16,12 +16,12 @@ struct KernelMessage {
   bool operator==(const KernelMessage&) const = default;
 };
 
-/// A record of /dev/kmsg, "6,339,5140900,-;NVRM: loading" and lines of its own about the device,
-/// seen `uptime` after the boot; nullopt for what is no record.
+/// Takes a record of /dev/kmsg apart ("6,339,5140900,-;NVRM: loading", with more lines about the
+/// device), seen `uptime` after the boot; nullopt for any other text.
 [[nodiscard]] std::optional<KernelMessage> parse_kernel_message(std::string_view record,
                                                                 Duration uptime);
 
-/// The messages with `part` in them that the kernel still has, the oldest first. None where we may
+/// The messages with `part` in them that the kernel still has, the oldest first. Empty where we may
 /// not read them, as in most containers and under kernel.dmesg_restrict.
 [[nodiscard]] std::vector<KernelMessage> kernel_messages_with(std::string_view part);
 

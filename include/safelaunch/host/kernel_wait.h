@@ -5,28 +5,28 @@
 
 namespace safelaunch::host {
 
-/// What a sleeping thread waits for, as far as the kernel tells.
+/// The kind of wait of a sleeping thread, as far as the kernel tells.
 enum class WaitKind {
   unknown,  ///< we may not read it
-  inner,    ///< for a thread of its own process, or for the end of a child
-  outer,    ///< for what may come from anywhere: by a socket, a pipe, a signal, shared memory
-  timed,    ///< a sleep, or a wait that gave a timeout: it ends by itself
-  lock,     ///< a lock on a file that another process holds
+  inner,    ///< it waits for a thread of its own process, or for the end of a child
+  outer,    ///< it waits for something from outside: by a socket, a pipe, a signal, shared memory
+  timed,    ///< it sleeps, or waits with a timeout: the wait ends by itself
+  lock,     ///< it waits for the lock of a file, which another process holds
 };
 
-/// From /proc/PID/task/TID/syscall (number and arguments of the call that the thread is in) and
-/// wchan (the kernel function it sleeps in). The call decides, since a poll with and without a
-/// timeout sleep in the same function; wchan is for where the call cannot be read.
+/// Judges by /proc/PID/task/TID/syscall (number and arguments of the thread's call) and wchan (the
+/// kernel function in which it sleeps). The call decides, since a poll with a timeout and one
+/// without sleep in the same function; wchan counts only where the call cannot be read.
 [[nodiscard]] WaitKind kind_of_wait(std::string_view syscall, std::string_view wchan);
 
-/// The descriptor of which a thread waits for something to read.
+/// The descriptor from which a thread waits to read.
 struct AwaitedInput {
   int descriptor = 0;
-  bool is_epoll = false;  ///< what it waits for stands in the descriptor's fdinfo
+  bool is_epoll = false;  ///< the descriptors that it waits for stand in this one's fdinfo
 };
 
-/// The same from the call alone. Of several descriptors in a select the highest; nullopt for other
-/// calls, and for a poll, which keeps its descriptors in the memory of the process.
+/// Takes the descriptor from the call alone; of several in a select it is the highest. nullopt for
+/// other calls, and for a poll, which keeps its descriptors in the memory of the process.
 [[nodiscard]] std::optional<AwaitedInput> awaited_input(std::string_view syscall);
 
 }  // namespace safelaunch::host

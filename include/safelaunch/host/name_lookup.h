@@ -8,7 +8,7 @@
 
 namespace safelaunch::host {
 
-/// What a host name leads to.
+/// The answer to the question for a host name.
 struct NameLookup {
   enum class Outcome {
     found,
@@ -19,13 +19,13 @@ struct NameLookup {
   Outcome outcome = Outcome::skipped;
   std::string name;
   std::vector<std::string> addresses;  ///< in the resolver's order, each once
-  std::string why;                     ///< the resolver's words where it is unknown
+  std::string why;                     ///< the resolver's words for an unknown name
   Duration took{};
   bool operator==(const NameLookup&) const = default;
 };
 
 /// Asks the resolver as torch and gloo do (getaddrinfo), in a thread of its own: a name server that
-/// is gone holds it for half a minute. A thread that is late ends whenever the resolver lets it.
+/// is gone holds that thread for half a minute. A late thread ends as soon as the resolver lets it.
 [[nodiscard]] NameLookup look_up(const std::string& name, Duration deadline);
 
 /// Whether the text is an address already, which needs no resolver.
@@ -35,7 +35,8 @@ struct NameLookup {
 [[nodiscard]] std::vector<std::string> addresses_in_hosts(std::string_view hosts,
                                                           std::string_view name);
 
-/// The same from this host's file: instant, and silent about what only a name server knows.
+/// Looks the name up in this host's file alone. That takes no time, and finds no name that only a
+/// name server knows.
 [[nodiscard]] NameLookup look_up_in_hosts_file(const std::string& name);
 
 }  // namespace safelaunch::host

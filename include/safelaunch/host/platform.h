@@ -5,19 +5,19 @@
 
 namespace safelaunch::host {
 
-/// What stands between a job and the bare machine.
+/// The container between a job and the bare machine.
 enum class ContainerKind { none, docker, podman, kubernetes, apptainer, other };
 
 [[nodiscard]] const char* name(ContainerKind kind);
 
-/// Hints about the kernel and the container. Hints only: none of them proves anything.
+/// Hints about the kernel and the container. None of them proves anything.
 struct Platform {
   std::string kernel;  ///< "6.1.0-18-amd64"
   ContainerKind container = ContainerKind::none;
   bool wsl = false;
   bool gvisor = false;
   bool virtual_machine = false;
-  bool iommu_translates = false;  ///< an IOMMU is on, and not in pass-through mode
+  bool iommu_translates = false;  ///< an IOMMU is on and not in pass-through mode
   bool numa_policy = true;        ///< get_mempolicy is allowed; Docker's seccomp filter forbids it
   bool operator==(const Platform&) const = default;
 };
@@ -35,7 +35,7 @@ struct PlatformTexts {
   bool service_account = false;   ///< /var/run/secrets/kubernetes.io
 };
 
-/// What the texts say; the fields that need a system call stay as they are by default. Pure.
+/// Reads the texts; the fields that need a system call keep their defaults. Pure.
 [[nodiscard]] Platform parse_platform(const PlatformTexts& texts);
 
 [[nodiscard]] Platform read_platform();

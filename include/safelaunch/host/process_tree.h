@@ -7,10 +7,11 @@
 
 namespace safelaunch::host {
 
-/// The pids of a user's processes, or of all where none is given: the cheapest look at the table.
+/// The pids of a user's processes, or of all users where none is given: the cheapest look at the
+/// table.
 [[nodiscard]] std::vector<int> pids_of(std::optional<unsigned> uid);
 
-/// The processes of this host, as one who walks trees needs them. The real one is `Procfs`.
+/// The processes of this host, for a walk through their tree. The real table is `Procfs`.
 class ProcessTable {
  public:
   virtual ~ProcessTable() = default;
@@ -24,7 +25,7 @@ class ProcessTable {
   [[nodiscard]] virtual std::vector<ProcessFacts> all(std::optional<unsigned> uid) const = 0;
 };
 
-/// Reads /proc. Has no state: make one where it is needed.
+/// The table of /proc. It has no state: make one at the place of use.
 class Procfs final : public ProcessTable {
  public:
   [[nodiscard]] std::optional<ProcessFacts> facts(int pid) const override;
@@ -33,10 +34,11 @@ class Procfs final : public ProcessTable {
 };
 
 /// The root and everything below it, parents before their children; empty where the root is gone.
-/// A process that was orphaned is below whoever adopted it, not below the root.
+/// An orphan is below the process that adopted it, not below the root.
 [[nodiscard]] std::vector<ProcessFacts> tree_of(ProcessId root, const ProcessTable& table);
 
-/// Of `processes`, those below `root` (itself not included), parents before their children.
+/// Those of `processes` that are below `root`, without `root` itself, parents before their
+/// children.
 [[nodiscard]] std::vector<ProcessFacts> below(int root, const std::vector<ProcessFacts>& processes);
 
 }  // namespace safelaunch::host

@@ -11,12 +11,12 @@
 
 namespace safelaunch::host {
 
-/// What a TCP socket does with its local port.
+/// The use that a TCP socket makes of its local port.
 enum class SocketState {
   listening,
-  bound,      ///< bound and neither listening nor connected; seen from Linux 6.8 on
-  connected,  ///< in any state of a connection but TIME_WAIT
-  time_wait,  ///< nobody's any more; does not hinder a server that sets SO_REUSEADDR
+  bound,      ///< bound, and neither listening nor connected; Linux shows it from 6.8 on
+  connected,  ///< in any state of a connection except TIME_WAIT
+  time_wait,  ///< no process holds it any more; it does not hinder a server that sets SO_REUSEADDR
 };
 
 [[nodiscard]] const char* name(SocketState state);
@@ -28,10 +28,11 @@ struct Socket {
   std::string remote_address;  ///< empty unless connected
   std::uint16_t local_port = 0;
   std::uint16_t remote_port = 0;
-  std::uint64_t inode = 0;  ///< joins with /proc/PID/fd; 0: nobody holds it any more
+  /// The number under which /proc/PID/fd shows it; 0: nobody holds it any more.
+  std::uint64_t inode = 0;
   unsigned uid = 0;
-  bool established = false;  ///< connected, and neither side has closed it
-  std::uint64_t bytes = 0;   ///< sent and received; known of socket_traffic() alone
+  bool established = false;  ///< it is connected, and neither side has closed it
+  std::uint64_t bytes = 0;   ///< the bytes sent and received; only socket_traffic() asks for them
 };
 
 /// The TCP sockets of this host. The real one is `KernelSockets`.
@@ -52,7 +53,8 @@ class SocketTable {
   [[nodiscard]] virtual std::vector<Socket> established() const = 0;
 };
 
-/// Asks the kernel by netlink (sock_diag), and reads /proc/net/tcp and tcp6 where it refuses.
+/// Asks the kernel by netlink (sock_diag), and reads /proc/net/tcp and tcp6 where the kernel
+/// refuses.
 class KernelSockets final : public SocketTable {
  public:
   [[nodiscard]] std::vector<Socket> on_port(std::uint16_t port) const override;
@@ -61,13 +63,14 @@ class KernelSockets final : public SocketTable {
   [[nodiscard]] std::vector<Socket> established() const override;
 };
 
-/// What each TCP connection of this network namespace has sent and received, inode → bytes; empty
-/// where the kernel does not tell (netlink is refused).
+/// The bytes that each TCP connection of this network namespace has sent and received, by inode;
+/// empty where the kernel does not tell (netlink is refused).
 using SocketTraffic = std::map<std::uint64_t, std::uint64_t>;
 [[nodiscard]] SocketTraffic socket_traffic();
 
-/// Who holds each of the sockets: inode → pids. Looks through the descriptors of `pids` only, or of
-/// every process where none is named; those of other users cannot be read without rights.
+/// The pids of the processes that hold each of the sockets, by inode. Looks through the descriptors
+/// of `pids` only, or of every process where none is named. Other users' descriptors cannot be read
+/// without rights.
 [[nodiscard]] std::map<std::uint64_t, std::vector<int>> owners(
     std::span<const std::uint64_t> inodes, std::span<const int> pids = {});
 
@@ -78,12 +81,13 @@ struct PortHolder {
   SocketState state = SocketState::listening;
   int pid = 0;
   unsigned uid = 0;
-  std::string user;     ///< the name, or the number where it has none
+  std::string user;     ///< the user's name, or the number of a user without a name
   std::string command;  ///< the first words of its command line
-  Duration age{};       ///< of the process
+  Duration age{};       ///< the age of the process
 };
 
-/// Everybody who holds the port, listeners first, each process once. TIME_WAIT is nobody.
+/// Everybody who holds the port, listeners first, each process once. A socket in TIME_WAIT does not
+/// count.
 [[nodiscard]] std::vector<PortHolder> holders_of(std::uint16_t port, const SocketTable& sockets);
 
 /// "pid 71 (python server.py) of user bob, listening for 3h".

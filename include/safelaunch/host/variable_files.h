@@ -22,12 +22,12 @@ struct FileVariable {
 [[nodiscard]] std::vector<FileVariable> parse_variable_file(std::string_view text,
                                                             const std::string& file);
 
-/// What NCCL reads at its start: NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf. Of a variable
-/// that stands in both only the first is there; one of the environment beats them all.
+/// The settings that NCCL reads at its start: from NCCL_CONF_FILE or ~/.nccl.conf, then from
+/// /etc/nccl.conf. The first setting of a variable counts; one of the environment beats them all.
 [[nodiscard]] std::vector<FileVariable> nccl_file_variables(const Environment& environment);
 
-/// What DeepSpeed's launcher hands to the ranks of other nodes: ~/.deepspeed_env and that of the
-/// working directory.
+/// The variables that DeepSpeed's launcher hands to the ranks of other nodes: from ~/.deepspeed_env
+/// and from the .deepspeed_env of the working directory.
 [[nodiscard]] std::vector<FileVariable> deepspeed_file_variables(const Environment& environment);
 
 }  // namespace safelaunch::host

@@ -9,14 +9,31 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
-#include "safelaunch/job/process_count.h"
+#include "safelaunch/base/result.h"
 
 namespace safelaunch::job {
 
+/// A word for a number of processes that depends on the host: one for each device, or for each CPU.
+enum class CountWord {
+  gpu,
+  xpu,
+  cpu,
+  automatic,  ///< one for each GPU, or for each CPU where there is no GPU
+};
+
+/// The number of processes of one node as people write it: a number or a word.
+using ProcessCount = std::variant<int, CountWord>;
+
+/// Reads "4", "gpu", "xpu", "cpu" or "auto", the words of torchrun's --nproc-per-node.
+[[nodiscard]] Result<ProcessCount> parse_process_count(std::string_view text);
+
+/// "4", "gpu", …: the word that reads back as the same.
+[[nodiscard]] std::string to_string(const ProcessCount& count);
+
 /// The program in a command that spawns the workers.
 enum class Launcher {
-  torchrun,    ///< also `python -m torch.distributed.run` and `.launch`
-  deepspeed,   ///< also `ds` and `python -m deepspeed.launcher.runner`
+  torchrun,    ///< also called as `python -m torch.distributed.run` and `.launch`
+  deepspeed,   ///< also called as `ds` and `python -m deepspeed.launcher.runner`
   accelerate,  ///< `accelerate launch`, which runs torchrun, deepspeed or one plain process inside
   python,      ///< a script that is one rank, or that spawns its ranks by itself
   opaque,  ///< a shell script, a binary, mpirun, …: known only by the processes that it starts
@@ -31,35 +48,35 @@ enum class ScriptKind {
   program,  ///< any executable (`--no-python`)
 };
 
-/// The user's own program in a command. The words after it are its arguments and nobody else's.
+/// The user's own program in a command. All words after it are its arguments.
 struct Script {
   std::size_t word = 0;  ///< index in argv
   ScriptKind kind = ScriptKind::file;
   bool operator==(const Script&) const = default;
 };
 
-/// How many nodes the job has; an elastic job may run on any number in the range.
+/// The number of nodes of a job; an elastic job may run on any number in the range.
 struct NodeRange {
   int min = 1;
   int max = 1;
   bool operator==(const NodeRange&) const = default;
 };
 
-/// Which of the job's ranks become our descendants. Only where all do may anything that ranks agree
-/// on (the port above all) be changed from here.
+/// The share of the job's ranks that become our descendants. Only where all do may safelaunch
+/// change anything on which ranks agree (the port above all).
 enum class Descendants {
   all,
-  some,  ///< one node of several, or one rank whose peers others start
+  some,  ///< we start one node of several, or one rank whose peers others start
   none,  ///< ssh, Slurm or a container engine starts them
 };
 
-/// Nowhere: the launcher's default counts.
+/// The port is written nowhere: the launcher's default counts.
 struct NotWritten {
   bool operator==(const NotWritten&) const = default;
 };
 
-/// A piece of one word of argv. Where it is an endpoint's missing port the length is 0, and
-/// ":PORT" belongs there.
+/// A piece of one word of argv. The length is 0 where an endpoint's port is missing and ":PORT"
+/// belongs at this place.
 struct InWord {
   std::size_t word = 0;
   std::size_t offset = 0;
@@ -76,7 +93,7 @@ struct InVariable {
   bool operator==(const InVariable&) const = default;
 };
 
-/// In a configuration file, which we never edit: an option on the command line overrides it.
+/// A configuration file, which we never edit: an option on the command line overrides it.
 struct InFile {
   std::string path;
   bool operator==(const InFile&) const = default;
@@ -84,37 +101,40 @@ struct InFile {
 
 using PortPlace = std::variant<NotWritten, InWord, InVariable, InFile>;
 
-/// The option that tells a launcher its port where none is written yet. Empty where it has none.
+/// The option that tells a launcher its port where none is written yet. Empty where the launcher
+/// has none.
 struct PortOption {
   std::string_view option;        ///< "--master_port"
   std::string_view before_value;  ///< "localhost:" where the value is an endpoint
 };
 
-/// The port on which a command's processes meet. It is the ranks' MASTER_PORT too, but for
-/// torchrun's c10d rendezvous: there the agents meet on it, and the ranks on a free port that they
-/// agree on.
+/// The port on which a command's processes meet. It is the ranks' MASTER_PORT, too, except with
+/// torchrun's c10d rendezvous: there the agents meet on it, and the ranks meet on a free port that
+/// the agents choose.
 struct CommandPort {
   PortPlace place;
-  std::optional<int> value;  ///< as written; 0 means "any", which only some launchers understand
+  /// The port as written; 0 means "any", which only some launchers understand.
+  std::optional<int> value;
   PortOption option;
 };
 
 enum class Warning {
-  port_after_script,   ///< the script gets it, the launcher does not
-  port_zero,           ///< each rank would take another port, or connect to port 0
+  port_after_script,  ///< the port option stands behind the script, so the launcher does not get it
+  port_zero,          ///< each rank would take another port, or connect to port 0
   one_process_on_cpu,  ///< accelerate runs one process whatever --num_processes says
   uneven_processes,    ///< num_processes is no multiple of num_machines
-  unreadable_config,   ///< the launcher's configuration file or hostfile makes no sense to us
-  unknown_option,      ///< we cannot tell where the script begins
+  unreadable_config,   ///< we do not understand the launcher's configuration file or hostfile
+  unknown_option,      ///< an unknown option hides from us where the script begins
 };
 
 /// A mistake in the command that is worth a word before it costs an hour.
 struct CommandWarning {
   Warning id;
-  std::string text;  ///< for the user: what is wrong, what to write instead
+  std::string text;  ///< for the user: the mistake, and the right words
 };
 
-/// What a command is, as far as its words, the environment and a few files tell. A plain value.
+/// A command that was taken apart, as far as its words, the environment and a few files tell. A
+/// plain value.
 struct Command {
   std::vector<std::string> argv;
   Launcher launcher = Launcher::opaque;
@@ -124,20 +144,22 @@ struct Command {
   std::size_t launcher_word = 0;
   std::optional<Script> script;
 
-  std::optional<NodeRange> nodes;  ///< nullopt: not known
-  /// As asked for; a launcher may start fewer. nullopt: not known.
+  std::optional<NodeRange> nodes;  ///< the number of nodes; nullopt: not known
+  /// The number that the command asks for; a launcher may start fewer. nullopt: not known.
   std::optional<ProcessCount> processes_per_node;
   Descendants descendants = Descendants::all;
 
   CommandPort port;
   std::string rendezvous;   ///< torchrun's backend: "static", "c10d", "etcd-v2", …; else empty
   bool standalone = false;  ///< torchrun looks for a free port by itself
-  int max_restarts = 0;     ///< torchrun's own restarts: above 0, one dead rank is its affair
-  /// Seconds that torchrun gives its workers to end before it kills them; nullopt: not told.
+  /// Torchrun's own restarts: where it has some, it looks after a dead rank itself.
+  int max_restarts = 0;
+  /// The seconds that torchrun gives its workers to end before it kills them; nullopt: the command
+  /// does not say.
   std::optional<int> shutdown_timeout;
   bool autotuning = false;  ///< deepspeed starts many jobs in one call: never relaunch it
 
-  /// The Python that runs the script, as a word that exec would understand; nullopt where only the
+  /// The Python that runs the script, as a word that exec understands; nullopt where only the
   /// launcher knows (uv run, conda run, no readable shebang).
   std::optional<std::string> python;
   std::vector<CommandWarning> warnings;
@@ -146,12 +168,17 @@ struct Command {
 /// The text of a file, or nullopt where it cannot be read.
 using FileReader = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// Takes a command apart. Reads at most: the accelerate configuration, deepspeed's hostfile, and
-/// the first lines of the launcher's own script (for its Python). Never fails: what cannot be
-/// recognised is opaque.
+/// Takes a command apart. At most it reads the accelerate configuration, deepspeed's hostfile, and
+/// the first lines of the launcher's own script (for its Python). It never fails: a command that it
+/// does not recognise is opaque.
 [[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment,
                                 const FileReader& read_file);
-/// The same with the files that are there; a pipe among them is left to the command.
+/// The same with the host's own files; a pipe among them is left to the command.
 [[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment);
+
+/// The command with so many processes on each node, whatever its own words say: launchers take the
+/// last of several options, so one more is put before the script. Fails where the launcher has no
+/// such option or we do not know where its script begins.
+[[nodiscard]] Result<Command> with_processes(Command command, int processes_per_node);
 
 }  // namespace safelaunch::job

@@ -5,13 +5,13 @@
 #include <string_view>
 
 #include "safelaunch/base/event.h"
-#include "safelaunch/base/exit_status.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/job/command.h"
 
 namespace safelaunch::job {
 
-/// The first failure that a launcher has seen, as its own output tells it. Each launcher tells
-/// another part.
+/// The first failure that a launcher has seen, as its own output tells it. Each launcher tells a
+/// different part.
 struct LauncherFailure {
   std::optional<Rank> rank;
   std::optional<int> local_rank;
@@ -20,18 +20,19 @@ struct LauncherFailure {
   std::string error_file;  ///< torch's JSON with the exception; empty where there is none
 };
 
-/// Looks for it in what the launcher wrote: torchrun, accelerate and torch.multiprocessing write to
-/// stderr, deepspeed to stdout. The end of a long output is enough. nullopt where no launcher
-/// speaks of a failure.
+/// Looks for the failure in the launcher's output: torchrun, accelerate and torch.multiprocessing
+/// write to stderr, deepspeed to stdout. The end of a long output is enough. nullopt where no
+/// launcher speaks of a failure.
 [[nodiscard]] std::optional<LauncherFailure> read_launcher_failure(Launcher launcher,
                                                                    std::string_view text);
 
-/// The rank that a failure is about, if that can be told: torch.multiprocessing.spawn numbers its
-/// processes as ranks; elsewhere a local rank is none.
+/// The rank of a failure, if it can be told: torch.multiprocessing.spawn numbers its processes as
+/// ranks; with other launchers a local rank is no rank.
 [[nodiscard]] std::optional<Rank> rank_of(Launcher launcher, const LauncherFailure& failure);
 
 /// The status of the rank that failed, which launchers hide: torchrun and accelerate always exit 1,
-/// deepspeed turns signal 11 into 245. The launcher's own where nothing better is known.
+/// deepspeed turns signal 11 into 245. Where nothing better is known it is the launcher's own
+/// status.
 [[nodiscard]] ExitStatus unhide(Launcher launcher, const ExitStatus& status,
                                 const std::optional<LauncherFailure>& failure);
 

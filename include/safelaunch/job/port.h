@@ -5,16 +5,15 @@
 
 namespace safelaunch::job {
 
-/// Where ranks meet whom nobody has told another port: torchrun's, deepspeed's and accelerate's
-/// own.
+/// The default port on which ranks meet, with torchrun, deepspeed and accelerate alike.
 inline constexpr int kDefaultMasterPort = 29500;
 
-/// What may be done about the port on which the ranks meet.
+/// The freedom that we have with the port on which the ranks meet.
 enum class PortPolicy {
-  nothing,     ///< the launcher finds a free one, or we know of none
-  choose,      ///< a fixed default counts, on which any second job collides: choose a free one
-  user,        ///< the user named one: take it if it is free, else another unless told to keep it
-  multi_node,  ///< ranks that others start must know it: never change it alone
+  nothing,  ///< leave it alone: the launcher finds a free port, or we know of none
+  choose,   ///< choose a free one: any second job collides on the fixed default
+  user,  ///< the user named a port: take it if it is free, else another one unless told to keep it
+  multi_node,  ///< never change it alone: ranks that others start must know it
 };
 
 [[nodiscard]] PortPolicy port_policy(const Command& command);
@@ -25,11 +24,12 @@ struct PortedCommand {
   Environment environment;  ///< variables to set over the environment of the command
 };
 
-/// The same command on this port. It is changed where the launcher reads it, never in the workers'
-/// environment alone: torchrun's agent holds the store itself (TORCHELASTIC_USE_AGENT_STORE=True),
-/// and workers on another port would wait for nobody. Works for any policy: a torchrun that picks
-/// its own port (`nothing`) can be given one too, except with --standalone. A plain command gets it
-/// as MASTER_PORT, and only if it had that before.
+/// Puts the command on this port. The change is made at the place where the launcher reads the
+/// port, never in the workers' environment alone: torchrun's agent holds the store itself
+/// (TORCHELASTIC_USE_AGENT_STORE=True), and workers on another port would wait for nobody. It works
+/// for any policy: a torchrun that picks its own port (`nothing`) can be given one too, except with
+/// --standalone. A plain command gets the port as MASTER_PORT, and only if it had that variable
+/// before.
 [[nodiscard]] PortedCommand with_port(Command command, int port);
 
 }  // namespace safelaunch::job

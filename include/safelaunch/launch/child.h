@@ -6,33 +6,34 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/launch/reaper.h"
 
 namespace safelaunch::launch {
 
-/// Whether a child leads a session of its own.
+/// The session of a child.
 enum class Session {
-  own,     ///< no terminal's signals reach it but those that we pass on; the rule for a job
-  shared,  ///< it stays in our session and process group
+  own,     ///< its own: only the terminal's signals that we pass on reach it; the rule for a job
+  shared,  ///< ours, and our process group
 };
 
-/// What to start, and how. What is not said here it has from us as we had it from the shell:
+/// A program to start, and the manner. Everything else it gets as we got it from the shell:
 /// directory, umask, limits, priority, ignored and blocked signals, descriptors from 3 on.
 struct LaunchSpec {
-  std::vector<std::string> argv;  ///< the program first; looked up in the PATH of `environment`
-  Environment environment;        ///< all of it
-  std::optional<int> in = 0;      ///< descriptors of ours, not owned; nullopt is /dev/null
+  /// The program first; it is looked up in the PATH of `environment`.
+  std::vector<std::string> argv;
+  Environment environment;    ///< its whole environment
+  std::optional<int> in = 0;  ///< descriptors of ours, which we go on owning; nullopt: /dev/null
   std::optional<int> out = 1;
   std::optional<int> err = 2;
   Session session = Session::own;
-  std::optional<int> terminal;  ///< a pty's slave to become its controlling terminal
-  std::vector<int> cpus;        ///< to run on; empty: wherever we may
+  std::optional<int> terminal;  ///< the slave of a pty that becomes its controlling terminal
+  std::vector<int> cpus;        ///< the CPUs it may run on; empty: all that we may
 };
 
-/// One child process. Destroying it while it runs kills it (not what it has started: a
-/// `TreeStopper` does that) and leaves it to the Reaper; ask it to stop first to be polite.
+/// One child process. To destroy it while it runs kills the process, but not its own children,
+/// which a `TreeStopper` ends; the Reaper collects it. To be polite, ask it to stop first.
 class Child {
  public:
   explicit Child(std::shared_ptr<Reaper::Awaited> awaited) : awaited_(std::move(awaited)) {}
@@ -43,9 +44,9 @@ class Child {
   [[nodiscard]] ProcessId id() const { return awaited_->process; }
   [[nodiscard]] bool running() const { return awaited_ && !awaited_->ended; }
 
-  /// To the process alone; nothing happens where it has ended.
+  /// Signals the process alone; nothing happens where it has ended.
   void send(int signal) const;
-  /// To its process group, of which it must be the leader (Session::own).
+  /// Signals its process group, of which it must be the leader (Session::own).
   void send_to_group(int signal) const;
 
  private:
@@ -54,9 +55,9 @@ class Child {
   std::shared_ptr<Reaper::Awaited> awaited_;
 };
 
-/// Starts a process, and returns when the program has really begun (about a millisecond).
-/// `on_exit` is called once, when it has ended and was reaped. It dies with us, should we be
-/// killed. Errors: not_found, not_executable, os.
+/// Starts a process, and returns when the program has really begun (about a millisecond). Calls
+/// `on_exit` once, after the process has ended and was reaped. If we are killed, the process dies
+/// with us. Errors: not_found, not_executable, os.
 [[nodiscard]] Result<Child> spawn(Reaper& reaper, const LaunchSpec& spec, Reaper::OnExit on_exit);
 
 }  // namespace safelaunch::launch

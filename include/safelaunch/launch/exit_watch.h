@@ -4,8 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "safelaunch/base/exit_status.h"
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 
 namespace boost::asio {
 class io_context;
@@ -13,11 +12,11 @@ class io_context;
 
 namespace safelaunch::launch {
 
-/// Watches a process that is not our child, as a rank under torchrun is, and calls once when it has
-/// ended; at once (through the io_context) where that is so already. The status is read off the
-/// zombie, or, where its parent was quicker, asked of the kernel (since Linux 6.15), or unknown.
-/// Where we have no descriptor to spare, the watch begins as soon as there is one.
-/// Destroying it before ends the watching.
+/// Watches a process that is not our child, such as a rank under torchrun, and calls once when it
+/// has ended; at once (through the io_context) where it has ended already. The status comes from
+/// the zombie, or, where its parent was quicker, from the kernel (since Linux 6.15), or stays
+/// unknown. Where we have no descriptor to spare, the watch begins as soon as there is one. To
+/// destroy the object ends the watch.
 class ExitWatch {
  public:
   using OnExit = std::function<void(std::optional<ExitStatus>)>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -12,5 +13,13 @@ namespace safelaunch::launch {
 /// executable file of that name in the environment's PATH. Errors: not_found, not_executable.
 [[nodiscard]] Result<std::string> find_program(std::string_view word,
                                                const Environment& environment);
+
+/// The path of safelaunch-probe, which talks to drivers for us: $SAFELAUNCH_PROBE_PROGRAM, else
+/// beside our own program, in ../libexec/safelaunch/, or in the build's place. Error: not_found,
+/// also where others could have put another program there (trusted_path.h).
+[[nodiscard]] Result<std::string> find_probe_program(const Environment& environment);
+
+/// The same for the safelaunch at path `program`.
+[[nodiscard]] Result<std::string> find_probe_program_of(const std::filesystem::path& program);
 
 }  // namespace safelaunch::launch

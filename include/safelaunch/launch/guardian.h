@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "safelaunch/base/exit_status.h"
+#include "safelaunch/base/process.h"
 
 namespace boost::asio {
 class io_context;
@@ -19,13 +19,13 @@ namespace safelaunch::launch {
 /// kill the job. All signals but those of its own faults are blocked there; take them with
 /// `SignalIntake`.
 ///
-/// The guardian stays behind, waits for signals and for the supervisor, and never returns. What it
-/// is sent it passes on, once each, whether from the terminal, to the group or to it alone. When
-/// the supervisor ends it kills whatever that has left and ends in the same way. Where the
-/// supervisor does not take notice of a second INT or TERM within a second (it is stopped, or
-/// stuck), the guardian kills all that is below it and ends with 128 + the first one. It uses no
-/// heap once it is split off. Children that the process had before it became safelaunch are none of
-/// its business.
+/// The guardian stays behind, waits for signals and for the supervisor, and never returns. It
+/// passes each signal on once, whether it came from the terminal, to the group or to the guardian
+/// alone. When the supervisor ends, the guardian kills everything that it has left and ends in the
+/// same way. Where the supervisor does not notice a second INT or TERM within a second (it is
+/// stopped, or stuck), the guardian kills everything below it and ends with 128 + the first signal.
+/// It uses no heap once it is split off. It leaves children alone that the process had before it
+/// became safelaunch.
 ///
 /// To be called first in main, before anything is allocated or opened.
 void split_guardian();
@@ -33,9 +33,10 @@ void split_guardian();
 /// The guardian's pid; 0 where the program was not split.
 [[nodiscard]] int guardian_pid();
 
-/// Lives in the supervisor, from before anything is started on. When the guardian is gone (only
-/// SIGKILL ends it before us), kills everything below us and ends the process with 128 + SIGKILL:
-/// nobody is left to tell. Throws where the guardian cannot be watched (no pidfd).
+/// Lives in the supervisor, and must be there before anything is started. When the guardian is gone
+/// (only SIGKILL ends it before us), it kills everything below us and ends the process with 128 +
+/// SIGKILL, since nobody is left who could be told. Throws where the guardian cannot be watched (no
+/// pidfd).
 class GuardianWatch {
  public:
   explicit GuardianWatch(boost::asio::io_context& io);

@@ -8,35 +8,35 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
-#include "safelaunch/base/exit_status.h"
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/launch/reaper.h"
 
 namespace safelaunch::launch {
 
-/// A small program of ours to be run beside a job, because what it asks (a driver, a library of
-/// somebody else) may hang or crash.
+/// A small program of ours that runs beside a job, because the driver or library that it asks may
+/// hang or crash.
 struct HelperSpec {
   std::vector<std::string> argv;
   Environment environment;   ///< all of it
-  Duration deadline{5'000};  ///< from the start on; zero: none yet
+  Duration deadline{5'000};  ///< the time it has from its start on; zero: no limit yet
 };
 
-/// How a helper ended.
+/// The end of a helper.
 struct HelperEnd {
-  std::optional<ExitStatus> status;  ///< nullopt: it was killed, and its driver does not let it end
-  bool timed_out = false;            ///< the deadline came first
-  std::string errors;                ///< the end of what it wrote to stderr, 16 kB at most
+  std::optional<ExitStatus> status;  ///< nullopt: it was killed, and a driver does not let it end
+  bool timed_out = false;            ///< its deadline came first
+  std::string errors;                ///< the last 16 kB that it wrote to stderr
 };
 
 /// "exit status 3", "no answer within its time", with the last line of its stderr.
 [[nodiscard]] std::string describe(const HelperEnd& end);
 
-/// One running helper. Past its deadline it is killed with all of its process group, by KILL: who
-/// sits in a driver hears no TERM. One that cannot even be killed (state D) is given up a second
-/// later, so the end is told whatever a driver does. Destroying it kills it, and nothing is told.
+/// One running helper. At its deadline it is killed with its whole process group, by KILL: a
+/// process that sits in a driver hears no TERM. A helper that cannot even be killed (state D) is
+/// given up a second later, so its end is told whatever a driver does. To destroy the object kills
+/// the helper, and nothing is told.
 class Helper {
  public:
   using OnLine = std::function<void(std::string_view line)>;
@@ -54,13 +54,15 @@ class Helper {
 
   [[nodiscard]] ProcessId id() const;
 
-  /// A line for its stdin. One that does not read its stdin, or has ended, misses it.
+  /// Writes a line to its stdin. A helper that does not read its stdin, or has ended, misses the
+  /// line.
   void write_line(std::string_view line);
 
-  /// A new deadline, from now on; zero takes it back.
+  /// Sets a new deadline, counted from now; zero takes it back.
   void move_deadline(Duration from_now);
 
-  /// Now, not at the deadline; the end is told as usual, as one that was not timed out.
+  /// Kills the helper before its deadline; its end is told as usual, and does not count as timed
+  /// out.
   void kill();
 
  private:
@@ -70,13 +72,13 @@ class Helper {
   std::shared_ptr<Running> running_;
 };
 
-/// All that a helper had to say.
+/// Everything that a helper said.
 struct HelperOutput {
-  std::vector<std::string> lines;  ///< the first ten thousand
+  std::vector<std::string> lines;  ///< the first ten thousand lines
   HelperEnd end;
 };
 
-/// Runs a helper to its end, for verbs: with a Reaper of its own, so not while there is another.
+/// Runs a helper to its end, for verbs. It makes a Reaper of its own, so there may be no other.
 [[nodiscard]] Result<HelperOutput> run_helper(const HelperSpec& spec);
 
 }  // namespace safelaunch::launch

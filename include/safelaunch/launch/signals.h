@@ -9,7 +9,7 @@ class io_context;
 
 namespace safelaunch::launch {
 
-/// Who sent a signal.
+/// The sender of a signal.
 enum class SignalOrigin {
   terminal,  ///< the kernel: a key (Ctrl-C, Ctrl-Z), a hangup, a changed window size
   user,      ///< a process: kill(1), a scheduler, a parent that gives up
@@ -17,15 +17,16 @@ enum class SignalOrigin {
 
 struct ReceivedSignal {
   int signal = 0;
-  int sender = 0;  ///< pid; 0 where it is the kernel, or in another pid namespace
+  /// The sender's pid; 0 for the kernel, and for a process of another pid namespace.
+  int sender = 0;
   SignalOrigin origin = SignalOrigin::user;
   bool operator==(const ReceivedSignal&) const = default;
 };
 
-/// The supervisor's ear: every signal that the user, the terminal or a scheduler sends to
-/// safelaunch, once each, on the io_context. Left out are SIGCHLD (the `Reaper` has it), our own
-/// faults, what was ignored when we were started (as under nohup), and SIGPIPE that our own writing
-/// caused. Must not be destroyed by what it calls.
+/// The supervisor's ear: it tells of every signal that the user, the terminal or a scheduler sends
+/// to safelaunch, once each, on the io_context. It leaves out SIGCHLD (the `Reaper` has it), our
+/// own faults, signals that were ignored when we were started (as under nohup), and a SIGPIPE that
+/// our own writing caused. Its callback must not destroy it.
 class SignalIntake {
  public:
   using OnSignal = std::function<void(const ReceivedSignal&)>;

@@ -20,22 +20,22 @@ namespace safelaunch::launch {
 /// Whatever lives at the end of the grace is killed.
 enum class StopMode { polite, sweep, now };
 
-/// To stop in this way. A further one while a stop is under way can only make it harder; a second
-/// INT or TERM of the user means `now`.
+/// Somebody wants the job stopped in this way. A further wish while a stop is under way can only
+/// make it harder; a second INT or TERM of the user means `now`.
 struct StopWanted {
   StopMode mode = StopMode::polite;
-  int signal = SIGTERM;  ///< what the user sent; polite only
+  int signal = SIGTERM;  ///< the user's signal; for `polite` only
   Duration grace{};
 };
-/// The launcher, or the last of our workers, has ended; what it has started may still run. One that
-/// a signal killed (a shell script on TERM) has handed nothing on, and what it leaves has yet to be
-/// asked.
+/// The launcher, or the last of our workers, has ended; its children may still run. One that a
+/// signal killed (a shell script on TERM) has handed the signal to nobody, so its children have not
+/// been asked yet.
 struct MainEnded {
   enum class How { by_itself, by_signal } how = How::by_itself;
 };
-/// No rank lives any more: nobody who could save something is left.
+/// No rank lives any more, so nobody is left who could save something.
 struct RanksGone {};
-/// Nothing that lives is below us any more.
+/// No living process is below us any more.
 struct TreeEmpty {};
 /// Some time has passed; perhaps the deadline.
 struct TimePassed {};
@@ -52,14 +52,14 @@ struct SignalTree {
   int signal = 0;
   bool operator==(const SignalTree&) const = default;
 };
-/// The stop is over. If something still lives, it was killed, and does not end.
+/// The stop is over. A process that still lives was killed and does not end.
 struct StopDone {
   bool operator==(const StopDone&) const = default;
 };
 
 using StopAction = std::variant<AskMain, SignalTree, StopDone>;
 
-/// Decides how a job is stopped; `TreeStopper` does it.
+/// Decides how a job is stopped; `TreeStopper` performs it.
 ///
 ///     idle ─ StopWanted polite ─→ asking ─ MainEnded ─→ sweeping (RanksGone: a second more)
 ///       └──── StopWanted sweep ───────────────────────────┘ │
@@ -69,7 +69,7 @@ class StopSequence {
  public:
   [[nodiscard]] std::vector<StopAction> on(const StopEvent& event, TimePoint now);
 
-  /// When TimePassed is to come; nullopt while there is nothing to wait for.
+  /// The time at which TimePassed shall come; nullopt while there is nothing to wait for.
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 
  private:
@@ -85,15 +85,15 @@ class StopSequence {
   std::vector<StopAction> done();
 
   Phase phase_ = Phase::idle;
-  bool user_insisted_ = false;  ///< one INT or TERM was there already
+  bool user_insisted_ = false;  ///< one INT or TERM of the user has come already
   bool ranks_gone_ = false;
   TimePoint deadline_{};
   TimePoint patience_ends_{};  ///< killing
-  Duration pause_{};           ///< killing: until the next walk through the tree
+  Duration pause_{};           ///< killing: the pause before the next walk through the tree
 };
 
-/// What a job leaves running when its launcher ends has this long to end by itself; the same for a
-/// hung job that makes room for the next attempt.
+/// The time that processes have to end by themselves when their launcher has ended; a hung job that
+/// makes room for the next attempt has it, too.
 inline constexpr Duration kSweepGrace{1'000};
 
 }  // namespace safelaunch::launch

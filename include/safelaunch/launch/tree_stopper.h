@@ -10,11 +10,11 @@
 
 namespace safelaunch::launch {
 
-/// A process of the job that has not ended.
+/// A process of the job that did not end.
 struct Survivor {
   int pid = 0;
-  char state = '?';      ///< as in ps; D: in a driver
-  bool refused = false;  ///< it is another user's, and was not signalled; else it was killed
+  char state = '?';      ///< the state as in ps; D: in a driver
+  bool refused = false;  ///< it is another user's, so it was not signalled; else it was killed
 };
 
 /// A process that a sweep has ended.
@@ -24,14 +24,15 @@ struct Swept {
   bool operator==(const Swept&) const = default;
 };
 
-/// Performs one stop, as a StopSequence decides it, on everything below us. Woken by processes that
-/// end and by its deadlines, nothing else. One attempt, one stopper; destroying it before it is
-/// done gives the stop up.
+/// Performs one stop, as a StopSequence decides it, on everything below us. Only processes that end
+/// and its own deadlines wake it. Each attempt has its own stopper; to destroy it before it is done
+/// gives the stop up.
 class TreeStopper {
  public:
-  /// Signals the launcher alone, or each worker that we spawned.
+  /// Signals the launcher alone, or each worker that we have spawned.
   using AskMainWith = std::function<void(int signal)>;
-  /// Nothing of the job lives any more but the survivors, of which there are hardly ever any.
+  /// Told when nothing of the job lives any more, except for the survivors; hardly ever are there
+  /// any.
   using OnDone = std::function<void(const std::vector<Survivor>&)>;
 
   TreeStopper(boost::asio::io_context& io, Reaper& reaper, AskMainWith ask_main, OnDone on_done);
@@ -39,20 +40,20 @@ class TreeStopper {
   TreeStopper& operator=(const TreeStopper&) = delete;
   ~TreeStopper();
 
-  /// May be called again while a stop is under way: see StopWanted.
+  /// Begins to stop. A further call while a stop is under way: see StopWanted.
   void stop(const StopWanted& wanted);
 
-  /// The launcher, or the last worker of ours, has ended.
+  /// To be told that the launcher, or the last worker of ours, has ended.
   void main_ended(MainEnded ended);
 
-  /// The last rank has ended.
+  /// To be told that the last rank has ended.
   void ranks_gone();
 
-  /// An orphan that came to us was reaped.
+  /// To be told that an orphan was reaped.
   void orphan_ended(int pid, const ExitStatus& status);
 
-  /// What the sweep has ended: processes that a signal killed, and what had left the job's sessions
-  /// for one of its own. All others have followed their parents by themselves.
+  /// The processes that the sweep has ended: those that a signal killed, and those with a session
+  /// of their own. All others have followed their parents by themselves.
   [[nodiscard]] std::vector<Swept> swept() const;
 
  private:

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "safelaunch/base/embedded.h"
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/installed_files.h"
 #include "safelaunch/base/result.h"
 
 /// Our profiler plugin for NCCL, libsafelaunch-nccl.so, and its way into a job; see docs/plugin.md.

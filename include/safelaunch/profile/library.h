@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/installed_files.h"
 #include "safelaunch/profile/profile.h"
 
 namespace safelaunch::profile {

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "safelaunch/base/redact.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/profile.h"
+#include "safelaunch/redact/redactor.h"
 
 namespace safelaunch::profile {
 
@@ -32,7 +32,7 @@ namespace safelaunch::profile {
 /// The differences of an attempt, for the screen and env.diff: '+' set, '-' taken away,
 /// '~' changed, '=' kept although somebody wanted another. Values of secrets are not shown.
 [[nodiscard]] std::string render_differences(std::span<const Difference> differences,
-                                             const Redactor& redactor = {});
+                                             const redact::Redactor& redactor = {});
 
 /// A word that every POSIX shell reads as exactly this text.
 [[nodiscard]] std::string shell_quoted(std::string_view text);

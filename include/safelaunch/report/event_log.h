@@ -10,9 +10,9 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/report/record.h"
 
-namespace safelaunch {
+namespace safelaunch::redact {
 class Redactor;
-}  // namespace safelaunch
+}  // namespace safelaunch::redact
 
 namespace safelaunch::report {
 
@@ -26,7 +26,7 @@ class EventLog {
  public:
   EventLog() = default;
   /// The redactor learns the secrets in the events and takes them out. It must outlive the log.
-  EventLog(const std::filesystem::path& file, TimePoint begin, Redactor& redactor,
+  EventLog(const std::filesystem::path& file, TimePoint begin, redact::Redactor& redactor,
            DiskQueue* disk = nullptr);
 
   void set_attempt(int number) { attempt_ = number; }
@@ -49,7 +49,7 @@ class EventLog {
   std::shared_ptr<File> file_;
   DiskQueue* disk_ = nullptr;
   TimePoint begin_;
-  Redactor* redactor_ = nullptr;
+  redact::Redactor* redactor_ = nullptr;
   int attempt_ = 0;
   std::uint64_t lost_ = 0;    ///< events that the disk did not take
   std::uint64_t untold_ = 0;  ///< of these, the events that the record does not count yet

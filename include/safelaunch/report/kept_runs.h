@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/report/run_record.h"

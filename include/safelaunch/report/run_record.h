@@ -9,7 +9,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/finding.h"
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/report/run_files.h"
 #include "safelaunch/report/summary.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 
 namespace safelaunch::report {
 

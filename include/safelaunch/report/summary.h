@@ -8,9 +8,9 @@
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
 
-namespace safelaunch {
+namespace safelaunch::redact {
 class Redactor;
-}  // namespace safelaunch
+}  // namespace safelaunch::redact
 
 namespace safelaunch::report {
 
@@ -40,7 +40,7 @@ struct RunSummary {
 };
 
 /// The summary without secrets, which the redactor learns from its lines.
-[[nodiscard]] RunSummary redacted(RunSummary summary, Redactor& redactor);
+[[nodiscard]] RunSummary redacted(RunSummary summary, redact::Redactor& redactor);
 
 /// outcome.json, indented.
 [[nodiscard]] std::string outcome_json(const RunSummary& summary);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
-#include "safelaunch/base/redact.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/job/port.h"
@@ -15,6 +14,7 @@
 #include "safelaunch/profile/shared_keys.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/profile/remembered.h"
+#include "safelaunch/redact/redactor.h"
 #include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::run {
@@ -81,7 +81,7 @@ struct RunPlan {
 
 /// The redactor that takes secrets out of everything that is told of the run. It knows those of the
 /// environment, the command, --set, the configuration and the profiles.
-[[nodiscard]] Redactor redactor_for(const RunPlan& plan);
+[[nodiscard]] redact::Redactor redactor_for(const RunPlan& plan);
 
 /// The estimated cost of a profile: "none", or "large (gloo over TCP instead of NCCL)".
 [[nodiscard]] std::string cost_in_words(const profile::Profile& profile);

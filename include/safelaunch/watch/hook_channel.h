@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "safelaunch/base/process_id.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/watch/hook_message.h"
 

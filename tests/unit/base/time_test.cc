@@ -46,3 +46,11 @@ TEST_CASE("a duration that is written reads back as the same", "[time]") {
       CHECK(parse_duration(format_duration(d)).value() == d);
   }
 }
+
+TEST_CASE("an age is said in its largest unit") {
+  CHECK(rough_age(900ms) == "0s");
+  CHECK(rough_age(59s) == "59s");
+  CHECK(rough_age(12min + 59s) == "12min");
+  CHECK(rough_age(47h) == "47h");
+  CHECK(rough_age(50h) == "2 days");
+}

@@ -1,8 +1,6 @@
-#include "safelaunch/host/quotas.h"
+#include "safelaunch/host/cgroup.h"
 
 #include "catch.h"
-#include "launcher/host/cgroup_folder.h"
-#include "safelaunch/host/limits.h"
 
 using namespace safelaunch;
 

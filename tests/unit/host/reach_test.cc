@@ -9,7 +9,6 @@
 #include "catch.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/interfaces.h"
-#include "safelaunch/host/route.h"
 
 using namespace safelaunch;
 

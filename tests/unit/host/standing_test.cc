@@ -1,4 +1,4 @@
-#include "safelaunch/host/standing.h"
+#include "safelaunch/host/activity.h"
 
 #include "catch.h"
 

@@ -1,4 +1,4 @@
-#include "safelaunch/job/processes.h"
+#include "safelaunch/job/command.h"
 
 #include "catch.h"
 

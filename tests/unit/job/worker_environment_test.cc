@@ -1,4 +1,4 @@
-#include "safelaunch/job/worker_environment.h"
+#include "safelaunch/job/worker.h"
 
 #include "catch.h"
 

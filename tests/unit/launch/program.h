@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "safelaunch/base/exit_status.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/unique_fd.h"
 
 namespace safelaunch::testing {

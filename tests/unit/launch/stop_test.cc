@@ -1,7 +1,7 @@
 #include "safelaunch/launch/stop.h"
 
 #include "catch.h"
-#include "safelaunch/launch/process_tree.h"
+#include "safelaunch/launch/descendants.h"
 
 using namespace safelaunch;
 

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "catch.h"
-#include "safelaunch/base/redact.h"
+#include "safelaunch/redact/redactor.h"
 #include "scratch.h"
 
 using namespace safelaunch;
@@ -32,7 +32,7 @@ TEST_CASE(
     "events that somebody makes without end are recorded a hundred times an attempt, and counted",
     "[event_log]") {
   const safelaunch::testing::ScratchFolder scratch;
-  Redactor redactor;
+  redact::Redactor redactor;
   EventLog log(scratch.path / "events.jsonl", Clock::now(), redactor);
   for (const int attempt : {1, 2}) {
     log.set_attempt(attempt);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "catch.h"
-#include "safelaunch/base/redact.h"
+#include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/event_log.h"
 #include "scratch.h"
 #include "test_data.h"
@@ -59,7 +59,7 @@ std::set<std::string> fields_of(const record::Event& event) {
 
 std::string written(const record::Event& event) {
   const safelaunch::testing::ScratchFolder scratch;
-  Redactor redactor;
+  redact::Redactor redactor;
   EventLog(scratch.path / "events.jsonl", Clock::now(), redactor).record(event);
   std::ifstream file(scratch.path / "events.jsonl");
   return {std::istreambuf_iterator<char>(file), {}};

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "catch.h"
-#include "safelaunch/base/redact.h"
+#include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/event_log.h"
 
 using namespace safelaunch;
@@ -101,7 +101,7 @@ TEST_CASE("an atomic write leaves the new text and no other file", "[run_directo
 
 TEST_CASE("the record is one JSON object a line", "[event_log]") {
   const Scratch scratch;
-  Redactor redactor;
+  redact::Redactor redactor;
   EventLog log(scratch.path / "events.jsonl", Clock::now(), redactor);
   log.record(record::Run{"7", {"a", "b"}});
   log.set_attempt(1);
@@ -114,7 +114,7 @@ TEST_CASE("the record is one JSON object a line", "[event_log]") {
 }
 
 TEST_CASE("a full disk ends the recording and nothing else", "[event_log]") {
-  Redactor redactor;
+  redact::Redactor redactor;
   EventLog log("/dev/full", Clock::now(), redactor);
   REQUIRE(log.ok());
   log.record(record::Run{});

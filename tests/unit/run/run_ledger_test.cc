@@ -78,7 +78,7 @@ TEST_CASE("a run whose disk does not answer is not recorded, and goes on", "[run
   CHECK_THAT(run.ledger.trouble(), ContainsSubstring("does not answer"));
   CHECK(run.ledger.directory().empty());
   run.plan.environment.clear();  // what is still to be done for us has values of its own
-  run.plan.options.run_dir = "/nonexistent/elsewhere";
+  run.plan.options.run_dir = run.folder / "elsewhere";
   thaw.set_value();
   REQUIRE(run.disk.drain(60s));
   CHECK(std::filesystem::exists(run.folder / "state"));

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// The tools for texts that every room uses. ASCII alone counts, whatever the locale: what a job
+/// prints is bytes.
+namespace safelaunch {
+
+/// The words behind each other: "a, b, c" with ", " between them. `words` is any range of texts.
+template <class Words>
+[[nodiscard]] std::string join(const Words& words, std::string_view between) {
+  std::string text;
+  bool first = true;
+  for (const auto& word : words) {
+    if (!first) text += between;
+    first = false;
+    text += word;
+  }
+  return text;
+}
+
+/// The words as a person lists them: "a, b and c".
+template <class Words>
+[[nodiscard]] std::string list_in_words(const Words& words) {
+  std::string text;
+  std::size_t left = words.size();
+  for (const auto& word : words) {
+    if (!text.empty()) text += left == 1 ? " and " : ", ";
+    text += word;
+    --left;
+  }
+  return text;
+}
+
+[[nodiscard]] std::string lower(std::string_view text);
+
+/// The text without the spaces, tabs and line ends around it.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// The whole of `text` as a number; nullopt for anything else, so for "8x", " 8" and "".
+template <class Number = int>
+[[nodiscard]] std::optional<Number> to_number(std::string_view text, int base = 10) {
+  Number value{};
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value, base);
+  if (error != std::errc{} || end != last) return std::nullopt;
+  return value;
+}
+
+/// The number at the start of `text`, 0 where there is none.
+template <class Number = std::uint64_t>
+[[nodiscard]] Number number_in(std::string_view text, int base = 10) {
+  Number value{};
+  std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return value;
+}
+
+/// Takes the next word off `text`, up to `separator`.
+[[nodiscard]] std::string_view take_word(std::string_view& text, char separator = ' ');
+
+/// The part of a path behind its last slash.
+[[nodiscard]] std::string_view base_name(std::string_view path);
+
+/// At most `longest` bytes of a text in UTF-8, with no half character at the end.
+[[nodiscard]] std::string_view cut(std::string_view text, std::size_t longest);
+
+/// "64 MiB", "23.5 GiB".
+[[nodiscard]] std::string rough_size(std::uint64_t bytes);
+
+/// The candidate that a person most likely meant by `word` (Damerau-Levenshtein distance, at most a
+/// third of its length), or an empty view where none is near.
+[[nodiscard]] std::string_view nearest(std::string_view word,
+                                       std::span<const std::string_view> candidates);
+
+/// "; did you mean 'x'?" where there is a near candidate, else empty: the tail of an error.
+[[nodiscard]] std::string did_you_mean(std::string_view word,
+                                       std::span<const std::string_view> candidates);
+
+}  // namespace safelaunch

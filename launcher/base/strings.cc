@@ -1,0 +1,91 @@
+#include "safelaunch/base/strings.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch {
+namespace {
+
+// Optimal string alignment: to insert, delete or substitute a letter costs one, and so does to swap
+// two neighbours.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) table[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) table[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      table[i][j] = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, substitute});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
+    }
+  }
+  return table[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const auto first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::string_view take_word(std::string_view& text, char separator) {
+  const auto end = text.find(separator);
+  const auto word = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return word;
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string_view cut(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return text;
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  while (longest > 0 && continues(text[longest])) --longest;
+  return text.substr(0, longest);
+}
+
+std::string rough_size(std::uint64_t bytes) {
+  constexpr double kStep = 1024.0;
+  const double kibibytes = static_cast<double>(bytes) / kStep;
+  if (kibibytes < kStep) return fmt::format("{:.0f} KiB", kibibytes);
+  const double mebibytes = kibibytes / kStep;
+  if (mebibytes < kStep) return fmt::format("{:.0f} MiB", mebibytes);
+  return fmt::format("{:.1f} GiB", mebibytes / kStep);
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  // A word of kilobytes is no typing error, and the table is quadratic.
+  if (word.empty() || word.size() > 100) return {};
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t d = distance(word, candidate);
+    if (d < best_distance) {
+      best_distance = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
+  const std::string_view near = nearest(word, candidates);
+  return near.empty() ? std::string() : "; did you mean '" + std::string(near) + "'?";
+}
+
+}  // namespace safelaunch

@@ -1,0 +1,376 @@
+#include "assignments.h"
+
+#include <algorithm>
+#include <array>
+
+#include "characters.h"
+#include "safelaunch/redact/redactor.h"
+
+namespace safelaunch::redact {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::size_t kLongestGap = 200;       // between a name and its value, in blanks
+constexpr std::size_t kLongestSentence = 160;  // from a name to the value at the line's end
+
+std::size_t skip_blanks(const NamePlace& name, std::size_t at) {
+  const std::size_t last = at + kLongestGap;
+  while (at < last && at < name.text.size() && is_blank(name.text[at])) ++at;
+  return at;
+}
+
+std::size_t skip_spaces(const NamePlace& name, std::size_t at) {
+  const std::size_t last = at + kLongestGap;
+  while (at < last && at < name.text.size() && is_space(name.text[at])) ++at;
+  return at;
+}
+
+// The sign that joins a name to its value.
+struct Joint {
+  enum class Kind { none, assigned, listed, tagged } kind = Kind::none;
+  bool closed_quote = false;  ///< the name stands in quotes
+  bool colon = false;
+  std::size_t value = 0;  ///< the begin of the value
+};
+
+// `: str = `: the type of a variable of Python or TypeScript.
+std::size_t skip_type(const NamePlace& name, std::size_t at) {
+  std::size_t end = at;
+  while (end < name.text.size() && end - at < 60 &&
+         (is_identifier(name.text[end]) || name.text[end] == '[' || name.text[end] == ']' ||
+          name.text[end] == '|' || name.text[end] == ' '))
+    ++end;
+  const bool type = end > at && name.at(end) == '=' && name.at(end + 1) != '=' &&
+                    name.at(end - 1) == ' ' && is_letter(name.at(at));
+  return type ? skip_blanks(name, end + 1) : at;
+}
+
+Joint joint_of(const NamePlace& name) {
+  Joint joint;
+  std::size_t at = name.end;
+  while (is_quote(name.at(at)) || name.at(at) == '\\') {
+    joint.closed_quote = true;
+    ++at;
+  }
+  while (name.at(at) == ']' || name.at(at) == ')') ++at;
+  at = skip_blanks(name, at);
+  const char sign = name.at(at);
+  const char next = name.at(at + 1);
+  if (sign == '=' || sign == ':' || sign == '|') {
+    joint.kind = Joint::Kind::assigned;
+    joint.colon = sign == ':' && next != '=';
+    at += next == '=' || next == '>' ? 2 : 1;
+    if (sign == ':' && name.at(at) == ':') return {};  // a scope of C++
+    joint.value = skip_blanks(name, at);
+    if (joint.colon) joint.value = skip_type(name, joint.value);
+  } else if (sign == ',' && joint.closed_quote) {
+    joint.kind = Joint::Kind::listed;
+    joint.value = skip_spaces(name, at + 1);
+  } else if (sign == '>' || joint.closed_quote) {
+    joint.kind = Joint::Kind::tagged;
+    joint.value = sign == '>' ? at + 1 : at;
+  } else {
+    joint.value = at;
+  }
+  return joint;
+}
+
+bool ends_bare_value(char c) {
+  return is_space(c) || is_quote(c) || c == '<';
+}
+
+// `,` `;` `&` end a value where another name follows: "password=x,uid=1".
+bool begins_next(const NamePlace& name, std::size_t at) {
+  const char c = name.at(at);
+  if (c != ',' && c != ';' && c != '&') return false;
+  std::size_t end = at + 1;
+  while (end < name.text.size() && end - at < 40 && is_identifier(name.text[end])) ++end;
+  return end > at + 1 && name.at(end) == '=';
+}
+
+SecretPlace bare_value(const NamePlace& name, std::size_t begin) {
+  // A refused value is read again, so its length is limited: a `key` of thousands of bytes is none.
+  const std::size_t longest = name.kind == NameKind::key ? 256 : std::string_view::npos;
+  const std::string_view text =
+      name.text.substr(0, longest == name.text.npos ? longest : begin + longest);
+  std::size_t end = begin;
+  while (end < text.size() && !ends_bare_value(text[end]) && !begins_next(name, end)) ++end;
+  constexpr std::string_view kClosing = ",;)]}>.";
+  while (end > begin && kClosing.find(name.text[end - 1]) != std::string_view::npos) --end;
+  return {begin, end};
+}
+
+// Up to the closing quote; a text in three quotes, up to three more.
+SecretPlace quoted_value(const NamePlace& name, std::size_t quote) {
+  const char mark = name.at(quote);
+  const std::string_view text = name.text;
+  if (name.at(quote + 1) == mark && name.at(quote + 2) == mark) {
+    const std::string_view three = text.substr(quote, 3);
+    return {quote + 3, std::min(text.find(three, quote + 3), text.size())};
+  }
+  std::size_t end = quote + 1;
+  while (end < text.size() && text[end] != mark && text[end] != '\n')
+    end += text[end] == '\\' && name.at(end + 1) != '\n' ? 2 : 1;
+  return {quote + 1, std::min(end, text.size())};
+}
+
+// Finds the quote that opens the value, behind `(`, `b`, `f`, `$`, SecretStr( and the like.
+std::size_t opening_quote(const NamePlace& name, std::size_t at) {
+  const std::size_t last = at + 40;
+  std::size_t quote = at;
+  while (quote < last && (is_identifier(name.at(quote)) || name.at(quote) == '(' ||
+                          name.at(quote) == '.' || name.at(quote) == '$' || name.at(quote) == '@'))
+    ++quote;
+  if (!is_quote(name.at(quote)) || quote == last) return std::string_view::npos;
+  const std::string_view lead = name.text.substr(at, quote - at);
+  const bool prefix = lead.size() <= 2 && lead.find('.') == std::string_view::npos;
+  return prefix || lead.ends_with('(') ? quote : std::string_view::npos;
+}
+
+// Whether the name is the first word of its line, but for `export` and the like.
+bool begins_line(const NamePlace& name) {
+  constexpr std::size_t kLongestLead = 32;
+  std::size_t from = name.begin;
+  while (from > 0 && name.begin - from < kLongestLead && name.text[from - 1] != '\n') --from;
+  if (from > 0 && name.text[from - 1] != '\n') return false;
+  std::string_view lead = name.text.substr(from, name.begin - from);
+  while (!lead.empty() && (is_blank(lead.front()) || lead.front() == '+' || lead.front() == '-'))
+    lead.remove_prefix(1);
+  return lead.empty() || lead == "export " || lead == "declare -x " || lead == "ENV ";
+}
+
+// ---- one place after the other where a value may stand
+
+// Adds a secret that has a name. Anything else is left to the next reader.
+bool add_if_secret(const NamePlace& name, SecretPlace place, SecretPlaces& places) {
+  if (place.begin >= place.end || place.end > name.text.size()) return false;
+  const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
+  if (!is_secret_value(name.kind, name.name(), value)) return false;
+  places.push_back(place);
+  return true;
+}
+
+std::size_t below(const NamePlace& name, std::size_t at, SecretPlaces& places) {
+  const std::size_t end =
+      find_in_indented(name.text, name.begin, name.kind, UserNames::spared, places);
+  if (end > end_of_line(name.text, at)) return end;
+  // A quoted value on the next line, however it is indented.
+  const std::size_t value = skip_spaces(name, at);
+  const std::size_t quote = opening_quote(name, value);
+  if (quote == std::string_view::npos) return name.end;
+  const SecretPlace place = quoted_value(name, quote);
+  return add_if_secret(name, place, places) ? place.end : name.end;
+}
+
+bool is_block_mark(std::string_view text) {
+  constexpr std::array kMarks{"|"sv, ">"sv, "|-"sv, ">-"sv, "|+"sv, ">+"sv};
+  return std::find(kMarks.begin(), kMarks.end(), text) != kMarks.end();
+}
+
+// `!vault |`, `&anchor value`: what YAML puts before a value.
+std::size_t skip_tags(const NamePlace& name, std::size_t at) {
+  for (int i = 0; i < 2 && (name.at(at) == '!' || name.at(at) == '&') && is_letter(name.at(at + 1));
+       ++i) {
+    std::size_t end = at;
+    while (end < name.text.size() && end - at < 60 && !is_space(name.text[end])) ++end;
+    if (!is_blank(name.at(end))) return at;
+    at = skip_blanks(name, end);
+  }
+  return at;
+}
+
+std::size_t assigned(const NamePlace& name, const Joint& joint, SecretPlaces& places) {
+  if (name.text.substr(std::min(joint.value, name.text.size())).starts_with(kRedacted))
+    return joint.value + kRedacted.size();
+  const std::size_t at = joint.colon ? skip_tags(name, joint.value) : joint.value;
+  const std::string_view rest = name.text.substr(std::min(at, name.text.size()),
+                                                 std::min(end_of_line(name.text, at), at + 8) - at);
+  if (rest.empty() || is_block_mark(rest)) return below(name, at, places);
+  if (name.at(at) == '[' || name.at(at) == '{' || name.at(at) == '(') {
+    if (name.at(at) == '(' && opening_quote(name, at) == at) return name.end;
+    const std::size_t found = places.size();
+    const std::size_t end = find_in_brackets(name.text, at, name.kind, places);
+    if (places.size() > found) return end;
+    if (name.at(at + 1) != '"') return name.end;
+  }
+  const std::size_t quote = opening_quote(name, at);
+  if (quote != std::string_view::npos) {
+    const SecretPlace place = quoted_value(name, quote);
+    return add_if_secret(name, place, places) ? place.end : name.end;
+  }
+  SecretPlace place = bare_value(name, at);
+  const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
+  if (const std::size_t call = value.find('('); call != std::string_view::npos && call > 0) {
+    const std::size_t found = places.size();
+    const std::size_t end = find_in_brackets(name.text, at + call, name.kind, places);
+    if (places.size() > found) return end;
+  }
+  if (!add_if_secret(name, place, places)) return name.end;
+  if (name.kind != NameKind::key && begins_line(name) && !joint.closed_quote)
+    places.back().end = place.end = end_of_line(name.text, at);
+  return place.end;
+}
+
+std::size_t listed(const NamePlace& name, const Joint& joint, SecretPlaces& places) {
+  const std::size_t quote = opening_quote(name, joint.value);
+  if (quote == std::string_view::npos || name.at(quote + 1) == '-') return name.end;
+  const SecretPlace place = quoted_value(name, quote);
+  return add_if_secret(name, place, places) ? place.end : name.end;
+}
+
+// The `value` of an attribute, a member or a line beside the name: name="x" value="y".
+std::size_t value_beside(const NamePlace& name, std::size_t at, SecretPlaces& places) {
+  constexpr std::size_t kReach = 80;
+  const std::string_view near = name.text.substr(at, kReach);
+  const std::size_t word = near.find("value");
+  const std::size_t stop = near.find_first_of(">}");
+  if (word == std::string_view::npos || stop < word) return name.end;
+  if (near.substr(0, word).find_first_not_of(" \t\n,\"'/") != std::string_view::npos)
+    return name.end;
+  const NamePlace value{name.text, at + word, at + word + 5, name.kind};
+  const Joint joint = joint_of(value);
+  if (joint.kind != Joint::Kind::assigned) return name.end;
+  const std::size_t end = assigned(value, joint, places);
+  return end == value.end ? name.end : end;
+}
+
+std::size_t tagged(const NamePlace& name, const Joint& joint, SecretPlaces& places) {
+  const bool element = name.begin > 0 && name.text[name.begin - 1] == '<';
+  const bool attribute = name.begin > 6 && name.at(joint.value - 1) == '>';
+  if (!element && !(attribute && joint.closed_quote))
+    return value_beside(name, joint.value, places);
+  const std::size_t end = std::min(name.text.find_first_of("<\n", joint.value), name.text.size());
+  return add_if_secret(name, {joint.value, end}, places) ? end : name.end;
+}
+
+std::string_view word_at(const NamePlace& name, std::size_t at) {
+  std::size_t end = at;
+  while (end < name.text.size() && end - at < kLongestSentence && !is_space(name.text[end])) ++end;
+  return name.text.substr(at, end - at);
+}
+
+std::string_view word_before(const NamePlace& name) {
+  std::size_t end = name.begin;
+  while (end > 0 && is_blank(name.text[end - 1]) && name.begin - end < 8) --end;
+  std::size_t begin = end;
+  while (begin > 0 && end - begin < 40 && !is_space(name.text[begin - 1])) --begin;
+  return name.text.substr(begin, end - begin);
+}
+
+std::size_t add_word(const NamePlace& name, std::size_t at, SecretPlaces& places) {
+  SecretPlace place{at, at + word_at(name, at).size()};
+  constexpr std::string_view kClosing = "\"',;)]}>.";
+  while (place.end > at && kClosing.find(name.text[place.end - 1]) != std::string_view::npos)
+    --place.end;
+  while (place.begin < place.end && is_quote(name.text[place.begin])) ++place.begin;
+  return add_if_secret(name, place, places) ? place.end : name.end;
+}
+
+// `--name value`, `setenv NAME value`, and files of lines like `requirepass value`.
+bool takes_next_word(const NamePlace& name, std::size_t at) {
+  if (name.at(at) == '-' || name.at(at) == '\n') return false;
+  if (name.name().starts_with('-')) return name.kind != NameKind::key;
+  const std::string_view before = word_before(name);
+  if (before == "setenv" || before == "-gx" || before == "-x" || before == "ENV") return true;
+  if (name.kind != NameKind::secret) return false;
+  const std::string line = lower(name.name());
+  if (line == "requirepass" || line == "masterauth" || line == "masterpass") return true;
+  // "login user password value", and `password value` alone on its line.
+  if (line != "password" && line != "passwd") return false;
+  const std::size_t end = end_of_line(name.text, at);
+  const bool last = at + word_at(name, at).size() == end;
+  if (last && begins_line(name)) return true;
+  const std::size_t login = name.begin < 100 ? 0 : name.begin - 100;
+  return name.text.substr(login, name.begin - login).find("login ") != std::string_view::npos;
+}
+
+// "Your password is x", "using password 'x'", "invalid token: x".
+std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& places) {
+  if (name.at(at) == '\n') return name.end;
+  std::string_view word = word_at(name, at);
+  if (word == "is" || word == "is:" || word == "was" || word == "was:") {
+    at = skip_blanks(name, at + word.size());
+    word = word_at(name, at);
+  }
+  if (is_quote(name.at(at))) {
+    const SecretPlace place = quoted_value(name, at);
+    const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
+    const bool plain_word = value.size() < 6 || value.find(' ') != std::string_view::npos;
+    const bool shown = name.kind == NameKind::secret ? !plain_word : looks_like_password(value);
+    return shown && add_if_secret(name, place, places) ? place.end : name.end;
+  }
+  while (!word.empty() && std::string_view("\"',;)]}>.").find(word.back()) != word.npos)
+    word.remove_suffix(1);
+  const bool dotted = name.name().find('.') != std::string_view::npos;  // x.token is code
+  if (dotted ? looks_random(word) : looks_like_password(word)) return add_word(name, at, places);
+  if (dotted) return name.end;
+  const std::size_t end = end_of_line(name.text, at);
+  if (end - at > kLongestSentence) return name.end;
+  const std::size_t colon = name.text.substr(0, end).rfind(": ");
+  if (colon == std::string_view::npos || colon < at) return name.end;
+  const std::size_t value = skip_blanks(name, colon + 2);
+  std::string_view last = name.text.substr(value, end - value);
+  while (!last.empty() && std::string_view(" \t\r\"',;)]}>.").find(last.back()) != last.npos)
+    last.remove_suffix(1);
+  if (last.find(' ') != std::string_view::npos || !looks_like_password(last)) return name.end;
+  return add_if_secret(name, {value, value + last.size()}, places) ? end : name.end;
+}
+
+// Whether the whole rest of a header is secret: "Authorization: Digest … response=…".
+bool is_header_of_login(std::string_view name) {
+  const std::string plain = lower(name.substr(0, 32));
+  return plain == "authorization" || plain == "proxy-authorization" || plain == "cookie" ||
+         plain == "set-cookie";
+}
+
+bool has_parameters(std::string_view value) {
+  constexpr std::array kSchemes{"digest "sv, "oauth "sv, "aws4-"sv, "hawk "sv, "token token"sv};
+  const std::string start = lower(value.substr(0, 16));
+  return std::any_of(kSchemes.begin(), kSchemes.end(),
+                     [&](std::string_view scheme) { return start.starts_with(scheme); });
+}
+
+std::size_t header(const NamePlace& name, const Joint& joint, SecretPlaces& places) {
+  std::size_t begin = joint.value;
+  char quote = name.begin > 0 ? name.text[name.begin - 1] : '\0';
+  if (is_quote(name.at(begin))) quote = name.at(begin++);
+  const std::size_t line = end_of_line(name.text, begin);
+  const std::string_view value = name.text.substr(begin, line - begin);
+  const bool cookie = to_lower(name.name().back()) == 'e';
+  if (value.empty() || (cookie && value.find('=') == std::string_view::npos)) return name.end;
+  std::size_t end = line;
+  if (is_quote(quote) && !has_parameters(value)) end = std::min(name.text.find(quote, begin), line);
+  if (end > begin) places.push_back({begin, end});
+  return std::max(end, name.end);
+}
+
+}  // namespace
+
+std::size_t find_value_of(const NamePlace& name, SecretPlaces& places) {
+  const Joint joint = joint_of(name);
+  if (joint.kind == Joint::Kind::assigned && is_header_of_login(name.name()))
+    return header(name, joint, places);
+  switch (joint.kind) {
+    case Joint::Kind::assigned: return assigned(name, joint, places);
+    case Joint::Kind::listed: {
+      const std::size_t end = listed(name, joint, places);
+      return end != name.end ? end : value_beside(name, joint.value, places);
+    }
+    case Joint::Kind::tagged: return tagged(name, joint, places);
+    case Joint::Kind::none: break;
+  }
+  if (joint.value == name.end || is_space(name.at(name.end))) {
+    if (joint.value != name.end && takes_next_word(name, joint.value))
+      return add_word(name, joint.value, places);
+    // `- name: X` and `value: Y` on the next line.
+    if (name.at(joint.value) == '\n') {
+      const std::size_t end = value_beside(name, joint.value, places);
+      if (end != name.end) return end;
+    }
+    if (joint.value != name.end) return in_sentence(name, joint.value, places);
+  }
+  return name.end;
+}
+
+}  // namespace safelaunch::redact

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <charconv>
+
+#include "characters.h"
+#include "places.h"
+
+namespace safelaunch::redact {
+namespace {
+
+constexpr std::size_t kLongestKey = 64U << 10;
+
+std::size_t begin_of_line(std::string_view text, std::size_t at) {
+  const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  return before == std::string_view::npos ? 0 : before + 1;
+}
+
+std::string_view last_word(std::string_view line) {
+  while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+  const std::size_t space = line.find_last_of(" \t");
+  return space == std::string_view::npos ? line : line.substr(space + 1);
+}
+
+// A line of a key: base64 alone, whatever a log has put in front of it.
+bool is_key_line(std::string_view line) {
+  constexpr std::size_t kShortest = 16;
+  const std::string_view word = last_word(line);
+  return word.size() >= kShortest && std::all_of(word.begin(), word.end(), [](char c) {
+           return is_base64(c) || is_quote(c) || c == '\\' || c == ',';
+         });
+}
+
+bool is_header_of_key(std::string_view line) {
+  return line.find(": ") != std::string_view::npos && line.size() < 100;
+}
+
+// The lines of a key whose end is missing: headers, then base64 as far as it goes.
+std::size_t end_of_torn_key(std::string_view text, std::size_t at) {
+  bool in_body = false;
+  std::size_t end = end_of_line(text, at);
+  while (end < text.size()) {
+    const std::size_t next = end_of_line(text, end + 1);
+    const std::string_view line = text.substr(end + 1, next - end - 1);
+    const bool body = is_key_line(line);
+    const bool head = !in_body && (line.empty() || is_header_of_key(line));
+    const bool tail =
+        in_body && last_word(line).size() >= 4 && std::all_of(line.begin(), line.end(), is_base64);
+    if (!body && !head && !tail) break;
+    in_body = in_body || body;
+    end = next;
+  }
+  return end;
+}
+
+// The begin of the lines of a key whose first lines are missing.
+std::size_t begin_of_torn_key(std::string_view text, std::size_t at) {
+  std::size_t begin = begin_of_line(text, at);
+  const std::string_view same_line = text.substr(begin, at - begin);
+  const std::size_t nothing = is_key_line(same_line) ? begin : at;
+  std::size_t result = nothing;
+  while (begin > 0) {
+    const std::size_t previous = begin_of_line(text, begin - 1);
+    const std::string_view line = text.substr(previous, begin - 1 - previous);
+    if (!is_key_line(line) && !(result == nothing && line.size() >= 4 &&
+                                std::all_of(line.begin(), line.end(), is_base64)))
+      break;
+    result = begin = previous;
+  }
+  return result;
+}
+
+// The kind of the marker that ends in "PRIVATE KEY" at `key`.
+enum class Marker { none, begin, end };
+
+Marker marker_at(std::string_view text, std::size_t key, std::size_t& first) {
+  constexpr std::size_t kLongestKind = 60;  // "OPENSSH ", "ENCRYPTED "
+  const std::size_t from = key > kLongestKind ? key - kLongestKind : 0;
+  std::string_view lead = text.substr(from, key - from);
+  if (const std::size_t line = lead.rfind('\n'); line != std::string_view::npos)
+    lead.remove_prefix(line + 1);
+  const std::size_t dashes = lead.rfind("-----");
+  if (dashes == std::string_view::npos) return Marker::none;
+  first = key - lead.size() + dashes;
+  while (first > 0 && text[first - 1] == '-') --first;
+  const std::string_view word = lead.substr(dashes + 5);
+  if (word.starts_with("BEGIN ")) return Marker::begin;
+  return word.starts_with("END ") ? Marker::end : Marker::none;
+}
+
+void find_pem(std::string_view text, SecretPlaces& places) {
+  constexpr std::string_view kKey = "PRIVATE KEY";
+  std::size_t done = 0;
+  bool open = false;      // the last marker was a begin
+  std::size_t begin = 0;  // and the key stands behind it
+  for (std::size_t key = text.find(kKey); key != std::string_view::npos;
+       key = text.find(kKey, key + kKey.size())) {
+    std::size_t first = key;
+    const Marker marker = marker_at(text, key, first);
+    if (marker == Marker::none) continue;
+    if (marker == Marker::end && open && key - begin <= kLongestKey)
+      places.push_back({begin, first});
+    else if (open)
+      places.push_back({begin, end_of_torn_key(text, begin)});
+    if (marker == Marker::end && !open && first > done) {
+      const std::size_t torn = done + begin_of_torn_key(text.substr(done), first - done);
+      if (torn < first) places.push_back({torn, first});
+    }
+    open = marker == Marker::begin;
+    begin = done = key + kKey.size();
+  }
+  if (open) places.push_back({begin, end_of_torn_key(text, begin)});
+}
+
+void find_putty(std::string_view text, SecretPlaces& places) {
+  constexpr std::string_view kLines = "Private-Lines: ";
+  constexpr std::string_view kMac = "Private-MAC: ";
+  for (std::size_t at = text.find(kLines); at != std::string_view::npos;
+       at = text.find(kLines, at + 1)) {
+    const std::size_t begin = end_of_line(text, at);
+    std::size_t lines = 0;
+    const std::size_t number = at + kLines.size();
+    std::from_chars(text.data() + number, text.data() + begin, lines);
+    std::size_t end = begin;
+    for (std::size_t i = 0; i < std::min<std::size_t>(lines, 200) && end < text.size(); ++i)
+      end = end_of_line(text, end + 1);
+    if (begin < end) places.push_back({begin + 1, end});
+    at = std::max(at, end == 0 ? 0 : end - 1);
+  }
+  for (std::size_t at = text.find(kMac); at != std::string_view::npos; at = text.find(kMac, at + 1))
+    places.push_back({at + kMac.size(), end_of_line(text, at)});
+}
+
+bool is_hash_character(char c) {
+  return is_alphanumeric(c) || c == '.' || c == '/' || c == '$' || c == '=' || c == ',' ||
+         c == '+' || c == '-';
+}
+
+// $6$salt$hash and its like of /etc/shadow and htpasswd.
+void find_crypt(std::string_view text, SecretPlaces& places) {
+  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+    const std::size_t name = at + 1;
+    std::size_t end = name;
+    while (end < text.size() && end - name < 10 && is_alphanumeric(text[end])) ++end;
+    const std::string_view kind = text.substr(name, end - name);
+    const bool known = kind == "1" || kind == "5" || kind == "6" || kind == "y" || kind == "2y" ||
+                       kind == "2a" || kind == "2b" || kind == "apr1" || kind.starts_with("argon2");
+    if (!known || end >= text.size() || text[end] != '$') continue;
+    std::size_t stop = end;
+    while (stop < text.size() && is_hash_character(text[stop])) ++stop;
+    if (stop - end >= 20) places.push_back({end + 1, stop});
+    at = stop - 1;
+  }
+  for (const std::string_view kind : {"{SHA}", "{SSHA}", "{PBKDF2}", "{CRYPT}"})
+    for (std::size_t at = text.find(kind); at != std::string_view::npos;
+         at = text.find(kind, at + 1)) {
+      std::size_t stop = at + kind.size();
+      while (stop < text.size() && is_hash_character(text[stop])) ++stop;
+      places.push_back({at + kind.size(), stop});
+    }
+}
+
+// The digits below $ANSIBLE_VAULT.
+void find_vaults(std::string_view text, SecretPlaces& places) {
+  constexpr std::string_view kVault = "$ANSIBLE_VAULT;";
+  for (std::size_t at = text.find(kVault); at != std::string_view::npos;
+       at = text.find(kVault, at + 1)) {
+    const std::size_t begin = end_of_line(text, at);
+    const std::size_t end = end_of_torn_key(text, begin);
+    if (begin < end) places.push_back({begin + 1, end});
+    at = std::max(at, end == 0 ? 0 : end - 1);
+  }
+}
+
+// host:port:database:user:password alone on its line, as in ~/.pgpass.
+bool is_password_line(std::string_view line, std::size_t& password) {
+  std::size_t colons = 0;
+  std::size_t field = 0;
+  for (std::size_t i = 0; i < line.size() && colons < 4; ++i) {
+    if (is_space(line[i]) || line[i] == '/') return false;
+    if (line[i] != ':') continue;
+    const std::string_view text = line.substr(field, i - field);
+    const bool number = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+    const bool hexadecimal =
+        std::all_of(text.begin(), text.end(), [](char c) { return hexadecimal_digit(c) >= 0; });
+    if (colons == 0 && hexadecimal) return false;  // an address of the sixth version
+    if (colons == 1 && !(text == "*" || (number && text.size() >= 3 && text.size() <= 5)))
+      return false;
+    if (colons >= 2 && (text.empty() || number)) return false;
+    ++colons;
+    field = i + 1;
+  }
+  password = field;
+  return colons == 4 && field < line.size() && line.find_first_of(" \t", field) == line.npos;
+}
+
+void find_password_lines(std::string_view text, SecretPlaces& places) {
+  for (std::size_t at = 0; at < text.size(); at = end_of_line(text, at) + 1) {
+    const std::string_view line = text.substr(at, end_of_line(text, at) - at);
+    std::size_t password = 0;
+    if (is_password_line(line, password)) places.push_back({at + password, at + line.size()});
+  }
+}
+
+}  // namespace
+
+void find_in_blocks(std::string_view text, SecretPlaces& places) {
+  find_pem(text, places);
+  find_putty(text, places);
+  find_crypt(text, places);
+  find_vaults(text, places);
+  find_password_lines(text, places);
+}
+
+}  // namespace safelaunch::redact

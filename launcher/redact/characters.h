@@ -1,0 +1,61 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "safelaunch/base/strings.h"
+
+/// ASCII alone, whatever the locale: what a job prints is bytes.
+namespace safelaunch::redact {
+
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+inline bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+inline bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+inline bool is_letter(char c) {
+  return is_lower(c) || is_upper(c);
+}
+inline bool is_alphanumeric(char c) {
+  return is_letter(c) || is_digit(c);
+}
+inline bool is_identifier(char c) {
+  return is_alphanumeric(c) || c == '_';
+}
+inline bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+inline bool is_space(char c) {
+  return is_blank(c) || c == '\n' || c == '\r';
+}
+inline bool is_quote(char c) {
+  return c == '"' || c == '\'' || c == '`';
+}
+inline bool is_base64(char c) {
+  return is_alphanumeric(c) || c == '+' || c == '/' || c == '=';
+}
+inline int hexadecimal_digit(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+inline char to_lower(char c) {
+  return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+}
+/// The end of the line that holds `at`.
+inline std::size_t end_of_line(std::string_view text, std::size_t at) {
+  return std::min(text.find('\n', at), text.size());
+}
+
+template <std::size_t N>
+bool among(const std::array<std::string_view, N>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace safelaunch::redact

@@ -1,0 +1,169 @@
+#include "places.h"
+
+#include <algorithm>
+#include <array>
+
+#include "assignments.h"
+#include "characters.h"
+#include "decoded_text.h"
+
+namespace safelaunch::redact {
+namespace {
+
+// A text within JSON within JSON is in two coats. More are as good as encrypted.
+constexpr int kMostCoats = 3;
+
+bool is_name_byte(char c) {
+  return is_identifier(c) || c == '-' || c == '.';
+}
+
+// The word before, where one blank is between: the "API" of "API key".
+std::string_view word_before(std::string_view text, std::size_t at) {
+  if (at < 2 || !is_blank(text[at - 1])) return {};
+  std::size_t begin = at - 1;
+  while (begin > 0 && at - begin < 20 && is_letter(text[begin - 1])) --begin;
+  return text.substr(begin, at - 1 - begin);
+}
+
+// Finds "Bearer TOKEN" and "Basic dXNlcjpwdw==", as headers write it, at any place.
+std::size_t find_scheme(std::string_view text, std::size_t begin, std::size_t end,
+                        SecretPlaces& places) {
+  if (to_lower(text[begin]) != 'b') return end;
+  const std::string scheme = lower(text.substr(begin, end - begin));
+  if (scheme != "bearer" && scheme != "basic") return end;
+  std::size_t from = end;
+  while (from < text.size() && is_blank(text[from])) ++from;
+  std::size_t to = from;
+  while (to < text.size() && (is_base64(text[to]) || is_name_byte(text[to]) || text[to] == '~'))
+    ++to;
+  const std::string_view token = text.substr(from, to - from);
+  const bool shown = looks_random(token) || (looks_like_password(token) && token.size() >= 8);
+  if (from == end || !shown) return end;
+  places.push_back({from, to});
+  return to;
+}
+
+// Whether the word is the name of a service that makes the value behind "key" or "login(" a key.
+bool logs_in(std::string_view text, std::size_t begin, std::size_t end) {
+  const std::string_view name = text.substr(begin, end - begin);
+  return end < text.size() && text[end] == '(' &&
+         (name == "login" || name.ends_with(".login") || name == "HTTPBasicAuth" ||
+          name == "Fernet" || name.ends_with(".HTTPBasicAuth"));
+}
+
+// login("KEY"): the string in the call that is not short.
+void find_login_call(std::string_view text, std::size_t open, SecretPlaces& places) {
+  constexpr std::size_t kLongestCall = 400;
+  const std::string_view call =
+      text.substr(open, std::min(text.substr(open, kLongestCall).find(')'), kLongestCall));
+  std::size_t last = std::string_view::npos;
+  std::size_t last_end = 0;
+  for (std::size_t at = 0; at < call.size(); ++at) {
+    if (!is_quote(call[at])) continue;
+    const std::size_t close = call.find(call[at], at + 1);
+    if (close == std::string_view::npos) break;
+    const bool named = at > 0 && call[at - 1] == '=';
+    if (!named && is_secret_value(NameKind::secret, {}, call.substr(at + 1, close - at - 1))) {
+      last = at + 1;
+      last_end = close;
+    }
+    at = close;
+  }
+  if (last != std::string_view::npos) places.push_back({open + last, open + last_end});
+}
+
+// Reads one word of name bytes: it may be a token, a secret's name, or a program that takes a
+// password.
+class WordReader {
+ public:
+  WordReader(std::string_view text, SecretPlaces& places) : text_(text), places_(places) {}
+
+  // Returns the end of the text that it has dealt with.
+  std::size_t read(std::size_t begin, std::size_t end) {
+    constexpr std::size_t kLongestProgram = 14;
+    find_tokens(begin, end);
+    const std::size_t size = end - begin;
+    if (size >= 2 && size <= kLongestProgram) find_in_command(text_, begin, end, places_);
+    if (size == 5 || size == 6)
+      if (const std::size_t to = find_scheme(text_, begin, end, places_); to != end) return to;
+    if (logs_in(text_, begin, end)) find_login_call(text_, end, places_);
+    return find_named(begin, end);
+  }
+
+ private:
+  void find_tokens(std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      if (at > begin && is_identifier(text_[at - 1])) continue;
+      const std::size_t length = token_length(text_, at);
+      if (length == 0) continue;
+      places_.push_back({at, at + length});
+      at += length;
+    }
+  }
+
+  std::size_t find_named(std::size_t begin, std::size_t end) {
+    const std::string_view name = text_.substr(begin, end - begin);
+    if (!may_name_a_secret(name)) return end;
+    while (end > begin && (text_[end - 1] == '.' || text_[end - 1] == '-')) --end;
+    NameKind kind = kind_of_name(text_.substr(begin, end - begin), word_before(text_, begin));
+    if (kind == NameKind::plain) return std::max(end, begin + name.size());
+    const NamePlace place{text_, begin, end, kind};
+    return std::max(find_value_of(place, places_), begin + name.size());
+  }
+
+  std::string_view text_;
+  SecretPlaces& places_;
+};
+
+void find_secrets_of_kubernetes(std::string_view text, SecretPlaces& places) {
+  constexpr std::string_view kSecret = "kind: Secret\n";
+  constexpr std::size_t kReach = 2'000;
+  for (std::size_t at = text.find(kSecret); at != std::string_view::npos;
+       at = text.find(kSecret, at + 1)) {
+    for (const std::string_view data : {"\ndata:\n", "\nstringData:\n"})
+      if (const std::size_t found = text.substr(at, kReach).find(data); found != text.npos)
+        find_in_indented(text, at + found + 1, NameKind::secret, UserNames::taken, places);
+  }
+}
+
+}  // namespace
+
+SecretPlaces secret_places(std::string_view text) {
+  SecretPlaces places;
+  find_in_blocks(text, places);
+  find_in_addresses(text, places);
+  find_by_names_and_forms(text, places);
+  find_secrets_of_kubernetes(text, places);
+  return places;
+}
+
+void find_by_names_and_forms(std::string_view text, SecretPlaces& places) {
+  WordReader reader(text, places);
+  std::size_t at = 0;
+  while (at < text.size()) {
+    while (at < text.size() && !is_name_byte(text[at])) ++at;
+    std::size_t end = at;
+    while (end < text.size() && is_name_byte(text[end])) ++end;
+    if (end > at) at = reader.read(at, end);
+  }
+}
+
+std::vector<DecodedText> coats_of(std::string_view text) {
+  std::vector<DecodedText> coats;
+  for (int i = 0; i < kMostCoats; ++i) {
+    DecodedText below = decoded(coats.empty() ? text : std::string_view(coats.back().text));
+    if (below.steps.empty()) break;
+    coats.push_back(std::move(below));
+  }
+  return coats;
+}
+
+SecretPlace in_original(std::span<const DecodedText> coats, SecretPlace place) {
+  for (auto coat = coats.rbegin(); coat != coats.rend(); ++coat) {
+    place.begin = coat->original(place.begin);
+    place.end = coat->original(place.end);
+  }
+  return place;
+}
+
+}  // namespace safelaunch::redact

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "decoded_text.h"
+
+namespace safelaunch::redact {
+
+/// The place of a secret in a text: [begin, end).
+struct SecretPlace {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+using SecretPlaces = std::vector<SecretPlace>;
+
+/// All secrets that a text shows by their surroundings or their form, without taking off any coat.
+/// They come in no order and may overlap. Linear time.
+[[nodiscard]] SecretPlaces secret_places(std::string_view text);
+
+/// The text without its outermost coat, without the next, …; empty where it has none.
+[[nodiscard]] std::vector<DecodedText> coats_of(std::string_view text);
+
+/// Maps a place below these coats to its place in the text that has them.
+[[nodiscard]] SecretPlace in_original(std::span<const DecodedText> coats, SecretPlace place);
+
+// Each of these knows one kind of surroundings, takes no coat off, and takes linear time.
+
+/// PEM, OpenSSH, PGP and PuTTY keys, whole or torn; hashes of passwords; vaults.
+void find_in_blocks(std::string_view text, SecretPlaces& places);
+/// Passwords, signatures and web hooks in URLs.
+void find_in_addresses(std::string_view text, SecretPlaces& places);
+/// Tokens by their form, and what stands behind a secret's name in any notation.
+void find_by_names_and_forms(std::string_view text, SecretPlaces& places);
+/// The options of known programs that take a password: `curl -u`, `sshpass -p`.
+void find_in_command(std::string_view text, std::size_t program_begin, std::size_t program_end,
+                     SecretPlaces& places);
+
+/// The length of the token that begins at `at`, by the form that its service gives its tokens
+/// (hf_…, ghp_…, a signed eyJ….eyJ….…), or 0. Looks at a bounded number of bytes but for the
+/// token's own.
+[[nodiscard]] std::size_t token_length(std::string_view text, std::size_t at);
+
+}  // namespace safelaunch::redact
