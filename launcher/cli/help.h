@@ -6,7 +6,7 @@
 
 #include "verbs.h"
 
-/// What is told of verbs and options; all of it is made from their tables.
+/// The help of verbs and options, made from their tables.
 namespace safelaunch::cli {
 
 /// "-p,--profile NAME|FILE".

@@ -9,7 +9,7 @@
 
 namespace safelaunch::cli {
 
-/// What `--interactive` shows before a run: the findings, then every profile that can be named here
+/// The text that `--interactive` shows before a run: the findings, then every profile that can be named here
 /// with its number and its cost, those of the chain first and in its order.
 [[nodiscard]] std::string profile_menu(std::span<const Finding> findings,
                                        std::span<const profile::Profile> profiles,

@@ -34,7 +34,7 @@ constexpr std::array kStatuses{
     StatusRow{"78", "a bad profile or configuration file"},
 };
 
-// What stands in no table of options.
+// These variables stand in no table of options.
 constexpr std::array kVariables{
     StatusRow{"SAFELAUNCH_KEEP=1",
               "in the environment of a process that a job starts: the process goes on when the job "

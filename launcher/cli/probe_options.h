@@ -8,7 +8,7 @@
 
 namespace safelaunch::cli {
 
-/// What `safelaunch probe` was told.
+/// The words of `safelaunch probe`.
 struct ProbeOptions {
   std::vector<std::string> profiles;  ///< names and files; empty: the chain that `run` would take
   bool all = false;                   ///< every profile there is
@@ -23,7 +23,7 @@ struct ProbeOptions {
   std::vector<std::string> set;    ///< NAME=VALUE
   std::vector<std::string> unset;  ///< NAME
   bool json = false;
-  std::vector<std::string> command;  ///< whose Python tells which NCCL; empty: python3
+  std::vector<std::string> command;  ///< its Python tells which NCCL is loaded; empty: python3
 };
 
 }  // namespace safelaunch::cli

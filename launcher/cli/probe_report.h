@@ -9,7 +9,7 @@
 
 namespace safelaunch::cli {
 
-/// What is told of a probe before its table.
+/// The facts that stand before the table of a probe.
 struct ProbeGround {
   std::string nccl_file;
   std::string nccl_origin;  ///< "LD_LIBRARY_PATH"

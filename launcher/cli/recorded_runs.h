@@ -8,7 +8,7 @@
 
 namespace safelaunch::cli {
 
-/// Where this user's runs are kept; those of --run-dir are linked from the first.
+/// The folders of this user's runs; the first links to those of --run-dir.
 [[nodiscard]] std::vector<std::filesystem::path> places_of_runs();
 
 /// The line of a run, with whether it runs now.

@@ -10,7 +10,7 @@
 
 namespace safelaunch::cli {
 
-/// What the environment and the configuration file say of the options that the command line leaves
+/// The environment and the configuration file give values to options that the command line leaves
 /// open. `config_file` and `cluster` are the values of --config and --cluster, or empty.
 using OptionDefaults = std::function<Result<settings::Settings>(const std::string& config_file,
                                                                 const std::string& cluster)>;

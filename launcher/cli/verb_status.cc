@@ -23,7 +23,7 @@ std::vector<report::RunStatus> running_runs() {
   return result;
 }
 
-// How far a run has come that was named, or how it ended.
+// Shows how far the named run has come, or how it ended.
 int show_one(const std::string& named, bool json) {
   const Result<std::filesystem::path> directory = report::find_run(named, places_of_runs());
   if (!directory) return refuse(directory.error());

@@ -16,7 +16,7 @@ using VerbFunction = int (*)(std::span<const std::string> words);
 /// Whether a verb starts a job, and hence needs the guardian.
 enum class StartsJob { no, yes };
 
-/// What `safelaunch WORD …` does. Help, completions and the man page are made of it.
+/// A verb is what `safelaunch WORD …` does. Help, completions and the man page are made of it.
 struct Verb {
   std::string_view name = {};
   VerbFunction function = nullptr;
@@ -27,7 +27,7 @@ struct Verb {
   std::span<const settings::Option> options = {};
   settings::Rest rest = settings::Rest::words;
   settings::Again again = settings::Again::refused;
-  std::string_view words = {};  ///< that may stand first, for completions: "list|show"
+  std::string_view words = {};  ///< they may stand first, for completions: "list|show"
 };
 
 /// All verbs, `run` first.
@@ -49,7 +49,7 @@ struct Verb {
                                                         std::span<const std::string> words,
                                                         void* target);
 
-/// For a verb's first line: reads its words, and where that is all there is to do (--help, a wrong
+/// A verb begins with this: it reads the words, and where nothing else is to be done (--help, a wrong
 /// word), prints what is to be said and returns the status to exit with.
 [[nodiscard]] std::optional<int> settle(const Verb& verb, std::span<const std::string> words,
                                         void* target, std::vector<std::string>& rest);

@@ -11,7 +11,7 @@ namespace {
 
 using Value = std::optional<std::string>;  // none: not set
 
-// What one layer wants of a variable. No wish is another thing than the wish to have it unset.
+// One layer's wish for a variable. To wish nothing is not the same as to wish it unset.
 struct Wish {
   Value value;
   std::string origin;

@@ -7,13 +7,13 @@
 /// The words of a cluster rule's conditions (ClusterMatch, config.h).
 namespace safelaunch::profile {
 
-/// What is wrong with a network such as "10.8.0.0/16" or "fd00::/8", or nullopt.
+/// Says what is wrong with a network such as "10.8.0.0/16" or "fd00::/8", or nullopt.
 [[nodiscard]] std::optional<std::string> refuse_network(std::string_view network);
 
 /// Whether an address lies in a network that was not refused. False for what is no address.
 [[nodiscard]] bool is_in_network(std::string_view address, std::string_view network);
 
-/// What is wrong with a regular expression (RE2's syntax: no back-references, no look-around), or
+/// Says what is wrong with a regular expression (RE2's syntax: no back-references, no look-around), or
 /// nullopt. Long ones are refused, so that none takes noticeable time.
 [[nodiscard]] std::optional<std::string> refuse_pattern(std::string_view pattern);
 

@@ -94,7 +94,7 @@ Result<std::optional<ProfileText>> ProfileLibrary::find_in(const SearchFolder& f
   return std::optional(ProfileText{std::string(name), path, std::move(**text)});
 }
 
-// Of a file that nobody has named.
+// This judges a file that nobody has named.
 std::optional<std::string> ProfileLibrary::why_passed_over(const SearchFolder& folder,
                                                            std::string_view name,
                                                            std::string_view text) const {

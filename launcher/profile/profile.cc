@@ -219,7 +219,7 @@ Error in_a_circle(const Place& place, const std::vector<std::string>& names,
 Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& find,
                                   std::vector<std::string> children);
 
-// What a profile begins with: the defaults, or the profile that it extends.
+// A profile begins with the defaults, or with the profile that it extends.
 Result<Profile> inherited(const YamlNode& root, const ProfileSource& find,
                           const std::vector<std::string>& children) {
   const YamlNode* extends = root.find("extends");

@@ -126,7 +126,7 @@ Memory load_memory(const std::string& path) {
   std::optional<Memory> memory;
   if (text.has_value()) memory = parse_memory(**text);
   if (memory) return std::move(*memory);
-  // Where it cannot be moved, the next save replaces it.
+  // If the file cannot be moved, the next save replaces it.
   static_cast<void>(::rename(path.c_str(), (path + ".bad").c_str()));
   return {};
 }

@@ -95,7 +95,7 @@ std::string change(const Difference& difference, const redact::Redactor& redacto
   return fmt::format("~ {}={} (was {})", name, shown(name, *after), shown(name, *before));
 }
 
-// What `profiles env` cannot put into a shell.
+// These keys cannot be put into a shell by `profiles env`.
 std::string only_by_a_run(const Profile& profile) {
   std::vector<std::string> parts;
   if (profile.backend == Backend::gloo) parts.emplace_back("backend: gloo");

@@ -11,7 +11,7 @@ constexpr auto kDeprecated = Standing::deprecated;
 constexpr auto kGone = Standing::gone;
 
 constexpr Variable kVariables[] = {
-    // What nobody reads, though many scripts set it.
+    // Nobody reads these, though many scripts set them.
     {"NCCL_TIMEOUT", "nobody", "", "", kInert,
      "no NCCL, torch, DeepSpeed, accelerate or JAX has a read of it; the timeout of a process "
      "group can only be given in code",

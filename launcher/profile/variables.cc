@@ -144,7 +144,7 @@ std::string with_remedy(std::string text, std::string_view instead) {
   return text;
 }
 
-// What to say against a variable whatever its value is.
+// The objection to a variable, whatever its value is.
 std::optional<std::string> standing_warning(const Variable& variable) {
   switch (variable.standing) {
     case Standing::read: return std::nullopt;

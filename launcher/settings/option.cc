@@ -112,7 +112,7 @@ std::optional<std::string> refuse_value(const Option& option, std::string_view v
   return std::nullopt;
 }
 
-// What refuse_value() has accepted.
+// These read values that refuse_value() has accepted.
 namespace option_value {
 
 bool flag(std::string_view word) {

@@ -21,7 +21,7 @@ struct Overrides {
 [[nodiscard]] Result<Overrides> parse_overrides(std::span<const std::string> set,
                                                 std::span<const std::string> unset);
 
-/// Who decided a variable's value.
+/// The layer that decided a variable's value.
 enum class Winner { option, user, config, profile };
 
 /// A variable that differs from the user's environment, or that somebody wanted to differ.
@@ -46,7 +46,7 @@ struct AppliedEnvironment {
 [[nodiscard]] AppliedEnvironment apply_profile(const Profile& profile, const Environment& user,
                                                const Overrides& config, const Overrides& options);
 
-/// What the Python hook is to know of a profile (docs/hook-protocol.md).
+/// The variables that tell the Python hook of a profile (docs/hook-protocol.md).
 [[nodiscard]] Environment hook_variables(const Profile& profile);
 
 /// The training script's arguments under a profile: replacements where an option is there (as

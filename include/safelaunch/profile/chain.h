@@ -29,7 +29,7 @@ struct StruckOut {
   bool operator==(const StruckOut&) const = default;
 };
 
-/// What is known when the next profile is to be chosen.
+/// All that is known when the next profile is chosen.
 struct ChainState {
   std::span<const Profile> chain;
   std::span<const Profile> known;  ///< all there are, for healers outside the chain; may be empty
@@ -40,7 +40,7 @@ struct ChainState {
   std::span<const StruckOut> hopeless = {};  ///< by what else is known of the job
 };
 
-/// What to try next; no profile where all have been tried or struck out.
+/// The profile to try next; none where all have been tried or struck out.
 struct NextProfile {
   const Profile* profile = nullptr;  ///< one of ChainState's
   std::string why;                   ///< "heals shm-small", "next in the chain"

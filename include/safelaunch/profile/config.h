@@ -12,7 +12,7 @@
 
 namespace safelaunch::profile {
 
-/// What a rule changes: the chain, variables and run options.
+/// A rule changes the chain, variables and run options.
 struct Rules {
   std::vector<std::string> chain;  ///< empty: says nothing about it
   Place chain_place;
@@ -45,7 +45,7 @@ struct Config {
   std::vector<ClusterRule> clusters;
 };
 
-/// What is asked about the host to pick a rule.
+/// The facts of the host that pick a rule.
 struct ClusterHost {
   std::string hostname;
   std::vector<std::string> gpus;  ///< "NVIDIA H100 80GB HBM3"; see asks_for_gpus()
@@ -80,7 +80,7 @@ struct FoundConfig {
 [[nodiscard]] Result<const ClusterRule*> choose_cluster(const Config& config, std::string_view name,
                                                         const ClusterHost& host);
 
-/// What holds everywhere with what the cluster rule (may be nullptr) says over it.
+/// The rules that hold everywhere, with those of the cluster (may be nullptr) over them.
 [[nodiscard]] Rules rules_for(const Config& config, const ClusterRule* cluster);
 
 }  // namespace safelaunch::profile

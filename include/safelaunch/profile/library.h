@@ -15,7 +15,7 @@ namespace safelaunch::profile {
 /// A folder in which profiles are looked for.
 struct SearchFolder {
   std::string path;
-  /// What happens to a file there that must not be trusted. Where the user or root pointed us, it
+  /// How a file there is treated that must not be trusted. Where the user or root pointed us, it
   /// is an error. The working directory may be anybody's: there it is passed over with a warning,
   /// and so is one that takes a built-in profile's name or says what needs trust (trust.h).
   enum class Untrusted { refuse, pass_over } untrusted = Untrusted::refuse;
@@ -37,7 +37,7 @@ struct BuiltInProfile {
 
 [[nodiscard]] std::span<const BuiltInProfile> builtin_profiles();
 
-/// What the origin of a built-in profile ends with.
+/// The origin of a built-in profile ends with this.
 inline constexpr std::string_view kBuiltInMark = " (built in)";
 
 /// All profiles that can be named here: those of the search path, in its order, and then the
@@ -66,7 +66,7 @@ class ProfileLibrary {
   /// The names of all profiles, sorted; reads folders, no file.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// What was passed over and why, and what load() has taken from the working directory, since the
+  /// The files passed over and why, and those that load() took from the working directory, since the
   /// last call.
   [[nodiscard]] std::vector<std::string> take_warnings();
 

@@ -14,23 +14,23 @@
 
 namespace safelaunch::profile {
 
-/// What a profile costs in training speed, on a host where its setting matters. `large` is marked
+/// The price of a profile in training speed, on a host where its setting matters. `large` is marked
 /// slow wherever it is shown, and --fail-on-slow refuses it.
 enum class Cost { none, small, medium, large };
 
 enum class Backend {
-  keep,  ///< what the script asks for
+  keep,  ///< the script's own choice
   gloo,  ///< the hook turns nccl into gloo
 };
 
-/// How the first collective is seen: the job's own, or also one that the hook puts in before it.
+/// The first collective that is seen: the job's own, or also one that the hook puts in before it.
 enum class Verify { observe, inject };
 
 /// Whether NCCL's RAS is asked when a job with complete communicators hangs (docs/nccl.md). The
 /// query itself has crashed jobs on some versions, so it is off unless a profile wants it.
 enum class Ras { off, ask };
 
-/// What happens when training stalls for longer than timeouts.stall.
+/// The answer to training that stalls for longer than timeouts.stall.
 enum class OnStall { report, kill };
 
 /// On how many nodes the profile can work.

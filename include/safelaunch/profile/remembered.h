@@ -11,7 +11,7 @@
 
 namespace safelaunch::profile {
 
-/// What must be the same for a profile that worked once to be worth trying first again.
+/// A profile that worked is tried first again only where all of this is the same.
 struct HostKey {
   std::string hostname;
   std::vector<std::string> gpus;
@@ -32,7 +32,7 @@ struct Success {
   bool operator==(const Success&) const = default;
 };
 
-/// What worked here, the newest last. Plain values; the functions below change copies.
+/// The profiles that worked here, the newest last. Plain values; the functions below change copies.
 using Memory = std::vector<Success>;
 
 /// A success counts for a week: drivers and images change.

@@ -25,7 +25,7 @@ using VariableSettings = std::map<std::string, VariableSetting, std::less<>>;
 /// Whether a word can name a variable in every shell: letters, digits and '_', no digit first.
 [[nodiscard]] bool is_variable_name(std::string_view word);
 
-/// What is wrong with setting or unsetting a variable in a file, or nullopt: no name, or one of
+/// Says what is wrong with setting or unsetting a variable in a file, or nullopt: no name, or one of
 /// those that safelaunch and the launcher give to each rank (RANK, MASTER_PORT, SAFELAUNCH_*, …).
 [[nodiscard]] std::optional<std::string> refuse_variable(std::string_view name);
 

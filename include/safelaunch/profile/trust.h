@@ -10,7 +10,7 @@
 
 namespace safelaunch::profile {
 
-/// What fstat(2) says about a file, as far as trust depends on it.
+/// The facts from fstat(2) on which trust in a file depends.
 struct FileFacts {
   enum class Type { regular, directory, fifo, socket, device };
   Type type = Type::regular;
@@ -40,7 +40,7 @@ struct FileFacts {
 /// file, and he starts a script of his own there.
 [[nodiscard]] bool is_harmless_variable(std::string_view name);
 
-/// What a config or a profile says that runs code, writes or deletes elsewhere: "sets LD_PRELOAD",
+/// Names what in a config or a profile runs code, writes or deletes elsewhere: "sets LD_PRELOAD",
 /// "changes the script's arguments". nullopt where it says nothing of that kind.
 [[nodiscard]] std::optional<std::string> what_needs_trust(const YamlNode& root);
 

@@ -10,7 +10,7 @@
 
 namespace safelaunch::profile {
 
-/// What there is to say against setting a variable at all.
+/// The reasons against setting a variable at all.
 enum class Standing {
   read,        ///< its reader reads it
   inert,       ///< nobody reads it, whatever pages on the web say

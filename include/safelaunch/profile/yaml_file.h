@@ -10,7 +10,7 @@
 
 namespace safelaunch::profile {
 
-/// Where something stands in a file; line and column count from 1, as editors do. A default Place
+/// A place in a file; line and column count from 1, as editors do. A default Place
 /// is nowhere: it did not come from a file.
 struct Place {
   std::string file;
@@ -55,7 +55,7 @@ struct YamlEntry {
 
 inline bool YamlNode::operator==(const YamlNode&) const = default;
 
-/// What one file may cost us. Reading stops at the first excess, so that a hostile file takes
+/// The limits for one file. Reading stops at the first excess, so that a hostile file takes
 /// milliseconds and little memory.
 struct YamlLimits {
   std::size_t bytes = 64 * 1024;  ///< a byte takes yaml-cpp up to 0.4 µs: 25 ms in all

@@ -16,7 +16,7 @@
 /// environment and of the files, `--help`, the README's table, the completions and the man page.
 namespace safelaunch::settings {
 
-/// What the value of an option must look like.
+/// The form that the value of an option must have.
 enum class OptionKind {
   flag,      ///< no value, or true|false
   text,      ///< anything but nothing
@@ -28,7 +28,7 @@ enum class OptionKind {
   choice,    ///< one of the option's words
 };
 
-/// How far an option reaches; each place includes those before it.
+/// The places where an option can be given; each includes those before it.
 enum class OptionScope {
   line,         ///< the command line alone
   environment,  ///< also SAFELAUNCH_NAME: it says where the rest is found
@@ -70,13 +70,13 @@ struct Option {
 [[nodiscard]] std::string did_you_mean_option(std::span<const Option> options,
                                               std::string_view word);
 
-/// What is wrong with a value, or nullopt: "'5x' is not a duration: …".
+/// Says what is wrong with a value, or nullopt: "'5x' is not a duration: …".
 [[nodiscard]] std::optional<std::string> refuse_value(const Option& option, std::string_view value);
 
 /// The words of a choice, each once.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view choices);
 
-/// What stands for the value in help: "DIR", "off|ours", "TIME"; empty for a flag.
+/// The word for the value in help: "DIR", "off|ours", "TIME"; empty for a flag.
 [[nodiscard]] std::string_view placeholder(const Option& option);
 
 /// The readers of a table's columns: one per kind of value.

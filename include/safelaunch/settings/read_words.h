@@ -11,13 +11,13 @@
 
 namespace safelaunch::settings {
 
-/// What may stand behind a verb's options.
+/// The words that may stand behind a verb's options.
 enum class Rest {
   words,    ///< words of the verb; options may stand among them
   command,  ///< a command with options of its own: it begins with the first word that is no option
 };
 
-/// What an option means that is given twice.
+/// The meaning of an option that is given twice.
 enum class Again { refused, overrides };
 
 /// The options of a verb, and how its words are read.
@@ -28,7 +28,7 @@ struct Grammar {
   Again again = Again::refused;
 };
 
-/// What was read besides the values.
+/// The rest of the words, besides the values.
 struct ReadWords {
   std::vector<std::string> rest;             ///< words that are no options, without the "--"
   std::set<std::string, std::less<>> given;  ///< names of options

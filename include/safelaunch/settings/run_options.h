@@ -14,10 +14,10 @@
 
 namespace safelaunch::settings {
 
-/// What may be ended and removed of what earlier runs have left (`--clean`, `clean --policy`).
+/// The leftovers of earlier runs that may be ended and removed (`--clean`, `clean --policy`).
 enum class CleanPolicy {
   off,       ///< nothing
-  ours,      ///< what carries the mark of a safelaunch that is gone
+  ours,      ///< leftovers that carry the mark of a safelaunch that is gone
   orphans,   ///< also ranks that lost their launcher and do nothing; only a person asks for that
   all_mine,  ///< also segments of which only owner and name are known; only a person asks for that
 };
@@ -25,7 +25,7 @@ enum class CleanPolicy {
 /// `run --probe auto|always|never`.
 enum class WhenToProbe { automatic, always, never };
 
-/// What `safelaunch run` was told, after the command line, the environment (SAFELAUNCH_…) and the
+/// The options of `safelaunch run`, after the command line, the environment (SAFELAUNCH_…) and the
 /// configuration file have been put together; what none of them says is left open here, since a
 /// profile or the command may say it. run_options() tells each.
 struct RunOptions {
