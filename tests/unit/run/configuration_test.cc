@@ -53,7 +53,7 @@ TEST_CASE("a variable of the environment comes before rule and file", "[configur
   CHECK(made->settings.at("port").value == "auto");
 }
 
-TEST_CASE("--cluster chooses a rule that matches nothing by itself", "[configuration]") {
+TEST_CASE("the option --cluster chooses a rule that matches nothing by itself", "[configuration]") {
   const auto made = read("by-hand", {{"SITE", "lab"}});
   REQUIRE(made.has_value());
   CHECK(made->cluster == "by-hand");

@@ -73,7 +73,7 @@ TEST_CASE("a mistake in a profile of the user's is told before anything runs", "
   CHECK_THAT(made.error().message, ContainsSubstring("mine.yaml:1:1"));
 }
 
-TEST_CASE("--profile beats a cluster rule, which beats the default", "[plan]") {
+TEST_CASE("the option --profile beats a cluster rule, which beats the default", "[plan]") {
   run::Configuration configuration;
   configuration.cluster = "hgx";
   configuration.rules.chain = {"no-p2p"};
@@ -154,7 +154,7 @@ TEST_CASE("an option that does nothing for this command is told", "[plan]") {
   CHECK_THAT(made->warnings.front(), ContainsSubstring("--prefix and --ranks have no effect"));
 }
 
-TEST_CASE("--set wants NAME=VALUE", "[plan]") {
+TEST_CASE("the option --set wants NAME=VALUE", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.set = {"NCCL_DEBUG"};
   CHECK_FALSE(plan(options).has_value());
