@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "safelaunch/base/format.h"
+
 namespace safelaunch {
 namespace {
 

@@ -12,6 +12,7 @@
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/gpus.h"
 #include "safelaunch/host/identity.h"
+#include "safelaunch/host/interfaces.h"
 #include "safelaunch/output/rank_selection.h"
 #include "safelaunch/probe/measured.h"
 #include "safelaunch/profile/chain.h"

@@ -50,7 +50,7 @@ Run::Run(RunPlan plan)
       voice_(plan_, streams_, terminal_, ledger_.summary()),
       gpu_memory_(io_, reaper_, plan_.environment),
       timer_(io_),
-      machine_(plan_, diagnose::catalogue(), *this) {}
+      machine_(plan_, *this) {}
 
 int Run::run() {
   output::ignore_output_signals();
@@ -224,7 +224,8 @@ void Run::attempt_ended(AttemptRecord record) {
   record_ = std::move(record);
   attempt_.reset();
   voice_.tell_of_survivors(record_.survivors);
-  const diagnose::Evidence evidence = evidence_of(record_);
+  const diagnose::Evidence evidence =
+      went_well(record_) ? diagnose::Evidence{} : evidence_of(record_);
   for (const auto* exits : {&record_.ranks.exits, &record_.ranks.late_exits})
     for (const RankExited& rank : *exits) former_pids_.push_back(rank.process.pid);
   take(AttemptEnded{record_, evidence, host::may_have_gpu(), refuted()});
@@ -327,6 +328,10 @@ std::span<const profile::Profile> Run::all_profiles() {
     voice_.say("warning: " + read.error().message);
   known_ = profile::ProfileLibrary::standard(plan_.environment).load_all();
   return known_;
+}
+
+const diagnose::Catalogue& Run::catalogue() {
+  return diagnose::catalogue();
 }
 
 void Run::perform(const EndRun& end) {

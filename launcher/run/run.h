@@ -18,7 +18,7 @@
 namespace safelaunch::run {
 
 /// One run: performs what a RunMachine decides, and owns what lives as long as the run.
-class Run final : Attempt::Listener, RunProbe::Listener, ProfileShelf {
+class Run final : Attempt::Listener, RunProbe::Listener, Shelf {
  public:
   explicit Run(RunPlan plan);
   Run(const Run&) = delete;
@@ -57,6 +57,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, ProfileShelf {
   AttemptPlace prepare(const StartAttempt& start);
   void leave_out_what_another_user_cannot_use(AttemptPlace& place, int attempt);
   std::span<const profile::Profile> all_profiles() override;
+  const diagnose::Catalogue& catalogue() override;
   [[nodiscard]] NextStep would_follow(const diagnose::Diagnosis& diagnosis,
                                       const std::vector<std::string>& tried) override;
   void on_switch(const diagnose::Diagnosis& diagnosis, const NextStep& step) override;

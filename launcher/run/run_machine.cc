@@ -91,7 +91,7 @@ void RunMachine::succeed(const AttemptEnded& event) {
 }
 
 void RunMachine::fail(const AttemptEnded& event) {
-  const diagnose::Diagnosis diagnosis = diagnose::diagnose(event.evidence, catalogue_);
+  const diagnose::Diagnosis diagnosis = diagnose::diagnose(event.evidence, shelf_.catalogue());
   exit_code_ = diagnose::exit_status_of(event.evidence, diagnosis);
   report::AttemptSummary summary =
       summary_of({attempts_, profile_.name, event.record}, diagnosis, plan_);

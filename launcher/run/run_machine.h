@@ -30,9 +30,9 @@ struct AttemptNotStarted {
 /// An attempt is over. The record and the evidence are needed during the call alone.
 struct AttemptEnded {
   const AttemptRecord& record;
-  const diagnose::Evidence& evidence;
-  bool gpu = false;                  ///< this host has one
-  std::vector<std::string> refuted;  ///< profiles that a probe beside the attempt saw fail
+  const diagnose::Evidence& evidence;  ///< empty where it went well
+  bool gpu = false;                    ///< this host has one
+  std::vector<std::string> refuted;    ///< profiles that a probe beside the attempt saw fail
 };
 /// A probe beside the attempt shows that it cannot work, and which profile does.
 struct SwitchFound {
@@ -133,19 +133,21 @@ using RunAction = std::variant<CheckHost, StartAttempt, ProbeBesideAttempt, Sign
                                RecordCause, RecordAttempt, SayLine, SayFailure, TellFallback,
                                TellStruckOut, TellFirstFailure, TellSwept, KeepWhatWorked, EndRun>;
 
-/// All profiles there are, for healers outside the chain. Reading them may make the chain longer:
-/// no pointer into it is kept.
-class ProfileShelf {
+/// Files that only the decision after a failure needs. They are read at the first call: a healthy
+/// job does not pay for them (the catalogue alone takes 9 ms).
+class Shelf {
  public:
+  /// All profiles there are, for healers outside the chain. Reading them may make the chain longer:
+  /// no pointer into it is kept.
   virtual std::span<const profile::Profile> all_profiles() = 0;
+  virtual const diagnose::Catalogue& catalogue() = 0;
 
  protected:
-  ~ProfileShelf() = default;
+  ~Shelf() = default;
 };
 
 /// Decides what follows in a run: from the checks of the host over every attempt to its end; `Run`
-/// performs it. Pure but for profiles, which are read when one of them may be needed: the time is
-/// handed in.
+/// performs it. Pure but for the shelf, which is read after a failure: the time is handed in.
 ///
 ///     checking ──→ attempting ── ended well, or nothing can heal it ──→ over
 ///                    ↑    └── another may heal it ─→ (probing) ─→ waiting for memory ─┐
@@ -155,9 +157,8 @@ class ProfileShelf {
 /// run with 128 + its number.
 class RunMachine {
  public:
-  /// All three must outlive it.
-  RunMachine(const RunPlan& plan, const diagnose::Catalogue& catalogue, ProfileShelf& shelf)
-      : plan_(plan), catalogue_(catalogue), shelf_(shelf) {}
+  /// Both must outlive it.
+  RunMachine(const RunPlan& plan, Shelf& shelf) : plan_(plan), shelf_(shelf) {}
 
   [[nodiscard]] std::vector<RunAction> on(const RunEvent& event, TimePoint now);
 
@@ -226,8 +227,7 @@ class RunMachine {
   void end(int exit_code, std::string stopped_because);
 
   const RunPlan& plan_;
-  const diagnose::Catalogue& catalogue_;
-  ProfileShelf& shelf_;
+  Shelf& shelf_;
   std::variant<Idle, Checking, Attempting, Probing, Waiting, Pausing, Over> state_ = Idle{};
   int attempts_ = 0;          ///< that have ended
   profile::Profile profile_;  ///< of the present attempt, or the last
