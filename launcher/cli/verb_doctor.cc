@@ -9,6 +9,7 @@
 #include "safelaunch/doctor/render.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"
+#include "safelaunch/run/typed_command.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -58,6 +59,9 @@ void print(const DoctorWords& words, const doctor::HostFacts& facts,
 int examine_host(std::span<const std::string> words) {
   DoctorWords given;
   if (const auto status = settle(kDoctorVerb, words, &given, given.command)) return *status;
+  // A script alone means what it means to a run.
+  if (auto command = run::spelled_out({given.command}, current_environment()))
+    given.command = *std::move(command);
   const doctor::HostFacts facts = doctor::read_facts(subject_of(given), doctor::Depth::full);
   const std::vector<doctor::Advice> advices = doctor::examine(facts);
   print(given, facts, advices, given.fix ? doctor::fix(advices) : doctor::FixReport{});

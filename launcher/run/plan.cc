@@ -19,6 +19,7 @@
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
 #include "safelaunch/redact/redactor.h"
+#include "safelaunch/run/typed_command.h"
 
 namespace safelaunch::run {
 
@@ -260,8 +261,13 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
                           const Environment& environment) {
   RunPlan plan;
   plan.environment = environment;
-  plan.command = job::recognise(options.command, environment);
   plan.options = std::move(options);
+  Result<std::vector<std::string>> command = spelled_out(
+      {std::move(plan.options.command), plan.options.module, !plan.options.nproc_per_node.empty()},
+      environment);
+  if (!command) return command.error();
+  plan.options.command = *std::move(command);
+  plan.command = job::recognise(plan.options.command, environment);
   plan.configuration = std::move(configuration);
   plan.warnings = plan.configuration.warnings;
   Result<profile::Overrides> overrides =

@@ -38,9 +38,16 @@ Error wrong(std::string message) {
   return Error{Errc::usage, std::move(message)};
 }
 
+// "nproc_per_node" → "nproc-per-node": torchrun and accelerate take both spellings.
+std::string with_dashes(std::string_view name) {
+  std::string dashed(name);
+  std::ranges::replace(dashed, '_', '-');
+  return dashed;
+}
+
 // The option that "--name" or "-n" means.
 const Option* Walk::find(std::string_view word) const {
-  if (word.starts_with("--")) return find_option(grammar_.options, word.substr(2));
+  if (word.starts_with("--")) return find_option(grammar_.options, with_dashes(word.substr(2)));
   if (word.size() != 2) return nullptr;
   const auto found = std::ranges::find(grammar_.options, word[1], &Option::letter);
   return found == grammar_.options.end() ? nullptr : &*found;

@@ -62,6 +62,8 @@ struct RunOptions {
   std::optional<int> master_port;
   std::string binding = "none";  ///< none | numa | cores
 
+  bool module = false;  ///< the command names a Python module
+
   std::vector<std::string> set;    ///< NAME=VALUE
   std::vector<std::string> unset;  ///< NAME
 

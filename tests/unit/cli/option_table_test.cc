@@ -64,7 +64,7 @@ std::string in_words(const settings::RunOptions& options) {
   add(options.log_dir), add(options.run_dir), add(options.keep_runs), add(options.keep_days);
   add(options.ranks), add(options.prefix), add(options.hook), add(options.plugin);
   add(options.preflight), add(options.dry_run), add(options.json), add(options.colour);
-  add(options.verbosity);
+  add(options.verbosity), add(options.module);
   return text;
 }
 

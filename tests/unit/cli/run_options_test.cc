@@ -126,3 +126,24 @@ TEST_CASE("help is asked for anywhere before the command", "[run_options]") {
   CHECK(parse({"--only", "--help"}).value().wants_help);
   CHECK_FALSE(parse({"--only", "x", "--help"}).value().wants_help);
 }
+
+TEST_CASE("a long option may be written with underscores, as torchrun's users write it",
+          "[run_options]") {
+  const settings::RunOptions options =
+      parse({"--nproc_per_node", "2", "--master_port=29511", "--master_addr", "my_host",
+             "--node_rank", "0", "--init_timeout=8s", "train_all.py", "--an_option"})
+          .value();
+  CHECK(options.nproc_per_node == "2");
+  CHECK(options.master_port == 29511);
+  CHECK(options.master_addr == "my_host");
+  CHECK(options.node_rank == 0);
+  CHECK(options.init_timeout == 8s);
+  CHECK(options.command == Words{"train_all.py", "--an_option"});
+  CHECK(options.given.contains("nproc-per-node"));
+}
+
+TEST_CASE("a module is given as to python and torchrun", "[run_options]") {
+  const settings::RunOptions options = parse({"-m", "pkg.train", "-m", "x"}).value();
+  CHECK(options.module);
+  CHECK(options.command == Words{"pkg.train", "-m", "x"});
+}

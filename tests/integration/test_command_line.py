@@ -1,0 +1,54 @@
+"""The command line as people type it: torchrun's own ways work here too."""
+
+import json
+import subprocess
+import sys
+
+from harness import SAFELAUNCH, SafelaunchTest, main
+
+# What a rank prints is its own rank, the words that Python got, and its arguments.
+TELL = "import os, sys; print(os.environ.get('RANK', 'alone'), ' '.join(sys.orig_argv[1:]), flush=True)\n"
+
+
+class CommandLine(SafelaunchTest):
+    def run_words(self, *words, status=0, **environment):
+        done = subprocess.run([SAFELAUNCH, "--run-dir", str(self.folder / "run"), "--no-hook", "--no-preflight", *words],
+                              env=self.environment(**environment), cwd=self.folder, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=120)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return sorted(done.stdout.splitlines()) if status == 0 else done.stderr
+
+    def test_a_python_script_alone_is_a_command(self):
+        (self.folder / "train.py").write_text(TELL)
+        self.assertEqual(self.run_words("train.py", "--lr", "1"), ["alone train.py --lr 1"])
+
+    def test_ranks_of_a_script_run_as_under_torchrun(self):
+        (self.folder / "train.py").write_text(TELL)
+        self.assertEqual(self.run_words("--nproc-per-node", "2", "train.py", "x"), [f"{rank} -u train.py x" for rank in (0, 1)])
+        self.assertEqual(self.run_words("--nproc_per_node=2", "./train.py"), [f"{rank} -u ./train.py" for rank in (0, 1)])
+
+    def test_a_module_runs_alone_and_in_ranks(self):
+        (self.folder / "package").mkdir()
+        (self.folder / "package/module.py").write_text(TELL)
+        self.assertEqual(self.run_words("-m", "package.module", "x"), ["alone -m package.module x"])
+        self.assertEqual(self.run_words("--nproc_per_node", "2", "-m", "package.module", "x"),
+                         [f"{rank} -u -m package.module x" for rank in (0, 1)])
+
+    def test_the_python_is_that_of_the_active_environment(self):
+        (self.folder / "train.py").write_text("import sys; print(sys.prefix)\n")
+        venv = self.folder / "venv"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+        self.assertEqual(self.run_words("train.py", VIRTUAL_ENV=str(venv)), [str(venv)])
+
+    def test_a_launchers_module_behind_m_is_recognised(self):
+        words = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "train.py"]
+        plan = json.loads("\n".join(subprocess.run([SAFELAUNCH, "--dry-run", "--json", *words], env=self.environment(), cwd=self.folder,
+                                                   capture_output=True, text=True, check=True).stdout.splitlines()))
+        self.assertEqual((plan["launcher"], plan["processes_per_node"]), ("torchrun", "2"))
+
+    def test_a_script_that_is_not_there_is_told(self):
+        self.assertIn("no file nowhere.py", self.run_words("nowhere.py", status=127))
+
+
+if __name__ == "__main__":
+    main()
