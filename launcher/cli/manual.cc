@@ -112,7 +112,8 @@ std::string environment() {
   text += plain(settings::environment_name("init-timeout") + "=60s for --init-timeout 60s");
   return text + plain(", and by its name in safelaunch.yaml (init-timeout: 60s); except ") +
          plain(
-             "--set and --unset. The command line stands over the environment, and that over the "
+             "--set, --unset and --module. The command line stands over the environment, and that "
+             "over the "
              "file.") +
          "\n" + items(kVariables);
 }

@@ -1,8 +1,10 @@
 #include "answer.h"
 #include "help.h"
 #include "interactive.h"
+#include "no_verb.h"
 #include "recorded_runs.h"
 #include "run_options.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/run/run_job.h"
@@ -13,10 +15,15 @@ namespace {
 
 constexpr int kInterrupted = 130;  // as after Ctrl-C at the question
 
+std::string hint_for(const std::string& word) {
+  if (const auto instead = instead_of(word)) return fmt::format("; {}", *instead);
+  return did_you_mean_verb(word);
+}
+
 // A misspelt verb is taken for a command that does not exist.
 Result<void> check_command(const run::RunPlan& plan) {
   const std::string& word = plan.options.command.front();
-  const std::string hint = did_you_mean_verb(word);
+  const std::string hint = hint_for(word);
   if (hint.empty()) return {};
   const auto program = launch::find_program(word, plan.environment);
   if (program) return {};
@@ -61,7 +68,18 @@ int run_command(std::span<const std::string> words) {
   return answer(plan->options.json ? run::plan_json(*plan) : run::render_plan(*plan));
 }
 
+int run_without_verb(std::span<const std::string> words) {
+  if (!words.empty() && instead_of(words.front())) {
+    const auto program = launch::find_program(words.front(), current_environment());
+    const auto why = program ? no_verb(words, *program) : std::nullopt;
+    if (why) return refuse({Errc::usage, *why});
+  }
+  return run_command(words);
+}
+
 }  // namespace
+
+const Verb kNoVerb{.name = "run", .function = run_without_verb, .starts_job = StartsJob::yes};
 
 const Verb kRunVerb{.name = "run",
                     .function = run_command,

@@ -39,7 +39,7 @@ bool is_verb(std::string_view word) {
 
 const Verb& find_verb(std::string_view word) {
   const Verb* found = lookup(word);
-  return found != nullptr ? *found : kRunVerb;
+  return found != nullptr ? *found : kNoVerb;
 }
 
 std::string did_you_mean_verb(std::string_view word) {

@@ -33,8 +33,8 @@ struct Verb {
 /// All verbs, `run` first.
 [[nodiscard]] std::span<const Verb* const> verbs();
 
-/// The verb that the first word names; `run` where it names none, since then it is an option or the
-/// command.
+/// The verb that the first word names; kNoVerb where it names none, since then it is an option or
+/// the command.
 [[nodiscard]] const Verb& find_verb(std::string_view word);
 
 /// Whether the word is a verb, so that it is not the command's first.
@@ -49,8 +49,8 @@ struct Verb {
                                                         std::span<const std::string> words,
                                                         void* target);
 
-/// A verb begins with this: it reads the words, and where nothing else is to be done (--help, a wrong
-/// word), prints what is to be said and returns the status to exit with.
+/// A verb begins with this: it reads the words, and where nothing else is to be done (--help, a
+/// wrong word), prints what is to be said and returns the status to exit with.
 [[nodiscard]] std::optional<int> settle(const Verb& verb, std::span<const std::string> words,
                                         void* target, std::vector<std::string>& rest);
 
@@ -69,5 +69,8 @@ extern const Verb kCompletionsVerb;
 extern const Verb kManualVerb;
 extern const Verb kVersionVerb;
 extern const Verb kHelpVerb;
+
+/// Runs a command as kRunVerb does, unless its first word looks like a verb (no_verb.h).
+extern const Verb kNoVerb;
 
 }  // namespace safelaunch::cli

@@ -46,6 +46,12 @@ class CommandLine(SafelaunchTest):
                                                    capture_output=True, text=True, check=True).stdout.splitlines()))
         self.assertEqual((plan["launcher"], plan["processes_per_node"]), ("torchrun", "2"))
 
+    def test_a_program_of_the_system_never_runs_for_a_verb_that_does_not_exist(self):
+        refused = subprocess.run([SAFELAUNCH, "ls", "-d", "."], env=self.environment(), cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual((refused.returncode, refused.stdout), (64, ""), refused.stderr)
+        self.assertRegex(refused.stderr, "there is no verb 'ls'; safelaunch runs [\\s\\S]*: safelaunch -- ls -d .\n")
+        self.assertEqual(self.run_words("--", "ls", "-d", "."), ["."])
+
     def test_a_script_that_is_not_there_is_told(self):
         self.assertIn("no file nowhere.py", self.run_words("nowhere.py", status=127))
 
