@@ -331,6 +331,7 @@ const Verb kCompletionsVerb{
     .purpose =
         "A script for a shell, which then completes verbs, options, their values and the names of "
         "profiles. For bash: `eval \"$(safelaunch completions bash)\"`.",
+    .example = "eval \"$(safelaunch completions bash)\"",
     .words = kShells};
 
 }  // namespace safelaunch::cli

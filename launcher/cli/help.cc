@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kMargin = 2;
 constexpr std::size_t kHelpColumn = 30;
-constexpr std::size_t kWidth = 100;
+constexpr std::size_t kVerbColumn = 14;
+constexpr std::size_t kWidth = 80;
 
 // The text from a column on, in lines that end before kWidth.
 std::string wrapped(std::string_view text, std::size_t column) {
@@ -34,13 +35,13 @@ std::string wrapped(std::string_view text, std::size_t column) {
   return result;
 }
 
-std::string row(std::string_view left, std::string_view help) {
+std::string row(std::string_view left, std::string_view help, std::size_t column = kHelpColumn) {
   std::string text = fmt::format("{:{}}{}", "", kMargin, left);
-  if (text.size() + kMargin > kHelpColumn)
-    text += "\n" + std::string(kHelpColumn, ' ');
+  if (text.size() + 1 > column)
+    text += "\n" + std::string(column, ' ');
   else
-    text.resize(kHelpColumn, ' ');
-  return text + wrapped(help, kHelpColumn) + "\n";
+    text.resize(column, ' ');
+  return text + wrapped(help, column) + "\n";
 }
 
 std::string help_and_fallback(const settings::Option& option) {
@@ -64,12 +65,40 @@ std::string cell(std::string_view text) {
   return result;
 }
 
-int tell_version(std::span<const std::string>) {
+// One line each.
+std::string examples_in_words(const Verb& verb) {
+  std::string text = "\nExample:\n";
+  for (std::string_view rest = verb.example; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    text += fmt::format("  {}\n", rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return text;
+}
+
+std::string usage_of(const Verb& verb) {
+  const std::string begin = fmt::format("Usage: safelaunch {} ", verb.name);
+  if (verb.usage.empty()) return begin.substr(0, begin.size() - 1);
+  return begin + wrapped(verb.usage, begin.size());
+}
+
+int tell_version(std::span<const std::string> words) {
+  std::vector<std::string> rest;
+  if (const auto status = settle(kVersionVerb, words, nullptr, rest)) return *status;
+  if (!rest.empty()) return refuse({Errc::usage, "version takes no '" + rest.front() + "'"});
   return answer("safelaunch " SAFELAUNCH_VERSION "\n");
 }
 
-int tell_help(std::span<const std::string>) {
-  return answer(general_help());
+int tell_help(std::span<const std::string> words) {
+  std::vector<std::string> rest;
+  if (const auto status = settle(kHelpVerb, words, nullptr, rest)) return *status;
+  if (rest.empty()) return answer(general_help());
+  if (rest.size() > 1)
+    return refuse({Errc::usage, "help takes one verb, not also '" + rest[1] + "'"});
+  if (!is_verb(rest.front()))
+    return refuse({Errc::usage, fmt::format("there is no verb '{}'{}", rest.front(),
+                                            did_you_mean_verb(rest.front()))});
+  return answer(help_of(find_verb(rest.front())));
 }
 
 }  // namespace
@@ -86,22 +115,23 @@ std::string spelling(const settings::Option& option) {
 
 std::string help_of(const Verb& verb) {
   if (&verb == &kRunVerb) return general_help();
-  return fmt::format("Usage: safelaunch {}{}{}\n\n{}\n\nOptions:\n{}{}", verb.name,
-                     verb.usage.empty() ? "" : " ", verb.usage, wrapped(verb.purpose, 0),
-                     options_in_words(verb.options), row("-h,--help", "this"));
+  return fmt::format("{}\n\n{}\n\nOptions:\n{}{}{}", usage_of(verb), wrapped(verb.purpose, 0),
+                     options_in_words(verb.options), row("-h,--help", "this"),
+                     examples_in_words(verb));
 }
 
 std::string general_help() {
   std::string text =
       "Usage: safelaunch [OPTIONS] [--] COMMAND [ARG...]\n"
       "       safelaunch VERB ...\n\n"
-      "Gets a distributed training command past its first all_reduce, or names the cause.\n\n"
-      "Verbs:\n";
-  for (const Verb* verb : verbs()) text += fmt::format("  {:<11} {}\n", verb->name, verb->help);
+      "Gets a distributed training command past its first all_reduce, or names the\n"
+      "cause.\n\n"
+      "Verbs (safelaunch help VERB tells more):\n";
+  for (const Verb* verb : verbs()) text += row(verb->name, verb->help, kVerbColumn);
   return text +
-         "\nOptions, each also in the environment (SAFELAUNCH_INIT_TIMEOUT=60s) or in "
+         "\nOptions, each also in the environment (SAFELAUNCH_INIT_TIMEOUT=60s) or in\n"
          "safelaunch.yaml:\n" +
-         options_in_words(kRunVerb.options);
+         options_in_words(kRunVerb.options) + examples_in_words(kRunVerb);
 }
 
 std::string options_as_markdown() {
@@ -113,7 +143,15 @@ std::string options_as_markdown() {
   return text;
 }
 
-const Verb kVersionVerb{.name = "version", .function = tell_version, .help = "the version"};
-const Verb kHelpVerb{.name = "help", .function = tell_help};
+const Verb kVersionVerb{.name = "version",
+                        .function = tell_version,
+                        .help = "the version",
+                        .purpose = "The version, as --version.",
+                        .example = "safelaunch version"};
+const Verb kHelpVerb{.name = "help",
+                     .function = tell_help,
+                     .usage = "[VERB]",
+                     .purpose = "The verbs and the options of a run, or those of VERB.",
+                     .example = "safelaunch help report"};
 
 }  // namespace safelaunch::cli

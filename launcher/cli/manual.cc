@@ -103,6 +103,7 @@ std::string verbs_in_full() {
     text += fmt::format(".SS {} {}\n{}\n", plain(verb->name), plain(verb->usage),
                         plain(verb->purpose.empty() ? verb->help : verb->purpose));
     if (verb != &kRunVerb) text += option_items(*verb);
+    text += fmt::format(".PP\nExample:\n.EX\n{}\n.EE\n", plain(verb->example));
   }
   return text;
 }
@@ -158,6 +159,7 @@ std::string exit_statuses_as_markdown() {
 const Verb kManualVerb{.name = "manual",
                        .function = write_manual,
                        .help = "the man page: safelaunch manual | man -l -",
-                       .purpose = "The man page as troff: `safelaunch manual | man -l -`."};
+                       .purpose = "The man page as troff: `safelaunch manual | man -l -`.",
+                       .example = "safelaunch manual | man -l -"};
 
 }  // namespace safelaunch::cli

@@ -86,6 +86,7 @@ const Verb kRunsVerb{
     .purpose =
         "The recorded runs, the newest last: when each began, how long it took, how it ended. Any "
         "part of an id that no other has names the run: `safelaunch report a1b2c3`.",
+    .example = "safelaunch runs",
     .options = kRunsOptions};
 
 }  // namespace safelaunch::cli

@@ -144,6 +144,7 @@ const Verb kCleanVerb{
     .purpose =
         "What earlier runs have left behind, why it is thought so, and what is done with it: ended "
         "or removed, where it is provably ours, otherwise left alone.",
+    .example = "safelaunch clean --dry-run",
     .options = kCleanOptions};
 
 }  // namespace safelaunch::cli

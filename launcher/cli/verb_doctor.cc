@@ -79,6 +79,7 @@ const Verb kDoctorVerb{
     .purpose =
         "Says what would make a launch fail or hang on this host, what shows it and what helps. "
         "COMMAND is not run; it tells which Python, port and processes to look at.",
+    .example = "safelaunch doctor torchrun --nproc_per_node=4 train.py",
     .options = kDoctorOptions,
     .rest = settings::Rest::command};
 

@@ -61,6 +61,7 @@ const Verb kExplainVerb{
     .usage = "CAUSE | VARIABLE | -",
     .purpose =
         "A cause (F04, shm-small), the truth about a variable (NCCL_TIMEOUT), or with - the causes "
-        "that a log on stdin shows, the first failure before its victims."};
+        "that a log on stdin shows, the first failure before its victims.",
+    .example = "safelaunch explain NCCL_TIMEOUT\nsafelaunch explain - < train.log"};
 
 }  // namespace safelaunch::cli

@@ -315,6 +315,7 @@ const Verb kProbeVerb{
         "Lets NCCL make a communicator and reduce over the GPUs of this host, under one profile "
         "after the other, and says which works and which is the fastest. COMMAND is not run; its "
         "Python tells which NCCL it would load.",
+    .example = "safelaunch probe --all --devices 0,1",
     .options = kProbeOptions,
     .rest = settings::Rest::command};
 

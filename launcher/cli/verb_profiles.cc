@@ -69,14 +69,16 @@ int tell_of_profiles(std::span<const std::string> words) {
 
 }  // namespace
 
-const Verb kProfilesVerb{.name = "profiles",
-                         .function = tell_of_profiles,
-                         .help = "list | names | show NAME | check FILE | env NAME",
-                         .usage = "[list | names | show NAME | check FILE | env NAME] [OPTIONS]",
-                         .purpose =
-                             "The profiles: all of them, their names alone, one in full, whether a "
-                             "file is right, or its variables for a shell's eval.",
-                         .options = kProfilesOptions,
-                         .words = "list|names|show|check|env"};
+const Verb kProfilesVerb{
+    .name = "profiles",
+    .function = tell_of_profiles,
+    .help = "list | names | show NAME | check FILE | env NAME",
+    .usage = "[list | names | show NAME | check FILE | env NAME] [OPTIONS]",
+    .purpose =
+        "The profiles: all of them, their names alone, one in full, whether a "
+        "file is right, or its variables for a shell's eval.",
+    .example = "safelaunch profiles show no-shm\neval \"$(safelaunch profiles env no-ib)\"",
+    .options = kProfilesOptions,
+    .words = "list|names|show|check|env"};
 
 }  // namespace safelaunch::cli

@@ -128,6 +128,7 @@ const Verb kReportVerb{.name = "report",
                            "What a run did: attempts, stages, who was missing, the cause, the "
                            "evidence. RUN is an id as `safelaunch runs` lists them, any part of "
                            "one that no other has, or a directory; without it, the newest.",
+                       .example = "safelaunch report\nsafelaunch report a1b2c3 --html run.html",
                        .options = kReportOptions};
 
 }  // namespace safelaunch::cli

@@ -89,6 +89,9 @@ const Verb kRunVerb{.name = "run",
                     .purpose =
                         "Runs COMMAND, watches it until its first collective, and runs it again "
                         "with the next profile where that may help.",
+                    .example =
+                        "safelaunch torchrun --nproc_per_node=4 train.py\nsafelaunch "
+                        "--nproc-per-node 4 --init-timeout 60s train.py",
                     .options = settings::run_options(),
                     .rest = settings::Rest::command,
                     .again = settings::Again::overrides};

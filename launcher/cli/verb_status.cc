@@ -84,6 +84,7 @@ const Verb kStatusVerb{.name = "status",
                        .purpose =
                            "Your running jobs, and how far each rank has come; of one RUN, whether "
                            "it runs or not, that one alone.",
+                       .example = "safelaunch status --watch",
                        .options = kStatusOptions};
 
 }  // namespace safelaunch::cli

@@ -24,6 +24,7 @@ struct Verb {
   std::string_view help = {};     ///< in the list of verbs, one line
   std::string_view usage = {};    ///< follows "safelaunch VERB"
   std::string_view purpose = {};  ///< sentences
+  std::string_view example = {};  ///< a line or two to type, each below 80 columns
   std::span<const settings::Option> options = {};
   settings::Rest rest = settings::Rest::words;
   settings::Again again = settings::Again::refused;

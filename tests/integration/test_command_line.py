@@ -52,6 +52,15 @@ class CommandLine(SafelaunchTest):
         self.assertRegex(refused.stderr, "there is no verb 'ls'; safelaunch runs [\\s\\S]*: safelaunch -- ls -d .\n")
         self.assertEqual(self.run_words("--", "ls", "-d", "."), ["."])
 
+    def test_help_of_a_verb_is_that_verbs_help(self):
+        def say(*words, status=0):
+            done = subprocess.run([SAFELAUNCH, *words], env=self.environment(), cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done.stderr)
+            return done.stdout or done.stderr
+        self.assertEqual(say("help", "report"), say("report", "--help"))
+        self.assertIn("did you mean the verb 'report'", say("help", "repotr", status=64))
+        self.assertIn("takes no 'extra'", say("version", "extra", status=64))
+
     def test_a_script_that_is_not_there_is_told(self):
         self.assertIn("no file nowhere.py", self.run_words("nowhere.py", status=127))
 
