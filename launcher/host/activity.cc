@@ -64,10 +64,11 @@ using Answer = std::optional<ActivitySeen>;
 std::string_view halt_of(const ProcessSample& process) {
   if (process.facts.state == 'T') return "by a signal (state T)";
   if (process.threads.empty()) return {};
-  // Cgroups of version 2 freeze by a trap, those of version 1 by uninterruptible sleep.
+  // Cgroups of version 2 freeze by a trap, those of version 1 by uninterruptible sleep, in which
+  // older kernels show a function of their own.
   const auto& function = process.threads.front().waits_in;
-  const bool frozen = function == "do_freezer_trap" || function.ends_with("refrigerator");
-  return frozen ? "by its cgroup (frozen)" : std::string_view();
+  const bool trapped = function == "do_freezer_trap" || function.ends_with("refrigerator");
+  return trapped || process.frozen ? "by its cgroup (frozen)" : std::string_view();
 }
 
 /// Whether the process ran between the samples. A limiter of CPU stops its process and lets it go

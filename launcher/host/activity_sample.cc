@@ -7,6 +7,7 @@
 #include <string>
 
 #include "safelaunch/host/activity.h"
+#include "safelaunch/host/cgroup.h"
 #include "safelaunch/host/proc.h"
 
 namespace safelaunch::host {
@@ -94,6 +95,7 @@ int tracer_of(int pid) {
 ProcessSample sample_process(ProcessFacts facts) {
   const int pid = facts.id.pid;
   ProcessSample process{std::move(facts), io_bytes_of(pid).value_or(0), tracer_of(pid), {}, {}};
+  process.frozen = process.facts.state == 'D' && is_frozen(pid);
   for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str()))
     process.threads.push_back(sample_thread(pid, tid));
   return process;

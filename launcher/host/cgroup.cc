@@ -190,6 +190,21 @@ std::optional<std::int64_t> oom_kills_of_our_cgroup() {
   return text ? oom_kills_in(*text) : std::nullopt;
 }
 
+bool says_frozen(std::string_view text, bool unified) {
+  if (!unified) return text.starts_with("FROZEN");
+  return text.starts_with("frozen 1") || text.find("\nfrozen 1") != std::string_view::npos;
+}
+
+bool is_frozen(int pid) {
+  const auto cgroup = read_whole(ProcPath(pid, "cgroup").c_str());
+  const auto mounts = read_whole("/proc/self/mountinfo");
+  if (!cgroup || !mounts) return false;
+  const CgroupFolder folder = cgroup_folder("freezer", *cgroup, *mounts);
+  if (!folder.found()) return false;
+  const auto* name = folder.unified ? "cgroup.events" : "freezer.state";
+  return says_frozen(text_of(folder.file(name)), folder.unified);
+}
+
 namespace {
 
 Limit limit_of(__rlimit_resource resource) {

@@ -36,6 +36,7 @@ struct ProcessSample {
   int tracer = 0;                     ///< pid of the debugger that is attached to it; 0: none
   std::vector<ThreadSample> threads;  ///< the main thread first
   SocketTraffic traffic{};            ///< the traffic of its open connections
+  bool frozen = false;                ///< its cgroup is frozen
 };
 
 /// A process and all its descendants at one moment, the root first; empty where the root is gone.

@@ -68,6 +68,12 @@ struct Quotas {
 /// between them.
 [[nodiscard]] std::optional<std::int64_t> oom_kills_of_our_cgroup();
 
+/// Whether the process's cgroup is frozen, or one above it. A process in it is in state D wherever
+/// it was when it was frozen: new kernels show no function of the freezer (Linux 6.18 was tried).
+/// `unified` tells whose file the text is: version 2's cgroup.events or version 1's freezer.state.
+[[nodiscard]] bool says_frozen(std::string_view text, bool unified);
+[[nodiscard]] bool is_frozen(int pid);
+
 /// No limit at all.
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 

@@ -107,6 +107,16 @@ TEST_CASE("a process that its cgroup froze is stopped, by either version") {
   CHECK(scene.seen().doing == "by its cgroup (frozen)");
 }
 
+TEST_CASE(
+    "a process whose cgroup says that it is frozen is stopped, whatever function it sleeps in") {
+  Scene scene;
+  scene.root_before().frozen = scene.root().frozen = true;
+  scene.root_before().threads[0].waits_in = scene.main_thread().waits_in = "hrtimer_nanosleep";
+  scene.root_before().threads[0].state = scene.main_thread().state = 'D';
+  CHECK(scene.seen().activity == Activity::stopped);
+  CHECK(scene.seen().doing == "by its cgroup (frozen)");
+}
+
 TEST_CASE("a process at a prompt or in a debugger is in a person's hands") {
   Scene scene;
   SECTION("it reads the terminal") {

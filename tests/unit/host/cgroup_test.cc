@@ -38,3 +38,13 @@ TEST_CASE("the counter is read from the texts of both versions", "[cgroup_memory
   CHECK(oom_kills_in("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n") == 1);
   CHECK_FALSE(oom_kills_in("oom_kill_disable 0\nunder_oom 0\n"));
 }
+
+TEST_CASE("a frozen cgroup says so in either version's file") {
+  CHECK(says_frozen("populated 1\nfrozen 1\n", true));
+  CHECK(says_frozen("frozen 1\n", true));
+  CHECK_FALSE(says_frozen("populated 1\nfrozen 0\n", true));
+  CHECK(says_frozen("FROZEN\n", false));
+  CHECK_FALSE(says_frozen("FREEZING\n", false));
+  CHECK_FALSE(says_frozen("THAWED\n", false));
+  CHECK_FALSE(says_frozen("", false));
+}
