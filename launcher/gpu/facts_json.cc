@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 
 namespace safelaunch::gpu {
 
@@ -56,27 +57,24 @@ void put(OrderedJson& json, const char* name, const std::optional<Value>& value)
   if (value) json[name] = *value;
 }
 
-bool flag(const Json& object, const char* name) {
-  const Json* value = json_member(object, name);
-  return value != nullptr && value->is_boolean() && value->get<bool>();
+std::string text(const Json& object, const char* name) {
+  return text_of(object, name, kLongestText);
 }
 
 /// Makes a list of items, one of each object in a JSON list.
 template <class Item, class Take>
 std::vector<Item> items(const Json& object, const char* name, Take take) {
   std::vector<Item> taken;
-  const Json* list = json_member(object, name);
-  if (list == nullptr || !list->is_array()) return taken;
-  for (const Json& one : *list)
+  for (const Json& one : array_of(object, name))
     if (one.is_object() && taken.size() < kMostItems) taken.push_back(take(one));
   return taken;
 }
 
 MemoryErrors errors_of(const Json& json) {
   MemoryErrors errors;
-  errors.uncorrected = json_int(json, "ecc_uncorrected");
-  errors.repair_pending = flag(json, "repair_pending");
-  errors.repair_failed = flag(json, "repair_failed");
+  errors.uncorrected = number_of(json, "ecc_uncorrected");
+  errors.repair_pending = is_true(json, "repair_pending");
+  errors.repair_failed = is_true(json, "repair_failed");
   return errors;
 }
 
@@ -126,40 +124,21 @@ void put_lists(OrderedJson& json, const Gpu& gpu) {
 
 void take_lists(const Json& json, Gpu& gpu) {
   gpu.processes = items<Process>(json, "processes", [](const Json& one) {
-    return Process{json_int(one, "pid").value_or(0), json_int(one, "mib")};
+    return Process{number_of(one, "pid").value_or(0), number_of(one, "mib")};
   });
   gpu.slices = items<MigDevice>(json, "slices", [](const Json& one) {
-    return MigDevice{json_text(one, "uuid"), json_int(one, "memory_mib").value_or(0)};
+    return MigDevice{text(one, "uuid"), number_of(one, "memory_mib").value_or(0)};
   });
   gpu.links = items<Link>(json, "links", [](const Json& one) {
-    return Link{json_int(one, "number").value_or(0), flag(one, "active"), json_text(one, "peer")};
+    return Link{number_of(one, "number").value_or(0), is_true(one, "active"), text(one, "peer")};
   });
   gpu.paths = items<Path>(json, "paths", [](const Json& one) {
-    return Path{json_int(one, "to").value_or(0), json_text(one, "p2p_read"),
-                json_text(one, "p2p_write"), json_text(one, "nearest")};
+    return Path{number_of(one, "to").value_or(0), text(one, "p2p_read"), text(one, "p2p_write"),
+                text(one, "nearest")};
   });
 }
 
 }  // namespace
-
-const Json* json_member(const Json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(name);
-  return found == object.end() ? nullptr : &*found;
-}
-
-std::optional<int> json_int(const Json& object, const char* name) {
-  const Json* value = json_member(object, name);
-  if (value == nullptr || !value->is_number_integer()) return std::nullopt;
-  const auto number = value->get<std::int64_t>();
-  return std::in_range<int>(number) ? std::optional(static_cast<int>(number)) : std::nullopt;
-}
-
-std::string json_text(const Json& object, const char* name) {
-  const Json* value = json_member(object, name);
-  if (value == nullptr || !value->is_string()) return {};
-  return value->get_ref<const std::string&>().substr(0, kLongestText);
-}
 
 OrderedJson json_of(const Gpu& gpu) {
   OrderedJson json;
@@ -171,22 +150,22 @@ OrderedJson json_of(const Gpu& gpu) {
 
 Gpu gpu_of(const Json& json) {
   Gpu gpu;
-  gpu.index = json_int(json, "index").value_or(0);
-  gpu.uuid = json_text(json, "uuid");
-  gpu.name = json_text(json, "name");
-  gpu.pci = json_text(json, "pci");
-  gpu.capability = json_text(json, "capability");
-  gpu.numa_node = json_int(json, "numa");
-  gpu.memory_mib = json_int(json, "memory_mib").value_or(0);
-  gpu.used_mib = json_int(json, "used_mib").value_or(0);
-  gpu.health = value_of(json_text(json, "health"), kHealths);
-  gpu.trouble = json_text(json, "trouble");
-  gpu.compute_mode = value_of(json_text(json, "compute_mode"), kComputeModes);
-  gpu.mig = flag(json, "mig");
+  gpu.index = number_of(json, "index").value_or(0);
+  gpu.uuid = text(json, "uuid");
+  gpu.name = text(json, "name");
+  gpu.pci = text(json, "pci");
+  gpu.capability = text(json, "capability");
+  gpu.numa_node = number_of(json, "numa");
+  gpu.memory_mib = number_of(json, "memory_mib").value_or(0);
+  gpu.used_mib = number_of(json, "used_mib").value_or(0);
+  gpu.health = value_of(text(json, "health"), kHealths);
+  gpu.trouble = text(json, "trouble");
+  gpu.compute_mode = value_of(text(json, "compute_mode"), kComputeModes);
+  gpu.mig = is_true(json, "mig");
   gpu.errors = errors_of(json);
-  gpu.recovery = json_text(json, "recovery");
-  gpu.fabric = value_of(json_text(json, "fabric"), kFabricStates);
-  gpu.fabric_trouble = json_text(json, "fabric_trouble");
+  gpu.recovery = text(json, "recovery");
+  gpu.fabric = value_of(text(json, "fabric"), kFabricStates);
+  gpu.fabric_trouble = text(json, "fabric_trouble");
   take_lists(json, gpu);
   return gpu;
 }
@@ -214,18 +193,18 @@ Trouble trouble_of(int code) {
 
 void Lines::take(std::string_view line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
-  const auto* gpu = json_member(json, "gpu");
+  const auto* gpu = field_of(json, "gpu");
   if (gpu != nullptr && gpu->is_object() && facts_.gpus.size() < kMostGpus) {
     facts_.gpus.push_back(gpu_of(*gpu));
-  } else if (const auto asked = json_int(json, "asking")) {
+  } else if (const auto asked = number_of(json, "asking")) {
     asked_ = *asked;
-  } else if (json_member(json, "error") != nullptr) {
-    facts_.why = json_text(json, "error");
-    facts_.trouble = trouble_of(json_int(json, "code").value_or(-1));
-  } else if (json_member(json, "driver") != nullptr) {
-    facts_.driver = json_text(json, "driver");
-    facts_.cuda = json_text(json, "cuda");
-  } else if (json_member(json, "done") != nullptr) {
+  } else if (field_of(json, "error") != nullptr) {
+    facts_.why = text(json, "error");
+    facts_.trouble = trouble_of(number_of(json, "code").value_or(-1));
+  } else if (field_of(json, "driver") != nullptr) {
+    facts_.driver = text(json, "driver");
+    facts_.cuda = text(json, "cuda");
+  } else if (field_of(json, "done") != nullptr) {
     done_ = true;
   } else {
     ++senseless_;

@@ -16,10 +16,6 @@ namespace safelaunch::gpu {
 [[nodiscard]] nlohmann::ordered_json json_of(const Gpu& gpu);
 [[nodiscard]] Gpu gpu_of(const nlohmann::json& json);
 
-[[nodiscard]] const nlohmann::json* json_member(const nlohmann::json& object, const char* name);
-[[nodiscard]] std::optional<int> json_int(const nlohmann::json& object, const char* name);
-[[nodiscard]] std::string json_text(const nlohmann::json& object, const char* name);
-
 /// Puts the lines of `safelaunch-probe gpus` together. One JSON object a line, as they come to be
 /// known, so that a driver that hangs in the middle is named with the GPU that it hangs on:
 ///

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/profile/private_file.h"
 #include "safelaunch/profile/trust.h"
 
@@ -59,19 +60,22 @@ std::string format_measured(const MeasuredHost& host) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::optional<MeasuredHost> parse_measured(std::string_view text) try {
-  const Json json = Json::parse(text);
-  MeasuredHost host;
-  json.at("host").get_to(host.key.hostname);
-  json.at("gpus").get_to(host.key.gpus);
-  json.at("driver").get_to(host.key.driver);
-  json.at("nccl").get_to(host.key.nccl);
-  host.when = profile::WallTime(std::chrono::seconds(json.at("time").get<std::int64_t>()));
-  for (const auto& [profile, gb] : json.at("bus_gb_per_s").items())
-    host.bus_gb_per_s[profile] = gb.get<double>();
-  return host;
-} catch (const Json::exception&) {
-  return std::nullopt;
+std::optional<MeasuredHost> parse_measured(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto host = text_if(json, "host");
+  const auto gpus = texts_if(json, "gpus");
+  const auto driver = text_if(json, "driver");
+  const auto nccl = text_if(json, "nccl");
+  const auto when = number_of<std::int64_t>(json, "time");
+  if (!host || !gpus || !driver || !nccl || !when || field_of(json, "bus_gb_per_s") == nullptr)
+    return std::nullopt;
+  MeasuredHost read{
+      {*host, *gpus, *driver, *nccl, {}}, profile::WallTime(std::chrono::seconds(*when)), {}};
+  for (const auto& [profile, gb] : object_of(json, "bus_gb_per_s").items()) {
+    if (!gb.is_number()) return std::nullopt;
+    read.bus_gb_per_s[profile] = gb.get<double>();
+  }
+  return read;
 }
 
 std::string measured_file(const Environment& environment, std::string_view hostname) {

@@ -1,7 +1,6 @@
 #include "safelaunch/probe/phase.h"
 
 #include <array>
-#include <cmath>
 
 #include "json_text.h"
 
@@ -13,14 +12,6 @@ constexpr std::array<const char*, kProbePhaseCount> kNames{
     "init",   "first_all_reduce", "checked", "bandwidth"};
 
 using Json = nlohmann::json;
-
-std::optional<double> number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  const double value = found->get<double>();
-  if (!std::isfinite(value) || value < 0) return std::nullopt;
-  return value;
-}
 
 }  // namespace
 
@@ -41,11 +32,11 @@ std::optional<PhaseReport> parse_phase_report(std::string_view line) {
   if (!phase) return std::nullopt;
   PhaseReport report;
   report.phase = *phase;
-  report.ms = number(object, "ms").value_or(0);
+  report.ms = amount_of(object, "ms").value_or(0);
   report.id = text(object, "id");
   report.device = text(object, "device");
   report.nccl = text(object, "nccl");
-  report.gb_per_s = number(object, "gb_per_s");
+  report.gb_per_s = amount_of(object, "gb_per_s");
   if (object.contains("failed")) {
     report.result = PhaseResult::failed;
     report.words = text(object, "failed");

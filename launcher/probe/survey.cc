@@ -25,17 +25,8 @@ std::vector<Json> objects_in(const std::vector<std::string>& lines) {
 }
 
 std::string cuda_version(const Json& object) {
-  const auto found = object.find("cuda");
-  if (found == object.end() || !found->is_number_integer()) return {};
-  const auto code = found->get<std::int64_t>();
-  return fmt::format("{}.{}", code / 1000, code % 1000 / 10);
-}
-
-DriverSurvey driver_survey(const Json& object) {
-  DriverSurvey survey{cuda_version(object), {}};
-  for (const Json& gpu : object.value("gpus", Json::array()))
-    if (gpu.is_string()) survey.gpus.push_back(gpu.get<std::string>());
-  return survey;
+  const auto code = number_of<std::int64_t>(object, "cuda");
+  return code ? fmt::format("{}.{}", *code / 1000, *code % 1000 / 10) : std::string();
 }
 
 /// The interface, as NCCL's log names it.
@@ -70,7 +61,7 @@ Result<DriverSurvey> survey_driver(const std::string& program, const Environment
     return Error{Errc::peer_lost, "the CUDA driver gave no answer: " + describe(output->end)};
   if (const auto why = text(objects.back(), "failed"); !why.empty())
     return Error{Errc::peer_lost, why};
-  auto survey = driver_survey(objects.back());
+  DriverSurvey survey{cuda_version(objects.back()), texts_of(objects.back(), "gpus")};
   if (survey.gpus.empty()) return Error{Errc::peer_lost, "the CUDA driver names no GPU"};
   return survey;
 }

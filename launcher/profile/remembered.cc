@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/profile/private_file.h"
 #include "safelaunch/profile/trust.h"
 
@@ -26,40 +27,17 @@ json to_json(const Success& success) {
           {"time", success.when.time_since_epoch().count()}};
 }
 
-std::optional<std::string> text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) return std::nullopt;
-  return found->get<std::string>();
-}
-
-std::optional<std::vector<std::string>> texts_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return std::nullopt;
-  std::vector<std::string> result;
-  for (const json& item : *found) {
-    if (!item.is_string()) return std::nullopt;
-    result.push_back(item.get<std::string>());
-  }
-  return result;
-}
-
-std::optional<WallTime> time_of(const json& object) {
-  const auto found = object.find("time");
-  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-  return WallTime(std::chrono::seconds(found->get<std::int64_t>()));
-}
-
 std::optional<Success> success_of(const json& object) {
-  if (!object.is_object()) return std::nullopt;
-  const auto host = text_of(object, "host");
-  const auto gpus = texts_of(object, "gpus");
-  const auto driver = text_of(object, "driver");
-  const auto nccl = text_of(object, "nccl");
-  const auto python = text_of(object, "python");
-  const auto profile = text_of(object, "profile");
-  const auto when = time_of(object);
+  const auto host = text_if(object, "host");
+  const auto gpus = texts_if(object, "gpus");
+  const auto driver = text_if(object, "driver");
+  const auto nccl = text_if(object, "nccl");
+  const auto python = text_if(object, "python");
+  const auto profile = text_if(object, "profile");
+  const auto when = number_of<std::int64_t>(object, "time");
   if (!host || !gpus || !driver || !nccl || !python || !profile || !when) return std::nullopt;
-  return Success{{*host, *gpus, *driver, *nccl, *python}, *profile, *when};
+  return Success{
+      {*host, *gpus, *driver, *nccl, *python}, *profile, WallTime(std::chrono::seconds(*when))};
 }
 
 // A time in the future is a clock that was wrong, so it proves nothing.
@@ -104,8 +82,8 @@ std::string format_memory(const Memory& memory) {
 std::optional<Memory> parse_memory(std::string_view text) {
   const json file = json::parse(text, nullptr, false);
   if (!file.is_object() || file.value("version", json()) != 1) return std::nullopt;
-  const auto worked = file.find("worked");
-  if (worked == file.end() || !worked->is_array()) return std::nullopt;
+  const json* worked = array_if(file, "worked");
+  if (worked == nullptr) return std::nullopt;
   Memory memory;
   for (const json& item : *worked) {
     std::optional<Success> success = success_of(item);

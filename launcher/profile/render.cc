@@ -171,7 +171,7 @@ Json to_json(const Profile& profile) {
   return result;
 }
 
-std::string text_of(const Json& value) {
+std::string json_text(const Json& value) {
   return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -254,13 +254,13 @@ std::string shell_quoted(std::string_view text) {
 }
 
 std::string profile_json(const Profile& profile) {
-  return text_of(to_json(without_secrets(profile)));
+  return json_text(to_json(without_secrets(profile)));
 }
 
 std::string profile_list_json(std::span<const Profile> profiles) {
   Json result = Json::array();
   for (const Profile& profile : profiles) result.push_back(to_json(without_secrets(profile)));
-  return text_of(result);
+  return json_text(result);
 }
 
 }  // namespace safelaunch::profile

@@ -144,8 +144,7 @@ RunLine read_run_line(const KnownRun& run) {
   line.started = text_of(job, "started");
   line.boot_id = text_of(job, "boot_id");
   line.process.pid = number_of(job, "pid").value_or(0);
-  if (job.is_object() && job.contains("start_ticks") && job["start_ticks"].is_number_unsigned())
-    line.process.start_ticks = job["start_ticks"].get<std::uint64_t>();
+  line.process.start_ticks = number_of<std::uint64_t>(job, "start_ticks").value_or(0);
   line.took = time_to_last_record(run);
   line.outcome = read_outcome(record_at(run.directory / "outcome.json"));
   if (line.outcome) line.state = RunRecord::State::ended;

@@ -28,7 +28,7 @@ void read(const Json& json, const char* key, int& member) {
 }
 
 void read(const Json& json, const char* key, std::int64_t& member) {
-  member = large_number_of(json, key).value_or(member);
+  member = number_of<std::int64_t>(json, key).value_or(member);
 }
 
 template <class One>

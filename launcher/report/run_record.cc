@@ -162,8 +162,7 @@ void read_job(std::string_view text, RunRecord& run) {
   run.working_directory = text_of(job, "directory");
   run.boot_id = text_of(job, "boot_id");
   run.process.pid = number_of(job, "pid").value_or(0);
-  if (job.is_object() && job.contains("start_ticks") && job["start_ticks"].is_number_unsigned())
-    run.process.start_ticks = job["start_ticks"].get<std::uint64_t>();
+  run.process.start_ticks = number_of<std::uint64_t>(job, "start_ticks").value_or(0);
   run.summary.command = texts_of(job, "command");
 }
 

@@ -52,13 +52,11 @@ std::string stages_in_words(const RunStatus& status) {
 
 std::optional<RunStatus> read_status(const fs::path& directory) {
   const Json job = parse_json(user_file_text(directory / "job.json").value_or(""));
-  if (!job.is_object() || !job.contains("command") || !job["command"].is_array())
-    return std::nullopt;
+  if (array_if(job, "command") == nullptr) return std::nullopt;
   RunStatus status;
   status.run = text_of(job, "run");
   status.process.pid = number_or_none(job, "pid");
-  if (job.contains("start_ticks") && job["start_ticks"].is_number_unsigned())
-    status.process.start_ticks = job["start_ticks"].get<std::uint64_t>();
+  status.process.start_ticks = number_of<std::uint64_t>(job, "start_ticks").value_or(0);
   status.boot_id = text_of(job, "boot_id");
   status.started = text_of(job, "started");
   status.command = texts_of(job, "command");

@@ -108,7 +108,7 @@ AttemptSummary read_attempt(const Json& json) {
   attempt.took = duration_of(json, "seconds");
   attempt.stages = text_of(json, "stages");
   attempt.next = text_of(json, "next");
-  if (attempt.failure) read_cause(json.value("cause", Json::object()), *attempt.failure);
+  if (attempt.failure) read_cause(object_of(json, "cause"), *attempt.failure);
   return attempt;
 }
 
@@ -191,8 +191,8 @@ std::string closing_screen(const RunSummary& summary, Colour colour, std::string
 
 std::optional<RunSummary> read_outcome(std::string_view text) {
   const Json json = parse_json(text);
-  if (!json.is_object() || !json.contains("attempts") || !json["attempts"].is_array())
-    return std::nullopt;
+  const Json* attempts = array_if(json, "attempts");
+  if (attempts == nullptr) return std::nullopt;
   RunSummary summary;
   summary.run_id = text_of(json, "run");
   summary.command = texts_of(json, "command");
@@ -200,7 +200,7 @@ std::optional<RunSummary> read_outcome(std::string_view text) {
   summary.cost = text_of(json, "cost");
   summary.stopped_because = text_of(json, "stopped_because");
   summary.directory = text_of(json, "directory");
-  for (const Json& attempt : json["attempts"])
+  for (const Json& attempt : *attempts)
     if (attempt.is_object()) summary.attempts.push_back(read_attempt(attempt));
   return summary;
 }

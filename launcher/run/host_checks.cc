@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/clean/removal.h"
@@ -87,17 +88,21 @@ HostReport check(const RunPlan& plan) {
 std::string to_text(const HostReport& report) {
   nlohmann::json json{{"lines", report.lines}, {"findings", nlohmann::json::array()}};
   for (const Finding& one : report.findings)
-    json["findings"].push_back(
-        {one.cause, static_cast<int>(one.severity), one.evidence, one.remedy});
+    json["findings"].push_back({{"cause", one.cause},
+                                {"severity", static_cast<int>(one.severity)},
+                                {"evidence", one.evidence},
+                                {"remedy", one.remedy}});
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 HostReport from_text(const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return {{}, {}, "they ended before they were done"};
-  HostReport report{json["lines"], {}, {}};
-  for (const nlohmann::json& one : json["findings"])
-    report.findings.push_back({one[0], static_cast<Severity>(one[1].get<int>()), one[2], one[3]});
+  HostReport report{texts_of(json, "lines"), {}, {}};
+  for (const nlohmann::json& one : array_of(json, "findings"))
+    report.findings.push_back({text_of(one, "cause"),
+                               static_cast<Severity>(number_of(one, "severity").value_or(0)),
+                               text_of(one, "evidence"), text_of(one, "remedy")});
   return report;
 }
 
