@@ -35,7 +35,7 @@ from free_port import free_port  # noqa: E402, F401
 
 DDP, BIN = harness.DDP, harness.BIN
 BUILD = pathlib.Path(harness.SAFELAUNCH).parents[2]
-NO_DOUBLES = ("there are no doubles of NVIDIA's libraries beside this safelaunch: give CMake NVIDIA's headers and build all, "
+NO_DOUBLES = ("there are no doubles of NVIDIA's libraries beside this safelaunch: build all, "
               "see tests/faults/README.md")
 CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
 MS_REC_PRIVATE = (1 << 14) | (1 << 18)

@@ -15,7 +15,7 @@ PROBE = BUILD / "launcher/probe/safelaunch-probe"
 
 def setUpModule():
     if not (DOUBLES / "libnvidia-ml.so.1").exists() or not PROBE.exists():
-        raise unittest.SkipTest("built without NVIDIA's headers: there is no safelaunch-probe and no double of NVML")
+        raise unittest.SkipTest("safelaunch-probe or the double of NVML is not built")
 
 
 class Gpus(SafelaunchTest):

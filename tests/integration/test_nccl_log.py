@@ -86,6 +86,6 @@ class AskingRas(NcclLogTest):
 
 if __name__ == "__main__":
     if not (DOUBLES and WORKER):
-        print("skipped: built without NVIDIA's headers, so there are no doubles")
+        print("skipped: SAFELAUNCH_DOUBLES and SAFELAUNCH_WORKER do not say where the doubles are")
         sys.exit(SKIPPED)
     unittest.main(verbosity=2)

@@ -161,7 +161,7 @@ class WhatNoProfileHeals(NcclTest):
 
 if __name__ == "__main__":
     if not (DOUBLES and WORKER):
-        print("skipped: built without NVIDIA's headers, so there are no doubles")
+        print("skipped: SAFELAUNCH_DOUBLES and SAFELAUNCH_WORKER do not say where the doubles are")
         sys.exit(SKIPPED)
     OWN_MOUNTS = own_mounts()
     unittest.main(verbosity=2)

@@ -26,7 +26,7 @@ QUICKLY = ("--collective-timeout", "5s")  # for a collective that hangs
 
 def setUpModule():
     if not PROBE.exists():
-        raise unittest.SkipTest("built without NVIDIA's headers: there is no safelaunch-probe")
+        raise unittest.SkipTest("safelaunch-probe is not built")
 
 
 def wheel_nccl():

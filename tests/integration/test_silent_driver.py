@@ -69,6 +69,6 @@ class TheDriver(SafelaunchTest):
 
 if __name__ == "__main__":
     if not (DOUBLES and WORKER):
-        print("skipped: built without NVIDIA's headers, so there are no doubles")
+        print("skipped: SAFELAUNCH_DOUBLES and SAFELAUNCH_WORKER do not say where the doubles are")
         sys.exit(SKIPPED)
     unittest.main(verbosity=2)

@@ -6,9 +6,7 @@
 // loader finds. Ends with 0, or with a line that says what failed and 1. The absent rank never
 // calls NCCL: it sleeps. The idle rank makes its communicator, and then sleeps.
 #include <arpa/inet.h>
-#include <cuda.h>
 #include <dlfcn.h>
-#include <nccl.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +18,9 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "safelaunch/gpu/cuda_api.h"
+#include "safelaunch/gpu/nccl_api.h"
 
 namespace {
 
@@ -84,9 +85,10 @@ struct Cuda {
       find<decltype(cuDevicePrimaryCtxRetain)>(library, "cuDevicePrimaryCtxRetain");
   decltype(&cuCtxSetCurrent) set_current =
       find<decltype(cuCtxSetCurrent)>(library, "cuCtxSetCurrent");
-  decltype(&cuMemAlloc) allocate = find<decltype(cuMemAlloc)>(library, "cuMemAlloc_v2");
-  decltype(&cuMemcpyHtoD) to_device = find<decltype(cuMemcpyHtoD)>(library, "cuMemcpyHtoD_v2");
-  decltype(&cuMemcpyDtoH) to_host = find<decltype(cuMemcpyDtoH)>(library, "cuMemcpyDtoH_v2");
+  decltype(&cuMemAlloc_v2) allocate = find<decltype(cuMemAlloc_v2)>(library, "cuMemAlloc_v2");
+  decltype(&cuMemcpyHtoD_v2) to_device =
+      find<decltype(cuMemcpyHtoD_v2)>(library, "cuMemcpyHtoD_v2");
+  decltype(&cuMemcpyDtoH_v2) to_host = find<decltype(cuMemcpyDtoH_v2)>(library, "cuMemcpyDtoH_v2");
   decltype(&cuStreamCreate) stream = find<decltype(cuStreamCreate)>(library, "cuStreamCreate");
   decltype(&cuStreamSynchronize) synchronize =
       find<decltype(cuStreamSynchronize)>(library, "cuStreamSynchronize");
@@ -179,7 +181,7 @@ void step(int number, std::vector<float>& host, CUdeviceptr device, CUstream str
   cuda.to_device(device, host.data(), host.size() * sizeof(float));
   auto* memory = reinterpret_cast<void*>(device);
   nccl.check("ncclAllReduce",
-             nccl.all_reduce(memory, memory, host.size(), ncclFloat, ncclSum, comm,
+             nccl.all_reduce(memory, memory, host.size(), ncclFloat32, ncclSum, comm,
                              reinterpret_cast<cudaStream_t>(stream)),
              comm);
   cuda.synchronize(stream);
@@ -206,7 +208,7 @@ int main(int argc, char** argv) {
     give_up("CUDA does not work");
   cuda.set_current(context);
 
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  ncclConfig_t config;
   config.blocking = options.blocking;
   ncclComm_t comm = nullptr;
   const ncclResult_t begun = nccl.init(&comm, ranks, common_id(nccl), rank, &config);

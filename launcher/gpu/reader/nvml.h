@@ -1,12 +1,10 @@
 #pragma once
 
-// Without this macro the header renames functions to their newest versions, and dlsym knows only
-// their plain names.
-#define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <dlfcn.h>
-#include <nvml.h>
 
 #include <string>
+
+#include "safelaunch/gpu/nvml_api.h"
 
 namespace safelaunch::gpu {
 
@@ -23,7 +21,7 @@ class Nvml {
   /// Success, or the reason why nothing can be asked.
   [[nodiscard]] nvmlReturn_t trouble() const { return trouble_; }
 
-  /// Calls the function with this very name ("nvmlDeviceGetPciInfo_v3"); the header gives its type.
+  /// Calls the function with this very name ("nvmlDeviceGetPciInfo_v3"); nvml_api.h gives its type.
   /// NVML_ERROR_FUNCTION_NOT_FOUND where this driver has no such function.
   template <class Function, class... Args>
   [[nodiscard]] nvmlReturn_t call(const char* name, Args... args) const {

@@ -239,6 +239,12 @@ FabricState fabric_state(unsigned state) {
   }
 }
 
+bool has_unhealthy_route(unsigned health) {
+  return (health >> NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_UNHEALTHY &
+          NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_ROUTE_UNHEALTHY) ==
+         NVML_GPU_FABRIC_HEALTH_MASK_ROUTE_UNHEALTHY_TRUE;
+}
+
 /// Asks by version 2 of the structure: the oldest that drivers still take, and it has all that we
 /// need.
 void GpuQuestions::ask_fabric() {
@@ -249,7 +255,7 @@ void GpuQuestions::ask_fabric() {
   if (gpu_.fabric != FabricState::completed) return;
   if (info.status != NVML_SUCCESS)
     gpu_.fabric_trouble = nvml_.words(info.status);
-  else if (NVML_GPU_FABRIC_HEALTH_TEST(info.healthMask, _ROUTE_UNHEALTHY, _TRUE))
+  else if (has_unhealthy_route(info.healthMask))
     gpu_.fabric_trouble = "a route of the fabric is unhealthy";
 }
 

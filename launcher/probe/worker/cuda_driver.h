@@ -1,13 +1,12 @@
 #pragma once
 
-#include <cuda.h>
+#include "safelaunch/gpu/cuda_api.h"
 
 #include "safelaunch/base/result.h"
 
 namespace safelaunch::probe {
 
-/// The calls of libcuda that the probe makes, by their exported names: cuda.h's own spellings are
-/// macros for versioned ones, which dlsym does not know.
+/// The calls of libcuda that the probe makes.
 struct CudaDriver {
   decltype(&::cuInit) init;
   decltype(&::cuDriverGetVersion) version;
@@ -18,11 +17,11 @@ struct CudaDriver {
   decltype(&::cuDevicePrimaryCtxRetain) retain_context;
   decltype(&::cuCtxSetCurrent) use_context;
   decltype(&::cuCtxSynchronize) synchronize;
-  decltype(&::cuMemGetInfo) memory_info;
-  decltype(&::cuMemAlloc) allocate;
-  decltype(&::cuMemsetD32) fill;
-  decltype(&::cuMemcpyHtoD) copy_in;
-  decltype(&::cuMemcpyDtoH) copy_out;
+  decltype(&::cuMemGetInfo_v2) memory_info;
+  decltype(&::cuMemAlloc_v2) allocate;
+  decltype(&::cuMemsetD32_v2) fill;
+  decltype(&::cuMemcpyHtoD_v2) copy_in;
+  decltype(&::cuMemcpyDtoH_v2) copy_out;
   decltype(&::cuStreamCreate) create_stream;
   decltype(&::cuStreamQuery) query_stream;
   decltype(&::cuEventCreate) create_event;

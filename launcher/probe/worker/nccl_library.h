@@ -1,10 +1,9 @@
 #pragma once
 
-#include <nccl.h>
-
 #include <string>
 
 #include "safelaunch/base/result.h"
+#include "safelaunch/gpu/nccl_api.h"
 
 namespace safelaunch::probe {
 

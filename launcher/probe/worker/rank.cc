@@ -190,7 +190,7 @@ Result<void> ProbeRank::agree_on_id() {
 }
 
 Result<void> ProbeRank::make_communicator() {
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  ncclConfig_t config;
   config.blocking = 0;  // so that an order to abort is heard while a rank is missing
   const auto begun = nccl_.check(nccl_.init_rank(&comm_, order_.ranks, id_, order_.rank, &config),
                                  "ncclCommInitRankConfig");

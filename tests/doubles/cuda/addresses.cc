@@ -1,5 +1,5 @@
 // What the driver knows of an address.
-#include <cuda.h>
+#include "cuda/api.h"
 
 #include <cstdint>
 
@@ -16,7 +16,7 @@ std::optional<Range> range_of(CUdeviceptr address) {
 
 }  // namespace
 
-CUresult cuMemGetAddressRange(CUdeviceptr* begin, std::size_t* size, CUdeviceptr address) {
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* begin, std::size_t* size, CUdeviceptr address) {
   const auto range = range_of(address);
   if (!range) return CUDA_ERROR_NOT_FOUND;
   if (begin) *begin = range->begin;
@@ -40,7 +40,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       *static_cast<std::uint64_t*>(value) =
-          mapped_at(address) ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0;
+          mapped_at(address) ? unsigned{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR} : 0;
       return CUDA_SUCCESS;
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }

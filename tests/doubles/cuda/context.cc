@@ -75,13 +75,13 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   --primary(device)->retained;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
@@ -103,12 +103,12 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   return initialised();
 }
 
-CUresult cuCtxPushCurrent(CUcontext context) {
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
   stack.push_back(context);
   return initialised();
 }
 
-CUresult cuCtxPopCurrent(CUcontext* context) {
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   if (context) *context = stack.back();
   stack.pop_back();

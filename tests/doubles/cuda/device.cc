@@ -1,5 +1,5 @@
 // What a device says of itself.
-#include <cuda.h>
+#include "cuda/api.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -68,7 +68,7 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   if (const CUresult result = check(device); result != CUDA_SUCCESS) return result;
   const auto bytes = gpu_uuid(gpu_of(device));
   std::memcpy(uuid->bytes, bytes.data(), bytes.size());
@@ -89,7 +89,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
   return check(*device);
 }
 
-CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
   *bytes = kGpuMemory;
   return check(device);
 }

@@ -1,10 +1,8 @@
 // cuGetProcAddress in both its forms: names without a version lead to the newest one.
-#include <cuda.h>
 #include <dlfcn.h>
+#include "cuda/api.h"
 
 #include <string>
-
-#undef cuGetProcAddress  // cuda.h gives the name to its second form
 
 namespace {
 

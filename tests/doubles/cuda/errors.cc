@@ -1,5 +1,5 @@
 // Names and texts of the errors that this double returns.
-#include <cuda.h>
+#include "cuda/api.h"
 
 namespace {
 

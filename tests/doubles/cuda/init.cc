@@ -1,7 +1,7 @@
 // cuInit and the driver's version: where a driver in trouble hangs, crashes or tells nonsense.
 #include "cuda/init.h"
 
-#include <cuda.h>
+#include "cuda/api.h"
 
 #include <atomic>
 #include <cstdlib>

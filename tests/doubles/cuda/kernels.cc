@@ -1,7 +1,7 @@
 // Kernels are launched and do nothing: their place in the stream is all that there is of them.
 // Where the knob says `stuck` they never end.
-#include <cuda.h>
 #include <unistd.h>
+#include "cuda/api.h"
 
 #include "common/knobs.h"
 #include "cuda/context.h"

@@ -1,6 +1,6 @@
 // Device memory is memory of the host. Copies by the host wait for the streams that run in step
 // with the default stream, as CUDA's do.
-#include <cuda.h>
+#include "cuda/api.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -69,7 +69,7 @@ std::optional<Range> allocated_at(CUdeviceptr address) {
 
 }  // namespace safelaunch::testing
 
-CUresult cuMemAlloc(CUdeviceptr* address, std::size_t size) {
+CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t size) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(mutex);
@@ -82,7 +82,7 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t size) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemFree(CUdeviceptr address) {
+CUresult cuMemFree_v2(CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   wait_for_streams(*current_context(), Which::all);
@@ -92,7 +92,7 @@ CUresult cuMemFree(CUdeviceptr address) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
+CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   const std::lock_guard lock(mutex);
   *total = kGpuMemory;
@@ -100,7 +100,7 @@ CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAllocHost(void** memory, std::size_t size) {
+CUresult cuMemAllocHost_v2(void** memory, std::size_t size) {
   *memory = std::malloc(size);
   return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -110,17 +110,17 @@ CUresult cuMemFreeHost(void* memory) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t size) {
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t size) {
   return copy_now(host(to), from, size);
 }
-CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t size) {
+CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t size) {
   return copy_now(to, host(from), size);
 }
-CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t size) {
+CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t size) {
   return copy_now(host(to), host(from), size);
 }
 // The host's memory is read at once: it may be gone when the stream comes to it.
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t size, CUstream stream) {
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t size, CUstream stream) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   const char* bytes = static_cast<const char*>(from);
   stream_or_default(stream)->queue->add([to, copy = std::vector<char>(bytes, bytes + size)] {
@@ -128,16 +128,16 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t size, C
   });
   return CUDA_SUCCESS;
 }
-CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t size, CUstream stream) {
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t size, CUstream stream) {
   return copy_later(to, host(from), size, stream);
 }
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t size, CUstream stream) {
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t size, CUstream stream) {
   return copy_later(host(to), host(from), size, stream);
 }
-CUresult cuMemsetD8(CUdeviceptr address, unsigned char value, std::size_t count) {
+CUresult cuMemsetD8_v2(CUdeviceptr address, unsigned char value, std::size_t count) {
   return fill(address, value, count, nullptr);
 }
-CUresult cuMemsetD32(CUdeviceptr address, unsigned value, std::size_t count) {
+CUresult cuMemsetD32_v2(CUdeviceptr address, unsigned value, std::size_t count) {
   return fill(address, value, count, nullptr);
 }
 CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t count,

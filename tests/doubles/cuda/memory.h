@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cuda.h>
+#include "cuda/api.h"
 
 #include <cstddef>
 #include <iterator>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cuda.h>
+#include "cuda/api.h"
 
 #include <condition_variable>
 #include <deque>

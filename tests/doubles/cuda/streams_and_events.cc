@@ -1,6 +1,6 @@
 // Streams and events. What NCCL's double puts on a stream (cuLaunchHostFunc) is its kernel: the
 // stream is busy until that returns, and one that never returns is a kernel that never ends.
-#include <cuda.h>
+#include "cuda/api.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -60,7 +60,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamDestroy(CUstream stream) {
+CUresult cuStreamDestroy_v2(CUstream stream) {
   delete stream;  // what it still has to do goes on: its queue is shared with its thread
   return CUDA_SUCCESS;
 }
@@ -113,7 +113,7 @@ CUresult cuEventSynchronize(CUevent event) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   if (!start->mark || !end->mark) return CUDA_ERROR_INVALID_HANDLE;
   if (cuEventQuery(start) != CUDA_SUCCESS || cuEventQuery(end) != CUDA_SUCCESS)
     return CUDA_ERROR_NOT_READY;
@@ -122,7 +122,7 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventDestroy(CUevent event) {
+CUresult cuEventDestroy_v2(CUevent event) {
   delete event;
   return CUDA_SUCCESS;
 }

@@ -1,10 +1,10 @@
 // cuMem…: physical memory, ranges of addresses, and the one mapped into the other. Physical memory
 // is a memfd: a file descriptor passes it to another process, as CUDA's does, and it lies in no
 // file system, least of all in /dev/shm.
-#include <cuda.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "cuda/api.h"
 
 #include <cstdint>
 #include <map>

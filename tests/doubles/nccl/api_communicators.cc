@@ -20,8 +20,7 @@ bool blocks(const ncclConfig_t* config) {
 
 ncclResult_t make(ncclComm_t* handle, int nranks, Origin origin, int rank,
                   const ncclConfig_t* config) {
-  const unsigned magic = ncclConfig_t NCCL_CONFIG_INITIALIZER.magic;
-  if (config && config->magic != magic) {
+  if (config && config->magic != ncclConfig_t{}.magic) {
     log_warn(device_of_caller(), places().config,
              "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
     return ncclInvalidArgument;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nccl.h>
+#include "nccl/declarations.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cuda.h>
+#include "cuda/api.h"
 
 namespace safelaunch::testing {
 

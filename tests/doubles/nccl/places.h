@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include <nccl.h>
+#include "nccl/declarations.h"
 
 namespace safelaunch::testing {
 

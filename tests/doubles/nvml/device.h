@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nvml.h>
+#include "nvml/api.h"
 
 #include <optional>
 #include <string_view>

@@ -60,12 +60,12 @@ nvmlReturn_t answers(nvmlDevice_t device) {
 
 using namespace safelaunch::testing;
 
-nvmlReturn_t nvmlDeviceGetCount(unsigned* count) {
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
   *count = static_cast<unsigned>(gpu_count());
   return nvml_initialised();
 }
 
-nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned index, nvmlDevice_t* device) {
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   if (const nvmlReturn_t result = nvml_initialised(); result != NVML_SUCCESS) return result;
   if (index >= static_cast<unsigned>(gpu_count())) return NVML_ERROR_INVALID_ARGUMENT;
   *device = &devices[index];
@@ -76,7 +76,7 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
   return find(device, [&](nvmlDevice_t one) { return uuid_of(one) == uuid; });
 }
 
-nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* bus_id, nvmlDevice_t* device) {
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
   return find(device, [&](nvmlDevice_t one) {
     return gpu_bus_id(one->gpu) == bus_id || nvml_bus_id(one->gpu) == bus_id;
   });
@@ -101,7 +101,7 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length)
   return answers(device);
 }
 
-nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t* pci) {
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
   *pci = {};
   std::snprintf(pci->busIdLegacy, sizeof pci->busIdLegacy, "%s", gpu_bus_id(device->gpu).c_str());
   std::snprintf(pci->busId, sizeof pci->busId, "%s", nvml_bus_id(device->gpu).c_str());

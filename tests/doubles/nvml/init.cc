@@ -47,7 +47,7 @@ nvmlReturn_t nvmlInitWithFlags(unsigned) {
   return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlInit() {
+nvmlReturn_t nvmlInit_v2() {
   return nvmlInitWithFlags(0);
 }
 

@@ -22,8 +22,8 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link,
   return link < link_count() ? answers(device) : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo(nvmlDevice_t device, unsigned link,
-                                              nvmlPciInfo_t* pci) {
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link,
+                                                 nvmlPciInfo_t* pci) {
   *pci = {};
   std::strcpy(pci->busId, "00000000:08:00.0");  // the NVSwitch
   return link < link_count() ? answers(device) : NVML_ERROR_INVALID_ARGUMENT;

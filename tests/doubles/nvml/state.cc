@@ -72,8 +72,8 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* me
   return answers(device);
 }
 
-nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned* count,
-                                                  nvmlProcessInfo_t* infos) {
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
+                                                     nvmlProcessInfo_t* infos) {
   if (const nvmlReturn_t result = answers(device); result != NVML_SUCCESS) return result;
   const auto busy = busy_process(device);
   const unsigned room = *count;
@@ -138,10 +138,10 @@ nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long, n
   return answers(device);
 }
 
-nvmlReturn_t nvmlEventSetWait(nvmlEventSet_t, nvmlEventData_t* data, unsigned timeout_ms) {
+nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t, nvmlEventData_t* data, unsigned timeout_ms) {
   if (const auto xid = take_xid()) {
     *data = {};
-    nvmlDeviceGetHandleByIndex(0, &data->device);
+    nvmlDeviceGetHandleByIndex_v2(0, &data->device);
     data->eventType = nvmlEventTypeXidCriticalError;
     data->eventData = *xid;
     return NVML_SUCCESS;

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstdint>
+
+#include "safelaunch/gpu/cuda_api.h"
+
+/// What this double has beside the calls that safelaunch makes, as cuda.h (CUDA 13.5) declares it:
+/// torch and NCCL call it.
+
+using CUfunction = struct CUfunc_st*;
+using CUmemGenericAllocationHandle = unsigned long long;
+using CUhostFn = void (*)(void* data);
+using cuuint64_t = std::uint64_t;
+
+struct CUuuid_st {
+  char bytes[16];
+};
+using CUuuid = CUuuid_st;
+
+/// Values of a CUstream that are no stream.
+#define CU_STREAM_LEGACY reinterpret_cast<CUstream>(0x1)
+#define CU_STREAM_PER_THREAD reinterpret_cast<CUstream>(0x2)
+
+enum CUstreamCaptureStatus_enum : unsigned { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
+using CUstreamCaptureStatus = CUstreamCaptureStatus_enum;
+enum CUstreamCaptureMode_enum : unsigned { CU_STREAM_CAPTURE_MODE_GLOBAL = 0 };
+using CUstreamCaptureMode = CUstreamCaptureMode_enum;
+
+enum CUdriverProcAddressQueryResult_enum : unsigned {
+  CU_GET_PROC_ADDRESS_SUCCESS = 0,
+  CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
+};
+using CUdriverProcAddressQueryResult = CUdriverProcAddressQueryResult_enum;
+
+enum CUmemorytype_enum : unsigned { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
+
+enum CUpointer_attribute_enum : unsigned {
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+  CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE = 10,
+  CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14,
+};
+using CUpointer_attribute = CUpointer_attribute_enum;
+
+enum CUmemAllocationType_enum : unsigned {};
+enum CUmemAllocationHandleType_enum : unsigned { CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1 };
+using CUmemAllocationHandleType = CUmemAllocationHandleType_enum;
+enum CUmemAllocationGranularity_flags_enum : unsigned {};
+using CUmemAllocationGranularity_flags = CUmemAllocationGranularity_flags_enum;
+enum CUmemLocationType_enum : unsigned { CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+
+struct CUmemLocation_st {
+  CUmemLocationType_enum type;
+  int id;
+};
+
+struct CUmemAllocationProp_st {
+  CUmemAllocationType_enum type;
+  CUmemAllocationHandleType requestedHandleTypes;
+  CUmemLocation_st location;
+  void* win32HandleMetaData;
+  unsigned char allocFlags[8];
+};
+using CUmemAllocationProp = CUmemAllocationProp_st;
+using CUmemAccessDesc = struct CUmemAccessDesc_st;
+
+struct CUlaunchConfig_st {
+  unsigned gridDimX;
+  unsigned gridDimY;
+  unsigned gridDimZ;
+  unsigned blockDimX;
+  unsigned blockDimY;
+  unsigned blockDimZ;
+  unsigned sharedMemBytes;
+  CUstream hStream;
+  struct CUlaunchAttribute_st* attrs;
+  unsigned numAttrs;
+};
+using CUlaunchConfig = CUlaunchConfig_st;
+
+extern "C" {
+
+CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* status);
+
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device);
+CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device);
+CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text);
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device);
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer);
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active);
+CUresult cuCtxGetCurrent(CUcontext* context);
+CUresult cuCtxPushCurrent_v2(CUcontext context);
+CUresult cuCtxPopCurrent_v2(CUcontext* context);
+CUresult cuCtxGetDevice(CUdevice* device);
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void** parameters, void** extra);
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra);
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data);
+
+CUresult cuMemFree_v2(CUdeviceptr address);
+CUresult cuMemAllocHost_v2(void** memory, std::size_t size);
+CUresult cuMemFreeHost(void* memory);
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* begin, std::size_t* size, CUdeviceptr address);
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address);
+CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t size);
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t size, CUstream stream);
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t size, CUstream stream);
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t size, CUstream stream);
+CUresult cuMemsetD8_v2(CUdeviceptr address, unsigned char value, std::size_t count);
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t count,
+                         CUstream stream);
+CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t count, CUstream stream);
+
+CUresult cuMemGetAllocationGranularity(std::size_t* granularity, const CUmemAllocationProp* wanted,
+                                       CUmemAllocationGranularity_flags flags);
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t size,
+                     const CUmemAllocationProp* properties, unsigned long long flags);
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
+                                        CUmemAllocationHandleType type);
+CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t size, std::size_t alignment,
+                             CUdeviceptr wanted, unsigned long long flags);
+CUresult cuMemAddressFree(CUdeviceptr address, std::size_t size);
+CUresult cuMemMap(CUdeviceptr address, std::size_t size, std::size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags);
+CUresult cuMemUnmap(CUdeviceptr address, std::size_t size);
+CUresult cuMemSetAccess(CUdeviceptr address, std::size_t size, const CUmemAccessDesc* access,
+                        std::size_t count);
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address);
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties,
+                                                CUmemGenericAllocationHandle handle);
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority);
+CUresult cuStreamDestroy_v2(CUstream stream);
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status);
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode);
+CUresult cuEventQuery(CUevent event);
+CUresult cuEventSynchronize(CUevent event);
+CUresult cuEventDestroy_v2(CUevent event);
+CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end);
+
+}  // extern "C"
