@@ -1,11 +1,13 @@
 #include "safelaunch/profile/library.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <set>
 
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/event.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/trust.h"
@@ -31,6 +33,23 @@ std::vector<std::string> names_in(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
     if (entry.path().extension() == kSuffix) result.push_back(entry.path().stem().string());
   return result;
+}
+
+/// "basic@4": the profile, and its number of processes.
+struct Rung {
+  std::string_view profile;
+  std::optional<int> processes;
+};
+
+Rung rung_in(std::string_view word) {
+  const auto at = word.rfind('@');
+  if (at == std::string_view::npos) return {word, std::nullopt};
+  int number = 0;
+  const char* end = word.data() + word.size();
+  const auto read = std::from_chars(word.data() + at + 1, end, number);
+  if (read.ec != std::errc{} || read.ptr != end || number < 1 || number > kMostRanksOfANode)
+    return {word, std::nullopt};
+  return {word.substr(0, at), number};
 }
 
 Result<ProfileText> read_file(const std::string& path) {
@@ -152,15 +171,37 @@ void ProfileLibrary::warn(std::string warning) {
 }
 
 Result<Profile> ProfileLibrary::load(std::string_view name_or_file) {
-  const Result<ProfileText> text = find(name_or_file);
+  const auto [word, processes] = rung_in(name_or_file);
+  const Result<ProfileText> text = find(word);
   if (text.has_error()) return text.error();
   Result<Profile> profile =
       read_profile(*text, [this](std::string_view parent) { return find(parent); });
-  if (profile.has_error() || is_file_word(name_or_file) || profile->name == text->name)
-    return profile;
-  return Error{Errc::bad_config,
-               fmt::format("{}: the profile calls itself '{}'; rename the file or the profile",
-                           text->origin, profile->name)};
+  if (profile.has_error()) return profile;
+  if (!is_file_word(word) && profile->name != text->name)
+    return Error{Errc::bad_config,
+                 fmt::format("{}: the profile calls itself '{}'; rename the file or the profile",
+                             text->origin, profile->name)};
+  if (!processes) return profile;
+  profile->processes = processes;
+  profile->ladder.clear();
+  profile->name += fmt::format("@{}", *processes);
+  return profile;
+}
+
+std::vector<std::string> ProfileLibrary::with_rungs(std::span<const std::string> chain) {
+  // The built-in ones list no numbers, and reading them would cost every start.
+  if (all_built_in(chain)) return {chain.begin(), chain.end()};
+  std::vector<std::string> result;
+  for (const std::string& word : chain) {
+    const Result<Profile> profile = load(word);
+    if (!profile || profile->ladder.empty()) {
+      result.push_back(word);
+      continue;
+    }
+    for (const int processes : profile->ladder)
+      result.push_back(fmt::format("{}@{}", word, processes));
+  }
+  return result;
 }
 
 Result<std::vector<Profile>> ProfileLibrary::load_chain(std::span<const std::string> chain,

@@ -119,17 +119,32 @@ std::optional<Error> read_group_timeout(const YamlNode& node, std::optional<Dura
   return std::nullopt;
 }
 
-std::optional<Error> read_processes(const YamlNode& node, std::optional<int>& processes) {
-  processes.reset();
-  if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return std::nullopt;
+Result<int> read_number_of_processes(const YamlNode& node) {
   int number = 0;
   const char* end = node.text.data() + node.text.size();
   const auto read = std::from_chars(node.text.data(), end, number);
-  if (read.ec != std::errc{} || read.ptr != end || number < 1 || number > kMostRanksOfANode)
+  if (node.kind != YamlNode::Kind::scalar || read.ec != std::errc{} || read.ptr != end ||
+      number < 1 || number > kMostRanksOfANode)
     return error_at(node.place,
                     fmt::format("processes: '{}' is neither keep nor a number from 1 to {}",
                                 node.text, kMostRanksOfANode));
-  processes = number;
+  return number;
+}
+
+std::optional<Error> read_processes(const YamlNode& node, Profile& profile) {
+  profile.processes.reset();
+  profile.ladder.clear();
+  if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return std::nullopt;
+  const bool several = node.kind == YamlNode::Kind::list && !node.items.empty();
+  for (const YamlNode& item : several ? std::span(node.items) : std::span(&node, 1)) {
+    const Result<int> number = read_number_of_processes(item);
+    if (!number) return number.error();
+    if (std::ranges::find(profile.ladder, *number) != profile.ladder.end())
+      return error_at(item.place, fmt::format("processes: {} is there twice", *number));
+    profile.ladder.push_back(*number);
+  }
+  profile.processes = profile.ladder.front();
+  if (profile.ladder.size() == 1) profile.ladder.clear();
   return std::nullopt;
 }
 
@@ -191,7 +206,7 @@ void read_behaviour(YamlReader& reader, Profile& profile) {
   reader.read_with("timeouts",
                    [&](const YamlNode& node) { return read_timeouts(node, profile.timeouts); });
   reader.read_with("processes",
-                   [&](const YamlNode& node) { return read_processes(node, profile.processes); });
+                   [&](const YamlNode& node) { return read_processes(node, profile); });
   reader.read_with("args", [&](const YamlNode& node) { return read_args(node, profile.args); });
   reader.read_with("python",
                    [&](const YamlNode& node) { return read_python(node, profile.faulthandler); });

@@ -95,11 +95,19 @@ std::string change(const Difference& difference, const redact::Redactor& redacto
   return fmt::format("~ {}={} (was {})", name, shown(name, *after), shown(name, *before));
 }
 
+std::string processes_of(const Profile& profile) {
+  std::string ladder;
+  for (const int number : profile.ladder)
+    ladder += fmt::format("{}{}", ladder.empty() ? "" : ", ", number);
+  if (!ladder.empty()) return "[" + ladder + "]";
+  return profile.processes ? std::to_string(*profile.processes) : "keep";
+}
+
 // These keys cannot be put into a shell by `profiles env`.
 std::string only_by_a_run(const Profile& profile) {
   std::vector<std::string> parts;
   if (profile.backend == Backend::gloo) parts.emplace_back("backend: gloo");
-  if (profile.processes) parts.push_back(fmt::format("processes: {}", *profile.processes));
+  if (profile.processes) parts.push_back("processes: " + processes_of(profile));
   if (profile.process_group_timeout) parts.emplace_back("process_group_timeout");
   if (profile.verify == Verify::inject) parts.emplace_back("verify: inject");
   if (profile.ras == Ras::ask) parts.emplace_back("ras: ask");
@@ -165,6 +173,7 @@ Json to_json(const Profile& profile) {
   result["timeouts"] = timeouts_of(profile.timeouts);
   result["on_stall"] = name(profile.on_stall);
   result["processes"] = profile.processes ? Json(*profile.processes) : Json();
+  if (!profile.ladder.empty()) result["processes"] = profile.ladder;
   result["args"] = arguments_of(profile.args);
   result["python"] = {{"faulthandler", profile.faulthandler}};
   result["options"] = options_of(profile.options);
@@ -211,8 +220,7 @@ std::string render_profile(const Profile& with_secrets) {
   text += fmt::format("backend: {}\nverify: {}\nras: {}\n", name(profile.backend),
                       name(profile.verify), name(profile.ras));
   text += show_timeouts(profile);
-  text += fmt::format("processes: {}\n",
-                      profile.processes ? fmt::format("{}", *profile.processes) : "keep");
+  text += fmt::format("processes: {}\n", processes_of(profile));
   text += show_arguments(profile.args);
   text += fmt::format("python: {{faulthandler: {}}}\n", profile.faulthandler);
   return text + show_options(profile.options);

@@ -156,8 +156,24 @@ Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
     chain = profile::default_chain();
     plan.chain_origin = "the default";
   }
-  put_first_what_worked(plan, chain);
   return chain;
+}
+
+// More processes than GPUs would only fail. A chain of nothing else is the user's own wish.
+void drop_rungs_without_gpus(RunPlan& plan, const std::vector<std::string>& named) {
+  if (plan.chain_names.size() == named.size()) return;
+  const int gpus = host_counts(plan).gpus;
+  const auto fits = [&](const std::string& name) {
+    const auto at = name.rfind('@');
+    return gpus == 0 || at == std::string::npos ||
+           number_in<int>(std::string_view(name).substr(at + 1)) <= gpus;
+  };
+  std::vector<std::string> fitting;
+  std::ranges::copy_if(plan.chain_names, std::back_inserter(fitting), fits);
+  if (fitting.empty() || fitting.size() == plan.chain_names.size()) return;
+  plan.warnings.push_back(
+      fmt::format("{} GPUs are here: of the chain {} are left", gpus, join(fitting, ", ")));
+  plan.chain_names = std::move(fitting);
 }
 
 // How much of the chain is read before the launch. A mistake in a user's file must be told before
@@ -185,8 +201,10 @@ Result<void> read_chain(RunPlan& plan, profile::ProfileLibrary& library, std::si
 Result<void> load_chain(RunPlan& plan) {
   Result<std::vector<std::string>> names = choose_chain(plan);
   if (!names) return names.error();
-  plan.chain_names = std::move(*names);
   profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
+  plan.chain_names = library.with_rungs(*names);
+  drop_rungs_without_gpus(plan, *names);
+  if (plan.options.profiles.empty()) put_first_what_worked(plan, plan.chain_names);
   const Result<void> read = read_chain(plan, library, read_at_once(plan, library));
   if (!read) return read;
   const int length = static_cast<int>(plan.chain_names.size());

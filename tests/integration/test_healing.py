@@ -55,6 +55,18 @@ if torch.distributed.get_rank() == 0:
 """
 
 
+# The third rank never comes, as where one GPU of the host is ill.
+THIRD_RANK_HANGS = """import os, threading
+import torch.distributed
+if os.environ["RANK"] == "2":
+    threading.Event().wait()
+torch.distributed.init_process_group("gloo")
+torch.distributed.barrier()
+print("trained on", torch.distributed.get_world_size(), flush=True)
+os._exit(0)
+"""
+
+
 class Healing(SafelaunchTest):
     def assert_healed_by_gloo(self, run):
         self.assert_status(run, 0)
@@ -91,6 +103,14 @@ class Healing(SafelaunchTest):
                                   env=self.environment(TORCH_EXTENSIONS_DIR=extensions()))
         self.assert_healed_by_gloo(run)
         self.assertIn("ZeRO-2 trained with gloo", run.out)
+
+    def test_a_ladder_of_processes_ends_on_the_number_that_works(self):
+        ladder = self.folder / "fewer.yaml"
+        ladder.write_text("processes: [3, 2]\ncost: large\ntimeouts: {init: 3s, quiet: 3s}\n")
+        run = self.run_safelaunch("--profile", ladder, *torchrun("--nproc_per_node=4", self.script(THIRD_RANK_HANGS)))
+        self.assert_status(run, 0)
+        self.assertEqual([attempt["profile"] for attempt in run.attempts], ["fewer@3", "fewer@2"], str(run))
+        self.assertEqual(run.out.count("trained on 2"), 2, str(run))
 
 
 if __name__ == "__main__":

@@ -49,8 +49,14 @@ class ProfileLibrary {
   /// The library that `safelaunch` uses: profile_search_path() and builtin_profiles().
   static ProfileLibrary standard(const Environment& environment);
 
-  /// A profile by name, or by file where the word has a '/' or ends in ".yaml" or ".yml".
+  /// A profile by name, or by file where the word has a '/' or ends in ".yaml" or ".yml". "@N" at
+  /// its end is the profile on N processes a node.
   [[nodiscard]] Result<Profile> load(std::string_view name_or_file);
+
+  /// The chain with a rung in place of each profile that lists numbers of processes: "fewer" whose
+  /// file says `processes: [4, 2]` becomes "fewer@4", "fewer@2". A word that cannot be read stays
+  /// as it is: load_chain() tells why.
+  [[nodiscard]] std::vector<std::string> with_rungs(std::span<const std::string> chain);
 
   /// Whether these and all that they may extend are built in: then they hold no mistake.
   [[nodiscard]] bool all_built_in(std::span<const std::string> chain) const;
@@ -66,8 +72,8 @@ class ProfileLibrary {
   /// The names of all profiles, sorted; reads folders, no file.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// The files passed over and why, and those that load() took from the working directory, since the
-  /// last call.
+  /// The files passed over and why, and those that load() took from the working directory, since
+  /// the last call.
   [[nodiscard]] std::vector<std::string> take_warnings();
 
  private:

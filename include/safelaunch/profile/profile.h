@@ -84,6 +84,9 @@ struct Profile {
   Timeouts timeouts;
   OnStall on_stall = OnStall::report;
   std::optional<int> processes;  ///< per node; none: as many as without the profile
+  /// All numbers of processes that the profile lists, to be tried in this order; `processes` is the
+  /// first. Empty where it gives one number, or none.
+  std::vector<int> ladder;
   ArgumentChanges args;
   bool faulthandler = false;
   settings::Settings options;  ///< those run options that may differ between profiles

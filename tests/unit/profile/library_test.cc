@@ -206,3 +206,18 @@ TEST_CASE("profiles hold no mistake only where no file of a user can take part",
   folder.write("profiles/other.yaml", "extends: basic");
   CHECK_FALSE(ProfileLibrary({searched}, kBuiltIn).all_built_in(shipped));
 }
+
+TEST_CASE("a profile that lists numbers of processes is as many rungs of the chain", "[library]") {
+  const TemporaryFolder folder;
+  folder.write("p/fewer.yaml", "extends: basic\nprocesses: [4, 2]");
+  ProfileLibrary library({{folder / "p"}}, kBuiltIn);
+  const std::vector<std::string> chain{"basic", "fewer", "nothing"};
+  const auto rungs = library.with_rungs(chain);
+  CHECK(rungs == std::vector<std::string>{"basic", "fewer@4", "fewer@2", "nothing"});
+  const Profile second = *library.load(rungs[2]);
+  CHECK(second.name == "fewer@2");
+  CHECK(second.processes == 2);
+  CHECK(second.ladder.empty());
+  CHECK(library.load("basic@3")->processes == 3);
+  CHECK(library.load("fewer@0").error().message.find("no profile 'fewer@0'") != std::string::npos);
+}

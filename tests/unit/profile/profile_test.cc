@@ -237,6 +237,10 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
        "p.yaml:1:24: process_group_timeout: '0' is neither keep nor a duration such as 30min"},
       {"process_group_timeout: soon",
        "p.yaml:1:24: process_group_timeout: 'soon' is neither keep nor a duration such as 30min"},
+      {"processes: []", "p.yaml:1:12: processes: '' is neither keep nor a number from 1 to 4096"},
+      {"processes: [4, x]",
+       "p.yaml:1:16: processes: 'x' is neither keep nor a number from 1 to 4096"},
+      {"processes: [4, 2, 4]", "p.yaml:1:19: processes: 4 is there twice"},
       {"processes: 0", "p.yaml:1:12: processes: '0' is neither keep nor a number from 1 to 4096"},
       {"processes: two",
        "p.yaml:1:12: processes: 'two' is neither keep nor a number from 1 to 4096"},
@@ -280,4 +284,14 @@ TEST_CASE("a profile's name holds no path and no option", "[profile]") {
   for (const char* word : {"no-shm", "a", "v1.2", "My_Profile"}) CHECK(is_profile_name(word));
   for (const char* word : {"", ".x", "-x", "a/b", "a b", "..", "a,b", "ä"})
     CHECK_FALSE(is_profile_name(word));
+}
+
+TEST_CASE("a list of numbers of processes is a ladder, and the first is where it begins",
+          "[profile]") {
+  const Profile profile = *read("processes: [8, 4, 1]");
+  CHECK(profile.processes == 8);
+  CHECK(profile.ladder == std::vector{8, 4, 1});
+  const Profile one = *read("processes: [4]");
+  CHECK(one.processes == 4);
+  CHECK(one.ladder.empty());
 }
