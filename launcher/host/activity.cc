@@ -86,6 +86,14 @@ Answer when_stopped(const ProcessPair& root) {
   return ActivitySeen{Activity::stopped, std::string(how)};
 }
 
+/// A limiter of CPU (cpulimit) leaves a rank less than any threshold of work, and whatever it still
+/// has to do takes it so much longer.
+Answer when_limited(const ProcessPair& root) {
+  if (root.before == nullptr || !has_run(*root.before, *root.after)) return std::nullopt;
+  if (root.before->facts.state != 'T' && root.after->facts.state != 'T') return std::nullopt;
+  return ActivitySeen{Activity::working, "is stopped and let go again and again"};
+}
+
 /// A tracer may be a debugger, before which a person thinks. A prompt may wait for hours, too.
 Answer when_attended(const TreeSample& after) {
   for (const auto& process : after.processes) {
@@ -235,6 +243,7 @@ ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
   if (auto answer = when_it_uses_resources(before, after)) return *answer;
   if (auto answer = when_it_has_traffic(before, after)) return *answer;
   if (auto answer = when_starved(pairs, after)) return *answer;
+  if (auto answer = when_limited(pairs.front())) return *answer;
   if (auto answer = when_idling(pairs, after)) {
     answer->awaits_local = awaits_local(after);
     return *answer;

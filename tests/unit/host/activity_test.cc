@@ -82,19 +82,27 @@ TEST_CASE("a stopped process is stopped, whatever it did before") {
   CHECK(scene.seen().doing == "by a signal (state T)");
 }
 
-TEST_CASE("a process that is stopped and let go between the looks is not stopped") {
+TEST_CASE("a process that is stopped and let go between the looks is limited, and works") {
   Scene scene;
   scene.root_before().facts.state = scene.root().facts.state = 'T';
   scene.root_before().threads[0].state = scene.main_thread().state = 'T';
   SECTION("it has run") {
     scene.main_thread().runs += 10;
   }
-  SECTION("it has used a CPU") {
+  SECTION("it has used a CPU, too little to count as work") {
     scene.root().facts.cpu = 10ms;
   }
-  SECTION("it was not stopped before") {
+  SECTION("it runs at the one look, and is stopped at the other") {
     scene.root_before().facts.state = 'S';
+    scene.main_thread().runs += 10;
   }
+  CHECK(scene.seen().activity == Activity::working);
+  CHECK(scene.seen().doing == "is stopped and let go again and again");
+}
+
+TEST_CASE("a process that was stopped since the look before is not stopped yet") {
+  Scene scene;
+  scene.root().facts.state = scene.main_thread().state = 'T';
   CHECK(scene.seen().activity == Activity::idling);
 }
 
