@@ -6,7 +6,7 @@
 namespace safelaunch::gpu {
 namespace {
 
-std::optional<int> number_of(std::string_view word) {
+std::optional<int> gpu_number(std::string_view word) {
   int number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size() && number >= 0;
@@ -23,7 +23,7 @@ bool names_slice(std::string_view word, const Gpu& gpu) {
 }
 
 bool is_named(std::string_view word, const Gpu& gpu) {
-  if (const auto number = number_of(word)) return *number == gpu.index;
+  if (const auto number = gpu_number(word)) return *number == gpu.index;
   return (word.starts_with("GPU-") && gpu.uuid.starts_with(word)) || names_slice(word, gpu);
 }
 
