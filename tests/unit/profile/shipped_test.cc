@@ -43,11 +43,12 @@ TEST_CASE("every shipped profile reads, and is described", "[shipped]") {
     names.insert(profile.name);
     INFO(profile.name);
     CHECK_FALSE(profile.description.empty());
-    CHECK((profile.extends == "basic" || profile.name == "basic"));
+    CHECK((profile.extends == "basic" || profile.extends == "no-ib" || profile.name == "basic"));
   }
   CHECK(names == std::set<std::string>{"basic", "conservative", "cumem-host", "debug",
-                                       "gloo-fallback", "gpu-cache", "loopback", "no-ib", "no-nvls",
-                                       "no-p2p", "no-shm", "prefetch", "single-gpu"});
+                                       "gloo-fallback", "gpu-cache", "loopback", "low-resources",
+                                       "minimal", "no-ib", "no-nvls", "no-p2p", "no-shm", "prefetch",
+                                       "single-gpu"});
   CHECK(names.size() == builtin_profiles().size());
 }
 
@@ -121,7 +122,7 @@ TEST_CASE("a small /dev/shm never leads to conservative", "[shipped]") {
 }
 
 TEST_CASE("a profile that changes the training is never chosen by itself", "[shipped]") {
-  for (const char* name : {"single-gpu", "gpu-cache", "prefetch", "debug"})
+  for (const char* name : {"single-gpu", "gpu-cache", "prefetch", "debug", "minimal", "low-resources"})
     CHECK(load(name).heals.empty());
 }
 
