@@ -7,6 +7,7 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/render.h"
+#include "safelaunch/profile/schema.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -40,6 +41,17 @@ int one(profile::ProfileLibrary& library, std::string_view action, const std::st
   return answer(json ? profile::profile_json(*profile) : profile::render_profile(*profile));
 }
 
+// For editors: their YAML servers complete and check by it.
+int print_schema(std::span<const std::string> of) {
+  constexpr std::array kFiles{"profile"sv, "config"sv};
+  if (of.size() > 1 || (of.size() == 1 && of[0] != "profile" && of[0] != "config"))
+    return refuse({Errc::usage, "profiles schema takes profile or config, not '" + of[0] + "'" +
+                                    did_you_mean(of[0], kFiles)});
+  const bool config = of.size() == 1 && of[0] == "config";
+  return answer(
+      profile::schema_of(config ? profile::FileKind::config : profile::FileKind::profile));
+}
+
 struct ProfilesWords {
   bool json = false;
 };
@@ -57,11 +69,12 @@ int tell_of_profiles(std::span<const std::string> words) {
   profile::ProfileLibrary library = profile::ProfileLibrary::standard(current_environment());
   if (rest.empty() || (rest.size() == 1 && rest[0] == "list")) return list(library, given.json);
   if (rest.size() == 1 && rest[0] == "names") return list_names(library);
-  constexpr std::array kActions{"list"sv, "names"sv, "show"sv, "check"sv, "env"sv};
-  if (std::find(kActions.begin() + 2, kActions.end(), rest[0]) == kActions.end())
+  if (rest[0] == "schema") return print_schema(std::span(rest).subspan(1));
+  constexpr std::array kActions{"list"sv, "names"sv, "schema"sv, "show"sv, "check"sv, "env"sv};
+  if (std::find(kActions.begin() + 3, kActions.end(), rest[0]) == kActions.end())
     return refuse({Errc::usage, "profiles does not know '" + rest[0] + "'" +
                                     did_you_mean(rest[0], kActions) +
-                                    " (list, names, show NAME, check FILE, env NAME)"});
+                                    " (list, names, schema, show NAME, check FILE, env NAME)"});
   if (rest.size() != 2)
     return refuse({Errc::usage, "profiles " + rest[0] + " takes one profile's name or file"});
   return one(library, rest[0], rest[1], given.json);
@@ -72,13 +85,15 @@ int tell_of_profiles(std::span<const std::string> words) {
 const Verb kProfilesVerb{
     .name = "profiles",
     .function = tell_of_profiles,
-    .help = "list | names | show NAME | check FILE | env NAME",
-    .usage = "[list | names | show NAME | check FILE | env NAME] [OPTIONS]",
+    .help = "list | names | show NAME | check FILE | env NAME | schema",
+    .usage =
+        "[list | names | show NAME | check FILE | env NAME | schema [profile|config]] [OPTIONS]",
     .purpose =
         "The profiles: all of them, their names alone, one in full, whether a "
-        "file is right, or its variables for a shell's eval.",
+        "file is right, its variables for a shell's eval, or the JSON schema "
+        "by which an editor completes a profile or safelaunch.yaml.",
     .example = "safelaunch profiles show no-shm\neval \"$(safelaunch profiles env no-ib)\"",
     .options = kProfilesOptions,
-    .words = "list|names|show|check|env"};
+    .words = "list|names|show|check|env|schema"};
 
 }  // namespace safelaunch::cli

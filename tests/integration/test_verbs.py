@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
-from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
+from harness import ROOT, SAFELAUNCH, SafelaunchTest, main, wait_until
 
 
 class Verbs(SafelaunchTest):
@@ -37,6 +38,25 @@ class Verbs(SafelaunchTest):
         shown = self.say("profiles", "show", "no-shm")
         self.assertIn("NCCL_SHM_DISABLE", shown)
         self.say("profiles", "check", self.profile(shown))
+
+    def test_the_schemas_that_editors_use_accept_what_is_shipped_and_documented(self):
+        try:
+            import jsonschema
+            import yaml
+        except ImportError as missing:
+            self.skipTest(str(missing))
+        profile, config = (json.loads(self.say("profiles", "schema", kind)) for kind in ("profile", "config"))
+        for schema in (profile, config):
+            jsonschema.Draft7Validator.check_schema(schema)
+        shipped = sorted((ROOT / "profiles").glob("*.yaml"))
+        self.assertGreater(len(shipped), 10)
+        for file in shipped:
+            jsonschema.validate(yaml.safe_load(file.read_text()), profile)
+        for text in re.findall(r"(?s)```yaml\n(.*?)```", (ROOT / "docs" / "profiles.md").read_text()):
+            jsonschema.validate(yaml.safe_load(text), config if "clusters:" in text else profile)
+        for wrong in ("timeuots: {init: 5s}", "cost: lagre", "timeouts: {init: soon}", "options: {port: 1, max-attempts: 2}"):
+            self.assertRaises(jsonschema.ValidationError, jsonschema.validate, yaml.safe_load(wrong), profile)
+        self.assertIn("did you mean 'config'", self.say("profiles", "schema", "confg", status=64))
 
     def test_the_environment_of_a_profile_is_for_a_shells_eval(self):
         exports = self.say("profiles", "env", "no-shm")

@@ -1,0 +1,122 @@
+// The fixed part of the schemas stands below as JSON. Only the keys of `options:` are made: from
+// the table of options, one property a row, as far as the row may be given in such a file.
+#include "safelaunch/profile/schema.h"
+
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/settings/run_options.h"
+
+namespace safelaunch::profile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kShared = R"json({
+  "duration": {"type": ["string", "integer"], "pattern": "^(off|0|[0-9.]+(ms|s|min|h|d))$",
+               "description": "a number and ms, s, min, h or d; 0 or off: no deadline"},
+  "variables": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]},
+                "description": "environment variables and their values"},
+  "names": {"type": "array", "items": {"type": "string"}},
+  "chain": {"type": ["string", "array"], "items": {"type": "string"},
+            "description": "the profiles to try, in order"}
+})json";
+
+constexpr const char* kProfile = R"json({
+  "name": {"type": "string", "description": "as the file is called"},
+  "description": {"type": "string", "description": "one line, shown where the profile is chosen"},
+  "extends": {"type": "string", "description": "takes over everything but name, description and heals"},
+  "heals": {"$ref": "#/definitions/names", "description": "causes for which this profile is tried first"},
+  "worsens": {"$ref": "#/definitions/names", "description": "causes for which it is never tried"},
+  "cost": {"enum": ["none", "small", "medium", "large"], "description": "in training speed; large is marked slow"},
+  "nodes": {"enum": ["any", "one"], "description": "one: works on a single node only"},
+  "env": {"$ref": "#/definitions/variables"},
+  "unset": {"$ref": "#/definitions/names", "description": "variables that are taken away"},
+  "force": {"type": ["boolean", "array"], "items": {"type": "string"},
+            "description": "variables for which the profile beats your environment; true: all of them"},
+  "backend": {"enum": ["keep", "gloo"], "description": "gloo: the hook turns nccl into gloo"},
+  "verify": {"enum": ["observe", "inject"], "description": "inject: one all_reduce of ours before the script's first collective"},
+  "ras": {"enum": ["off", "ask", false], "description": "ask: NCCL's RAS is asked when a job with complete communicators hangs"},
+  "process_group_timeout": {"type": "string", "description": "keep, or a duration such as 30min"},
+  "timeouts": {"type": "object", "additionalProperties": false, "description": "how long ranks are waited for (docs/stages.md)",
+    "properties": {"init": {"$ref": "#/definitions/duration"}, "collective": {"$ref": "#/definitions/duration"},
+                   "quiet": {"$ref": "#/definitions/duration"}, "work": {"$ref": "#/definitions/duration"},
+                   "start": {"$ref": "#/definitions/duration"}, "stall": {"$ref": "#/definitions/duration"}}},
+  "on_stall": {"enum": ["report", "kill"], "description": "when training stalls for timeouts.stall"},
+  "processes": {"description": "keep, a number of processes on each node, or several to try in order",
+    "anyOf": [{"const": "keep"}, {"type": "integer", "minimum": 1, "maximum": 4096},
+              {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 4096}}]},
+  "args": {"type": "object", "additionalProperties": false, "description": "changes to the training script's own arguments",
+    "properties": {"append": {"type": "array", "items": {"type": ["string", "number"]}},
+                   "replace": {"type": "object", "propertyNames": {"pattern": "^-"},
+                               "additionalProperties": {"type": ["string", "number", "boolean", "null"]}}}},
+  "python": {"type": "object", "additionalProperties": false, "properties": {"faulthandler": {"type": "boolean"}}},
+  "options": {"$ref": "#/definitions/options"}
+})json";
+
+constexpr const char* kConfig = R"json({
+  "chain": {"$ref": "#/definitions/chain"},
+  "env": {"$ref": "#/definitions/variables"},
+  "unset": {"$ref": "#/definitions/names"},
+  "options": {"$ref": "#/definitions/options"},
+  "clusters": {"type": "array", "description": "the first rule whose conditions hold stands over the rest",
+    "items": {"type": "object", "additionalProperties": false, "required": ["name"],
+      "properties": {
+        "name": {"type": "string"},
+        "match": {"type": "object", "additionalProperties": false, "minProperties": 1,
+          "properties": {"hostname": {"type": "string", "description": "a regular expression for the whole name"},
+                         "gpu": {"type": "string", "description": "a regular expression for a part of a GPU's name"},
+                         "env": {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
+                         "network": {"type": "string", "description": "such as 10.8.0.0/16"}}},
+        "chain": {"$ref": "#/definitions/chain"},
+        "env": {"$ref": "#/definitions/variables"},
+        "unset": {"$ref": "#/definitions/names"},
+        "options": {"$ref": "#/definitions/options"}}}}
+})json";
+
+Json values_of(const settings::Option& option) {
+  using enum settings::OptionKind;
+  switch (option.kind) {
+    case flag: return {{"type", "boolean"}};
+    case count:
+      return {{"type", "integer"}, {"minimum", option.range.first}, {"maximum", option.range.last}};
+    case duration: return {{"$ref", "#/definitions/duration"}};
+    case choice: {
+      Json words = settings::words_of(option.choices);
+      if (std::ranges::find(words, "off") != words.end()) words.push_back(false);  // YAML's off
+      return {{"enum", words}};
+    }
+    case text:
+    case texts:
+    case list:
+    case port: break;
+  }
+  return {{"type", {"string", "integer"}}};
+}
+
+Json options_for(settings::OptionScope scope) {
+  Json properties = Json::object();
+  for (const settings::Option& option : settings::run_options()) {
+    if (option.scope < scope || !option.refusal.empty()) continue;
+    Json& property = properties[std::string(option.name)] = values_of(option);
+    property["description"] = option.help;
+  }
+  return {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
+}
+
+}  // namespace
+
+std::string schema_of(FileKind kind) {
+  const bool profile = kind == FileKind::profile;
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+              {"title", profile ? "a profile of safelaunch" : "safelaunch.yaml"},
+              {"type", "object"},
+              {"additionalProperties", false},
+              {"properties", Json::parse(profile ? kProfile : kConfig)},
+              {"definitions", Json::parse(kShared)}};
+  schema["definitions"]["options"] =
+      options_for(profile ? settings::OptionScope::profile : settings::OptionScope::config);
+  return schema.dump(2) + "\n";
+}
+
+}  // namespace safelaunch::profile
