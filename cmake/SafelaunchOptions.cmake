@@ -46,6 +46,10 @@ endif()
 # The executable links everything but the C library statically, so that one file can be copied to a cluster's
 # login node and starts quickly. The C library stays shared, because name resolution needs it.
 target_link_options(safelaunch_options INTERFACE -Wl,--gc-sections)
+option(SAFELAUNCH_STATIC_LIBGCC "Link libgcc statically: a quicker start, but GCC 12's asks for glibc 2.35" ON)
 if(NOT SAFELAUNCH_SANITIZE)
-  target_link_options(safelaunch_options INTERFACE -static-libstdc++ -static-libgcc)
+  target_link_options(safelaunch_options INTERFACE -static-libstdc++)
+  if(SAFELAUNCH_STATIC_LIBGCC)
+    target_link_options(safelaunch_options INTERFACE -static-libgcc)
+  endif()
 endif()
