@@ -61,9 +61,7 @@ bool is_intact(const fs::path& directory, std::span<const EmbeddedFile> files) {
 class Installation {
  public:
   Installation(const FileSet& set, fs::path cache_dir)
-      : set_(set),
-        cache_dir_(std::move(cache_dir)),
-        directory_(cache_dir_ / fmt::format("{}-{:016x}", set.name, content_hash(set.files))) {}
+      : set_(set), cache_dir_(std::move(cache_dir)), directory_(place_of(set, cache_dir_)) {}
 
   Result<fs::path> run() {
     if (const Result<> made = make_private_folder(cache_dir_); !made)
@@ -159,6 +157,10 @@ class Installation {
 };
 
 }  // namespace
+
+fs::path place_of(const FileSet& set, const fs::path& cache_dir) {
+  return cache_dir / fmt::format("{}-{:016x}", set.name, content_hash(set.files));
+}
 
 Result<fs::path> install(const FileSet& set, const fs::path& cache_dir) {
   return Installation(set, cache_dir).run();

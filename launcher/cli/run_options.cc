@@ -9,7 +9,7 @@ namespace {
 // An option that the command line leaves open takes its value from a setting.
 Result<void> complete(settings::RunOptions& options, const std::string& name,
                       const settings::Setting& setting) {
-  if (!options.given.insert(name).second) return {};
+  if (!options.given.try_emplace(name, setting).second) return {};
   const settings::Option* option = settings::find_run_option(name);
   if (option == nullptr) return Error{Errc::usage, setting.origin + ": there is no option " + name};
   if (const auto why = settings::refuse_value(*option, setting.value))
@@ -28,7 +28,7 @@ Result<settings::RunOptions> parse_run_options(std::span<const std::string> word
   options.wants_help = read->wants_help;
   if (options.wants_help) return options;
   options.command = std::move(read->rest);
-  options.given = std::move(read->given);
+  for (const auto& [name, value] : read->given) options.given[name] = {value, "--" + name};
   const Result<settings::Settings> settings = defaults(options.config, options.cluster);
   if (!settings) return settings.error();
   for (const auto& [name, setting] : *settings)

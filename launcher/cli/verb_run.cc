@@ -7,6 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/launch/find_program.h"
+#include "safelaunch/run/dry_run.h"
 #include "safelaunch/run/run_job.h"
 #include "verbs.h"
 
@@ -41,6 +42,12 @@ int run_and_tidy(run::RunPlan plan) {
   return status;
 }
 
+int show(const run::RunPlan& plan) {
+  const run::ShownPlan shown = plan.options.json ? run::plan_json(plan) : run::render_plan(plan);
+  answer(shown.text);
+  return shown.refusal ? refuse(*shown.refusal) : 0;
+}
+
 int run_command(std::span<const std::string> words) {
   const Environment environment = current_environment();
   run::Configuration configuration;
@@ -64,8 +71,7 @@ int run_command(std::span<const std::string> words) {
     if (*wish == Wish::nothing) return kInterrupted;
   }
   if (const Result<void> known = check_command(*plan); !known) return refuse(known.error());
-  if (!plan->options.dry_run) return run_and_tidy(std::move(*plan));
-  return answer(plan->options.json ? run::plan_json(*plan) : run::render_plan(*plan));
+  return plan->options.dry_run ? show(*plan) : run_and_tidy(std::move(*plan));
 }
 
 int run_without_verb(std::span<const std::string> words) {

@@ -52,11 +52,18 @@ std::optional<fs::path> on_library_path(const Environment& environment) {
   return std::nullopt;
 }
 
+FileSet files_of_plugin() {
+  return {"plugin", "the NCCL plugin", plugin_files()};
+}
+
 }  // namespace
 
+fs::path place_of_plugin(const fs::path& cache_dir) {
+  return place_of(files_of_plugin(), cache_dir) / plugin_files().front().path;
+}
+
 Result<fs::path> install_plugin(const fs::path& cache_dir) {
-  const Result<fs::path> directory =
-      install({"plugin", "the NCCL plugin", plugin_files()}, cache_dir);
+  const Result<fs::path> directory = install(files_of_plugin(), cache_dir);
   if (!directory) return directory.error();
   return *directory / plugin_files().front().path;
 }

@@ -62,10 +62,12 @@ Error Walk::unknown(std::string_view word) const {
 Result<void> Walk::put(const Option& option, std::string_view value) {
   if (const auto why = refuse_value(option, value))
     return wrong(fmt::format("--{}: {}", option.name, *why));
-  const bool is_new = read_.given.emplace(option.name).second;
+  const auto [said, is_new] = read_.given.try_emplace(std::string(option.name), value);
   const bool may_repeat = option.kind == OptionKind::list || option.kind == OptionKind::texts ||
                           option.kind == OptionKind::flag || grammar_.again == Again::overrides;
   if (!is_new && !may_repeat) return wrong(fmt::format("--{} is given twice", option.name));
+  const bool adds = option.kind == OptionKind::list || option.kind == OptionKind::texts;
+  if (!is_new) said->second = adds ? fmt::format("{},{}", said->second, value) : value;
   option.put(option, target_, value);
   return {};
 }

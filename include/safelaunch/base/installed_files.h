@@ -29,4 +29,8 @@ struct FileSet {
 [[nodiscard]] Result<std::filesystem::path> install(const FileSet& set,
                                                     const std::filesystem::path& cache_dir);
 
+/// The directory under which install() puts them; nothing is made.
+[[nodiscard]] std::filesystem::path place_of(const FileSet& set,
+                                             const std::filesystem::path& cache_dir);
+
 }  // namespace safelaunch

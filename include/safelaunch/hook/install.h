@@ -20,6 +20,9 @@ namespace safelaunch::hook {
 /// user or others may write to it, because anybody who can change it runs code in every worker.
 [[nodiscard]] Result<std::filesystem::path> install_hook(const std::filesystem::path& cache_dir);
 
+/// The directory under which install_hook() puts them; nothing is made.
+[[nodiscard]] std::filesystem::path place_of_hook(const std::filesystem::path& cache_dir);
+
 /// Adds the variables that let the hook in and that tell it the address of safelaunch. The
 /// installed directory comes first on PYTHONPATH, before the user's entries. `socket` is a path, or
 /// `@name`; see docs/hook-protocol.md.

@@ -19,6 +19,9 @@ namespace safelaunch::plugin {
 /// Puts the library under `cache_dir` as base/installed_files.h says, and returns its path.
 [[nodiscard]] Result<std::filesystem::path> install_plugin(const std::filesystem::path& cache_dir);
 
+/// The path at which install_plugin() puts it; nothing is made.
+[[nodiscard]] std::filesystem::path place_of_plugin(const std::filesystem::path& cache_dir);
+
 /// Names the profiler plugin that NCCL would load without us, and the place that says so: "nsys, by
 /// NCCL_PROFILER_PLUGIN", "x.so, by /etc/nccl.conf", "/opt/lib/libnccl-profiler.so, on
 /// LD_LIBRARY_PATH". NCCL loads only one, so ours has to stay away then. Reads NCCL's configuration

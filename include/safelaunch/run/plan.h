@@ -11,9 +11,9 @@
 #include "safelaunch/job/topology.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/config.h"
-#include "safelaunch/profile/shared_keys.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/profile/remembered.h"
+#include "safelaunch/profile/shared_keys.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/settings/run_options.h"
 
@@ -89,9 +89,5 @@ struct RunPlan {
 /// The cost of a profile beside the first of the chain, as measured on this host; the estimate if
 /// it was never measured.
 [[nodiscard]] std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile);
-
-/// The plan for a reader, or as JSON.
-[[nodiscard]] std::string render_plan(const RunPlan& plan);
-[[nodiscard]] std::string plan_json(const RunPlan& plan);
 
 }  // namespace safelaunch::run

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <set>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,9 +30,10 @@ struct Grammar {
 
 /// The rest of the words, besides the values.
 struct ReadWords {
-  std::vector<std::string> rest;             ///< words that are no options, without the "--"
-  std::set<std::string, std::less<>> given;  ///< names of options
-  bool wants_help = false;                   ///< --help or -h, where no option is called so
+  std::vector<std::string> rest;  ///< words that are no options, without the "--"
+  /// Names of options, and what was said for each, the words of a repeated one with commas.
+  std::map<std::string, std::string, std::less<>> given;
+  bool wants_help = false;  ///< --help or -h, where no option is called so
 };
 
 /// Reads a verb's words into `target`, the struct of which the table of options is. Errors

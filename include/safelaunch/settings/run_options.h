@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/settings/option.h"
+#include "safelaunch/settings/settings.h"
 
 namespace safelaunch::settings {
 
@@ -79,7 +79,7 @@ struct RunOptions {
   bool preflight = true;
 
   /// The options that the user has given anywhere: a profile's own say nothing of them.
-  std::set<std::string, std::less<>> given;
+  Settings given;
 
   bool dry_run = false;
   bool json = false;

@@ -1,5 +1,7 @@
 #include "safelaunch/run/plan.h"
 
+#include "safelaunch/run/dry_run.h"
+
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
@@ -180,7 +182,7 @@ TEST_CASE("a plan names chain, port and what each profile changes, and no secret
   options.set = {"HF_TOKEN=hf_abcdefghijklmnop"};
   const auto made = plan(options);
   REQUIRE(made.has_value());
-  const std::string text = run::render_plan(*made);
+  const std::string text = run::render_plan(*made).text;
   CHECK_THAT(text, ContainsSubstring("launcher  torchrun"));
   CHECK_THAT(text, ContainsSubstring("chain     from the default"));
   CHECK_THAT(text, ContainsSubstring("NCCL_SHM_DISABLE: (not set) → 1"));
@@ -192,7 +194,7 @@ TEST_CASE("a plan as JSON has the chain with the environment of each profile", "
   options.dry_run = true;
   const auto made = plan(options);
   REQUIRE(made.has_value());
-  const auto json = nlohmann::json::parse(run::plan_json(*made));
+  const auto json = nlohmann::json::parse(run::plan_json(*made).text);
   CHECK(json["launcher"] == "torchrun");
   CHECK(json["processes_per_node"] == "4");
   CHECK(json["chain"].size() == made->chain_names.size());

@@ -31,7 +31,7 @@ TEST_CASE("a profile's options act in its attempts", "[profile_options]") {
 TEST_CASE("what the user has given stands over a profile's options", "[profile_options]") {
   settings::RunOptions options;
   options.grace = 5s;
-  options.given = {"grace"};
+  options.given = {{"grace", {"5s", "--grace"}}};
   CHECK(options_under(options, with("grace", "60s")).grace == Duration(5s));
   CHECK(options_under(options, with("port", "keep")).port == "keep");
 }

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch::run {
+
+/// A run as `--dry-run` shows it. Each attempt is settled by the function that settles it in a run,
+/// so what is shown is what would be executed. Words in angle brackets stand for what is made up
+/// anew for each run: "<run id>".
+struct ShownPlan {
+  std::string text;
+  /// Why the run would start nothing: its port is pinned and held, its command does not exist.
+  std::optional<Error> refusal;
+};
+
+/// For a reader.
+[[nodiscard]] ShownPlan render_plan(const RunPlan& plan);
+[[nodiscard]] ShownPlan plan_json(const RunPlan& plan);
+
+}  // namespace safelaunch::run

@@ -1,0 +1,233 @@
+#include "safelaunch/run/dry_run.h"
+
+#include <nlohmann/json.hpp>
+
+#include "rehearsal.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/base/time.h"
+
+namespace safelaunch::run {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* in_words(job::PortPolicy policy) {
+  switch (policy) {
+    case job::PortPolicy::nothing: return "the launcher's own business";
+    case job::PortPolicy::choose: return "a free one is chosen and held";
+    case job::PortPolicy::user: return "yours if it is free";
+    case job::PortPolicy::multi_node: return "never changed: other nodes must know it";
+  }
+  return "";
+}
+
+std::string shown(std::string_view name, const std::optional<std::string>& value,
+                  const redact::Redactor& redactor) {
+  return value ? redactor.redact(name, *value) : "(not set)";
+}
+
+std::string ranks_in_words(const RunPlan& plan) {
+  if (plan.spawn)
+    return fmt::format("{} of {}, spawned by safelaunch", plan.spawn->workers,
+                       plan.spawn->world_size);
+  if (plan.command.processes_per_node)
+    return fmt::format("{} on each node, by {}", to_string(*plan.command.processes_per_node),
+                       name(plan.command.launcher));
+  return "not known before they start";
+}
+
+std::string port_in_words(const RunPlan& plan, const Rehearsal& rehearsal) {
+  if (rehearsal.port_refusal) return rehearsal.port_refusal->message;
+  if (!rehearsal.port_notice.empty()) return rehearsal.port_notice;
+  if (!rehearsal.port) return in_words(plan.port_policy());
+  const auto users = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
+  if (users == rehearsal.port) return fmt::format("{}, which is free", *rehearsal.port);
+  return fmt::format("{}: a free one is chosen and held, so a run may take another",
+                     *rehearsal.port);
+}
+
+struct Deadline {
+  const char* name;
+  Duration limit;
+};
+
+std::vector<Deadline> deadlines_of(const AttemptSpec& spec) {
+  const watch::StageLimits& limits = spec.stages.limits;
+  return {{"init", limits.init},         {"collective", limits.collective},
+          {"quiet", limits.quiet},       {"work", limits.work},
+          {"start", spec.start},         {"stall", spec.stall},
+          {"grace", spec.grace.of_ranks}};
+}
+
+std::string shown(const Deadline& deadline) {
+  const bool off = deadline.limit == Duration::zero() && deadline.name != std::string_view("grace");
+  return off ? "off" : format_duration(deadline.limit);
+}
+
+std::string deadlines_in_words(const AttemptSpec& spec) {
+  std::string text;
+  for (const Deadline& deadline : deadlines_of(spec))
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", deadline.name, shown(deadline));
+  return text;
+}
+
+// The plan without its attempts.
+std::string head(const RunPlan& plan, const Rehearsal& rehearsal,
+                 const redact::Redactor& redactor) {
+  std::string text =
+      fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
+                  join(redactor.redact(plan.options.command), " "), name(plan.command.launcher),
+                  ranks_in_words(plan), port_in_words(plan, rehearsal));
+  for (const auto& [option, setting] : plan.options.given)
+    text += fmt::format("option    --{} {}  ({})\n", option, redactor.redact(setting.value),
+                        setting.origin);
+  return text;
+}
+
+std::string variables_in_words(const RehearsedAttempt& attempt, const redact::Redactor& redactor) {
+  std::string text;
+  for (const auto& [name, variable] : attempt.variables)
+    text += fmt::format("    {}: {} → {}  ({})\n", name, shown(name, variable.before, redactor),
+                        shown(name, variable.after, redactor), variable.origin);
+  for (const WorkerVariables& worker : attempt.workers) {
+    text += fmt::format("    rank {}:", worker.rank.value);
+    for (const auto& [name, value] : worker.variables)
+      text += fmt::format(" {}={}", name, redactor.redact(name, value));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string attempt_in_words(const RunPlan& plan, const RehearsedAttempt& attempt,
+                             const redact::Redactor& redactor) {
+  const profile::Profile& profile = *attempt.profile;
+  std::string text =
+      fmt::format("  {:<16} cost {}: {}\n", profile.name, name(profile.cost), profile.description);
+  if (attempt.refusal) text += fmt::format("    does not start: {}\n", attempt.refusal->message);
+  if (attempt.spec.workers.empty()) return text;
+  text +=
+      fmt::format("    runs: {}\n", join(redactor.redact(attempt.spec.workers.front().argv), " "));
+  text += fmt::format("    deadlines: {}\n", deadlines_in_words(attempt.spec));
+  if (profile.backend == profile::Backend::gloo) text += "    backend: gloo in place of nccl\n";
+  text += variables_in_words(attempt, redactor);
+  for (const auto& [name, setting] : profile.options)
+    if (!plan.options.given.contains(name))
+      text += fmt::format("    --{} {}  ({})\n", name, setting.value, setting.origin);
+  if (!attempt.notice.empty()) text += fmt::format("    {}\n", attempt.notice);
+  return text;
+}
+
+Json environment_json(const RehearsedAttempt& attempt, const redact::Redactor& redactor) {
+  Json json = Json::object();
+  for (const auto& [name, variable] : attempt.variables)
+    json[name] = shown(name, variable.after, redactor);
+  return json;
+}
+
+Json origins_json(const RehearsedAttempt& attempt) {
+  Json json = Json::object();
+  for (const auto& [name, variable] : attempt.variables) json[name] = variable.origin;
+  return json;
+}
+
+Json workers_json(const RehearsedAttempt& attempt, const redact::Redactor& redactor) {
+  Json json = Json::array();
+  for (const WorkerVariables& worker : attempt.workers) {
+    Json environment = Json::object();
+    for (const auto& [name, value] : worker.variables)
+      environment[name] = redactor.redact(name, value);
+    json.push_back({{"rank", worker.rank.value}, {"environment", std::move(environment)}});
+  }
+  return json;
+}
+
+Json options_json(const settings::Settings& settings, const redact::Redactor& redactor) {
+  Json json = Json::object();
+  for (const auto& [name, setting] : settings)
+    json[name] = {{"value", redactor.redact(setting.value)}, {"origin", setting.origin}};
+  return json;
+}
+
+Json attempt_json(const RunPlan& plan, const RehearsedAttempt& attempt,
+                  const redact::Redactor& redactor) {
+  const profile::Profile& profile = *attempt.profile;
+  Json json{
+      {"profile", profile.name}, {"cost", name(profile.cost)}, {"backend", name(profile.backend)}};
+  if (attempt.refusal) json["refused"] = attempt.refusal->message;
+  if (attempt.spec.workers.empty()) return json;
+  json["argv"] = redactor.redact(attempt.spec.workers.front().argv);
+  json["environment"] = environment_json(attempt, redactor);
+  json["origins"] = origins_json(attempt);
+  if (plan.spawn) json["workers"] = workers_json(attempt, redactor);
+  for (const Deadline& deadline : deadlines_of(attempt.spec))
+    json["deadlines"][deadline.name] = shown(deadline);
+  settings::Settings own = profile.options;
+  std::erase_if(own, [&](const auto& one) { return plan.options.given.contains(one.first); });
+  json["options"] = options_json(own, redactor);
+  return json;
+}
+
+std::string rest_in_words(const Rehearsal& rehearsal) {
+  std::string text;
+  for (const profile::StruckOut& left : rehearsal.left_out)
+    text += fmt::format("  {:<16} never tried: {}\n", left.name, left.why);
+  for (const std::string& other : rehearsal.others)
+    text += fmt::format("  {:<16} only where it heals the cause that was found\n", other);
+  return text;
+}
+
+void add_rest(const Rehearsal& rehearsal, Json& json) {
+  json["never_tried"] = Json::object();
+  for (const profile::StruckOut& left : rehearsal.left_out)
+    json["never_tried"][left.name] = left.why;
+  json["only_if_it_heals"] = rehearsal.others;
+}
+
+}  // namespace
+
+ShownPlan render_plan(const RunPlan& plan) {
+  const redact::Redactor redactor = redactor_for(plan);
+  const Rehearsal rehearsal = rehearse(plan);
+  std::string text = head(plan, rehearsal, redactor);
+  text += fmt::format("chain     from {}, at most {} attempt{}\n", plan.chain_origin,
+                      rehearsal.max_attempts, rehearsal.max_attempts == 1 ? "" : "s");
+  for (const RehearsedAttempt& attempt : rehearsal.attempts)
+    text += attempt_in_words(plan, attempt, redactor);
+  text += rest_in_words(rehearsal);
+  for (const std::string& warning : plan.warnings) text += "warning   " + warning + "\n";
+  return {std::move(text), rehearsal.refusal};
+}
+
+ShownPlan plan_json(const RunPlan& plan) {
+  const redact::Redactor redactor = redactor_for(plan);
+  const Rehearsal rehearsal = rehearse(plan);
+  Json json;
+  json["command"] = redactor.redact(plan.options.command);
+  json["launcher"] = name(plan.command.launcher);
+  if (plan.command.script) json["script_word"] = plan.command.script->word;
+  json["nodes"] = plan.nodes();
+  if (plan.spawn) json["workers"] = plan.spawn->workers;
+  if (!plan.spawn && plan.command.processes_per_node)
+    json["processes_per_node"] = to_string(*plan.command.processes_per_node);
+  if (rehearsal.port)
+    json["port"] = *rehearsal.port;
+  else if (plan.command.port.value)
+    json["port"] = *plan.command.port.value;
+  json["port_policy"] = in_words(plan.port_policy());
+  if (!rehearsal.port_notice.empty()) json["port_notice"] = rehearsal.port_notice;
+  json["options"] = options_json(plan.options.given, redactor);
+  json["chain_from"] = plan.chain_origin;
+  json["max_attempts"] = rehearsal.max_attempts;
+  json["chain"] = Json::array();
+  for (const RehearsedAttempt& attempt : rehearsal.attempts)
+    json["chain"].push_back(attempt_json(plan, attempt, redactor));
+  add_rest(rehearsal, json);
+  json["warnings"] = plan.warnings;
+  if (rehearsal.refusal)
+    json["refused"] = {{"why", rehearsal.refusal->message},
+                       {"exit_status", exit_code_of(rehearsal.refusal->code)}};
+  return {json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n", rehearsal.refusal};
+}
+
+}  // namespace safelaunch::run

@@ -1,0 +1,221 @@
+#include "rehearsal.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "attempt_place.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/hook/install.h"
+#include "safelaunch/launch/find_program.h"
+#include "safelaunch/plugin/plugin.h"
+#include "safelaunch/report/run_directory.h"
+
+namespace safelaunch::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What stands for words that each run makes up anew.
+constexpr std::string_view kRunId = "<run id>";
+constexpr std::string_view kRandom = "<random>";
+constexpr std::string_view kOwner = "<this safelaunch>";
+constexpr std::string_view kFreeAddress = "127.0.0.1:<free port>";
+
+fs::path run_folder(const RunPlan& plan) {
+  if (plan.options.run_dir.empty()) return report::runs_directory(plan.environment) / kRunId;
+  std::error_code none;
+  const fs::path named = fs::absolute(plan.options.run_dir, none);
+  return fs::exists(named / "job.json", none) ? named / kRunId : named;
+}
+
+HookDoor foreseen_door(const settings::RunOptions& options, const fs::path& cache) {
+  HookDoor door{{}, {}, fmt::format("@safelaunch/hook/{}", kRandom), std::string(kRandom)};
+  if (options.hook) door.hook = hook::place_of_hook(cache);
+  if (options.plugin) door.plugin = plugin::place_of_plugin(cache);
+  return door;
+}
+
+// The place that make_place() would make.
+AttemptPlace foreseen_place(const RunPlan& plan, const profile::Profile& profile, int number) {
+  const settings::RunOptions options = options_under(plan.options, profile);
+  AttemptPlace place;
+  place.directory = run_folder(plan) / fmt::format("attempt-{}-{}", number, profile.name);
+  place.nccl = {place.directory, std::string(kFreeAddress), std::string(kRandom)};
+  const fs::path usual = cache_directory(plan.environment);
+  if (options.hook || options.plugin)
+    place.hook = foreseen_door(options, usual.empty() ? run_folder(plan) : usual);
+  if (!changes_user(plan.command.argv, geteuid()).empty()) {
+    place.hook.reset();
+    place.nccl.directory.clear();
+  }
+  return place;
+}
+
+struct OwnVariable {
+  std::string_view name;
+  std::string_view origin;
+};
+
+constexpr std::string_view kMark = "marks the processes of the run";
+constexpr std::string_view kHook = "the hook (--no-hook)";
+constexpr std::string_view kLog = "NCCL's log, into the record";
+constexpr std::string_view kAddress = "an address of this job alone";
+
+// By the beginning of a name; the first that fits counts.
+constexpr std::array kOwnVariables{
+    OwnVariable{"SAFELAUNCH_RUN_ID", kMark},
+    OwnVariable{"SAFELAUNCH_ATTEMPT", kMark},
+    OwnVariable{"SAFELAUNCH_OWNER", kMark},
+    OwnVariable{"SAFELAUNCH_KEEP", "meant for safelaunch itself"},
+    OwnVariable{"SAFELAUNCH_HOOK", "the address of hook and plugin"},
+    OwnVariable{"SAFELAUNCH_", "tells the hook of the profile"},
+    OwnVariable{"PYTHONPATH", kHook},
+    OwnVariable{"NCCL_PROFILER_PLUGIN", "the plugin (--no-plugin)"},
+    OwnVariable{"NCCL_DEBUG", kLog},
+    OwnVariable{"NCCL_RAS_ADDR", kAddress},
+    OwnVariable{"NCCL_SOCKET_MAGIC", kAddress},
+    OwnVariable{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "--grace"},
+    OwnVariable{"MASTER_PORT", "the job's port"},
+    OwnVariable{"JAX_", "for jax.distributed.initialize"},
+    OwnVariable{"CUDA_VISIBLE_DEVICES", "--devices"},
+};
+
+std::string_view own_origin(std::string_view name) {
+  const auto known = std::ranges::find_if(
+      kOwnVariables, [&](const OwnVariable& own) { return name.starts_with(own.name); });
+  return known == kOwnVariables.end() ? "as torchrun sets it" : known->origin;
+}
+
+std::optional<std::string> value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::nullopt : std::optional(found->second);
+}
+
+// All that the worker's environment has and the user's has not, or has otherwise.
+std::map<std::string, SetVariable> changes(const Environment& users, const Environment& workers,
+                                           const std::vector<profile::Difference>& differences) {
+  std::map<std::string, SetVariable> result;
+  for (const Environment* one : {&users, &workers})
+    for (const auto& [name, value] : *one) {
+      const auto before = value_of(users, name);
+      const auto after = value_of(workers, name);
+      if (before != after) result[name] = {before, after, std::string(own_origin(name))};
+    }
+  for (const profile::Difference& difference : differences) {
+    const auto after = value_of(workers, difference.name);
+    if (after == difference.after)
+      result[difference.name] = {difference.before, after, difference.why};
+  }
+  return result;
+}
+
+// The hook sets this one itself, in Python (_safelaunch_hook/__init__.py).
+void add_what_the_hook_sets(const AttemptPlace& place, RehearsedAttempt& attempt) {
+  constexpr const char* kOfJax = "JAX_CPU_COLLECTIVES_IMPLEMENTATION";
+  const Environment& environment = attempt.spec.workers.front().environment;
+  const bool hooked = place.hook && !place.hook->hook.empty();
+  if (hooked && environment.contains("SAFELAUNCH_BACKEND") && !environment.contains(kOfJax))
+    attempt.variables[kOfJax] = {std::nullopt, "gloo", "the hook, in Python"};
+}
+
+bool is_alike(const std::vector<WorkerSpec>& workers, const std::string& name) {
+  return std::ranges::all_of(workers, [&](const WorkerSpec& worker) {
+    return value_of(worker.environment, name) == value_of(workers.front().environment, name);
+  });
+}
+
+// Moves what differs between the workers to each of them.
+void split_by_worker(RehearsedAttempt& attempt) {
+  const std::vector<WorkerSpec>& specs = attempt.spec.workers;
+  for (const WorkerSpec& spec : specs)
+    if (spec.rank) attempt.workers.push_back({*spec.rank, {}});
+  std::erase_if(attempt.variables, [&](const auto& variable) {
+    if (is_alike(specs, variable.first)) return false;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      attempt.workers[i].variables[variable.first] =
+          value_of(specs[i].environment, variable.first).value_or("");
+    return true;
+  });
+}
+
+RehearsedAttempt rehearse_attempt(const RunPlan& plan, const profile::Profile& profile, int number,
+                                  std::optional<int> port) {
+  const AttemptPlace place = foreseen_place(plan, profile, number);
+  RehearsedAttempt attempt;
+  attempt.profile = &profile;
+  Result<SettledAttempt> settled = settle({.plan = plan,
+                                           .profile = profile,
+                                           .number = number,
+                                           .run_id = std::string(kRunId),
+                                           .directory = place.directory,
+                                           .port = port,
+                                           .hook = place.hook,
+                                           .nccl = place.nccl,
+                                           .streams = output::inspect_streams()});
+  if (!settled) {
+    attempt.refusal = settled.error();
+    return attempt;
+  }
+  attempt.spec = std::move(settled->spec);
+  attempt.notice = std::move(settled->notice);
+  for (WorkerSpec& worker : attempt.spec.workers)
+    if (worker.environment.contains("SAFELAUNCH_OWNER"))
+      worker.environment["SAFELAUNCH_OWNER"] = kOwner;
+  const WorkerSpec& first = attempt.spec.workers.front();
+  attempt.variables = changes(plan.environment, first.environment, settled->differences);
+  if (plan.spawn) split_by_worker(attempt);
+  add_what_the_hook_sets(place, attempt);
+  const auto program = launch::find_program(first.argv.front(), first.environment);
+  if (!program) attempt.refusal = program.error();
+  return attempt;
+}
+
+// One node alone starts nothing a second time, and neither does --only.
+int most_attempts(const RunPlan& plan) {
+  return plan.others_start_ranks() ? 1 : plan.max_attempts;
+}
+
+std::string never_tried(const RunPlan& plan, const profile::Profile& profile) {
+  if (plan.options.only) return "--only";
+  if (plan.others_start_ranks()) return "others start ranks of this job too";
+  if (plan.options.fail_on_slow && profile.cost == profile::Cost::large)
+    return "slow, and --fail-on-slow is given";
+  if (profile.nodes == profile::Nodes::one && plan.nodes() > 1) return "works on one node only";
+  return plan.max_attempts == 1 ? "--max-attempts 1" : "";
+}
+
+void take_port(const RunPlan& plan, Rehearsal& rehearsal) {
+  const Result<PortChoice> choice = choose_port(plan, plan.chain.front(), FormerPort::none);
+  if (!choice) {
+    rehearsal.port_refusal = choice.error();
+    return;
+  }
+  rehearsal.port_notice = choice->notice;
+  if (choice->lease) rehearsal.port = choice->lease->port();
+}
+
+}  // namespace
+
+Rehearsal rehearse(const RunPlan& plan) {
+  Rehearsal rehearsal;
+  rehearsal.max_attempts = most_attempts(plan);
+  take_port(plan, rehearsal);
+  for (const profile::Profile& profile : plan.chain) {
+    const int number = static_cast<int>(rehearsal.attempts.size()) + 1;
+    const std::string never = number == 1 ? "" : never_tried(plan, profile);
+    if (!never.empty())
+      rehearsal.left_out.push_back({profile.name, never});
+    else if (number > rehearsal.max_attempts)
+      rehearsal.others.push_back(profile.name);
+    else
+      rehearsal.attempts.push_back(rehearse_attempt(plan, profile, number, rehearsal.port));
+  }
+  const auto& first = rehearsal.attempts.front().refusal;
+  rehearsal.refusal = rehearsal.port_refusal ? rehearsal.port_refusal : first;
+  return rehearsal;
+}
+
+}  // namespace safelaunch::run

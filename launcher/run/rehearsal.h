@@ -1,0 +1,55 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attempt_spec.h"
+#include "port_choice.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/profile/chain.h"
+#include "safelaunch/profile/profile.h"
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch::run {
+
+/// A variable of the job that is not as the user has it, or that somebody wanted to differ.
+struct SetVariable {
+  std::optional<std::string> before;
+  std::optional<std::string> after;
+  std::string origin;  ///< "profile no-shm", "--set", "safelaunch reads NCCL's log"
+};
+
+/// What one worker is given besides what all workers are given.
+struct WorkerVariables {
+  Rank rank;
+  std::map<std::string, std::string> variables;
+};
+
+/// One attempt as it would be started.
+struct RehearsedAttempt {
+  const profile::Profile* profile = nullptr;  ///< of the plan
+  AttemptSpec spec;
+  std::string notice;
+  std::map<std::string, SetVariable> variables;  ///< of all workers alike
+  std::vector<WorkerVariables> workers;          ///< of our own spawn, in the order of ranks
+  std::optional<Error> refusal;                  ///< why it cannot be started
+};
+
+/// A run as it would be, as far as that can be known before it: nothing is made or started. A port
+/// is looked for as a run does, and given back at once.
+struct Rehearsal {
+  std::vector<RehearsedAttempt> attempts;    ///< in the order that holds where no cause is known
+  std::vector<profile::StruckOut> left_out;  ///< profiles of the chain that are never tried
+  std::vector<std::string> others;  ///< profiles that only a cause would put in their place
+  int max_attempts = 1;
+  std::optional<int> port;
+  std::string port_notice;
+  std::optional<Error> port_refusal;  ///< the port is pinned, and somebody holds it
+  std::optional<Error> refusal;       ///< why the first attempt, and so the run, does not start
+};
+
+[[nodiscard]] Rehearsal rehearse(const RunPlan& plan);
+
+}  // namespace safelaunch::run
