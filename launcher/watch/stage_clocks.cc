@@ -9,6 +9,15 @@ namespace {
 constexpr std::array kClockedStages{Stage::rendezvous, Stage::group, Stage::communicator,
                                     Stage::collective};
 
+// A rank that came before the store was there asks for it again ever more rarely (torch 2.13,
+// ExponentialBackoffWithJitter: each pause half as long again as the one before, up to a minute, by
+// chance half as long more). So the next try may be nearly as far away as the rank has waited.
+Duration next_try_within(Duration waited) {
+  constexpr Duration kLongest{90'000};
+  constexpr Duration kFirst{1'000};
+  return std::min(kLongest, waited * 3 / 2 + kFirst);
+}
+
 void keep_earlier(std::optional<TimePoint>& earliest, std::optional<TimePoint> candidate) {
   if (candidate && (!earliest || *candidate < *earliest)) earliest = candidate;
 }
@@ -152,7 +161,13 @@ std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint 
   const Duration limit = limit_of(standing.stage, config_.limits);
   if (limit == Duration::zero() && standing.missing.empty()) return std::nullopt;
   TimePoint last = standing.since;
-  if (standing.missing.empty()) last = std::max(last, progress_) + limit;
+  if (standing.missing.empty()) {
+    const TimePoint news = std::max(last, progress_);
+    const bool some_try = std::ranges::any_of(
+        standing.waiting, [this](Rank rank) { return state_of(rank).waits_in(Stage::rendezvous); });
+    const auto waited = std::chrono::duration_cast<Duration>(news - standing.since);
+    last = news + (some_try ? std::max(limit, next_try_within(waited)) : limit);
+  }
   for (const Rank rank : standing.missing) {
     const Patience one = patience(rank, standing, now);
     if (!one.until) return std::nullopt;
