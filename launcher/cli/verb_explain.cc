@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 
@@ -15,17 +17,42 @@
 namespace safelaunch::cli {
 namespace {
 
-int explain_stdin() {
-  const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
-  const std::string text = diagnose::explain_log(log, diagnose::catalogue());
+int explain_log(const std::string& log) {
   redact::Redactor redactor;
   redactor.learn(current_environment());
   redactor.learn(log);
-  return answer(text.empty() ? "nothing in this log names a cause\n" : redactor.redact(text));
+  return answer(redactor.redact(diagnose::explain_log(log, diagnose::catalogue())));
+}
+
+// An error's words, as a person copies them from a screen.
+int explain_sentence(std::string_view words) {
+  const diagnose::Cause* cause = diagnose::cause_named_by(words, diagnose::catalogue());
+  return answer(cause != nullptr ? diagnose::explain(*cause)
+                                 : "No known cause shows in these words.\n");
+}
+
+int explain_stdin() {
+  const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
+  const bool one_line = std::ranges::count(log, '\n') <= 1;
+  if (one_line && diagnose::cause_named_by(log, diagnose::catalogue()) != nullptr)
+    return explain_sentence(log);
+  return explain_log(log);
+}
+
+int explain_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return refuse({Errc::usage, path + " cannot be read"});
+  return explain_log({std::istreambuf_iterator<char>(file), {}});
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
 }
 
 // NCCL_TIMEOUT, or what somebody takes for one.
 bool looks_like_variable(std::string_view word) {
+  if (profile::truth_about(word)) return true;
   return word.find('_') != std::string_view::npos &&
          std::ranges::none_of(word, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
 }
@@ -34,21 +61,26 @@ Error unknown(const std::string& word) {
   std::vector<std::string_view> ids;
   for (const diagnose::Cause& cause : diagnose::catalogue().causes())
     ids.insert(ids.end(), {cause.id, cause.ref});
-  return {Errc::usage, fmt::format("there is no cause '{}'{}", word, did_you_mean(word, ids))};
+  const std::string hint = did_you_mean(word, ids);
+  return {Errc::usage, fmt::format("there is no cause '{}'{}", word,
+                                   hint.empty() ? ", and no variable or file of that name" : hint)};
 }
 
 int explain_words(std::span<const std::string> words) {
   std::vector<std::string> what;
   if (const auto status = settle(kExplainVerb, words, nullptr, what)) return *status;
-  if (what.size() != 1)
+  if (what.empty())
     return refuse(
         {Errc::usage,
-         "explain takes one word: a cause (F04, shm-small), a variable (NCCL_TIMEOUT), or "
-         "- for a log on stdin"});
+         "explain takes a cause (F04, shm-small), a variable (NCCL_TIMEOUT), a log, an error's "
+         "words, or - for a log on stdin"});
+  if (what.size() > 1) return explain_sentence(join(what, " "));
   if (what[0] == "-") return explain_stdin();
   if (const diagnose::Cause* cause = diagnose::catalogue().find(what[0]))
     return answer(diagnose::explain(*cause));
   if (looks_like_variable(what[0])) return answer(profile::explain_variable(what[0]));
+  if (is_file(what[0])) return explain_file(what[0]);
+  if (what[0].find(' ') != std::string::npos) return explain_sentence(what[0]);
   return refuse(unknown(what[0]));
 }
 
@@ -57,11 +89,15 @@ int explain_words(std::span<const std::string> words) {
 const Verb kExplainVerb{
     .name = "explain",
     .function = explain_words,
-    .help = "a CAUSE, a VARIABLE, or - for a log on stdin",
-    .usage = "CAUSE | VARIABLE | -",
+    .help = "a CAUSE, a VARIABLE, a LOG, or an error's words",
+    .usage = "CAUSE | VARIABLE | LOG | WORDS | -",
     .purpose =
-        "A cause (F04, shm-small), the truth about a variable (NCCL_TIMEOUT), or with - the causes "
-        "that a log on stdin shows, the first failure before its victims.",
-    .example = "safelaunch explain NCCL_TIMEOUT\nsafelaunch explain - < train.log"};
+        "A cause (F04, shm-small), the truth about a variable (NCCL_TIMEOUT), the causes that a "
+        "log "
+        "shows, the first failure before its victims, or the cause that an error's words name. "
+        "With - the log is read from stdin.",
+    .example =
+        "safelaunch explain NCCL_TIMEOUT\nsafelaunch explain train.log\nsafelaunch explain \"CUDA "
+        "out of memory\""};
 
 }  // namespace safelaunch::cli

@@ -1,6 +1,7 @@
 #include "safelaunch/diagnose/explain.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "case.h"
@@ -71,6 +72,47 @@ std::optional<std::string> nccl_silence(std::string_view log) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Words that people use and no program prints.
+struct CommonName {
+  std::string_view words;  ///< in lower case
+  std::string_view cause;
+};
+constexpr std::array kCommonNames{
+    CommonName{"nccl timeout", cause::kWatchdogTimeout},
+    CommonName{"nccl timed out", cause::kWatchdogTimeout},
+    CommonName{"nccl operation timed out", cause::kWatchdogTimeout},
+    CommonName{"out of gpu memory", cause::kGpuOom},
+    CommonName{"shared memory too small", cause::kShmSmall},
+};
+
+std::string in_lower_case(std::string_view words) {
+  std::string result;
+  for (const char c : words) result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+// Some patterns hold only for the last line of a traceback, which a person leaves out.
+std::string as_exception(std::string_view words) {
+  return fmt::format(
+      "Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n{}{}\n",
+      words.find("Error: ") == std::string_view::npos ? "RuntimeError: " : "", words);
+}
+
+}  // namespace
+
+const Cause* cause_named_by(std::string_view words, const Catalogue& catalogue) {
+  for (const std::string& text : {std::string(words), as_exception(words)})
+    for (const Sighting& one : read_log(text, catalogue))
+      if (one.cause->id != cause::kUserException) return one.cause;
+  const std::string lower = in_lower_case(words);
+  const auto known = std::ranges::find_if(kCommonNames, [&](const CommonName& name) {
+    return lower.find(name.words) != std::string::npos;
+  });
+  return known == kCommonNames.end() ? nullptr : &catalogue.at(known->cause);
+}
 
 std::string explain(const Cause& cause) {
   std::string text = fmt::format("{}{}{}\n{}\n\n", cause.id, cause.ref.empty() ? "" : "  ",

@@ -77,6 +77,22 @@ class Verbs(SafelaunchTest):
         self.assertIn("/dev/shm is too small or full", self.say("explain", "F04"))
         self.assertEqual(self.say("explain", "F04"), self.say("explain", "shm-small"))
 
+    def test_a_log_file_and_an_errors_words_are_explained(self):
+        file = self.script("RuntimeError: x\nNCCL WARN Error while creating shared memory segment /dev/shm/nccl-vR6Fzi (size 9637888), "
+                           "error: No space left on device (28)\n", "train.log")
+        self.assertIn("shm-small", self.say("explain", file))
+        for words in (["CUDA out of memory"], ["CUDA", "out", "of", "memory"]):
+            self.assertIn("gpu-oom", self.say("explain", *words))
+        self.assertIn("gpu-oom", self.say("explain", "-", text="CUDA out of memory\n"))
+        self.assertIn("watchdog-timeout", self.say("explain", "NCCL timeout"))
+        self.assertIn("No known cause", self.say("explain", "the cat sat on the mat"))
+        self.assertIn("no variable or file", self.say("explain", "nowhere.log", status=64))
+
+    def test_the_variables_of_a_ranks_world_are_explained(self):
+        for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES", "JAX_DEBUG_NANS"):
+            with self.subTest(name=name):
+                self.assertRegex(self.say("explain", name), f"{name}\n  read by: [^n]")
+
     def test_a_log_on_stdin_is_explained(self):
         log = "NCCL WARN Error while creating shared memory segment /dev/shm/nccl-vR6Fzi (size 9637888), error: No space left on device (28)\n"
         self.assertIn("shm-small", self.say("explain", "-", text=log))
@@ -122,7 +138,7 @@ class Verbs(SafelaunchTest):
             (["status", "one", "two"], "status takes one run, not also 'two'"),
             (["runs", "mine"], "runs takes no 'mine'"),
             (["report", "one", "two"], "report takes one run, not also 'two'"),
-            (["explain"], "explain takes one word"),
+            (["explain"], "explain takes a cause"),
             (["explain", "shm-smal"], "there is no cause 'shm-smal'; did you mean 'shm-small'?"),
         ]:
             with self.subTest(words=words):

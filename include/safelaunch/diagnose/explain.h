@@ -20,4 +20,8 @@ namespace safelaunch::diagnose {
 /// that failed first.
 [[nodiscard]] std::string explain_log(std::string_view log, const Catalogue& catalogue);
 
+/// The cause that a person's words name: the message of an exception without its traceback, or the
+/// name that people have for a cause ("NCCL timeout"). nullptr: none that we know.
+[[nodiscard]] const Cause* cause_named_by(std::string_view words, const Catalogue& catalogue);
+
 }  // namespace safelaunch::diagnose

@@ -256,3 +256,16 @@ TEST_CASE("hostile logs are read to their end", "[explain]") {
   CHECK(first_cause("x:1:1 [0] NCCL INFO comm 0x1 rank 0 nranks 2000000000 - Init START\n") ==
         "none");
 }
+
+TEST_CASE("the words of an error name its cause without the traceback", "[explain]") {
+  const auto named = [](std::string_view words) {
+    const Cause* cause = cause_named_by(words, Catalogue::builtin());
+    return cause == nullptr ? "none" : cause->id;
+  };
+  CHECK(named("CUDA out of memory") == "gpu-oom");
+  CHECK(named("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB") == "gpu-oom");
+  CHECK(named("NCCL timeout") == "watchdog-timeout");
+  CHECK(named("RuntimeError: Timed out initializing process group") == "store-timeout");
+  CHECK(named("Address already in use") == "port-taken");
+  CHECK(named("the cat sat on the mat") == "none");
+}
