@@ -39,6 +39,8 @@ doctor::Subject subject_of(const DoctorWords& words) {
   subject.environment = current_environment();
   subject.runs = report::places_of_runs(subject.environment);
   if (!words.command.empty()) subject.command = job::recognise(words.command, subject.environment);
+  if (subject.command)
+    subject.missing_files = run::missing_files(*subject.command, subject.environment);
   return subject;
 }
 
@@ -46,8 +48,10 @@ void print(const DoctorWords& words, const doctor::HostFacts& facts,
            std::span<const doctor::Advice> advices, const doctor::FixReport& fixed) {
   const doctor::Paint paint =
       !words.no_colour && ::isatty(STDOUT_FILENO) != 0 ? doctor::Paint::on : doctor::Paint::off;
-  std::string text = words.json ? doctor::advices_json(facts, advices, fixed)
-                                : doctor::render_advices(advices, paint);
+  std::string text = words.json
+                         ? doctor::advices_json(facts, advices, fixed)
+                         : doctor::render_looked_at(doctor::looked_at(facts, advices), paint) +
+                               doctor::render_advices(advices, paint);
   if (!words.json)
     for (const std::string& line : fixed) text += "fix: " + line + "\n";
   redact::Redactor redactor;

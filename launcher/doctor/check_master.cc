@@ -131,10 +131,26 @@ void check_route(const HostFacts& facts, Advices& advices) {
          fmt::format("ip route get {}", facts.master_name.addresses.front()));
 }
 
+/// Rank 0 listens on this host. An address of a service or of another router's may lead back here,
+/// so this is a note.
+void check_address_of_rank_0(const HostFacts& facts, Advices& advices) {
+  const host::NameLookup& lookup = facts.master_name;
+  if (facts.world.rank != 0 || facts.world.size.value_or(1) < 2) return;
+  if (lookup.outcome != host::NameLookup::Outcome::found) return;
+  const auto ours = [&](const std::string& address) { return is_ours(facts, address); };
+  if (facts.interfaces.empty() || std::ranges::any_of(lookup.addresses, ours)) return;
+  advise(advices, Severity::note, cause::kConnectFailed,
+         fmt::format("RANK=0 listens on this host, and MASTER_ADDR={} ({}) is no address of it",
+                     facts.world.master_address, addresses_of(lookup)),
+         "MASTER_ADDR is an address of rank 0's host, on one node 127.0.0.1; unless something "
+         "forwards the port to this host");
+}
+
 }  // namespace
 
 void check_master(const HostFacts& facts, Advices& advices) {
   check_master_name(facts, advices);
+  check_address_of_rank_0(facts, advices);
   check_own_name(facts, advices);
   check_reach(facts, advices);
   check_route(facts, advices);

@@ -103,9 +103,12 @@ const char* cause_of(job::Warning warning) {
   return "command";
 }
 
-/// Tells mistakes in the command itself, which a run tells in any case.
+/// Tells what the command names and is not there, and mistakes in the command itself, which a run
+/// tells in any case.
 void check_command(const HostFacts& facts, Advices& advices) {
   if (!facts.subject.command) return;
+  for (const std::string& missing : facts.subject.missing_files)
+    advise(advices, Severity::blocks, "command", missing, {});
   for (const job::CommandWarning& warning : facts.subject.command->warnings)
     advise(advices, Severity::risk, cause_of(warning.id), warning.text, {});
 }

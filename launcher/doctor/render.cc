@@ -53,6 +53,15 @@ Json versions(const HostFacts& facts) {
 
 }  // namespace
 
+std::string render_looked_at(std::span<const LookedAt> themes, Paint paint) {
+  std::string text;
+  for (const LookedAt& theme : themes)
+    text += fmt::format("{} {:<11} {}\n",
+                        theme.is_well ? paint == Paint::on ? "\x1b[32m✓\x1b[0m" : "✓" : " ",
+                        theme.name, theme.seen);
+  return text;
+}
+
 std::string render_advices(std::span<const Advice> advices, Paint paint) {
   if (advices.empty()) return "nothing stands in the way of a run\n";
   std::string text;
@@ -77,6 +86,10 @@ std::string advices_json(const HostFacts& facts, std::span<const Advice> advices
   for (const Advice& advice : advices) json["findings"].push_back(to_json(advice));
   json["fixed"] = fixed;
   json["versions"] = versions(facts);
+  json["looked_at"] = Json::array();
+  for (const LookedAt& theme : looked_at(facts, advices))
+    json["looked_at"].push_back(
+        {{"what", theme.name}, {"seen", theme.seen}, {"ok", theme.is_well}});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

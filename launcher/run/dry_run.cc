@@ -6,6 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/run/typed_command.h"
 
 namespace safelaunch::run {
 namespace {
@@ -184,6 +185,14 @@ void add_rest(const Rehearsal& rehearsal, Json& json) {
   json["only_if_it_heals"] = rehearsal.others;
 }
 
+std::vector<std::string> warnings_of(const RunPlan& plan, const Rehearsal& rehearsal) {
+  std::vector<std::string> warnings = plan.warnings;
+  for (std::string& missing : missing_files(plan.command, plan.environment))
+    if (!rehearsal.refusal || rehearsal.refusal->message != missing)
+      warnings.push_back(std::move(missing));
+  return warnings;
+}
+
 }  // namespace
 
 ShownPlan render_plan(const RunPlan& plan) {
@@ -195,7 +204,8 @@ ShownPlan render_plan(const RunPlan& plan) {
   for (const RehearsedAttempt& attempt : rehearsal.attempts)
     text += attempt_in_words(plan, attempt, redactor);
   text += rest_in_words(rehearsal);
-  for (const std::string& warning : plan.warnings) text += "warning   " + warning + "\n";
+  for (const std::string& warning : warnings_of(plan, rehearsal))
+    text += "warning   " + warning + "\n";
   return {std::move(text), rehearsal.refusal};
 }
 
@@ -223,7 +233,7 @@ ShownPlan plan_json(const RunPlan& plan) {
   for (const RehearsedAttempt& attempt : rehearsal.attempts)
     json["chain"].push_back(attempt_json(plan, attempt, redactor));
   add_rest(rehearsal, json);
-  json["warnings"] = plan.warnings;
+  json["warnings"] = warnings_of(plan, rehearsal);
   if (rehearsal.refusal)
     json["refused"] = {{"why", rehearsal.refusal->message},
                        {"exit_status", exit_code_of(rehearsal.refusal->code)}};

@@ -72,6 +72,7 @@ std::vector<Finding> examine_host(const RunPlan& plan) {
       {.environment = plan.environment_under(plan.chain.front()).environment,
        .command = plan.command,
        .spawn = plan.spawn,
+       .missing_files = {},  // the run itself tells them
        .removes_locks = first_clean_policy(plan) != settings::CleanPolicy::off,
        .runs = report::places_of_runs(plan.environment)});
 }

@@ -60,7 +60,38 @@ Result<std::vector<std::string>> under_python(const TypedCommand& typed,
   return words;
 }
 
+// Whether the command's first word is its launcher or its Python, so that nothing leads elsewhere.
+bool begins_by_itself(const job::Command& command) {
+  const bool python_first = command.python == command.argv.front();
+  return command.launcher_word == 0 || python_first;
+}
+
+std::optional<std::string> missing_script(const job::Command& command) {
+  if (!command.script || command.script->kind != job::ScriptKind::file) return std::nullopt;
+  if (!begins_by_itself(command) || command.descendants == job::Descendants::none)
+    return std::nullopt;
+  const std::string& path = command.argv[command.script->word];
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(path, error) || error;
+  return is_there ? std::nullopt : std::optional(path);
+}
+
 }  // namespace
+
+std::vector<std::string> missing_files(const job::Command& command,
+                                       const Environment& environment) {
+  if (command.argv.empty()) return {};
+  std::vector<std::string> missing;
+  const std::string& program = command.argv.front();
+  if (const auto found = launch::find_program(program, environment); !found)
+    missing.push_back(found.error().message);
+  else if (command.python && *command.python != program && command.python->starts_with('/') &&
+           !launch::find_program(*command.python, environment))
+    missing.push_back(fmt::format("the Python of {}, {}, is not there", program, *command.python));
+  if (const auto script = missing_script(command))
+    missing.push_back(fmt::format("there is no script {}", *script));
+  return missing;
+}
 
 Result<std::string> python_of(const Environment& environment) {
   if (const auto named = value_or(environment, "PYTHON_EXEC"); !named.empty())

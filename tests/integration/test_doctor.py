@@ -51,7 +51,21 @@ class Doctor(SafelaunchTest):
         self.assertEqual(self.doctor(), {})
         self.assertEqual(self.doctor("torchrun", "--nproc-per-node=2", self.script("import torch\n")), {})
         said = subprocess.run([SAFELAUNCH, "doctor"], env=self.plain(), capture_output=True, text=True, timeout=60)
-        self.assertEqual((said.returncode, said.stdout, said.stderr), (0, "nothing stands in the way of a run\n", ""))
+        self.assertEqual((said.returncode, said.stderr), (0, ""))
+        self.assertTrue(said.stdout.endswith("\nnothing stands in the way of a run\n"), said.stdout)
+        for theme in ("python", "port", "/dev/shm", "limits", "locks"):
+            self.assertRegex(said.stdout, f"(?m)^✓ {theme} ")
+
+    def test_a_command_that_cannot_start_is_found(self):
+        self.assertIn("command not found: 'nosuchcmd'", self.doctor("nosuchcmd", status=BLOCKED)["command"]["evidence"])
+        for words in (["torchrun", "--nproc_per_node=8", "nofile.py"], [sys.executable, "nofile.py"]):
+            self.assertIn("there is no script nofile.py", self.doctor(*words, status=BLOCKED)["command"]["evidence"])
+        self.assertEqual(self.doctor("env", "-C", "/tmp", "python3", "nofile.py"), {})  # it may lie there
+
+    def test_a_right_world_is_said_to_be_right(self):
+        world = {**RANK_1, "RANK": "0", "LOCAL_RANK": "0", "MASTER_PORT": "29511"}
+        said = subprocess.run([SAFELAUNCH, "doctor"], env=self.plain(**world, MASTER_ADDR="127.0.0.1"), capture_output=True, text=True, timeout=60)
+        self.assertIn("✓ world       RANK=0 of 2 at 127.0.0.1:29511 looks right\n", said.stdout)
 
     def test_a_small_shared_memory_is_found(self):
         small = "mount -t tmpfs -o size=64m none /dev/shm && exec \"$@\""

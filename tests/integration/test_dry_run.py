@@ -148,6 +148,9 @@ class DryRun(SafelaunchTest):
     def test_a_command_that_does_not_exist_ends_a_dry_run_as_it_ends_a_run(self):
         self.assertEqual(self.compare(["no-such-command-here"])["refused"]["exit_status"], 127)
 
+    def test_a_script_that_is_not_there_is_told(self):
+        self.assertIn("there is no script nofile.py", self.plan("torchrun", "--nproc_per_node", "2", "nofile.py")[1]["warnings"])
+
     def test_the_chain_is_shown_as_far_as_the_options_let_it_go(self):
         def chain(*words):
             plan = self.plan(*words, "train.py")[1]

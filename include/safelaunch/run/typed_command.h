@@ -5,6 +5,7 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/job/command.h"
 
 namespace safelaunch::run {
 
@@ -23,6 +24,12 @@ struct TypedCommand {
 /// Python file that is not there, or for no Python.
 [[nodiscard]] Result<std::vector<std::string>> spelled_out(const TypedCommand& typed,
                                                            const Environment& environment);
+
+/// What the command names and is not there: its program, its script, the Python of its launcher; a
+/// sentence each. A script behind a wrapper (`env -C`, `uv --directory`) or on another host is not
+/// looked for: it may lie elsewhere.
+[[nodiscard]] std::vector<std::string> missing_files(const job::Command& command,
+                                                     const Environment& environment);
 
 /// The Python that the environment has: PYTHON_EXEC, which torchrun reads too; the first python3 or
 /// python of PATH; the one of VIRTUAL_ENV where that environment is set and not on PATH.

@@ -81,3 +81,19 @@ TEST_CASE("the Python is the first of PATH, as for a shell", "[typed_command]") 
   CHECK(python_of({{"PATH", path}, {"PYTHON_EXEC", "/opt/python"}}).value() == "/opt/python");
   CHECK(python_of({{"PATH", folder / "nowhere"}}).error().code == Errc::not_found);
 }
+
+TEST_CASE("what a command names and is not there is told", "[typed_command]") {
+  const TemporaryFolder folder;
+  folder.write("bin/torchrun", "#!/gone/bin/python\n", kProgram);
+  folder.write("bin/python3", "#!/bin/sh\n", kProgram);
+  const std::string script = folder.write("train.py", "");
+  const Environment environment{{"PATH", folder / "bin"}};
+  const auto missing = [&](const Words& words) {
+    return missing_files(job::recognise(words, environment), environment);
+  };
+  CHECK(missing({"python3", script}).empty());
+  CHECK(missing({"python3", "nofile.py"}) == Words{"there is no script nofile.py"});
+  CHECK(missing({"nosuchcmd"}) == Words{"command not found: 'nosuchcmd' (looked in PATH)"});
+  CHECK(missing({"torchrun", script}) ==
+        Words{"the Python of torchrun, /gone/bin/python, is not there"});
+}

@@ -1,0 +1,53 @@
+#include "safelaunch/doctor/looked_at.h"
+
+#include "catch.h"
+#include "healthy_host.h"
+
+using namespace safelaunch;
+using namespace safelaunch::doctor;
+using namespace safelaunch::testing;
+
+namespace {
+
+const LookedAt* theme_of(const std::vector<LookedAt>& themes, std::string_view name) {
+  const auto found = std::ranges::find(themes, name, &LookedAt::name);
+  return found == themes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TEST_CASE("a healthy host shows what was looked at, with versions", "[doctor][looked_at]") {
+  const auto themes = looked_at(healthy_host(), {});
+  for (const LookedAt& theme : themes) CHECK(theme.is_well);
+  REQUIRE(theme_of(themes, "python") != nullptr);
+  CHECK(theme_of(themes, "python")->seen == "torch 2.13.0+cu130, NCCL 2.29.7 (/venv/libnccl.so.2)");
+  CHECK(theme_of(themes, "/dev/shm")->seen == "32.0 GiB, 30.0 GiB free");
+  CHECK(theme_of(themes, "interfaces")->seen == "lo 127.0.0.1, docker0 172.17.0.1, eth0 10.0.0.5");
+  CHECK(theme_of(themes, "world") == nullptr);
+}
+
+TEST_CASE("a theme with a finding is not well", "[doctor][looked_at]") {
+  Advice advice;
+  advice.finding = {"shm-small", Severity::risk, "x", "y"};
+  const std::vector<Advice> advices{advice};
+  const auto themes = looked_at(healthy_host(), advices);
+  CHECK_FALSE(theme_of(themes, "/dev/shm")->is_well);
+  CHECK(theme_of(themes, "locks")->is_well);
+}
+
+TEST_CASE("the world of a rank is said to be right where nothing speaks against it",
+          "[doctor][looked_at]") {
+  HostFacts facts = healthy_host();
+  facts.world.rank = 0;
+  facts.world.size = 4;
+  facts.world.master_address = "10.0.0.5";
+  facts.world.master_port = 29500;
+  facts.master_name = {host::NameLookup::Outcome::found, "10.0.0.5", {"10.0.0.5"}, {}, Duration{1}};
+  CHECK(theme_of(looked_at(facts, examine(facts)), "world")->seen ==
+        "RANK=0 of 4 at 10.0.0.5:29500 looks right");
+  facts.master_name.addresses = {"10.0.0.9"};  // another host's, and rank 0 listens here
+  const auto advices = examine(facts);
+  CHECK(theme_of(looked_at(facts, advices), "world") == nullptr);
+  REQUIRE(advices.size() == 1);
+  CHECK(advices[0].finding.cause == "connect-failed");
+}
