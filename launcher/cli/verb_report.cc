@@ -28,6 +28,7 @@ struct ReportWords {
   std::vector<std::string> runs;  ///< none: the newest
   std::string html;               ///< empty: no page
   std::string bundle;             ///< empty: no bundle
+  bool json = false;
 };
 
 constexpr std::array kReportOptions{
@@ -41,6 +42,9 @@ constexpr std::array kReportOptions{
                      .put = settings::put_into<&ReportWords::bundle>,
                      .value = "FILE",
                      .help = "an archive (.tar.gz) for support, with secrets removed"},
+    settings::Option{.name = "json",
+                     .put = settings::put_into<&ReportWords::json>,
+                     .help = "as JSON on stdout, as outcome.json has it"},
 };
 
 Result<std::filesystem::path> directory_of(const std::string& named) {
@@ -89,6 +93,12 @@ Result<void> write_bundle(const std::filesystem::path& directory, const std::str
   return {};
 }
 
+void print_json(const std::filesystem::path& directory) {
+  const report::RunRecord run =
+      record_of(report::cleaned(report::read_run_files(directory), current_environment()));
+  answer(report::outcome_json(run.summary));
+}
+
 void print_text(const std::filesystem::path& directory) {
   const Environment environment = current_environment();
   const bool coloured = isatty(STDOUT_FILENO) != 0 && !environment.contains("NO_COLOR");
@@ -107,7 +117,10 @@ Result<void> report(const ReportWords& words) {
     if (const Result<void> written = write_page(*directory, words.html); !written)
       return written.error();
   if (!words.bundle.empty()) return write_bundle(*directory, words.bundle);
-  if (words.html.empty()) print_text(*directory);
+  if (words.json)
+    print_json(*directory);
+  else if (words.html.empty())
+    print_text(*directory);
   return {};
 }
 

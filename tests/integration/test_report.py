@@ -1,6 +1,7 @@
 """`safelaunch report`: real runs as text, page and bundle, also of runs that go on or were cut off."""
 
 import html.parser
+import json
 import os
 import pathlib
 import signal
@@ -60,6 +61,12 @@ class Report(SafelaunchTest):
         file = self.folder / "page.html"
         self.report(*words, "--html", file)
         return Page(file.read_text())
+
+    def test_a_report_as_json_is_the_outcome(self):
+        self.failed_job()
+        told = json.loads(self.report("--json"))
+        outcome = json.loads(next(self.runs_folder.glob("*/outcome.json")).read_text())
+        self.assertEqual((told["run"], told["exit_status"], told["attempts"]), (outcome["run"], outcome["exit_status"], outcome["attempts"]))
 
     def test_a_hung_job_is_told_with_the_missing_rank_and_its_stack(self):
         run = self.run_safelaunch(*QUICK, *torchrun("--nproc-per-node", "2", DDP, "--hang", "never-init"))
