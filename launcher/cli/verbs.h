@@ -61,6 +61,7 @@ extern const Verb kRunVerb;
 extern const Verb kProbeVerb;
 extern const Verb kProfilesVerb;
 extern const Verb kStatusVerb;
+extern const Verb kStacksVerb;
 extern const Verb kRunsVerb;
 extern const Verb kReportVerb;
 extern const Verb kExplainVerb;

@@ -45,7 +45,7 @@ AttemptRules rules_of(const AttemptSpec& spec) {
 RankWatchConfig watch_config(const AttemptSpec& spec) {
   return {spec.stages, spec.start, spec.stall,
           spec.hook,   spec.nccl,  spec.workers.front().environment,
-          spec.clean};
+          spec.clean,  spec.run};
 }
 
 }  // namespace

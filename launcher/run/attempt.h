@@ -33,6 +33,7 @@ struct AttemptSpec {
   output::OutputPlan output;
   std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded
   std::optional<HookDoor> hook;     ///< none: watch from /proc alone
+  std::string run;                  ///< its id
   nccl::Listening nccl;
   profile::Ras ras = profile::Ras::off;
 };

@@ -281,6 +281,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.kill_on_stall = inputs.profile.on_stall == profile::OnStall::kill;
   spec.directory = inputs.directory;
   spec.hook = inputs.hook;
+  spec.run = inputs.run_id;
   Result<output::OutputPlan> output = output_of(inputs);
   if (!output) return output.error();
   spec.output = std::move(*output);

@@ -296,6 +296,28 @@ void RankMachine::take(const AllStandStill& event, TimePoint) {
   actions_.push_back(AskPlaces{});
 }
 
+namespace {
+
+std::string standing_of(const watch::RankState& state) {
+  if (state.ended()) return "has ended";
+  for (int index = kStageCount - 1; index > 0; --index)
+    if (const auto stage = static_cast<Stage>(index); state.waits_in(stage))
+      return fmt::format("waits in {}", name(stage));
+  return fmt::format("has reached {}", name(state.furthest()));
+}
+
+}  // namespace
+
+// No decision hangs on it. While the job is being stopped nobody hears the answers any more.
+void RankMachine::take(const StacksWanted&, TimePoint now) {
+  ShowStacks show{{}, {.training = stages_.training(), .ranks = {}}};
+  for (const auto& [rank, state] : stages_.ranks())
+    if (state.known())
+      show.known.ranks.push_back({rank, *state.process(), standing_of(state), {}, {}});
+  if (!frozen_) show.ask = who_can_answer(stages_.ranks(), now);
+  actions_.push_back(std::move(show));
+}
+
 // A program may well wait for hours for what nobody here can see: it is ended for it only where
 // somebody has set a limit, and nothing could be removed that it waits for.
 void RankMachine::take(const PlacesTold& told, TimePoint now) {

@@ -16,6 +16,7 @@
 #include "safelaunch/nccl/job.h"
 #include "safelaunch/nccl/watch.h"
 #include "safelaunch/report/record.h"
+#include "safelaunch/stacks/question.h"
 #include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/observer.h"
 #include "safelaunch/watch/stages.h"
@@ -131,15 +132,18 @@ struct PlacesTold {
   std::string locks;                   ///< that the ranks may wait for, in words
   std::vector<clean::StaleFile> left;  ///< locks that may be removed
 };
+/// A person asks from outside where the ranks stand (`safelaunch stacks`).
+struct StacksWanted {};
 /// The machine's deadline has come.
 struct WatchTimePassed {};
 /// The attempt is being stopped: nothing is judged any more. Ends of ranks are still noted.
 struct WatchFreezes {};
 
-using WatchEvent = std::variant<WatchBegins, RankSpawned, ProcessEnded, HookSpoke, HookClosed,
-                                HookFlooded, NcclTold, nccl::Contradiction, NcclSpoke, LookTaken,
-                                RanksSampled, OthersSampled, AnotherUserRuns, DriverSilent,
-                                AllStandStill, PlacesTold, WatchTimePassed, WatchFreezes>;
+using WatchEvent =
+    std::variant<WatchBegins, RankSpawned, ProcessEnded, HookSpoke, HookClosed, HookFlooded,
+                 NcclTold, nccl::Contradiction, NcclSpoke, LookTaken, RanksSampled, OthersSampled,
+                 AnotherUserRuns, DriverSilent, AllStandStill, PlacesTold, StacksWanted,
+                 WatchTimePassed, WatchFreezes>;
 
 /// Watch for the end of a process that is not our child; ProcessEnded follows.
 struct WatchExit {
@@ -175,6 +179,12 @@ struct AskPlaces {};
 /// Remove locks that nobody holds, and tell of each.
 struct RemoveLocks {
   std::vector<clean::StaleFile> left;
+};
+/// Ask these ranks where they stand, and tell it the person who wants to know, with what is known
+/// of all ranks.
+struct ShowStacks {
+  std::vector<AskedRank> ask;
+  stacks::SupervisorAnswer known;  ///< the stacks are not in it yet
 };
 /// A hook has answered a question.
 struct PassAnswer {
@@ -216,9 +226,9 @@ struct TellNcclSaid {
 struct TellRanksGone {};
 
 using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers,
-                                 FindUser, AskPlaces, RemoveLocks, PassAnswer, RecordEvent,
-                                 RecordSome, TellVerdict, TellMeeting, BeginTraining, ShowStatus,
-                                 ShowWaiting, TellNotice, TellNcclSaid, TellRanksGone>;
+                                 FindUser, AskPlaces, RemoveLocks, ShowStacks, PassAnswer,
+                                 RecordEvent, RecordSome, TellVerdict, TellMeeting, BeginTraining,
+                                 ShowStatus, ShowWaiting, TellNotice, TellNcclSaid, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: what `Stages` is told, when to look and at what, whom to ask, what the user is told.
@@ -268,6 +278,7 @@ class RankMachine {
   void take(const DriverSilent& event, TimePoint now);
   void take(const AllStandStill& event, TimePoint now);
   void take(const PlacesTold& event, TimePoint now);
+  void take(const StacksWanted& event, TimePoint now);
   void take(const WatchTimePassed& event, TimePoint now);
   void take(const WatchFreezes& event, TimePoint now);
 

@@ -6,19 +6,6 @@
 #include "safelaunch/base/rank_list.h"
 
 namespace safelaunch::run {
-namespace {
-
-std::string frames_of(const watch::StackAnswer& answer) {
-  std::string text;
-  for (const watch::PythonThread& thread : answer.threads) {
-    text += "thread " + thread.name + " (innermost last)\n";
-    for (const std::string& frame : thread.frames) text += "  " + frame + "\n";
-  }
-  return text;
-}
-
-}  // namespace
-
 std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
                                       TimePoint now) {
   std::vector<AskedRank> found;
@@ -42,7 +29,8 @@ std::optional<Rank> RankQuestions::close(ProcessId process, watch::HookQuestion 
 
 std::optional<Rank> RankQuestions::answered(ProcessId process, const watch::StackAnswer& answer) {
   const auto rank = close(process, watch::HookQuestion::stack);
-  if (rank) answers_.stacks[*rank] = {watch::summarize(answer.threads), frames_of(answer)};
+  if (rank)
+    answers_.stacks[*rank] = {watch::summarize(answer.threads), watch::all_frames(answer.threads)};
   return rank;
 }
 

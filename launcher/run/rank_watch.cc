@@ -88,6 +88,7 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener&
       timer_(services.io),
       inquiry_(services.io),
       places_(services.io),
+      shown_(services.io),
       stall_(services.io, config_.stall, *this),
       nccl_(services.io, config_.nccl, *this),
       driver_(services, driver_limits(config_.stages.limits), *this),
@@ -110,6 +111,9 @@ void RankWatch::open_channel() {
   // Without it the ranks are watched from /proc alone, as with --no-hook.
   if (!opened) return log_warning(opened.error().message);
   channel_ = std::move(*opened);
+  if (!config_.run.empty())
+    door_ = StacksDoor::open(services_.io, stacks::door_of(config_.run),
+                             [this] { take(StacksWanted{}); });
 }
 
 std::vector<watch::ProcessOfRank> RankWatch::line_above(ProcessId process,
@@ -306,10 +310,25 @@ void RankWatch::perform(const RemoveLocks& locks) {
   }
 }
 
+void RankWatch::perform(const ShowStacks& show) {
+  shown_.begin(channel_.get(), show.ask, kWhereTheyStand, {}, kPlacesWithin,
+               [this, known = show.known](const RankAnswers& answers) mutable {
+                 for (stacks::KnownRank& one : known.ranks) {
+                   const auto found = answers.stacks.find(one.rank);
+                   if (found == answers.stacks.end()) continue;
+                   one.where = found->second.where;
+                   one.frames = found->second.frames;
+                 }
+                 door_->answer(stacks::answer_text(known));
+               });
+}
+
 void RankWatch::perform(const PassAnswer& pass) {
   std::visit([&](const auto& answer) { inquiry_.answered(pass.process, answer); }, pass.answer);
-  if (const auto* stack = std::get_if<watch::StackAnswer>(&pass.answer))
+  if (const auto* stack = std::get_if<watch::StackAnswer>(&pass.answer)) {
     places_.answered(pass.process, *stack);
+    shown_.answered(pass.process, *stack);
+  }
   if (const auto* counters = std::get_if<watch::CountersAnswer>(&pass.answer);
       counters && pass.rank)
     stall_.answered(*pass.rank, *counters);

@@ -22,6 +22,7 @@
 #include "safelaunch/watch/hook_channel.h"
 #include "safelaunch/watch/stages.h"
 #include "services.h"
+#include "stacks_door.h"
 #include "stall_watch.h"
 #include "standstill_watch.h"
 
@@ -51,6 +52,7 @@ struct RankWatchConfig {
   nccl::Listening nccl;
   Environment environment{};  ///< of a worker
   settings::CleanPolicy clean = settings::CleanPolicy::off;
+  std::string run{};  ///< its id, under which `safelaunch stacks` finds its door
 };
 
 /// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks
@@ -143,6 +145,7 @@ class RankWatch final : nccl::Watch::Listener,
   void perform(const FindUser& find);
   void perform(const AskPlaces& ask);
   void perform(const RemoveLocks& remove);
+  void perform(const ShowStacks& show);
   void perform(const PassAnswer& pass);
   void perform(const RecordEvent& record);
   void perform(const RecordSome& record);
@@ -166,12 +169,14 @@ class RankWatch final : nccl::Watch::Listener,
   boost::asio::steady_timer timer_;
   RankInquiry inquiry_;  // after a verdict
   RankInquiry places_;   // asks where all ranks stand before there is a verdict
-  RankAnswers answers_;  // to the former
+  RankInquiry shown_;    // asks where they stand for a person
+  RankAnswers answers_;  // to the first
   StallWatch stall_;
   nccl::Watch nccl_;
   DriverWatch driver_;
   StandstillWatch standstill_;
   std::unique_ptr<watch::HookChannel> channel_;
+  std::unique_ptr<StacksDoor> door_;
   std::map<ProcessId, launch::ExitWatch> exits_;
   std::vector<ProcessId> told_exits_;  // their end is told; a descriptor is still held
 };

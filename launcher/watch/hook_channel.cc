@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <optional>
@@ -19,6 +17,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/host/local_socket.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/watch/packet_budget.h"
 
@@ -43,46 +42,6 @@ constexpr std::size_t kLastKept = 16;
 // Connections that have said nothing: more of them than this cannot be workers.
 constexpr std::size_t kMostStrangers = 256;
 constexpr std::size_t kMostConnections = 16'384;
-
-struct Address {
-  sockaddr_un value{};
-  socklen_t size = 0;
-};
-
-std::optional<Address> make_address(const std::string& name) {
-  Address address;
-  if (name.size() < 2 || name.size() >= sizeof address.value.sun_path) return std::nullopt;
-  address.value.sun_family = AF_UNIX;
-  std::memcpy(address.value.sun_path, name.data(), name.size());
-  const bool abstract = name.front() == '@';
-  if (abstract) address.value.sun_path[0] = '\0';
-  // A path ends with a NUL that counts; an abstract name is all the bytes there are.
-  address.size =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() + (abstract ? 0U : 1U));
-  return address;
-}
-
-Error cannot_open(const std::string& name, const char* why) {
-  return Error{Errc::os, fmt::format("cannot make the hook's socket {}: {}", name, why)};
-}
-
-Result<UniqueFd> listen_at(const std::string& name) {
-  const auto address = make_address(name);
-  if (!address) return cannot_open(name, "the name is empty or longer than 107 bytes");
-  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return cannot_open(name, std::strerror(errno));
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address->value);
-  if (::bind(fd.get(), generic, address->size) != 0 || ::listen(fd.get(), SOMAXCONN) != 0)
-    return cannot_open(name, std::strerror(errno));
-  return fd;
-}
-
-std::optional<ucred> peer_of(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
-  return peer;
-}
 
 // The pid of a peer in another pid namespace is 0; its own word is taken for it then.
 ProcessId identify(int peer_pid, int said_pid) {
@@ -138,7 +97,7 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     UniqueFd fd(
         ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) return errno == EMFILE || errno == ENFILE ? turn_away() : void();
-    const auto peer = peer_of(fd.get());
+    const auto peer = host::peer_of(fd.get());
     if (!peer || peer->uid != ::geteuid() || connections.size() >= kMostConnections) return;
     const Number number = ++last_number;
     auto connection = std::make_unique<Connection>(io, std::move(fd));
@@ -311,8 +270,10 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
 Result<std::unique_ptr<HookChannel>> HookChannel::open(boost::asio::io_context& io,
                                                        const std::string& address,
                                                        std::string token, Listener listener) {
-  auto fd = listen_at(address);
-  if (!fd) return fd.error();
+  auto fd = host::listen_locally(address, SOCK_SEQPACKET);
+  if (!fd)
+    return Error{Errc::os,
+                 fmt::format("cannot make the hook's socket {}: {}", address, fd.error().message)};
   auto state =
       std::make_shared<State>(io, std::move(*fd), address, std::move(token), std::move(listener));
   state->accept_next();

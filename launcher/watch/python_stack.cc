@@ -97,4 +97,13 @@ std::string summarize(const std::vector<PythonThread>& threads) {
   return {};
 }
 
+std::string all_frames(const std::vector<PythonThread>& threads) {
+  std::string text;
+  for (const PythonThread& thread : threads) {
+    text += "thread " + thread.name + " (innermost last)\n";
+    for (const std::string& frame : thread.frames) text += "  " + frame + "\n";
+  }
+  return text;
+}
+
 }  // namespace safelaunch::watch

@@ -19,4 +19,7 @@ struct PythonThread {
 /// thread is asked; where it has no user's code (a launcher's loop), the first thread that has.
 [[nodiscard]] std::string summarize(const std::vector<PythonThread>& threads);
 
+/// All threads with all frames, one a line.
+[[nodiscard]] std::string all_frames(const std::vector<PythonThread>& threads);
+
 }  // namespace safelaunch::watch

@@ -526,6 +526,34 @@ TEST_CASE("an answer of a hook is passed on with its rank", "[rank_machine]") {
   CHECK(std::holds_alternative<watch::CollectivesAnswer>(passed[2].answer));
 }
 
+TEST_CASE("a person who asks where the ranks stand changes nothing", "[rank_machine]") {
+  Told asked;
+  Told left_alone;
+  for (Told* job : {&asked, &left_alone}) job->hang();
+  asked.on(StacksWanted{});
+  REQUIRE(asked.all<ShowStacks>().size() == 1);
+  const ShowStacks show = asked.all<ShowStacks>().front();
+  CHECK(show.ask == std::vector<AskedRank>{{Rank{0}, process_of(0)}, {Rank{1}, process_of(1)}});
+  CHECK(show.known.ranks[0].standing == "waits in group");
+  CHECK(show.known.ranks[1].standing == "has reached spawned");
+  CHECK_FALSE(show.known.training);
+  for (Told* job : {&asked, &left_alone}) job->pass(10min);
+  REQUIRE(asked.all<TellVerdict>().size() == 1);
+  CHECK(asked.all<TellVerdict>().front().verdict.waited ==
+        left_alone.all<TellVerdict>().front().verdict.waited);
+}
+
+TEST_CASE("while the job is being stopped a person is told what is known, and no rank is asked",
+          "[rank_machine]") {
+  Told job;
+  job.hang();
+  job.on(WatchFreezes{});
+  job.on(StacksWanted{});
+  REQUIRE(job.all<ShowStacks>().size() == 1);
+  CHECK(job.all<ShowStacks>().front().ask.empty());
+  CHECK(job.all<ShowStacks>().front().known.ranks.size() == 2);
+}
+
 TEST_CASE("what a hook refuses is told, and what it fails in is recorded", "[rank_machine]") {
   Told job;
   job.body(0, "refused", watch::HookRefusal{"gloo for nccl", "tensors are on the GPU"});

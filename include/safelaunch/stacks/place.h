@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/process.h"
+
+/// What `safelaunch stacks` tells: the places at which the ranks of a job stand.
+namespace safelaunch::stacks {
+
+/// Whoever has told the Python stack of a rank.
+enum class Teller { nobody, hook, py_spy };
+
+[[nodiscard]] const char* name(Teller teller);
+
+/// The place of one rank.
+struct RankPlace {
+  std::optional<Rank> rank;  ///< none: a process of the job that says of no rank
+  ProcessId process;
+  std::string command;             ///< its first words
+  std::string standing;            ///< "waits in group", as safelaunch knows; empty: not known
+  std::string where;               ///< in its code: "train.py:40 main → all_reduce"
+  std::string frames;              ///< of all its Python threads, one a line
+  Teller teller = Teller::nobody;  ///< of `where` and `frames`
+  std::string doing;               ///< as the kernel tells: "idling: sleeping in hrtimer_nanosleep"
+};
+
+/// A store, at which the ranks of a job meet.
+struct StorePlace {
+  std::string address;          ///< "127.0.0.1:29500"
+  std::string holder;           ///< "pid 71 (python …)"; empty: nobody on this host listens there
+  std::vector<Rank> connected;  ///< of the ranks here
+  std::vector<Rank> apart;      ///< the other ranks here
+};
+
+/// The places of all ranks of one job that run on this host.
+struct JobPlaces {
+  std::string title;  ///< "run 20261121-… (torchrun …)", "pid 71 (torchrun …)"
+  int world = 0;      ///< 0: not known
+  std::vector<RankPlace> ranks;
+  std::vector<StorePlace> stores;
+  std::vector<std::string> notes;  ///< what could not be told, and why
+};
+
+/// For a person: ranks that stand at the same place are one line. `whole` adds every frame.
+[[nodiscard]] std::string render(const JobPlaces& job, bool whole);
+
+[[nodiscard]] std::string places_json(std::span<const JobPlaces> jobs);
+
+}  // namespace safelaunch::stacks

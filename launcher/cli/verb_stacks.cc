@@ -1,0 +1,128 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "answer.h"
+#include "recorded_runs.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/host/proc.h"
+#include "safelaunch/host/process_facts.h"
+#include "safelaunch/report/kept_runs.h"
+#include "safelaunch/report/status.h"
+#include "safelaunch/stacks/look.h"
+#include "verbs.h"
+
+namespace safelaunch::cli {
+namespace {
+
+// The hooks have two seconds to answer, and their safelaunch some for itself.
+constexpr Duration kAnswerWithin{5'000};
+
+struct StacksWords {
+  bool all = false;
+  bool json = false;
+};
+
+std::vector<report::RunLine> lines_of_running() {
+  std::vector<report::RunLine> running;
+  for (const report::KnownRun& run : report::known_runs(places_of_runs()))
+    if (report::RunLine line = line_of(run); line.state == report::RunRecord::State::running)
+      running.push_back(std::move(line));
+  return running;
+}
+
+stacks::JobPlaces places_of_run(const report::RunLine& line) {
+  std::string title = fmt::format("run {}", line.run.id);
+  if (const auto status = report::read_status(line.run.directory))
+    title += fmt::format(", attempt {} {}", status->attempt, status->profile);
+  const auto answer = stacks::ask_supervisor(line.run.id, kAnswerWithin);
+  return stacks::look_at_run(fmt::format("{} ({})", title, report::command_in_words(line)),
+                             line.process, answer ? std::optional(*answer) : std::nullopt);
+}
+
+Result<std::vector<stacks::JobPlaces>> places_of_pid(int pid, const host::ProcessFacts& facts) {
+  std::vector<int> line = host::ancestors_of(pid);
+  line.push_back(pid);
+  for (const report::RunLine& run : lines_of_running())
+    if (std::ranges::find(line, run.process.pid) != line.end())
+      return std::vector{places_of_run(run)};
+  if (facts.uid != geteuid())
+    return Error{Errc::usage, fmt::format("pid {} is another user's; as root it can be seen: sudo "
+                                          "safelaunch stacks {}",
+                                          pid, pid)};
+  return std::vector{stacks::look_at_process(pid)};
+}
+
+Result<std::vector<stacks::JobPlaces>> places_of_named(const std::string& named) {
+  if (const auto pid = to_number(named))
+    if (const auto facts = host::facts_of(*pid)) return places_of_pid(*pid, *facts);
+  const Result<std::filesystem::path> directory = report::find_run(named, places_of_runs());
+  if (!directory && to_number(named))
+    return Error{Errc::usage, fmt::format("no process has the pid {}, and no run that id", named)};
+  if (!directory) return directory.error();
+  const report::RunLine line =
+      line_of({report::recorded_id(*directory), *directory, *directory, {}});
+  if (line.state != report::RunRecord::State::running)
+    return Error{Errc::usage, fmt::format("run {} does not run any more: {}; safelaunch report {} "
+                                          "shows it",
+                                          line.run.id, report::end_in_words(line), line.run.id)};
+  return std::vector{places_of_run(line)};
+}
+
+Result<std::vector<stacks::JobPlaces>> places_of_any() {
+  const std::vector<report::RunLine> running = lines_of_running();
+  if (running.empty()) return stacks::look_at_all();
+  if (running.size() == 1) return std::vector{places_of_run(running.front())};
+  std::vector<std::string> ids;
+  for (const report::RunLine& line : running) ids.push_back(line.run.id);
+  return Error{Errc::usage, fmt::format("{} jobs of yours run under safelaunch; say which: {}",
+                                        ids.size(), join(ids, ", "))};
+}
+
+constexpr std::array kStacksOptions{
+    settings::Option{.name = "all",
+                     .put = settings::put_into<&StacksWords::all>,
+                     .help = "every thread with every frame"},
+    settings::Option{
+        .name = "json", .put = settings::put_into<&StacksWords::json>, .help = "as JSON"},
+};
+
+int tell_stacks(std::span<const std::string> words) {
+  StacksWords given;
+  std::vector<std::string> rest;
+  if (const auto status = settle(kStacksVerb, words, &given, rest)) return *status;
+  if (rest.size() > 1)
+    return refuse({Errc::usage, "stacks takes one run or pid, not also '" + rest[1] + "'"});
+  if (!host::proc_can_be_believed())
+    return refuse({Errc::os, "/proc shows the processes of another pid namespace"});
+  const auto jobs = rest.empty() ? places_of_any() : places_of_named(rest.front());
+  if (!jobs) return refuse(jobs.error());
+  if (given.json) return answer(stacks::places_json(*jobs));
+  if (jobs->empty())
+    return answer(
+        "no job of yours runs under safelaunch, and no process has RANK in its "
+        "environment; safelaunch stacks PID looks at any other\n");
+  std::string text;
+  for (const stacks::JobPlaces& job : *jobs) text += stacks::render(job, given.all);
+  return answer(text);
+}
+
+}  // namespace
+
+const Verb kStacksVerb{
+    .name = "stacks",
+    .function = tell_stacks,
+    .help = "[RUN|PID]: where every rank of a running job stands, now",
+    .usage = "[RUN|PID] [OPTIONS]",
+    .purpose =
+        "Where every rank of a running job stands, now: in its code, in the kernel, and at the "
+        "store. Of a job under safelaunch the ranks' hooks tell it; of any other (PID of torchrun, "
+        "mpirun, python) py-spy where it is installed, and /proc. Without RUN and PID it is the "
+        "one job under safelaunch, or else every process of yours with RANK in its environment. "
+        "Nothing is stopped or changed.",
+    .example = "safelaunch stacks\nsafelaunch stacks 4711",
+    .options = kStacksOptions};
+
+}  // namespace safelaunch::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/host/process_facts.h"
+
+/// The ranks among processes that safelaunch did not start.
+namespace safelaunch::stacks {
+
+/// What the environment of a process says of its rank.
+struct SaidRank {
+  int rank = 0;
+  int world = 0;       ///< 0: it does not say
+  std::string master;  ///< "HOST:PORT"; empty: it does not say
+  bool operator==(const SaidRank&) const = default;
+};
+
+/// torchrun's, MPI's and Slurm's variables, whichever come first. Slurm gives its variables to
+/// every shell of an allocation, so they count only `below_a_launcher`.
+[[nodiscard]] std::optional<SaidRank> said_rank(std::string_view raw_environment,
+                                                bool below_a_launcher);
+
+struct SeenProcess {
+  host::ProcessFacts facts;
+  bool python = false;
+  std::optional<SaidRank> said{};
+};
+
+struct FoundRank {
+  std::optional<SaidRank> said;
+  ProcessId process;
+};
+
+/// The processes that are ranks. What a rank has started (loaders, compilers) inherits its
+/// environment, and so does what comes of the wrapper (`sh run.sh`) in which it may stand: of each
+/// line of processes with one rank, the topmost Python is meant, or else the topmost. A process
+/// with ranks of other numbers below it is a launcher.
+[[nodiscard]] std::vector<FoundRank> ranks_among(const std::vector<SeenProcess>& processes);
+
+/// Those of a job that says nothing of ranks: its Pythons, or else all of its processes.
+[[nodiscard]] std::vector<FoundRank> nameless_among(const std::vector<SeenProcess>& processes);
+
+}  // namespace safelaunch::stacks
