@@ -18,13 +18,10 @@ constexpr std::size_t kMostSuccesses = 256;
 
 json to_json(const Success& success) {
   const HostKey& key = success.key;
-  return {{"host", key.hostname},
-          {"gpus", key.gpus},
-          {"driver", key.driver},
-          {"nccl", key.nccl},
-          {"python", key.python},
-          {"profile", success.profile},
-          {"time", success.when.time_since_epoch().count()}};
+  return {{"host", key.hostname}, {"gpus", key.gpus},
+          {"driver", key.driver}, {"nccl", key.nccl},
+          {"python", key.python}, {"profile", success.profile},
+          {"job", success.job},   {"time", success.when.time_since_epoch().count()}};
 }
 
 std::optional<Success> success_of(const json& object) {
@@ -36,8 +33,10 @@ std::optional<Success> success_of(const json& object) {
   const auto profile = text_if(object, "profile");
   const auto when = number_of<std::int64_t>(object, "time");
   if (!host || !gpus || !driver || !nccl || !python || !profile || !when) return std::nullopt;
-  return Success{
-      {*host, *gpus, *driver, *nccl, *python}, *profile, WallTime(std::chrono::seconds(*when))};
+  return Success{{*host, *gpus, *driver, *nccl, *python},
+                 *profile,
+                 WallTime(std::chrono::seconds(*when)),
+                 text_if(object, "job").value_or("")};
 }
 
 // A time in the future is a clock that was wrong, so it proves nothing.
@@ -45,26 +44,31 @@ bool is_fresh(WallTime when, WallTime now) {
   return when <= now && when > now - kMemoryLasts;
 }
 
+bool counts_for(const Success& success, const HostKey& key, std::string_view job) {
+  return success.key == key && (success.job.empty() || success.job == job);
+}
+
 constexpr std::size_t kMostBytes = 1'000'000;
 
 }  // namespace
 
-std::optional<std::string> recall(const Memory& memory, const HostKey& key, WallTime now) {
+std::optional<Success> recall(const Memory& memory, const HostKey& key, std::string_view job,
+                              WallTime now) {
   const auto found = std::find_if(memory.rbegin(), memory.rend(), [&](const Success& success) {
-    return success.key == key && is_fresh(success.when, now);
+    return counts_for(success, key, job) && is_fresh(success.when, now);
   });
   if (found == memory.rend()) return std::nullopt;
-  return found->profile;
+  return *found;
 }
 
-Memory forget(Memory memory, const HostKey& key) {
-  std::erase_if(memory, [&](const Success& success) { return success.key == key; });
+Memory forget(Memory memory, const HostKey& key, std::string_view job) {
+  std::erase_if(memory, [&](const Success& success) { return counts_for(success, key, job); });
   return memory;
 }
 
 Memory remember(Memory memory, Success success) {
   std::erase_if(memory, [&](const Success& old) {
-    return old.key == success.key || !is_fresh(old.when, success.when);
+    return (old.key == success.key && old.job == success.job) || !is_fresh(old.when, success.when);
   });
   memory.push_back(std::move(success));
   if (memory.size() > kMostSuccesses) memory.erase(memory.begin());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -133,13 +134,13 @@ void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
   const profile::Memory memory = profile::load_memory(file);
   if (memory.empty()) return;  // the key takes milliseconds
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const auto worked = profile::recall(memory, host_key(plan), now);
-  const auto found = worked ? std::find(chain.begin(), chain.end(), *worked) : chain.end();
+  const auto worked = profile::recall(memory, host_key(plan), job_of(plan), now);
+  const auto found = worked ? std::find(chain.begin(), chain.end(), worked->profile) : chain.end();
   if (found == chain.end() || found == chain.begin()) return;
   std::rotate(chain.begin(), found, found + 1);
   plan.warnings.push_back(
-      fmt::format("begins with {}, which worked here lately; --forget begins with {} again",
-                  chain[0], chain[1]));
+      fmt::format("begins with {}, which worked here lately{}; --forget begins with {} again",
+                  chain[0], worked->job.empty() ? "" : " for this script", chain[1]));
 }
 
 Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
@@ -263,6 +264,17 @@ profile::HostKey host_key() {
   key.gpus = host::gpu_models();
   key.driver = user_file_text("/proc/driver/nvidia/version").value_or("");
   return key;
+}
+
+std::string job_of(const RunPlan& plan) {
+  const job::Command& command = plan.command;
+  const std::size_t program = command.script ? command.script->word : command.launcher_word;
+  const std::string& word = command.argv.at(program);
+  std::error_code unknown;  // of a script in a folder that is gone
+  const auto file = std::filesystem::absolute(word, unknown);
+  const bool is_file = word.find('/') != std::string::npos || word.ends_with(".py");
+  return fmt::format("{} {}", plan.spawn ? "safelaunch" : name(command.launcher),
+                     is_file && !unknown ? file.lexically_normal().string() : word);
 }
 
 profile::HostKey host_key(const RunPlan& plan) {

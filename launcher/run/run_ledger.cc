@@ -160,9 +160,14 @@ void remember_success(const RunPlan& plan, const profile::Profile& profile, int 
   const std::string file = profile::memory_file(plan.environment);
   if (file.empty()) return;
   const profile::HostKey key = host_key(plan);
-  profile::Memory memory = profile::forget(profile::load_memory(file), key);
+  const std::string job = job_of(plan);
+  profile::Memory memory = profile::load_memory(file);
+  if (plan.options.forget) memory = profile::forget(std::move(memory), key, job);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  if (worth_it) memory = profile::remember(std::move(memory), {key, profile.name, now});
+  const bool for_this_job = profile.cost == profile::Cost::large;
+  if (worth_it)
+    memory = profile::remember(std::move(memory),
+                               {key, profile.name, now, for_this_job ? job : std::string()});
   if (const auto saved = profile::save_memory(file, memory); !saved)
     log_debug(saved.error().message);
 }

@@ -29,6 +29,9 @@ struct Success {
   HostKey key;
   std::string profile;
   WallTime when;
+  /// The job for which it counts, where the profile costs much speed: another script may well need
+  /// no such profile. Empty: for all.
+  std::string job = {};
   bool operator==(const Success&) const = default;
 };
 
@@ -38,13 +41,13 @@ using Memory = std::vector<Success>;
 /// A success counts for a week: drivers and images change.
 inline constexpr std::chrono::days kMemoryLasts{7};
 
-/// The profile that worked last for that key, within a week before `now`.
-[[nodiscard]] std::optional<std::string> recall(const Memory& memory, const HostKey& key,
-                                                WallTime now);
-/// With one success more; what is older than a week, or of the same key, is dropped.
+/// The success that came last for that key and job, within a week before `now`.
+[[nodiscard]] std::optional<Success> recall(const Memory& memory, const HostKey& key,
+                                            std::string_view job, WallTime now);
+/// With one success more; what is older than a week, or of the same key and job, is dropped.
 [[nodiscard]] Memory remember(Memory memory, Success success);
-/// Without what worked for that key (--forget).
-[[nodiscard]] Memory forget(Memory memory, const HostKey& key);
+/// Without what recall() would find for that key and job (--forget).
+[[nodiscard]] Memory forget(Memory memory, const HostKey& key, std::string_view job);
 
 /// The memory as text (JSON), and back; nullopt for what is no memory of ours.
 [[nodiscard]] std::string format_memory(const Memory& memory);

@@ -73,6 +73,9 @@ struct RunPlan {
 /// Reads what make_plan() left unread of the chain.
 [[nodiscard]] Result<void> read_rest_of_chain(RunPlan& plan);
 
+/// The launcher and the script: what a profile of large cost is remembered for.
+[[nodiscard]] std::string job_of(const RunPlan& plan);
+
 /// This host, by name, GPUs and driver.
 [[nodiscard]] profile::HostKey host_key();
 /// The key under which this host remembers which profile worked: the host, and the command's

@@ -26,14 +26,14 @@ Memory one(const char* profile = "no-shm", WallTime when = kNow) {
 }  // namespace
 
 TEST_CASE("what worked last is recalled for a week", "[remembered]") {
-  CHECK(recall(one(), key(), kNow) == "no-shm");
-  CHECK(recall(one(), key(), kNow + 167h) == "no-shm");
-  CHECK(recall(one(), key(), kNow + 168h) == std::nullopt);
-  CHECK(recall({}, key(), kNow) == std::nullopt);
+  CHECK(recall(one(), key(), "", kNow)->profile == "no-shm");
+  CHECK(recall(one(), key(), "", kNow + 167h)->profile == "no-shm");
+  CHECK(recall(one(), key(), "", kNow + 168h) == std::nullopt);
+  CHECK(recall({}, key(), "", kNow) == std::nullopt);
 }
 
 TEST_CASE("a success in the future proves nothing", "[remembered]") {
-  CHECK(recall(one("no-shm", kNow + 1h), key(), kNow) == std::nullopt);
+  CHECK(recall(one("no-shm", kNow + 1h), key(), "", kNow) == std::nullopt);
 }
 
 TEST_CASE("another host, GPU, driver, NCCL or Python is another key", "[remembered]") {
@@ -53,7 +53,7 @@ TEST_CASE("another host, GPU, driver, NCCL or Python is another key", "[remember
   SECTION("Python") {
     other.python = "/venv/bin/python";
   }
-  CHECK(recall(one(), other, kNow) == std::nullopt);
+  CHECK(recall(one(), other, "", kNow) == std::nullopt);
 }
 
 TEST_CASE("a new success takes the place of the old one and drops what is stale", "[remembered]") {
@@ -66,11 +66,20 @@ TEST_CASE("a new success takes the place of the old one and drops what is stale"
   CHECK(memory == Memory{{key("other"), "debug", kNow - 2h}, {key(), "no-shm", kNow}});
 }
 
-TEST_CASE("what is forgotten is not recalled, and the rest is", "[remembered]") {
-  const Memory memory = forget({{key(), "basic", kNow}, {key("b"), "debug", kNow}}, key());
+TEST_CASE("what costs much speed is remembered for its script alone", "[remembered]") {
+  Memory memory = remember({{key(), "no-shm", kNow - 1h}}, {key(), "gloo-fallback", kNow, "a.py"});
+  CHECK(recall(memory, key(), "a.py", kNow)->profile == "gloo-fallback");
+  CHECK(recall(memory, key(), "b.py", kNow)->profile == "no-shm");
+  memory = forget(std::move(memory), key(), "b.py");
+  CHECK(recall(memory, key(), "b.py", kNow) == std::nullopt);
+  CHECK(recall(memory, key(), "a.py", kNow)->profile == "gloo-fallback");
+}
 
-  CHECK(recall(memory, key(), kNow) == std::nullopt);
-  CHECK(recall(memory, key("b"), kNow) == "debug");
+TEST_CASE("what is forgotten is not recalled, and the rest is", "[remembered]") {
+  const Memory memory = forget({{key(), "basic", kNow}, {key("b"), "debug", kNow}}, key(), "");
+
+  CHECK(recall(memory, key(), "", kNow) == std::nullopt);
+  CHECK(recall(memory, key("b"), "", kNow)->profile == "debug");
 }
 
 TEST_CASE("the memory does not grow without end", "[remembered]") {
@@ -79,11 +88,12 @@ TEST_CASE("the memory does not grow without end", "[remembered]") {
     memory = remember(std::move(memory), {key(std::to_string(i).c_str()), "basic", kNow});
 
   CHECK(memory.size() == 256);
-  CHECK(recall(memory, key("999"), kNow) == "basic");
+  CHECK(recall(memory, key("999"), "", kNow)->profile == "basic");
 }
 
 TEST_CASE("a memory that is written reads back as the same", "[remembered]") {
-  const Memory memory{{key(), "no-shm", kNow}, {{"ü \"x\"\n", {}, "", "", ""}, "p", kNow - 1s}};
+  const Memory memory{{key(), "no-shm", kNow, "a.py"},
+                      {{"ü \"x\"\n", {}, "", "", ""}, "p", kNow - 1s}};
 
   CHECK(parse_memory(format_memory(memory)) == memory);
   CHECK(parse_memory(format_memory({})) == Memory{});

@@ -25,6 +25,7 @@ struct Remembering {
     plan.environment = {{"XDG_STATE_HOME", home / "state"}};
     const std::filesystem::path file = profile::memory_file(plan.environment);
     std::filesystem::create_directories(file.parent_path());
+    plan.command.argv = {"train.py"};
   }
   [[nodiscard]] bool remembers() const {
     return !profile::load_memory(profile::memory_file(plan.environment)).empty();
@@ -56,4 +57,14 @@ TEST_CASE(
   user.plan.options.forget = true;
   remember_success(user.plan, some_profile(), 1, Probed::no);
   CHECK_FALSE(user.remembers());
+}
+
+TEST_CASE("a profile of large cost that one script needed is remembered for that script alone",
+          "[records]") {
+  Remembering user;
+  remember_success(user.plan, some_profile(), 2, Probed::no);  // its cost is large
+  const auto memory = profile::load_memory(profile::memory_file(user.plan.environment));
+  REQUIRE(memory.size() == 1);
+  CHECK(memory[0].job == job_of(user.plan));
+  CHECK(memory[0].job.ends_with("/train.py"));
 }
