@@ -6,7 +6,7 @@
 using namespace safelaunch;
 
 using namespace safelaunch::probe;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::TemporaryFolder;
 
 namespace {
@@ -54,7 +54,7 @@ TEST_CASE("a driver that fails, says nothing or has no GPU is an error that says
   CHECK(refusal(Helper(R"(echo '{"failed":"CUDA_ERROR_NO_DEVICE"}')").driver()) ==
         "CUDA_ERROR_NO_DEVICE");
   CHECK_THAT(refusal(Helper("exit 3").driver()),
-             Contains("the CUDA driver gave no answer") && Contains("3"));
+             ContainsSubstring("the CUDA driver gave no answer") && ContainsSubstring("3"));
   CHECK(refusal(Helper(R"(echo '{"cuda":12080,"gpus":[]}')").driver()) ==
         "the CUDA driver names no GPU");
 }
@@ -82,5 +82,6 @@ echo '{"nccl":"2.27.5"}'; echo '{"failed":"no socket interface found"}')")
 TEST_CASE("a libnccl that cannot be loaded is an error", "[survey]") {
   CHECK(refusal(Helper(R"(echo '{"failed":"libnccl.so.2: wrong ELF class"}')").nccl()) ==
         "libnccl.so.2: wrong ELF class");
-  CHECK_THAT(refusal(Helper("kill -SEGV $$").nccl()), Contains("libnccl.so.2: killed by SIGSEGV"));
+  CHECK_THAT(refusal(Helper("kill -SEGV $$").nccl()),
+             ContainsSubstring("libnccl.so.2: killed by SIGSEGV"));
 }

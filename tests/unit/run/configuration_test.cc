@@ -5,7 +5,7 @@
 using namespace safelaunch;
 
 using namespace safelaunch::run;
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::TemporaryFolder;
 
 namespace {
@@ -64,7 +64,7 @@ TEST_CASE("a misspelt variable is a warning, and changes nothing", "[configurati
   const auto made = read("", {{"SAFELAUNCH_PROFIL", "basic"}});
   REQUIRE(made.has_value());
   REQUIRE(made->warnings.size() == 1);
-  CHECK_THAT(made->warnings.front(), Contains("SAFELAUNCH_PROFILE"));
+  CHECK_THAT(made->warnings.front(), ContainsSubstring("SAFELAUNCH_PROFILE"));
 }
 
 TEST_CASE("a file that --config names and that is not there is an error", "[configuration]") {
