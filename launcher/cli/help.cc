@@ -107,7 +107,9 @@ std::string spelling(const settings::Option& option) {
   std::string text = fmt::format("--{}", option.name);
   if (option.letter != 0) text = fmt::format("-{},{}", option.letter, text);
   const std::string_view value = settings::placeholder(option);
-  if (!value.empty()) text += fmt::format(" {}", value);
+  const bool may_stand_alone = option.kind == settings::OptionKind::flag;
+  if (!value.empty())
+    text += may_stand_alone ? fmt::format("[={}]", value) : fmt::format(" {}", value);
   if (option.kind == settings::OptionKind::texts || option.kind == settings::OptionKind::list)
     text += " ...";
   return text;

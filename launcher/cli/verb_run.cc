@@ -8,6 +8,7 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/run/dry_run.h"
+#include "safelaunch/run/json_file.h"
 #include "safelaunch/run/run_job.h"
 #include "verbs.h"
 
@@ -44,7 +45,11 @@ int run_and_tidy(run::RunPlan plan) {
 
 int show(const run::RunPlan& plan) {
   const run::ShownPlan shown = plan.options.json ? run::plan_json(plan) : run::render_plan(plan);
-  answer(shown.text);
+  const std::filesystem::path file = run::json_file(plan.options);
+  if (file.empty())
+    answer(shown.text);
+  else if (const Result<void> written = run::write_json(file, shown.text); !written)
+    return refuse(written.error());
   return shown.refusal ? refuse(*shown.refusal) : 0;
 }
 

@@ -19,6 +19,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/profile/library.h"
+#include "safelaunch/run/json_file.h"
 #include "safelaunch/run/plan.h"
 #include "safelaunch/run/run_job.h"
 
@@ -334,12 +335,25 @@ const diagnose::Catalogue& Run::catalogue() {
   return diagnose::catalogue();
 }
 
+void Run::write_json_report() {
+  const std::filesystem::path file = json_file(plan_.options);
+  if (file.empty()) return;
+  const auto written = disk_.within(
+      kDiskAnswersWithin,
+      [file, json = report::outcome_json(ledger_.summary())] { return write_json(file, json); });
+  if (!written)
+    voice_.say("warning: --json=" + file.native() + ": nobody takes the report");
+  else if (!*written)
+    voice_.say("warning: " + written->error().message);
+}
+
 void Run::perform(const EndRun& end) {
   checks_.reset();
   exit_code_ = end.exit_code;
   voice_.tell_of_lost_output();
   ledger_.close(end.exit_code, end.stopped_because);
   voice_.tell_end();
+  write_json_report();
   ledger_.write_page(plan_.environment);
   if (ledger_.lost_events() > 0)
     voice_.say(

@@ -55,6 +55,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Shelf {
 
   Result<void> start_attempt(const StartAttempt& start);
   AttemptPlace prepare(const StartAttempt& start);
+  void write_json_report();
   void leave_out_what_another_user_cannot_use(AttemptPlace& place, int attempt);
   std::span<const profile::Profile> all_profiles() override;
   const diagnose::Catalogue& catalogue() override;

@@ -9,6 +9,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/process_facts.h"
+#include "safelaunch/run/json_file.h"
 
 namespace safelaunch::run {
 namespace {
@@ -109,7 +110,8 @@ void RunVoice::tell_of_lost_output() {
 }
 
 void RunVoice::tell_end() {
-  if (plan_.options.json) return terminal_.write_redacted(report::outcome_json(summary_));
+  if (plan_.options.json && json_file(plan_.options).empty())
+    return terminal_.write_redacted(report::outcome_json(summary_));
   if (!report::worth_telling(summary_) || plan_.options.verbosity == Verbosity::quiet) return;
   const bool coloured =
       plan_.options.colour && streams_.err.kind == output::StreamTarget::Kind::terminal;

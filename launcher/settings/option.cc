@@ -100,7 +100,9 @@ std::optional<std::string> refuse_value(const Option& option, std::string_view v
     case Kind::text:
     case Kind::texts:
     case Kind::list: return expected(value, !value.empty(), "a value");
-    case Kind::flag: return expected(value, flag_word(value) != nullptr, "true or false");
+    case Kind::flag:  // one with a placeholder also takes what that stands for, after a '='
+      return expected(value, !option.value.empty() ? !value.empty() : flag_word(value) != nullptr,
+                      "true or false");
     case Kind::count:
       return expected(
           value, whole_number(value, option.range).has_value(),

@@ -13,6 +13,12 @@ void put_verbosity(const Option&, void* target, std::string_view value) {
   if (option_value::flag(value)) static_cast<RunOptions*>(target)->verbosity = verbosity;
 }
 
+// A FILE turns it on too; run/json_file.h tells which.
+void put_json(const Option&, void* target, std::string_view value) {
+  const bool is_word = !refuse_value(Option{}, value);
+  static_cast<RunOptions*>(target)->json = !is_word || option_value::flag(value);
+}
+
 constexpr std::array kRunOptions{
     Option{.name = "profile",
            .letter = 'p',
@@ -262,9 +268,10 @@ constexpr std::array kRunOptions{
            .help = "print the plan and do nothing"},
     Option{.name = "json",
            .scope = Scope::config,
-           .put = put_into<&RunOptions::json>,
-           .help = "the plan as JSON; the closing report as JSON, on stderr (stdout is the job's) "
-                   "and always in outcome.json"},
+           .put = put_json,
+           .value = "FILE",
+           .help = "the plan as JSON; the closing report as JSON, on stderr (stdout is the job's), "
+                   "or in FILE (/dev/fd/3), and always in outcome.json"},
     Option{.name = "no-color",
            .scope = Scope::config,
            .put = put_off<&RunOptions::colour>,

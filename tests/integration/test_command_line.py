@@ -1,6 +1,7 @@
 """The command line as people type it: torchrun's own ways work here too."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -60,6 +61,23 @@ class CommandLine(SafelaunchTest):
         self.assertEqual(say("help", "report"), say("report", "--help"))
         self.assertIn("did you mean the verb 'report'", say("help", "repotr", status=64))
         self.assertIn("takes no 'extra'", say("version", "extra", status=64))
+
+    def test_the_closing_report_as_json_goes_to_a_file_or_a_descriptor(self):
+        self.run_words("--json=report.json", "true")
+        self.assertEqual(json.loads((self.folder / "report.json").read_text())["exit_status"], 0)
+        end, other_end = os.pipe()
+        done = subprocess.run([SAFELAUNCH, "--no-preflight", f"--json=/dev/fd/{other_end}", "sh", "-c", "echo x >&2; exit 3"],
+                              env=self.environment(), cwd=self.folder, pass_fds=[other_end], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        os.close(other_end)
+        with open(end) as told:
+            self.assertEqual((json.load(told)["exit_status"], done.returncode), (3, 3))
+        (self.folder / "mine.txt").write_text("mine")
+        told = subprocess.run([SAFELAUNCH, "--json=mine.txt", "true"], env=self.environment(), cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual((told.returncode, told.stdout), (0, ""))
+        self.assertIn("mine.txt: is there already and holds no JSON", told.stderr)
+        self.assertEqual((self.folder / "mine.txt").read_text(), "mine")
+        self.run_words("--dry-run", "--json=plan.json", "true")
+        self.assertEqual(json.loads((self.folder / "plan.json").read_text())["command"], ["true"])
 
     def test_a_script_that_is_not_there_is_told(self):
         self.assertIn("no file nowhere.py", self.run_words("nowhere.py", status=127))

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/settings/run_options.h"
+
+namespace safelaunch::run {
+
+/// The file that `--json=FILE` names; empty where it names none.
+[[nodiscard]] std::filesystem::path json_file(const settings::RunOptions& options);
+
+/// Writes the JSON there. A file that holds something else than JSON stays as it is. May block, as
+/// /dev/fd/3 may be a pipe that nobody reads.
+[[nodiscard]] Result<void> write_json(const std::filesystem::path& file, std::string_view json);
+
+}  // namespace safelaunch::run
