@@ -4,6 +4,7 @@
 
 #include "answer.h"
 #include "recorded_runs.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/report/kept_runs.h"
 #include "safelaunch/report/status.h"
 #include "verbs.h"
@@ -14,13 +15,28 @@ namespace {
 // People look at a screen; a second is soon enough.
 constexpr std::chrono::seconds kRefresh{1};
 
-std::vector<report::RunStatus> running_runs() {
-  std::vector<report::RunStatus> result;
+struct RunningRun {
+  report::RunLine line;
+  report::RunStatus status;
+};
+
+std::vector<RunningRun> running_runs() {
+  std::vector<RunningRun> result;
   for (const report::KnownRun& run : report::known_runs(places_of_runs())) {
-    if (line_of(run).state != report::RunRecord::State::running) continue;
-    if (auto status = report::read_status(run.directory)) result.push_back(std::move(*status));
+    report::RunLine line = line_of(run);
+    if (line.state != report::RunRecord::State::running) continue;
+    if (auto status = report::read_status(run.directory))
+      result.push_back({std::move(line), std::move(*status)});
   }
   return result;
+}
+
+std::string how_the_last_one_ended() {
+  const std::vector<report::KnownRun> runs = report::known_runs(places_of_runs());
+  if (runs.empty()) return {};
+  const report::RunLine last = line_of(runs.back());
+  return fmt::format("the last one, {} ({}): {}; safelaunch report tells more\n", last.run.id,
+                     report::command_in_words(last), report::end_in_words(last));
 }
 
 // Shows how far the named run has come, or how it ended.
@@ -34,10 +50,12 @@ int show_one(const std::string& named, bool json) {
   return answer(report::render(*status) + "    " + report::end_in_words(line) + "\n");
 }
 
-std::string render_all(const std::vector<report::RunStatus>& runs) {
-  if (runs.empty()) return "no job of yours runs under safelaunch\n";
+std::string render_all(const std::vector<RunningRun>& runs) {
+  if (runs.empty()) return "no job of yours runs under safelaunch\n" + how_the_last_one_ended();
   std::string text;
-  for (const report::RunStatus& run : runs) text += report::render(run);
+  for (const auto& [line, status] : runs)
+    text += report::render(status) + fmt::format("    since {}; logs in {}\n", rough_age(line.took),
+                                                 line.run.directory.native());
   return text;
 }
 
@@ -71,8 +89,11 @@ int tell_status(std::span<const std::string> words) {
     return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
   if (!rest.empty()) return show_one(rest.front(), given.json);
   if (given.watching) watch();
-  const std::vector<report::RunStatus> runs = running_runs();
-  return answer(given.json ? report::status_json(runs) : render_all(runs));
+  const std::vector<RunningRun> runs = running_runs();
+  if (!given.json) return answer(render_all(runs));
+  std::vector<report::RunStatus> statuses;
+  for (const RunningRun& run : runs) statuses.push_back(run.status);
+  return answer(report::status_json(statuses));
 }
 
 }  // namespace

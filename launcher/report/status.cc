@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/record.h"
 
@@ -41,11 +42,18 @@ void apply(const record::Line& line, RunStatus& status) {
 
 // "group: ranks 0 1 2", a line a stage.
 std::string stages_in_words(const RunStatus& status) {
-  std::map<std::string, std::string> ranks;
-  for (const auto& [rank, stage] : status.stages) ranks[stage] += fmt::format(" {}", rank);
+  std::map<std::string, std::vector<Rank>> ranks;
+  for (const auto& [rank, stage] : status.stages) ranks[stage].push_back(Rank{rank});
   std::string text;
-  for (const auto& [stage, list] : ranks) text += fmt::format("    {}: ranks{}\n", stage, list);
+  for (const auto& [stage, list] : ranks)
+    text += fmt::format("    {}: {}\n", stage, rank_list(list));
   return text;
+}
+
+// The status line counts the ranks of each stage first, which are told by name already.
+std::string_view without_counts(std::string_view waiting) {
+  const std::size_t at = waiting.find("waiting for ");
+  return at == std::string_view::npos ? std::string_view() : waiting.substr(at);
 }
 
 }  // namespace
@@ -75,8 +83,10 @@ std::string render(const RunStatus& status) {
   std::string text =
       fmt::format("{}  pid {}  attempt {} {}{}\n   {}\n", status.run, status.process.pid,
                   status.attempt, status.profile, status.training ? ", training" : "", command);
+  if (status.training) return text;  // all ranks are through
   text += stages_in_words(status);
-  if (!status.training && !status.waiting.empty()) text += "    " + status.waiting + "\n";
+  if (const std::string_view waiting = without_counts(status.waiting); !waiting.empty())
+    text += fmt::format("    {}\n", waiting);
   return text;
 }
 

@@ -120,6 +120,7 @@ class Verbs(SafelaunchTest):
         job.communicate()
         self.assertEqual(job.returncode, 0)
         self.assertIn("no job of yours runs", self.say("status"))
+        self.assertIn("the last one, ", self.say("status"))  # and how it ended
 
     def test_usage_errors_end_with_64_and_say_what_is_right(self):
         for words, told in [

@@ -79,7 +79,17 @@ TEST_CASE("a status names the ranks of each stage, a line a stage", "[status]") 
   status.stages = {{0, "group"}, {1, "imported"}, {2, "group"}};
   const std::string text = render(status);
   CHECK(text.find("    group: ranks 0 2\n") != std::string::npos);
-  CHECK(text.find("    imported: ranks 1\n") != std::string::npos);
+  CHECK(text.find("    imported: rank 1\n") != std::string::npos);
+}
+
+TEST_CASE("a status tells once how far the ranks are", "[status]") {
+  RunStatus status;
+  status.run = "r1";
+  status.stages = {{0, "group"}, {1, "imported"}};
+  status.waiting = "imported 2/2 · group 1/2 · waiting for rank 1 (idling) 12s/180s";
+  const std::string text = render(status);
+  CHECK(text.find("2/2") == std::string::npos);
+  CHECK(text.ends_with("    waiting for rank 1 (idling) 12s/180s\n"));
 }
 
 TEST_CASE("once a job trains its status tells of no waiting", "[status]") {
