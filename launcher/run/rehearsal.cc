@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // What stands for words that each run makes up anew.
 constexpr std::string_view kRunId = "<run id>";
 constexpr std::string_view kRandom = "<random>";
-constexpr std::string_view kOwner = "<this safelaunch>";
+constexpr std::string_view kThisSafelaunch = "<this safelaunch>";
 constexpr std::string_view kFreeAddress = "127.0.0.1:<free port>";
 
 fs::path run_folder(const RunPlan& plan) {
@@ -163,7 +163,7 @@ RehearsedAttempt rehearse_attempt(const RunPlan& plan, const profile::Profile& p
   attempt.notice = std::move(settled->notice);
   for (WorkerSpec& worker : attempt.spec.workers)
     if (worker.environment.contains("SAFELAUNCH_OWNER"))
-      worker.environment["SAFELAUNCH_OWNER"] = kOwner;
+      worker.environment["SAFELAUNCH_OWNER"] = kThisSafelaunch;
   const WorkerSpec& first = attempt.spec.workers.front();
   attempt.variables = changes(plan.environment, first.environment, settled->differences);
   if (plan.spawn) split_by_worker(attempt);

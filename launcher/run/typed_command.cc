@@ -35,7 +35,7 @@ std::string_view python_in(const std::string& folder, const Environment& environ
   return {};
 }
 
-bool is_file(const std::string& path) {
+bool is_regular(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);
 }
@@ -115,7 +115,7 @@ Result<std::vector<std::string>> spelled_out(const TypedCommand& typed,
   if (typed.is_module) return under_python(typed, environment);
   const std::string& word = typed.words.front();
   if (!word.ends_with(".py") || is_program(word, environment)) return typed.words;
-  if (is_file(word)) return under_python(typed, environment);
+  if (is_regular(word)) return under_python(typed, environment);
   std::error_code ignored;
   if (std::filesystem::exists(word, ignored)) return typed.words;
   return Error{Errc::not_found, fmt::format("there is no file {} in {}", word,
