@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
-#include <charconv>
 #include <utility>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/host/process_facts.h"
 
@@ -22,11 +22,8 @@ namespace {
 std::optional<Rank> rank_by_environment(int pid, std::string_view log_file) {
   const auto environment = host::environment_of(pid);
   if (!environment || value_or(*environment, "NCCL_DEBUG_FILE") != log_file) return std::nullopt;
-  const std::string_view word = value_or(*environment, "RANK");
-  int rank = 0;
-  const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
-  if (error != std::errc() || stop != word.data() + word.size() || rank < 0) return std::nullopt;
-  return Rank{rank};
+  const auto rank = to_number(value_or(*environment, "RANK"));
+  return rank && *rank >= 0 ? std::optional(Rank{*rank}) : std::nullopt;
 }
 
 std::optional<Rank> rank_by_process(const ProcessId& process, const KnownRanks& known) {
@@ -100,20 +97,26 @@ RankWatch::~RankWatch() = default;
 
 void RankWatch::open_channel() {
   if (!config_.hook) return;
-  watch::HookChannel::Listener listener;
-  listener.on_message = [this](ProcessId process, const watch::HookMessage& message) {
-    take(HookSpoke{process, message, line_above(process, message)});
-  };
-  listener.on_closed = [this](ProcessId process) { take(HookClosed{process}); };
-  listener.on_flood = [this](ProcessId process) { take(HookFlooded{process}); };
-  auto opened = watch::HookChannel::open(services_.io, config_.hook->socket, config_.hook->token,
-                                         std::move(listener));
+  auto opened =
+      watch::HookChannel::open(services_.io, config_.hook->socket, config_.hook->token, *this);
   // Without it the ranks are watched from /proc alone, as with --no-hook.
   if (!opened) return log_warning(opened.error().message);
   channel_ = std::move(*opened);
   if (!config_.run.empty())
     door_ = StacksDoor::open(services_.io, stacks::door_of(config_.run),
                              [this] { take(StacksWanted{}); });
+}
+
+void RankWatch::on_hook_message(ProcessId process, const watch::HookMessage& message) {
+  take(HookSpoke{process, message, line_above(process, message)});
+}
+
+void RankWatch::on_hook_closed(ProcessId process) {
+  take(HookClosed{process});
+}
+
+void RankWatch::on_hook_flood(ProcessId process) {
+  take(HookFlooded{process});
 }
 
 std::vector<watch::ProcessOfRank> RankWatch::line_above(ProcessId process,

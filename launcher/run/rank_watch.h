@@ -62,7 +62,8 @@ struct RankWatchConfig {
 class RankWatch final : nccl::Watch::Listener,
                         DriverWatch::Listener,
                         StandstillWatch::Listener,
-                        StallWatch::Listener {
+                        StallWatch::Listener,
+                        watch::HookChannel::Listener {
  public:
   class Listener {
    public:
@@ -134,6 +135,9 @@ class RankWatch final : nccl::Watch::Listener,
                      const std::map<Rank, std::string>& doings) override;
   void on_stall(const watch::StallReport& report) override;
   void ask_counters(int id) override;
+  void on_hook_message(ProcessId process, const watch::HookMessage& message) override;
+  void on_hook_closed(ProcessId process) override;
+  void on_hook_flood(ProcessId process) override;
 
   void take(const WatchEvent& event);
   void set_timer();

@@ -68,12 +68,12 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
   using Number = std::uint64_t;
 
   State(boost::asio::io_context& context, UniqueFd fd, std::string name, std::string secret,
-        Listener callbacks)
+        Listener& hears)
       : io(context),
         acceptor(context, fd.release()),
         address(std::move(name)),
         token(std::move(secret)),
-        listener(std::move(callbacks)),
+        listener(hears),
         spare(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
 
   void close() {
@@ -188,8 +188,8 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     if (connection.kept.size() > kLastKept) {
       connection.kept.pop_front();
       ++unheard;
-      if (!std::exchange(connection.flooded, true) && listener.on_flood)
-        listener.on_flood(connection.speaker.process);
+      if (!std::exchange(connection.flooded, true))
+        listener.on_hook_flood(connection.speaker.process);
     }
     return Read::kept;
   }
@@ -214,7 +214,7 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     if (!connection.introduced) return introduce(connection, *message);
     if (message->name == "hello") return false;
     const ProcessId process = connection.speaker.process;
-    listener.on_message(process, *message);
+    listener.on_hook_message(process, *message);
     return true;
   }
 
@@ -224,7 +224,7 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     connection.introduced = true;
     connection.speaker.process = identify(connection.peer_pid, hello->pid);
     if (!asks) end_questions(connection);
-    listener.on_message(connection.speaker.process, message);
+    listener.on_hook_message(connection.speaker.process, message);
     return true;
   }
 
@@ -241,7 +241,7 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     const HookSpeaker speaker = found->second->speaker;
     connections.erase(found);
     const bool was_hook = known && speaker.source == Source::hook;
-    if (was_hook && find_hook(speaker.process) == nullptr) listener.on_closed(speaker.process);
+    if (was_hook && find_hook(speaker.process) == nullptr) listener.on_hook_closed(speaker.process);
   }
 
   // The plugin of a process, which answers nothing, has a connection of its own.
@@ -257,7 +257,7 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
   stream_descriptor acceptor;
   std::string address;
   std::string token;
-  Listener listener;
+  Listener& listener;
   UniqueFd spare;
   bool open = true;
   bool asks = true;
@@ -269,13 +269,12 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
 
 Result<std::unique_ptr<HookChannel>> HookChannel::open(boost::asio::io_context& io,
                                                        const std::string& address,
-                                                       std::string token, Listener listener) {
+                                                       std::string token, Listener& listener) {
   auto fd = host::listen_locally(address, SOCK_SEQPACKET);
   if (!fd)
     return Error{Errc::os,
                  fmt::format("cannot make the hook's socket {}: {}", address, fd.error().message)};
-  auto state =
-      std::make_shared<State>(io, std::move(*fd), address, std::move(token), std::move(listener));
+  auto state = std::make_shared<State>(io, std::move(*fd), address, std::move(token), listener);
   state->accept_next();
   return std::unique_ptr<HookChannel>(new HookChannel(std::move(state)));
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,20 +21,26 @@ namespace safelaunch::watch {
 /// the workers go on without a word. Use it on the thread of the io_context.
 class HookChannel {
  public:
-  struct Listener {
-    std::function<void(ProcessId, const HookMessage&)> on_message;
-    /// The last connection of a process's hook is closed: it has ended, has forked away or has
-    /// closed it.
-    std::function<void(ProcessId)> on_closed;
+  /// Hears the peers. It may destroy the channel from within a call.
+  class Listener {
+   public:
+    /// The message is valid during the call alone.
+    virtual void on_hook_message(ProcessId process, const HookMessage& message) = 0;
+    /// The last connection of a process's hook is closed: the process has ended, has forked away or
+    /// has closed it.
+    virtual void on_hook_closed(ProcessId process) = 0;
     /// A process says more than is heard of it; told once for each connection.
-    std::function<void(ProcessId)> on_flood{};
+    virtual void on_hook_flood(ProcessId process) = 0;
+
+   protected:
+    ~Listener() = default;
   };
 
   /// `address` is a path, or `@name` for the abstract namespace, as in SAFELAUNCH_HOOK. Errc::os if
-  /// the socket cannot be made there.
+  /// the socket cannot be made there. The listener must outlive the channel.
   static Result<std::unique_ptr<HookChannel>> open(boost::asio::io_context& io,
                                                    const std::string& address, std::string token,
-                                                   Listener listener);
+                                                   Listener& listener);
   HookChannel(const HookChannel&) = delete;
   HookChannel& operator=(const HookChannel&) = delete;
   ~HookChannel();

@@ -67,7 +67,14 @@ class Client {
 
 const std::string kHello = R"({"e":"hello","token":"secret","pid":1,"ppid":1})";
 
-struct Room {
+/// Hears nothing.
+struct Deaf : HookChannel::Listener {
+  void on_hook_message(ProcessId, const HookMessage&) override {}
+  void on_hook_closed(ProcessId) override {}
+  void on_hook_flood(ProcessId) override {}
+};
+
+struct Room : HookChannel::Listener {
   boost::asio::io_context io;
   std::vector<std::string> heard;
   std::vector<ProcessId> speakers;
@@ -77,14 +84,14 @@ struct Room {
   std::unique_ptr<HookChannel> channel = make();
 
   std::unique_ptr<HookChannel> make() {
-    return HookChannel::open(io, name, "secret",
-                             {[this](ProcessId process, const HookMessage& message) {
-                                heard.push_back(message.name);
-                                speakers.push_back(process);
-                              },
-                              [this](ProcessId) { ++closed; }, [this](ProcessId) { ++floods; }})
-        .value();
+    return HookChannel::open(io, name, "secret", *this).value();
   }
+  void on_hook_message(ProcessId process, const HookMessage& message) override {
+    heard.push_back(message.name);
+    speakers.push_back(process);
+  }
+  void on_hook_closed(ProcessId) override { ++closed; }
+  void on_hook_flood(ProcessId) override { ++floods; }
   /// Handles what arrives while somebody says so much that it must wait for us.
   void take_flood(Client& flood, int packets) {
     for (int i = 0; i < packets; ++i)
@@ -295,21 +302,21 @@ TEST_CASE("many silent strangers cannot fill the room", "[hook_channel]") {
 TEST_CASE("a listener may close the channel from within", "[hook_channel]") {
   boost::asio::io_context io;
   const std::string name = fresh_name();
-  std::unique_ptr<HookChannel> channel;
-  int heard = 0;
-  channel = HookChannel::open(io, name, "secret",
-                              {[&](ProcessId, const HookMessage&) {
-                                 ++heard;
-                                 channel.reset();
-                               },
-                               [](ProcessId) {}})
-                .value();
+  struct : Deaf {
+    void on_hook_message(ProcessId, const HookMessage&) override {
+      ++heard;
+      channel.reset();
+    }
+    std::unique_ptr<HookChannel> channel;
+    int heard = 0;
+  } closing;
+  closing.channel = HookChannel::open(io, name, "secret", closing).value();
   Client client(name);
   client.say(kHello);
   client.try_say(R"({"e":"start","rank":0})");
   while (io.poll() > 0) {
   }
-  CHECK(heard == 1);
+  CHECK(closing.heard == 1);
   CHECK(client.is_closed());
 }
 
@@ -317,7 +324,8 @@ TEST_CASE("a socket with a path is removed at the end", "[hook_channel]") {
   boost::asio::io_context io;
   const std::string path =
       std::filesystem::temp_directory_path() / ("safelaunch-hook-" + std::to_string(::getpid()));
-  auto channel = HookChannel::open(io, path, "secret", {}).value();
+  Deaf deaf;
+  auto channel = HookChannel::open(io, path, "secret", deaf).value();
   { Client client(path); }
   channel.reset();
   CHECK_FALSE(std::filesystem::exists(path));
@@ -327,7 +335,8 @@ TEST_CASE("a socket that cannot be made is an error that names it", "[hook_chann
   boost::asio::io_context io;
   for (const std::string& name :
        {std::string(), std::string("/no/such/place"), "@" + std::string(200, 'x')}) {
-    const auto opened = HookChannel::open(io, name, "secret", {});
+    Deaf deaf;
+    const auto opened = HookChannel::open(io, name, "secret", deaf);
     REQUIRE(opened.has_error());
     CHECK(opened.error().message.find("hook's socket " + name) != std::string::npos);
   }
