@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,24 +104,12 @@ struct Plan {
   ProbeGround ground;
 };
 
-/// All there are, those of the chain first and in its order: of equals the first wins.
-std::vector<profile::Profile> all_profiles(profile::ProfileLibrary& library,
-                                           const std::vector<std::string>& chain) {
-  std::vector<profile::Profile> all = library.load_all();
-  const auto place = [&](const profile::Profile& profile) {
-    return std::find(chain.begin(), chain.end(), profile.name) - chain.begin();
-  };
-  std::stable_sort(all.begin(), all.end(),
-                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
-  return all;
-}
-
 Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& options,
                                                       const profile::Rules& rules,
                                                       const Environment& environment) {
   profile::ProfileLibrary library = profile::ProfileLibrary::standard(environment);
   std::vector<std::string> chain = rules.chain.empty() ? profile::default_chain() : rules.chain;
-  if (options.all) return all_profiles(library, chain);
+  if (options.all) return probe::chain_first(library.load_all(), chain);
   if (!options.profiles.empty()) {
     auto named = profile::parse_chain(options.profiles);
     if (!named) return named.error();
@@ -195,34 +184,25 @@ probe::Limits limits_of(const ProbeOptions& options) {
   return limits;
 }
 
-/// Why a profile need not be probed; empty: it is to be.
-std::string reason_not_to_probe(const Plan& plan, const profile::Profile& profile) {
-  if (profile.backend == profile::Backend::gloo) return "gloo does without NCCL";
-  if (profile.processes == 1) return "one process meets nobody";
-  const Environment own = environment_under(profile, plan);
-  for (const profile::Profile& earlier : plan.profiles) {
-    if (earlier.name == profile.name) break;
-    const bool same =
-        earlier.backend == profile::Backend::keep && environment_under(earlier, plan) == own;
-    if (same) return "the same variables as " + earlier.name;
-  }
-  return {};
+std::vector<probe::Entrant> entrants_of(const Plan& plan) {
+  std::vector<probe::Entrant> entrants;
+  for (const profile::Profile& one : plan.profiles)
+    entrants.push_back({one.name, one.backend, one.processes, environment_under(one, plan)});
+  return entrants;
 }
 
-probe::ProbedProfile probe(const Plan& plan, const profile::Profile& profile) {
-  if (std::string why = reason_not_to_probe(plan, profile); !why.empty())
-    return {profile.name, probe::Untold{std::move(why)}, ""};
+probe::ProbedProfile probe(const Plan& plan, const probe::Entrant& entrant) {
   const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
   probe::Spec spec;
   spec.program = plan.program;
   spec.nccl = plan.ground.nccl_file;
   spec.limits = limits_of(plan.options);
-  spec.seats = probe::seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version,
-                                 environment_under(profile, plan));
+  spec.seats =
+      probe::seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version, entrant.environment);
   const auto outcome = probe::run_probe(spec);
-  if (!outcome) return {profile.name, probe::Untold{outcome.error().message}, ""};
+  if (!outcome) return {entrant.name, probe::Untold{outcome.error().message}, ""};
   const bool refuted = probe::stopped_at(outcome->verdict).has_value();
-  return {profile.name, outcome->verdict, refuted ? run::cause_of(*outcome) : ""};
+  return {entrant.name, outcome->verdict, refuted ? run::cause_of(*outcome) : ""};
 }
 
 std::size_t longest_name(const std::vector<profile::Profile>& profiles) {
@@ -235,33 +215,23 @@ std::vector<probe::ProbedProfile> hold_tournament(const Plan& plan) {
   const bool show = !plan.options.json;
   const std::size_t width = longest_name(plan.profiles);
   if (show) answer(render_driver(plan.ground) + render_probe_header(width));
+  const std::vector<probe::Entrant> entrants = entrants_of(plan);
   std::vector<probe::ProbedProfile> probed;
-  for (const profile::Profile& profile : plan.profiles) {
-    probed.push_back(probe(plan, profile));
+  for (const probe::Entrant& entrant : entrants) {
+    const auto earlier = std::span(entrants).first(probed.size());
+    std::string known = probe::reason_not_to_probe(entrant, earlier);
+    probed.push_back(known.empty()
+                         ? probe(plan, entrant)
+                         : probe::ProbedProfile{entrant.name, probe::Untold{std::move(known)}, ""});
     if (show) answer(render_probe_row(probed.back(), plan.ground.ranks, width));
   }
   return probed;
 }
 
-/// 0: one works. 124: all hung. 69: nothing could be told.
-int exit_code_for(const std::vector<probe::ProbedProfile>& probed) {
-  const auto count = [&](auto is) { return std::count_if(probed.begin(), probed.end(), is); };
-  const auto is = [](std::size_t kind) {
-    return [kind](const probe::ProbedProfile& one) { return one.verdict.index() == kind; };
-  };
-  const auto works = count(is(0));
-  const auto failed = count(is(1));
-  const auto hung = count(is(2));
-  if (works > 0) return 0;
-  if (failed > 0) return 1;
-  return hung > 0 ? 124 : exit_code_of(Errc::peer_lost);
-}
-
-/// Links between GPUs, for the runs that come. Ranks that share a GPU measure none.
+/// Keeps the bandwidths for the runs that come.
 void keep_measurements(const Plan& plan, const std::vector<probe::ProbedProfile>& probed) {
   const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
-  if (plan.ground.ranks < 2 || plan.ground.ranks > gpus) return;
-  if (!plan.ground.nccl.version) return;
+  if (!probe::measures_links(plan.ground.ranks, gpus) || !plan.ground.nccl.version) return;
   profile::HostKey key = run::host_key();
   key.nccl = to_string(*plan.ground.nccl.version);
   const std::string file = probe::measured_file(plan.environment, key.hostname);
@@ -280,7 +250,7 @@ int report(const Plan& plan, const std::vector<probe::ProbedProfile>& probed) {
     answer(fmt::format("\n{}\n", conclusion.sentence));
     if (!conclusion.use.empty()) answer(fmt::format("use: {}\n", conclusion.use));
   }
-  return exit_code_for(probed);
+  return probe::exit_code_for(probed);
 }
 
 int run_plan(Plan plan) {

@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/result.h"
 #include "safelaunch/base/strings.h"
 
+// A tournament probes one profile after the other, leaves out those whose result is known
+// beforehand, and ends with the profile to use. A profile that failed or hung is refuted; one that
+// was not probed is neither, so it is never said to fail.
 namespace safelaunch::probe {
 namespace {
 
@@ -59,6 +63,24 @@ std::string beside(std::span<const ProbedProfile> probed, std::size_t best) {
 
 }  // namespace
 
+std::vector<profile::Profile> chain_first(std::vector<profile::Profile> profiles,
+                                          std::span<const std::string> chain) {
+  const auto place = [&](const profile::Profile& profile) {
+    return std::ranges::find(chain, profile.name) - chain.begin();
+  };
+  std::ranges::stable_sort(profiles, {}, place);
+  return profiles;
+}
+
+std::string reason_not_to_probe(const Entrant& entrant, std::span<const Entrant> earlier) {
+  if (entrant.backend == profile::Backend::gloo) return "gloo does without NCCL";
+  if (entrant.processes == 1) return "one process meets nobody";
+  const auto same = std::ranges::find_if(earlier, [&](const Entrant& one) {
+    return one.backend == profile::Backend::keep && one.environment == entrant.environment;
+  });
+  return same == earlier.end() ? std::string() : "the same variables as " + same->name;
+}
+
 std::optional<std::size_t> winner(std::span<const ProbedProfile> probed) {
   double fastest = 0;
   for (const ProbedProfile& one : probed) fastest = std::max(fastest, bandwidth(one));
@@ -91,6 +113,18 @@ Conclusion conclude(std::span<const ProbedProfile> probed, int ranks) {
           fmt::format("{} works{}{}", name, raced ? " and is the one to use" : "",
                       beside(probed, *best)),
           fmt::format("safelaunch --profile {} -- COMMAND", name)};
+}
+
+int exit_code_for(std::span<const ProbedProfile> probed) {
+  const auto any = [&](auto is) { return std::ranges::any_of(probed, is); };
+  if (any(works)) return 0;
+  if (any([](const auto& one) { return std::holds_alternative<Failed>(one.verdict); })) return 1;
+  if (any([](const auto& one) { return std::holds_alternative<Hung>(one.verdict); })) return 124;
+  return exit_code_of(Errc::peer_lost);
+}
+
+bool measures_links(int ranks, int gpus) {
+  return ranks >= 2 && ranks <= gpus;
 }
 
 }  // namespace safelaunch::probe

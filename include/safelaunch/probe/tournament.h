@@ -6,9 +6,28 @@
 #include <string>
 #include <vector>
 
+#include "safelaunch/base/environment.h"
 #include "safelaunch/probe/verdict.h"
+#include "safelaunch/profile/profile.h"
 
 namespace safelaunch::probe {
+
+/// The profiles in the order in which they are probed: those of the chain first, as they stand in
+/// it, then the others. The order matters because of equals the first wins.
+[[nodiscard]] std::vector<profile::Profile> chain_first(std::vector<profile::Profile> profiles,
+                                                        std::span<const std::string> chain);
+
+/// A profile as it enters the tournament.
+struct Entrant {
+  std::string name;
+  profile::Backend backend = profile::Backend::keep;
+  std::optional<int> processes;  ///< per node, where the profile says how many
+  Environment environment;       ///< of the ranks under this profile
+};
+
+/// Why a profile need not be probed; empty where it has to be. `earlier` are those before it.
+[[nodiscard]] std::string reason_not_to_probe(const Entrant& entrant,
+                                              std::span<const Entrant> earlier);
 
 /// A profile and what its probe came to.
 struct ProbedProfile {
@@ -39,5 +58,13 @@ struct Conclusion {
 
 /// `ranks` is how many took part: one rank alone meets nobody, so little can be told of it.
 [[nodiscard]] Conclusion conclude(std::span<const ProbedProfile> probed, int ranks);
+
+/// The exit status of `safelaunch probe`: 0 where a profile works, 1 where one failed, 124 where
+/// all hung, 69 where nothing could be told.
+[[nodiscard]] int exit_code_for(std::span<const ProbedProfile> probed);
+
+/// Whether the bandwidths are those of the links between GPUs, and so worth keeping for later runs:
+/// one rank uses no link, and ranks that share a GPU measure none.
+[[nodiscard]] bool measures_links(int ranks, int gpus);
 
 }  // namespace safelaunch::probe

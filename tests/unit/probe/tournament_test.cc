@@ -16,6 +16,10 @@ ProbedProfile failing(std::string profile) {
   return {std::move(profile), Failed{{{0, Phase::init, "system error"}}}, "shm-small"};
 }
 
+ProbedProfile hanging(std::string profile) {
+  return {std::move(profile), Hung{Phase::init, {0, 1}}, ""};
+}
+
 ProbedProfile untold(std::string profile) {
   return {std::move(profile), Untold{"no NCCL in it"}, ""};
 }
@@ -62,4 +66,45 @@ TEST_CASE("a ratio needs two measurements") {
   CHECK_FALSE(cost_ratio(working("a", 20).verdict, failing("b").verdict));
   CHECK_FALSE(cost_ratio(Works{}, working("b", 5).verdict));
   CHECK_FALSE(cost_ratio(working("a", 20).verdict, working("b", 0).verdict));
+}
+
+TEST_CASE("the profiles of the chain are probed first, in its order") {
+  std::vector<profile::Profile> all(4);
+  for (std::size_t i = 0; const char* name : {"basic", "ib", "no-shm", "tcp"}) all[i++].name = name;
+  const std::vector<std::string> chain{"no-shm", "basic"};
+  std::vector<std::string> order;
+  for (const profile::Profile& one : chain_first(all, chain)) order.push_back(one.name);
+  CHECK(order == std::vector<std::string>{"no-shm", "basic", "ib", "tcp"});
+}
+
+TEST_CASE("a profile whose result is known beforehand is not probed") {
+  using profile::Backend;
+  const std::vector<Entrant> earlier{{"basic", Backend::keep, {}, {{"NCCL_DEBUG", "INFO"}}},
+                                     {"gloo-fallback", Backend::gloo, {}, {}}};
+  CHECK(reason_not_to_probe({"gloo", Backend::gloo, {}, {}}, earlier) == "gloo does without NCCL");
+  CHECK(reason_not_to_probe({"single", Backend::keep, 1, {}}, earlier) ==
+        "one process meets nobody");
+  CHECK(reason_not_to_probe({"same", Backend::keep, 2, {{"NCCL_DEBUG", "INFO"}}}, earlier) ==
+        "the same variables as basic");
+  CHECK(reason_not_to_probe({"other", Backend::keep, 2, {{"NCCL_DEBUG", "WARN"}}}, earlier) == "");
+}
+
+TEST_CASE("a profile is probed though one for gloo has the same variables") {
+  const std::vector<Entrant> earlier{{"gloo-fallback", profile::Backend::gloo, {}, {}}};
+  CHECK(reason_not_to_probe({"basic", profile::Backend::keep, {}, {}}, earlier) == "");
+}
+
+TEST_CASE("the status of a tournament is that of its best profile") {
+  CHECK(exit_code_for(std::vector{hanging("a"), failing("b"), working("c", 1)}) == 0);
+  CHECK(exit_code_for(std::vector{hanging("a"), failing("b"), untold("c")}) == 1);
+  CHECK(exit_code_for(std::vector{untold("a"), hanging("b")}) == 124);
+  CHECK(exit_code_for(std::vector{untold("a")}) == 69);
+  CHECK(exit_code_for({}) == 69);
+}
+
+TEST_CASE("only ranks with a GPU each measure the links between GPUs") {
+  CHECK_FALSE(measures_links(1, 8));
+  CHECK(measures_links(2, 2));
+  CHECK(measures_links(8, 8));
+  CHECK_FALSE(measures_links(2, 1));
 }
