@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "launcherless.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/host/gpus.h"
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/process_facts.h"
@@ -104,11 +104,10 @@ Surroundings read_surroundings() {
 NeededGpus gpus_named(std::span<const std::string> devices, std::optional<int> processes) {
   std::vector<int> gpus;
   for (const std::string& device : devices) {
-    int gpu = 0;
-    const auto read = std::from_chars(device.data(), device.data() + device.size(), gpu);
-    if (read.ec != std::errc() || read.ptr != device.data() + device.size()) return std::nullopt;
+    const auto gpu = to_number(device);
+    if (!gpu) return std::nullopt;
     if (processes && std::ssize(gpus) == *processes) break;
-    gpus.push_back(gpu);
+    gpus.push_back(*gpu);
   }
   return gpus;
 }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <iostream>
 
@@ -52,10 +51,8 @@ std::string profile_menu(std::span<const Finding> findings,
 Result<std::size_t> profile_meant(std::string_view answer,
                                   std::span<const profile::Profile> profiles) {
   if (answer.empty()) return std::size_t{0};
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(answer.begin(), answer.end(), number);
-  if (error == std::errc() && end == answer.end()) {
-    if (number >= 1 && number <= profiles.size()) return number - 1;
+  if (const auto number = to_number<std::size_t>(answer)) {
+    if (*number >= 1 && *number <= profiles.size()) return *number - 1;
     return Error{Errc::usage,
                  fmt::format("there is no number {}; 1 to {}", answer, profiles.size())};
   }

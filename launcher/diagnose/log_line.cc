@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::diagnose {
 namespace {
@@ -20,11 +21,9 @@ bool strip_tag(std::string_view& line, std::optional<Rank>& rank) {
   const std::string_view word = line.substr(1, end - 1);
   const std::size_t digits = word.find_first_of("0123456789");
   if (digits == 0 || digits == std::string_view::npos) return false;
-  int number = 0;
-  const char* last = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data() + digits, last, number);
-  if (error != std::errc() || stop != last) return false;
-  if (word.substr(0, digits) == "rank") rank = Rank{number};
+  const auto number = to_number(word.substr(digits));
+  if (!number) return false;
+  if (word.substr(0, digits) == "rank") rank = Rank{*number};
   line.remove_prefix(end + 2);
   if (line.starts_with(' ')) line.remove_prefix(1);
   return true;
@@ -76,11 +75,8 @@ ErrorLine split_error(std::string_view line) {
 std::optional<int> number_after(std::string_view text, std::string_view words) {
   const std::size_t at = text.find(words);
   if (at == std::string_view::npos) return std::nullopt;
-  const char* begin = text.data() + at + words.size();
-  int number = 0;
-  if (std::from_chars(begin, text.data() + text.size(), number).ec != std::errc())
-    return std::nullopt;
-  return number;
+  text.remove_prefix(at + words.size());
+  return take_number(text);
 }
 
 bool has_glog_head(std::string_view line) {

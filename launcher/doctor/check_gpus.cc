@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/host/process_facts.h"
 
@@ -82,10 +82,10 @@ std::optional<Xid> parse_xid(std::string_view text) {
   text.remove_prefix(head + kHead.size());
   const auto end = text.find(kBetween);
   if (end == std::string_view::npos) return std::nullopt;
-  Xid xid{std::string(text.substr(0, end)), 0};
+  const std::string_view device = text.substr(0, end);
   text.remove_prefix(end + kBetween.size());
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), xid.code);
-  return read.ec == std::errc() ? std::optional(xid) : std::nullopt;
+  const auto code = take_number(text);
+  return code ? std::optional(Xid{std::string(device), *code}) : std::nullopt;
 }
 
 bool is_grave(const Xid& xid) {

@@ -1,9 +1,10 @@
 #include "safelaunch/doctor/subject.h"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <span>
+
+#include "safelaunch/base/strings.h"
 
 // A command's launcher, the command line and the environment may each tell the same fact of the
 // world. The launcher's options count most, then the variables; the plan of workers that safelaunch
@@ -13,16 +14,9 @@ namespace {
 
 using Names = std::initializer_list<std::string_view>;
 
-std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<int> variable(const Subject& subject, Names names) {
   for (const std::string_view name : names)
-    if (const auto value = number(value_or(subject.environment, name))) return value;
+    if (const auto value = to_number(value_or(subject.environment, name))) return value;
   return std::nullopt;
 }
 
@@ -98,7 +92,7 @@ World world_of(const Subject& subject) {
     world.local_rank = variable(subject, {"LOCAL_RANK"});
     world.local_size = variable(subject, {"LOCAL_WORLD_SIZE"});
   }
-  world.node_rank = number(option(subject, {"--node-rank", "--machine-rank"}));
+  world.node_rank = to_number(option(subject, {"--node-rank", "--machine-rank"}));
   if (!world.node_rank)
     world.node_rank = variable(subject, {"NODE_RANK", "GROUP_RANK", "SLURM_NODEID"});
   if (subject.spawn) world.node_rank = subject.spawn->node_rank;

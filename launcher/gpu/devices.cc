@@ -1,16 +1,15 @@
 #include "safelaunch/gpu/devices.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::gpu {
 namespace {
 
 std::optional<int> gpu_number(std::string_view word) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  const bool whole = error == std::errc() && end == word.data() + word.size() && number >= 0;
-  return whole ? std::optional(number) : std::nullopt;
+  const auto number = to_number(word);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 /// True if the word names the slice, by its UUID or by the older "MIG-GPU-UUID/1/0", which names

@@ -1,10 +1,10 @@
 #include "safelaunch/gpu/findings.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/memory_holders.h"
 
@@ -153,9 +153,7 @@ void judge_memory(const Gpu& gpu, const Use& use, Findings& findings) {
 }
 
 int major_of(std::string_view version) {
-  int major = 0;
-  std::from_chars(version.data(), version.data() + version.size(), major);
-  return major;
+  return number_in<int>(version);
 }
 
 /// Compares the driver's CUDA with that of the framework. Within one major version a newer CUDA

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
+
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
 namespace {
@@ -17,9 +18,7 @@ ExitStatus status_from_python(int code) {
 /// The number at the begin of a text, behind blanks.
 std::optional<int> leading_int(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} ? std::optional(value) : std::nullopt;
+  return take_number(text);
 }
 
 /// The text behind the last `mark`; empty where there is no mark.

@@ -2,6 +2,8 @@
 
 #include "scan.h"
 
+#include "safelaunch/base/strings.h"
+
 // A line is first cut into host, pid, thread, level and text. Then the words of its text decide
 // which fact it tells. They are compared one after another and never searched for beyond their
 // place, so a line of a program that looks a little like NCCL's tells nothing.
@@ -27,7 +29,7 @@ void drop_tags(std::string_view& head) {
 bool read_writer(std::string_view writer, Line& line) {
   const std::size_t last = writer.rfind(':');
   if (last == std::string_view::npos || last == 0) return false;
-  const auto number = whole_number<int>(writer.substr(last + 1));
+  const auto number = to_number(writer.substr(last + 1));
   if (!number || *number <= 0) return false;
   const std::size_t first = writer.substr(0, last).rfind(':');
   if (first == std::string_view::npos) {
@@ -36,7 +38,7 @@ bool read_writer(std::string_view writer, Line& line) {
     line.pid = *number;
     return true;
   }
-  const auto pid = whole_number<int>(writer.substr(first + 1, last - first - 1));
+  const auto pid = to_number(writer.substr(first + 1, last - first - 1));
   if (!pid || *pid <= 0 || first == 0) return false;
   line.host = writer.substr(0, first);
   line.pid = *pid;
@@ -169,7 +171,7 @@ Fact channel_made(std::string_view text) {
 /// Takes the value off: a full stop follows a number, and none follows a word.
 std::string_view value_in(std::string_view text) {
   const std::string_view number = text.substr(0, text.empty() ? 0 : text.size() - 1);
-  return text.ends_with('.') && whole_number<std::int64_t>(number) ? number : text;
+  return text.ends_with('.') && to_number<std::int64_t>(number) ? number : text;
 }
 
 Fact variable_read(std::string_view text) {
@@ -195,7 +197,7 @@ Fact sizes_differ(std::string_view text) {
     second = word_after(text, ":").value_or("");
   }
   if (second.ends_with(',')) second.remove_suffix(1);
-  const auto other = whole_number<int>(second);
+  const auto other = to_number(second);
   // With equal sizes something else differs, so two versions of NCCL are in play.
   if (!is_size(first) || !is_size(other) || *first == *other) return {};
   return RootComplaint{RootComplaint::About::sizes_differ, *first, *other};

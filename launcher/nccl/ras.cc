@@ -1,6 +1,7 @@
 #include "safelaunch/nccl/ras.h"
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "scan.h"
 
 // The answer is text with headlines and indented lines below them. A headline decides what the
@@ -20,7 +21,7 @@ void add(std::vector<T>& list, T one) {
 /// Reads "Process 3487984 on node 172.16.64.213 managing GPU 5".
 std::optional<RasProcess> process_in(std::string_view line) {
   if (!take(line, "Process ")) return std::nullopt;
-  const auto pid = whole_number<int>(take_word(line));
+  const auto pid = to_number(take_word(line));
   if (!pid || !take(line, "on node ")) return std::nullopt;
   RasProcess process{*pid, std::string(take_word(line)), {}};
   if (take(line, "managing GPUs ") || take(line, "managing GPU ")) process.gpus = line;
@@ -87,13 +88,12 @@ class RasReader {
     const bool told = line.find(" launched ") != std::string_view::npos;
     const auto launched = launched_in(line);
     if (take(line, "Rank ")) {
-      const auto rank = whole_number<int>(take_word(line));
+      const auto rank = to_number(take_word(line));
       if (!rank) return;
       if (told && launched) add(groups, {*launched, 1, {}});
       if (!groups.empty()) add(groups.back().named, Rank{*rank});
     } else if (told && launched) {
-      if (const auto ranks = whole_number<int>(take_word(line)))
-        add(groups, {*launched, *ranks, {}});
+      if (const auto ranks = to_number(take_word(line))) add(groups, {*launched, *ranks, {}});
     }
   }
 
@@ -101,7 +101,7 @@ class RasReader {
   static std::optional<std::int64_t> launched_in(std::string_view line) {
     if (line.find(" not launched any operations") != std::string_view::npos) return 0;
     const auto word = word_after(line, "operation").value_or(line.substr(line.rfind(' ') + 1));
-    return whole_number<std::int64_t>(word);
+    return to_number<std::int64_t>(word);
   }
 
   RasReport report_;

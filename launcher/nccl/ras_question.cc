@@ -6,8 +6,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <charconv>
 
+#include "safelaunch/base/strings.h"
 #include "safelaunch/nccl/ras.h"
 
 namespace safelaunch::nccl {
@@ -20,9 +20,9 @@ constexpr std::size_t kLongestAnswer = 1 << 20;
 
 tcp::endpoint endpoint_of(const std::string& address, error_code& error) {
   const std::size_t colon = std::min(address.rfind(':'), address.size());
-  std::uint16_t port = 0;
-  const char* digits = address.data() + std::min(colon + 1, address.size());
-  (void)std::from_chars(digits, address.data() + address.size(), port);
+  const std::string_view digits =
+      std::string_view(address).substr(std::min(colon + 1, address.size()));
+  const auto port = number_in<std::uint16_t>(digits);
   return {boost::asio::ip::make_address(address.substr(0, colon), error), port};
 }
 

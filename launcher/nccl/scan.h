@@ -1,10 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+
+#include "safelaunch/base/strings.h"
 
 /// Scans untrusted text: takes words and numbers off it, one at a time.
 namespace safelaunch::nccl {
@@ -16,27 +17,10 @@ inline bool take(std::string_view& text, std::string_view words) {
   return true;
 }
 
-/// Takes the first word off, and the blank behind it.
-inline std::string_view take_word(std::string_view& text) {
-  const std::string_view word = text.substr(0, text.find(' '));
-  text.remove_prefix(std::min(word.size() + 1, text.size()));
-  return word;
-}
-
-/// Reads a word that is a number as a whole; nullopt also where the number does not fit into T.
-template <class T>
-std::optional<T> whole_number(std::string_view word, int base = 10) {
-  T number{};
-  const char* end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, number, base);
-  if (error != std::errc() || stop != end || word.empty()) return std::nullopt;
-  return number;
-}
-
 /// Reads "0x7f0cf3cf7010".
 inline std::optional<std::uint64_t> hexadecimal(std::string_view word) {
   if (!take(word, "0x")) return std::nullopt;
-  return whole_number<std::uint64_t>(word, 16);
+  return to_number<std::uint64_t>(word, 16);
 }
 
 /// The word right behind the first `name` in a text, with a blank between them: "rank" in "comm 0x1
@@ -54,7 +38,7 @@ inline std::optional<std::string_view> word_after(std::string_view text, std::st
 
 inline std::optional<int> number_of(std::string_view text, std::string_view name) {
   const auto word = word_after(text, name);
-  return word ? whole_number<int>(*word) : std::nullopt;
+  return word ? to_number(*word) : std::nullopt;
 }
 
 }  // namespace safelaunch::nccl

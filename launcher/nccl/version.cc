@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::nccl {
 
@@ -13,11 +13,9 @@ std::optional<Version> parse_nccl_version(std::string_view text) {
   std::array<int, 3> numbers{};
   std::size_t count = 0;
   while (count < numbers.size()) {
-    const auto [stop, error] =
-        std::from_chars(text.data(), text.data() + text.size(), numbers[count]);
-    if (error != std::errc() || numbers[count] < 0 || numbers[count] > kMost) return std::nullopt;
-    ++count;
-    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+    const auto number = take_number(text);
+    if (!number || *number < 0 || *number > kMost) return std::nullopt;
+    numbers[count++] = *number;
     if (!text.starts_with('.')) break;
     text.remove_prefix(1);
   }

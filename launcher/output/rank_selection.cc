@@ -1,21 +1,18 @@
 #include "safelaunch/output/rank_selection.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::output {
 namespace {
 
 std::optional<int> number(std::string_view word) {
-  int value = 0;
-  const char* end = word.data() + word.size();
-  const auto [stop, failure] = std::from_chars(word.data(), end, value);
-  if (failure != std::errc{} || stop != end || value < 0) return std::nullopt;
-  return value;
+  const auto value = to_number(word);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // Reads "3" or "0-3".

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -6,6 +5,8 @@
 
 #include "safelaunch/gpu/facts.h"
 #include "worker/modes.h"
+
+#include "safelaunch/base/strings.h"
 
 namespace {
 
@@ -25,10 +26,8 @@ int usage() {
 }
 
 std::optional<int> number(const std::string& word) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = to_number(word);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 int rank(const std::vector<std::string>& words) {

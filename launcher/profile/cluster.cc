@@ -4,7 +4,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "safelaunch/base/format.h"
@@ -34,12 +33,10 @@ struct Network {
 std::optional<Network> parse_network(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  Network network{address_bytes(text.substr(0, slash))};
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data() + slash + 1, end, network.bits);
-  const bool right = read.ec == std::errc{} && read.ptr == end && !network.base.empty() &&
-                     network.bits <= 8 * network.base.size();
-  return right ? std::optional(network) : std::nullopt;
+  Bytes base = address_bytes(text.substr(0, slash));
+  const auto bits = to_number<unsigned>(text.substr(slash + 1));
+  if (base.empty() || !bits || *bits > 8 * base.size()) return std::nullopt;
+  return Network{std::move(base), *bits};
 }
 
 bool same_bits(const Bytes& a, const Bytes& b, unsigned bits) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "yaml_reader.h"
 
 namespace safelaunch::profile {
@@ -120,15 +120,12 @@ std::optional<Error> read_group_timeout(const YamlNode& node, std::optional<Dura
 }
 
 Result<int> read_number_of_processes(const YamlNode& node) {
-  int number = 0;
-  const char* end = node.text.data() + node.text.size();
-  const auto read = std::from_chars(node.text.data(), end, number);
-  if (node.kind != YamlNode::Kind::scalar || read.ec != std::errc{} || read.ptr != end ||
-      number < 1 || number > kMostRanksOfANode)
+  const auto number = to_number(node.text);
+  if (node.kind != YamlNode::Kind::scalar || !number || *number < 1 || *number > kMostRanksOfANode)
     return error_at(node.place,
                     fmt::format("processes: '{}' is neither keep nor a number from 1 to {}",
                                 node.text, kMostRanksOfANode));
-  return number;
+  return *number;
 }
 
 std::optional<Error> read_processes(const YamlNode& node, Profile& profile) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "nccl_variables.h"
 #include "safelaunch/base/format.h"
@@ -71,9 +70,8 @@ bool is_one_character(std::string_view value) {
   return value.size() == 1;
 }
 bool is_number_above(std::string_view value, long limit) {
-  long number = 0;
-  const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
-  return read.ec == std::errc{} && number > limit;
+  const auto number = take_number<long>(value);
+  return number && *number > limit;
 }
 bool is_no_ib_exponent(std::string_view value) {
   return is_number_above(value, 31);  // five bits in InfiniBand's own format

@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <charconv>
 
 #include "characters.h"
 #include "places.h"
+
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::redact {
 namespace {
@@ -116,9 +117,8 @@ void find_putty(std::string_view text, SecretPlaces& places) {
   for (std::size_t at = text.find(kLines); at != std::string_view::npos;
        at = text.find(kLines, at + 1)) {
     const std::size_t begin = end_of_line(text, at);
-    std::size_t lines = 0;
     const std::size_t number = at + kLines.size();
-    std::from_chars(text.data() + number, text.data() + begin, lines);
+    const auto lines = number_in<std::size_t>(text.substr(number, begin - number));
     std::size_t end = begin;
     for (std::size_t i = 0; i < std::min<std::size_t>(lines, 200) && end < text.size(); ++i)
       end = end_of_line(text, end + 1);

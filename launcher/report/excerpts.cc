@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::report {
 namespace {
@@ -14,10 +14,9 @@ namespace {
 std::optional<Rank> rank_named(std::string_view name) {
   constexpr std::string_view kRank = "rank-";
   if (!name.starts_with(kRank)) return std::nullopt;
-  Rank rank;
-  const auto [end, error] =
-      std::from_chars(name.data() + kRank.size(), name.data() + name.size(), rank.value);
-  return error == std::errc() ? std::optional(rank) : std::nullopt;
+  name.remove_prefix(kRank.size());
+  const auto rank = take_number(name);
+  return rank ? std::optional(Rank{*rank}) : std::nullopt;
 }
 
 bool holds(const std::vector<Rank>& ranks, std::optional<Rank> rank) {

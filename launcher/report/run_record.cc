@@ -4,10 +4,10 @@
 #include "safelaunch/report/run_record.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "json.h"
 #include "safelaunch/base/first_failed.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/report/record.h"
 
 namespace safelaunch::report {
@@ -219,15 +219,12 @@ std::optional<AttemptFile> split_name(std::string_view path) {
   constexpr std::string_view kFolder = "attempt-";
   const std::size_t slash = path.find('/');
   if (!path.starts_with(kFolder) || slash == std::string_view::npos) return std::nullopt;
-  AttemptFile file;
   std::string_view folder = path.substr(kFolder.size(), slash - kFolder.size());
-  const auto [rest, error] =
-      std::from_chars(folder.data(), folder.data() + folder.size(), file.attempt);
-  if (error != std::errc()) return std::nullopt;
-  folder.remove_prefix(static_cast<std::size_t>(rest - folder.data()));
-  file.profile = folder.substr(std::min<std::size_t>(1, folder.size()));
-  file.name = path.substr(slash + 1);
-  return file;
+  const auto attempt = take_number(folder);
+  if (!attempt) return std::nullopt;
+  return AttemptFile{.attempt = *attempt,
+                     .profile = folder.substr(std::min<std::size_t>(1, folder.size())),
+                     .name = path.substr(slash + 1)};
 }
 
 void take_file(const RecordedFile& file, const AttemptFile& place, AttemptHistory& attempt) {
@@ -249,10 +246,10 @@ void take_file(const RecordedFile& file, const AttemptFile& place, AttemptHistor
 // Sorts rank-2 before rank-10, and names without a number first.
 std::pair<int, std::string_view> order_of(const RecordedFile& file) {
   constexpr std::string_view kRank = "rank-";
-  int number = -1;
-  if (file.name.starts_with(kRank))
-    std::from_chars(file.name.data() + kRank.size(), file.name.data() + file.name.size(), number);
-  return {number, file.name};
+  std::string_view rank = file.name;
+  if (!rank.starts_with(kRank)) return {-1, file.name};
+  rank.remove_prefix(kRank.size());
+  return {take_number(rank).value_or(-1), file.name};
 }
 
 void sort_by_rank(std::vector<RecordedFile>& files) {

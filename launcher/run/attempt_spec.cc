@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/owner_mark.h"
@@ -27,11 +27,8 @@ constexpr Duration kTorchrunEnds{5'000};
 
 // Nothing where it makes no sense: torchrun refuses it itself.
 std::optional<int> seconds_in(std::string_view text) {
-  int seconds = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, seconds);
-  if (read.ec != std::errc{} || read.ptr != end || seconds < 0) return std::nullopt;
-  return seconds;
+  const auto seconds = to_number(text);
+  return seconds && *seconds >= 0 ? seconds : std::nullopt;
 }
 
 Duration told_torchrun(const job::Command& command, const Environment& environment) {

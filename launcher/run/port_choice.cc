@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/run/plan.h"
 
@@ -86,8 +86,7 @@ std::optional<int> port_here(std::string_view store) {
   const std::string_view host = store.substr(0, colon);
   constexpr std::string_view kHere[] = {"localhost", "127.0.0.1", "::1", "[::1]"};
   if (std::ranges::find(kHere, host) == std::end(kHere)) return std::nullopt;
-  int port = 0;
-  std::from_chars(store.data() + colon + 1, store.data() + store.size(), port);
+  const int port = number_in<int>(store.substr(colon + 1));
   return port > 0 && port <= 65535 ? std::optional(port) : std::nullopt;
 }
 

@@ -1,7 +1,6 @@
 #include "safelaunch/settings/option.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -25,11 +24,8 @@ const FlagWord* flag_word(std::string_view word) {
 }
 
 std::optional<int> whole_number(std::string_view word, NumberRange range) {
-  int value = 0;
-  const auto read = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (read.ec != std::errc{} || read.ptr != word.data() + word.size()) return std::nullopt;
-  if (value < range.first || value > range.last) return std::nullopt;
-  return value;
+  const auto value = to_number(word);
+  return value && *value >= range.first && *value <= range.last ? value : std::nullopt;
 }
 
 std::optional<std::string> refuse_port(std::string_view value) {

@@ -1,18 +1,14 @@
 #include "safelaunch/settings/port_range.h"
 
-#include <charconv>
-
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::settings {
 namespace {
 
 /// A number from 1 to 65535 with nothing around it, else 0.
 std::uint16_t parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, port);
-  return read.ec == std::errc{} && read.ptr == end ? port : std::uint16_t{0};
+  return to_number<std::uint16_t>(text).value_or(0);
 }
 
 }  // namespace

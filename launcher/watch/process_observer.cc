@@ -1,19 +1,16 @@
 #include <algorithm>
-#include <charconv>
 
 #include "safelaunch/watch/hook_message.h"  // kMostRanks
 #include "safelaunch/watch/observer.h"
 
+#include "safelaunch/base/strings.h"
+
 namespace safelaunch::watch {
 namespace {
 
-std::optional<int> number_in(const Environment& environment, const char* name, int most) {
-  const std::string_view text = value_or(environment, name);
-  int number = -1;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (text.empty() || read.ec != std::errc{} || read.ptr != end) return std::nullopt;
-  return number >= 0 && number <= most ? std::optional(number) : std::nullopt;
+std::optional<int> number_named(const Environment& environment, const char* name, int most) {
+  const auto number = to_number(value_or(environment, name));
+  return number && *number >= 0 && *number <= most ? number : std::nullopt;
 }
 
 bool any_starts_with(const std::vector<std::string>& names, std::string_view prefix) {
@@ -51,9 +48,9 @@ Snapshot ProcessObserver::look(ProcessId root) {
 }
 
 std::optional<RankIdentity> identity_in(const Environment& environment) {
-  const auto world_size = number_in(environment, "WORLD_SIZE", kMostRanks);
-  const auto local_rank = number_in(environment, "LOCAL_RANK", kMostRanks - 1);
-  if (const auto rank = number_in(environment, "RANK", kMostRanks - 1))
+  const auto world_size = number_named(environment, "WORLD_SIZE", kMostRanks);
+  const auto local_rank = number_named(environment, "LOCAL_RANK", kMostRanks - 1);
+  if (const auto rank = number_named(environment, "RANK", kMostRanks - 1))
     return RankIdentity{Rank{*rank}, world_size, local_rank};
   // Lightning gives its own ranks no RANK: on the first node it is the local one.
   if (!local_rank || !world_size || value_or(environment, "NODE_RANK") != "0") return std::nullopt;
@@ -85,9 +82,9 @@ SeenProcess ProcessObserver::read(const host::ProcessFacts& facts,
   process.spawned_child = is_spawned_child(words);
   const Environment environment = host::environment_of(facts.id.pid).value_or(Environment{});
   if (const auto identity = identity_in(environment)) process.rank = identity->rank;
-  process.world_size = number_in(environment, "WORLD_SIZE", kMostRanks);
+  process.world_size = number_named(environment, "WORLD_SIZE", kMostRanks);
   constexpr int kLastPort = 65'535;
-  const auto port = number_in(environment, "MASTER_PORT", kLastPort);
+  const auto port = number_named(environment, "MASTER_PORT", kLastPort);
   process.store_port = static_cast<std::uint16_t>(port.value_or(0));
   process.has_torch = host::maps_contain(facts.id.pid, "libtorch_cpu.so");
   return process;

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "safelaunch/base/strings.h"
+
 /// The tools for texts that every room uses. ASCII alone counts, whatever the locale: what a job
 /// prints is bytes.
 namespace safelaunch {
@@ -43,22 +45,28 @@ template <class Words>
 /// The text without the spaces, tabs and line ends around it.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
+/// Takes the number at the start off `text`; nullopt where there is none, or one that does not fit
+/// into `Number`. A sign is a minus alone, and no blank may stand before it.
+template <class Number = int>
+[[nodiscard]] std::optional<Number> take_number(std::string_view& text, int base = 10) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
 /// The whole of `text` as a number; nullopt for anything else, so for "8x", " 8" and "".
 template <class Number = int>
 [[nodiscard]] std::optional<Number> to_number(std::string_view text, int base = 10) {
-  Number value{};
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value, base);
-  if (error != std::errc{} || end != last) return std::nullopt;
-  return value;
+  const auto value = take_number<Number>(text, base);
+  return text.empty() ? value : std::nullopt;
 }
 
 /// The number at the start of `text`, 0 where there is none.
 template <class Number = std::uint64_t>
 [[nodiscard]] Number number_in(std::string_view text, int base = 10) {
-  Number value{};
-  std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return value;
+  return take_number<Number>(text, base).value_or(0);
 }
 
 /// Takes the next word off `text`, up to `separator`.

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -96,10 +95,7 @@ void for_each_number(const char* folder, Take take) {
     for (ssize_t at = 0; at < size;) {
       const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
       at += entry->d_reclen;
-      const std::string_view name(entry->d_name);
-      int number = 0;
-      const auto parsed = std::from_chars(name.begin(), name.end(), number);
-      if (parsed.ec == std::errc() && parsed.ptr == name.end()) take(number);
+      if (const auto number = to_number(entry->d_name)) take(*number);
     }
   }
 }

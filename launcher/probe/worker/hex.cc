@@ -1,8 +1,7 @@
 #include "hex.h"
 
-#include <charconv>
-
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::probe {
 
@@ -17,9 +16,7 @@ bool from_hex(std::string_view text, std::span<char> bytes) {
   if (text.size() != bytes.size() * 2) return false;
   if (text.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
   for (char& byte : bytes) {
-    unsigned value = 0;
-    std::from_chars(text.data(), text.data() + 2, value, 16);
-    byte = static_cast<char>(value);
+    byte = static_cast<char>(number_in<unsigned>(text.substr(0, 2), 16));
     text.remove_prefix(2);
   }
   return true;

@@ -70,3 +70,18 @@ TEST_CASE("a size is said in the largest unit that it fills") {
   CHECK(rough_size(std::uint64_t{64} << 20) == "64 MiB");
   CHECK(rough_size(std::uint64_t{47} << 29) == "23.5 GiB");
 }
+
+TEST_CASE("a number is taken off the front of a text, and what is none is left") {
+  std::string_view text = "42s";
+  CHECK(take_number(text) == 42);
+  CHECK(text == "s");
+  CHECK_FALSE(take_number(text));
+  CHECK(text == "s");
+  for (std::string_view none : {"", " 1", "+1", "4294967296"}) {
+    const std::string_view before = none;
+    CHECK_FALSE(take_number(none));
+    CHECK(none == before);
+  }
+  std::string_view unsigned_text = "-1";
+  CHECK_FALSE(take_number<unsigned>(unsigned_text));
+}
