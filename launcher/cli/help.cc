@@ -6,6 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "verbs.h"
 
+// The help of a verb is made of its row and its options, wrapped at 80 columns.
 namespace safelaunch::cli {
 namespace {
 

@@ -12,6 +12,8 @@
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/host_checks.h"
 
+// With --interactive the findings and the profiles are shown, and one answer chooses where the
+// chain begins: a number, a name, or nothing for the first.
 namespace safelaunch::cli {
 namespace {
 

@@ -6,6 +6,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A first word that is no verb may be a command, or a verb that people expect from other tools. The
+// second is answered with the right words instead of being run.
 namespace safelaunch::cli {
 namespace {
 

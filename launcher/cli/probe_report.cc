@@ -5,6 +5,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/catalogue.h"
 
+// A probe's result is a table for people and an object for programs. Both are made of the same
+// values.
 namespace safelaunch::cli {
 namespace {
 

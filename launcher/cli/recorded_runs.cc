@@ -10,6 +10,8 @@
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"
 
+// A run is over once it has an outcome, or once its process is gone. A record of another boot or
+// host may belong to a run that still runs there, so it is not taken for one that is over.
 namespace safelaunch::cli {
 namespace {
 

@@ -17,6 +17,8 @@
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"
 
+// `clean` lists what is stale, who holds it and why it may go or must stay. It removes only what
+// the policy allows; --dry-run shows the same and removes nothing.
 namespace safelaunch::cli {
 namespace {
 

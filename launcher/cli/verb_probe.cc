@@ -20,6 +20,9 @@
 #include "safelaunch/run/probe_diagnosis.h"
 #include "verbs.h"
 
+// `probe` finds the driver and the job's NCCL, lets each profile try in turn and prints a row at
+// once. The room probe decides which profiles need no probe, which one wins and what the exit
+// status is.
 namespace safelaunch::cli {
 namespace {
 

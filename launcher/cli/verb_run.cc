@@ -12,6 +12,8 @@
 #include "safelaunch/run/run_job.h"
 #include "verbs.h"
 
+// `run` makes a plan of its words and hands it on. With --dry-run the plan is shown, and nothing
+// else happens.
 namespace safelaunch::cli {
 namespace {
 

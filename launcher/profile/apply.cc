@@ -6,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/redact/redactor.h"
 
+// Each variable is decided by the first layer that has a word for it: --set and --unset, what the
+// profile forces, the user's environment, safelaunch.yaml, the profile. A layer that loses is told,
+// because a value that silently stays is what people search for.
 namespace safelaunch::profile {
 namespace {
 

@@ -4,6 +4,9 @@
 
 #include "safelaunch/base/format.h"
 
+// The next profile is the first candidate that nothing speaks against. Profiles that heal the cause
+// come first, those of the chain before all others, then the chain in its order. The reason why a
+// profile was passed over is told once.
 namespace safelaunch::profile {
 namespace {
 

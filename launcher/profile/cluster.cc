@@ -10,6 +10,9 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/config.h"
 
+// The conditions of a cluster rule are judged by themselves: whether they are well formed, when the
+// file is read, and whether they hold, when the host is known. Patterns run under RE2, so a pattern
+// costs linear time whatever it is.
 namespace safelaunch::profile {
 namespace {
 

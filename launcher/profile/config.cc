@@ -9,6 +9,9 @@
 #include "safelaunch/profile/trust.h"
 #include "yaml_reader.h"
 
+// The first safelaunch.yaml that is found decides: the one of --config, that of SAFELAUNCH_CONFIG,
+// the working directory's, the user's, the host's. The working directory may be anybody's, so a
+// file there that was not named may only do what does no harm.
 namespace safelaunch::profile {
 namespace {
 

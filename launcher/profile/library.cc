@@ -12,6 +12,10 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/trust.h"
 
+// A name is looked for in the folders of the search path, then among the built-in profiles. A file
+// is trusted where the user, root or the command line names its folder. One that merely lies in the
+// working directory is passed over with a warning where it could do harm, or takes a built-in
+// profile's name.
 namespace safelaunch::profile {
 namespace {
 

@@ -13,6 +13,8 @@
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
 
+// A file is replaced by a new one under a temporary name, so a reader sees the old content or the
+// new one.
 namespace safelaunch::profile {
 namespace {
 

@@ -8,6 +8,9 @@
 #include "safelaunch/base/strings.h"
 #include "yaml_reader.h"
 
+// A profile is read over the one that it extends: it inherits everything but name, description and
+// heals, and each key that it has replaces or extends what it inherited. The first mistake ends the
+// reading, with its place in the file.
 namespace safelaunch::profile {
 namespace {
 

@@ -9,6 +9,9 @@
 #include "safelaunch/profile/variables.h"
 #include "safelaunch/redact/redactor.h"
 
+// Profiles are shown in four forms: a list, YAML that reads back as the same profile, exports for a
+// shell, JSON. Secrets are taken out of all of them except the exports, which a shell is to
+// evaluate.
 namespace safelaunch::profile {
 namespace {
 

@@ -12,6 +12,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 
+// A file decides what we run, so it must belong to the user or to root, and nobody else may write
+// to it. It is judged by its open descriptor, so that it cannot be exchanged between the look and
+// the reading. What lies in the working directory unasked may tune a library, and may name no file,
+// folder or plugin.
 namespace safelaunch::profile {
 namespace {
 

@@ -7,6 +7,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// The truth about a variable is a table, taken from the sources of its readers. A name that is not
+// in it is compared with the names of its family, so that a misspelt one is told and an unknown one
+// is left alone.
 namespace safelaunch::profile {
 namespace {
 

@@ -13,6 +13,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/utf8.h"
 
+// A YAML file becomes a plain tree whose scalars are texts. The limits hold while it is read, so a
+// hostile file is refused before it takes memory or time. Anchors, tags and keys given twice are
+// refused with their place.
 namespace safelaunch::profile {
 namespace {
 

@@ -6,6 +6,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A map is read key by key. The first mistake is kept and all later keys are skipped, so callers
+// read everything and ask for the mistake once.
 namespace safelaunch::profile {
 namespace {
 

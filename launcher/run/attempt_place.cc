@@ -11,6 +11,9 @@
 #include "safelaunch/hook/install.h"
 #include "safelaunch/plugin/plugin.h"
 
+// An attempt gets its folder, and its hook and plugin a socket with a secret name. The hook is
+// installed in the user's cache, and in the run's own folder where there is no cache. Where neither
+// works, the job runs without a hook and its ranks are watched from /proc.
 namespace safelaunch::run {
 namespace {
 

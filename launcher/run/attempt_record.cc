@@ -8,6 +8,10 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/job/launcher_report.h"
 
+// An attempt is judged by what was gathered while it ran. make_evidence() puts its record into the
+// words of the diagnosis: the verdict and where the missing ranks stood, then how ranks ended, then
+// what every stream and NCCL's log said. What safelaunch itself did to the job is left out, since
+// it would look like a failure of the job's own. summary_of() makes the report's line of it.
 namespace safelaunch::run {
 namespace {
 

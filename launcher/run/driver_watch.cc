@@ -10,6 +10,9 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/find_program.h"
 
+// A driver that hangs cannot be seen from outside, so a process of its own asks it, and only once
+// ranks stand still where they wait for nobody. One silence may be a busy driver. Only a second
+// one, without an answer between them and for ranks that still stand, is told.
 namespace safelaunch::run {
 
 std::vector<Rank> DriverDoubt::suspects(TimePoint now) const {

@@ -25,6 +25,9 @@
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/run/plan.h"
 
+// The checks of the host may block on a driver or a file system, so a forked process makes them and
+// tells the result through a pipe as JSON. If it does not end in time, it is left behind and the
+// run goes on without the checks.
 namespace safelaunch::run {
 namespace {
 

@@ -10,6 +10,9 @@
 #include "safelaunch/host/segment_record.h"
 #include "safelaunch/launch/descendants.h"
 
+// A segment in /dev/shm is the attempt's only if one of its processes has mapped it, it was made
+// since the attempt began, and it bears a name that a library gives. Such a segment is removed once
+// nobody at all has it open, and only if the file at its name is still the same.
 namespace safelaunch::run {
 namespace {
 

@@ -7,6 +7,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/variables.h"
 
+// After a failed attempt three questions are asked in this order: does the diagnosis forbid another
+// attempt, do ranks stand where they stood before, and which profile could change anything for this
+// job. Profiles under which the job would find what it found before are struck out, each with its
+// reason, because an attempt under one costs minutes.
 namespace safelaunch::run {
 namespace {
 

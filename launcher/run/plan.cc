@@ -21,6 +21,10 @@
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/run/typed_command.h"
 
+// A plan is made once, before anything runs, from the options, safelaunch.yaml, the command and the
+// environment: the chain of profiles, how many attempts, the workers of our own spawn. Every
+// mistake in these is an error here. Only the first profile is read at once; the rest are read when
+// the first has failed.
 namespace safelaunch::run {
 
 Result<Configuration> read_configuration(const std::string& file, const std::string& cluster,

@@ -13,6 +13,10 @@
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/run/plan.h"
 
+// A port is chosen only where safelaunch may decide it: other nodes know theirs from their own
+// command lines, so a job of several nodes keeps its port. A port of the user's is taken where it
+// is free. Where somebody holds it, the job gets another one, unless the user insists on it. After
+// a failed attempt, the process that holds a port is the proof of a port that was taken.
 namespace safelaunch::run {
 namespace {
 

@@ -5,6 +5,8 @@
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/explain.h"
 
+// A probe that failed is diagnosed as a job would be: by what NCCL wrote in it. If nothing it wrote
+// is known, the cause is a guess, and another profile may still do better.
 namespace safelaunch::run {
 namespace {
 

@@ -6,6 +6,9 @@
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/watch/hook_channel.h"
 
+// The questions go through the hook's socket all at once, and the answers are kept as files as they
+// come. The round ends with the last answer, or at its limit: a rank that holds the GIL never
+// answers.
 namespace safelaunch::run {
 
 void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> ranks,

@@ -5,6 +5,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
+// A round of questions to the ranks ends when each question has its answer. Answers that nobody has
+// asked for are dropped. What the ranks answered is then put beside what the watch knows: which
+// ranks wait, which never called the collective that the others are in, and where each of those
+// stands in its code.
 namespace safelaunch::run {
 std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
                                       TimePoint now) {

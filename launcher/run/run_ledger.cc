@@ -13,6 +13,8 @@
 #include "safelaunch/profile/render.h"
 #include "safelaunch/report/report.h"
 
+// The record of a run is written through the disk's own thread, so a frozen file system costs the
+// record and not the job. Secrets are taken out before a text leaves this file.
 namespace safelaunch::run {
 namespace {
 

@@ -14,6 +14,10 @@
 #include "safelaunch/run/plan.h"
 #include "safelaunch/run/probe_diagnosis.h"
 
+// A run probes at two moments. Beside the first attempt the profile of that attempt is probed, then
+// those that may heal it, until the job's own ranks meet and prove more. Between two attempts all
+// profiles that may follow are probed, and the fastest is taken. probe::Campaign and
+// probe::Selection decide; here the probes are started and their results handed on.
 namespace safelaunch::run {
 namespace {
 

@@ -11,6 +11,9 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/run/json_file.h"
 
+// All that a run says goes through here, so that --quiet and --json hold for every line. What is
+// told of a failure is short: what happened, the cause, what is tried now. The rest stands in the
+// report.
 namespace safelaunch::run {
 namespace {
 

@@ -1,5 +1,8 @@
 #include "stall_watch.h"
 
+// The counters of the ranks' collectives say whether training moves. Each counts over all groups of
+// a rank, and output of the job counts as movement too. Stall decides; here its questions are asked
+// and its timer is set.
 namespace safelaunch::run {
 
 void StallWatch::begin() {

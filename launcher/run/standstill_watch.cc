@@ -15,6 +15,9 @@
 #include "safelaunch/host/mounts.h"
 #include "safelaunch/host/process_facts.h"
 
+// All ranks stand still where none of them has used CPU or io, nor received anything, between two
+// looks, and no process beside them works for them. A rank that waits for others is judged by its
+// stage instead. The looks are rare, because each reads the whole process tree of every rank.
 namespace safelaunch::run {
 namespace {
 

@@ -10,6 +10,9 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/launch/find_program.h"
 
+// A module, and a Python file that is no program, run under the job's Python: the one that
+// PYTHON_EXEC names, that of the active environment, else the first in PATH. Every other command
+// stays as it was typed.
 namespace safelaunch::run {
 namespace {
 

@@ -4,6 +4,8 @@
 
 #include "safelaunch/launch/job_control.h"
 
+// Workers are started one by one and their ends are told one by one. A worker that cannot be
+// started is an error; the caller stops those that run already.
 namespace safelaunch::run {
 namespace {
 

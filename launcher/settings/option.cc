@@ -6,6 +6,8 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/settings/port_range.h"
 
+// What a value of an option may be follows from its kind alone: a flag's words, a number within its
+// range, a time, a port. A value that is refused says what would be right.
 namespace safelaunch::settings {
 namespace {
 

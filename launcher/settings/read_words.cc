@@ -4,6 +4,9 @@
 
 #include "safelaunch/base/format.h"
 
+// Words are taken from left to right: an option with its value, `--`, or the command, which takes
+// all that follows it. An option given twice, or beside one that excludes it, is a mistake. An
+// unknown one is answered with the nearest that there is.
 namespace safelaunch::settings {
 namespace {
 

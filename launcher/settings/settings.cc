@@ -6,6 +6,8 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/settings/run_options.h"
 
+// Settings are options that a file or the environment gives. They are checked like those of the
+// command line, and a mistake names its place.
 namespace safelaunch::settings {
 namespace {
 
