@@ -129,14 +129,14 @@ const char* describe(StopReason reason) {
   switch (reason) {
     case StopReason::users_own: return "the failure is the script's own";
     case StopReason::hopeless: return "every profile would fail alike";
-    case StopReason::stays_away: return "a rank never came to NCCL, and no profile takes it there";
+    case StopReason::stays_away: return "a rank never reached NCCL, and no profile changes that";
     case StopReason::training_begun:
-      return "training had begun, and only you know what may run twice";
-    case StopReason::finished: return "the program had come to its end";
-    case StopReason::signalled: return "safelaunch was told to end";
+      return "training had begun, and a second start could repeat or overwrite work";
+    case StopReason::finished: return "the program had finished";
+    case StopReason::signalled: return "safelaunch was told to stop";
     case StopReason::autotuning: return "DeepSpeed's autotuner starts its runs by itself";
     case StopReason::port_of_user: return "the port is not safelaunch's to choose";
-    case StopReason::retries_used_up: return "it did not pass by itself";
+    case StopReason::retries_used_up: return "the failure did not pass by itself";
   }
   return "";
 }

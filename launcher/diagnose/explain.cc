@@ -16,7 +16,7 @@ namespace {
 
 std::string_view policy(const Cause& cause) {
   switch (cause.retry) {
-    case Retry::never: return "Nothing is started again: every profile would fail alike.";
+    case Retry::never: return "safelaunch does not try again: every profile would fail alike.";
     case Retry::fallback: return "Before the first collective, the next profile is tried.";
     case Retry::passes_by_itself:
       return "Before the first collective, the same profile is tried again.";
@@ -120,11 +120,12 @@ std::string explain(const Cause& cause) {
   if (!meaning(cause).empty()) text += fmt::format("{}\n", meaning(cause));
   text += fmt::format("{}\n", cause.remedy);
   if (cause.kind != Kind::harmless) text += fmt::format("{}\n", policy(cause));
-  add_list(text, "Look closer, or mend it:", cause.commands);
+  add_list(text, "To look closer or to fix it:", cause.commands);
   add_list(text, "A line with one of these shows it:", cause.patterns);
-  add_list(text, "A hang is likely due to it after a line with:", cause.hints);
-  add_list(text, "A rank that did not come is likely kept by it after a line with:", cause.absence);
-  add_list(text, "Others have met it:", pages(cause.links));
+  add_list(text, "A hang after a line with one of these is likely due to it:", cause.hints);
+  add_list(text,
+           "A rank is likely missing because of it after a line with one of these:", cause.absence);
+  add_list(text, "Reports of others:", pages(cause.links));
   return text;
 }
 

@@ -99,10 +99,10 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
                         one ? "it runs" : "they run");
   else if (diagnosis.failure.cause == cause::kRankMissing &&
            std::ranges::all_of(evidence.failure.missing, is_seen))
-    text += fmt::format(" {} own code keeps {} away, which a profile can hardly change.",
-                        one ? "Its" : "Their", one ? "it" : "them");
+    text += fmt::format(" Probably {} own code keeps {} away.", one ? "its" : "their",
+                        one ? "it" : "them");
   if (diagnosis.failure.cause == cause::kRankStopped)
-    text += " Somebody stopped it, which a profile can hardly change.";
+    text += " Somebody stopped it; no profile changes that.";
   return text;
 }
 
@@ -142,11 +142,10 @@ std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
 
 /// The sentence does not say which ranks were still at work: their hooks may be silent.
 std::string of_abort_at_exit(const Evidence& evidence, const Diagnosis& diagnosis) {
-  std::string text = fmt::format("Rank {} finished, then aborted in the interpreter's own end",
+  std::string text = fmt::format("Rank {} finished, then aborted while its interpreter ended",
                                  diagnosis.failure.first.value_or(Rank{}).value);
-  text += evidence.all_finished
-              ? "; all ranks had finished, so nothing of your training is lost."
-              : "; not all other ranks are known to have finished before the job ended for it.";
+  text += evidence.all_finished ? "; all ranks had finished, so nothing of your training is lost."
+                                : "; other ranks may not have finished before the job ended.";
   return text;
 }
 
@@ -168,7 +167,7 @@ std::string of_contradiction(const Evidence& evidence, const std::string& facts,
                              const Diagnosis& diagnosis) {
   const std::string what = facts.empty() ? diagnosis.failure.title + "." : facts;
   // Some ranks raise an exception over the contradiction; without one, all would wait.
-  return evidence.failure.raised.empty() ? "It would hang until torch's timeout: " + what
+  return evidence.failure.raised.empty() ? "The job would hang until torch's timeout: " + what
                                          : capital(what);
 }
 

@@ -1,7 +1,6 @@
 #include "safelaunch/profile/library.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -48,11 +47,8 @@ struct Rung {
 Rung rung_in(std::string_view word) {
   const auto at = word.rfind('@');
   if (at == std::string_view::npos) return {word, std::nullopt};
-  int number = 0;
-  const char* end = word.data() + word.size();
-  const auto read = std::from_chars(word.data() + at + 1, end, number);
-  if (read.ec != std::errc{} || read.ptr != end || number < 1 || number > kMostRanksOfANode)
-    return {word, std::nullopt};
+  const auto number = to_number(word.substr(at + 1));
+  if (!number || *number < 1 || *number > kMostRanksOfANode) return {word, std::nullopt};
   return {word.substr(0, at), number};
 }
 
@@ -121,7 +117,8 @@ Result<std::optional<ProfileText>> ProfileLibrary::find_in(const SearchFolder& f
 std::optional<std::string> ProfileLibrary::why_passed_over(const SearchFolder& folder,
                                                            std::string_view name,
                                                            std::string_view text) const {
-  if (const auto why = distrust_folder(folder.path)) return "refused, since of its folder: " + *why;
+  if (const auto why = distrust_folder(folder.path))
+    return "refused because of its folder: " + *why;
   const auto trusted_by = [&](const std::string& what) {
     return fmt::format("it {}; `--profile ./{}/{}{}` says that you trust it", what, folder.path,
                        name, kSuffix);

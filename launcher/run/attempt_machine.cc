@@ -186,7 +186,7 @@ void AttemptMachine::explain_and_stop(const Explaining& explaining, const RankAn
 }
 
 std::string AttemptMachine::time_to_save(const std::string& again) const {
-  return fmt::format("the ranks have {} to save and end (--grace); {} ends them now",
+  return fmt::format("the ranks get {} to save and end (--grace); {} kills them now",
                      describe_duration(rules_.grace.of_ranks), again);
 }
 

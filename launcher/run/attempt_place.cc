@@ -65,10 +65,8 @@ std::string changes_user(std::span<const std::string> command, unsigned our_uid)
 
 std::string runs_as_another_user(Rank rank, const host::ProcessFacts& process) {
   return fmt::format(
-      "rank {} (pid {}) runs as another user (uid {}), who can use neither safelaunch's hook nor "
-      "NCCL's log: ranks are watched from /proc alone, and NCCL, where it is used, writes INFO "
-      "into the job's output; "
-      "start safelaunch as that user",
+      "rank {} (pid {}) runs as another user (uid {}): safelaunch watches it from /proc alone, "
+      "and NCCL, if used, writes INFO into the job's output. Start safelaunch as that user",
       rank.value, process.id.pid, process.uid);
 }
 

@@ -163,8 +163,8 @@ Result<job::Command> with_profile_arguments(job::Command command,
   if (!command.script)
     return Error{
         Errc::usage,
-        fmt::format("profile {} changes the script's arguments, and it cannot be told where "
-                    "in this command the script begins",
+        fmt::format("profile {} changes the script's arguments, but safelaunch cannot tell "
+                    "where the script begins in this command",
                     profile)};
   const auto script = command.argv.begin() + static_cast<std::ptrdiff_t>(command.script->word) + 1;
   const std::vector<std::string> arguments(script, command.argv.end());

@@ -118,8 +118,8 @@ void DriverWatch::heard(const std::vector<Rank>& ranks, const launch::HelperEnd&
   if (!end.timed_out) return doubt_.answered();
   if (!doubt_.silent(ranks, Clock::now())) return;
   listener_.on_driver_silent(
-      ranks, fmt::format("{} {} still with the CUDA driver loaded, and it does not answer a "
-                         "process of our own within {} either, twice",
+      ranks, fmt::format("{} {} still with the CUDA driver loaded, and the driver did not answer "
+                         "safelaunch's own process either, twice within {}",
                          rank_list(ranks), ranks.size() == 1 ? "stands" : "stand",
                          describe_duration(limits_.answer)));
 }

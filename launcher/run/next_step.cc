@@ -211,7 +211,7 @@ NextStep same_again(const RunPlan& plan, const diagnose::RetrySame& retry,
   step.wait = retry.backoff;
   step.other_port = on_another_port;
   step.why = step.other_port ? "the same settings on another port"
-                             : "the same settings, since this passes by itself";
+                             : "the same settings; this passes by itself";
   return step;
 }
 
@@ -228,8 +228,9 @@ std::vector<profile::StruckOut> hopeless(const RunPlan& plan, const RunProgress&
 
 // Every node must run the same profile, and nobody here can tell the others.
 std::string without_the_others(const RunPlan& plan) {
-  const std::string whose = plan.nodes() > 1 ? fmt::format("a job of {} nodes", plan.nodes())
-                                             : std::string("a job whose other ranks others start");
+  const std::string whose = plan.nodes() > 1
+                                ? fmt::format("a job of {} nodes", plan.nodes())
+                                : std::string("a job whose other ranks are started elsewhere");
   return "one node alone cannot start " + whose + " again";
 }
 

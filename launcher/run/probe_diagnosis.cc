@@ -36,7 +36,7 @@ diagnose::Diagnosis diagnose(const probe::Outcome& outcome) {
   diagnosis.failure.title = cause.title;
   diagnosis.failure.remedy = cause.remedy;
   diagnosis.failure.explanation =
-      fmt::format("a probe under the same profile got no further than {}: {}",
+      fmt::format("a probe under the same profile stopped at {}: {}",
                   phase ? name(*phase) : "its start", probe::reason(outcome.verdict));
   diagnosis.decision = diagnose::FallBack{};
   if (cause.retry == diagnose::Retry::never)

@@ -261,7 +261,7 @@ void RankMachine::take(const HookFlooded& event, TimePoint) {
           ? fmt::format("pid {}", event.process.pid)
           : fmt::format("rank {} (pid {})", rank->second.value, event.process.pid);
   const std::string text = fmt::format(
-      "{} tells more than {} things a second: of the rest safelaunch hears only the last ones", who,
+      "{} reports more than {} events a second; safelaunch drops all but the last of the rest", who,
       watch::PacketBudget::kASecond);
   actions_.push_back(RecordSome{report::record::Notice{text}});
   if (!frozen_ && !std::exchange(flood_told_, true)) actions_.push_back(TellNotice{text});

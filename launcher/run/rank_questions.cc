@@ -70,7 +70,7 @@ std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
                                  suspect.doing.empty() ? "" : ": ", suspect.doing);
   const auto stack = answers.stacks.find(suspect.rank);
   if (stack != answers.stacks.end() && !stack->second.where.empty())
-    text += ", which is in " + stack->second.where;
+    text += ", in " + stack->second.where;
   return text;
 }
 
@@ -87,7 +87,7 @@ std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answer
                        waiting.waiting.size() == 1 ? "has" : "have", describe_duration(waited),
                        name(waiting.stage.value_or(Stage::spawned)));
   } else {
-    text = fmt::format("nobody comes through {}: ", name(waiting.stage.value_or(Stage::spawned)));
+    text = fmt::format("no rank gets through {}: ", name(waiting.stage.value_or(Stage::spawned)));
   }
   std::size_t told = 0;
   for (const MissingRank& suspect : waiting.missing) {

@@ -177,8 +177,8 @@ void Run::leave_out_what_another_user_cannot_use(AttemptPlace& place, int attemp
   place.nccl.directory.clear();
   if (attempt == 1)
     voice_.say(
-        fmt::format("{} hands on to another user, who can use neither the hook nor NCCL's log: "
-                    "its ranks are watched from /proc alone (start safelaunch as that user)",
+        fmt::format("{} changes the user: safelaunch watches its ranks from /proc alone, without "
+                    "hook and NCCL's log. Start safelaunch as that user",
                     changer));
 }
 

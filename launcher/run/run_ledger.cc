@@ -90,7 +90,7 @@ void write_later(DiskQueue& disk, std::filesystem::path file, std::string text) 
     (void)report::write_atomically(path, whole);
   };
   if (!disk.post(size, write))
-    log_warning("the disk does not keep up: a file of the record is missing");
+    log_warning("a file of the record is missing: the disk does not keep up");
 }
 
 void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, const RunPlan& plan,

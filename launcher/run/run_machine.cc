@@ -128,7 +128,8 @@ void RunMachine::take_seen(const AttemptEnded& event) {
 void RunMachine::strike(const std::vector<std::string>& refuted) {
   for (const std::string& name : refuted) {
     if (std::ranges::find(tried_, name) != tried_.end()) continue;
-    actions_.push_back(SayLine{fmt::format("not {}: a probe showed that it fails here", name)});
+    actions_.push_back(
+        SayLine{fmt::format("skipping {}: a probe showed that it fails here", name)});
     tried_.insert(tried_.begin(), name);
   }
 }

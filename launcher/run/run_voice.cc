@@ -81,7 +81,7 @@ void RunVoice::tell_of_struck_out(const NextStep& step) {
       same->name += ", " + struck.name;
   }
   for (const profile::StruckOut& struck : told)
-    say(fmt::format("not {}: {}", struck.name, struck.why));
+    say(fmt::format("skipping {}: {}", struck.name, struck.why));
 }
 
 void RunVoice::tell_of_first_failure(const AttemptRecord& record,
@@ -92,8 +92,8 @@ void RunVoice::tell_of_first_failure(const AttemptRecord& record,
   if (shown.empty()) shown = last_words(record, output::StdStream::out, diagnosis.failure.first);
   if (shown.empty()) return;
   say(diagnosis.failure.first
-          ? fmt::format("rank {} failed first; its last words:", diagnosis.failure.first->value)
-          : "what failed first:");
+          ? fmt::format("rank {} failed first. Its last output:", diagnosis.failure.first->value)
+          : "The output of what failed first:");
   terminal_.write_message(std::string_view(shown).substr(0, shown.size() - 1));
 }
 
@@ -108,8 +108,9 @@ void RunVoice::tell_of_swept(const std::vector<launch::Swept>& swept) {
 void RunVoice::tell_of_lost_output() {
   if (terminal_.lost() == 0) return;
   const std::string kept =
-      summary_.directory.empty() ? "" : "; the logs have them: " + summary_.directory;
-  say(fmt::format("warning: nobody took {} bytes of the output{}", terminal_.lost(), kept));
+      summary_.directory.empty() ? "" : "; they are in the logs: " + summary_.directory;
+  say(fmt::format("warning: {} bytes of the output were not shown, because nothing read them{}",
+                  terminal_.lost(), kept));
 }
 
 void RunVoice::tell_end() {

@@ -139,10 +139,10 @@ std::vector<std::string> remove_waited_locks(const std::vector<clean::StaleFile>
     const auto* lock = std::get_if<clean::StaleFile>(&removal.what);
     const bool removed = lock != nullptr && !host::file_at(lock->file.path);
     if (removed && !has_built_extension(lock->file.path))
-      lines.push_back(
-          fmt::format("the build behind {} was cut off and has left no library: a rank that waited "
-                      "for it may fail with ImportError now; start the job again, and it is built",
-                      lock->file.path));
+      lines.push_back(fmt::format(
+          "the build behind {} was cut off before it made a library. A rank that waited "
+          "for it may fail with ImportError; start the job again to build it",
+          lock->file.path));
   }
   return lines;
 }

@@ -162,10 +162,10 @@ class AnAbortInTheInterpretersOwnEnd(SafelaunchTest):
         self.assertEqual(len(run.attempts), 1, f"it was tried again: {run}")
         cause = run.attempts[0]["cause"]
         self.assertEqual((cause["id"], cause["certainty"]), ("abort-at-exit", "confirmed"), str(run))
-        self.assertIn("Rank 1 finished, then aborted in the interpreter's own end", cause["explanation"])
+        self.assertIn("Rank 1 finished, then aborted while its interpreter ended", cause["explanation"])
         self.assertIn(cause["explanation"], run.err)
-        self.assertIn("A known fault of torch", run.err)
-        self.assertEqual(run.outcome["stopped_because"], "the program had come to its end", str(run))
+        self.assertIn("A known bug of torch", run.err)
+        self.assertEqual(run.outcome["stopped_because"], "the program had finished", str(run))
 
     def test_nothing_is_lost_where_all_had_finished(self):
         run = self.run_safelaunch(*DEADLINES, "--nproc-per-node", "2", "--", sys.executable, self.script(ABORTS_AT_ITS_END), "after")

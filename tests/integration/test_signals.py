@@ -149,7 +149,7 @@ class Stopping(SafelaunchTest):
         terminal = self.in_terminal("--grace", "100s", *self.ranks(2, STUBBORN))
         self.wait_for_ranks(2)
         terminal.press_ctrl_c()
-        terminal.read_until(b"SIGINT: the ranks have 100s to save and end (--grace); a second one ends them now")
+        terminal.read_until(b"SIGINT: the ranks get 100s to save and end (--grace); a second one kills them now")
         terminal.press_ctrl_c()
         self.assertEqual(terminal.close(), 128 + signal.SIGINT)
 
@@ -169,8 +169,8 @@ class Stopping(SafelaunchTest):
         wait_until(lambda: events.exists() and "waiting for rank 1" in events.read_text(), what="a rank that waits")
         wait_until((self.folder / "late").exists, what="the rank that is late")
         terminal.press_ctrl_c()
-        terminal.read_until(b"safelaunch: the ranks have 100s to save and end (--grace); Ctrl-C again ends them now")
-        self.assertRegex(terminal.output, rb"safelaunch: SIGINT: rank 0 has waited \d+\w* in group for rank 1 \(.*, which is in job.py:5 <module>")
+        terminal.read_until(b"safelaunch: the ranks get 100s to save and end (--grace); Ctrl-C again kills them now")
+        self.assertRegex(terminal.output, rb"safelaunch: SIGINT: rank 0 has waited \d+\w* in group for rank 1 \(.*, in job.py:5 <module>")
         terminal.press_ctrl_c()
         terminal.close()
 
@@ -184,7 +184,7 @@ class Stopping(SafelaunchTest):
         after = after[after.index("signal"):] if "signal" in after else []  # where it came between two attempts
         self.assertNotIn("attempt", after, str(run))
         self.assertEqual(run.status, 128 + signal.SIGINT, str(run))
-        self.assertIn("safelaunch was told to end" if after else "interrupted by SIGINT", run.err)
+        self.assertIn("safelaunch was told to stop" if after else "interrupted by SIGINT", run.err)
 
     def test_torchrun_has_the_time_to_tell_of_the_ranks_it_kills(self):
         process = self.start("--grace", "2s", *torchrun("--nproc_per_node=2", self.script(STUBBORN)))
@@ -353,7 +353,7 @@ class Surroundings(SafelaunchTest):
     def test_a_reader_that_leaves_does_not_end_the_training(self):
         run = self.shell("SAFELAUNCH sh -c 'seq 1000000; touch trained' | head -n 1; ls trained")
         self.assertEqual((run.returncode, run.stdout), (0, "1\ntrained\n"))
-        self.assertRegex(run.stderr, r"^safelaunch: warning: nobody took \d+ bytes of the output; the logs have them: \S+\n$")
+        self.assertRegex(run.stderr, r"^safelaunch: warning: \d+ bytes of the output were not shown, because nothing read them; they are in the logs: \S+\n$")
 
     def test_a_job_under_nohup_lives_on_when_the_terminal_goes(self):
         job = self.script("import os, time\nprint('ready', flush=True)\nopen('ready', 'w').close()\n"

@@ -61,7 +61,7 @@ class NothingToHeal(SafelaunchTest):
         self.assert_one_attempt(run, 1, "user-exception")
         words, brace, rest = run.err.rpartition("\n{\n")
         self.assertEqual(json.loads(brace + rest), run.outcome)
-        self.assertIn("failed first; its last words:", words)
+        self.assertIn("failed first. Its last output:", words)
         self.assertIn("ValueError: an error of the user's own", words)
 
     def test_a_world_size_that_differs_between_ranks(self):

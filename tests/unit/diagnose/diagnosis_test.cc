@@ -364,7 +364,7 @@ TEST_CASE("a rank that aborts after its program's end is told as one that had fi
   CHECK(d.failure.cause == "abort-at-exit");
   CHECK(d.failure.certainty == Certainty::confirmed);
   CHECK(d.failure.explanation ==
-        "Rank 1 finished, then aborted in the interpreter's own end; all ranks had finished, so "
+        "Rank 1 finished, then aborted while its interpreter ended; all ranks had finished, so "
         "nothing of your training is lost.");
   CHECK(stops(d, diagnose::StopReason::finished));
   CHECK(status(evidence) == 134);

@@ -1,6 +1,8 @@
 #include "launcher/run/attempt_machine.h"
 
+#include <array>
 #include <csignal>
+#include <functional>
 
 #include "catch.h"
 
@@ -76,6 +78,7 @@ class Told {
   }
   void forget() { done_.clear(); }
   [[nodiscard]] const AttemptOutcome& outcome() const { return machine_.outcome(); }
+  [[nodiscard]] const std::vector<AttemptAction>& done() const { return done_; }
 
   // Ways into each state.
   void hang_with_a_person_waiting() {
@@ -265,7 +268,7 @@ TEST_CASE("a job that takes long to end after a signal is explained in one line"
   CHECK(attempt.said().empty());
   attempt.pass(2s);
   CHECK(attempt.said() ==
-        "SIGTERM: the ranks have 30s to save and end (--grace); a second one ends them now\n");
+        "SIGTERM: the ranks get 30s to save and end (--grace); a second one kills them now\n");
 }
 
 TEST_CASE("a hangup is not explained: nobody is there", "[attempt]") {
@@ -285,7 +288,7 @@ TEST_CASE("Ctrl-C on a hang says who waits for whom before the signal reaches th
   attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
   CHECK(attempt.said().find("rank 0 has waited") != std::string::npos);
   CHECK(attempt.said().find("train.py:50 load") != std::string::npos);
-  CHECK(attempt.said().find("Ctrl-C again ends them now") != std::string::npos);
+  CHECK(attempt.said().find("Ctrl-C again kills them now") != std::string::npos);
   CHECK(attempt.last_stop().mode == launch::StopMode::polite);
   CHECK(attempt.last_stop().signal == SIGINT);
 }
@@ -453,4 +456,283 @@ TEST_CASE("a signal arrives in every state", "[attempt]") {
     attempt.end_processes(true);
     check({.signal = false, .late = true, .stops = false});
   }
+}
+
+namespace {
+
+/// What an action does, in a word or two.
+struct Word {
+  std::string operator()(const AskRanks&) const { return "ask ranks"; }
+  std::string operator()(const AskRas&) const { return "ask RAS"; }
+  std::string operator()(const ForwardSignal&) const { return "forward"; }
+  std::string operator()(const EndWatching&) const { return "end watching"; }
+  std::string operator()(const RecordSegments&) const { return "record segments"; }
+  std::string operator()(const TakeSegments& take) const {
+    return take.remove_later ? "take segments to remove" : "take segments";
+  }
+  std::string operator()(const HideOutput&) const { return "hide"; }
+  std::string operator()(const StopJob& stop) const {
+    constexpr std::array kModes{"polite", "sweep", "now"};
+    return std::string("stop ") + kModes.at(static_cast<std::size_t>(stop.wanted.mode));
+  }
+  std::string operator()(const NoteMainEnded&) const { return "note the end"; }
+  std::string operator()(const RecordVerdict&) const { return "record verdict"; }
+  std::string operator()(const RecordStall&) const { return "record stall"; }
+  std::string operator()(const TellUser&) const { return "tell"; }
+  std::string operator()(const FinishOutput&) const { return "finish output"; }
+  std::string operator()(const AttemptOver&) const { return "over"; }
+};
+
+/// One line an event: what it makes an attempt do that came into its state by `way`.
+std::string what_events_do(const std::function<void(Told&)>& way) {
+  const std::vector<std::pair<std::string, AttemptEvent>> events{
+      {"rank failed", rank_ended(1, Exited{3})},
+      {"all ended", AllWorkersEnded{}},
+      {"hang", VerdictFell{hung()}},
+      {"rank's death", VerdictFell{died()}},
+      {"training", TrainingBegan{}},
+      {"stall", TrainingStalled{}},
+      {"ranks answer", RanksAnswered{}},
+      {"RAS answers", RasAnswered{}},
+      {"way wanted", WayWanted{}},
+      {"tree gone", TreeGone{}},
+      {"output drained", OutputDrained{}},
+  };
+  std::string table = "\n";
+  for (const auto& [name, event] : events) {
+    Told attempt;
+    way(attempt);
+    attempt.forget();
+    attempt.on(event);
+    std::string line = name + ":";
+    for (const AttemptAction& one : attempt.done()) line += " " + std::visit(Word{}, one) + ",";
+    line.pop_back();
+    table += line + "\n";
+  }
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("what each event does in each state of an attempt", "[attempt]") {
+  SECTION("running") {
+    CHECK(what_events_do([](Told&) {}) == R"(
+rank failed: end watching, take segments to remove, stop sweep
+all ended: note the end, end watching, take segments, stop sweep
+hang: record verdict, record segments, ask ranks
+rank's death: record verdict, record segments
+training: record segments
+stall: ask ranks
+ranks answer
+RAS answers
+way wanted: hide, end watching, take segments to remove, stop sweep
+tree gone: finish output
+output drained
+)");
+  }
+  SECTION("running, while the launcher reacts") {
+    CHECK(what_events_do([](Told& attempt) { attempt.on(VerdictFell{died()}); }) == R"(
+rank failed: end watching, take segments to remove, stop sweep
+all ended: note the end, end watching, take segments, stop sweep
+hang: record verdict, record segments, ask ranks
+rank's death: record verdict, record segments
+training: record segments
+stall: ask ranks
+ranks answer
+RAS answers
+way wanted: hide, end watching, take segments to remove, stop sweep
+tree gone: finish output
+output drained
+)");
+  }
+  SECTION("running, while the ranks of a standstill are asked") {
+    CHECK(what_events_do([](Told& attempt) { attempt.on(TrainingStalled{}); }) == R"(
+rank failed: end watching, take segments to remove, stop sweep
+all ended: note the end, end watching, take segments, stop sweep
+hang: record verdict, record segments, ask ranks
+rank's death: record verdict, record segments
+training: record segments
+stall: ask ranks
+ranks answer: record stall, tell
+RAS answers
+way wanted: hide, end watching, take segments to remove, stop sweep
+tree gone: finish output
+output drained
+)");
+  }
+  SECTION("explaining a Ctrl-C") {
+    CHECK(what_events_do([](Told& attempt) { attempt.hang_with_a_person_waiting(); }) == R"(
+rank failed: tell, tell, end watching, take segments, stop polite
+all ended: note the end, end watching, take segments, stop sweep
+hang: record verdict, record segments
+rank's death: record verdict, record segments
+training: record segments
+stall
+ranks answer: tell, tell, end watching, take segments, stop polite
+RAS answers
+way wanted
+tree gone: finish output
+output drained
+)");
+  }
+  SECTION("asking the ranks and RAS") {
+    CHECK(what_events_do([](Told& attempt) {
+            attempt.on(VerdictFell{hung(), false, true});
+          }) == R"(
+rank failed
+all ended: note the end
+hang: record verdict, record segments
+rank's death: record verdict, record segments
+training: record segments
+stall
+ranks answer
+RAS answers
+way wanted
+tree gone: finish output
+output drained
+)");
+  }
+  SECTION("stopping") {
+    CHECK(what_events_do([](Told& attempt) { attempt.be_stopped(); }) == R"(
+rank failed
+all ended: note the end
+hang: record verdict, record segments
+rank's death: record verdict, record segments
+training: record segments
+stall
+ranks answer
+RAS answers
+way wanted
+tree gone: finish output
+output drained
+)");
+  }
+  SECTION("draining") {
+    CHECK(what_events_do([](Told& attempt) { attempt.end_processes(); }) == R"(
+rank failed
+all ended: note the end
+hang: record verdict, record segments
+rank's death: record verdict, record segments
+training: record segments
+stall
+ranks answer
+RAS answers
+way wanted
+tree gone: finish output
+output drained: over
+)");
+  }
+  SECTION("over") {
+    CHECK(what_events_do([](Told& attempt) { attempt.end_processes(true); }) == R"(
+rank failed
+all ended: note the end
+hang: record verdict, record segments
+rank's death: record verdict, record segments
+training: record segments
+stall
+ranks answer
+RAS answers
+way wanted
+tree gone: finish output
+output drained
+)");
+  }
+}
+
+TEST_CASE("RAS that answers first is waited for no longer, its ranks are", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{hung(), false, true});
+  attempt.on(RasAnswered{});
+  CHECK_FALSE(attempt.did<StopJob>());
+  attempt.ranks_answer();
+  CHECK(attempt.all<StopJob>().size() == 1);
+}
+
+TEST_CASE("a verdict that falls while a standstill is asked about stops the job", "[attempt]") {
+  Told attempt;
+  attempt.on(TrainingStalled{{600s, {}, {}}});
+  attempt.on(VerdictFell{hung()});
+  attempt.ranks_answer();
+  CHECK_FALSE(attempt.did<RecordStall>());
+  CHECK(attempt.last_stop().mode == launch::StopMode::sweep);
+}
+
+TEST_CASE("a standstill is told once for each report", "[attempt]") {
+  Told attempt;
+  attempt.on(TrainingStalled{{600s, {}, {}}});
+  attempt.ranks_answer();
+  attempt.ranks_answer();
+  CHECK(attempt.all<RecordStall>().size() == 1);
+  attempt.on(TrainingStalled{{1200s, {}, {}}});
+  attempt.ranks_answer();
+  CHECK(attempt.all<RecordStall>().size() == 2);
+}
+
+TEST_CASE("a standstill says nothing once the attempt is being stopped", "[attempt]") {
+  Told attempt;
+  attempt.signal(SIGTERM);
+  attempt.on(TrainingStalled{{600s, {}, {}}});
+  CHECK_FALSE(attempt.did<AskRanks>());
+}
+
+TEST_CASE("the segments of ranks that have trained stay when one of them fails", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.on(TrainingBegan{});
+  attempt.on(rank_ended(1, Exited{3}));
+  CHECK_FALSE(attempt.removes_segments());
+}
+
+TEST_CASE("the segments of a job that failed before training are removed", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.on(rank_ended(1, Exited{3}));
+  CHECK(attempt.removes_segments());
+}
+
+TEST_CASE("the end of the last rank that fails is no reason to stop the others", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.on(WorkerEnded{.rank = Rank{1}, .status = Exited{3}, .others_run = false});
+  CHECK_FALSE(attempt.did<StopJob>());
+  CHECK(attempt.outcome().command == ExitStatus(Exited{3}));
+}
+
+TEST_CASE("a launcher that safelaunch does not know is not waited for", "[attempt]") {
+  Told attempt({.launcher = job::Launcher::opaque, .grace = {}});
+  attempt.on(VerdictFell{died()});
+  CHECK(attempt.did<AskRanks>());
+}
+
+TEST_CASE("a launcher is waited for only after a death, not after a contradiction", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{Failure{.kind = FailureKind::world_size_mismatch}});
+  CHECK(attempt.did<AskRanks>());
+}
+
+TEST_CASE("how the launcher ended is known to the stop", "[attempt]") {
+  const bool killed = GENERATE(false, true);
+  Told attempt;
+  attempt.on(WorkerEnded{{}, killed ? ExitStatus(Signaled{SIGKILL}) : ExitStatus(Exited{1})});
+  attempt.on(AllWorkersEnded{});
+  REQUIRE(attempt.all<NoteMainEnded>().size() == 1);
+  using How = launch::MainEnded::How;
+  CHECK(attempt.all<NoteMainEnded>().front().ended.how ==
+        (killed ? How::by_signal : How::by_itself));
+}
+
+TEST_CASE("the first failure of a launcher's workers is the command's status", "[attempt]") {
+  Told attempt(own_spawn());
+  attempt.on(WorkerEnded{.rank = Rank{0}, .status = Exited{0}, .others_run = true});
+  attempt.on(rank_ended(1, Signaled{SIGSEGV}));
+  attempt.on(rank_ended(2, Exited{1}));
+  CHECK(attempt.outcome().command == ExitStatus(Signaled{SIGSEGV}));
+}
+
+TEST_CASE("each signal that stops a job is passed on with whoever sent it", "[attempt]") {
+  Told attempt;
+  attempt.on(SignalCame{SIGINT, launch::SignalOrigin::terminal, {}});
+  attempt.on(SignalCame{SIGTERM, launch::SignalOrigin::user, {}});
+  const auto stops = attempt.all<StopJob>();
+  REQUIRE(stops.size() == 2);
+  CHECK(stops[0].asked_by == launch::SignalOrigin::terminal);
+  CHECK(stops[1].asked_by == launch::SignalOrigin::user);
+  CHECK(stops[1].wanted.signal == SIGTERM);
 }

@@ -193,3 +193,60 @@ TEST_CASE("a prefix is coloured on a terminal alone", "[attempt_spec]") {
   attempt.plan.options.prefix = true;
   CHECK(attempt.spec().output.prefix == output::OutputPlan::Prefix::rank);
 }
+
+TEST_CASE("the world is known only where the number of nodes is fixed", "[attempt_spec]") {
+  const auto world = [](const std::vector<std::string>& command) {
+    return Settled(command).spec().stages.world_size;
+  };
+  CHECK(world({"torchrun", "--nnodes=1", "--nproc-per-node=4", "x.py"}) == 4);
+  CHECK(world({"torchrun", "--nnodes=1:2", "--nproc-per-node=4", "x.py"}) == std::nullopt);
+  CHECK(world({"torchrun", "--nproc-per-node=gpu", "x.py"}) == std::nullopt);
+  CHECK(world({"./run.sh"}) == std::nullopt);
+}
+
+TEST_CASE("a deadline of the user's beats the profile's, also where it is off", "[attempt_spec]") {
+  Settled attempt;
+  attempt.profile.timeouts.init = 7s;
+  attempt.profile.timeouts.collective = 8s;
+  attempt.profile.timeouts.work = 9s;
+  attempt.plan.options.init_timeout = Duration::zero();
+  const watch::StageLimits limits = attempt.spec().stages.limits;
+  CHECK(limits.init == Duration::zero());
+  CHECK(limits.collective == 8s);
+  CHECK(limits.work == 9s);
+}
+
+TEST_CASE("the arguments of our own ranks change under a profile too", "[attempt_spec]") {
+  Settled attempt({"python3", "train.py", "--batch", "8"}, "2");
+  attempt.profile.args.replace["--batch"] = "4";
+  for (const WorkerSpec& worker : attempt.spec().workers)
+    CHECK(std::vector<std::string>(worker.argv.end() - 3, worker.argv.end()) ==
+          std::vector<std::string>{"train.py", "--batch", "4"});
+}
+
+TEST_CASE("a rank of our own keeps its number when a profile makes the world smaller",
+          "[attempt_spec]") {
+  Settled attempt = own_spawn();
+  attempt.plan.spawn->start_rank = 4;
+  attempt.profile.processes = 1;
+  const AttemptSpec spec = attempt.spec();
+  REQUIRE(spec.workers.size() == 1);
+  CHECK(spec.workers.front().rank == Rank{4});
+  CHECK(spec.workers.front().environment.at("RANK") == "4");
+}
+
+TEST_CASE("ranks that are not there cannot be chosen for the screen", "[attempt_spec]") {
+  Settled attempt = own_spawn();
+  attempt.plan.options.ranks = "0-x";
+  CHECK_FALSE(attempt.settle().has_value());
+}
+
+TEST_CASE("a prefix without a terminal has no colour, and none is shown unasked",
+          "[attempt_spec]") {
+  Settled attempt = own_spawn();
+  attempt.plan.options.colour = true;
+  attempt.plan.options.prefix = false;
+  CHECK(attempt.spec().output.prefix == output::OutputPlan::Prefix::none);
+  attempt.plan.options.prefix = true;
+  CHECK(attempt.spec().output.prefix == output::OutputPlan::Prefix::rank);
+}

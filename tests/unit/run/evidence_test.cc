@@ -141,3 +141,132 @@ TEST_CASE("of a hang it is told where the ranks were given different stores", "[
   record.ranks.stores[Rank{1}] = "10.0.0.1:29500";
   CHECK(make_evidence(record, by_script()).remarks.empty());
 }
+
+TEST_CASE("a verdict that proves its cause by itself confirms it", "[evidence]") {
+  const auto [kind, cause] = GENERATE(table<FailureKind, std::string>({
+      {FailureKind::world_size_mismatch, "world-size-mismatch"},
+      {FailureKind::duplicate_rank, "duplicate-rank"},
+      {FailureKind::stood_still, "start-stuck"},
+      {FailureKind::driver_silent, "driver-silent"},
+  }));
+  AttemptRecord record;
+  record.verdict = Failure{.kind = kind};
+  record.verdict->proof = "in words";
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
+  REQUIRE(evidence.confirmations.size() == 1);
+  CHECK(evidence.confirmations.front().cause == cause);
+  CHECK(evidence.confirmations.front().fact == "in words");
+}
+
+TEST_CASE("a hang or a death proves no cause by itself", "[evidence]") {
+  const FailureKind kind = GENERATE(FailureKind::hung, FailureKind::stalled, FailureKind::rank_died,
+                                    FailureKind::raised, FailureKind::failed);
+  AttemptRecord record;
+  record.verdict = Failure{.kind = kind};
+  CHECK(make_evidence(record, by_script()).confirmations.empty());
+}
+
+TEST_CASE("a missing rank is known once it has said where it stands", "[evidence]") {
+  AttemptRecord record;
+  record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
+  record.verdict->missing = {{.rank = Rank{1}, .known = false}, {.rank = Rank{2}, .known = false}};
+  record.ranks.answers.stacks[Rank{1}] = {"train.py:7 evaluate", "the frames"};
+  record.ranks.answers.stacks[Rank{2}] = {"", "frames of torch alone"};
+  const auto missing = make_evidence(record, by_script()).failure.missing;
+  REQUIRE(missing.size() == 2);
+  CHECK(missing[0].known);
+  CHECK(missing[0].stack == "the frames");
+  CHECK_FALSE(missing[1].known);
+}
+
+TEST_CASE("each stream of a job is evidence under its own name, unless it is empty", "[evidence]") {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.tails = {{{Rank{3}, output::StdStream::err}, "a"},
+                  {{Rank{3}, output::StdStream::out}, ""},
+                  {{std::nullopt, output::StdStream::out}, "b"}};
+  std::vector<std::string> sources;
+  for (const auto& one : make_evidence(record, by_script()).output) sources.push_back(one.source);
+  CHECK(sources == std::vector<std::string>{"rank-3.err", "launcher.out"});
+}
+
+TEST_CASE("ranks that run different versions of NCCL are a confirmed cause", "[evidence]") {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.ranks.nccl.versions = {{2, 27, 3}};
+  CHECK(make_evidence(record, by_script()).confirmations.empty());
+  record.ranks.nccl.versions.insert({2, 28, 9});
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
+  REQUIRE(evidence.confirmations.size() == 1);
+  CHECK(evidence.confirmations.front().cause == "nccl-mismatch");
+  CHECK(evidence.confirmations.front().fact ==
+        "The ranks run different versions of NCCL: 2.27.3 2.28.9");
+}
+
+TEST_CASE("who came to NCCL counts only in a failure that came so far", "[evidence]") {
+  AttemptRecord record;
+  record.ranks.nccl.in_old_bootstrap = 1;
+  record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
+  CHECK(make_evidence(record, by_script()).remarks.empty());
+  record.verdict->stage = Stage::communicator;
+  CHECK(make_evidence(record, by_script()).remarks ==
+        std::vector<std::string>{"1 process waits in NCCL's bootstrap"});
+}
+
+TEST_CASE("the trouble that RAS reported is a remark", "[evidence]") {
+  AttemptRecord record;
+  record.ras = "rank 1 is missing";
+  CHECK(make_evidence(record, by_script()).remarks ==
+        std::vector<std::string>{"NCCL's RAS: rank 1 is missing"});
+}
+
+TEST_CASE("ranks that ended with 0 are told beside a verdict alone", "[evidence]") {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.ranks.exits = {{Rank{0}, {}, Exited{0}}, {Rank{1}, {}, Exited{2}}};
+  CHECK(make_evidence(record, by_script()).failure.ended.size() == 1);
+  record.verdict = Failure{.kind = FailureKind::rank_died};
+  CHECK(make_evidence(record, by_script()).failure.ended.size() == 2);
+}
+
+TEST_CASE("a launcher's own status hides that of its ranks, unless it has told theirs",
+          "[evidence]") {
+  AttemptRecord record;
+  record.command = Exited{1};
+  AttemptContext context;
+  context.launcher = job::Launcher::torchrun;
+  CHECK(make_evidence(record, context).command_hides);
+  CHECK_FALSE(make_evidence(record, by_script()).command_hides);
+  context.launcher = job::Launcher::opaque;
+  CHECK_FALSE(make_evidence(record, context).command_hides);
+}
+
+TEST_CASE("how a command ended that made room says how safelaunch ended it", "[evidence]") {
+  AttemptRecord record;
+  record.gave_way = true;
+  record.signal = SIGTERM;
+  record.command = Signaled{SIGTERM};
+  record.ranks.late_exits = {{Rank{0}, {}, Signaled{SIGTERM}}};
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
+  CHECK_FALSE(evidence.command);
+  CHECK(evidence.ended_in_stop.empty());
+  CHECK(evidence.signal == SIGTERM);
+}
+
+TEST_CASE("an attempt went well whose command ended with 0, and nothing spoke against it",
+          "[evidence]") {
+  AttemptRecord record;
+  CHECK_FALSE(went_well(record));  // it was never started
+  record.command = Exited{0};
+  CHECK(went_well(record));
+  AttemptRecord lost = record;
+  lost.verdict = Failure{};
+  CHECK_FALSE(went_well(lost));
+  AttemptRecord stopped = record;
+  stopped.signal = SIGINT;
+  CHECK_FALSE(went_well(stopped));
+  record.late_signal = SIGINT;  // after its end
+  CHECK(went_well(record));
+  record.command = Signaled{SIGSEGV};
+  CHECK_FALSE(went_well(record));
+}

@@ -125,3 +125,97 @@ TEST_CASE("the options --only and --max-attempts end the chain, and an end says 
   story.diagnosis.decision = diagnose::Stop{diagnose::StopReason::users_own};
   CHECK(story.next().why == describe(diagnose::StopReason::users_own));
 }
+
+TEST_CASE("variables of NCCL may count unless all that is seen speaks against it", "[next_step]") {
+  struct Row {
+    SeenOfJob seen;
+    bool counts;
+  };
+  const Row rows[] = {
+      {{.gpu = true}, true},                                    // nobody came so far
+      {{.gpu = false}, false},                                  // there is nothing to use
+      {{.nccl = nccl::Version{2, 27, 3}, .gpu = false}, true},  // another node's GPU
+      {{.nccl_spoke = true, .gpu = false}, true},               // whatever the host shows
+      {{.backends = {"gloo"}, .gpu = true}, false},             // the job has chosen
+      {{.backends = {"mpi"}, .gpu = true}, false},
+      {{.backends = {"cpu:gloo,cuda:gloo"}, .gpu = true}, false},
+      {{.backends = {"cpu:gloo,cuda:nccl"}, .gpu = true}, true},
+      {{.backends = {"gloo", "nccl"}, .gpu = true}, true},  // one of two groups
+      {{.backends = {"ucc"}, .gpu = true}, true},           // may use NCCL below
+      {{.backends = {""}, .gpu = true}, true},              // torch's own choice
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.seen.backends, row.seen.gpu);
+    CHECK(may_use_nccl(row.seen) == row.counts);
+  }
+}
+
+TEST_CASE("gloo in place of NCCL may change something where the job asks for NCCL", "[next_step]") {
+  struct Row {
+    SeenOfJob seen;
+    bool changes;
+  };
+  const Row rows[] = {
+      {{.gpu = false}, true},  // nobody came so far
+      {{.backends = {"nccl"}, .gpu = false}, true},
+      {{.backends = {"gloo"}, .gpu = true}, false},
+      {{.backends = {"cpu:gloo,cuda:nccl"}, .gpu = true}, true},
+      {{.backends = {""}, .gpu = true}, true},    // torch takes NCCL for a GPU's tensors
+      {{.backends = {""}, .gpu = false}, false},  // and gloo for all others
+      {{.backends = {"jax"}, .gpu = true}, false},
+      {{.backends = {"gloo", "nccl"}, .gpu = true}, true},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.seen.backends, row.seen.gpu);
+    CHECK(may_change_to_gloo(row.seen) == row.changes);
+  }
+}
+
+TEST_CASE("what heals the cause comes before what stands next in the chain", "[next_step]") {
+  Story story({"basic", "conservative", "no-shm"});
+  story.diagnosis.failure.cause = "shm-attach";
+  CHECK(story.profile() == "no-shm");
+  CHECK(story.next().why == "heals shm-attach");
+}
+
+TEST_CASE("what would make the cause worse is passed over, and the reason kept", "[next_step]") {
+  Story story({"basic", "no-shm", "conservative"});
+  story.diagnosis.failure.cause = "connect-failed";
+  const NextStep step = story.next();
+  REQUIRE(step.profile);
+  CHECK(step.profile->name == "conservative");
+  REQUIRE(step.struck_out.size() == 1);
+  CHECK(step.struck_out.front().name == "no-shm");
+}
+
+TEST_CASE("slow profiles are refused with --fail-on-slow", "[next_step]") {
+  Story story({"basic", "gloo-fallback"});
+  CHECK(story.profile() == "gloo-fallback");
+  story.plan.options.fail_on_slow = true;
+  CHECK(story.profile().empty());
+  CHECK(story.next().why == "no profile is left that could change anything");
+}
+
+TEST_CASE("a chain of which every profile was tried is over", "[next_step]") {
+  Story story({"basic"});
+  story.plan.max_attempts = 5;
+  CHECK(story.next().why == "every profile of the chain was tried");
+}
+
+TEST_CASE("the same profile is tried again after its pause, on the same port", "[next_step]") {
+  Story story;
+  story.diagnosis.decision = diagnose::RetrySame{.backoff = Duration(7'000)};
+  const NextStep step = story.next();
+  REQUIRE(step.profile);
+  CHECK(step.profile->name == "basic");
+  CHECK(step.wait == Duration(7'000));
+  CHECK_FALSE(step.other_port);
+  CHECK(step.why == "the same settings; this passes by itself");
+}
+
+TEST_CASE("another port is tried at once under the same profile", "[next_step]") {
+  Story story;
+  story.diagnosis.decision = diagnose::RetrySame{.with = diagnose::RetrySame::With::another_port};
+  CHECK(story.next().other_port);
+  CHECK(story.next().why == "the same settings on another port");
+}

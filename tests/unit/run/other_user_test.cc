@@ -24,5 +24,5 @@ TEST_CASE(
   CHECK_THAT(
       runs_as_another_user(Rank{3}, process),
       Catch::Matchers::ContainsSubstring("rank 3 (pid 71) runs as another user (uid 4001)") &&
-          Catch::Matchers::ContainsSubstring("start safelaunch as that user"));
+          Catch::Matchers::ContainsSubstring("Start safelaunch as that user"));
 }

@@ -200,3 +200,33 @@ TEST_CASE("a plan as JSON has the chain with the environment of each profile", "
   CHECK(json["chain"].size() == made->chain_names.size());
   CHECK(json["chain"][0]["profile"] == "basic");
 }
+
+TEST_CASE("a plan says in words who starts how many ranks", "[plan]") {
+  const auto ranks = [](settings::RunOptions options) {
+    const std::string text = run::render_plan(*plan(std::move(options))).text;
+    const std::size_t at = text.find("ranks     ");
+    return text.substr(at + 10, text.find('\n', at) - at - 10);
+  };
+  CHECK(ranks(spawning("2")) == "2 of 2, spawned by safelaunch");
+  CHECK(ranks(options_for(kTorchrun)) == "4 on each node, by torchrun");
+  CHECK(ranks(options_for({"./run.sh"})) == "not known before they start");
+}
+
+TEST_CASE("a secret that a user gives with --set stands in no plan", "[plan]") {
+  settings::RunOptions options = options_for(kTorchrun);
+  options.set = {"WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567"};
+  const auto made = plan(std::move(options));
+  REQUIRE(made.has_value());
+  CHECK_THAT(run::render_plan(*made).text, !ContainsSubstring("0123456789abcdef"));
+  CHECK_THAT(run::plan_json(*made).text, !ContainsSubstring("0123456789abcdef"));
+}
+
+TEST_CASE("a plan's JSON tells of workers or of processes per node, as who starts them", "[plan]") {
+  const auto json = [](settings::RunOptions options) {
+    return nlohmann::json::parse(run::plan_json(*plan(std::move(options))).text);
+  };
+  CHECK(json(spawning("2"))["workers"] == 2);
+  CHECK_FALSE(json(spawning("2")).contains("processes_per_node"));
+  CHECK(json(options_for(kTorchrun))["processes_per_node"] == "4");
+  CHECK_FALSE(json(options_for(kTorchrun)).contains("workers"));
+}

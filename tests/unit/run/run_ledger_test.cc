@@ -83,3 +83,131 @@ TEST_CASE("a run whose disk does not answer is not recorded, and goes on", "[run
   REQUIRE(run.disk.drain(60s));
   CHECK(std::filesystem::exists(run.folder / "state"));
 }
+
+namespace {
+
+/// The events of an attempt, on the disk once they are asked for.
+struct Events {
+  TemporaryFolder folder;
+  redact::Redactor redactor;
+  report::EventLog log{folder / "events.jsonl", Clock::now(), redactor};
+
+  [[nodiscard]] std::string text() const {
+    std::ifstream in(folder / "events.jsonl");
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("nothing is recorded of an NCCL that has written nothing", "[run_ledger]") {
+  Events events;
+  nccl::Record nccl;
+  nccl.version = nccl::Version{2, 28, 9};  // known beforehand
+  record_nccl(events.log, nccl);
+  CHECK(events.text().empty());
+  nccl.any = true;
+  nccl.interfaces = {"eth0", "ib0"};
+  nccl.unread = {"NCCL_IB_HCA=mlx5"};
+  record_nccl(events.log, nccl);
+  CHECK_THAT(events.text(), ContainsSubstring(R"("e":"nccl")") &&
+                                ContainsSubstring(R"("version":"2.28.9")") &&
+                                ContainsSubstring(R"("interface":["eth0","ib0"])") &&
+                                ContainsSubstring(R"("unread":["NCCL_IB_HCA=mlx5"])"));
+}
+
+TEST_CASE("what ranks answered about their collectives is recorded with what follows from it",
+          "[run_ledger]") {
+  Events events;
+  RankAnswers answers;
+  record_collectives(events.log, answers);
+  CHECK(events.text().empty());
+  using State = watch::CollectiveSeen::State;
+  for (const int rank : {0, 1}) {
+    watch::RankCollectives& seen = answers.collectives[Rank{rank}];
+    seen.told = true;
+    seen.members["0"] = {Rank{0}, Rank{1}};
+    seen.last = {{"0", 1, rank == 0 ? "all_reduce" : "broadcast", State::enqueued}};
+  }
+  record_collectives(events.log, answers);
+  CHECK_THAT(events.text(), ContainsSubstring("rank 0: all_reduce, collective 1 of group 0") &&
+                                ContainsSubstring("rank 1: broadcast, collective 1 of group 0") &&
+                                !ContainsSubstring(R"("contradiction":"")"));
+}
+
+TEST_CASE("segments that were removed are recorded with their size in all", "[run_ledger]") {
+  Events events;
+  record_removed_segments(events.log, {});
+  CHECK(events.text().empty());
+  host::LeftFile one;
+  one.path = "/dev/shm/nccl-a";
+  one.bytes = 33;
+  host::LeftFile other;
+  other.path = "/dev/shm/nccl-b";
+  other.bytes = 9;
+  record_removed_segments(events.log, {one, other});
+  CHECK_THAT(events.text(),
+             ContainsSubstring(R"("removed":["/dev/shm/nccl-a","/dev/shm/nccl-b"])") &&
+                 ContainsSubstring(R"("bytes":42)"));
+}
+
+TEST_CASE("an attempt that changes no variable has no env.diff", "[run_ledger]") {
+  Kept run;
+  const std::filesystem::path attempt = run.folder / "attempt";
+  std::filesystem::create_directories(attempt);
+  write_env_diff(run.disk, attempt, {}, redact::Redactor());
+  REQUIRE(run.disk.drain(60s));
+  CHECK(std::filesystem::is_empty(attempt));
+}
+
+TEST_CASE("the variables of an attempt are kept without the user's secrets", "[run_ledger]") {
+  Kept run;
+  const std::filesystem::path attempt = run.folder / "attempt";
+  std::filesystem::create_directories(attempt);
+  const std::vector<profile::Difference> differences{
+      {"NCCL_P2P_DISABLE", {}, "1", profile::Winner::profile, "profile no-p2p"},
+      {"HF_TOKEN", "hf_abcdefghijklmnopqrstuvwxyzabcdefgh", "hf_other", profile::Winner::user, ""}};
+  write_env_diff(run.disk, attempt, differences, redact::Redactor());
+  REQUIRE(run.disk.drain(60s));
+  std::ifstream in(attempt / "env.diff");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  CHECK_THAT(text, ContainsSubstring("NCCL_P2P_DISABLE") && !ContainsSubstring("hf_abcdef"));
+}
+
+TEST_CASE("a healthy run at the first attempt gets no page, a run that failed does",
+          "[run_ledger]") {
+  const bool failed = GENERATE(false, true);
+  Kept run;
+  REQUIRE(run.ledger.open(run.plan).has_value());
+  report::AttemptSummary attempt;
+  attempt.number = 1;
+  attempt.profile = "basic";
+  if (failed) attempt.failure = Failure{};
+  run.ledger.add(attempt);
+  run.ledger.close(failed ? 1 : 0, {});
+  run.ledger.write_page(run.plan.environment);
+  REQUIRE(run.disk.drain(60s));
+  CHECK(std::filesystem::exists(run.ledger.directory() / "report.html") == failed);
+}
+
+TEST_CASE("a finding is recorded as it was seen", "[run_ledger]") {
+  Kept run;
+  REQUIRE(run.ledger.open(run.plan).has_value());
+  run.ledger.note({"shm-small", Severity::blocks, "64 MiB", "docker run --shm-size=1g"});
+  CHECK_THAT(run.text("events.jsonl"), ContainsSubstring(R"("id":"shm-small")") &&
+                                           ContainsSubstring(R"("severity":"blocks")") &&
+                                           ContainsSubstring("--shm-size=1g"));
+}
+
+TEST_CASE("a cause is recorded with how sure it is", "[run_ledger]") {
+  Kept run;
+  REQUIRE(run.ledger.open(run.plan).has_value());
+  diagnose::Diagnosis diagnosis;
+  diagnosis.failure.cause = "shm-small";
+  diagnosis.failure.certainty = Certainty::matched;
+  diagnosis.failure.explanation = "NCCL says so";
+  run.ledger.note_cause(diagnosis);
+  CHECK_THAT(run.text("events.jsonl"), ContainsSubstring(R"("e":"cause")") &&
+                                           ContainsSubstring(R"("certainty":"matched")") &&
+                                           ContainsSubstring("NCCL says so"));
+}

@@ -1,6 +1,7 @@
 #include "launcher/run/run_machine.h"
 
 #include <csignal>
+#include <functional>
 
 #include "catch.h"
 #include "launcher/run/attempt_record.h"
@@ -135,6 +136,8 @@ class Told : Shelf {
     return all<RecordAttempt>().back().summary;
   }
   void forget() { done_.clear(); }
+  [[nodiscard]] const RunMachine& machine() const { return machine_; }
+  [[nodiscard]] const std::vector<RunAction>& done() const { return done_; }
 
  private:
   std::span<const profile::Profile> all_profiles() override {
@@ -284,7 +287,7 @@ TEST_CASE("what a probe beside the attempt saw fail is not tried", "[run]") {
   run.refuted = {"conservative"};
   run.ends_with(hung_in(Stage::group));
   run.memory_is_back();
-  CHECK(run.said() == "not conservative: a probe showed that it fails here\n");
+  CHECK(run.said() == "skipping conservative: a probe showed that it fails here\n");
   CHECK(run.started().back() != "conservative");
 }
 
@@ -440,4 +443,362 @@ TEST_CASE("a signal after a verdict ends the run", "[run]") {
   run.ends_with(record);
   CHECK(run.exit_code() == 143);
   CHECK(run.started().size() == 1);
+}
+
+namespace {
+
+/// What an action does, in a word or two.
+struct Word {
+  std::string operator()(const CheckHost&) const { return "check host"; }
+  std::string operator()(const StartAttempt& start) const { return "start " + start.profile.name; }
+  std::string operator()(const ProbeBesideAttempt&) const { return "probe beside"; }
+  std::string operator()(const SignalAttempt&) const { return "signal attempt"; }
+  std::string operator()(const EndAttemptForAnother&) const { return "end for another"; }
+  std::string operator()(const ProbeCandidates&) const { return "probe candidates"; }
+  std::string operator()(const AwaitGpuMemory&) const { return "await memory"; }
+  std::string operator()(const RecordFinding&) const { return "record finding"; }
+  std::string operator()(const RecordCause&) const { return "record cause"; }
+  std::string operator()(const RecordAttempt&) const { return "record attempt"; }
+  std::string operator()(const SayLine&) const { return "say"; }
+  std::string operator()(const SayFailure&) const { return "say failure"; }
+  std::string operator()(const TellFallback&) const { return "tell fallback"; }
+  std::string operator()(const TellStruckOut&) const { return "tell struck out"; }
+  std::string operator()(const TellFirstFailure&) const { return "tell first failure"; }
+  std::string operator()(const TellSwept&) const { return "tell swept"; }
+  std::string operator()(const KeepWhatWorked&) const { return "keep what worked"; }
+  std::string operator()(const EndRun& end) const {
+    return "end with " + std::to_string(end.exit_code);
+  }
+};
+
+/// One line an event: what it makes a run do that came into its state by `way`.
+std::string what_events_do(const std::function<void(Told&)>& way) {
+  const std::vector<std::pair<std::string, RunEvent>> events{
+      {"host checked", HostChecked{}},
+      {"switch found", SwitchFound{}},
+      {"cannot probe", CannotProbe{}},
+      {"profile chosen", ProfileChosen{"no-shm", {"conservative"}}},
+      {"none chosen", ProfileChosen{}},
+      {"memory back", MemoryBack{}},
+      {"pause over", PauseOver{}},
+      {"TERM", launch::ReceivedSignal{SIGTERM, 0, launch::SignalOrigin::user}},
+      {"USR1", launch::ReceivedSignal{SIGUSR1, 0, launch::SignalOrigin::user}},
+  };
+  std::string table = "\n";
+  for (const auto& [name, event] : events) {
+    Told run;
+    way(run);
+    run.forget();
+    run.on(event);
+    std::string line = name + ":";
+    for (const RunAction& one : run.done()) line += " " + std::visit(Word{}, one) + ",";
+    line.pop_back();
+    table += line + "\n";
+  }
+  return table;
+}
+
+/// Something passes by itself: the same profile is tried again after a pause.
+AttemptRecord passes_by_itself() {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.ranks.world_size = 2;
+  record.tails = {{{std::nullopt, output::StdStream::err},
+                   "torch.distributed.DistNetworkError: The server socket has failed to listen on "
+                   "any local network address. port: 29500, useIpv6: false, code: -98, name: "
+                   "EADDRINUSE, message: address already in use\n"}};
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("what each event does in each state of a run", "[run]") {
+  SECTION("checking") {
+    CHECK(what_events_do([](Told& run) {
+            run.plan.options.preflight = true;
+            run.on(RunBegins{});
+          }) == R"(
+host checked: start basic
+switch found
+cannot probe
+profile chosen
+none chosen
+memory back
+pause over
+TERM: end with 143
+USR1
+)");
+  }
+  SECTION("attempting") {
+    CHECK(what_events_do([](Told& run) { run.begin(); }) == R"(
+host checked
+switch found: end for another
+cannot probe
+profile chosen
+none chosen
+memory back
+pause over
+TERM: signal attempt
+USR1: signal attempt
+)");
+  }
+  SECTION("probing") {
+    CHECK(what_events_do([](Told& run) {
+            run.begin();
+            run.ends_with(failed_in_nccl());
+          }) == R"(
+host checked
+switch found
+cannot probe: record attempt, tell fallback, await memory
+profile chosen: say, record attempt, tell fallback, await memory
+none chosen: record attempt, tell fallback, await memory
+memory back
+pause over
+TERM: record attempt, end with 143
+USR1
+)");
+  }
+  SECTION("waiting") {
+    CHECK(what_events_do([](Told& run) {
+            run.begin();
+            run.ends_with(hung_in(Stage::group));
+          }) == R"(
+host checked
+switch found
+cannot probe
+profile chosen
+none chosen
+memory back: start conservative
+pause over
+TERM: end with 143
+USR1
+)");
+  }
+  SECTION("pausing") {
+    CHECK(what_events_do([](Told& run) {
+            run.begin();
+            run.ends_with(passes_by_itself());
+            run.on(MemoryBack{});
+          }) == R"(
+host checked
+switch found
+cannot probe
+profile chosen
+none chosen
+memory back
+pause over
+TERM: end with 143
+USR1
+)");
+  }
+  SECTION("over") {
+    CHECK(what_events_do([](Told& run) {
+            run.begin();
+            run.ends_with(went_well_record());
+          }) == R"(
+host checked
+switch found
+cannot probe
+profile chosen
+none chosen
+memory back
+pause over
+TERM
+USR1
+)");
+  }
+}
+
+TEST_CASE("only the first failure in NCCL is probed after: a second one goes on along the chain",
+          "[run]") {
+  Told run({"basic", "conservative", "no-shm"});
+  run.begin();
+  run.ends_with(failed_in_nccl());
+  REQUIRE(run.did<ProbeCandidates>());
+  run.on(CannotProbe{});
+  run.memory_is_back();
+  run.forget();
+  run.ends_with(failed_in_nccl());
+  CHECK_FALSE(run.did<ProbeCandidates>());
+  CHECK(run.did<RecordAttempt>());
+}
+
+TEST_CASE("a failure before NCCL is not probed after", "[run]") {
+  Told run;
+  run.begin();
+  AttemptRecord record = failed_in_nccl();
+  record.verdict->stage = Stage::rendezvous;
+  run.ends_with(record);
+  CHECK_FALSE(run.did<ProbeCandidates>());
+}
+
+TEST_CASE("a job that runs no NCCL is not probed after", "[run]") {
+  Told run;
+  run.begin();
+  AttemptRecord record = failed_in_nccl();
+  record.ranks.nccl = {};
+  run.ends_with(record);
+  CHECK_FALSE(run.did<ProbeCandidates>());
+}
+
+TEST_CASE("profiles for gloo are no candidates for a probe of NCCL", "[run]") {
+  Told run;
+  run.begin();
+  run.ends_with(failed_in_nccl());
+  REQUIRE(run.did<ProbeCandidates>());
+  const auto candidates = run.all<ProbeCandidates>().front().candidates;
+  for (const profile::Profile& one : candidates) CHECK(one.backend == profile::Backend::keep);
+}
+
+TEST_CASE("a probe in which all candidates fail leaves what needs no NCCL", "[run]") {
+  Told run({"basic", "no-shm", "gloo-fallback"});
+  run.begin();
+  run.ends_with(failed_in_nccl());
+  REQUIRE(run.did<ProbeCandidates>());
+  std::vector<std::string> refuted;
+  const auto candidates = run.all<ProbeCandidates>().front().candidates;
+  for (const profile::Profile& one : candidates) refuted.push_back(one.name);
+  run.on(ProfileChosen{"", refuted});
+  run.memory_is_back();
+  CHECK(run.started().back() == "gloo-fallback");
+}
+
+TEST_CASE("a probe that leaves nothing to try ends the run with the attempt's status", "[run]") {
+  Told run({"basic", "no-shm"});
+  run.begin();
+  run.ends_with(failed_in_nccl());
+  REQUIRE(run.did<ProbeCandidates>());
+  std::vector<std::string> refuted{"no-shm"};
+  const auto candidates = run.all<ProbeCandidates>().front().candidates;
+  for (const profile::Profile& one : candidates) refuted.push_back(one.name);
+  run.on(ProfileChosen{"", refuted});
+  CHECK(run.exit_code() == 1);
+  CHECK(run.started() == std::vector<std::string>{"basic"});
+}
+
+TEST_CASE("a profile that a probe saw fail is told once, however often it is named", "[run]") {
+  Told run;
+  run.begin();
+  run.refuted = {"conservative"};
+  run.ends_with(hung_in(Stage::group));
+  run.memory_is_back();
+  run.ends_with(hung_in(Stage::group));
+  CHECK(run.said() == "skipping conservative: a probe showed that it fails here\n");
+}
+
+TEST_CASE("the pause before the same profile is waited out", "[run]") {
+  Told run;
+  run.begin();
+  run.ends_with(passes_by_itself());
+  run.on(MemoryBack{});
+  REQUIRE(run.machine().deadline());
+  run.on(PauseOver{});
+  CHECK(run.started().size() == 1);  // woken too early
+  run.memory_is_back();
+  CHECK(run.started().size() == 2);
+}
+
+TEST_CASE("retries are counted for the present profile alone", "[run]") {
+  Told run;
+  run.begin();
+  CHECK(run.machine().retries_of_profile() == 0);
+  run.ends_with(passes_by_itself());
+  CHECK(run.machine().retries_of_profile() == 1);
+  run.memory_is_back();
+  CHECK(run.machine().retries_of_profile() == 1);
+  run.ends_with(hung_in(Stage::group));
+  run.memory_is_back();
+  CHECK(run.started().back() != "basic");
+  CHECK(run.machine().retries_of_profile() == 0);
+}
+
+TEST_CASE("attempts are numbered as they start", "[run]") {
+  Told run;
+  run.begin();
+  run.ends_with(hung_in(Stage::group));
+  run.memory_is_back();
+  run.ends_with(hung_in(Stage::group));
+  run.memory_is_back();
+  std::vector<int> numbers;
+  for (const StartAttempt& one : run.all<StartAttempt>()) numbers.push_back(one.number);
+  CHECK(numbers == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("the port that was taken once stays given up", "[run]") {
+  Told run;
+  run.begin();
+  run.ends_with(passes_by_itself());
+  run.memory_is_back();
+  run.ends_with(hung_in(Stage::group));
+  run.memory_is_back();
+  CHECK(run.all<StartAttempt>().front().former_port == FormerPort::none);
+  CHECK(run.all<StartAttempt>().back().former_port == FormerPort::was_taken);
+}
+
+TEST_CASE("ranks that stand at the same place again end the chain", "[run]") {
+  Told run;
+  run.begin();
+  AttemptRecord record = hung_in(Stage::group);
+  record.verdict->missing.front().known = true;
+  record.ranks.answers.stacks[Rank{1}] = {
+      "train.py:50 load", "thread MainThread (innermost last)\n  train.py:50 load\n"};
+  run.ends_with(record);
+  run.memory_is_back();
+  CHECK(run.started().size() == 2);
+  run.ends_with(record);
+  CHECK(run.exit_code() == 124);
+  CHECK(run.all<EndRun>().front().stopped_because.starts_with("rank 1 stands in train.py:50"));
+}
+
+TEST_CASE("the NCCL that an attempt has shown strikes out what it does not know", "[run]") {
+  Told run({"basic", "no-shm"});
+  run.begin();
+  AttemptRecord record = hung_in(Stage::group);
+  record.ranks.nccl.version = nccl::Version{.major = 2, .minor = 3, .patch = 4};
+  record.ranks.nccl.any = true;
+  run.plan.environment["NCCL_SHM_DISABLE"] = "1";  // the user's own value stays
+  run.ends_with(record);
+  REQUIRE(run.did<TellStruckOut>());
+  CHECK(run.exit_code() == 124);
+}
+
+TEST_CASE("what a healthy job left running is told", "[run]") {
+  Told run;
+  run.begin();
+  AttemptRecord record = went_well_record();
+  record.swept = {{7, "daemon"}};
+  run.ends_with(record);
+  CHECK(run.did<TellSwept>());
+  CHECK(run.exit_code() == 0);
+}
+
+TEST_CASE("the step that would follow counts the attempt that runs", "[run]") {
+  Told run({"basic", "conservative"});
+  run.begin();
+  diagnose::Diagnosis diagnosis;
+  diagnosis.decision = diagnose::FallBack{};
+  const NextStep step = run.machine().would_follow(diagnosis, {"basic"});
+  REQUIRE(step.profile);
+  CHECK(step.profile->name == "conservative");
+  run.plan.max_attempts = 1;
+  CHECK_FALSE(run.machine().would_follow(diagnosis, {"basic"}).profile);
+}
+
+TEST_CASE("the cause of an attempt that a signal ended is not recorded: there is none", "[run]") {
+  const bool signalled = GENERATE(false, true);
+  Told run;
+  run.begin();
+  AttemptRecord record = script_failed();
+  if (signalled) record.signal = SIGINT;
+  run.ends_with(record);
+  CHECK(run.did<RecordCause>() == !signalled);
+}
+
+TEST_CASE("checks that failed themselves do not keep a job from its start", "[run]") {
+  Told run;
+  run.plan.options.preflight = true;
+  run.on(RunBegins{});
+  run.on(HostChecked{{.lines = {}, .findings = {}, .trouble = "no end within 20s"}});
+  CHECK(run.did<StartAttempt>());
+  CHECK(run.said().find("no end within 20s") != std::string::npos);
 }

@@ -57,7 +57,7 @@ TEST_CASE("profiles that are passed over for one reason are told together", "[ru
   step.struck_out = {{"no-shm", "no GPU"}, {"gloo", "asks for gloo"}, {"no-p2p", "no GPU"}};
   run.voice.tell_of_struck_out(step);
   CHECK(run.text() ==
-        "safelaunch: not no-shm, no-p2p: no GPU\nsafelaunch: not gloo: asks for gloo\n");
+        "safelaunch: skipping no-shm, no-p2p: no GPU\nsafelaunch: skipping gloo: asks for gloo\n");
 }
 
 TEST_CASE("the rank that failed first has the last word", "[run_voice]") {
@@ -66,7 +66,7 @@ TEST_CASE("the rank that failed first has the last word", "[run_voice]") {
   diagnosis.failure.first = Rank{1};
   run.voice.tell_of_first_failure(saying(kWords, Rank{1}), diagnosis);
   const std::string text = run.text();
-  CHECK_THAT(text, ContainsSubstring("rank 1 failed first; its last words:"));
+  CHECK_THAT(text, ContainsSubstring("rank 1 failed first. Its last output:"));
   CHECK_THAT(text, ContainsSubstring("ValueError: no such file"));
 }
 

@@ -26,8 +26,8 @@ TEST_CASE("who waits, for whom, since when and where that is, stands in one line
   RankAnswers answers;
   answers.stacks[Rank{1}].where = "train.py:50 f";
   CHECK(who_waits_for_whom(waits_for({idle(1)}), answers) ==
-        "ranks 0 2 have waited 12s in group for rank 1 (idling: sleeping in nanosleep), which is "
-        "in train.py:50 f");
+        "ranks 0 2 have waited 12s in group for rank 1 (idling: sleeping in nanosleep), in "
+        "train.py:50 f");
   CHECK(who_waits_for_whom(waits_for({idle(1)}), {}) ==
         "ranks 0 2 have waited 12s in group for rank 1 (idling: sleeping in nanosleep)");
 }
