@@ -86,36 +86,72 @@ std::string head(const RunPlan& plan, const Rehearsal& rehearsal,
   return text;
 }
 
-std::string variables_in_words(const RehearsedAttempt& attempt, const redact::Redactor& redactor) {
-  std::string text;
+using Lines = std::vector<std::string>;
+
+void add_variables(const RehearsedAttempt& attempt, const redact::Redactor& redactor,
+                   Lines& lines) {
   for (const auto& [name, variable] : attempt.variables)
-    text += fmt::format("    {}: {} → {}  ({})\n", name, shown(name, variable.before, redactor),
-                        shown(name, variable.after, redactor), variable.origin);
+    lines.push_back(fmt::format("{}: {} → {}  ({})", name, shown(name, variable.before, redactor),
+                                shown(name, variable.after, redactor), variable.origin));
   for (const WorkerVariables& worker : attempt.workers) {
-    text += fmt::format("    rank {}:", worker.rank.value);
+    std::string line = fmt::format("rank {}:", worker.rank.value);
     for (const auto& [name, value] : worker.variables)
-      text += fmt::format(" {}={}", name, redactor.redact(name, value));
-    text += "\n";
+      line += fmt::format(" {}={}", name, redactor.redact(name, value));
+    lines.push_back(std::move(line));
   }
-  return text;
 }
 
-std::string attempt_in_words(const RunPlan& plan, const RehearsedAttempt& attempt,
-                             const redact::Redactor& redactor) {
+Lines details_of(const RunPlan& plan, const RehearsedAttempt& attempt,
+                 const redact::Redactor& redactor) {
   const profile::Profile& profile = *attempt.profile;
-  std::string text =
-      fmt::format("  {:<16} cost {}: {}\n", profile.name, name(profile.cost), profile.description);
-  if (attempt.refusal) text += fmt::format("    does not start: {}\n", attempt.refusal->message);
-  if (attempt.spec.workers.empty()) return text;
-  text +=
-      fmt::format("    runs: {}\n", join(redactor.redact(attempt.spec.workers.front().argv), " "));
-  text += fmt::format("    deadlines: {}\n", deadlines_in_words(attempt.spec));
-  if (profile.backend == profile::Backend::gloo) text += "    backend: gloo in place of nccl\n";
-  text += variables_in_words(attempt, redactor);
+  Lines lines;
+  if (attempt.refusal) lines.push_back(fmt::format("does not start: {}", attempt.refusal->message));
+  if (attempt.spec.workers.empty()) return lines;
+  lines.push_back(
+      fmt::format("runs: {}", join(redactor.redact(attempt.spec.workers.front().argv), " ")));
+  lines.push_back(fmt::format("deadlines: {}", deadlines_in_words(attempt.spec)));
+  if (profile.backend == profile::Backend::gloo)
+    lines.emplace_back("backend: gloo in place of nccl");
+  add_variables(attempt, redactor, lines);
   for (const auto& [name, setting] : profile.options)
     if (!plan.options.given.contains(name))
-      text += fmt::format("    --{} {}  ({})\n", name, setting.value, setting.origin);
-  if (!attempt.notice.empty()) text += fmt::format("    {}\n", attempt.notice);
+      lines.push_back(fmt::format("--{} {}  ({})", name, setting.value, setting.origin));
+  if (!attempt.notice.empty()) lines.push_back(attempt.notice);
+  return lines;
+}
+
+// Each attempt has a folder and a number of its own: that alone makes no line another one.
+Lines without_its_own_names(Lines lines, const RehearsedAttempt& attempt) {
+  const std::string folder = attempt.spec.directory.filename().string();
+  for (std::string& line : lines) {
+    for (auto at = line.find(folder); !folder.empty() && at != std::string::npos;
+         at = line.find(folder))
+      line.replace(at, folder.size(), "*");
+    if (line.starts_with("SAFELAUNCH_ATTEMPT: ")) line = "SAFELAUNCH_ATTEMPT";
+  }
+  return lines;
+}
+
+// The first attempt is told whole, of each later one what is different.
+std::string attempts_in_words(const RunPlan& plan, const Rehearsal& rehearsal,
+                              const redact::Redactor& redactor) {
+  std::string text;
+  std::optional<Lines> first;
+  for (const RehearsedAttempt& attempt : rehearsal.attempts) {
+    const profile::Profile& profile = *attempt.profile;
+    text += fmt::format("  {:<16} cost {}: {}\n", profile.name, name(profile.cost),
+                        profile.description);
+    const Lines lines = details_of(plan, attempt, redactor);
+    const Lines compared = without_its_own_names(lines, attempt);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      if (!first || std::ranges::find(*first, compared[i]) == first->end())
+        text += fmt::format("    {}\n", lines[i]);
+    if (!first) first = compared;
+  }
+  if (rehearsal.attempts.size() > 1)
+    text +=
+        fmt::format("  what is not told of a later one is as with {}; --json tells all of each\n",
+                    rehearsal.attempts.front().profile->name);
   return text;
 }
 
@@ -201,8 +237,7 @@ ShownPlan render_plan(const RunPlan& plan) {
   std::string text = head(plan, rehearsal, redactor);
   text += fmt::format("chain     from {}, at most {} attempt{}\n", plan.chain_origin,
                       rehearsal.max_attempts, rehearsal.max_attempts == 1 ? "" : "s");
-  for (const RehearsedAttempt& attempt : rehearsal.attempts)
-    text += attempt_in_words(plan, attempt, redactor);
+  text += attempts_in_words(plan, rehearsal, redactor);
   text += rest_in_words(rehearsal);
   for (const std::string& warning : warnings_of(plan, rehearsal))
     text += "warning   " + warning + "\n";

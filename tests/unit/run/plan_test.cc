@@ -189,6 +189,23 @@ TEST_CASE("a plan names chain, port and what each profile changes, and no secret
   CHECK_THAT(text, !ContainsSubstring("hf_abcdefghijklmnop"));
 }
 
+TEST_CASE("a plan tells of later attempts only what is different", "[plan]") {
+  settings::RunOptions options = options_for(kTorchrun);
+  options.dry_run = true;
+  const auto made = plan(options);
+  REQUIRE(made.has_value());
+  const std::string text = run::render_plan(*made).text;
+  const auto times = [&](std::string_view word) {
+    int count = 0;
+    for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+    return count;
+  };
+  CHECK(times("    NCCL_DEBUG_FILE: ") == 1);
+  CHECK(times("    runs: ") == 1);
+  CHECK(times("    NCCL_SHM_DISABLE: ") == 1);
+  CHECK(times("as with basic") == 1);
+}
+
 TEST_CASE("a plan as JSON has the chain with the environment of each profile", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.dry_run = true;
