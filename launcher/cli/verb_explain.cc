@@ -31,12 +31,14 @@ int explain_sentence(std::string_view words) {
                                  : "No known cause shows in these words.\n");
 }
 
+// A log, unless it shows nothing and is one line that names a cause as people do.
 int explain_stdin() {
   const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
+  const diagnose::Catalogue& catalogue = diagnose::catalogue();
   const bool one_line = std::ranges::count(log, '\n') <= 1;
-  if (one_line && diagnose::cause_named_by(log, diagnose::catalogue()) != nullptr)
-    return explain_sentence(log);
-  return explain_log(log);
+  const bool names_one = one_line && diagnose::read_log(log, catalogue).empty() &&
+                         diagnose::cause_named_by(log, catalogue) != nullptr;
+  return names_one ? explain_sentence(log) : explain_log(log);
 }
 
 int explain_file(const std::string& path) {
