@@ -38,20 +38,6 @@ std::vector<std::string> names_in(const std::string& folder) {
   return result;
 }
 
-/// "basic@4": the profile, and its number of processes.
-struct Rung {
-  std::string_view profile;
-  std::optional<int> processes;
-};
-
-Rung rung_in(std::string_view word) {
-  const auto at = word.rfind('@');
-  if (at == std::string_view::npos) return {word, std::nullopt};
-  const auto number = to_number(word.substr(at + 1));
-  if (!number || *number < 1 || *number > kMostRanksOfANode) return {word, std::nullopt};
-  return {word.substr(0, at), number};
-}
-
 Result<ProfileText> read_file(const std::string& path) {
   Result<std::optional<std::string>> text = read_trusted_file(path);
   if (text.has_error()) return text.error();
@@ -61,6 +47,14 @@ Result<ProfileText> read_file(const std::string& path) {
 }
 
 }  // namespace
+
+Rung rung_in(std::string_view word) {
+  const auto at = word.rfind('@');
+  if (at == std::string_view::npos) return {word, std::nullopt};
+  const auto number = to_number(word.substr(at + 1));
+  if (!number || *number < 1 || *number > kMostRanksOfANode) return {word, std::nullopt};
+  return {word.substr(0, at), number};
+}
 
 std::string user_config_folder(const Environment& environment) {
   const std::string config = user_folder(environment, "XDG_CONFIG_HOME", ".config");

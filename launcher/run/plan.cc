@@ -168,9 +168,7 @@ void drop_rungs_without_gpus(RunPlan& plan, const std::vector<std::string>& name
   if (plan.chain_names.size() == named.size()) return;
   const int gpus = host_counts(plan).gpus;
   const auto fits = [&](const std::string& name) {
-    const auto at = name.rfind('@');
-    return gpus == 0 || at == std::string::npos ||
-           number_in<int>(std::string_view(name).substr(at + 1)) <= gpus;
+    return gpus == 0 || profile::rung_in(name).processes.value_or(0) <= gpus;
   };
   std::vector<std::string> fitting;
   std::ranges::copy_if(plan.chain_names, std::back_inserter(fitting), fits);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -39,6 +40,15 @@ struct BuiltInProfile {
 
 /// The origin of a built-in profile ends with this.
 inline constexpr std::string_view kBuiltInMark = " (built in)";
+
+/// The parts of "basic@4", a profile on that number of processes a node; a word without them is the
+/// profile alone.
+struct Rung {
+  std::string_view profile;
+  std::optional<int> processes;
+};
+
+[[nodiscard]] Rung rung_in(std::string_view word);
 
 /// All profiles that can be named here: those of the search path, in its order, and then the
 /// built-in ones. Reads a file only when its name is asked for. Not thread-safe.
