@@ -1,0 +1,150 @@
+// What each event does in each state: read a table against the drawing of the states.
+#include "run_story.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::run;
+using namespace std::chrono_literals;
+using Told = RunStory;
+
+namespace {
+
+/// What an action does, in a word or two.
+struct Word {
+  std::string operator()(const CheckHost&) const { return "check host"; }
+  std::string operator()(const StartAttempt& start) const { return "start " + start.profile.name; }
+  std::string operator()(const ProbeBesideAttempt&) const { return "probe beside"; }
+  std::string operator()(const SignalAttempt&) const { return "signal attempt"; }
+  std::string operator()(const EndAttemptForAnother&) const { return "end for another"; }
+  std::string operator()(const ProbeCandidates&) const { return "probe candidates"; }
+  std::string operator()(const AwaitGpuMemory&) const { return "await memory"; }
+  std::string operator()(const RecordFinding&) const { return "record finding"; }
+  std::string operator()(const RecordCause&) const { return "record cause"; }
+  std::string operator()(const RecordAttempt&) const { return "record attempt"; }
+  std::string operator()(const SayLine&) const { return "say"; }
+  std::string operator()(const SayFailure&) const { return "say failure"; }
+  std::string operator()(const TellFallback&) const { return "tell fallback"; }
+  std::string operator()(const TellStruckOut&) const { return "tell struck out"; }
+  std::string operator()(const TellFirstFailure&) const { return "tell first failure"; }
+  std::string operator()(const TellSwept&) const { return "tell swept"; }
+  std::string operator()(const KeepWhatWorked&) const { return "keep what worked"; }
+  std::string operator()(const EndRun& end) const {
+    return "end with " + std::to_string(end.exit_code);
+  }
+};
+
+/// One line an event: what it makes a run do that came into its state by `way`.
+std::string what_events_do(const std::function<void(Told&)>& way) {
+  const std::vector<std::pair<std::string, RunEvent>> events{
+      {"host checked", HostChecked{}},
+      {"switch found", SwitchFound{}},
+      {"cannot probe", CannotProbe{}},
+      {"profile chosen", ProfileChosen{"no-shm", {"conservative"}}},
+      {"none chosen", ProfileChosen{}},
+      {"memory back", MemoryBack{}},
+      {"pause over", PauseOver{}},
+      {"TERM", launch::ReceivedSignal{SIGTERM, 0, launch::SignalOrigin::user}},
+      {"USR1", launch::ReceivedSignal{SIGUSR1, 0, launch::SignalOrigin::user}},
+  };
+  return testing::table_of<Word, Told>(events, way,
+                                       [](Told& story, const auto& event) { story.on(event); });
+}
+
+}  // namespace
+
+TEST_CASE("what each event does in each state of a run", "[run]") {
+  SECTION("checking") {
+    CHECK(what_events_do([](Told& run) {
+            run.plan.options.preflight = true;
+            run.on(RunBegins{});
+          }) == R"(
+host checked: start basic
+switch found
+cannot probe
+profile chosen
+none chosen
+memory back
+pause over
+TERM: end with 143
+USR1
+)");
+  }
+  SECTION("attempting") {
+    CHECK(what_events_do([](Told& run) { run.begin(); }) == R"(
+host checked
+switch found: end for another
+cannot probe
+profile chosen
+none chosen
+memory back
+pause over
+TERM: signal attempt
+USR1: signal attempt
+)");
+  }
+  SECTION("probing") {
+    CHECK(what_events_do([](Told& run) {
+            run.begin();
+            run.ends_with(failed_in_nccl());
+          }) == R"(
+host checked
+switch found
+cannot probe: record attempt, tell fallback, await memory
+profile chosen: say, record attempt, tell fallback, await memory
+none chosen: record attempt, tell fallback, await memory
+memory back
+pause over
+TERM: record attempt, end with 143
+USR1
+)");
+  }
+  SECTION("waiting") {
+    CHECK(what_events_do([](Told& run) {
+            run.begin();
+            run.ends_with(hung_in(Stage::group));
+          }) == R"(
+host checked
+switch found
+cannot probe
+profile chosen
+none chosen
+memory back: start conservative
+pause over
+TERM: end with 143
+USR1
+)");
+  }
+  SECTION("pausing") {
+    CHECK(what_events_do([](Told& run) {
+            run.begin();
+            run.ends_with(passes_by_itself());
+            run.on(MemoryBack{});
+          }) == R"(
+host checked
+switch found
+cannot probe
+profile chosen
+none chosen
+memory back
+pause over
+TERM: end with 143
+USR1
+)");
+  }
+  SECTION("over") {
+    CHECK(what_events_do([](Told& run) {
+            run.begin();
+            run.ends_with(went_well_record());
+          }) == R"(
+host checked
+switch found
+cannot probe
+profile chosen
+none chosen
+memory back
+pause over
+TERM
+USR1
+)");
+  }
+}

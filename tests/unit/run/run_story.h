@@ -1,0 +1,153 @@
+#pragma once
+
+#include <csignal>
+#include <functional>
+
+#include "catch.h"
+#include "launcher/run/attempt_record.h"
+#include "launcher/run/run_machine.h"
+#include "machine_story.h"
+#include "safelaunch/diagnose/catalogue.h"
+#include "safelaunch/profile/library.h"
+
+namespace safelaunch::run {
+
+using namespace std::chrono_literals;
+
+inline nccl::Version some_nccl() {
+  return {.major = 2, .minor = 29, .patch = 7};
+}
+
+inline AttemptRecord went_well_record() {
+  AttemptRecord record;
+  record.command = Exited{0};
+  return record;
+}
+
+inline AttemptRecord hung_in(Stage stage) {
+  AttemptRecord record;
+  Failure verdict{.kind = FailureKind::hung, .stage = stage};
+  verdict.waiting = {Rank{0}};
+  verdict.missing = {{.rank = Rank{1}}};
+  record.verdict = verdict;
+  record.ranks.world_size = 2;
+  record.ranks.backends = {"nccl"};
+  return record;
+}
+
+// NCCL itself says that /dev/shm is too small.
+inline AttemptRecord failed_in_nccl() {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.ranks.world_size = 2;
+  record.ranks.backends = {"nccl"};
+  record.ranks.nccl.version = some_nccl();
+  record.ranks.nccl.any = true;
+  Failure verdict{.kind = FailureKind::raised, .stage = Stage::communicator};
+  verdict.missing = {{.rank = Rank{0}, .status = Exited{1}}};
+  record.verdict = verdict;
+  record.tails = {{{std::nullopt, output::StdStream::err},
+                   "NCCL WARN Error: failed to extend /dev/shm/nccl-aB1cD2 to 33030532 bytes\n"}};
+  return record;
+}
+
+/// Something passes by itself: the same profile is tried again after a pause.
+inline AttemptRecord passes_by_itself() {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.ranks.world_size = 2;
+  record.tails = {{{std::nullopt, output::StdStream::err},
+                   "torch.distributed.DistNetworkError: The server socket has failed to listen on "
+                   "any local network address. port: 29500, useIpv6: false, code: -98, name: "
+                   "EADDRINUSE, message: address already in use\n"}};
+  return record;
+}
+
+inline AttemptRecord script_failed() {
+  AttemptRecord record;
+  record.command = Exited{3};
+  record.ranks.world_size = 2;
+  record.ranks.raised = {{Rank{1}, {}, "ValueError", "no such file", "Traceback"}};
+  record.ranks.exits = {{Rank{1}, {}, Exited{3}}};
+  return record;
+}
+
+/// A run of which only the decisions are real: what it would do is gathered.
+class RunStory : public testing::Deeds<RunAction>, Shelf {
+ public:
+  RunPlan plan;
+  bool gpu = true;
+  std::vector<std::string> refuted;
+  std::vector<profile::Profile> unread;  ///< of the chain, until a further profile is needed
+  bool read_catalogue = false;
+
+  explicit RunStory(std::vector<std::string> chain = profile::default_chain()) {
+    plan.chain_names = std::move(chain);
+    plan.max_attempts = static_cast<int>(plan.chain_names.size());
+    for (const std::string& name : plan.chain_names)
+      plan.chain.push_back(*profile::ProfileLibrary::standard({}).load(name));
+    plan.options.preflight = false;
+  }
+
+  void on(const RunEvent& event) {
+    for (RunAction& action : machine_.on(event, now_)) done_.push_back(std::move(action));
+  }
+  void begin() {
+    on(RunBegins{});
+    on(AttemptStarted{});
+  }
+  void ends_with(const AttemptRecord& record) {
+    AttemptContext context;
+    context.launcher = job::Launcher::torchrun;
+    context.retries_of_profile = machine_.retries_of_profile();
+    context.port = diagnose::RendezvousPort{29500, diagnose::RendezvousPort::Choice::ours};
+    on(AttemptEnded{record, make_evidence(record, context), gpu, refuted});
+  }
+  void memory_is_back() {
+    on(MemoryBack{});
+    if (machine_.deadline()) {
+      now_ = *machine_.deadline();
+      on(PauseOver{});
+    }
+  }
+  void signal(int number) { on(launch::ReceivedSignal{number, 0, launch::SignalOrigin::user}); }
+
+  template <class Action>
+  [[nodiscard]] bool last_is() const {
+    return std::holds_alternative<Action>(done_.back());
+  }
+  [[nodiscard]] std::vector<std::string> started() const {
+    std::vector<std::string> names;
+    for (const StartAttempt& one : all<StartAttempt>()) names.push_back(one.profile.name);
+    return names;
+  }
+  [[nodiscard]] std::optional<int> exit_code() const {
+    const auto ends = all<EndRun>();
+    REQUIRE(ends.size() <= 1);
+    return ends.empty() ? std::nullopt : std::optional(ends.front().exit_code);
+  }
+  [[nodiscard]] std::string said() const {
+    std::string text;
+    for (const SayLine& one : all<SayLine>()) text += one.text + "\n";
+    return text;
+  }
+  [[nodiscard]] report::AttemptSummary last_summary() const {
+    return all<RecordAttempt>().back().summary;
+  }
+  [[nodiscard]] const RunMachine& machine() const { return machine_; }
+
+ private:
+  std::span<const profile::Profile> all_profiles() override {
+    for (profile::Profile& one : std::exchange(unread, {})) plan.chain.push_back(std::move(one));
+    return plan.chain;
+  }
+  const diagnose::Catalogue& catalogue() override {
+    read_catalogue = true;
+    return diagnose::catalogue();
+  }
+
+  RunMachine machine_{plan, *this};
+  TimePoint now_{};
+};
+
+}  // namespace safelaunch::run
