@@ -1,0 +1,202 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "safelaunch/agree/board.h"
+#include "safelaunch/agree/decision.h"
+#include "safelaunch/base/time.h"
+
+namespace safelaunch::agree {
+
+/// What an agent is told before it joins.
+struct AgentConfig {
+  Claim claim;
+  Terms terms;
+  /// How long missing nodes are waited for; then the run ends with 69 and their names.
+  Duration start_within = std::chrono::minutes(10);
+  /// Where it is not certain that every node has an agent: after so long without all of them the
+  /// leader lets each agent run apart. nullopt: never.
+  std::optional<Duration> apart_after{};
+};
+
+// What happens. From the board:
+struct Seated {
+  Seat seat;
+};
+struct Parked {
+  std::string why;
+};
+struct Confirmed {
+  TimePoint sent;
+};
+struct WordCame {
+  Word word;
+};
+struct StandingCame {
+  Standing standing;
+};
+struct SeatVacated {
+  int seat = 0;
+};
+struct Unseated {
+  std::string why;
+};
+struct Unreachable {
+  std::string why;
+};
+struct Refused {
+  Error error;
+};
+// From this node's run:
+/// The agent may claim its seat.
+struct Joins {};
+/// The checks of this node are over; what is published from here on. Comes again when it changes.
+struct NewsHere {
+  NodeNews news;
+};
+/// The leader's run wants this attempt on every node.
+struct AttemptWanted {
+  Decision go;
+};
+/// The leader's run wants the attempt that runs to end, for this reason.
+struct StopWanted {
+  std::string why;
+};
+/// The leader's run is over on all nodes: what every agent ends with.
+struct EndWanted {
+  int exit_code = 0;
+  std::string why;
+};
+/// The leader watches: ranks wait somewhere (or no more), or it asks where they stand.
+struct AttentionWanted {
+  bool watch = false;
+  int question = 0;
+};
+/// Nothing of the attempt runs here any more.
+struct AttemptOverHere {
+  NodeEnd end;
+  bool by_itself = true;
+};
+struct SignalHere {
+  int signal = 0;
+};
+/// The machine's deadline has come.
+struct AgentTimePassed {};
+
+using AgentEvent =
+    std::variant<Joins, Seated, Parked, Confirmed, WordCame, StandingCame, SeatVacated, Unseated,
+                 Unreachable, Refused, NewsHere, AttemptWanted, StopWanted, EndWanted,
+                 AttentionWanted, AttemptOverHere, SignalHere, AgentTimePassed>;
+
+// What is to be done. At the board:
+struct ClaimSeat {
+  Claim claim;
+};
+struct Publish {
+  NodeNews news;
+};
+struct Say {
+  Word word;
+};
+struct LeaveBoard {};
+// In this node's run:
+/// Start this attempt; AttemptOverHere follows.
+struct StartHere {
+  Decision go;
+};
+/// End the attempt gracefully; AttemptOverHere follows.
+struct StopHere {
+  std::string why;
+  int signal = 0;
+};
+/// The lease is over: kill what runs, now. AttemptOverHere follows.
+struct KillHere {
+  std::string why;
+};
+/// The ranks may live until then (for the guardian, should this process be stopped).
+struct HoldLease {
+  TimePoint until;
+};
+/// Publish what this node's ranks do from now on, or no more; and answer this question.
+struct AttendHere {
+  bool watch = false;
+  int question = 0;
+};
+/// To the leader's run: all nodes are there and ready; AttemptWanted may come.
+struct AllReady {
+  std::map<int, Standing> standings;
+};
+/// To the leader's run: news of another node. `news` is what it published.
+struct NodeTold {
+  int seat = 0;
+  std::string host;
+  NodeNews news;
+};
+/// To the leader's run: a node is not heard any more, or is there again.
+struct NodeSilent {
+  int seat = 0;
+  std::string host;
+  bool silent = true;
+};
+/// To the leader's run: the attempt is over on every node, in this way. `lost`: nodes that are
+/// gone.
+struct AttemptOverEverywhere {
+  int attempt = 0;
+  std::map<int, NodeNews> news;
+  std::set<int> lost;
+};
+/// A line for the user.
+struct TellUser {
+  std::string text;
+};
+/// Run on, without agreement.
+struct GoApart {
+  std::string why;
+};
+/// The run of this node ends so.
+struct EndHere {
+  int exit_code = 0;
+  std::string why;
+};
+
+using AgentAction = std::variant<ClaimSeat, Publish, Say, LeaveBoard, StartHere, StopHere, KillHere,
+                                 HoldLease, AttendHere, AllReady, NodeTold, NodeSilent,
+                                 AttemptOverEverywhere, TellUser, GoApart, EndHere>;
+
+/// Decides what one agent does so that all agree; the run performs it. The same machine serves the
+/// leader (seat 0) and the members. Pure: the time is handed in.
+///
+///     joining ── seated ──→ joined ── NewsHere ──→ ready ── go ──→ going ── own end ──→ ended ─┐
+///        └── all seats taken: parked (a spare)        ↑              └── stop ─→ stopping      │
+///                                                     └──── nothing runs any more ─────────────┘
+///     in every state: word `end` → (stopping) → over; lease over → what runs is killed → lost;
+///     lost → confirmed again with the same seat → ready (what ran is reported as lost);
+///     lost → start_within is over → over, 69
+///
+/// What holds whatever fails (tests/unit/agree/simulation_test.cc shows it):
+///   - never two attempts of one rank: an agent starts attempt k only on the present leader's word,
+///     with its lease confirmed, and while nothing of an earlier one runs here; the leader says `go`
+///     only when each seat's present holder has published that nothing runs there;
+///   - all agents that go on agree on attempt, profile, port and layout: they take them from one
+///     word.
+class AgentMachine {
+ public:
+  explicit AgentMachine(AgentConfig config);
+
+  [[nodiscard]] std::vector<AgentAction> on(const AgentEvent& event, TimePoint now);
+
+  /// When AgentTimePassed is to come; nullopt while there is nothing to wait for.
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  [[nodiscard]] bool leads() const;
+  [[nodiscard]] std::optional<int> seat() const;
+
+  // The state is the implementer's.
+};
+
+}  // namespace safelaunch::agree

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/result.h"
+#include "safelaunch/base/time.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+/// Several nodes: one agent (the safelaunch of a node) each, and the board on which they meet.
+namespace safelaunch::agree {
+
+/// How long an agent is believed, and how long others wait for it. All agents of a job have the
+/// same terms; the board refuses one with others.
+struct Terms {
+  /// An agent whose board has not confirmed it for so long ends its ranks, at once and by SIGKILL.
+  Duration lease = std::chrono::seconds(10);
+  /// It asks for a confirmation so often.
+  Duration renew_every = std::chrono::seconds(2);
+  /// The board frees a seat this long after the lease: by then the ranks of the holder are gone.
+  /// It covers the kill, and clocks that run apart by up to 1 % of the lease.
+  Duration kill_margin = std::chrono::seconds(3);
+};
+
+/// What an agent wants of the board.
+struct Claim {
+  /// This start of the agent, and no other: 128 random bits in hexadecimal.
+  std::string incarnation;
+  /// The number of its node; nullopt: any that is free.
+  std::optional<int> seat;
+  int seats = 1;     ///< nodes of the job; the board refuses a claim with another number
+  std::string job;   ///< names the job; the board refuses a claim of another one
+  std::string host;  ///< for people
+  bool operator==(const Claim&) const = default;
+};
+
+/// A place at the board, which one agent holds at a time.
+struct Seat {
+  int number = 0;
+  /// Grows with each holder of seat 0: the leader of an earlier generation is no leader.
+  std::uint64_t generation = 0;
+  bool operator==(const Seat&) const = default;
+};
+
+/// What the leader, the holder of seat 0, tells all. The board takes it of the present leader
+/// alone, and only where its number is one above that of the word before.
+struct Word {
+  std::uint64_t generation = 0;
+  std::uint64_t number = 0;
+  std::string text;
+  bool operator==(const Word&) const = default;
+};
+
+/// What the holder of a seat has published last.
+struct Standing {
+  int seat = 0;
+  std::string incarnation;
+  std::string host;
+  std::string text;  ///< empty: it has published nothing yet
+  bool operator==(const Standing&) const = default;
+};
+
+/// Longest text of a word or a standing, in bytes.
+inline constexpr std::size_t kLongestText = 256 * 1024;
+
+/// The shared place of the agents of one job, as one of them sees it. It holds three things: who
+/// sits where, the leader's newest word, and each member's newest standing. Only what is newest is
+/// kept: an agent that was away misses nothing that still counts.
+///
+/// What a board promises, whatever its backend:
+///   - a seat has one holder at a time. It becomes free when its holder leaves, or when the board
+///     has not heard of it for lease + kill_margin;
+///   - words come in order and never go back; a word of a former leader is refused;
+///   - `confirmed(sent)` means that the board, after `sent`, still counted this agent as the holder:
+///     the agent may let its ranks run until `sent` + lease.
+/// All calls and all listener calls are made on the thread of the io_context. A board tries to
+/// reach its server again by itself, at most a second apart, until it is destroyed.
+class Board {
+ public:
+  class Listener {
+   public:
+    virtual void seated(const Seat& seat) = 0;
+    /// All seats (or the one that was wanted) are held by others. seated() may follow when one
+    /// becomes free. The text names the holder.
+    virtual void parked(const std::string& why) = 0;
+    virtual void confirmed(TimePoint sent) = 0;
+    virtual void word(const Word& word) = 0;
+    /// To the leader alone, its own seat excepted: a member has come, or has published something.
+    virtual void standing(const Standing& standing) = 0;
+    /// To the leader alone: the seat has no holder any more.
+    virtual void vacated(int seat) = 0;
+    /// The board counts this agent as gone: another one may hold its seat. Nothing follows but what
+    /// a new claim brings.
+    virtual void unseated(const std::string& why) = 0;
+    /// The board cannot be reached, and is tried again; the text says how it fails. `reached` is
+    /// not told apart: confirmed() shows it.
+    virtual void unreachable(const std::string& why) = 0;
+    /// It is of no use to try again: a wrong token, another job, other terms, no such address.
+    virtual void refused(const Error& error) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  virtual ~Board() = default;
+
+  virtual void claim(const Claim& claim) = 0;
+  /// Replaces what was published before; kept and sent again until the board has it.
+  virtual void publish(std::string text) = 0;
+  /// For the leader: the next word. One that the board does not take leads to unseated().
+  virtual void say(Word word) = 0;
+  /// Gives the seat back at once: nothing of the job runs here any more. The board is of no further
+  /// use. `left` is called when the board knows it, or after a second.
+  virtual void leave(std::function<void()> left) = 0;
+};
+
+/// Where agents meet: "tcp://HOST:PORT", "etcd://HOST:PORT[,HOST:PORT…]", "file:///FOLDER".
+struct Address {
+  enum class Backend { tcp, etcd, file };
+  Backend backend = Backend::tcp;
+  std::vector<std::string> hosts{};  ///< "HOST:PORT"; one for tcp
+  std::string folder{};
+  bool operator==(const Address&) const = default;
+};
+
+/// Reads --rendezvous. The error names the wrong word and the forms that there are.
+[[nodiscard]] Result<Address> parse_address(std::string_view text);
+[[nodiscard]] std::string to_string(const Address& address);
+
+/// How to reach a board, and who may.
+struct BoardConfig {
+  Address address;
+  Terms terms;
+  std::string token;  ///< the secret that all agents of the job share
+  /// For tcp: whether this agent is node 0, which keeps the board.
+  bool keeps_board = false;
+};
+
+[[nodiscard]] Result<std::unique_ptr<Board>> open_board(boost::asio::io_context& io,
+                                                        const BoardConfig& config,
+                                                        Board::Listener& listener);
+
+}  // namespace safelaunch::agree

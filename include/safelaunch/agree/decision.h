@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/result.h"
+
+/// What agents tell each other, as values. On the board each is JSON.
+namespace safelaunch::agree {
+
+/// What the leader wants of all agents.
+enum class Order {
+  gather,  ///< come, and tell when you are ready; nothing runs
+  go,      ///< run this attempt
+  stop,    ///< end this attempt; another one may follow
+  end,     ///< end the run
+  apart,   ///< no agreement is to be had: each agent runs on its own, as without one
+};
+
+/// The leader's word.
+struct Decision {
+  Order order = Order::gather;
+  int attempt = 0;           ///< the attempt to run, or to end; 0: none yet
+  std::string profile;       ///< its name
+  std::vector<int> workers;  ///< go: ranks of each node where safelaunch spawns them; else empty
+  std::string master_addr;   ///< go: where rank 0 listens
+  int master_port = 0;       ///< go: 0: the command's own
+  std::string interface;     ///< go: for NCCL and gloo on every node; empty: their own choice
+  int exit_code = 0;         ///< end: of every agent
+  int signal = 0;            ///< stop, end: the signal that a person or Slurm sent; 0: none
+  std::string why;           ///< stop, end: in words, with the node
+  /// Ranks wait somewhere: every agent looks at what its own do, and publishes it.
+  bool watch = false;
+  /// The number of the last question where the ranks stand; an agent answers each number once.
+  int question = 0;
+  bool operator==(const Decision&) const = default;
+};
+
+/// How an agent stands.
+enum class NodePhase {
+  joined,   ///< it has a seat, and checks its host
+  ready,    ///< nothing runs; it can start the attempt that is decided
+  going,    ///< an attempt runs
+  ended,    ///< its attempt has ended by itself, and nothing of it runs
+  stopped,  ///< its attempt was ended as decided, and nothing of it runs
+  leaving,  ///< its run is over
+};
+
+/// How an attempt ended on one node.
+struct NodeEnd {
+  int attempt = 0;
+  int exit_code = 0;
+  /// The failure and its diagnosis, as JSON of report/record.h; empty: it went well, or was told to
+  /// stop.
+  std::string diagnosis;
+  bool operator==(const NodeEnd&) const = default;
+};
+
+/// What an agent publishes.
+struct NodeNews {
+  NodePhase phase = NodePhase::joined;
+  int attempt = 0;                    ///< that runs, or has run last
+  std::uint64_t heard = 0;            ///< number of the last word that it has acted on
+  int workers = 0;                    ///< ranks that this node is to start; 0: not known
+  int port = 0;                       ///< of node 0: a free one for the next attempt
+  std::string facts;                  ///< this node's facts (facts.h), JSON
+  std::vector<std::string> findings;  ///< of this node's checks, each a line
+  bool blocked = false;               ///< one of them stands in the way
+  int signal = 0;                     ///< a person wants the job to end; 0: nobody does
+  std::optional<NodeEnd> end;         ///< of `attempt`, once that has ended
+  std::string ranks;                  ///< what its ranks do: a snapshot, JSON made by the run
+  int answered = 0;                   ///< the last question that `answers` answers
+  std::string answers;                ///< where its ranks stand, JSON made by the run
+  bool operator==(const NodeNews&) const = default;
+};
+
+[[nodiscard]] std::string to_text(const Decision& decision);
+[[nodiscard]] std::string to_text(const NodeNews& news);
+/// Both read what another version, or a hostile peer, may have written: what is missing, or of
+/// another type, is an error that names the field.
+[[nodiscard]] Result<Decision> decision_from(std::string_view text);
+[[nodiscard]] Result<NodeNews> news_from(std::string_view text);
+
+}  // namespace safelaunch::agree
