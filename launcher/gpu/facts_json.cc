@@ -87,6 +87,7 @@ void put_identity(OrderedJson& json, const Gpu& gpu) {
   put(json, "numa", gpu.numa_node);
   json["memory_mib"] = gpu.memory_mib;
   json["used_mib"] = gpu.used_mib;
+  put(json, "busy_percent", gpu.busy_percent);
 }
 
 void put_state(OrderedJson& json, const Gpu& gpu) {
@@ -158,6 +159,7 @@ Gpu gpu_of(const Json& json) {
   gpu.numa_node = number_of(json, "numa");
   gpu.memory_mib = number_of(json, "memory_mib").value_or(0);
   gpu.used_mib = number_of(json, "used_mib").value_or(0);
+  gpu.busy_percent = number_of(json, "busy_percent");
   gpu.health = value_of(text(json, "health"), kHealths);
   gpu.trouble = text(json, "trouble");
   gpu.compute_mode = value_of(text(json, "compute_mode"), kComputeModes);

@@ -64,6 +64,14 @@ std::string words_of(const Training&) {
   return {};
 }
 
+std::string words_of(const Usage& usage) {
+  return fmt::format("CPU and memory of {} ranks", usage.ranks.size());
+}
+
+std::string words_of(const Gpus& gpus) {
+  return fmt::format("memory and work of {} GPUs", gpus.gpu.size());
+}
+
 std::string words_of(const Nccl& nccl) {
   return in_words(nccl);
 }

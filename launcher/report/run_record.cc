@@ -38,6 +38,13 @@ AttemptHistory* attempt_of(RunRecord& run, int number) {
   return &run.attempts[static_cast<std::size_t>(number) - 1];
 }
 
+// The page draws these; as lines they would hide the others.
+bool has_a_picture(const record::Event& event) {
+  return std::holds_alternative<record::Stage>(event) ||
+         std::holds_alternative<record::Usage>(event) ||
+         std::holds_alternative<record::Gpus>(event);
+}
+
 // Reads the record event by event: take() changes the run or its present attempt. Most events only
 // add a line to the list of all events.
 class RecordReader {
@@ -53,7 +60,7 @@ class RecordReader {
     if (attempt_ != nullptr) attempt_->until = std::max(attempt_->until, at_);
     if (const auto* event = std::get_if<record::Event>(&line->event)) {
       std::visit([this](const auto& one) { take(one); }, *event);
-      if (std::holds_alternative<record::Stage>(*event)) return;
+      if (has_a_picture(*event)) return;
     }
     run_.lines.push_back({at_, line->attempt, name(*line), in_words(*line)});
   }
@@ -110,6 +117,21 @@ class RecordReader {
     attempt_->verdict = RecordedVerdict{at_, event.text, failure_of(event)};
     failure().kind = attempt_->verdict->failure.kind;
     attempt_->stopping = true;
+  }
+
+  // Every figure of a look belongs to a rank, or to a GPU.
+  void take(const record::Usage& event) {
+    const std::size_t count = event.ranks.size();
+    if (attempt_ != nullptr && event.cpu.size() == count && event.memory.size() == count &&
+        event.children.size() == count)
+      attempt_->usage.push_back({at_, event});
+  }
+
+  void take(const record::Gpus& event) {
+    const std::size_t count = event.gpu.size();
+    if (attempt_ != nullptr && event.used.size() == count && event.size.size() == count &&
+        event.busy.size() == count && event.held.size() == event.ranks.size())
+      attempt_->gpus.push_back({at_, event});
   }
 
   void take(const record::Nccl& event) {

@@ -89,7 +89,8 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener&
       stall_(services.io, config_.stall, *this),
       nccl_(services.io, config_.nccl, *this),
       driver_(services, driver_limits(config_.stages.limits), *this),
-      standstill_(services.io, {config_.stages.limits.init, config_.start}, *this) {
+      standstill_(services.io, {config_.stages.limits.init, config_.start}, *this),
+      usage_(services, *this) {
   open_channel();
 }
 
@@ -129,6 +130,7 @@ std::vector<watch::ProcessOfRank> RankWatch::line_above(ProcessId process,
 void RankWatch::begin() {
   driver_.begin(config_.environment);
   standstill_.begin();
+  usage_.begin(config_.environment);
   take(WatchBegins{});
 }
 
@@ -147,6 +149,7 @@ void RankWatch::ended(Rank rank, ProcessId process, const std::optional<ExitStat
 
 void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
   stall_.saw_output();
+  usage_.look();
   if (machine_.judging()) nccl_.saw_output(stream, bytes);
 }
 
@@ -160,6 +163,7 @@ void RankWatch::freeze() {
   driver_.end();
   standstill_.end();
   stall_.end();
+  usage_.end();
 }
 
 bool RankWatch::training() const {
@@ -239,6 +243,7 @@ void RankWatch::ask_counters(int id) {
 void RankWatch::take(const WatchEvent& event) {
   for (const WatchAction& action : machine_.on(event, Clock::now()))
     std::visit([this](const auto& one) { perform(one); }, action);
+  usage_.look();
   set_timer();
 }
 
@@ -346,6 +351,7 @@ void RankWatch::perform(const RecordSome& record) {
 }
 
 void RankWatch::perform(const TellVerdict& tell) {
+  usage_.look_at_the_end();
   Failure told = tell.verdict;
   if (is_stuck(told.kind) && told.stage >= Stage::communicator)
     told.nccl = describe_standing(nccl_.record());

@@ -25,6 +25,7 @@
 #include "stacks_door.h"
 #include "stall_watch.h"
 #include "standstill_watch.h"
+#include "usage_watch.h"
 
 namespace safelaunch::run {
 
@@ -58,11 +59,13 @@ struct RankWatchConfig {
 /// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks
 /// at /proc while somebody waits, sees ranks end, and hands it all to a `RankMachine`, whose
 /// decisions it performs. After the first collective nothing here wakes up any more but by NCCL's
-/// own writing (unless a stall is to be reported). Use it on the io_context's thread.
+/// own writing, and ever more rarely for the ranks' CPU and memory (unless a stall is to be
+/// reported). Use it on the io_context's thread.
 class RankWatch final : nccl::Watch::Listener,
                         DriverWatch::Listener,
                         StandstillWatch::Listener,
                         StallWatch::Listener,
+                        UsageWatch::Listener,
                         watch::HookChannel::Listener {
  public:
   class Listener {
@@ -179,6 +182,7 @@ class RankWatch final : nccl::Watch::Listener,
   nccl::Watch nccl_;
   DriverWatch driver_;
   StandstillWatch standstill_;
+  UsageWatch usage_;
   std::unique_ptr<watch::HookChannel> channel_;
   std::unique_ptr<StacksDoor> door_;
   std::map<ProcessId, launch::ExitWatch> exits_;

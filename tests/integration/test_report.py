@@ -104,6 +104,22 @@ class Report(SafelaunchTest):
         job.send_signal(signal.SIGTERM)
         job.communicate(timeout=60)
 
+    def test_the_memory_of_each_rank_is_recorded_while_the_job_speaks(self):
+        stop, touched = self.folder / "stop", 64 << 20
+        rank = self.script("import os, pathlib, time\n"
+                           f"held = bytearray({touched}) if os.environ['RANK'] == '1' else b''\n"
+                           f"while not pathlib.Path({str(stop)!r}).exists():\n    print('step', flush=True)\n    time.sleep(0.05)\n")
+        job = self.start("--nproc-per-node", "2", "--no-hook", "--", "python3", rank)
+        events = job.run_directory / "events.jsonl"
+        wait_until(lambda: events.exists() and '"e":"usage"' in events.read_text(), what="the figures")
+        stop.touch()
+        run = self.finish(job)
+        self.assert_status(run, 0)
+        usage = [event for event in run.events if event["e"] == "usage"]
+        self.assertEqual(usage[-1]["ranks"], [0, 1])
+        self.assertGreater(usage[-1]["memory"][1], touched >> 20)
+        self.assertLess(usage[-1]["memory"][0], usage[-1]["memory"][1])
+
     def test_a_run_whose_safelaunch_was_killed_is_told(self):
         job = self.job("--nproc-per-node", "1", "--no-hook", "--", "sleep", "1000")
         wait_until(lambda: list(self.folder.glob("state/safelaunch/runs/*/events.jsonl")), what="the record")

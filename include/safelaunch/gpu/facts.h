@@ -78,6 +78,7 @@ struct Gpu {
   std::optional<int> numa_node;
   int memory_mib = 0;
   int used_mib = 0;
+  std::optional<int> busy_percent;  ///< of the time in which a kernel ran, over the last moments
   std::vector<Process> processes;
 
   Health health = Health::well;

@@ -73,6 +73,12 @@ struct nvmlMemory_v2_st {
 using nvmlMemory_v2_t = nvmlMemory_v2_st;
 inline constexpr unsigned nvmlMemory_v2 = nvml_version<nvmlMemory_v2_t>(2);
 
+struct nvmlUtilization_st {
+  unsigned gpu;
+  unsigned memory;
+};
+using nvmlUtilization_t = nvmlUtilization_st;
+
 struct nvmlProcessInfo_v2_st {
   unsigned pid;
   unsigned long long usedGpuMemory;
@@ -227,6 +233,7 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major,
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory);
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory);
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* work);
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
                                                      nvmlProcessInfo_t* infos);
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,

@@ -97,6 +97,40 @@ struct Probe {
   }
 };
 
+/// The CPU and memory that the ranks of this node use; one entry a rank in each list.
+struct Usage {
+  static constexpr const char* kName = "usage";
+  std::vector<int> ranks;
+  std::vector<int> cpu;       ///< per cent of one CPU since the last look, children included
+  std::vector<int> memory;    ///< MiB resident in the rank's process
+  std::vector<int> children;  ///< MiB resident in the processes below it
+  static void fields(auto& self, auto&& field) {
+    field("ranks", self.ranks);
+    field("cpu", self.cpu);
+    field("memory", self.memory);
+    field("children", self.children);
+  }
+};
+
+/// The GPUs of this node, one entry a GPU, and the memory that its ranks hold of them.
+struct Gpus {
+  static constexpr const char* kName = "gpus";
+  std::vector<int> gpu;    ///< the number that nvidia-smi gives it
+  std::vector<int> used;   ///< MiB, whoever uses them
+  std::vector<int> size;   ///< MiB
+  std::vector<int> busy;   ///< per cent of the time; -1: the driver does not tell
+  std::vector<int> ranks;  ///< that hold memory, as far as the driver names their processes
+  std::vector<int> held;   ///< MiB, of all GPUs; an entry a rank
+  static void fields(auto& self, auto&& field) {
+    field("gpu", self.gpu);
+    field("used", self.used);
+    field("size", self.size);
+    field("busy", self.busy);
+    field("ranks", self.ranks);
+    field("held", self.held);
+  }
+};
+
 /// NCCL has told its version and settings in an attempt.
 struct Nccl {
   static constexpr const char* kName = "nccl";
@@ -259,9 +293,9 @@ struct Unknown {
 };
 
 /// All events that this version writes.
-using Event = std::variant<Run, Finding, Attempt, Stage, Status, Notice, Training, Probe, Nccl,
-                           Collectives, Segments, Ras, Verdict, Cause, Exit, Signal, Stall,
-                           HookError, Unheard, Unrecorded, End>;
+using Event = std::variant<Run, Finding, Attempt, Stage, Status, Notice, Training, Probe, Usage,
+                           Gpus, Nccl, Collectives, Segments, Ras, Verdict, Cause, Exit, Signal,
+                           Stall, HookError, Unheard, Unrecorded, End>;
 
 /// One line of the record, read back. A field that the line lacks stays empty.
 struct Line {

@@ -11,6 +11,7 @@
 #include "safelaunch/base/finding.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/report/record.h"
 #include "safelaunch/report/run_files.h"
 #include "safelaunch/report/summary.h"
 
@@ -31,6 +32,13 @@ struct RecordedVerdict {
   Failure failure;  ///< as far as recorded; waiting and missing ranks are sorted
 };
 
+/// The figures of one look at the ranks, or at the GPUs.
+template <class Figures>
+struct Looked {
+  Duration at{};  ///< since the run began
+  Figures figures;
+};
+
 /// One line of env.diff.
 struct EnvironmentChange {
   std::string change;  ///< "+ NCCL_P2P_DISABLE=1"
@@ -48,6 +56,8 @@ struct AttemptHistory {
   std::map<Rank, RankHistory> ranks;
   std::optional<RecordedVerdict> verdict;
   std::string waiting;  ///< the last text of the status line
+  std::vector<Looked<record::Usage>> usage;
+  std::vector<Looked<record::Gpus>> gpus;
   std::vector<EnvironmentChange> environment;
   std::vector<RecordedFile> stacks;    ///< named "rank-3"
   std::vector<RecordedFile> evidence;  ///< the other files of evidence: "ras.txt"
@@ -82,7 +92,8 @@ struct RunRecord {
   Duration took{};
   std::vector<Finding> findings;
   std::vector<AttemptHistory> attempts;
-  std::vector<RecordedLine> lines;  ///< without stages; of too many, the middle is left out
+  std::vector<RecordedLine>
+      lines;  ///< without stages and figures; of too many, the middle is left out
   std::size_t lines_left_out = 0;
   std::size_t unreadable = 0;  ///< lines of events.jsonl that are no event
 };

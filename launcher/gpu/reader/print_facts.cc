@@ -47,6 +47,7 @@ class GpuQuestions {
 
   void ask_identity();
   void ask_memory();
+  void ask_work();
   void ask_processes(nvmlDevice_t device);
   void ask_modes();
   void ask_errors();
@@ -119,6 +120,13 @@ void GpuQuestions::ask_memory() {
     gpu_.memory_mib = mebibytes(older.total);
     gpu_.used_mib = mebibytes(older.used);
   }
+}
+
+/// Says how busy the GPU was. Drivers do not tell it of a GPU in MIG mode.
+void GpuQuestions::ask_work() {
+  nvmlUtilization_t work{};
+  if (ask<decltype(nvmlDeviceGetUtilizationRates)>("nvmlDeviceGetUtilizationRates", &work))
+    gpu_.busy_percent = static_cast<int>(work.gpu);
 }
 
 /// Asks two lists, since under MPS the processes stand in a list of their own.
@@ -346,6 +354,7 @@ Gpu ask_about_gpu(const Nvml& nvml, std::span<const Handle> gpus, int index) {
   GpuQuestions questions(nvml, handle.device, gpu);
   questions.ask_identity();
   questions.ask_memory();
+  questions.ask_work();
   questions.ask_processes(handle.device);
   questions.ask_modes();
   questions.ask_errors();

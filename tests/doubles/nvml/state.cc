@@ -72,6 +72,11 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* me
   return answers(device);
 }
 
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* work) {
+  *work = {busy_process(device) ? 97U : 0U, 0U};
+  return answers(device);
+}
+
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
                                                      nvmlProcessInfo_t* infos) {
   if (const nvmlReturn_t result = answers(device); result != NVML_SUCCESS) return result;

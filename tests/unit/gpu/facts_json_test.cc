@@ -26,6 +26,7 @@ Gpu full_gpu() {
   gpu.processes.push_back({72, std::nullopt});
   gpu.capability = "9.0";
   gpu.numa_node = 1;
+  gpu.busy_percent = 97;
   gpu.health = Health::reset_required;
   gpu.trouble = "GPU requires reset";
   gpu.compute_mode = ComputeMode::exclusive_process;

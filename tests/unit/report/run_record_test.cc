@@ -1,5 +1,7 @@
 #include "safelaunch/report/run_record.h"
 
+#include <algorithm>
+
 #include "catch.h"
 #include "launcher/report/excerpts.h"
 #include "launcher/report/timeline.h"
@@ -193,4 +195,32 @@ TEST_CASE("the last lines of a text", "[excerpts]") {
   CHECK(report::last_lines("a\nb", 5) == "a\nb");
   CHECK(report::last_lines("", 5).empty());
   CHECK(report::last_lines("\n\n", 5).empty());
+}
+
+TEST_CASE("the figures of ranks and GPUs are read, and hide no line of the record",
+          "[run_record]") {
+  report::RunFiles files = healed_run();
+  files.files[5].text +=
+      R"({"t":26,"e":"usage","attempt":2,"ranks":[0,1],"cpu":[98,2],"memory":[512,500],"children":[0,64]}
+{"t":27,"e":"gpus","attempt":2,"gpu":[0],"used":[1500],"size":[81920],"busy":[97],"ranks":[1],"held":[1000]}
+)";
+  const report::RunRecord run = report::parse_run(files);
+  REQUIRE(run.attempts[1].usage.size() == 1);
+  CHECK(run.attempts[1].usage[0].at == 26s);
+  CHECK(run.attempts[1].usage[0].figures.memory == std::vector{512, 500});
+  REQUIRE(run.attempts[1].gpus.size() == 1);
+  CHECK(run.attempts[1].gpus[0].figures.busy == std::vector{97});
+  CHECK(std::ranges::none_of(
+      run.lines, [](const auto& line) { return line.what == "usage" || line.what == "gpus"; }));
+}
+
+TEST_CASE("figures that belong to no rank are left out", "[run_record]") {
+  report::RunFiles files = healed_run();
+  files.files[5].text +=
+      R"({"t":26,"e":"usage","attempt":2,"ranks":[0,1],"cpu":[98],"memory":[512,500],"children":[0,64]}
+{"t":27,"e":"gpus","attempt":2,"gpu":[0],"used":[],"size":[81920],"busy":[97],"ranks":[1],"held":[1000]}
+)";
+  const report::RunRecord run = report::parse_run(files);
+  CHECK(run.attempts[1].usage.empty());
+  CHECK(run.attempts[1].gpus.empty());
 }
