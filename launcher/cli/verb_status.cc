@@ -3,8 +3,10 @@
 #include <thread>
 
 #include "answer.h"
+#include "live_ranks.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/report/kept_runs.h"
 #include "safelaunch/report/status.h"
 #include "verbs.h"
@@ -20,13 +22,24 @@ struct RunningRun {
   report::RunStatus status;
 };
 
-std::vector<RunningRun> running_runs() {
+// Of a run on this host, what its ranks do at this moment.
+void look_at(const report::RunLine& line, LiveRanks& ranks, report::RunStatus& status) {
+  if (line.state != report::RunRecord::State::running || !host::proc_can_be_believed()) return;
+  status.age = line.took;
+  ranks.look(status);
+}
+
+using Looks = std::map<std::string, LiveRanks>;  // of each run; kept between two screens
+
+std::vector<RunningRun> running_runs(Looks& looks) {
   std::vector<RunningRun> result;
   for (const report::KnownRun& run : report::known_runs(places_of_runs())) {
     report::RunLine line = line_of(run);
     if (line.state != report::RunRecord::State::running) continue;
-    if (auto status = report::read_status(run.directory))
+    if (auto status = report::read_status(run.directory)) {
+      look_at(line, looks[line.run.id], *status);
       result.push_back({std::move(line), std::move(*status)});
+    }
   }
   return result;
 }
@@ -39,14 +52,23 @@ std::string how_the_last_one_ended() {
                      report::command_in_words(last), report::end_in_words(last));
 }
 
+// Where it is known, with the time at which it began.
+report::KnownRun run_in(const std::filesystem::path& directory, const std::string& id) {
+  for (report::KnownRun& run : report::known_runs(places_of_runs()))
+    if (run.id == id) return std::move(run);
+  return {id, directory, directory, {}};
+}
+
 // Shows how far the named run has come, or how it ended.
 int show_one(const std::string& named, bool json) {
   const Result<std::filesystem::path> directory = report::find_run(named, places_of_runs());
   if (!directory) return refuse(directory.error());
-  const auto status = report::read_status(*directory);
+  auto status = report::read_status(*directory);
   if (!status) return refuse({Errc::usage, directory->native() + " holds no run to be read"});
+  const report::RunLine line = line_of(run_in(*directory, status->run));
+  LiveRanks ranks;
+  look_at(line, ranks, *status);
   if (json) return answer(report::status_json({*status}));
-  const report::RunLine line = line_of({status->run, *directory, *directory, {}});
   return answer(report::render(*status) + "    " + report::end_in_words(line) + "\n");
 }
 
@@ -60,8 +82,8 @@ std::string render_all(const std::vector<RunningRun>& runs) {
 }
 
 [[noreturn]] void watch() {
-  for (;;) {
-    answer("\x1b[H\x1b[2J" + render_all(running_runs()));
+  for (Looks looks;;) {
+    answer("\x1b[H\x1b[2J" + render_all(running_runs(looks)));
     std::this_thread::sleep_for(kRefresh);
   }
 }
@@ -89,7 +111,8 @@ int tell_status(std::span<const std::string> words) {
     return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
   if (!rest.empty()) return show_one(rest.front(), given.json);
   if (given.watching) watch();
-  const std::vector<RunningRun> runs = running_runs();
+  Looks looks;
+  const std::vector<RunningRun> runs = running_runs(looks);
   if (!given.json) return answer(render_all(runs));
   std::vector<report::RunStatus> statuses;
   for (const RunningRun& run : runs) statuses.push_back(run.status);
@@ -98,14 +121,16 @@ int tell_status(std::span<const std::string> words) {
 
 }  // namespace
 
-const Verb kStatusVerb{.name = "status",
-                       .function = tell_status,
-                       .help = "[RUN]: your running jobs, and how far each rank has come",
-                       .usage = "[RUN] [OPTIONS]",
-                       .purpose =
-                           "Your running jobs, and how far each rank has come; of one RUN, whether "
-                           "it runs or not, that one alone.",
-                       .example = "safelaunch status --watch",
-                       .options = kStatusOptions};
+const Verb kStatusVerb{
+    .name = "status",
+    .function = tell_status,
+    .help = "[RUN]: your running jobs, and what each rank does",
+    .usage = "[RUN] [OPTIONS]",
+    .purpose =
+        "Your running jobs: of each rank how far it has come and since when, the "
+        "CPU and memory that it uses now, that of its GPUs, and what it does. "
+        "Of one RUN, whether it runs or not, that one alone.",
+    .example = "safelaunch status --watch",
+    .options = kStatusOptions};
 
 }  // namespace safelaunch::cli

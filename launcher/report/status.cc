@@ -4,9 +4,9 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/record.h"
+#include "status_table.h"
 
 namespace safelaunch::report {
 namespace {
@@ -27,10 +27,12 @@ void apply(const record::Line& line, RunStatus& status) {
     status.attempt = line.attempt;
     status.profile = attempt->profile;
     status.stages.clear();
+    status.since.clear();
     status.waiting.clear();
     status.training = false;
   } else if (const auto* stage = std::get_if<record::Stage>(event)) {
     status.stages[stage->rank] = stage->stage;
+    status.since[stage->rank] = line.at;
   } else if (const auto* told = std::get_if<record::Status>(event)) {
     status.waiting = told->text;
   } else if (std::holds_alternative<record::Training>(*event)) {
@@ -38,16 +40,6 @@ void apply(const record::Line& line, RunStatus& status) {
   } else if (std::holds_alternative<record::End>(*event)) {
     status.ended = true;
   }
-}
-
-// "group: ranks 0 1 2", a line a stage.
-std::string stages_in_words(const RunStatus& status) {
-  std::map<std::string, std::vector<Rank>> ranks;
-  for (const auto& [rank, stage] : status.stages) ranks[stage].push_back(Rank{rank});
-  std::string text;
-  for (const auto& [stage, list] : ranks)
-    text += fmt::format("    {}: {}\n", stage, rank_list(list));
-  return text;
 }
 
 // The status line counts the ranks of each stage first, which are told by name already.
@@ -83,12 +75,35 @@ std::string render(const RunStatus& status) {
   std::string text =
       fmt::format("{}  pid {}  attempt {} {}{}\n   {}\n", status.run, status.process.pid,
                   status.attempt, status.profile, status.training ? ", training" : "", command);
-  if (status.training) return text;  // all ranks are through
-  text += stages_in_words(status);
+  if (!status.figures.empty())
+    text += table_of_ranks(status);
+  else if (!status.training)  // else all ranks are through
+    text += stages_in_words(status);
+  if (status.training) return text;
   if (const std::string_view waiting = without_counts(status.waiting); !waiting.empty())
     text += fmt::format("    {}\n", waiting);
   return text;
 }
+
+namespace {
+
+Json json_of(const RankFigures& figures) {
+  Json json{{"pid", figures.pid},
+            {"memory_bytes", figures.memory},
+            {"children_memory_bytes", figures.children}};
+  if (figures.cpu) json["cpu_percent"] = *figures.cpu;
+  if (figures.gpu_mib) json["gpu_mib"] = *figures.gpu_mib;
+  if (!figures.doing.empty()) json["doing"] = figures.doing;
+  return json;
+}
+
+Json json_of(const GpuFigures& gpu) {
+  Json json{{"gpu", gpu.gpu}, {"used_mib", gpu.used_mib}, {"size_mib", gpu.size_mib}};
+  if (gpu.busy) json["busy_percent"] = *gpu.busy;
+  return json;
+}
+
+}  // namespace
 
 std::string status_json(const std::vector<RunStatus>& runs) {
   Json json = Json::array();
@@ -98,7 +113,10 @@ std::string status_json(const std::vector<RunStatus>& runs) {
                {"training", run.training}};
     entry["stages"] = Json::object();
     for (const auto& [rank, stage] : run.stages) entry["stages"][std::to_string(rank)] = stage;
-    if (!run.waiting.empty()) entry["waiting"] = run.waiting;
+    if (!run.waiting.empty() && !run.training) entry["waiting"] = run.waiting;
+    for (const auto& [rank, figures] : run.figures)
+      entry["ranks"][std::to_string(rank)] = json_of(figures);
+    for (const GpuFigures& gpu : run.gpus) entry["gpus"].push_back(json_of(gpu));
     json.push_back(std::move(entry));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

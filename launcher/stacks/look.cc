@@ -242,6 +242,13 @@ JobPlaces look_at_run(std::string title, ProcessId safelaunch,
   return job;
 }
 
+std::map<Rank, ProcessId> ranks_below(ProcessId root) {
+  std::map<Rank, ProcessId> ranks;
+  for (const FoundRank& found : ranks_among(see_tree(root)))
+    ranks.emplace(Rank{found.said->rank}, found.process);
+  return ranks;
+}
+
 JobPlaces look_at_process(int pid) {
   const auto facts = host::facts_of(pid);
   if (!facts) return {};

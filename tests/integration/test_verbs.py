@@ -117,6 +117,8 @@ class Verbs(SafelaunchTest):
         wait_until(lambda: "no job of yours runs" not in self.say("status"), what="the job's line")
         (running,) = json.loads(self.say("status", "--json"))
         self.assertEqual(running["command"], ["cat"])
+        wait_until(lambda: "0" in json.loads(self.say("status", "--json"))[0].get("ranks", {}), what="the rank's figures")
+        self.assertRegex(self.say("status"), r"rank 0 +spawned .*[KM]iB")
         job.communicate()
         self.assertEqual(job.returncode, 0)
         self.assertIn("no job of yours runs", self.say("status"))

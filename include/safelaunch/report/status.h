@@ -8,8 +8,27 @@
 #include <vector>
 
 #include "safelaunch/base/process.h"
+#include "safelaunch/base/time.h"
 
 namespace safelaunch::report {
+
+/// The figures of one rank at this moment, as its host tells them.
+struct RankFigures {
+  int pid = 0;
+  std::optional<int> cpu;      ///< per cent of one CPU, with its children
+  std::uint64_t memory = 0;    ///< resident bytes of its process
+  std::uint64_t children = 0;  ///< of the processes below it together
+  std::optional<int> gpu_mib;  ///< of all GPUs; none: it holds none, or the driver does not tell
+  std::string doing;           ///< "working: uses 98 % of a CPU"; empty: not known
+};
+
+/// One GPU at this moment.
+struct GpuFigures {
+  int gpu = 0;
+  int used_mib = 0;
+  int size_mib = 0;
+  std::optional<int> busy;  ///< per cent of the time
+};
 
 /// The state of one run, as its run directory shows it.
 struct RunStatus {
@@ -21,15 +40,23 @@ struct RunStatus {
   int attempt = 0;
   std::string profile;
   std::map<int, std::string> stages;  ///< the last stage that each rank reached
+  std::map<int, Duration> since;      ///< when it reached it, since the run began
   std::string waiting;                ///< the last text of the status line
   bool training = false;
   bool ended = false;  ///< the record has its end
+
+  // Not recorded: a look at the host tells them while the run goes on.
+  std::optional<Duration> age;         ///< of the run
+  std::map<int, RankFigures> figures;  ///< of the ranks on this host
+  std::vector<GpuFigures> gpus;        ///< that its ranks may use
 };
 
 /// Reads job.json and events.jsonl of a run directory; nullopt without a readable job.json.
 [[nodiscard]] std::optional<RunStatus> read_status(const std::filesystem::path& directory);
 
-/// One run for a reader: a line about the run, and one for each stage that ranks are in.
+/// One run for a reader: a line about the run, and a table of its ranks; or, where no figures are
+/// known, a line for each stage that ranks are in. Of many ranks those that do the same share a
+/// row.
 [[nodiscard]] std::string render(const RunStatus& status);
 
 /// The runs as JSON.

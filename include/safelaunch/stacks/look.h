@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ namespace safelaunch::stacks {
 /// and stacks are then taken; else the ranks are those that the environments below it name.
 [[nodiscard]] JobPlaces look_at_run(std::string title, ProcessId safelaunch,
                                     const std::optional<SupervisorAnswer>& answer);
+
+/// The processes of the ranks below a process, as their environments name them.
+[[nodiscard]] std::map<Rank, ProcessId> ranks_below(ProcessId root);
 
 /// The job of a process, be it a launcher, or a rank (then all ranks that meet at the same place).
 /// Nothing is told of a process that is gone or another user's.

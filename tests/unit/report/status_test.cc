@@ -1,5 +1,6 @@
 #include "safelaunch/report/status.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -121,4 +122,59 @@ TEST_CASE("the status as JSON has the stage of each rank, and waiting only where
   status.waiting = "waiting for rank 1";
   json = nlohmann::json::parse(status_json({status}));
   CHECK(json[0]["waiting"] == "waiting for rank 1");
+  status.training = true;
+  CHECK_FALSE(nlohmann::json::parse(status_json({status}))[0].contains("waiting"));
+}
+
+namespace {
+
+RunStatus with_ranks(int count) {
+  RunStatus status;
+  status.age = std::chrono::seconds(90);
+  for (int rank = 0; rank < count; ++rank) {
+    status.stages[rank] = rank == 1 ? "imported" : "group";
+    status.since[rank] = std::chrono::seconds(30);
+    status.figures[rank] = {.pid = 100 + rank,
+                            .cpu = 90 + rank,
+                            .memory = 512U << 20U,
+                            .gpu_mib = std::nullopt,
+                            .doing = "working: uses " + std::to_string(90 + rank) + " % of a CPU"};
+  }
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("a status tells of each rank its stage, since when, its CPU, memory and what it does",
+          "[status]") {
+  RunStatus status = with_ranks(2);
+  status.figures[1].gpu_mib = 2'048;
+  status.gpus = {{0, 2'560, 81'920, 97}};
+  const std::string text = render(status);
+  INFO(text);
+  CHECK(text.find("rank 0  group     1min   90 %  512 MiB  -           working\n") !=
+        std::string::npos);
+  CHECK(text.find("rank 1  imported  1min   91 %  512 MiB  2.0 GiB") != std::string::npos);
+  CHECK(text.find("its children") == std::string::npos);
+  CHECK(text.find("GPU 0: 2.5 GiB of 80.0 GiB in use, busy 97 %") != std::string::npos);
+}
+
+TEST_CASE("of a thousand ranks those that do the same share a row of the status", "[status]") {
+  const std::string text = render(with_ranks(1'024));
+  INFO(text);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 5);
+  CHECK(text.find("90 % to 1113 %") != std::string::npos);
+  CHECK(text.find("imported") != std::string::npos);
+}
+
+TEST_CASE("a rank of another node is told as one that is not seen here", "[status]") {
+  RunStatus status = with_ranks(2);
+  status.figures.erase(1);
+  CHECK(render(status).find("not seen on this host") != std::string::npos);
+}
+
+TEST_CASE("the status as JSON has the figures of each rank", "[status]") {
+  const auto json = nlohmann::json::parse(status_json({with_ranks(2)}));
+  CHECK(json[0]["ranks"]["1"]["cpu_percent"] == 91);
+  CHECK(json[0]["ranks"]["1"]["memory_bytes"] == 512U << 20U);
 }
