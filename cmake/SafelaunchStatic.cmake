@@ -32,3 +32,11 @@ foreach(library IN LISTS libraries)
   target_link_libraries(safelaunch_re2 INTERFACE ${SAFELAUNCH_${library}})
 endforeach()
 target_link_libraries(safelaunch_re2 INTERFACE Threads::Threads)
+
+# safelaunch_crypto: SHA-256 of OpenSSL's libcrypto. The archive gives the two objects that are used; the shared library
+# would cost every start of safelaunch more than a millisecond.
+add_library(safelaunch_crypto INTERFACE)
+find_path(CRYPTO_INCLUDE_DIR openssl/sha.h REQUIRED)
+find_library(CRYPTO_LIBRARY NAMES libcrypto.a crypto REQUIRED)
+target_include_directories(safelaunch_crypto SYSTEM INTERFACE ${CRYPTO_INCLUDE_DIR})
+target_link_libraries(safelaunch_crypto INTERFACE ${CRYPTO_LIBRARY})

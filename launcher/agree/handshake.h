@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "frames.h"
+#include "mac.h"
+#include "safelaunch/base/result.h"
+
+/// How an agent and the board prove to each other that they hold the same token, in three frames:
+///
+///     board → agent   greeting      magic, version, the board's nonce
+///     agent → board   introduction  the agent's nonce, the job, proof of the agent
+///     board → agent   verdict       welcome or not, why not, proof of the board
+///
+/// Each proof is an HMAC under the token over both nonces, the job and the role of the prover, so
+/// neither can be sent back to its maker, nor be used again. The keys of the frames that follow are
+/// made of the same values. All of it as values: who reads and writes the bytes is elsewhere.
+namespace safelaunch::agree {
+
+/// What both sides have once each believes the other.
+struct Session {
+  Seal outgoing;
+  Seal incoming;
+};
+
+/// The board's side.
+class BoardHandshake {
+ public:
+  BoardHandshake() : nonce_(random_digest()) {}
+
+  /// The first frame's body.
+  [[nodiscard]] std::string greeting() const;
+
+  struct Answer {
+    std::string verdict;             ///< the body to send; empty: what came was no introduction
+    std::optional<Session> session;  ///< none: the connection is to be closed
+  };
+  /// Judges the introduction of an agent. An agent of another job, or with a wrong token, is told
+  /// so; the proof in the verdict lets an agent with the right token believe it.
+  [[nodiscard]] Answer judge(std::string_view introduction, std::string_view token,
+                             std::string_view job) const;
+
+ private:
+  Digest nonce_;
+};
+
+/// How a handshake fails for an agent.
+struct HandshakeError {
+  bool final = false;  ///< it is of no use to try again
+  std::string why;
+};
+
+/// The agent's side.
+class AgentHandshake {
+ public:
+  AgentHandshake(std::string token, std::string job)
+      : token_(std::move(token)), job_(std::move(job)), nonce_(random_digest()) {}
+
+  /// The body of the introduction that answers a greeting.
+  [[nodiscard]] boost::system::result<std::string, HandshakeError> introduce(
+      std::string_view greeting);
+  [[nodiscard]] boost::system::result<Session, HandshakeError> conclude(
+      std::string_view verdict) const;
+
+ private:
+  std::string token_;
+  std::string job_;
+  Digest nonce_;
+  std::string both_;  ///< what the proofs and keys are made of
+};
+
+[[noreturn]] void throw_exception_from_error(const HandshakeError& error,
+                                             const boost::source_location& where);
+
+}  // namespace safelaunch::agree

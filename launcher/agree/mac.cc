@@ -1,0 +1,78 @@
+#include "mac.h"
+
+// The simple interface of libcrypto. The newer one (EVP) links OpenSSL's whole provider: megabytes
+// of program, and relocations at every start of safelaunch.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace safelaunch::agree {
+namespace {
+
+constexpr std::size_t kBlock = 64;  // of SHA-256, in bytes
+
+unsigned char* raw(Digest& digest) {
+  return reinterpret_cast<unsigned char*>(digest.data());
+}
+
+Digest sha256(std::initializer_list<std::string_view> parts) {
+  SHA256_CTX state;
+  SHA256_Init(&state);
+  for (const std::string_view part : parts) SHA256_Update(&state, part.data(), part.size());
+  Digest digest;
+  SHA256_Final(raw(digest), &state);
+  return digest;
+}
+
+std::array<char, kBlock> padded(std::string_view key, char pad) {
+  std::array<char, kBlock> block;
+  block.fill(pad);
+  for (std::size_t i = 0; i < key.size(); ++i) block[i] = static_cast<char>(key[i] ^ pad);
+  return block;
+}
+
+}  // namespace
+
+Digest hmac(std::string_view key, std::initializer_list<std::string_view> parts) {
+  const Digest shortened = key.size() > kBlock ? sha256({key}) : Digest{};
+  if (key.size() > kBlock) key = bytes_of(shortened);
+  const auto inner_key = padded(key, 0x36);
+  const auto outer_key = padded(key, 0x5c);
+  SHA256_CTX state;
+  SHA256_Init(&state);
+  SHA256_Update(&state, inner_key.data(), inner_key.size());
+  for (const std::string_view part : parts) SHA256_Update(&state, part.data(), part.size());
+  Digest inner;
+  SHA256_Final(raw(inner), &state);
+  return sha256({{outer_key.data(), outer_key.size()}, bytes_of(inner)});
+}
+
+bool same_secret(std::string_view one, std::string_view other) {
+  return one.size() == other.size() && CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
+}
+
+Digest random_digest() {
+  Digest digest;
+  // The kernel gives 32 bytes whole. It fails only where it has no random numbers at all; a key
+  // that somebody could guess is worse than no run.
+  while (::getrandom(digest.data(), digest.size(), 0) != static_cast<ssize_t>(digest.size()))
+    if (errno != EINTR) std::abort();
+  return digest;
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4U];
+    text += kDigits[static_cast<unsigned char>(byte) & 15U];
+  }
+  return text;
+}
+
+}  // namespace safelaunch::agree

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "safelaunch/agree/board.h"
+#include "safelaunch/base/result.h"
+
+/// What an agent and the board of `tcp` tell each other once each has proven itself.
+namespace safelaunch::agree::wire {
+
+// From the agent.
+struct ClaimsSeat {
+  Claim claim;  ///< without the job, which the handshake has settled
+  Terms terms;
+};
+/// "Am I still the holder?" The number comes back in Confirms.
+struct Renews {
+  std::uint64_t number = 0;
+};
+struct Publishes {
+  std::string text;
+};
+struct Says {
+  Word word;
+};
+struct Leaves {};
+using FromAgent = std::variant<ClaimsSeat, Renews, Publishes, Says, Leaves>;
+
+// From the board.
+struct Seats {
+  Seat seat;
+};
+struct Parks {
+  std::string why;
+};
+struct Confirms {
+  std::uint64_t number = 0;
+};
+struct Tells {
+  Word word;
+};
+struct Shows {
+  Standing standing;
+};
+struct Vacates {
+  int seat = 0;
+};
+struct Unseats {
+  std::string why;
+};
+struct Refuses {
+  Error error;
+};
+/// The answer to Leaves.
+struct LetsGo {};
+using FromBoard =
+    std::variant<Seats, Parks, Confirms, Tells, Shows, Vacates, Unseats, Refuses, LetsGo>;
+
+[[nodiscard]] std::string bytes_of(const FromAgent& message);
+[[nodiscard]] std::string bytes_of(const FromBoard& message);
+/// The error: the bytes are no message. A peer that has proven itself and sends such bytes is of
+/// another version.
+[[nodiscard]] Result<FromAgent> agent_message(std::string_view bytes);
+[[nodiscard]] Result<FromBoard> board_message(std::string_view bytes);
+
+}  // namespace safelaunch::agree::wire
