@@ -68,6 +68,10 @@ std::string words_of(const Usage& usage) {
   return fmt::format("CPU and memory of {} ranks", usage.ranks.size());
 }
 
+std::string words_of(const Counted& counted) {
+  return fmt::format("rank {} has finished {} collectives", counted.rank, counted.collectives);
+}
+
 std::string words_of(const Gpus& gpus) {
   return fmt::format("memory and work of {} GPUs", gpus.gpu.size());
 }

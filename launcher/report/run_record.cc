@@ -123,8 +123,15 @@ class RecordReader {
   void take(const record::Usage& event) {
     const std::size_t count = event.ranks.size();
     if (attempt_ != nullptr && event.cpu.size() == count && event.memory.size() == count &&
-        event.children.size() == count)
+        event.children.size() == count &&
+        (event.collectives.empty() || event.collectives.size() == count))
       attempt_->usage.push_back({at_, event});
+  }
+
+  void take(const record::Counted& event) {
+    const auto rank = rank_of(event.rank);
+    if (attempt_ != nullptr && rank && event.collectives >= 0)
+      attempt_->ranks[*rank].finished = FinishedCollectives{at_, event.collectives};
   }
 
   void take(const record::Gpus& event) {
@@ -329,6 +336,19 @@ std::vector<Rank> suspects(const AttemptHistory& attempt) {
     return ranks_of(attempt.verdict->failure.missing);
   const std::optional<Rank> first = first_failed({.ended = bad_ends(attempt)});
   return first ? std::vector{*first} : std::vector<Rank>{};
+}
+
+std::optional<double> collectives_a_second(const AttemptHistory& attempt) {
+  std::optional<double> fastest;
+  if (!attempt.training) return fastest;
+  for (const auto& [rank, history] : attempt.ranks) {
+    if (!history.finished) continue;
+    const std::chrono::duration<double> seconds = history.finished->at - *attempt.training;
+    if (seconds.count() > 0)
+      fastest = std::max(fastest.value_or(0),
+                         static_cast<double>(history.finished->count) / seconds.count());
+  }
+  return fastest;
 }
 
 const char* name(RunRecord::State state) {

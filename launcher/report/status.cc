@@ -20,6 +20,16 @@ int number_or_none(const Json& json, const char* key) {
   return number_of(json, key).value_or(-1);
 }
 
+void take_counts(const record::Usage& usage, Duration at, RunStatus& status) {
+  if (usage.collectives.empty()) return;
+  const RunStatus::Counted now{at, *std::ranges::max_element(usage.collectives)};
+  if (now.collectives < 0) return;
+  if (const auto& before = status.counted; before && now.at > before->at)
+    status.collectives_a_second = (now.collectives - before->collectives) /
+                                  std::chrono::duration<double>(now.at - before->at).count();
+  status.counted = now;
+}
+
 void apply(const record::Line& line, RunStatus& status) {
   const auto* event = std::get_if<record::Event>(&line.event);
   if (event == nullptr) return;
@@ -30,11 +40,15 @@ void apply(const record::Line& line, RunStatus& status) {
     status.since.clear();
     status.waiting.clear();
     status.training = false;
+    status.counted.reset();
+    status.collectives_a_second.reset();
   } else if (const auto* stage = std::get_if<record::Stage>(event)) {
     status.stages[stage->rank] = stage->stage;
     status.since[stage->rank] = line.at;
   } else if (const auto* told = std::get_if<record::Status>(event)) {
     status.waiting = told->text;
+  } else if (const auto* usage = std::get_if<record::Usage>(event)) {
+    take_counts(*usage, line.at, status);
   } else if (std::holds_alternative<record::Training>(*event)) {
     status.training = true;
   } else if (std::holds_alternative<record::End>(*event)) {
@@ -79,6 +93,8 @@ std::string render(const RunStatus& status) {
     text += table_of_ranks(status);
   else if (!status.training)  // else all ranks are through
     text += stages_in_words(status);
+  if (status.collectives_a_second)
+    text += fmt::format("    {:.1f} collectives a second\n", *status.collectives_a_second);
   if (status.training) return text;
   if (const std::string_view waiting = without_counts(status.waiting); !waiting.empty())
     text += fmt::format("    {}\n", waiting);
@@ -116,6 +132,7 @@ std::string status_json(const std::vector<RunStatus>& runs) {
     if (!run.waiting.empty() && !run.training) entry["waiting"] = run.waiting;
     for (const auto& [rank, figures] : run.figures)
       entry["ranks"][std::to_string(rank)] = json_of(figures);
+    if (run.collectives_a_second) entry["collectives_a_second"] = *run.collectives_a_second;
     for (const GpuFigures& gpu : run.gpus) entry["gpus"].push_back(json_of(gpu));
     json.push_back(std::move(entry));
   }

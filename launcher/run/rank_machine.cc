@@ -161,7 +161,11 @@ void RankMachine::note_finished(ProcessId process, const watch::HookMessage& mes
   if (std::holds_alternative<watch::HookException>(message.body)) failing_.insert(process);
   if (message.name != "exit" || message.source != Source::hook) return;
   const auto rank = stages_.rank_of(process);
-  if (rank && !failing_.contains(process)) seen_.finished.insert(*rank);
+  if (!rank) return;
+  if (!failing_.contains(process)) seen_.finished.insert(*rank);
+  const auto* exit = std::get_if<watch::HookExit>(&message.body);
+  if (exit != nullptr && exit->collectives)
+    actions_.push_back(RecordSome{report::record::Counted{rank->value, *exit->collectives}});
 }
 
 void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {

@@ -338,8 +338,13 @@ void RankWatch::perform(const PassAnswer& pass) {
     shown_.answered(pass.process, *stack);
   }
   if (const auto* counters = std::get_if<watch::CountersAnswer>(&pass.answer);
-      counters && pass.rank)
+      counters && pass.rank) {
     stall_.answered(*pass.rank, *counters);
+    std::int64_t finished = 0;
+    for (const auto& [group, counts] : counters->groups)
+      finished += std::max<std::int64_t>(0, counts.completed);
+    usage_.counted(*pass.rank, finished);
+  }
 }
 
 void RankWatch::perform(const RecordEvent& record) {

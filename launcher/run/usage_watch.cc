@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <limits>
 
 #include "safelaunch/host/process_facts.h"
 
@@ -23,6 +24,7 @@ constexpr auto kWakesFirst = 1min;
 constexpr auto kWakesAtLeast = 1h;
 constexpr auto kApart = 500ms;  // closer looks show chance
 constexpr std::size_t kMostRanks = 1'024;
+constexpr std::int64_t kMost = std::numeric_limits<int>::max();
 
 constexpr const char* kDriver = "/libcuda.so";
 
@@ -105,6 +107,9 @@ void UsageWatch::take(TimePoint now) {
                                               : host::cpu_percent(known->second, *usage));
     event.memory.push_back(mebibytes_of(usage->memory));
     event.children.push_back(mebibytes_of(usage->children));
+    const auto counted = collectives_.find(rank);
+    event.collectives.push_back(
+        counted == collectives_.end() ? -1 : static_cast<int>(std::min(counted->second, kMost)));
     for (const int pid : usage->pids) ranks_of_processes_[pid] = rank;
     before_.insert_or_assign(*state.process(), *usage);
   }

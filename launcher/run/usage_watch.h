@@ -63,6 +63,8 @@ class UsageWatch {
   void begin(Environment environment);
   void end();
 
+  /// A rank has answered how many collectives it has finished.
+  void counted(Rank rank, std::int64_t collectives) { collectives_[rank] = collectives; }
   /// Something has woken safelaunch.
   void look();
   /// The ranks are about to be stopped: the last figures.
@@ -82,6 +84,7 @@ class UsageWatch {
   std::optional<UsageClock> clock_;  // none: nothing is taken
   std::map<ProcessId, host::TreeUsage> before_;
   std::map<int, Rank> ranks_of_processes_;
+  std::map<Rank, std::int64_t> collectives_;
   bool armed_ = false;
   bool has_gpu_ = false;
   std::optional<gpu::Reading> question_;

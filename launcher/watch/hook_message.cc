@@ -201,6 +201,7 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "hook_error") message.body = HookFault{text(packet, "where"), text(packet, "err")};
   if (name == "exception") message.body = HookException{};
   if (name == "comm") message.body = communicator_of(packet);
+  if (name == "exit") message.body = HookExit{number_of<std::int64_t>(packet, "collectives")};
 }
 
 Error not_of_the_protocol(const char* why) {

@@ -32,6 +32,18 @@ class FirstCollective(harness.HookTest):
                     self.assertEqual(len(worker.all(name)), 1, (name, worker.names()))
             return [ranks[rank].first("coll.done")["op"] for rank in (0, 1)]
 
+    def test_the_exit_says_how_many_were_finished_in_all_groups(self):
+        text = """
+    for _ in range(3): dist.all_reduce(torch.ones(1))
+    dist.all_reduce(torch.ones(1), group=dist.new_group())
+"""
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(INIT + text + END), harness.environment(collector)))
+            ranks = collector.drained().ranks()
+            self.assert_no_fault(collector)
+            for worker in ranks.values():
+                self.assertGreaterEqual(worker.first("exit")["collectives"], 4)
+
     def test_of_python(self):
         self.assertEqual(self.first("""
     dist.broadcast(torch.ones(1), 0)

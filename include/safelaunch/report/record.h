@@ -101,14 +101,27 @@ struct Probe {
 struct Usage {
   static constexpr const char* kName = "usage";
   std::vector<int> ranks;
-  std::vector<int> cpu;       ///< per cent of one CPU since the last look, children included
-  std::vector<int> memory;    ///< MiB resident in the rank's process
-  std::vector<int> children;  ///< MiB resident in the processes below it
+  std::vector<int> cpu;          ///< per cent of one CPU since the last look, children included
+  std::vector<int> memory;       ///< MiB resident in the rank's process
+  std::vector<int> children;     ///< MiB resident in the processes below it
+  std::vector<int> collectives;  ///< finished until now; -1: not asked (--stall-timeout asks)
   static void fields(auto& self, auto&& field) {
     field("ranks", self.ranks);
     field("cpu", self.cpu);
     field("memory", self.memory);
     field("children", self.children);
+    field("collectives", self.collectives);
+  }
+};
+
+/// A rank has ended in order, and says how many collectives it has finished.
+struct Counted {
+  static constexpr const char* kName = "counted";
+  int rank = -1;
+  std::int64_t collectives = 0;
+  static void fields(auto& self, auto&& field) {
+    field("rank", self.rank);
+    field("collectives", self.collectives);
   }
 };
 
@@ -294,8 +307,8 @@ struct Unknown {
 
 /// All events that this version writes.
 using Event = std::variant<Run, Finding, Attempt, Stage, Status, Notice, Training, Probe, Usage,
-                           Gpus, Nccl, Collectives, Segments, Ras, Verdict, Cause, Exit, Signal,
-                           Stall, HookError, Unheard, Unrecorded, End>;
+                           Counted, Gpus, Nccl, Collectives, Segments, Ras, Verdict, Cause, Exit,
+                           Signal, Stall, HookError, Unheard, Unrecorded, End>;
 
 /// One line of the record, read back. A field that the line lacks stays empty.
 struct Line {

@@ -17,11 +17,18 @@
 
 namespace safelaunch::report {
 
+/// How many collectives a rank had finished at a time since the run began.
+struct FinishedCollectives {
+  Duration at{};
+  std::int64_t count = 0;
+};
+
 /// How far one rank came in an attempt. Times are since the run began.
 struct RankHistory {
   std::array<std::optional<Duration>, kStageCount> reached;
   std::optional<Duration> ended;
-  std::string status;        ///< "exit status 1"
+  std::string status;                           ///< "exit status 1"
+  std::optional<FinishedCollectives> finished;  ///< none: it has not said
   bool told_to_end = false;  ///< it ended after a verdict, or after a signal to safelaunch
 };
 
@@ -104,6 +111,10 @@ struct RunRecord {
 
 /// The ranks to look at: those that were missing, or else the one that failed first.
 [[nodiscard]] std::vector<Rank> suspects(const AttemptHistory& attempt);
+
+/// Collectives a second after the start, of the rank that finished most; nullopt where no rank has
+/// told it.
+[[nodiscard]] std::optional<double> collectives_a_second(const AttemptHistory& attempt);
 
 [[nodiscard]] const char* name(RunRecord::State state);
 

@@ -43,7 +43,14 @@ struct RunStatus {
   std::map<int, Duration> since;      ///< when it reached it, since the run began
   std::string waiting;                ///< the last text of the status line
   bool training = false;
-  bool ended = false;  ///< the record has its end
+  /// Of the rank that has finished most, where ranks are asked (--stall-timeout).
+  struct Counted {
+    Duration at{};  ///< since the run began
+    int collectives = 0;
+  };
+  std::optional<Counted> counted;
+  std::optional<double> collectives_a_second;  ///< between the last two answers
+  bool ended = false;                          ///< the record has its end
 
   // Not recorded: a look at the host tells them while the run goes on.
   std::optional<Duration> age;         ///< of the run

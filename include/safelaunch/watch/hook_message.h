@@ -59,6 +59,11 @@ struct HookFault {
 /// An exception ends the process; the RankRaised is among the events.
 struct HookException {};
 
+/// The interpreter ends in order.
+struct HookExit {
+  std::optional<std::int64_t> collectives;  ///< that this process has finished; none: not counted
+};
+
 /// NCCL makes a communicator, as its plugin tells.
 struct HookCommunicator {
   std::uint64_t id = 0;     ///< commId of NCCL's log; 0: not known
@@ -77,7 +82,7 @@ struct HookMessage {
   int dropped = 0;            ///< events lost before this one
   std::vector<Event> events;  ///< for Stages, none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,
-               HookRefusal, HookFault, HookException, HookCommunicator>
+               HookRefusal, HookFault, HookException, HookCommunicator, HookExit>
       body;
 };
 

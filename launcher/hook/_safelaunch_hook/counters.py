@@ -27,6 +27,12 @@ def read():
     return {"groups": _groups(library), "waits": _waits_if_counted(library)}
 
 
+def finished():
+    """How many collectives of all groups are finished."""
+    library = sys.modules["torch._C._distributed_c10d"]
+    return sum(max(0, counts["completed"]) for counts in _groups(library).values())
+
+
 def _groups(library):
     groups = {}
     for backend, recorded in _recorded(library, includeCollectives=False):

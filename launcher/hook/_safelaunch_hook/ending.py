@@ -70,8 +70,22 @@ def _at_exit():
         except Exception as fault:
             channel.fault("exit", fault)
     del _before_exit[:]
-    channel.emit("exit")
+    channel.emit("exit", **_collectives())
     channel.end()
+
+
+def _collectives():
+    """How many collectives this process has finished; empty where torch has not counted any."""
+    if "torch._C._distributed_c10d" not in sys.modules:
+        return {}
+    try:
+        from . import counters
+
+        finished = counters.finished()
+        return {"collectives": finished} if finished else {}
+    except Exception as fault:
+        channel.fault("exit", fault)
+        return {}
 
 
 def watch_child():

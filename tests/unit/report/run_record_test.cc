@@ -224,3 +224,13 @@ TEST_CASE("figures that belong to no rank are left out", "[run_record]") {
   CHECK(run.attempts[1].usage.empty());
   CHECK(run.attempts[1].gpus.empty());
 }
+
+TEST_CASE("the collectives that a rank has finished give the rate after the start",
+          "[run_record]") {
+  report::RunFiles files = healed_run();
+  files.files[5].text += R"({"t":29,"e":"counted","attempt":2,"rank":0,"collectives":400})"
+                         "\n";
+  const report::RunRecord run = report::parse_run(files);
+  CHECK(report::collectives_a_second(run.attempts[1]) == 100.0);
+  CHECK_FALSE(report::collectives_a_second(run.attempts[0]));
+}

@@ -178,3 +178,24 @@ TEST_CASE("the status as JSON has the figures of each rank", "[status]") {
   CHECK(json[0]["ranks"]["1"]["cpu_percent"] == 91);
   CHECK(json[0]["ranks"]["1"]["memory_bytes"] == 512U << 20U);
 }
+
+TEST_CASE("the collectives a second are those between the last two answers", "[status]") {
+  const Runs runs;
+  runs.add("r1", kJob,
+           R"({"t":10,"e":"usage","attempt":1,"ranks":[0,1],"collectives":[100,90]})"
+           "\n"
+           R"({"t":14,"e":"usage","attempt":1,"ranks":[0,1],"collectives":[150,180]})");
+  const RunStatus status = read_status(runs.path / "r1").value();
+  CHECK(status.collectives_a_second == 20.0);
+  CHECK(render(status).find("20.0 collectives a second") != std::string::npos);
+  CHECK(nlohmann::json::parse(status_json({status}))[0]["collectives_a_second"] == 20.0);
+}
+
+TEST_CASE("ranks that are not asked have no rate", "[status]") {
+  const Runs runs;
+  runs.add("r1", kJob,
+           R"({"t":10,"e":"usage","attempt":1,"ranks":[0],"collectives":[-1]})"
+           "\n"
+           R"({"t":14,"e":"usage","attempt":1,"ranks":[0],"collectives":[-1]})");
+  CHECK_FALSE(read_status(runs.path / "r1").value().collectives_a_second);
+}

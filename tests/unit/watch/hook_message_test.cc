@@ -258,3 +258,11 @@ TEST_CASE("the end of a collective counts as the plugin's word", "[hook_message]
   CHECK(reached.stage == Stage::collective);
   CHECK(reached.source == Source::plugin);
 }
+
+TEST_CASE("an exit says how many collectives the rank has finished, where torch counts them") {
+  const auto told = read(R"({"e":"exit","rank":0,"collectives":56})");
+  CHECK(std::get<HookExit>(told.body).collectives == 56);
+  CHECK_FALSE(std::get<HookExit>(read(R"({"e":"exit","rank":0})").body).collectives);
+  CHECK_FALSE(
+      std::get<HookExit>(read(R"({"e":"exit","rank":0,"collectives":"many"})").body).collectives);
+}
