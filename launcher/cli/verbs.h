@@ -59,6 +59,7 @@ struct Verb {
 // stands there (help, manual, completions, recorded_runs).
 extern const Verb kRunVerb;
 extern const Verb kProbeVerb;
+extern const Verb kTestVerb;
 extern const Verb kProfilesVerb;
 extern const Verb kStatusVerb;
 extern const Verb kStacksVerb;

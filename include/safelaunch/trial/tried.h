@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "safelaunch/base/time.h"
+#include "safelaunch/report/summary.h"
+#include "safelaunch/trial/scene.h"
+
+namespace safelaunch::trial {
+
+/// A step that every rank has done.
+struct DoneStep {
+  std::string_view name;
+  Duration took{};  ///< of the slowest rank
+  bool operator==(const DoneStep&) const = default;
+};
+
+/// What a run of a scene has left.
+struct Traces {
+  std::vector<std::string> ranks;             ///< the text of each rank's file of steps
+  std::optional<report::RunSummary> outcome;  ///< none: the run never began
+  std::string last_words;                     ///< of a run that never began
+};
+
+/// What came out of one scene.
+struct Tried {
+  Scene scene;
+  std::vector<DoneStep> done;
+  std::string stopped_at;  ///< the first step that not all ranks have done; empty: all are done
+  std::string trouble;     ///< the error of the first rank that says one there
+  std::string device;      ///< "cpu", "NVIDIA H100 80GB HBM3"
+  std::string profile;     ///< under which it ran last
+  int attempts = 0;
+  bool works = false;
+  bool hung = false;
+  bool blocked = false;  ///< a check of the host forbids the run, so no rank was started
+  std::optional<Failure> failure{};  ///< the diagnosis of a run that did not complete
+  std::string run;                   ///< the id of its run; empty where it never began
+};
+
+/// What the traces of a scene show.
+[[nodiscard]] Tried judge(const Scene& scene, const Traces& traces);
+
+/// The end of a whole trial.
+struct Conclusion {
+  std::string sentence;  ///< "gloo and JAX work on this host; no GPU is here"
+  std::string use;       ///< the line to type; empty where nothing works
+  int status = 0;
+};
+
+/// The host's own findings count too: `blocked` is true where one forbids a run.
+[[nodiscard]] Conclusion conclude(std::span<const Tried> tried, bool blocked);
+
+}  // namespace safelaunch::trial

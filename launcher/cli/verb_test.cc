@@ -1,0 +1,220 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "answer.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/doctor/examine.h"
+#include "safelaunch/doctor/render.h"
+#include "safelaunch/gpu/devices.h"
+#include "safelaunch/gpu/reader.h"
+#include "safelaunch/redact/redactor.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/run/typed_command.h"
+#include "safelaunch/trial/play.h"
+#include "safelaunch/trial/render.h"
+#include "verbs.h"
+
+// `test` looks at the host and at the Python, lets ranks meet over each backend in turn and prints
+// a line at once. The room trial decides what is tried, what the ranks' steps show and the status.
+namespace safelaunch::cli {
+namespace {
+
+struct TestWords {
+  std::optional<int> ranks;
+  std::vector<std::string> backends;
+  std::optional<Duration> init_timeout;
+  std::optional<Duration> collective_timeout;
+  bool json = false;
+  std::vector<std::string> command;
+};
+
+constexpr std::array kTestOptions{
+    settings::Option{.name = "nproc-per-node",
+                     .kind = settings::OptionKind::count,
+                     .put = settings::put_into<&TestWords::ranks>,
+                     .fallback = "one a GPU; 2 without GPUs",
+                     .help = "how many ranks; on GPUs at most one each",
+                     .range = {1, 1024}},
+    settings::Option{.name = "backend",
+                     .kind = settings::OptionKind::list,
+                     .put = settings::put_into<&TestWords::backends>,
+                     .value = "nccl|gloo|deepspeed|jax",
+                     .fallback = "all that are here",
+                     .help = "what is tried, repeated or with commas"},
+    settings::Option{.name = "init-timeout",
+                     .kind = settings::OptionKind::duration,
+                     .put = settings::put_into<&TestWords::init_timeout>,
+                     .fallback = "60s",
+                     .help = "how long the ranks may take to meet"},
+    settings::Option{.name = "collective-timeout",
+                     .kind = settings::OptionKind::duration,
+                     .put = settings::put_into<&TestWords::collective_timeout>,
+                     .fallback = "60s",
+                     .help = "how long the first all_reduce may take"},
+    settings::Option{
+        .name = "json", .put = settings::put_into<&TestWords::json>, .help = "the result as JSON"},
+};
+
+/// All that is known before the first rank starts.
+struct Trial {
+  trial::Setup setup;
+  trial::Folder folder;
+  trial::Survey python;
+  doctor::HostFacts facts;
+  std::vector<doctor::Advice> advices;
+};
+
+// The Python of a command, or the one that would run a script here.
+Result<std::string> python_to_test(const std::vector<std::string>& command,
+                                   const Environment& environment) {
+  if (command.empty()) return run::python_of(environment);
+  const auto words = run::spelled_out({command}, environment);
+  if (!words) return words.error();
+  if (auto python = job::recognise(*words, environment).python) return *std::move(python);
+  return Error{Errc::usage, fmt::format("safelaunch cannot tell which Python {} starts; name it: "
+                                        "safelaunch test -- /path/to/python",
+                                        command.front())};
+}
+
+doctor::HostFacts facts_for(const std::string& python, const Environment& environment) {
+  doctor::Subject subject;
+  subject.environment = environment;
+  subject.runs = report::places_of_runs(environment);
+  subject.command = job::recognise({python}, environment);
+  return doctor::read_facts(std::move(subject), doctor::Depth::full);
+}
+
+int count_gpus(trial::Setup& setup, const doctor::HostFacts& facts) {
+  if (facts.host.gpus == 0) return 0;
+  const gpu::Facts gpus = gpu::read_gpu_facts({setup.environment, gpu::kGpuDeadline});
+  // A driver that gives no answer is for the ranks to show.
+  if (gpus.trouble != gpu::Trouble::none) return facts.host.gpus;
+  setup.devices = gpu::usable_devices(gpus, setup.environment);
+  return static_cast<int>(setup.devices.size());
+}
+
+std::string versions_in_words(const Trial& trial) {
+  std::string text =
+      fmt::format("{} ({})", trial.python.version, trial.facts.libraries->python.interpreter);
+  for (const auto& [package, version] : trial.python.packages)
+    text += fmt::format(", {} {}", package, version);
+  if (!trial.facts.libraries->nccl.empty())
+    text += fmt::format(", NCCL {}", trial.facts.libraries->nccl.front().version);
+  return text;
+}
+
+std::string host_in_words(const Trial& trial) {
+  std::vector<doctor::LookedAt> themes = doctor::looked_at(trial.facts, trial.advices);
+  std::erase_if(themes, [](const doctor::LookedAt& theme) { return theme.name == "command"; });
+  for (doctor::LookedAt& theme : themes)
+    if (theme.name == "python") theme.seen = versions_in_words(trial);
+  const doctor::Paint paint = ::isatty(STDOUT_FILENO) != 0 ? doctor::Paint::on : doctor::Paint::off;
+  std::string text = doctor::render_looked_at(themes, paint);
+  if (!trial.advices.empty()) text += doctor::render_advices(trial.advices, paint);
+  return text;
+}
+
+/// Prints without secrets; of what is shown as it happens nothing where JSON is asked for.
+class Printer {
+ public:
+  Printer(const Environment& environment, bool json) : json_(json) { redactor_.learn(environment); }
+
+  void as_it_happens(const std::string& text) const {
+    if (!json_) print(text);
+  }
+  void at_the_end(const Trial& trial, const std::vector<trial::Tried>& tried,
+                  const trial::Conclusion& conclusion) const {
+    if (!json_) return print(trial::in_words(conclusion));
+    const gpu::JobLibraries& libraries = *trial.facts.libraries;
+    print(trial::trial_json({libraries.python.interpreter, trial.python,
+                             libraries.nccl.empty() ? "" : libraries.nccl.front().version,
+                             doctor::advices_json(trial.facts, trial.advices, {})},
+                            tried, conclusion));
+  }
+
+ private:
+  void print(const std::string& text) const { answer(redactor_.redact(std::string_view(text))); }
+
+  redact::Redactor redactor_;
+  bool json_ = false;
+};
+
+/// Plays the scenes; gives the status to end with where a signal or an error cuts that short.
+std::optional<int> play_into(std::vector<trial::Tried>& tried, const Trial& trial,
+                             const std::vector<trial::Scene>& scenes, const Printer& printer) {
+  for (const trial::Scene& scene : scenes) {
+    printer.as_it_happens(trial::begin_of(scene));
+    tried.emplace_back().scene = scene;
+    if (scene.absent.empty()) {
+      auto played = trial::play(scene, trial.setup, trial.folder);
+      if (!played) return refuse(played.error());
+      if (const auto* interrupted = std::get_if<trial::Interrupted>(&*played))
+        return 128 + interrupted->signal;
+      tried.back() = std::get<trial::Tried>(*std::move(played));
+    }
+    printer.as_it_happens(trial::rest_of(tried.back()));
+  }
+  return std::nullopt;
+}
+
+int play_all(const Trial& trial, const std::vector<trial::Scene>& scenes, bool json) {
+  const Printer printer(trial.setup.environment, json);
+  printer.as_it_happens(host_in_words(trial) + "\n");
+  std::vector<trial::Tried> tried;
+  if (const auto status = play_into(tried, trial, scenes, printer)) return *status;
+  const bool blocked = std::ranges::any_of(trial.advices, doctor::blocks, &doctor::Advice::finding);
+  const trial::Conclusion conclusion = trial::conclude(tried, blocked);
+  printer.at_the_end(trial, tried, conclusion);
+  return conclusion.status;
+}
+
+/// Everything but the ranks: what the options, the Python and the host say.
+Result<Trial> prepare(const TestWords& given) {
+  trial::Setup setup;
+  setup.environment = current_environment();
+  auto python = python_to_test(given.command, setup.environment);
+  if (!python) return python.error();
+  setup.python = *std::move(python);
+  if (given.init_timeout) setup.init_timeout = *given.init_timeout;
+  if (given.collective_timeout) setup.collective_timeout = *given.collective_timeout;
+  auto folder = trial::Folder::make();
+  if (!folder) return folder.error();
+  auto survey = trial::survey(setup, *folder);
+  if (!survey) return survey.error();
+  doctor::HostFacts facts = facts_for(setup.python, setup.environment);
+  std::vector<doctor::Advice> advices = doctor::examine(facts);
+  return Trial{std::move(setup), *std::move(folder), *std::move(survey), std::move(facts),
+               std::move(advices)};
+}
+
+int test_host(std::span<const std::string> words) {
+  TestWords given;
+  if (const auto status = settle(kTestVerb, words, &given, given.command)) return *status;
+  const auto named = trial::backends_named(given.backends);
+  if (!named) return refuse(named.error());
+  auto trial = prepare(given);
+  if (!trial) return refuse(trial.error());
+  const int gpus = count_gpus(trial->setup, trial->facts);
+  return play_all(*trial, trial::scenes_for({trial->python, gpus, given.ranks, *named}),
+                  given.json);
+}
+
+}  // namespace
+
+const Verb kTestVerb{
+    .name = "test",
+    .function = test_host,
+    .help = "really run ranks here, over all that can communicate",
+    .usage = "[OPTIONS] [--] [PYTHON|COMMAND...]",
+    .purpose =
+        "Runs ranks of its own on this host, over NCCL, gloo, DeepSpeed and JAX as far as they "
+        "are here, each through its first all_reduce, and says which works and the line to use. "
+        "COMMAND is not run; its Python is the one that is tested.",
+    .example = "safelaunch test --nproc-per-node 4\nsafelaunch test -- ~/venv/bin/python",
+    .options = kTestOptions,
+    .rest = settings::Rest::command};
+
+}  // namespace safelaunch::cli

@@ -1,0 +1,123 @@
+#include "safelaunch/trial/render.h"
+
+#include <nlohmann/json.hpp>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch::trial {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kIndent = 11;
+
+std::string below(std::string_view text) {
+  return text.empty() ? "" : fmt::format("{:{}}{}\n", "", kIndent, text);
+}
+
+// The run's own words on the ranks say more than the error of one of them.
+std::string reason_of(const Tried& tried) {
+  std::string text;
+  const bool explained = tried.failure && !tried.failure->explanation.empty();
+  if (explained && tried.trouble.empty()) text += below(tried.failure->explanation);
+  text += below(tried.trouble);
+  if (!tried.failure || tried.failure->cause.empty()) return text;
+  text += below(fmt::format("cause: {} ({}, {})", tried.failure->title, tried.failure->cause,
+                            name(tried.failure->certainty)));
+  if (!tried.failure->remedy.empty())
+    text += below(fmt::format("remedy: {}", tried.failure->remedy));
+  return text;
+}
+
+std::string done_in_words(const Tried& tried) {
+  std::string text;
+  for (const DoneStep& step : tried.done) text += fmt::format("{} ✓ ", step.name);
+  if (!tried.stopped_at.empty())
+    text += fmt::format("{} ✗ {}", tried.stopped_at,
+                        tried.hung      ? "hangs"
+                        : tried.blocked ? "blocked"
+                                        : "fails");
+  else if (!tried.works)
+    text += "end ✗ fails";  // all was done, and then a rank failed
+  else
+    text += fmt::format("({})", tried.device);
+  return text;
+}
+
+Json to_json(const Failure& failure) {
+  return {{"cause", failure.cause},
+          {"title", failure.title},
+          {"certainty", name(failure.certainty)},
+          {"explanation", failure.explanation},
+          {"remedy", failure.remedy}};
+}
+
+Json to_json(const Tried& tried) {
+  Json json{{"backend", word_of(tried.scene.backend)}};
+  if (!tried.scene.absent.empty()) {
+    json["tried"] = false;
+    json["why"] = tried.scene.absent;
+    return json;
+  }
+  json["tried"] = true;
+  json["works"] = tried.works;
+  json["ranks"] = tried.scene.ranks;
+  json["steps"] = Json::array();
+  for (const DoneStep& step : tried.done)
+    json["steps"].push_back(
+        {{"step", step.name}, {"seconds", std::chrono::duration<double>(step.took).count()}});
+  if (!tried.device.empty()) json["device"] = tried.device;
+  if (!tried.profile.empty()) json["profile"] = tried.profile;
+  json["attempts"] = tried.attempts;
+  if (!tried.stopped_at.empty()) json["stopped_at"] = tried.stopped_at;
+  if (!tried.works) json["hung"] = tried.hung, json["blocked"] = tried.blocked;
+  if (!tried.trouble.empty()) json["trouble"] = tried.trouble;
+  if (tried.failure) json["failure"] = to_json(*tried.failure);
+  json["run"] = tried.run;
+  return json;
+}
+
+}  // namespace
+
+std::string begin_of(const Scene& scene) {
+  const std::string title = fmt::format("{:<{}}", name_of(scene.backend), kIndent);
+  if (!scene.absent.empty()) return title;
+  return fmt::format("{}{} rank{}  ", title, scene.ranks, scene.ranks == 1 ? " " : "s");
+}
+
+std::string rest_of(const Tried& tried) {
+  if (!tried.scene.absent.empty()) return fmt::format("not tried: {}\n", tried.scene.absent);
+  std::string text = done_in_words(tried);
+  if (tried.works && tried.attempts > 1)
+    text += fmt::format(", only under profile {}", tried.profile);
+  text += "\n";
+  if (tried.works) return text;
+  text += reason_of(tried);
+  if (!tried.run.empty())
+    text += below(fmt::format("stacks and logs: safelaunch report {}", tried.run));
+  return text;
+}
+
+std::string in_words(const Conclusion& conclusion) {
+  std::string text = fmt::format("\n{}\n", conclusion.sentence);
+  if (!conclusion.use.empty()) text += fmt::format("use: {}\n", conclusion.use);
+  return text;
+}
+
+std::string trial_json(const JsonGround& ground, std::span<const Tried> tried,
+                       const Conclusion& conclusion) {
+  Json json;
+  json["python"] = {{"interpreter", ground.interpreter},
+                    {"version", ground.python.version},
+                    {"packages", ground.python.packages}};
+  if (!ground.nccl.empty()) json["nccl"] = ground.nccl;
+  json["host"] = Json::parse(ground.findings, nullptr, /*allow_exceptions=*/false);
+  json["backends"] = Json::array();
+  for (const Tried& one : tried) json["backends"].push_back(to_json(one));
+  json["conclusion"] = conclusion.sentence;
+  json["use"] = conclusion.use;
+  json["status"] = conclusion.status;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace safelaunch::trial

@@ -1,0 +1,110 @@
+#include "safelaunch/trial/render.h"
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "safelaunch/trial/play.h"
+
+using namespace safelaunch;
+using namespace safelaunch::trial;
+
+namespace {
+
+Tried working() {
+  Tried tried;
+  tried.scene = {.backend = Backend::gloo, .ranks = 2};
+  tried.done = {{"import", Duration(1'500)}, {"device", {}}, {"group", {}}, {"all_reduce", {}}};
+  tried.works = true;
+  tried.attempts = 1;
+  tried.device = "cpu";
+  tried.profile = "basic";
+  tried.run = "20261123-000000-abcdef";
+  return tried;
+}
+
+Tried hanging() {
+  Tried tried = working();
+  tried.works = false;
+  tried.hung = true;
+  tried.done.resize(2);
+  tried.stopped_at = "group";
+  tried.failure = Failure{.kind = FailureKind::hung};
+  tried.failure->explanation = "Rank 0 waited 9s; rank 1 was missing.";
+  tried.failure->cause = "rank-missing";
+  tried.failure->title = "a rank is missing";
+  tried.failure->remedy = "See what that rank does.";
+  return tried;
+}
+
+}  // namespace
+
+TEST_CASE("a scene that works has one line", "[trial]") {
+  const Tried tried = working();
+  CHECK(begin_of(tried.scene) + rest_of(tried) ==
+        "gloo       2 ranks  import ✓ device ✓ group ✓ all_reduce ✓ (cpu)\n");
+}
+
+TEST_CASE("a scene that needed another profile says so", "[trial]") {
+  Tried tried = working();
+  tried.attempts = 3;
+  tried.profile = "no-shm";
+  CHECK(rest_of(tried) ==
+        "import ✓ device ✓ group ✓ all_reduce ✓ (cpu), only under profile no-shm\n");
+}
+
+TEST_CASE("a hang is told with its step, who was missing, the remedy and the record", "[trial]") {
+  CHECK(rest_of(hanging()) ==
+        "import ✓ device ✓ group ✗ hangs\n"
+        "           Rank 0 waited 9s; rank 1 was missing.\n"
+        "           cause: a rank is missing (rank-missing, guess)\n"
+        "           remedy: See what that rank does.\n"
+        "           stacks and logs: safelaunch report 20261123-000000-abcdef\n");
+}
+
+TEST_CASE("the error of a rank is told in place of the run's explanation", "[trial]") {
+  Tried tried = hanging();
+  tried.hung = false;
+  tried.trouble = "rank 1: ImportError: libcudart.so.13";
+  const std::string text = rest_of(tried);
+  CHECK(text.find("group ✗ fails\n           rank 1: ImportError: libcudart.so.13\n") != text.npos);
+  CHECK(text.find("Rank 0 waited") == text.npos);
+}
+
+TEST_CASE("a backend that is not here has its reason", "[trial]") {
+  Tried tried;
+  tried.scene = {.backend = Backend::nccl, .absent = "no GPU is here"};
+  CHECK(begin_of(tried.scene) + rest_of(tried) == "NCCL       not tried: no GPU is here\n");
+}
+
+TEST_CASE("a trial as JSON holds steps, failures and the conclusion", "[trial]") {
+  const JsonGround ground{
+      "/venv/bin/python", {"3.11.2", {{"torch", "2.13.0"}}}, "2.29.7", R"({"blocked": false})"};
+  const std::vector tried{working(), hanging()};
+  const auto json =
+      nlohmann::json::parse(trial_json(ground, tried, {"gloo works; JAX does not", "use it", 124}));
+  CHECK(json["python"]["version"] == "3.11.2");
+  CHECK(json["nccl"] == "2.29.7");
+  CHECK(json["host"]["blocked"] == false);
+  CHECK(json["backends"][0]["works"] == true);
+  CHECK(json["backends"][0]["steps"][0]["seconds"] == 1.5);
+  CHECK(json["backends"][1]["hung"] == true);
+  CHECK(json["backends"][1]["stopped_at"] == "group");
+  CHECK(json["backends"][1]["failure"]["cause"] == "rank-missing");
+  CHECK(json["status"] == 124);
+}
+
+TEST_CASE("a scene is run on this host alone, whatever a scheduler says", "[trial]") {
+  Setup setup{.python = "/venv/bin/python", .environment = {}};
+  setup.devices = {"0", "2", "3"};
+  const auto words = words_for({.backend = Backend::nccl, .ranks = 2, .on_gpus = true}, setup,
+                               "/bin/safelaunch", "/t/trial_worker.py", "/t/nccl");
+  const auto has = [&](const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  CHECK(words.front() == "/bin/safelaunch");
+  CHECK(has("--nnodes=1"));
+  CHECK(has("--master-addr=127.0.0.1"));
+  CHECK(has("--devices=0,2"));
+  CHECK(has("--init-timeout=60s"));
+  CHECK(words.back() == "/t/nccl");
+}
