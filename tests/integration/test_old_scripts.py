@@ -1,10 +1,12 @@
 """The shell scripts that examples/from-scripts.md replaces: the old exports and arguments, and what the new line gives the job."""
 
+import importlib.util
 import json
 import subprocess
 import sys
+import unittest
 
-from harness import SafelaunchTest, main
+from harness import SAFELAUNCH, SafelaunchTest, extensions, free_port, main, torchrun
 
 # It prints the variables of NCCL and its own arguments, as a training script would see them.
 JOB = """
@@ -22,6 +24,32 @@ OLD = {
 }
 
 
+# What the old diagnoses printed: versions, and whether ranks could meet and reduce. On the CPU, so that any host can run them.
+DIAGNOSE_NCCL = """
+import json, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+values = torch.full((4,), dist.get_rank() + 1.0)
+dist.all_reduce(values)
+if dist.get_rank() == 0:
+    print(json.dumps({"torch": torch.__version__, "works": values.tolist() == [3.0] * 4}))
+dist.destroy_process_group()
+"""
+DEBUG_DISTRIBUTED = """
+import json, os, torch.distributed as dist
+names = ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"]
+dist.init_process_group("gloo")
+print(json.dumps({"world": {name: os.environ[name] for name in names}, "works": dist.get_world_size() == int(os.environ["WORLD_SIZE"])}))
+dist.destroy_process_group()
+"""
+DEBUG_DEEPSPEED = """
+import json, os, deepspeed, torch
+os.environ.update(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1")
+deepspeed.init_distributed(dist_backend="gloo", auto_mpi_discovery=False)
+print(json.dumps({"deepspeed": deepspeed.__version__, "torch": torch.__version__, "works": torch.distributed.is_initialized()}))
+torch.distributed.destroy_process_group()
+"""
+
+
 class OldScripts(SafelaunchTest):
     def old(self, exports, arguments):
         shell = ["sh", "-c", f'{exports}\nexec "$@"', "old", sys.executable, self.script(JOB), *arguments]
@@ -34,6 +62,43 @@ class OldScripts(SafelaunchTest):
         seen, words = json.loads(run.out)
         self.assertEqual({name: seen.get(name) for name in variables}, variables, str(run))
         self.assertEqual(words, arguments, str(run))
+
+
+    def said_by(self, command, **variables):
+        run = subprocess.run(command, env=self.environment(**variables), cwd=self.folder, stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True, check=True, timeout=300)
+        return json.loads(next(line for line in run.stdout.splitlines() if line.startswith("{")))
+
+    def trial(self, *words, **variables):
+        run = subprocess.run([SAFELAUNCH, "test", "--json", *words, "--", sys.executable], cwd=self.folder,
+                             env=self.environment(**variables), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return json.loads(run.stdout)
+
+    def assert_tells_what_the_script_told(self, told, old, backend):
+        tried = {one["backend"]: one for one in told["backends"]}
+        self.assertEqual(tried[backend]["works"], old["works"])
+        for package in {"torch", "deepspeed"} & old.keys():
+            self.assertEqual(told["python"]["packages"][package], old[package])
+        self.assertIn("interfaces", [theme["what"] for theme in told["host"]["looked_at"]])
+
+    def test_diagnose_nccl(self):
+        old = self.said_by(torchrun("--nproc_per_node=2", f"--master_port={free_port()}", self.script(DIAGNOSE_NCCL)))
+        self.assert_tells_what_the_script_told(self.trial("--backend", "gloo"), old, "gloo")
+
+    def test_debug_distributed(self):
+        world = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        old = self.said_by([sys.executable, self.script(DEBUG_DISTRIBUTED)], **world)
+        self.assertEqual(old["world"], world)
+        doctor = subprocess.run([SAFELAUNCH, "doctor"], env=self.environment(**world), capture_output=True, text=True)
+        self.assertIn(f"RANK=0 of 1 at 127.0.0.1:{world['MASTER_PORT']} looks right", doctor.stdout)
+        self.assert_tells_what_the_script_told(self.trial("--backend", "gloo", **world), old, "gloo")
+
+    @unittest.skipUnless(importlib.util.find_spec("deepspeed"), "this Python has no DeepSpeed")
+    def test_debug_deepspeed_init(self):
+        cache = extensions()
+        old = self.said_by([sys.executable, self.script(DEBUG_DEEPSPEED)], MASTER_PORT=str(free_port()), TORCH_EXTENSIONS_DIR=cache)
+        self.assert_tells_what_the_script_told(self.trial("--backend", "deepspeed", TORCH_EXTENSIONS_DIR=cache), old, "deepspeed")
 
 
 for name in OLD:
