@@ -38,7 +38,7 @@ std::string verdict_of(std::string_view why) {
   return Writer().text(why).take();
 }
 
-constexpr std::string_view kWrongToken = "its token is another one";
+constexpr std::string_view kOtherToken = "its token is another one";
 
 }  // namespace
 
@@ -56,7 +56,7 @@ BoardHandshake::Answer BoardHandshake::judge(std::string_view introduction, std:
   const std::string both = seen_by_both(bytes_of(nonce_), nonce, wanted_job);
   std::string why;
   if (!same_secret(proof, bytes_of(proof_of_agent(token, both))))
-    why = kWrongToken;
+    why = kOtherToken;
   else if (wanted_job != job)
     why = "it keeps the board of job " + std::string(job) + ", and this is job " + wanted_job;
   std::string verdict = verdict_of(why);
@@ -69,11 +69,13 @@ boost::system::result<std::string, HandshakeError> AgentHandshake::introduce(
     std::string_view greeting) {
   Reader reader(greeting);
   if (reader.raw(kMagic.size()) != kMagic)
-    return HandshakeError{false, "another program listens there"};
+    return HandshakeError{HandshakeError::Kind::no_board, "another program listens there"};
   if (reader.number<std::uint8_t>() != kVersion)
-    return HandshakeError{true, "a safelaunch of another version keeps the board there"};
+    return HandshakeError{HandshakeError::Kind::refused,
+                          "a safelaunch of another version keeps the board there"};
   const std::string_view nonce = reader.raw(sizeof(Digest));
-  if (!reader.whole()) return HandshakeError{false, "another program listens there"};
+  if (!reader.whole())
+    return HandshakeError{HandshakeError::Kind::no_board, "another program listens there"};
   both_ = seen_by_both(nonce, bytes_of(nonce_), job_);
   return Writer()
       .raw(bytes_of(nonce_))
@@ -87,10 +89,11 @@ boost::system::result<Session, HandshakeError> AgentHandshake::conclude(
   Reader reader(verdict);
   const std::string why = reader.text();
   const std::string_view proof = reader.raw(sizeof(Digest));
-  if (!reader.whole()) return HandshakeError{false, "another program listens there"};
+  if (!reader.whole())
+    return HandshakeError{HandshakeError::Kind::no_board, "another program listens there"};
   if (!same_secret(proof, bytes_of(proof_of_board(token_, both_, verdict_of(why)))))
-    return HandshakeError{true, std::string(kWrongToken)};
-  if (!why.empty()) return HandshakeError{true, why};
+    return HandshakeError{HandshakeError::Kind::other_token, std::string(kOtherToken)};
+  if (!why.empty()) return HandshakeError{HandshakeError::Kind::refused, why};
   return Session{frames_of_agent(token_, both_), frames_of_board(token_, both_)};
 }
 

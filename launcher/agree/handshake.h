@@ -48,7 +48,12 @@ class BoardHandshake {
 
 /// How a handshake fails for an agent.
 struct HandshakeError {
-  bool final = false;  ///< it is of no use to try again
+  enum class Kind {
+    no_board,     ///< something else listens there; a board may follow
+    other_token,  ///< the board does not hold our token
+    refused,      ///< by a board with our token: it is of no use to try again
+  };
+  Kind kind = Kind::no_board;
   std::string why;
 };
 

@@ -9,52 +9,49 @@
 namespace safelaunch::agree::wire {
 namespace {
 
-// Each message has fields(message, pass): it hands its fields to `pass` in their order, to be
-// written or to be read. So the two cannot come to differ.
-void fields(auto& message, auto& pass) requires requires {
-  message.claim;
-}
-{
+// fields(message, pass) hands the fields of a message to `pass` in their order, to be written or to
+// be read. So the two cannot come to differ.
+void fields(ClaimsSeat& message, auto& pass) {
   pass(message.claim.incarnation), pass(message.claim.seat), pass(message.claim.seats);
   pass(message.claim.host);
   pass(message.terms.lease), pass(message.terms.renew_every), pass(message.terms.kill_margin);
 }
-void fields(auto& message, auto& pass) requires requires {
-  message.number;
+void fields(Renews& message, auto& pass) {
+  pass(message.number);
 }
-{ pass(message.number); }
-void fields(auto& message, auto& pass) requires requires {
-  message.text;
+void fields(Publishes& message, auto& pass) {
+  pass(message.text);
 }
-{ pass(message.text); }
-void fields(auto& message, auto& pass) requires requires {
-  message.word;
+void fields(Says& message, auto& pass) {
+  pass(message.word.generation), pass(message.word.number), pass(message.word.text);
 }
-{ pass(message.word.generation), pass(message.word.number), pass(message.word.text); }
-void fields(auto& message, auto& pass) requires requires {
-  message.seat.generation;
+void fields(Leaves& /*message*/, auto& /*pass*/) {}
+
+void fields(Seats& message, auto& pass) {
+  pass(message.seat.number), pass(message.seat.generation);
 }
-{ pass(message.seat.number), pass(message.seat.generation); }
-void fields(auto& message, auto& pass) requires requires {
-  message.why;
+void fields(Parks& message, auto& pass) {
+  pass(message.why);
 }
-{ pass(message.why); }
-void fields(auto& message, auto& pass) requires requires {
-  message.standing;
+void fields(Confirms& message, auto& pass) {
+  pass(message.number), pass(message.holds);
 }
-{
+void fields(Tells& message, auto& pass) {
+  pass(message.word.generation), pass(message.word.number), pass(message.word.text);
+}
+void fields(Shows& message, auto& pass) {
   pass(message.standing.seat), pass(message.standing.incarnation), pass(message.standing.host);
   pass(message.standing.text);
 }
-void fields(auto& message, auto& pass) requires requires {
-  message.seat + 1;
+void fields(Vacates& message, auto& pass) {
+  pass(message.seat);
 }
-{ pass(message.seat); }
-void fields(auto& message, auto& pass) requires requires {
-  message.error;
+void fields(Unseats& message, auto& pass) {
+  pass(message.why);
 }
-{ pass(message.error.code), pass(message.error.message); }
-void fields(Leaves& /*message*/, auto& /*pass*/) {}
+void fields(Refuses& message, auto& pass) {
+  pass(message.error.code), pass(message.error.message);
+}
 void fields(LetsGo& /*message*/, auto& /*pass*/) {}
 
 struct Puts {
@@ -62,6 +59,7 @@ struct Puts {
   void operator()(const std::string& value) { writer.text(value); }
   void operator()(std::uint64_t value) { writer.number(value); }
   void operator()(int value) { writer.number(value); }
+  void operator()(bool value) { writer.number(value ? 1 : 0); }
   void operator()(Errc value) { writer.number(static_cast<int>(value)); }
   void operator()(Duration value) { writer.number(std::int64_t{value.count()}); }
   void operator()(std::optional<int> value) { writer.number(value.value_or(-1)); }
@@ -73,6 +71,11 @@ struct Gets {
   void operator()(std::string& value) { value = reader.text(); }
   void operator()(std::uint64_t& value) { value = reader.number<std::uint64_t>(); }
   void operator()(int& value) { value = reader.number<int>(); }
+  void operator()(bool& value) {
+    const int number = reader.number<int>();
+    sane = sane && (number == 0 || number == 1);
+    value = number == 1;
+  }
   void operator()(Errc& value) {
     const int code = reader.number<int>();
     sane = sane && code >= 0 && code <= static_cast<int>(Errc::os);

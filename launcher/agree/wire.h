@@ -16,7 +16,7 @@ struct ClaimsSeat {
   Claim claim;  ///< without the job, which the handshake has settled
   Terms terms;
 };
-/// "Am I still the holder?" The number comes back in Confirms.
+/// "Am I still the holder?" The number comes back in Confirms, also where there is no seat.
 struct Renews {
   std::uint64_t number = 0;
 };
@@ -38,6 +38,7 @@ struct Parks {
 };
 struct Confirms {
   std::uint64_t number = 0;
+  bool holds = false;  ///< whether the agent holds a seat
 };
 struct Tells {
   Word word;

@@ -143,6 +143,12 @@ struct BoardConfig {
   std::string token;  ///< the secret that all agents of the job share
   /// For tcp: whether this agent is node 0, which keeps the board.
   bool keeps_board = false;
+  /// Where the token comes from (find_token()), for messages.
+  std::string token_from{};
+  /// For tcp, on node 0: the folder in which the board remembers, a file a job, that it was there.
+  /// One that comes back after a crash gives no seat away before the leases of its earlier life are
+  /// over. Empty: it remembers nothing.
+  std::string memory_folder{};
 };
 
 [[nodiscard]] Result<std::unique_ptr<Board>> open_board(boost::asio::io_context& io,

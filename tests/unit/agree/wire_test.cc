@@ -21,7 +21,7 @@ std::vector<FromAgent> from_agents() {
 std::vector<FromBoard> from_boards() {
   return {Seats{{3, 7}},
           Parks{"why"},
-          Confirms{1},
+          Confirms{1, true},
           Tells{{1, 2, "x"}},
           Shows{{3, "ab", "host", "text"}},
           Vacates{4},
@@ -48,6 +48,8 @@ TEST_CASE("each message is read as it was written", "[wire]") {
   const auto claimed = std::get<ClaimsSeat>(agent_message(bytes_of(from_agents()[1])).value());
   CHECK(claimed.claim == Claim{"ab12", std::nullopt, 8, "", "gpu-17"});
   CHECK(claimed.terms.kill_margin == Duration(3));
+  CHECK(std::get<Confirms>(board_message(bytes_of(Confirms{7, true})).value()).holds);
+  CHECK_FALSE(std::get<Confirms>(board_message(bytes_of(Confirms{7, false})).value()).holds);
   const auto refused = std::get<Refuses>(board_message(bytes_of(from_boards()[7])).value());
   CHECK(refused.error.code == Errc::usage);
 }

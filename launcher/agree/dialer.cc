@@ -1,0 +1,87 @@
+#include "dialer.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "socket_address.h"
+
+namespace safelaunch::agree {
+namespace {
+
+std::string in_words(int error) {
+  switch (error) {
+    case ECONNREFUSED: return "refuses connections: safelaunch does not run there, or not yet";
+    default: return fmt::format("cannot be reached: {}", strerror(error));
+  }
+}
+
+}  // namespace
+
+Endpoint endpoint_of(const std::string& host_and_port) {
+  const std::size_t colon = host_and_port.rfind(':');
+  std::string host = host_and_port.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return {host, host_and_port.substr(colon + 1)};
+}
+
+Dialer::Dialer(boost::asio::io_context& io, std::string host_and_port)
+    : host_and_port_(std::move(host_and_port)), question_(io), socket_(io) {}
+
+void Dialer::stop() {
+  connected_ = nullptr;
+  if (wanted_) *wanted_ = false;  // a handler that is queued already cannot be cancelled
+  question_.stop();
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
+void Dialer::dial(Connected connected) {
+  stop();
+  wanted_ = std::make_shared<bool>(true);
+  connected_ = std::move(connected);
+  const std::string host = endpoint_of(host_and_port_).host;
+  question_.ask(host, [this, host](const std::vector<std::string>& addresses) {
+    if (!addresses.empty()) return connect_to(addresses[turn_++ % addresses.size()]);
+    std::exchange(connected_, nullptr)(
+        Error{Errc::peer_lost, fmt::format("cannot be reached: no name server knows {}", host)});
+  });
+}
+
+void Dialer::connect_to(const std::string& address) {
+  const auto where = SocketAddress::parse(address, endpoint_of(host_and_port_).port);
+  if (!where) return conclude(EADDRNOTAVAIL);
+  UniqueFd fd(::socket(where->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (!fd || ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
+    return conclude(errno);
+  const bool begun =
+      ::connect(fd.get(), where->pointer(), where->size()) == 0 || errno == EINPROGRESS;
+  if (!begun) return conclude(errno);
+  socket_.assign(fd.release());
+  socket_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
+                     [this, wanted = wanted_](const boost::system::error_code&) {
+                       if (!*wanted) return;
+                       int reason = 0;
+                       socklen_t size = sizeof reason;
+                       ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &reason, &size);
+                       conclude(reason);
+                     });
+}
+
+void Dialer::conclude(int error) {
+  const Connected connected = std::exchange(connected_, nullptr);
+  if (!connected) return;
+  if (error == 0) return connected(UniqueFd(socket_.release()));
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  connected(Error{Errc::peer_lost, in_words(error)});
+}
+
+}  // namespace safelaunch::agree

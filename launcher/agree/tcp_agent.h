@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "handshake.h"
+#include "safelaunch/agree/agent_machine.h"
+#include "safelaunch/agree/board.h"
+#include "safelaunch/base/time.h"
+#include "wire.h"
+
+namespace safelaunch::agree {
+
+/// Decides what an agent does at a board of tcp that another node keeps: when it connects, what it
+/// sends again after a broken connection, and what that means for the agent. Pure: bytes and time
+/// are handed in; TcpBoard performs the actions.
+///
+///     idle ─ claim ─→ connecting ─→ greeted ─→ judged ─→ talking
+///                        ↑              └──────────┴────────┴─ broken, or silent ─→ pausing ─┐
+///                        └──────────── at most a second later ────────────────────────────────┘
+class TcpAgent {
+ public:
+  // What is to be done.
+  /// Connect; connected() or broken() follows.
+  struct Connect {};
+  struct Send {
+    std::string frame;
+  };
+  struct Disconnect {};
+  /// What leave() asked for is done.
+  struct Gone {};
+  using Action = std::variant<Connect, Send, Disconnect, Gone, Seated, Parked, Confirmed, WordCame,
+                              StandingCame, SeatVacated, Unseated, Unreachable, Refused>;
+  using Actions = std::vector<Action>;
+
+  explicit TcpAgent(BoardConfig config) : config_(std::move(config)) {}
+
+  [[nodiscard]] Actions claim(const Claim& claim, TimePoint now);
+  [[nodiscard]] Actions publish(std::string text);
+  [[nodiscard]] Actions say(Word word);
+  [[nodiscard]] Actions leave(TimePoint now);
+
+  [[nodiscard]] Actions connected(TimePoint now);
+  [[nodiscard]] Actions broken(const std::string& why, TimePoint now);
+  [[nodiscard]] Actions came(std::string_view body, TimePoint now);
+  [[nodiscard]] Actions time_passed(TimePoint now);
+
+  /// When time_passed() is to come.
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  /// The longest body that may come now.
+  [[nodiscard]] std::size_t longest_body() const {
+    return phase_ == Phase::talking ? kLongestBody : kLongestOfStranger;
+  }
+
+ private:
+  enum class Phase { idle, connecting, greeted, judged, talking, pausing, over };
+
+  [[nodiscard]] Duration patience() const;
+  [[nodiscard]] Actions connect(TimePoint now);
+  [[nodiscard]] Actions fail(const HandshakeError& error, TimePoint now);
+  [[nodiscard]] Actions begin_to_talk(Session session, TimePoint now);
+  // What each message of the board means.
+  [[nodiscard]] Actions hear(const wire::Seats& message);
+  [[nodiscard]] Actions hear(const wire::Parks& message);
+  [[nodiscard]] Actions hear(const wire::Confirms& message);
+  [[nodiscard]] Actions hear(const wire::Tells& message);
+  [[nodiscard]] Actions hear(const wire::Shows& message);
+  [[nodiscard]] Actions hear(const wire::Vacates& message);
+  [[nodiscard]] Actions hear(const wire::Unseats& message);
+  [[nodiscard]] Actions hear(const wire::Refuses& message);
+  [[nodiscard]] Actions hear(const wire::LetsGo& message);
+  [[nodiscard]] Actions end(const std::optional<Refused>& refused = {});
+  [[nodiscard]] Send sealed(const wire::FromAgent& message);
+  [[nodiscard]] Send renewal(TimePoint now);
+  void forget_claim();
+
+  BoardConfig config_;
+  Phase phase_ = Phase::idle;
+  TimePoint until_{};  ///< when this phase has lasted too long
+  int failures_ = 0;   ///< in a row
+  std::optional<AgentHandshake> handshake_;
+  std::optional<Session> session_;
+
+  std::optional<Claim> claim_;
+  bool seated_ = false;
+  bool says_again_ = false;  ///< the word may not have been heard over the connection before
+  std::optional<std::string> text_;  ///< published last
+  std::optional<Word> word_;         ///< said last, as long as the board has not told it to us
+  std::optional<TimePoint> leaves_by_;
+
+  std::uint64_t last_number_ = 0;                          ///< of a renewal
+  std::deque<std::pair<std::uint64_t, TimePoint>> asked_;  ///< renewals without an answer
+  TimePoint renew_at_{};
+};
+
+}  // namespace safelaunch::agree

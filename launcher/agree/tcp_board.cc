@@ -1,0 +1,132 @@
+#include "tcp_board.h"
+
+#include <deque>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+namespace safelaunch::agree {
+
+/// Shared with what is under way on the event loop, so that the board can be destroyed by what its
+/// own listener does.
+struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Listener {
+  Shell(boost::asio::io_context& context, const BoardConfig& config, Board::Listener& hears)
+      : io(context),
+        agent(config),
+        dialer(context, config.address.hosts.at(0)),
+        timer(context),
+        listener(&hears) {}
+
+  // The listener may call the board again: what that asks for comes behind what is to be done yet.
+  // Sealed frames must go out in the order in which they were sealed.
+  void perform(TcpAgent::Actions actions) {
+    const auto self = shared_from_this();
+    std::move(actions.begin(), actions.end(), std::back_inserter(to_do));
+    if (performing) return;
+    performing = true;
+    while (!to_do.empty() && listener != nullptr) {
+      const TcpAgent::Action action = std::move(to_do.front());
+      to_do.pop_front();
+      std::visit([this](const auto& one) { act(one); }, action);
+    }
+    performing = false;
+    set_timer();
+  }
+
+  void shut() {
+    listener = nullptr;
+    left = nullptr;
+    dialer.stop();
+    timer.cancel();
+    if (stream) stream->close();
+  }
+
+  // What the agent wants done.
+  void act(const TcpAgent::Connect& /*action*/) {
+    dialer.dial([this](Result<UniqueFd> socket) {
+      if (!socket) return perform(agent.broken(socket.error().message, Clock::now()));
+      stream = std::make_shared<FrameStream>(io, std::move(*socket), kLongestOfStranger, *this);
+      stream->start();
+      perform(agent.connected(Clock::now()));
+    });
+  }
+  void act(const TcpAgent::Send& action) { stream->send(action.frame); }
+  void act(const TcpAgent::Disconnect& /*action*/) {
+    dialer.stop();
+    if (stream) stream->close();
+  }
+  void act(const TcpAgent::Gone& /*action*/) {
+    if (const auto done = std::exchange(left, nullptr)) done();
+  }
+  void act(const Seated& event) { listener->seated(event.seat); }
+  void act(const Parked& event) { listener->parked(event.why); }
+  void act(const Confirmed& event) { listener->confirmed(event.sent); }
+  void act(const WordCame& event) { listener->word(event.word); }
+  void act(const StandingCame& event) { listener->standing(event.standing); }
+  void act(const SeatVacated& event) { listener->vacated(event.seat); }
+  void act(const Unseated& event) { listener->unseated(event.why); }
+  void act(const Unreachable& event) { listener->unreachable(event.why); }
+  void act(const Refused& event) { listener->refused(event.error); }
+
+  // What happens on the connection.
+  void frame_came(FrameStream& from, const std::string& body) override {
+    if (&from != stream.get()) return;
+    perform(agent.came(body, Clock::now()));
+    from.allow(agent.longest_body());
+  }
+  void stream_ended(FrameStream& which, const std::string& why) override {
+    if (&which != stream.get()) return;
+    perform(agent.broken(why, Clock::now()));
+  }
+
+  void set_timer() {
+    const auto deadline = listener == nullptr ? std::nullopt : agent.deadline();
+    if (deadline == timer_is_for) return;
+    timer_is_for = deadline;
+    timer.cancel();
+    if (!deadline) return;
+    timer.expires_at(*deadline);
+    timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+      if (cancelled || self->listener == nullptr) return;
+      self->timer_is_for.reset();
+      self->perform(self->agent.time_passed(Clock::now()));
+    });
+  }
+
+  boost::asio::io_context& io;
+  std::deque<TcpAgent::Action> to_do;
+  bool performing = false;
+  TcpAgent agent;
+  Dialer dialer;
+  boost::asio::steady_timer timer;
+  std::optional<TimePoint> timer_is_for;
+  std::shared_ptr<FrameStream> stream;
+  Board::Listener* listener;  ///< nullptr: the board is gone
+  std::function<void()> left;
+};
+
+TcpBoard::TcpBoard(boost::asio::io_context& io, const BoardConfig& config, Listener& listener)
+    : shell_(std::make_shared<Shell>(io, config, listener)) {}
+
+TcpBoard::~TcpBoard() {
+  shell_->shut();
+}
+
+void TcpBoard::claim(const Claim& claim) {
+  shell_->perform(shell_->agent.claim(claim, Clock::now()));
+}
+
+void TcpBoard::publish(std::string text) {
+  shell_->perform(shell_->agent.publish(std::move(text)));
+}
+
+void TcpBoard::say(Word word) {
+  shell_->perform(shell_->agent.say(std::move(word)));
+}
+
+void TcpBoard::leave(std::function<void()> left) {
+  shell_->left = std::move(left);
+  shell_->perform(shell_->agent.leave(Clock::now()));
+}
+
+}  // namespace safelaunch::agree

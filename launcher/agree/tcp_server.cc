@@ -1,0 +1,271 @@
+#include "tcp_server.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
+
+namespace safelaunch::agree {
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+
+constexpr Duration kProvesWithin{5'000};
+constexpr Duration kSweepEvery{1'000};
+// Then the loop sees to those who are in: a flood at the door does not keep them waiting.
+constexpr int kAcceptAtOnce = 64;
+// An agent that has not taken four of the longest texts does not read any more.
+constexpr std::size_t kMostWaiting = 4 * kLongestBody;
+
+/// Raises our limit of descriptors to what is needed, where the system allows it. Says how many we
+/// may have.
+std::size_t allow_descriptors(std::size_t wanted) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  if (limit.rlim_cur >= wanted) return limit.rlim_cur;
+  const rlimit raised{std::min<rlim_t>(wanted, limit.rlim_max), limit.rlim_max};
+  return ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur;
+}
+
+Error cannot_listen(int error) {
+  return Error{error == EADDRINUSE ? Errc::blocked : Errc::os, strerror(error)};
+}
+
+}  // namespace
+
+ServerRoom room_for(int seats, std::size_t most) {
+  constexpr std::size_t kFewest = 64;
+  const auto nodes = static_cast<std::size_t>(std::max(seats, 1));
+  ServerRoom room{nodes + kFewest, 2 * nodes + kFewest, 0};
+  const std::size_t ours = most - most / 4;
+  room.agents = std::min(room.agents, ours * 2 / 3);
+  room.strangers = std::min(room.strangers, ours - room.agents);
+  room.descriptors = (room.agents + room.strangers) * 4 / 3 + 1;
+  return room;
+}
+
+struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::Listener {
+  using Line = std::list<FrameStream*>;
+  struct Visitor {
+    Peer number = 0;
+    std::shared_ptr<FrameStream> stream;
+    Line::iterator place{};          ///< in the line of strangers
+    TimePoint heard = Clock::now();  ///< of a stranger: when it came
+    BoardHandshake handshake{};
+    bool judged = false;
+    std::optional<Session> session{};  ///< none: a stranger
+  };
+
+  State(boost::asio::io_context& context, UniqueFd fd, TcpServer::Listener& hears)
+      : io(context),
+        door(context, fd.release()),
+        timer(context),
+        listener(&hears),
+        spare(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+
+  void shut() {
+    listener = nullptr;
+    boost::system::error_code ignored;
+    door.close(ignored);
+    timer.cancel();
+    for (auto& [stream, visitor] : visitors) stream->close();
+    visitors.clear();
+  }
+
+  // At the door.
+  void accept_next() {
+    door.async_wait(stream_descriptor::wait_read,
+                    [self = shared_from_this()](const boost::system::error_code& error) {
+                      if (error || self->listener == nullptr) return;
+                      for (int i = 0; i < kAcceptAtOnce && self->accept_one(); ++i) {
+                      }
+                      self->accept_next();
+                    });
+  }
+
+  bool accept_one() {
+    UniqueFd fd(::accept4(door.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd) return errno == EMFILE || errno == ENFILE ? make_place() : errno == ECONNABORTED;
+    if (strangers.size() >= room.strangers) let_go_oldest_stranger();
+    const int on = 1;
+    ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    auto stream = std::make_shared<FrameStream>(io, std::move(fd), kLongestOfStranger, *this);
+    Visitor visitor{++last_number, stream, strangers.insert(strangers.end(), stream.get())};
+    stream->send(framed(visitor.handshake.greeting()));
+    numbers.emplace(visitor.number, stream.get());
+    visitors.emplace(stream.get(), std::move(visitor));
+    stream->start();
+    return true;
+  }
+
+  // Out of descriptors. Without a stranger to let go, the spare descriptor lets us take the
+  // connection and close it; left alone in the backlog it would wake us for ever.
+  bool make_place() {
+    if (!strangers.empty()) {
+      let_go_oldest_stranger();
+      return true;
+    }
+    spare.reset();
+    UniqueFd(::accept4(door.native_handle(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
+    spare.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return false;
+  }
+
+  void let_go_oldest_stranger() { drop(*strangers.front()); }
+
+  /// Says whether it was an agent.
+  bool forget(FrameStream& stream) {
+    const auto found = visitors.find(&stream);
+    if (found == visitors.end()) return false;
+    const Visitor visitor = std::move(found->second);
+    visitors.erase(found);
+    numbers.erase(visitor.number);
+    visitor.stream->close();
+    if (visitor.session)
+      --agents;
+    else
+      strangers.erase(visitor.place);
+    return visitor.session.has_value();
+  }
+
+  void drop(FrameStream& stream) {
+    const auto found = visitors.find(&stream);
+    if (found == visitors.end()) return;
+    const Peer number = found->second.number;
+    if (forget(stream) && listener != nullptr) listener->agent_gone(number);
+  }
+
+  // What comes.
+  void frame_came(FrameStream& stream, const std::string& body) override {
+    const auto found = visitors.find(&stream);
+    if (found == visitors.end()) return;
+    Visitor& visitor = found->second;
+    if (!visitor.judged) return judge(visitor, body);
+    if (!visitor.session) return;  // it was refused, and has not gone yet
+    visitor.heard = Clock::now();
+    const auto opened = visitor.session->incoming.open(body);
+    const auto message = opened ? wire::agent_message(*opened) : Error{};
+    if (!message) return drop(stream);
+    listener->agent_says(visitor.number, *message);
+  }
+
+  void stream_ended(FrameStream& stream, const std::string& /*why*/) override { drop(stream); }
+
+  void judge(Visitor& visitor, const std::string& introduction) {
+    BoardHandshake::Answer answer = visitor.handshake.judge(introduction, token, job);
+    visitor.judged = true;
+    if (answer.verdict.empty() || (answer.session && agents >= room.agents))
+      return drop(*visitor.stream);
+    visitor.stream->send(framed(answer.verdict));
+    if (!answer.session) return;
+    visitor.session = std::move(answer.session);
+    visitor.stream->allow(kLongestBody);
+    strangers.erase(visitor.place);
+    ++agents;
+  }
+
+  // Once a second: strangers that prove nothing, and agents that are silent for too long.
+  void sweep() {
+    const TimePoint now = Clock::now();
+    std::vector<FrameStream*> late;
+    for (const auto& [stream, visitor] : visitors) {
+      const Duration patience = visitor.session ? silent_for : kProvesWithin;
+      if (now - visitor.heard > patience) late.push_back(stream);
+    }
+    for (FrameStream* stream : late) drop(*stream);
+    timer.expires_after(kSweepEvery);
+    timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+      if (!cancelled && self->listener != nullptr) self->sweep();
+    });
+  }
+
+  boost::asio::io_context& io;
+  stream_descriptor door;
+  boost::asio::steady_timer timer;
+  TcpServer::Listener* listener;  ///< nullptr: the server is gone
+  UniqueFd spare;
+  std::string token;
+  std::string job;
+  ServerRoom room;
+  Duration silent_for{};
+  Peer last_number = 0;
+  std::size_t agents = 0;
+  std::unordered_map<FrameStream*, Visitor> visitors;
+  std::unordered_map<Peer, FrameStream*> numbers;
+  Line strangers;  ///< the one that came first is the first
+};
+
+Result<std::unique_ptr<TcpServer>> TcpServer::open(boost::asio::io_context& io,
+                                                   const SocketAddress& address,
+                                                   Listener& listener) {
+  UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  // Connections of an earlier life of this board linger for a minute; they do not keep the port.
+  const int on = 1;
+  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::bind(fd.get(), address.pointer(), address.size()) != 0 ||
+      ::listen(fd.get(), SOMAXCONN) != 0)
+    return cannot_listen(errno);
+  return std::unique_ptr<TcpServer>(
+      new TcpServer(std::make_shared<State>(io, std::move(fd), listener)));
+}
+
+TcpServer::~TcpServer() {
+  state_->shut();
+}
+
+void TcpServer::welcome(std::string token, std::string job, int seats, Duration silent_for) {
+  const bool first = state_->job.empty() && state_->token.empty();
+  const std::size_t wanted = room_for(seats, std::numeric_limits<std::size_t>::max()).descriptors;
+  state_->room = room_for(seats, allow_descriptors(wanted));
+  state_->token = std::move(token);
+  state_->job = std::move(job);
+  state_->silent_for = silent_for;
+  if (!first) return;
+  state_->accept_next();
+  state_->sweep();
+}
+
+void TcpServer::tell(Peer peer, const wire::FromBoard& message) {
+  const auto found = state_->numbers.find(peer);
+  if (found == state_->numbers.end()) return;
+  FrameStream& stream = *found->second;
+  auto& visitor = state_->visitors.at(&stream);
+  stream.send(visitor.session->outgoing.close(wire::bytes_of(message)));
+  if (stream.waiting() <= kMostWaiting) return;
+  boost::asio::post(state_->io, [state = state_, kept = visitor.stream] { state->drop(*kept); });
+}
+
+void TcpServer::close(Peer peer) {
+  const auto found = state_->numbers.find(peer);
+  if (found != state_->numbers.end()) (void)state_->forget(*found->second);
+}
+
+int TcpServer::port() const {
+  sockaddr_storage here{};
+  socklen_t size = sizeof here;
+  if (::getsockname(state_->door.native_handle(), reinterpret_cast<sockaddr*>(&here), &size) != 0)
+    return 0;
+  return ntohs(here.ss_family == AF_INET ? reinterpret_cast<sockaddr_in*>(&here)->sin_port
+                                         : reinterpret_cast<sockaddr_in6*>(&here)->sin6_port);
+}
+
+bool TcpServer::busy() const {
+  return std::ranges::any_of(state_->visitors, [](const auto& one) {
+    return one.second.session && one.second.stream->waiting() > 0;
+  });
+}
+
+}  // namespace safelaunch::agree

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "frame_stream.h"
+#include "handshake.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/base/time.h"
+#include "socket_address.h"
+#include "wire.h"
+
+namespace safelaunch::agree {
+
+/// How many connections the server may hold.
+struct ServerRoom {
+  std::size_t strangers = 0;  ///< that have not proven themselves
+  std::size_t agents = 0;     ///< that have
+  std::size_t descriptors = 0;
+};
+
+/// The room for a job of so many nodes where the process may have `most` descriptors: each agent
+/// comes with its old and its new connection at worst, and as many strangers as agents may be under
+/// way at once. A quarter of the descriptors is left to the rest of the program.
+[[nodiscard]] ServerRoom room_for(int seats, std::size_t most);
+
+/// The door of node 0's board: takes connections on one address, lets agents prove themselves, and
+/// hands their messages on. Strangers cost little and get five seconds; a newcomer takes the place
+/// of the stranger that has been there longest. An agent that does not read is let go.
+class TcpServer {
+ public:
+  using Peer = std::uint64_t;
+
+  class Listener {
+   public:
+    virtual void agent_says(Peer peer, const wire::FromAgent& message) = 0;
+    virtual void agent_gone(Peer peer) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  /// Listens at the address alone. The error: it is not one of this host, or its port is taken.
+  [[nodiscard]] static Result<std::unique_ptr<TcpServer>> open(boost::asio::io_context& io,
+                                                               const SocketAddress& address,
+                                                               Listener& listener);
+  ~TcpServer();
+
+  /// From now on agents of this job are let in, with this token.
+  void welcome(std::string token, std::string job, int seats, Duration silent_for);
+
+  void tell(Peer peer, const wire::FromBoard& message);
+  /// Closes the connection; agent_gone() does not follow.
+  void close(Peer peer);
+
+  [[nodiscard]] int port() const;
+  /// Whether some agent has not taken yet what it was told.
+  [[nodiscard]] bool busy() const;
+
+ private:
+  struct State;
+  explicit TcpServer(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace safelaunch::agree
