@@ -58,6 +58,7 @@ struct Verb {
 // Each verb has a file, launcher/cli/verb_NAME.cc; a verb that only shows what another file makes
 // stands there (help, manual, completions, recorded_runs).
 extern const Verb kRunVerb;
+extern const Verb kInitVerb;
 extern const Verb kProbeVerb;
 extern const Verb kTestVerb;
 extern const Verb kProfilesVerb;
