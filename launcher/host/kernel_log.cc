@@ -13,7 +13,7 @@
 namespace safelaunch::host {
 namespace {
 
-Duration uptime_now() {
+Duration time_of_stamps() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC,
                   &now);  // the clock of the kernel's stamps: time asleep does not count
@@ -36,7 +36,7 @@ std::optional<KernelMessage> parse_kernel_message(std::string_view record, Durat
 std::vector<KernelMessage> kernel_messages_with(std::string_view part) {
   std::vector<KernelMessage> messages;
   const UniqueFd log(::open("/dev/kmsg", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  const Duration uptime = uptime_now();
+  const Duration uptime = time_of_stamps();
   std::array<char, 8192> record;  // the kernel's own limit
   while (log) {
     const auto got = ::read(log.get(), record.data(), record.size());

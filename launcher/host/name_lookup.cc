@@ -19,7 +19,7 @@ namespace safelaunch::host {
 namespace {
 
 /// The answer is shared with the thread, which may outlive the question.
-struct Answer {
+struct LookedUp {
   std::mutex mutex;
   std::condition_variable arrived;
   bool there = false;
@@ -40,7 +40,7 @@ std::vector<std::string> texts_of(const addrinfo* first) {
   return addresses;
 }
 
-void ask(const std::string& name, Answer& answer) {
+void ask(const std::string& name, LookedUp& answer) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
@@ -55,7 +55,7 @@ void ask(const std::string& name, Answer& answer) {
 }
 
 /// False where the host gives us no thread.
-bool ask_in_background(const std::string& name, const std::shared_ptr<Answer>& answer) {
+bool ask_in_background(const std::string& name, const std::shared_ptr<LookedUp>& answer) {
   try {
     std::thread([name, answer] { ask(name, *answer); }).detach();
     return true;
@@ -92,7 +92,7 @@ NameLookup look_up(const std::string& name, Duration deadline) {
   NameLookup lookup;
   lookup.name = name;
   const TimePoint began = Clock::now();
-  const auto answer = std::make_shared<Answer>();
+  const auto answer = std::make_shared<LookedUp>();
   if (!ask_in_background(name, answer)) return lookup;
   std::unique_lock lock(answer->mutex);
   const bool there = answer->arrived.wait_for(lock, deadline, [&] { return answer->there; });

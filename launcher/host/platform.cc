@@ -44,7 +44,7 @@ bool is_gvisor(std::string_view version) {
   return holds(version, "gVisor") || holds(version, "Jan 10 15:06:54 PST 2016");
 }
 
-bool exists(const char* path) {
+bool is_there(const char* path) {
   return ::access(path, F_OK) == 0;
 }
 
@@ -98,10 +98,10 @@ Platform read_platform() {
   const SmallFile cpuinfo("/proc/cpuinfo");
   PlatformTexts texts{version.text(), command_line.text(), cgroup.text(), cpuinfo.text()};
   texts.iommu_groups = has_entries("/sys/kernel/iommu_groups");
-  texts.docker_file = exists("/.dockerenv");
-  texts.podman_file = exists("/run/.containerenv");
-  texts.apptainer_folder = exists("/.singularity.d");
-  texts.service_account = exists("/var/run/secrets/kubernetes.io");
+  texts.docker_file = is_there("/.dockerenv");
+  texts.podman_file = is_there("/run/.containerenv");
+  texts.apptainer_folder = is_there("/.singularity.d");
+  texts.service_account = is_there("/var/run/secrets/kubernetes.io");
   Platform platform = parse_platform(texts);
   platform.numa_policy = may_read_numa_policy();
   return platform;

@@ -3,7 +3,7 @@
 namespace safelaunch::profile {
 namespace {
 
-constexpr NcclVariable kVariables[] = {
+constexpr NcclVariable kNcclVariables[] = {
     {"NCCL_AGG_ALLOC_MODE", "2.10", "2.13"},
     {"NCCL_AGG_CHANNEL_SIZE", "2.10", "2.20"},
     {"NCCL_ALGO", "2.5", ""},
@@ -229,7 +229,7 @@ constexpr NcclVariable kVariables[] = {
 }  // namespace
 
 std::span<const NcclVariable> nccl_variables() {
-  return kVariables;
+  return kNcclVariables;
 }
 
 }  // namespace safelaunch::profile

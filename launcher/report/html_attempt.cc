@@ -8,7 +8,7 @@ namespace safelaunch::report {
 namespace {
 
 // With more rows than a reader looks at, ranks that behaved alike share a row.
-constexpr std::size_t kMostRows = 64;
+constexpr std::size_t kMostBars = 64;
 constexpr std::size_t kLogsShown = 10;
 constexpr std::size_t kMostChanges = 200;
 constexpr std::size_t kLongestLog = 32U << 10;
@@ -148,7 +148,7 @@ void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBu
   write_progress(attempt, to);
   if (!attempt.nccl.empty())
     to.markup("<p class=\"dim\">NCCL ").text(attempt.nccl, kLongestText).markup("</p>\n");
-  write_timeline(timeline_of(attempt, kMostRows), to);
+  write_timeline(timeline_of(attempt, kMostBars), to);
   write_stacks(attempt, budget, to);
   write_evidence(attempt, budget, to);
   write_environment(attempt, to);

@@ -10,7 +10,7 @@
 namespace safelaunch::report {
 namespace {
 
-constexpr std::size_t kMostRows = 16;
+constexpr std::size_t kMostDetailed = 16;
 
 // The least and the most of what ranks in one row have.
 template <class Value>
@@ -82,10 +82,10 @@ std::vector<Row> rows_of(const RunStatus& status) {
   for (const int rank : ranks) {
     const std::string stage = stage_of(rank, status);
     const std::string doing = doing_of(rank, status);
-    const std::string told = ranks.size() > kMostRows ? without_details(doing) : doing;
+    const std::string told = ranks.size() > kMostDetailed ? without_details(doing) : doing;
     const auto alike = std::ranges::find_if(
         rows, [&](const Row& row) { return row.stage == stage && row.doing == told; });
-    Row* row = ranks.size() > kMostRows && alike != rows.end() ? &*alike : nullptr;
+    Row* row = ranks.size() > kMostDetailed && alike != rows.end() ? &*alike : nullptr;
     if (row == nullptr) row = &rows.emplace_back(Row{.ranks = {}, .stage = stage, .doing = told});
     take_rank(rank, status, *row);
   }

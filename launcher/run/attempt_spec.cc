@@ -60,14 +60,14 @@ void pass_grace_on(const Grace& grace, Environment& environment) {
 
 namespace {
 
-constexpr std::size_t kMost = 6U << 20;       // of the kernel, however large the stack may be
+constexpr std::size_t kMostOfKernel = 6U << 20;  // of the kernel, however large the stack may be
 constexpr std::size_t kFirstLine = 4U << 10;  // the program's path, its interpreter and arguments
 
 }  // namespace
 
 std::size_t exec_limit() {
   const long limit = ::sysconf(_SC_ARG_MAX);
-  return limit > 0 ? std::min(static_cast<std::size_t>(limit), kMost) : kMost;
+  return limit > 0 ? std::min(static_cast<std::size_t>(limit), kMostOfKernel) : kMostOfKernel;
 }
 
 bool fits_exec(const std::vector<std::string>& argv, const Environment& environment,

@@ -21,7 +21,7 @@
 namespace safelaunch::run {
 namespace {
 
-bool waits_for_others(const watch::RankState& rank) {
+bool waits_in_a_stage(const watch::RankState& rank) {
   for (const Stage stage :
        {Stage::rendezvous, Stage::group, Stage::communicator, Stage::collective})
     if (rank.waits_in(stage)) return true;
@@ -82,7 +82,7 @@ bool StandstillWatch::all_still(TimePoint now) {
   const host::SocketTraffic traffic = host::socket_traffic();
   for (const auto& [rank, state] : listener_.ranks_now()) {
     if (!state.alive()) continue;
-    if (waits_for_others(state)) return false;
+    if (waits_in_a_stage(state)) return false;
     host::TreeSample& seen = looks_[rank] = host::sample_tree(*state.process(), now, table_);
     host::add_traffic(seen, traffic);
     const auto known = before.find(rank);

@@ -24,9 +24,9 @@ constexpr auto kWakesFirst = 1min;
 constexpr auto kWakesAtLeast = 1h;
 constexpr auto kApart = 500ms;  // closer looks show chance
 constexpr std::size_t kMostRanks = 1'024;
-constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+constexpr std::int64_t kMostCounted = std::numeric_limits<int>::max();
 
-constexpr const char* kDriver = "/libcuda.so";
+constexpr const char* kDriverFile = "/libcuda.so";
 
 int mebibytes_of(std::uint64_t bytes) {
   return static_cast<int>(bytes >> 20U);
@@ -108,8 +108,9 @@ void UsageWatch::take(TimePoint now) {
     event.memory.push_back(mebibytes_of(usage->memory));
     event.children.push_back(mebibytes_of(usage->children));
     const auto counted = collectives_.find(rank);
-    event.collectives.push_back(
-        counted == collectives_.end() ? -1 : static_cast<int>(std::min(counted->second, kMost)));
+    event.collectives.push_back(counted == collectives_.end()
+                                    ? -1
+                                    : static_cast<int>(std::min(counted->second, kMostCounted)));
     for (const int pid : usage->pids) ranks_of_processes_[pid] = rank;
     before_.insert_or_assign(*state.process(), *usage);
   }
@@ -129,7 +130,7 @@ void UsageWatch::wake_later() {
 
 bool UsageWatch::uses_a_gpu() {
   has_gpu_ = has_gpu_ || std::ranges::any_of(before_, [](const auto& one) {
-               return host::maps_contain(one.first.pid, kDriver);
+               return host::maps_contain(one.first.pid, kDriverFile);
              });
   return has_gpu_;
 }
