@@ -52,7 +52,8 @@ struct Seat {
 };
 
 /// What the leader, the holder of seat 0, tells all. The board takes it of the present leader
-/// alone, and only where its number is one above that of the word before.
+/// alone, and only where its number is one above that of the word before, whichever leader said
+/// that; the very first has number 1.
 struct Word {
   std::uint64_t generation = 0;
   std::uint64_t number = 0;
@@ -93,10 +94,13 @@ class Board {
     /// becomes free. The text names the holder.
     virtual void parked(const std::string& why) = 0;
     virtual void confirmed(TimePoint sent) = 0;
+    /// A word of the present leader, to all: also to the leader itself, which sees by it that the
+    /// board has taken it, and to those who are parked. A new leader is told the newest word,
+    /// whoever said it, before the first confirmed(): its own go on from that number.
     virtual void word(const Word& word) = 0;
     /// To the leader alone, its own seat excepted: a member has come, or has published something.
     virtual void standing(const Standing& standing) = 0;
-    /// To the leader alone: the seat has no holder any more.
+    /// To the leader: the seat has no holder any more. That of seat 0, the leader's: to all.
     virtual void vacated(int seat) = 0;
     /// The board counts this agent as gone: another one may hold its seat. Nothing follows but what
     /// a new claim brings.

@@ -23,7 +23,10 @@ enum class Order {
 /// The leader's word.
 struct Decision {
   Order order = Order::gather;
-  int attempt = 0;           ///< the attempt to run, or to end; 0: none yet
+  int attempt = 0;  ///< the attempt to run, or to end; 0: none yet
+  /// go: number of the word that called the agents which it is for. An agent starts only if it has
+  /// told that it is ready for that very word: the others have come later.
+  std::uint64_t gathered = 0;
   std::string profile;       ///< its name
   std::vector<int> workers;  ///< go: ranks of each node where safelaunch spawns them; else empty
   std::string master_addr;   ///< go: where rank 0 listens
@@ -63,7 +66,7 @@ struct NodeEnd {
 struct NodeNews {
   NodePhase phase = NodePhase::joined;
   int attempt = 0;                    ///< that runs, or has run last
-  std::uint64_t heard = 0;            ///< number of the last word that it has acted on
+  std::uint64_t heard = 0;            ///< number of the last word whose order it has followed
   int workers = 0;                    ///< ranks that this node is to start; 0: not known
   int port = 0;                       ///< of node 0: a free one for the next attempt
   std::string facts;                  ///< this node's facts (facts.h), JSON
