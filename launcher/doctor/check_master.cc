@@ -97,6 +97,16 @@ void check_own_name(const HostFacts& facts, Advices& advices) {
          "correct /etc/hosts, or set GLOO_SOCKET_IFNAME to the interface to the other nodes");
 }
 
+/// Only this host's own loopback can lead to a loopback address.
+std::string remedy_without_route(const HostFacts& facts) {
+  const std::string& address = facts.master_name.addresses.empty()
+                                   ? facts.world.master_address
+                                   : facts.master_name.addresses.front();
+  if (host::is_loopback_address(address))
+    return "bring the loopback interface up, as root: ip link set lo up";
+  return fmt::format("ip route get {}", address);
+}
+
 void check_reach(const HostFacts& facts, Advices& advices) {
   if (!facts.master) return;
   const std::string endpoint = endpoint_of(facts);
@@ -117,9 +127,7 @@ void check_reach(const HostFacts& facts, Advices& advices) {
     case host::Reach::failed:
       return advise(advices, Severity::blocks, cause::kConnectFailed,
                     fmt::format("there is no way to {}: {}", endpoint, master.why),
-                    fmt::format("ip route get {}", facts.master_name.addresses.empty()
-                                                       ? facts.world.master_address
-                                                       : facts.master_name.addresses.front()));
+                    remedy_without_route(facts));
   }
 }
 
@@ -128,7 +136,7 @@ void check_route(const HostFacts& facts, Advices& advices) {
   if (facts.master || facts.to_master.kind != host::Route::Kind::none) return;
   advise(advices, Severity::blocks, cause::kConnectFailed,
          fmt::format("there is no way to {}: {}", endpoint_of(facts), facts.to_master.why),
-         fmt::format("ip route get {}", facts.master_name.addresses.front()));
+         remedy_without_route(facts));
 }
 
 /// Rank 0 listens on this host. An address of a service or of another router's may lead back here,

@@ -15,6 +15,8 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/launch/helper.h"
+#include "safelaunch/report/record.h"
+#include "safelaunch/report/run_record.h"
 
 // A scene is a run of this same program, so its watch, its deadlines and its diagnosis are those of
 // any job. The ranks write their steps to files; the run writes its outcome beside them.
@@ -37,12 +39,20 @@ Error cannot_make(const std::string& what, int error) {
   return Error{Errc::os, fmt::format("cannot make {}: {}", what, std::strerror(error))};
 }
 
+std::vector<std::string> notices_of(const fs::path& run) {
+  std::vector<std::string> notices;
+  for (report::RecordedLine& line : report::parse_run(report::read_run_files(run)).lines)
+    if (line.what == report::record::Notice::kName) notices.push_back(std::move(line.text));
+  return notices;
+}
+
 Traces traces_in(const fs::path& folder, int ranks, const launch::HelperEnd& end) {
   Traces traces;
   for (int rank = 0; rank < ranks; ++rank)
     traces.ranks.push_back(user_file_text(folder / fmt::format("rank-{}", rank)).value_or(""));
   traces.outcome = report::read_outcome(user_file_text(folder / "outcome.json").value_or(""));
   traces.last_words = launch::describe(end);
+  if (traces.outcome) traces.notices = notices_of(traces.outcome->directory);
   return traces;
 }
 
@@ -90,14 +100,11 @@ std::vector<std::string> words_for(const Scene& scene, const Setup& setup,
                                    const fs::path& safelaunch, const fs::path& worker,
                                    const fs::path& traces) {
   std::vector<std::string> words{
-      safelaunch,
-      fmt::format("--nproc-per-node={}", scene.ranks),
-      "--nnodes=1",
-      "--node-rank=0",
-      "--start-rank=0",
-      fmt::format("--world-size={}", scene.ranks),
-      "--master-addr=127.0.0.1",
+      safelaunch, fmt::format("--nproc-per-node={}", scene.ranks), "--nnodes=1", "--node-rank=0",
+      "--start-rank=0", fmt::format("--world-size={}", scene.ranks), "--master-addr=127.0.0.1",
       "--fail-on-slow",
+      // Settings of the user's that would run nothing, or hide what is looked for.
+      "--dry-run=false", "--interactive=false", "--ranks=all",
       fmt::format("--init-timeout={}", format_duration(setup.init_timeout)),
       fmt::format("--collective-timeout={}", format_duration(setup.collective_timeout)),
       fmt::format("--start-timeout={}", format_duration(kMostOfStandstill)),

@@ -73,6 +73,7 @@ Json to_json(const Tried& tried) {
   if (!tried.works) json["hung"] = tried.hung, json["blocked"] = tried.blocked;
   if (!tried.trouble.empty()) json["trouble"] = tried.trouble;
   if (tried.failure) json["failure"] = to_json(*tried.failure);
+  json["notices"] = tried.notices;
   json["run"] = tried.run;
   return json;
 }
@@ -91,6 +92,7 @@ std::string rest_of(const Tried& tried) {
   if (tried.works && tried.attempts > 1)
     text += fmt::format(", only under profile {}", tried.profile);
   text += "\n";
+  for (const std::string& notice : tried.notices) text += below(notice);
   if (tried.works) return text;
   text += reason_of(tried);
   if (!tried.run.empty())

@@ -192,6 +192,7 @@ Tried judge(const Scene& scene, const Traces& traces) {
   } else {
     take_steps(traces, tried);
     take_outcome(*traces.outcome, tried);
+    tried.notices = traces.notices;
   }
   return tried;
 }

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import signal
@@ -84,6 +85,24 @@ class Trial(SafelaunchTest):
         trial = self.trial("--backend", "gloo", "--", sys.executable, PYTHONPATH=folder)
         self.assertEqual(trial.returncode, 1, trial.stdout + trial.stderr)
         self.assertRegex(trial.stdout, r"import ✗ fails\n +rank [01]: ImportError: libcudart.so.13")
+
+    @unittest.skipUnless(importlib.util.find_spec("deepspeed"), "this Python has no DeepSpeed")
+    def test_a_lock_that_the_run_removes_is_told(self):
+        # The lock of a build that was cut off: every rank waits for it in deepspeed.init_distributed.
+        lock = self.folder / "extensions/deepspeed_shm_comm/lock"
+        lock.parent.mkdir(parents=True)
+        lock.touch()
+        os.utime(lock, (0, 0))
+        trial = self.trial("--backend", "deepspeed", "--init-timeout", "5s", "--", sys.executable,
+                           TORCH_EXTENSIONS_DIR=str(lock.parents[1]))
+        self.assertRegex(trial.stdout, r"\n {11}removed: \S+/deepspeed_shm_comm/lock")
+        self.assertFalse(lock.exists())
+
+    def test_settings_that_would_run_nothing_do_not_mislead_it(self):
+        (self.folder / "safelaunch.yaml").write_text("options: {dry-run: true, ranks: '7', nproc-per-node: 3, json: true}\n")
+        trial = self.trial("--backend", "gloo", "--nproc-per-node", "2", "--", sys.executable, SAFELAUNCH_INTERACTIVE="1")
+        self.assertEqual(trial.returncode, 0, trial.stdout + trial.stderr)
+        self.assertIn("gloo       2 ranks  import ✓ device ✓ group ✓ all_reduce ✓", trial.stdout)
 
     def test_a_python_that_does_not_answer_is_no_reason_to_wait(self):
         python = self.script("#!/bin/sh\necho no module named encodings >&2\nexit 1\n", "python3")

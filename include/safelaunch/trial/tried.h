@@ -23,7 +23,8 @@ struct DoneStep {
 struct Traces {
   std::vector<std::string> ranks;             ///< the text of each rank's file of steps
   std::optional<report::RunSummary> outcome;  ///< none: the run never began
-  std::string last_words;                     ///< of a run that never began
+  std::string last_words;                     ///< how the run ended, for one that never began
+  std::vector<std::string> notices{};  ///< what the run told of itself: a lock that it removed
 };
 
 /// What came out of one scene.
@@ -38,8 +39,9 @@ struct Tried {
   bool works = false;
   bool hung = false;
   bool blocked = false;  ///< a check of the host forbids the run, so no rank was started
-  std::optional<Failure> failure{};  ///< the diagnosis of a run that did not complete
-  std::string run;                   ///< the id of its run; empty where it never began
+  std::optional<Failure> failure{};    ///< the diagnosis of a run that did not complete
+  std::vector<std::string> notices{};  ///< what the run told of itself
+  std::string run;                     ///< the id of its run; empty where it never began
 };
 
 /// What the traces of a scene show.

@@ -32,6 +32,15 @@ TEST_CASE("the routing table alone can tell that there is no way", "[doctor][mas
   CHECK(first_finding(facts).remedy == "ip route get 10.0.0.4");
 }
 
+TEST_CASE("where the loopback interface is down the remedy brings it up", "[doctor][master]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.world.master_address = "127.0.0.1";
+  facts.master_name.addresses = {"127.0.0.1"};
+  facts.to_master = {host::Route::Kind::none, "", "Network is unreachable"};
+  CHECK(first_finding(facts).remedy ==
+        "bring the loopback interface up, as root: ip link set lo up");
+}
+
 TEST_CASE("a master's name that nobody knows blocks", "[doctor][master]") {
   doctor::HostFacts facts = second_node();
   facts.master_name = {

@@ -70,6 +70,14 @@ TEST_CASE("the error of a rank is told in place of the run's explanation", "[tri
   CHECK(text.find("Rank 0 waited") == text.npos);
 }
 
+TEST_CASE("what the run told of itself stands below the scene's line", "[trial]") {
+  Tried tried = working();
+  tried.notices = {"removed: /ext/lock (20min old)"};
+  CHECK(rest_of(tried) ==
+        "import ✓ device ✓ group ✓ all_reduce ✓ (cpu)\n"
+        "           removed: /ext/lock (20min old)\n");
+}
+
 TEST_CASE("a backend that is not here has its reason", "[trial]") {
   Tried tried;
   tried.scene = {.backend = Backend::nccl, .absent = "no GPU is here"};
@@ -90,6 +98,7 @@ TEST_CASE("a trial as JSON holds steps, failures and the conclusion", "[trial]")
   CHECK(json["backends"][1]["hung"] == true);
   CHECK(json["backends"][1]["stopped_at"] == "group");
   CHECK(json["backends"][1]["failure"]["cause"] == "rank-missing");
+  CHECK(json["backends"][0]["notices"] == nlohmann::json::array());
   CHECK(json["status"] == 124);
 }
 
