@@ -23,15 +23,17 @@ std::string file_name(std::string_view job) {
 }  // namespace
 
 std::string to_text(const Remembered& remembered) {
-  return fmt::format("{} {}\n", remembered.boot_id, remembered.lived.count());
+  return fmt::format("{} {} {}\n", remembered.boot_id, remembered.lived.count(),
+                     remembered.generation);
 }
 
 std::optional<Remembered> remembered_from(std::string_view text) {
   text = trimmed(text);
   const std::string_view boot = take_word(text);
-  const auto lived = to_number<std::int64_t>(text);
-  if (boot.empty() || !lived || *lived < 0) return std::nullopt;
-  return Remembered{std::string(boot), Duration(*lived)};
+  const auto lived = to_number<std::int64_t>(take_word(text));
+  const auto generation = to_number<std::uint64_t>(text);
+  if (boot.empty() || !lived || *lived < 0 || !generation) return std::nullopt;
+  return Remembered{std::string(boot), Duration(*lived), *generation};
 }
 
 std::optional<Duration> left_of_leases(const Remembered& earlier, const Remembered& now,
@@ -66,12 +68,13 @@ void BoardMemory::forget() {
   (void)disk_.post(0, [path = path_] { ::unlink(path.c_str()); });
 }
 
-Remembered remembered_now() {
+Remembered remembered_now(std::uint64_t generation) {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   return {host::read_boot_id(),
           std::chrono::duration_cast<Duration>(std::chrono::seconds(now.tv_sec) +
-                                               std::chrono::nanoseconds(now.tv_nsec))};
+                                               std::chrono::nanoseconds(now.tv_nsec)),
+          generation};
 }
 
 }  // namespace safelaunch::agree

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@ namespace safelaunch::agree {
 struct Remembered {
   std::string boot_id;
   Duration lived{};  ///< since the boot, by a clock that runs on while the machine sleeps
+  std::uint64_t generation = 0;
   bool operator==(const Remembered&) const = default;
 };
 
@@ -46,6 +48,6 @@ class BoardMemory {
 };
 
 /// This moment, as the memory tells it.
-[[nodiscard]] Remembered remembered_now();
+[[nodiscard]] Remembered remembered_now(std::uint64_t generation);
 
 }  // namespace safelaunch::agree

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "safelaunch/agree/board.h"
+#include "socket_address.h"
+
+namespace safelaunch::agree {
+
+/// Node 0's board of tcp: it keeps the board (BoardCore) for all agents. Its own agent speaks to it
+/// without a connection; the others come through TcpServer. They are let in once node 0's agent has
+/// claimed, which settles the job.
+class TcpHost : public Board {
+ public:
+  /// Listens. The error: the address is not one of this host, stands for all interfaces, or its
+  /// port is taken.
+  [[nodiscard]] static Result<std::unique_ptr<TcpHost>> open(boost::asio::io_context& io,
+                                                             const BoardConfig& config,
+                                                             Listener& listener);
+  TcpHost(const TcpHost&) = delete;
+  TcpHost& operator=(const TcpHost&) = delete;
+  ~TcpHost() override;
+
+  void claim(const Claim& claim) override;
+  void publish(std::string text) override;
+  void say(Word word) override;
+  void leave(std::function<void()> left) override;
+
+  /// The port that it listens on.
+  [[nodiscard]] int port() const;
+
+ private:
+  struct Shell;
+  explicit TcpHost(std::shared_ptr<Shell> shell) : shell_(std::move(shell)) {}
+  std::shared_ptr<Shell> shell_;
+};
+
+}  // namespace safelaunch::agree
