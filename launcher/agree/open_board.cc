@@ -6,19 +6,13 @@ namespace {
 
 Error not_there(const BoardConfig& config) {
   return Error{Errc::usage, fmt::format("--rendezvous {}: it is not there yet in this version; "
-                                        "tcp://HOST:PORT is",
+                                        "tcp://HOST:PORT and file:///FOLDER are",
                                         to_string(config.address))};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Board>> make_etcd_board(boost::asio::io_context& /*io*/,
-                                               const BoardConfig& config,
-                                               Board::Listener& /*listener*/) {
-  return not_there(config);
-}
-
-Result<std::unique_ptr<Board>> make_file_board(boost::asio::io_context& /*io*/,
                                                const BoardConfig& config,
                                                Board::Listener& /*listener*/) {
   return not_there(config);

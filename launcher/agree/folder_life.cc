@@ -1,0 +1,169 @@
+#include "folder_life.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "mac.h"
+#include "safelaunch/base/format.h"
+#include "sealed.h"
+
+namespace safelaunch::agree {
+namespace {
+
+constexpr const char* kRecord = "board";
+constexpr const char* kOpen = "open";
+constexpr const char* kOver = "over";
+constexpr std::string_view kClosed = "closed.";
+constexpr std::array<const char*, 3> kFolders{"seats", "words", "news"};
+constexpr std::array<std::string_view, 5> kOwnNames{"seat.", "lead.", "word.", "news.", ".new-"};
+
+bool is_own_name(std::string_view name) {
+  return std::any_of(kOwnNames.begin(), kOwnNames.end(),
+                     [&](std::string_view start) { return name.starts_with(start); });
+}
+
+/// Removes the files of ours in one folder of a board.
+void clear_within(const BoardFolder& folder, const std::string& within) {
+  const Result<std::vector<std::string>> names = folder.names(within);
+  if (!names) return;
+  for (const std::string& name : *names)
+    if (is_own_name(name)) folder.remove(within + "/" + name);
+}
+
+/// Removes what agents have made, and `last` at the end: until then others can see that the board
+/// is over. The folder itself stays where somebody else has put something into it.
+void clear(const BoardFolder& folder, const char* last) {
+  for (const char* within : kFolders) {
+    clear_within(folder, within);
+    folder.remove_folder(within);
+  }
+  clear_within(folder, ".");
+  folder.remove(kRecord);
+  folder.remove(last);
+  ::rmdir(folder.path().c_str());
+}
+
+Result<void> fill(const BoardFolder& folder, std::string_view token, const BoardRecord& record) {
+  const std::string key = key_of(record, token);
+  for (const char* within : kFolders)
+    if (Result<void> made = folder.make_folder(within); !made) return made;
+  for (int seat = 0; seat < record.seats; ++seat) {
+    const std::string name = to_name(key, SeatName{seat, record.first_turn});
+    if (const Result<bool> made = folder.add("seats/" + name, {}); !made) return made.error();
+  }
+  const std::string text = sealed(token, kRecord, to_bytes(record));
+  if (const Result<bool> made = folder.add(kRecord, text); !made) return made.error();
+  if (const Result<bool> made = folder.add(kOpen, {}); !made) return made.error();
+  return {};
+}
+
+/// The name of the closed gate; nullopt: it is open, or over.
+Result<std::optional<std::string>> closed_gate(const BoardFolder& folder) {
+  const Result<std::vector<std::string>> names = folder.names(".");
+  if (!names) return names.error();
+  const auto found = std::find_if(names->begin(), names->end(), [](const std::string& name) {
+    return name.starts_with(kClosed);
+  });
+  return found == names->end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+bool SeatFiles::all_free() const {
+  return all && !any_held();
+}
+
+bool SeatFiles::any_held() const {
+  return std::any_of(seats.begin(), seats.end(),
+                     [](const auto& seat) { return !seat.second.holder.empty(); });
+}
+
+Result<SeatFiles> seat_files(const BoardFolder& folder, const std::string& key, int seats) {
+  const Result<std::vector<std::string>> names = folder.names("seats");
+  if (!names) return names.error();
+  SeatFiles files;
+  for (const std::string& name : *names) {
+    const auto seat = seat_name(key, name);
+    if (!seat || seat->seat < 0 || seat->seat >= seats) continue;
+    // A file that is renamed during the look may be seen under both names.
+    const auto [known, is_new] = files.seats.emplace(seat->seat, *seat);
+    const auto age = [](const SeatName& one) { return std::pair(one.turn, one.beat); };
+    if (!is_new && age(known->second) < age(*seat)) known->second = *seat;
+  }
+  files.all = files.seats.size() == static_cast<std::size_t>(seats);
+  return files;
+}
+
+Result<void> make_board(const std::string& path, std::string_view token,
+                        const BoardRecord& record) {
+  const std::string unfinished = path + ".new-" + record.id;
+  if (::mkdir(unfinished.c_str(), 0700) != 0)
+    return Error{Errc::peer_lost, fmt::format("{}: {}", unfinished, strerror(errno))};
+  bool nothing = false;
+  Result<BoardFolder> folder = BoardFolder::open(unfinished, nothing);
+  if (!folder) return folder.error();
+  Result<void> filled = fill(*folder, token, record);
+  // rename(2) replaces an empty folder, never a board. Where an NFS server does it twice, the
+  // second time finds nothing any more.
+  if (filled && (::rename(unfinished.c_str(), path.c_str()) == 0 || errno == ENOENT)) return {};
+  if (filled && errno != EEXIST && errno != ENOTEMPTY)
+    filled = Error{Errc::peer_lost, fmt::format("{}: {}", path, strerror(errno))};
+  clear(*folder, kOpen);
+  return filled;
+}
+
+Result<BoardState> state_of(const BoardFolder& folder) {
+  const Result<bool> open = folder.has(kOpen);
+  if (!open) return open.error();
+  if (*open) return BoardState::open;
+  const Result<std::vector<std::string>> names = folder.names(".");
+  if (!names) return names.error();
+  if (names->empty()) return BoardState::nothing;
+  const auto any = [&](auto test) { return std::any_of(names->begin(), names->end(), test); };
+  if (any([](const std::string& name) { return name == kOver; })) return BoardState::over;
+  const bool gate =
+      any([](const std::string& name) { return name == kOpen || name.starts_with(kClosed); });
+  return gate ? BoardState::closed : BoardState::foreign;
+}
+
+Result<std::optional<BoardRecord>> read_record(const BoardFolder& folder, std::string_view token) {
+  const Result<std::string> text = folder.read(kRecord);
+  if (!text) return text.error();
+  const auto body = unsealed(token, kRecord, *text);
+  return body ? board_record(*body) : std::nullopt;
+}
+
+std::string key_of(const BoardRecord& record, std::string_view token) {
+  return std::string(bytes_of(hmac(token, {"safelaunch folder ", record.id})));
+}
+
+Result<void> end_board(const BoardFolder& folder, const std::string& key, int seats) {
+  std::string closed = std::string(kClosed) + random_id();
+  const Result<bool> mine = folder.move(kOpen, closed);
+  if (!mine) return mine.error();
+  if (!*mine) {
+    const auto others = closed_gate(folder);
+    if (!others) return others.error();
+    if (!*others) return {};  // it has been opened again, or is over: the next look shows it
+    closed = **others;
+  }
+  const Result<SeatFiles> files = seat_files(folder, key, seats);
+  if (!files) return files.error();
+  const Result<bool> moved = folder.move(closed, files->all_free() ? kOver : kOpen);
+  if (!moved) return moved.error();
+  if (*moved && files->all_free()) remove_board(folder);
+  return {};
+}
+
+void remove_board(const BoardFolder& folder) {
+  clear(folder, kOver);
+}
+
+}  // namespace safelaunch::agree

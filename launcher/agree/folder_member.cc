@@ -1,0 +1,539 @@
+#include "folder_member.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/trusted_path.h"
+#include "sealed.h"
+
+namespace safelaunch::agree {
+namespace {
+
+constexpr Duration kSlowestPace{500};
+constexpr Duration kQuickestPace{10};
+
+/// So much of a gap between two looks counts as silence at most: a few looks at least.
+constexpr int kLooksAtLeast = 4;
+
+constexpr std::size_t kLongestIncarnation = 64;
+
+std::string in_seats(const std::string& name) {
+  return "seats/" + name;
+}
+
+std::string in_words(const std::string& name) {
+  return "words/" + name;
+}
+
+std::string in_news(const SeatName& seat) {
+  return "news/" + news_name(seat);
+}
+
+/// The number that the turns of a new board's holders count up from. It is greater than all turns
+/// of earlier boards as long as the clock is roughly right.
+std::uint64_t first_turn() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+/// The newest mark and the newest word that counts for a reader.
+struct Words {
+  std::optional<LeadName> lead{};
+  std::vector<LeadName> former_leads{};
+  std::vector<WordName> words{};  ///< in their order
+
+  /// Of the present leader.
+  [[nodiscard]] std::optional<WordName> newest() const {
+    if (!lead || words.empty() || words.back().generation != lead->generation) return std::nullopt;
+    return words.back();
+  }
+};
+
+Result<Words> words_in(const BoardFolder& folder, const std::string& key) {
+  const Result<std::vector<std::string>> names = folder.names("words");
+  if (!names) return names.error();
+  Words found;
+  for (const std::string& name : *names) {
+    if (const auto word = word_name(name)) found.words.push_back(*word);
+    const auto lead = lead_name(key, name);
+    if (!lead) continue;
+    if (found.lead) found.former_leads.push_back(*lead);
+    if (found.lead && found.lead->generation < lead->generation)
+      std::swap(*found.lead, found.former_leads.back());
+    if (!found.lead) found.lead = lead;
+  }
+  // A word of a generation that no leader has had is nobody's.
+  const std::uint64_t present = found.lead ? found.lead->generation : 0;
+  std::erase_if(found.words, [&](const WordName& word) { return word.generation > present; });
+  std::sort(found.words.begin(), found.words.end());
+  return found;
+}
+
+}  // namespace
+
+FolderMember::FolderMember(std::string folder, Terms terms, std::string token)
+    : folder_(std::move(folder)),
+      terms_(terms),
+      token_(std::move(token)),
+      silence_((terms.lease + terms.kill_margin) / kLooksAtLeast) {}
+
+Duration FolderMember::pace() const {
+  return std::clamp(terms_.renew_every / 4, kQuickestPace, kSlowestPace);
+}
+
+FolderMember::Round FolderMember::round(const Wishes& wishes) {
+  heard_ = {};
+  if (wishes.claims != claims_) serve(wishes);
+  sent_ = Clock::now();
+  if (const Result<void> visited = visit(wishes); !visited)
+    heard_.events.push_back(Unreachable{visited.error().message});
+  return std::move(heard_);
+}
+
+void FolderMember::serve(const Wishes& wishes) {
+  claims_ = wishes.claims;
+  claim_ = *wishes.claim;
+  claims_no_more_ = false;
+  path_ = folder_ + "/safelaunch-" + plain_job_name(claim_.job);
+  forget_board();
+  held_.reset();  // where it is still ours, its file bears our name
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (claim_.incarnation.find_first_not_of(kDigits) != std::string::npos ||
+      claim_.incarnation.empty() || claim_.incarnation.size() > kLongestIncarnation)
+    refuse(Errc::usage, "an agent's incarnation is at most 64 hexadecimal digits");
+  else if (claim_.seats < 1 || claim_.seat.value_or(0) < 0 ||
+           claim_.seat.value_or(0) >= claim_.seats)
+    refuse(Errc::usage, fmt::format("there is no node {} among {} nodes", claim_.seat.value_or(0),
+                                    claim_.seats));
+}
+
+Result<void> FolderMember::visit(const Wishes& wishes) {
+  if (wishes.leaves) return leave();
+  if (claims_ == 0 || claims_no_more_) return {};
+  if (!board_) {
+    if (Result<void> entered = enter(); !entered || !board_ || claims_no_more_) return entered;
+  }
+  const Result<bool> there = board_->is_there();
+  if (!there) return there.error();
+  if (!*there) {
+    forget_board();
+    if (held_) unseat(path_ + " is another folder now, or gone");
+    return {};
+  }
+  Result<void> done = held_ ? keep(wishes) : seek(wishes);
+  if (done && held_) done = hear_word();
+  if (done && leads()) done = lead();
+  if (done && leads()) done = say(wishes);
+  return done;
+}
+
+// ---- to the board, from nothing
+
+Result<void> FolderMember::enter() {
+  if (Result<void> ready = prepare_folder(); !ready || claims_no_more_) return ready;
+  bool nothing = false;
+  Result<BoardFolder> folder = BoardFolder::open(path_, nothing);
+  if (!folder && nothing) {
+    if (Result<void> made = make(); !made) return made;
+    folder = BoardFolder::open(path_, nothing);
+  }
+  if (!folder) return nothing ? Result<void>() : folder.error();
+  const auto distrust = distrust_path(path_);
+  const Result<bool> there = folder->is_there();
+  if (!there) return there.error();
+  if (!*there) return {};  // it has just been removed
+  if (distrust) {
+    refuse(Errc::bad_config,
+           fmt::format("{}: {}; name a folder that only you can write to", path_, *distrust));
+    return {};
+  }
+  board_ = std::move(*folder);
+  return know_board();
+}
+
+Result<void> FolderMember::prepare_folder() {
+  if (::mkdir(folder_.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  const std::string why = fmt::format("--rendezvous file://{}: {}", folder_, strerror(errno));
+  if (errno != ENOENT && errno != ENOTDIR && errno != EACCES && errno != EROFS)
+    return Error{Errc::peer_lost, why};
+  refuse(Errc::bad_config, why + "; it must be a folder that all nodes share, and yours");
+  return {};
+}
+
+Result<void> FolderMember::make() const {
+  const std::uint64_t turn = std::max(first_turn(), greatest_turn_ + 1);
+  return make_board(path_, token_, {random_id(), claim_.job, claim_.seats, terms_, turn});
+}
+
+/// Reads whose board it is. Where it is none yet, or no more, a later round looks again.
+Result<void> FolderMember::know_board() {
+  const Result<BoardState> state = state_of(*board_);
+  if (!state) return state.error();
+  if (*state == BoardState::nothing || *state == BoardState::over) {
+    if (*state == BoardState::over) remove_board(*board_);
+    board_.reset();
+    return make();
+  }
+  if (*state == BoardState::foreign) {
+    refuse(Errc::bad_config, path_ + " holds files that are no board's; move them away");
+    return {};
+  }
+  const auto record = read_record(*board_, token_);
+  if (!record || !*record) board_.reset();
+  if (!record) return record.error();
+  if (!*record) {
+    refuse(Errc::bad_config,
+           fmt::format("the agents that meet in {} have another token; copy theirs, or remove that "
+                       "folder if no such job runs",
+                       path_));
+    return {};
+  }
+  record_ = **record;
+  key_ = key_of(record_, token_);
+  difference_ = difference(record_, claim_, terms_);
+  silence_ = Silence((record_.terms.lease + record_.terms.kill_margin) / kLooksAtLeast);
+  return {};
+}
+
+// ---- without a seat
+
+Result<SeatFiles> FolderMember::look() {
+  const TimePoint began = Clock::now();
+  Result<SeatFiles> files = seat_files(*board_, key_, record_.seats);
+  if (!files) return files;
+  std::map<int, std::string> signs;
+  for (const auto& [seat, name] : files->seats)
+    if (!name.holder.empty()) signs[seat] = to_name(key_, name);
+  silence_.look(began, Clock::now(), signs);
+  return files;
+}
+
+bool FolderMember::silent(const SeatName& seat) const {
+  return silence_.of(seat.seat) >= record_.terms.lease + record_.terms.kill_margin;
+}
+
+/// Everybody who was here has left, or is silent.
+bool FolderMember::is_over(const SeatFiles& files) const {
+  if (!files.all) return false;
+  bool used = false;
+  for (const auto& [seat, name] : files.seats) {
+    if (name.holder == claim_.incarnation || (!name.holder.empty() && !silent(name))) return false;
+    used = used || name.turn != record_.first_turn;
+  }
+  return used || difference_;
+}
+
+Result<void> FolderMember::seek(const Wishes& wishes) {
+  const Result<BoardState> state = state_of(*board_);
+  if (!state) return state.error();
+  const Result<SeatFiles> files = look();
+  if (!files) return files.error();
+  for (const auto& [seat, name] : files->seats)
+    greatest_turn_ = std::max(greatest_turn_, name.turn);
+  if (*state != BoardState::open || is_over(*files)) {
+    for (const auto& [seat, name] : files->seats)
+      if (!name.holder.empty() && silent(name)) (void)free(name);
+    Result<void> ended = end_board(*board_, key_, record_.seats);
+    forget_board();
+    return ended;
+  }
+  if (difference_) return wait_out_other_terms(*files);
+  for (const auto& [seat, name] : files->seats)
+    if (name.holder == claim_.incarnation) return sit(name);
+  for (const auto& [seat, name] : files->seats)
+    if ((!claim_.seat || *claim_.seat == seat) && (name.holder.empty() || silent(name)))
+      return take(name, wishes);
+  park(*files);
+  return {};
+}
+
+Result<void> FolderMember::wait_out_other_terms(const SeatFiles& files) {
+  if (silence_.heard_any()) {
+    refuse(Errc::bad_config, fmt::format("the board in {} is in use, but {}; start all agents of a "
+                                         "job with the same options",
+                                         path_, *difference_));
+    return {};
+  }
+  if (!files.any_held() || !parked_.empty()) return {};
+  parked_ = fmt::format(
+      "the board in {} is an earlier one ({}); it is replaced unless somebody "
+      "there is heard of",
+      path_, *difference_);
+  heard_.events.push_back(Parked{parked_});
+  return {};
+}
+
+Result<void> FolderMember::take(const SeatName& seen, const Wishes& wishes) {
+  const SeatName next{seen.seat, seen.turn + 1, claim_.incarnation, 0, 0};
+  if (Result<void> done = publish(next, *wishes.text); !done) return done;
+  const Result<bool> mine =
+      board_->move(in_seats(to_name(key_, seen)), in_seats(to_name(key_, next)));
+  if (!mine) return mine.error();
+  if (!*mine) {
+    board_->remove(in_news(next));
+    return {};  // somebody was quicker, or its holder is there again
+  }
+  board_->remove(in_news(seen));
+  published_ = wishes.version;
+  return sit(next);
+}
+
+/// The seat's file bears our name. It counts once the gate is seen open after that.
+Result<void> FolderMember::sit(const SeatName& seat) {
+  const Result<BoardState> state = state_of(*board_);
+  if (!state) return state.error();
+  if (*state != BoardState::open) {
+    const Result<bool> freed = free(seat);
+    return freed ? Result<void>() : freed.error();
+  }
+  std::optional<Word> inherited;
+  if (seat.seat == 0) {
+    const auto done = take_lead(seat);
+    if (!done) return done.error();
+    inherited = *done;
+  }
+  const Result<Words> words = words_in(*board_, key_);
+  if (!words) return words.error();
+  held_ = seat;
+  renewed_ = {};  // so the first beat comes at once, and confirms
+  members_.clear();
+  parked_.clear();
+  told_ = inherited ? WordName{inherited->generation, inherited->number} : WordName{};
+  heard_.events.push_back(Seated{{seat.seat, words->lead ? words->lead->generation : 0}});
+  if (inherited) heard_.events.push_back(WordCame{*inherited});
+  return {};
+}
+
+/// From here on the words of all former leaders are refused. Gives the last one that was taken: the
+/// new leader's words are numbered on from there.
+Result<std::optional<Word>> FolderMember::take_lead(const SeatName& seat) {
+  lead_ = LeadName{seat.turn, seat.beat};
+  const Result<bool> made = board_->add(in_words(to_name(key_, lead_)), {});
+  if (!made) return made.error();
+  const Result<Words> words = words_in(*board_, key_);
+  if (!words) return words.error();
+  for (const LeadName& former : words->former_leads)
+    if (former.generation <= seat.turn) board_->remove(in_words(to_name(key_, former)));
+  for (auto word = words->words.rbegin(); word != words->words.rend(); ++word)
+    if (const auto text = text_of(*word)) return Word{word->generation, word->number, *text};
+  return std::optional<Word>();
+}
+
+/// The content of a word; nullopt: its writer has not finished, or it has been removed.
+std::optional<std::string> FolderMember::text_of(const WordName& word) const {
+  const Result<std::string> text = board_->read(in_words(to_name(word)));
+  return text ? unsealed(key_, to_name(word), *text) : std::nullopt;
+}
+
+void FolderMember::park(const SeatFiles& files) {
+  std::string why;
+  const auto seat = files.seats.find(claim_.seat.value_or(0));
+  if (!files.all || seat == files.seats.end()) return;  // a holder renames one just now
+  if (claim_.seat)
+    why = fmt::format("the place of node {} is held by {}", seat->first, host_of(seat->second));
+  else
+    why = fmt::format("all {} places are held, that of node 0 by {}", claim_.seats,
+                      host_of(seat->second));
+  if (why != parked_) heard_.events.push_back(Parked{why});
+  parked_ = why;
+}
+
+std::string FolderMember::host_of(const SeatName& seat) const {
+  const Result<std::string> text = board_->read(in_news(seat));
+  const auto body = text ? unsealed(key_, news_name(seat), *text) : std::nullopt;
+  const auto news = body ? news_record(*body) : std::nullopt;
+  return news && !news->host.empty() ? news->host : "another agent";
+}
+
+// ---- with a seat
+
+Result<void> FolderMember::keep(const Wishes& wishes) {
+  const bool news = wishes.version != published_;
+  if (!news && sent_ - renewed_ < terms_.renew_every) return {};
+  return beat(wishes, news);
+}
+
+Result<void> FolderMember::beat(const Wishes& wishes, bool news) {
+  SeatName next = *held_;
+  ++next.beat;
+  if (news) {
+    ++next.version;
+    if (Result<void> done = publish(next, *wishes.text); !done) return done;
+  }
+  const Result<bool> moved =
+      board_->move(in_seats(to_name(key_, *held_)), in_seats(to_name(key_, next)));
+  if (!moved) return moved.error();
+  const Result<bool> mine = is_mine(next);
+  if (!mine) return mine.error();
+  if (!*mine) return {};
+  held_ = next;
+  renewed_ = sent_;
+  published_ = wishes.version;
+  heard_.events.push_back(Confirmed{sent_});
+  return leads() ? renew_lead() : Result<void>();
+}
+
+/// Reads back what the board has. Where the seat is another's, this agent is unseated.
+Result<bool> FolderMember::is_mine(const SeatName& next) {
+  const Result<bool> there = board_->has(in_seats(to_name(key_, next)));
+  if (!there || *there) return there;
+  const Result<SeatFiles> files = seat_files(*board_, key_, record_.seats);
+  if (!files) return files.error();
+  const auto found = files->seats.find(next.seat);
+  if (found == files->seats.end())
+    return Error{Errc::peer_lost,
+                 fmt::format("{}: the file of node {}'s place is not there", path_, next.seat)};
+  const SeatName& now = found->second;
+  if (now.turn == next.turn && now.holder == next.holder) {
+    held_ = now;  // of an earlier try, whose answer was lost
+    return false;
+  }
+  unseat(
+      now.holder.empty()
+          ? fmt::format("nothing was heard of this agent; the place of node {} is free", now.seat)
+          : fmt::format("the place of node {} is held by {} now", now.seat, host_of(now)));
+  return false;
+}
+
+Result<void> FolderMember::renew_lead() {
+  const LeadName next{lead_.generation, lead_.beat + 1};
+  const Result<bool> moved =
+      board_->move(in_words(to_name(key_, lead_)), in_words(to_name(key_, next)));
+  if (!moved) return moved.error();
+  lead_ = next;
+  return {};
+}
+
+/// Tells the newest word of the present leader. The second look, begun after the word was there,
+/// shows whether its leader was still the present one.
+Result<void> FolderMember::hear_word() {
+  const Result<Words> first = words_in(*board_, key_);
+  if (!first) return first.error();
+  const auto newest = first->newest();
+  if (!newest || *newest <= told_) return {};
+  const auto text = text_of(*newest);
+  if (!text) return {};
+  const Result<Words> second = words_in(*board_, key_);
+  if (!second) return second.error();
+  if (!second->lead || second->lead->generation != newest->generation) return {};
+  told_ = *newest;
+  heard_.events.push_back(WordCame{{newest->generation, newest->number, *text}});
+  return {};
+}
+
+Result<void> FolderMember::say(const Wishes& wishes) {
+  for (const Word& word : wishes.words) {
+    const Result<bool> taken = put(word);
+    if (!taken) return taken.error();
+    if (!*taken) {
+      const Result<bool> freed = free(*held_);
+      unseat(fmt::format("the board does not take word {} of generation {}: the last one is {}",
+                         word.number, word.generation, told_.number));
+      return freed ? Result<void>() : freed.error();
+    }
+    told_ = {word.generation, word.number};
+    heard_.taken = word;
+    heard_.events.push_back(WordCame{word});
+  }
+  return {};
+}
+
+/// Writes a word. False where it is not the next one, or not one of the present leader's.
+Result<bool> FolderMember::put(const Word& word) {
+  if (word.generation != held_->turn || word.number != told_.number + 1) return false;
+  const WordName name{word.generation, word.number};
+  const std::string text = sealed(key_, to_name(name), word.text);
+  const Result<bool> added = board_->add(in_words(to_name(name)), text);
+  if (!added) return added;
+  if (!*added && text_of(name) != word.text) return false;  // not even of an earlier try
+  const Result<Words> words = words_in(*board_, key_);
+  if (!words) return words.error();
+  if (!words->lead || words->lead->generation != held_->turn) return false;
+  for (const WordName& former : words->words)
+    if (former < name) board_->remove(in_words(to_name(former)));
+  return true;
+}
+
+Result<void> FolderMember::lead() {
+  const Result<SeatFiles> files = look();
+  if (!files) return files.error();
+  for (auto [seat, name] : files->seats) {
+    if (seat == held_->seat) continue;
+    if (!name.holder.empty() && silent(name)) {
+      const Result<bool> freed = free(name);
+      if (!freed) return freed.error();
+      if (*freed) name.holder.clear();
+    }
+    const auto known = members_.find(seat);
+    const bool is_known = known != members_.end();
+    if (is_known && (name.holder.empty() || known->second.turn != name.turn)) {
+      members_.erase(known);
+      heard_.events.push_back(SeatVacated{seat});
+    } else if (is_known && known->second.version >= name.version) {
+      continue;
+    }
+    if (!name.holder.empty()) show(name);
+  }
+  return {};
+}
+
+/// Tells what a member has published. Where that is not there yet, a later round does.
+void FolderMember::show(const SeatName& seat) {
+  const Result<std::string> text = board_->read(in_news(seat));
+  const auto body = text ? unsealed(key_, news_name(seat), *text) : std::nullopt;
+  const auto news = body ? news_record(*body) : std::nullopt;
+  if (!news || news->incarnation != seat.holder || news->version < seat.version) return;
+  members_[seat.seat] = seat;
+  members_[seat.seat].version = news->version;
+  heard_.events.push_back(StandingCame{{seat.seat, seat.holder, news->host, news->text}});
+}
+
+Result<void> FolderMember::leave() {
+  heard_.left = true;
+  if (!board_ || !held_) return {};
+  const Result<bool> freed = free(*held_);
+  held_.reset();
+  if (!freed) return freed.error();
+  const Result<SeatFiles> files = seat_files(*board_, key_, record_.seats);
+  if (!files) return files.error();
+  return files->all_free() ? end_board(*board_, key_, record_.seats) : Result<void>();
+}
+
+// ---- tools
+
+Result<bool> FolderMember::free(const SeatName& seat) {
+  const SeatName freed{seat.seat, seat.turn, {}, seat.beat + 1, 0};
+  Result<bool> moved = board_->move(in_seats(to_name(key_, seat)), in_seats(to_name(key_, freed)));
+  if (moved && *moved) board_->remove(in_news(seat));
+  return moved;
+}
+
+Result<void> FolderMember::publish(const SeatName& seat, const std::string& text) {
+  const NewsRecord news{seat.holder, seat.version, claim_.host, text};
+  return board_->write(in_news(seat), sealed(key_, news_name(seat), to_bytes(news)));
+}
+
+void FolderMember::unseat(const std::string& why) {
+  held_.reset();
+  claims_no_more_ = true;
+  heard_.events.push_back(Unseated{why});
+}
+
+void FolderMember::refuse(Errc code, const std::string& why) {
+  claims_no_more_ = true;
+  heard_.events.push_back(Refused{{code, why}});
+}
+
+void FolderMember::forget_board() {
+  board_.reset();
+  difference_.reset();
+  parked_.clear();
+}
+
+}  // namespace safelaunch::agree

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "launcher/agree/makers.h"
+#include "safelaunch/agree/board.h"
+#include "temporary_folder.h"
+
+/// The backends that the tests of every board run over.
+namespace safelaunch::agree::testing {
+
+/// A shared folder.
+struct InFolder {
+  static constexpr bool kLeaderKeepsBoard = false;
+  safelaunch::testing::TemporaryFolder folder;
+
+  /// Why the tests cannot run here; empty: they can.
+  [[nodiscard]] static std::string why_not() { return {}; }
+  /// For the agent of node 0, or of another one.
+  [[nodiscard]] BoardConfig config(bool /*first*/) const {
+    BoardConfig config;
+    config.address = {Address::Backend::file, {}, folder / "meeting"};
+    return config;
+  }
+  static Result<std::unique_ptr<Board>> make(boost::asio::io_context& io, const BoardConfig& config,
+                                             Board::Listener& listener) {
+    return make_file_board(io, config, listener);
+  }
+  /// Whether the board has left nothing behind.
+  [[nodiscard]] bool is_clean() const { return std::filesystem::is_empty(folder / "meeting"); }
+};
+
+}  // namespace safelaunch::agree::testing
+
+/// As types of a TEMPLATE_TEST_CASE.
+#define SAFELAUNCH_BACKENDS safelaunch::agree::testing::InFolder
