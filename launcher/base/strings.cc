@@ -59,6 +59,24 @@ std::string_view cut(std::string_view text, std::size_t longest) {
   return text.substr(0, longest);
 }
 
+std::string shell_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      result += "'\\''";
+    else
+      result += c;
+  }
+  return result + '\'';
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
+  const bool plain = !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos;
+  return plain ? std::string(text) : shell_quoted(text);
+}
+
 std::string rough_size(std::uint64_t bytes) {
   constexpr double kStep = 1024.0;
   const double kibibytes = static_cast<double>(bytes) / kStep;

@@ -70,7 +70,7 @@ Result<void> write_page(const std::filesystem::path& directory, const std::strin
                                   ": is there already and is no page of "
                                   "safelaunch's, so it is not overwritten"};
   const report::RunRecord run =
-      record_of(report::cleaned(report::read_run_files(directory), current_environment()));
+      record_of(report::files_for_page(directory, current_environment()));
   if (!report::write_atomically(file, report::html_report(run)))
     return Error{Errc::os, "--html " + file + ": cannot be written: " + std::strerror(errno)};
   std::printf("run %s as a page: %s\n", run.id.c_str(), file.c_str());

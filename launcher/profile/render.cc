@@ -253,17 +253,6 @@ std::string render_differences(std::span<const Difference> differences,
   return text;
 }
 
-std::string shell_quoted(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      result += "'\\''";
-    else
-      result += c;
-  }
-  return result + '\'';
-}
-
 std::string profile_json(const Profile& profile) {
   return json_text(to_json(without_secrets(profile)));
 }

@@ -3,6 +3,8 @@
 #include "excerpts.h"
 #include "html_page.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
+#include "source_lines.h"
 
 namespace safelaunch::report {
 namespace {
@@ -53,7 +55,19 @@ void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
   to.text(attempt.training ? "training" : attempt.waiting, kLongestText).markup("</p>\n");
 }
 
-void write_stacks(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
+// A stack with the line of source below each frame whose source is known.
+void write_stack(std::string_view stack, const SourceLines& sources, HtmlWriter& to) {
+  while (!stack.empty()) {
+    const std::string_view line = take_word(stack, '\n');
+    to.text(line).markup("\n");
+    const auto source = sources.find(place_of_frame(line));
+    if (source != sources.end())
+      to.markup("<span class=\"src\">    ").text(source->second).markup("</span>\n");
+  }
+}
+
+void write_stacks(const AttemptHistory& attempt, const SourceLines& sources, PageBudget& budget,
+                  HtmlWriter& to) {
   const std::vector<SharedStack> stacks = shared_stacks(attempt);
   if (stacks.empty()) return;
   to.markup("<h3>Where the ranks stood</h3>\n");
@@ -66,7 +80,9 @@ void write_stacks(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter&
     }
     stack.suspect ? to.markup("<details class=\"bad\" open><summary>")
                   : to.markup("<details><summary>");
-    to.text(rank_list(stack.ranks)).markup("</summary><pre>").text(stack.text, most);
+    to.text(rank_list(stack.ranks)).markup("</summary><pre>");
+    write_stack(cut(stack.text, most), sources, to);
+    if (stack.text.size() > most) to.markup("…");
     to.markup("</pre></details>\n");
     budget.stacks -= std::min(most, stack.text.size());
   }
@@ -137,19 +153,22 @@ void write_logs(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& t
 
 }  // namespace
 
-void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBudget& budget,
+void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudget& budget,
                    HtmlWriter& to) {
-  to.markup("<section><h2>Attempt ").text(std::to_string(attempt.told.number));
+  to.markup("<section id=\"attempt-").text(std::to_string(attempt.told.number));
+  to.markup("\"><h2>Attempt ").text(std::to_string(attempt.told.number));
   to.markup(" <span class=\"dim\">·</span> ").text(attempt.told.profile, kLongestText);
   to.markup(" ");
-  write_end(attempt, state, to);
+  write_end(attempt, run.state, to);
   to.markup("</h2>\n");
   if (attempt.told.failure) write_cause(*attempt.told.failure, to);
   write_progress(attempt, to);
   if (!attempt.nccl.empty())
     to.markup("<p class=\"dim\">NCCL ").text(attempt.nccl, kLongestText).markup("</p>\n");
   write_timeline(timeline_of(attempt, kMostBars), to);
-  write_stacks(attempt, budget, to);
+  write_figures(attempt, to);
+  write_collectives(attempt, to);
+  write_stacks(attempt, run.sources, budget, to);
   write_evidence(attempt, budget, to);
   write_environment(attempt, to);
   write_logs(attempt, budget, to);

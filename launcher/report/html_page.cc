@@ -7,80 +7,13 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/report.h"
 #include "safelaunch/report/run_directory.h"
+#include "source_lines.h"
 
 namespace safelaunch::report {
 namespace {
 
 constexpr std::size_t kLongestLine = 1'000;
 constexpr std::size_t kMostFindings = 200;
-
-// The end of the run in a word or two, with its colour.
-struct Headline {
-  enum class Mood { good, bad, open };
-  std::string text;
-  Mood mood = Mood::open;
-};
-
-Headline headline_of(const RunRecord& run) {
-  if (run.state == RunRecord::State::running) return {"Still running", Headline::Mood::open};
-  if (run.state == RunRecord::State::cut_off) return {"Cut off", Headline::Mood::bad};
-  if (run.summary.attempts.empty()) return {"No attempt was made", Headline::Mood::bad};
-  const AttemptSummary& last = run.summary.attempts.back();
-  if (!last.failure) {
-    const bool healed = run.summary.attempts.size() > 1;
-    return {healed ? "Worked with " + last.profile : "Completed", Headline::Mood::good};
-  }
-  std::string text = end_name(last.failure);
-  text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return {text, Headline::Mood::bad};
-}
-
-// A large fact, a phrase or a path, has a line of its own.
-enum class FactSize { small, large };
-
-void write_fact(const char* label, std::string_view value, FactSize size, HtmlWriter& to) {
-  if (value.empty()) return;
-  size == FactSize::large ? to.markup("<div class=\"long\">") : to.markup("<div>");
-  to.markup("<dt>").text(label).markup("</dt><dd>").text(value, kLongestText);
-  to.markup("</dd></div>\n");
-}
-
-// "2026-11-21T15:06:53.722Z" → "2026-11-21 15:06:53 UTC".
-std::string clock_time(const std::string& iso) {
-  constexpr std::size_t kDate = 10;
-  constexpr std::size_t kUpToSeconds = 19;
-  if (iso.size() < kUpToSeconds || iso[kDate] != 'T') return iso;
-  return iso.substr(0, kDate) + " " + iso.substr(kDate + 1, kUpToSeconds - kDate - 1) + " UTC";
-}
-
-void write_head(const RunRecord& run, HtmlWriter& to) {
-  const Headline headline = headline_of(run);
-  switch (headline.mood) {
-    case Headline::Mood::good: to.markup("<header class=\"good\">"); break;
-    case Headline::Mood::bad: to.markup("<header class=\"bad\">"); break;
-    case Headline::Mood::open: to.markup("<header>"); break;
-  }
-  to.markup("<h1>").text(headline.text, kLongestLine).markup("</h1>\n");
-  if (run.state == RunRecord::State::running)
-    to.markup("<p>This is how far it had come when the page was written.</p>\n");
-  if (run.state == RunRecord::State::cut_off)
-    to.markup(
-        "<p>Its safelaunch ended without writing an outcome: it was killed, or the machine "
-        "went down.</p>\n");
-  to.markup("<pre class=\"command\">");
-  to.text(join(run.summary.command, " "), kLongestText).markup("</pre>\n<dl>");
-  const bool ended = run.state == RunRecord::State::ended;
-  const std::string exit_status = ended ? std::to_string(run.summary.exit_code) : "";
-  write_fact("Run", run.id, FactSize::small, to);
-  write_fact("Started", clock_time(run.started), FactSize::small, to);
-  write_fact("Took", describe_duration(run.took), FactSize::small, to);
-  write_fact("Exit status", exit_status, FactSize::small, to);
-  write_fact("Cost", run.summary.cost, FactSize::large, to);
-  write_fact("Stopped because", run.summary.stopped_because, FactSize::large, to);
-  write_fact("In", run.working_directory, FactSize::large, to);
-  write_fact("Logs and evidence", run.directory, FactSize::large, to);
-  to.markup("</dl></header>\n");
-}
 
 void write_findings(const RunRecord& run, HtmlWriter& to) {
   if (run.findings.empty()) return;
@@ -180,13 +113,13 @@ std::string html_report(const RunRecord& run) {
   HtmlWriter body;
   PageBudget budget;
   write_head(run, body);
+  write_overview(run, body);
   write_findings(run, body);
-  for (const AttemptHistory& attempt : run.attempts)
-    write_attempt(attempt, run.state, budget, body);
+  for (const AttemptHistory& attempt : run.attempts) write_attempt(attempt, run, budget, body);
   write_lines(run, body);
   write_foot(run, body);
   HtmlWriter title;
-  title.text(headline_of(run).text + " · " + run.id, kLongestLine);
+  title.text(headline_text(run) + " · " + run.id, kLongestLine);
   return filled(report_template().front().text, title.take(), body.take());
 }
 
@@ -196,8 +129,14 @@ bool is_report_page(const std::string& file) {
   return user_file_text(file, kHead).value_or("").find(kSign) != std::string::npos;
 }
 
+RunFiles files_for_page(const std::filesystem::path& directory, const Environment& environment) {
+  RunFiles files = read_run_files(directory);
+  add_sources(files);
+  return cleaned(std::move(files), environment);
+}
+
 bool write_report_page(const std::filesystem::path& directory, const Environment& environment) {
-  const RunRecord run = parse_run(cleaned(read_run_files(directory), environment));
+  const RunRecord run = parse_run(files_for_page(directory, environment));
   return write_atomically(directory / "report.html", html_report(run));
 }
 

@@ -30,6 +30,12 @@ class HtmlWriter {
   /// Adds a share of the whole in percent.
   HtmlWriter& percent(double share);
 
+  /// Adds what another one has built.
+  HtmlWriter& append(const HtmlWriter& other) {
+    html_ += other.html_;
+    return *this;
+  }
+
   [[nodiscard]] std::size_t size() const { return html_.size(); }
   [[nodiscard]] std::string take() { return std::move(html_); }
 
@@ -49,11 +55,33 @@ struct PageBudget {
   std::size_t stacks = 512U << 10;
 };
 
+/// The part of a whole that a time is, from 0 to 1.
+[[nodiscard]] double share_of(Duration part, Duration whole);
+
+/// Writes the marks of the time below or above pictures of that length.
+void write_axis(Duration length, HtmlWriter& to);
+
+/// Writes the head: the verdict, the command and how to run it again.
+void write_head(const RunRecord& run, HtmlWriter& to);
+/// "Worked with no-shm": the end of the run in a word or two.
+[[nodiscard]] std::string headline_text(const RunRecord& run);
+
+/// Writes all attempts as one picture, and the bandwidths that probes have measured; nothing where
+/// there was one attempt and no probe.
+void write_overview(const RunRecord& run, HtmlWriter& to);
+
+/// Writes the memory and CPU of the ranks over time, those of their GPUs, and how many collectives
+/// they finished.
+void write_figures(const AttemptHistory& attempt, HtmlWriter& to);
+
+/// Writes which rank called which collective, where the ranks do not agree.
+void write_collectives(const AttemptHistory& attempt, HtmlWriter& to);
+
 /// Writes the timeline: a bar for each row, an axis, a legend, and the times as a table.
 void write_timeline(const Timeline& timeline, HtmlWriter& to);
 
 /// Writes one attempt: its end and cause, timeline, stacks, environment and logs.
-void write_attempt(const AttemptHistory& attempt, RunRecord::State state, PageBudget& budget,
+void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudget& budget,
                    HtmlWriter& to);
 
 /// The template of the page, report.html; html_report() fills in its {{title}} and {{body}}.

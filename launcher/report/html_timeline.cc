@@ -9,10 +9,6 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-double share(Duration part, Duration whole) {
-  return static_cast<double>(part.count()) / static_cast<double>(std::max(whole, 1ms).count());
-}
-
 // Writes the CSS class of a stage, which report.html defines.
 void write_stage_class(Stage stage, HtmlWriter& to) {
   switch (stage) {
@@ -48,7 +44,7 @@ void write_row(const TimelineRow& row, const Timeline& timeline, HtmlWriter& to)
   for (const TimelineSpan& span : row.spans) {
     to.markup("<i class=\"");
     write_class(span, to);
-    to.markup("\" style=\"width:").percent(share(span.to - span.from, timeline.length));
+    to.markup("\" style=\"width:").percent(share_of(span.to - span.from, timeline.length));
     to.markup("\" title=\"");
     write_title(span, to);
     to.markup("\"></i>");
@@ -56,30 +52,11 @@ void write_row(const TimelineRow& row, const Timeline& timeline, HtmlWriter& to)
   to.markup("</span><span class=\"note\">").text(row.note).markup("</span></div>\n");
 }
 
-// The step of the axis: a round number that gives two to five marks.
-Duration step_of(Duration length) {
-  constexpr std::array<int, 3> kRound{1, 2, 5};
-  for (Duration unit = 100ms;; unit *= 10)
-    for (const int times : kRound)
-      if (unit * times * 5 >= length) return unit * times;
-}
-
-void write_axis(const Timeline& timeline, HtmlWriter& to) {
-  to.markup("<div class=\"r axis\"><span class=\"who\"></span><span class=\"bar\">");
-  const Duration step = step_of(timeline.length);
-  for (Duration at{}; at <= timeline.length; at += step) {
-    if (share(at, timeline.length) > 0.93) break;  // its label would reach beyond the picture
-    to.markup("<b style=\"left:").percent(share(at, timeline.length)).markup("\">");
-    to.text(at == Duration{} ? "0" : describe_duration(at)).markup("</b>");
-  }
-  to.markup("</span><span class=\"note\"></span></div>\n");
-}
-
 void write_verdict_mark(const Timeline& timeline, HtmlWriter& to) {
   if (!timeline.verdict) return;
   to.markup(
       "<div class=\"r mark\"><span class=\"who\"></span><span class=\"bar\"><b style=\"left:");
-  to.percent(share(*timeline.verdict, timeline.length)).markup("\" title=\"verdict after ");
+  to.percent(share_of(*timeline.verdict, timeline.length)).markup("\" title=\"verdict after ");
   to.text(describe_duration(*timeline.verdict));
   to.markup("\"></b></span><span class=\"note\"></span></div>\n");
 }
@@ -124,7 +101,30 @@ void write_times(const Timeline& timeline, HtmlWriter& to) {
   to.markup("</table></div></details>\n");
 }
 
+// The step of the axis: a round number that gives two to five marks.
+Duration step_of(Duration length) {
+  constexpr std::array<int, 3> kRound{1, 2, 5};
+  for (Duration unit = 100ms;; unit *= 10)
+    for (const int times : kRound)
+      if (unit * times * 5 >= length) return unit * times;
+}
+
 }  // namespace
+
+double share_of(Duration part, Duration whole) {
+  return static_cast<double>(part.count()) / static_cast<double>(std::max(whole, 1ms).count());
+}
+
+void write_axis(Duration length, HtmlWriter& to) {
+  to.markup("<div class=\"r axis\"><span class=\"who\"></span><span class=\"bar\">");
+  const Duration step = step_of(length);
+  for (Duration at{}; at <= length; at += step) {
+    if (share_of(at, length) > 0.93) break;  // its label would reach beyond the picture
+    to.markup("<b style=\"left:").percent(share_of(at, length)).markup("\">");
+    to.text(at == Duration{} ? "0" : describe_duration(at)).markup("</b>");
+  }
+  to.markup("</span><span class=\"note\"></span></div>\n");
+}
 
 void write_timeline(const Timeline& timeline, HtmlWriter& to) {
   constexpr std::size_t kMany = 20;
@@ -132,7 +132,7 @@ void write_timeline(const Timeline& timeline, HtmlWriter& to) {
   to.markup("<h3>How far the ranks came</h3>\n");
   timeline.rows.size() > kMany ? to.markup("<div class=\"tl many\">")
                                : to.markup("<div class=\"tl\">");
-  write_axis(timeline, to);
+  write_axis(timeline.length, to);
   for (const TimelineRow& row : timeline.rows) write_row(row, timeline, to);
   write_verdict_mark(timeline, to);
   to.markup("</div>\n");

@@ -9,6 +9,7 @@
 #include "safelaunch/base/first_failed.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/report/record.h"
+#include "source_lines.h"
 
 namespace safelaunch::report {
 namespace {
@@ -128,6 +129,14 @@ class RecordReader {
       attempt_->usage.push_back({at_, event});
   }
 
+  void take(const record::Probe& event) {
+    if (attempt_ != nullptr) attempt_->probes.push_back(event);
+  }
+
+  void take(const record::Collectives& event) {
+    if (attempt_ != nullptr) attempt_->collectives = event;
+  }
+
   void take(const record::Counted& event) {
     const auto rank = rank_of(event.rank);
     if (attempt_ != nullptr && rank && event.collectives >= 0)
@@ -189,6 +198,7 @@ void read_job(std::string_view text, RunRecord& run) {
   run.id = text_of(job, "run");
   run.started = text_of(job, "started");
   run.working_directory = text_of(job, "directory");
+  run.options = texts_of(job, "options");
   run.boot_id = text_of(job, "boot_id");
   run.process.pid = number_of(job, "pid").value_or(0);
   run.process.start_ticks = number_of<std::uint64_t>(job, "start_ticks").value_or(0);
@@ -320,6 +330,7 @@ RunRecord parse_run(const RunFiles& files) {
   read_job(files.text("job.json"), run);
   read_events(files.text("events.jsonl"), run);
   read_attempt_files(files, run);
+  run.sources = read_sources(files.text(kSources));
   if (std::optional<RunSummary> outcome = read_outcome(files.text("outcome.json")))
     take_outcome(std::move(*outcome), run);
   else

@@ -52,7 +52,7 @@ Result<void> RunLedger::open(const RunPlan& plan) {
   summary_.directory = directory().native();
   events_ = std::move(opened->events);
   events_.record(report::record::Run{summary_.run_id, summary_.command});
-  write_job_file(disk_, directory_, plan, summary_);
+  write_job_file(disk_, directory_, plan, summary_, redactor_);
   return {};
 }
 
@@ -94,7 +94,7 @@ void write_later(DiskQueue& disk, std::filesystem::path file, std::string text) 
 }
 
 void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, const RunPlan& plan,
-                    const report::RunSummary& summary) {
+                    const report::RunSummary& summary, const redact::Redactor& redactor) {
   const int guardian = launch::guardian_pid();
   const auto facts = host::facts_of(guardian != 0 ? guardian : getpid());
   nlohmann::ordered_json json;
@@ -104,6 +104,7 @@ void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, cons
   json["boot_id"] = host::read_boot_id();
   json["started"] = wall_time_now();
   json["command"] = summary.command;
+  json["options"] = redactor.redact(settings::words_given(plan.options));
   std::error_code gone;  // a folder that was removed under us is no reason not to run
   json["directory"] = std::filesystem::current_path(gone).native();
   if (!plan.options.log_dir.empty())

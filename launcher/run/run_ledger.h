@@ -69,7 +69,7 @@ void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
 
 /// Writes job.json, which tells `safelaunch status` whose run this is.
 void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, const RunPlan& plan,
-                    const report::RunSummary& summary);
+                    const report::RunSummary& summary, const redact::Redactor& redactor);
 
 /// Writes env.diff: how the environment of an attempt differs from the user's, and who decided it.
 void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,

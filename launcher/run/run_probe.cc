@@ -58,6 +58,13 @@ Environment environment_of_ranks(const profile::Profile& profile, const RunPlan&
   return environment;
 }
 
+int mb_per_s(const probe::Verdict& verdict) {
+  constexpr double kMbInGb = 1e3;
+  const auto* works = std::get_if<probe::Works>(&verdict);
+  if (works == nullptr || !works->bus_gb_per_s) return 0;
+  return static_cast<int>(*works->bus_gb_per_s * kMbInGb);
+}
+
 const char* kind_of(const probe::Verdict& verdict) {
   constexpr std::array kKinds{"works", "failed", "hung", "untold"};
   return kKinds[verdict.index()];
@@ -126,8 +133,9 @@ void RunProbe::State::start_beside(const profile::Profile& profile) {
 }
 
 void RunProbe::State::record(const std::string& profile, const probe::Outcome& outcome) const {
-  services.log.record(
-      report::record::Probe{profile, kind_of(outcome.verdict), probe::reason(outcome.verdict)});
+  services.log.record(report::record::Probe{profile, kind_of(outcome.verdict),
+                                            probe::reason(outcome.verdict),
+                                            mb_per_s(outcome.verdict)});
 }
 
 void RunProbe::State::probe_next_candidate() {

@@ -294,6 +294,27 @@ std::span<const Option> run_options() {
   return kRunOptions;
 }
 
+std::vector<std::string> words_given(const RunOptions& options) {
+  std::vector<std::string> words;
+  for (const auto& [name, setting] : options.given) {
+    const Option* option = find_run_option(name);
+    if (option == nullptr || setting.origin != "--" + name || option->kind == OptionKind::texts)
+      continue;
+    words.push_back("--" + name);
+    if (option->kind != OptionKind::flag) words.back() += "=" + setting.value;
+  }
+  // Any character may stand in these, so each is a word of its own.
+  const auto typed = [&](const char* name) {
+    const auto found = options.given.find(name);
+    return found != options.given.end() && found->second.origin == std::string("--") + name;
+  };
+  if (typed("set"))
+    for (const std::string& one : options.set) words.push_back("--set=" + one);
+  if (typed("unset"))
+    for (const std::string& one : options.unset) words.push_back("--unset=" + one);
+  return words;
+}
+
 const Option* find_run_option(std::string_view name) {
   return find_option(kRunOptions, name);
 }

@@ -78,6 +78,12 @@ template <class Number = std::uint64_t>
 /// At most `longest` bytes of a text in UTF-8, with no half character at the end.
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t longest);
 
+/// A word that every POSIX shell reads as exactly this text.
+[[nodiscard]] std::string shell_quoted(std::string_view text);
+
+/// The same for a word that a person reads: as it is, where a shell would take it so.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 /// "64 MiB", "23.5 GiB".
 [[nodiscard]] std::string rough_size(std::uint64_t bytes);
 

@@ -34,7 +34,4 @@ namespace safelaunch::profile {
 [[nodiscard]] std::string render_differences(std::span<const Difference> differences,
                                              const redact::Redactor& redactor = {});
 
-/// A word that every POSIX shell reads as exactly this text.
-[[nodiscard]] std::string shell_quoted(std::string_view text);
-
 }  // namespace safelaunch::profile

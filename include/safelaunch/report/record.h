@@ -90,10 +90,12 @@ struct Probe {
   std::string profile;
   std::string verdict;  ///< works, failed, hung, untold
   std::string text;
+  int mb_per_s = 0;  ///< the bus bandwidth of its all_reduce; 0: not measured
   static void fields(auto& self, auto&& field) {
     field("profile", self.profile);
     field("verdict", self.verdict);
     field("text", self.text);
+    field("mb_per_s", self.mb_per_s);
   }
 };
 

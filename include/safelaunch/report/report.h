@@ -18,6 +18,11 @@ namespace safelaunch::report {
 /// Whether a file is such a page, by its first bytes. Such a file may be overwritten.
 [[nodiscard]] bool is_report_page(const std::string& file);
 
+/// The files of a run for its page, without secrets: those of the run directory, and the lines of
+/// source at which its ranks stood.
+[[nodiscard]] RunFiles files_for_page(const std::filesystem::path& directory,
+                                      const Environment& environment);
+
 /// Reads a run directory at the end of the run and writes report.html into it, without secrets.
 /// False if the file cannot be written.
 [[nodiscard]] bool write_report_page(const std::filesystem::path& directory,

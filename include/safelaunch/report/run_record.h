@@ -63,6 +63,8 @@ struct AttemptHistory {
   std::map<Rank, RankHistory> ranks;
   std::optional<RecordedVerdict> verdict;
   std::string waiting;  ///< the last text of the status line
+  std::vector<record::Probe> probes;
+  std::optional<record::Collectives> collectives;  ///< the last answers of the ranks
   std::vector<Looked<record::Usage>> usage;
   std::vector<Looked<record::Gpus>> gpus;
   std::vector<EnvironmentChange> environment;
@@ -91,6 +93,9 @@ struct RunRecord {
   std::string id;
   std::string started;  ///< ISO 8601, UTC
   std::string working_directory;
+  std::vector<std::string> options;  ///< of safelaunch, as given on the command line
+  /// "train.py:50" -> the line of source, where it can still be read.
+  std::map<std::string, std::string, std::less<>> sources;
   std::string directory;  ///< the run directory
   std::string boot_id;
   ProcessId process;  ///< the safelaunch that ran it

@@ -93,6 +93,9 @@ struct RunOptions {
 /// row here and its member above.
 [[nodiscard]] std::span<const Option> run_options();
 
+/// The options that the command line gave, as words for another command line.
+[[nodiscard]] std::vector<std::string> words_given(const RunOptions& options);
+
 /// One of them, or nullptr.
 [[nodiscard]] const Option* find_run_option(std::string_view name);
 

@@ -85,3 +85,11 @@ TEST_CASE("a number is taken off the front of a text, and what is none is left")
   std::string_view unsigned_text = "-1";
   CHECK_FALSE(take_number<unsigned>(unsigned_text));
 }
+
+TEST_CASE("a word is quoted for a shell only where it has to be") {
+  CHECK(shell_word("--lr=1e-4") == "--lr=1e-4");
+  CHECK(shell_word("my run") == "'my run'");
+  CHECK(shell_word("$HOME") == "'$HOME'");
+  CHECK(shell_word("~") == "'~'");
+  CHECK(shell_word("") == "''");
+}

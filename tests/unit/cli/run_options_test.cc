@@ -147,3 +147,17 @@ TEST_CASE("a module is given as to python and torchrun", "[run_options]") {
   CHECK(options.module);
   CHECK(options.command == Words{"pkg.train", "-m", "x"});
 }
+
+TEST_CASE("the options of a command line are told as words that give the same again",
+          "[run_options]") {
+  const std::vector<std::string> words{"--init-timeout", "4s",    "--only", "--profile",
+                                       "basic,no-p2p",   "--set", "A=1,2",  "--set",
+                                       "B=x y",          "true"};
+  const auto given = settings::words_given(parse(words).value());
+  const std::vector<std::string> expected{"--init-timeout=4s", "--only", "--profile=basic,no-p2p",
+                                          "--set=A=1,2", "--set=B=x y"};
+  CHECK(given == expected);
+  std::vector<std::string> again = given;
+  again.push_back("true");
+  CHECK(settings::words_given(parse(again).value()) == given);
+}

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "catch.h"
+#include "safelaunch/base/strings.h"
 
 using namespace safelaunch;
 

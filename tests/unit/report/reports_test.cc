@@ -126,3 +126,84 @@ TEST_CASE("the page of a run is written into its folder", "[html_report]") {
   CHECK(contains(page, "MY_TOKEN=[redacted]"));
   CHECK_FALSE(report::write_report_page(run.path / "none", {}));
 }
+
+namespace {
+
+report::RunFiles run_with_figures(int ranks) {
+  report::RunFiles files = healed_run();
+  std::string events = files.files[5].text;
+  std::string list;
+  std::string figures;
+  for (int rank = 0; rank < ranks; ++rank) {
+    list += (rank == 0 ? "" : ",") + std::to_string(rank);
+    figures += (rank == 0 ? "" : ",") + std::to_string(100 + rank);
+  }
+  for (int t = 24; t < 30; ++t)
+    events += R"({"t":)" + std::to_string(t) + R"(,"e":"usage","attempt":2,"ranks":[)" + list +
+              R"(],"cpu":[)" + figures + R"(],"memory":[)" + figures + R"(],"children":[)" +
+              figures + "]}\n";
+  events +=
+      R"({"t":23,"e":"probe","attempt":1,"profile":"no-p2p","verdict":"works","mb_per_s":23800})"
+      "\n"
+      R"({"t":23,"e":"probe","attempt":1,"profile":"basic","verdict":"hung","text":"no answer"})"
+      "\n"
+      R"({"t":23,"e":"collectives","attempt":1,"ranks":["rank 0: all_reduce, collective 1 of group 0: enqueued","rank 1: no collective yet"],"behind":"rank 1 never called all_reduce"})"
+      "\n"
+      R"({"t":29.5,"e":"counted","attempt":2,"rank":0,"collectives":450})"
+      "\n";
+  files.files[5].text = events;
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("the head of a page says who, where, what the cause was, and how to run it again",
+          "[html_report]") {
+  report::RunFiles files = healed_run();
+  for (report::RecordedFile& file : files.files)
+    if (file.name == "job.json")
+      file.text.insert(file.text.rfind('}'),
+                       R"(, "options": ["--init-timeout=4s", "--profile=basic"])");
+  const std::string page = report::html_report(report::parse_run(files));
+  const std::string head = page.substr(0, page.find("</header>"));
+  for (const char* part :
+       {"Rank 0 waited for rank 1.", "a rank never came", "confirmed", "cd /home/ann/model\n",
+        "safelaunch --profile=no-p2p --init-timeout=4s -- torchrun "
+        "--nproc-per-node 2 train.py</pre>"}) {
+    INFO(part);
+    CHECK(contains(head, part));
+  }
+}
+
+TEST_CASE("all attempts are one picture, with what the probes measured as bars", "[html_report]") {
+  const std::string page = report::html_report(report::parse_run(run_with_figures(2)));
+  for (const char* part : {"All attempts", "href=\"#attempt-2\"", "id=\"attempt-2\"", "23.8 GB/s",
+                           "What the probes measured"}) {
+    INFO(part);
+    CHECK(contains(page, part));
+  }
+}
+
+TEST_CASE("a page draws memory and CPU over time, and tells the rate of collectives",
+          "[html_report]") {
+  const std::string page = report::html_report(report::parse_run(run_with_figures(2)));
+  for (const char* part :
+       {"What the ranks used", "<polyline class=\"c1\"", "memory of its children",
+        "most 101 %, rank 1", "After the start: 100 /s collectives"}) {
+    INFO(part);
+    CHECK(contains(page, part));
+  }
+}
+
+TEST_CASE("a page shows which rank never called the collective of the others", "[html_report]") {
+  const std::string page = report::html_report(report::parse_run(run_with_figures(2)));
+  CHECK(contains(page, "Which rank called which collective"));
+  CHECK(contains(page, "<td class=\"not\">not called</td>"));
+  CHECK_FALSE(contains(report::html_report(report::parse_run(healed_run())), "class=\"not\""));
+}
+
+TEST_CASE("the figures of a thousand ranks add little to a page", "[html_report]") {
+  const std::string page = report::html_report(report::parse_run(run_with_figures(1'024)));
+  CHECK(page.size() < 100'000);
+  CHECK(contains(page, "all, from least to most"));
+}
