@@ -71,9 +71,9 @@ std::string python_of(const HostFacts& facts) {
 std::string gpus_of(const HostFacts& facts) {
   if (facts.host.gpus == 0) return "no GPU here";
   std::string text = fmt::format("{} GPU{}", facts.host.gpus, facts.host.gpus == 1 ? "" : "s");
-  if (facts.libraries && !facts.libraries->driver.empty())
-    text += fmt::format(", driver {}", facts.libraries->driver.front().version);
-  return text;
+  const bool has_driver = facts.libraries && !facts.libraries->driver.empty();
+  const std::string version = has_driver ? facts.libraries->driver.front().version : "";
+  return version.empty() ? text : fmt::format("{}, driver {}", text, version);
 }
 
 std::string port_of(const HostFacts& facts) {

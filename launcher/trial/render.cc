@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
 namespace safelaunch::trial {
@@ -22,6 +23,8 @@ std::string reason_of(const Tried& tried) {
   if (explained && tried.trouble.empty()) text += below(tried.failure->explanation);
   text += below(tried.trouble);
   if (!tried.failure || tried.failure->cause.empty()) return text;
+  // An error of the worker's own says all; there is no script that could be to blame.
+  if (tried.failure->cause == cause::kUserException && !tried.trouble.empty()) return text;
   text += below(fmt::format("cause: {} ({}, {})", tried.failure->title, tried.failure->cause,
                             name(tried.failure->certainty)));
   if (!tried.failure->remedy.empty())

@@ -71,7 +71,7 @@ def device_for(steps, backend):
     if backend != "nccl":
         device = torch.device("cpu")
     elif torch.version.cuda is None:
-        raise RuntimeError(f"torch {torch.__version__} was built without CUDA")
+        raise RuntimeError(f"torch {torch.__version__} was built without CUDA, so it cannot use the GPUs that are here")
     else:
         device = torch.device("cuda", steps.local_rank)
         torch.cuda.set_device(device)

@@ -135,6 +135,24 @@ std::string sentence_of(std::span<const Tried> tried) {
   return fmt::format("{}; {}", verb(works, "works", "work"), verb(fails, "does not", "do not"));
 }
 
+// Backends that found no way to the GPUs that are here; the device tells it.
+Names names_on_cpu_alone(std::span<const Tried> tried) {
+  Names names;
+  for (const Tried& one : tried)
+    if (one.works && one.scene.on_gpus && one.device == "cpu")
+      names.push_back(name_of(one.scene.backend));
+  return names;
+}
+
+std::string reservations_of(std::span<const Tried> tried, bool blocked) {
+  std::string text;
+  if (const Names cpu = names_on_cpu_alone(tried); !cpu.empty())
+    text += fmt::format("; {} {} the CPU alone, though GPUs are here", list_in_words(cpu),
+                        cpu.size() == 1 ? "uses" : "use");
+  if (blocked) text += "; a finding above stands in the way of a run";
+  return text;
+}
+
 // The profile that made it work, where the first of the chain did not.
 std::string profile_for(const Tried& tried) {
   return tried.attempts > 1 ? fmt::format("--profile {} ", tried.profile) : "";
@@ -198,7 +216,8 @@ Tried judge(const Scene& scene, const Traces& traces) {
 }
 
 Conclusion conclude(std::span<const Tried> tried, bool blocked) {
-  return {sentence_of(tried), use_of(tried), status_of(tried, blocked)};
+  return {sentence_of(tried) + reservations_of(tried, blocked), use_of(tried),
+          status_of(tried, blocked)};
 }
 
 }  // namespace safelaunch::trial

@@ -26,6 +26,14 @@ TEST_CASE("a healthy host shows what was looked at, with versions", "[doctor][lo
   CHECK(theme_of(themes, "world") == nullptr);
 }
 
+TEST_CASE("a driver whose version no file tells is not named", "[doctor][looked_at]") {
+  HostFacts facts = healthy_host();
+  facts.libraries->driver = {{"/usr/lib/libcuda.so.1", gpu::LibraryOrigin::system, ""}};
+  CHECK(theme_of(looked_at(facts, {}), "gpus")->seen == "2 GPUs");
+  facts.libraries->driver.front().version = "580.95.05";
+  CHECK(theme_of(looked_at(facts, {}), "gpus")->seen == "2 GPUs, driver 580.95.05");
+}
+
 TEST_CASE("a theme with a finding is not well", "[doctor][looked_at]") {
   Advice advice;
   advice.finding = {"shm-small", Severity::risk, "x", "y"};

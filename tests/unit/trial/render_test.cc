@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/trial/play.h"
 
 using namespace safelaunch;
@@ -68,6 +69,17 @@ TEST_CASE("the error of a rank is told in place of the run's explanation", "[tri
   const std::string text = rest_of(tried);
   CHECK(text.find("group ✗ fails\n           rank 1: ImportError: libcudart.so.13\n") != text.npos);
   CHECK(text.find("Rank 0 waited") == text.npos);
+}
+
+TEST_CASE("an error of our own worker is not blamed on a script", "[trial]") {
+  Tried tried = hanging();
+  tried.hung = false;
+  tried.trouble = "rank 1: RuntimeError: torch was built without CUDA";
+  tried.failure->cause = cause::kUserException;
+  CHECK(rest_of(tried) ==
+        "import ✓ device ✓ group ✗ fails\n"
+        "           rank 1: RuntimeError: torch was built without CUDA\n"
+        "           stacks and logs: safelaunch report 20261123-000000-abcdef\n");
 }
 
 TEST_CASE("what the run told of itself stands below the scene's line", "[trial]") {

@@ -148,6 +148,21 @@ TEST_CASE("a profile that was needed stands in the line", "[trial]") {
         "safelaunch --profile no-shm torchrun --nproc_per_node=2 train.py");
 }
 
+TEST_CASE("a backend that leaves the GPUs alone is told, though it works", "[trial]") {
+  Tried jax = works(Backend::jax);
+  jax.scene.on_gpus = true;
+  jax.device = "cpu";
+  CHECK(conclusion({jax}).sentence ==
+        "JAX works on this host; JAX uses the CPU alone, though GPUs are here");
+  jax.device = "NVIDIA H100 80GB HBM3";
+  CHECK(conclusion({jax}).sentence == "JAX works on this host");
+}
+
+TEST_CASE("ranks that work and a check that forbids a run are both told", "[trial]") {
+  CHECK(conclusion({works(Backend::gloo)}, true).sentence ==
+        "gloo works on this host; a finding above stands in the way of a run");
+}
+
 TEST_CASE("the status tells a failure from hangs, blocks and nothing tried", "[trial]") {
   CHECK(conclusion({hangs(Backend::gloo), works(Backend::jax)}).status == 124);
   CHECK(conclusion({hangs(Backend::gloo), fails(Backend::jax)}).status == 1);
