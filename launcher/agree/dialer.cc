@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/name_lookup.h"
 #include "socket_address.h"
 
 namespace safelaunch::agree {
@@ -47,6 +48,7 @@ void Dialer::dial(Connected connected) {
   wanted_ = std::make_shared<bool>(true);
   connected_ = std::move(connected);
   const std::string host = endpoint_of(host_and_port_).host;
+  if (host::is_address(host)) return connect_to(host);
   question_.ask(host, [this, host](const std::vector<std::string>& addresses) {
     if (!addresses.empty()) return connect_to(addresses[turn_++ % addresses.size()]);
     std::exchange(connected_, nullptr)(

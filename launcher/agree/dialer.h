@@ -32,8 +32,8 @@ class Dialer {
   Dialer& operator=(const Dialer&) = delete;
   ~Dialer() { stop(); }
 
-  /// Ends what was dialled before. `connected` is not called after stop(), or after this object is
-  /// gone.
+  /// Ends what was dialled before. `connected` may be called at once; it is not called after
+  /// stop(), or after this object is gone.
   void dial(Connected connected);
   void stop();
 

@@ -53,13 +53,13 @@ void NameQuestion::ask(const std::string& name, Answered answered) {
   const bool can_wait = ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0;
   if (can_wait) pipe_.assign(ends[0]);
   answer->done.reset(ends[1]);
-  if (host::is_address(name)) answer->addresses = {name};
-  if (!can_wait || host::is_address(name) || !ask_in_background(name, answer))
-    answer->done.reset();  // the wait ends at once
+  if (!can_wait || !ask_in_background(name, answer)) answer->done.reset();  // the wait ends at once
   pipe_.async_wait(
       boost::asio::posix::stream_descriptor::wait_read,
-      [answer, wanted = wanted_, answered = std::move(answered)](const boost::system::error_code&) {
-        if (*wanted) answered(std::move(answer->addresses));
+      [this, answer, wanted = wanted_, answered = std::move(answered)](const auto& /*error*/) {
+        if (!*wanted) return;
+        stop();
+        answered(std::move(answer->addresses));
       });
 }
 

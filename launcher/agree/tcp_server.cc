@@ -46,15 +46,15 @@ Error cannot_listen(int error) {
 
 }  // namespace
 
-ServerRoom room_for(int seats, std::size_t most) {
-  constexpr std::size_t kFewest = 64;
+ServerRoom room_for(int seats, std::size_t descriptors) {
+  constexpr std::size_t kFewest = 128;
   const auto nodes = static_cast<std::size_t>(std::max(seats, 1));
-  ServerRoom room{nodes + kFewest, 2 * nodes + kFewest, 0};
-  const std::size_t ours = most - most / 4;
-  room.agents = std::min(room.agents, ours * 2 / 3);
-  room.strangers = std::min(room.strangers, ours - room.agents);
-  room.descriptors = (room.agents + room.strangers) * 4 / 3 + 1;
-  return room;
+  const std::size_t all = std::min(3 * nodes + kFewest, descriptors - descriptors / 4);
+  return {all, std::min(2 * nodes + kFewest / 2, all - all / 4)};
+}
+
+std::size_t descriptors_for(int seats) {
+  return room_for(seats, std::numeric_limits<std::size_t>::max()).all * 4 / 3 + 1;
 }
 
 struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::Listener {
@@ -99,7 +99,7 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
   bool accept_one() {
     UniqueFd fd(::accept4(door.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) return errno == EMFILE || errno == ENFILE ? make_place() : errno == ECONNABORTED;
-    if (strangers.size() >= room.strangers) let_go_oldest_stranger();
+    if (visitors.size() >= room.all) drop(*strangers.front());  // agents alone do not fill it
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     auto stream = std::make_shared<FrameStream>(io, std::move(fd), kLongestOfStranger, *this);
@@ -111,11 +111,11 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
     return true;
   }
 
-  // Out of descriptors. Without a stranger to let go, the spare descriptor lets us take the
-  // connection and close it; left alone in the backlog it would wake us for ever.
+  // Without a stranger to let go, the spare descriptor lets us take the connection and close it:
+  // left alone in the backlog it would wake us for ever.
   bool make_place() {
     if (!strangers.empty()) {
-      let_go_oldest_stranger();
+      drop(*strangers.front());
       return true;
     }
     spare.reset();
@@ -123,8 +123,6 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
     spare.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     return false;
   }
-
-  void let_go_oldest_stranger() { drop(*strangers.front()); }
 
   /// Says whether it was an agent.
   bool forget(FrameStream& stream) {
@@ -228,8 +226,7 @@ TcpServer::~TcpServer() {
 
 void TcpServer::welcome(std::string token, std::string job, int seats, Duration silent_for) {
   const bool first = state_->job.empty() && state_->token.empty();
-  const std::size_t wanted = room_for(seats, std::numeric_limits<std::size_t>::max()).descriptors;
-  state_->room = room_for(seats, allow_descriptors(wanted));
+  state_->room = room_for(seats, allow_descriptors(descriptors_for(seats)));
   state_->token = std::move(token);
   state_->job = std::move(job);
   state_->silent_for = silent_for;

@@ -21,15 +21,17 @@ namespace safelaunch::agree {
 
 /// How many connections the server may hold.
 struct ServerRoom {
-  std::size_t strangers = 0;  ///< that have not proven themselves
-  std::size_t agents = 0;     ///< that have
-  std::size_t descriptors = 0;
+  std::size_t all = 0;     ///< strangers may have what agents leave
+  std::size_t agents = 0;  ///< that have proven themselves
 };
 
-/// The room for a job of so many nodes where the process may have `most` descriptors: each agent
-/// comes with its old and its new connection at worst, and as many strangers as agents may be under
-/// way at once. A quarter of the descriptors is left to the rest of the program.
-[[nodiscard]] ServerRoom room_for(int seats, std::size_t most);
+/// The room for a job of so many nodes where the process may have so many descriptors: each agent
+/// comes with its old and its new connection at worst, and strangers beside it. A quarter of the
+/// descriptors is left to the rest of the program.
+[[nodiscard]] ServerRoom room_for(int seats, std::size_t descriptors);
+
+/// The descriptors that a process needs for such a server.
+[[nodiscard]] std::size_t descriptors_for(int seats);
 
 /// The door of node 0's board: takes connections on one address, lets agents prove themselves, and
 /// hands their messages on. Strangers cost little and get five seconds; a newcomer takes the place

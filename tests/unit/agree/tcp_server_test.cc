@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <boost/asio/io_context.hpp>
+#include <filesystem>
 
 #include "catch.h"
 #include "launcher/agree/tcp_board.h"
@@ -71,9 +72,9 @@ struct Scene {
   }
 
   std::unique_ptr<TcpBoard> agent(Ear& ear, const std::string& name,
-                                  const std::string& token = kToken) {
+                                  const std::string& token = kToken, const std::string& host = {}) {
     BoardConfig config;
-    config.address = {Address::Backend::tcp, {address()}};
+    config.address = {Address::Backend::tcp, {host.empty() ? address() : host}};
     config.token = token;
     config.token_from = "the test";
     auto board = std::make_unique<TcpBoard>(io, config, ear);
@@ -197,6 +198,36 @@ TEST_CASE("an agent finds a server that comes only later, at the address of an e
   scene.until([&] { return ear.seats.size() == 2; });
 }
 
+TEST_CASE("an agent finds the board by its name, and tells a name that nobody knows",
+          "[tcp_server]") {
+  Scene scene;
+  Ear one, two;
+  const auto named =
+      scene.agent(one, "a", kToken, "localhost:" + std::to_string(scene.server->port()));
+  const auto lost = scene.agent(two, "b", kToken, "no-such-host.invalid:29400");
+  scene.until([&] { return one.confirmations > 0 && !two.unreachable_because.empty(); });
+  CHECK_THAT(two.unreachable_because[0], ContainsSubstring("knows no-such-host.invalid"));
+}
+
+TEST_CASE("an agent holds one descriptor, however often it had to connect", "[tcp_server]") {
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  Scene scene;
+  const auto before = descriptors();
+  std::vector<std::unique_ptr<Ear>> ears;
+  std::vector<std::unique_ptr<TcpBoard>> agents;
+  for (int i = 0; i < 20; ++i) {
+    ears.push_back(std::make_unique<Ear>());
+    agents.push_back(scene.agent(*ears.back(), std::to_string(i)));
+  }
+  const auto all_confirmed = [&] {
+    return std::ranges::all_of(ears, [](const auto& ear) { return ear->confirmations > 0; });
+  };
+  scene.until(all_confirmed);
+  CHECK(descriptors() == before + 2 * 20);  // both ends are here
+}
+
 TEST_CASE("bytes that are no introduction end the connection, and change nothing", "[tcp_server]") {
   Scene scene;
   Ear ear;
@@ -250,7 +281,7 @@ TEST_CASE("frames that were captured on another connection open nothing", "[tcp_
 TEST_CASE("a crowd of strangers does not keep an agent out", "[tcp_server]") {
   Scene scene;
   std::vector<std::unique_ptr<Stranger>> crowd;
-  for (std::size_t i = 0; i < 3 * room_for(4, 1024).strangers; ++i) {
+  for (std::size_t i = 0; i < 2 * room_for(4, 1024).all; ++i) {
     crowd.push_back(std::make_unique<Stranger>(scene.server->port()));
     crowd.back()->send({"\0", 1});  // a frame that never becomes one
     scene.io.poll();
@@ -294,12 +325,12 @@ TEST_CASE("an address that is not of this host cannot be listened on", "[tcp_ser
 
 TEST_CASE("the server's room grows with the nodes, and stays within the descriptors",
           "[tcp_server]") {
-  CHECK(room_for(2, 1024).strangers >= 64);
+  CHECK(room_for(2, 1024).all >= 128);
   CHECK(room_for(10'000, 1'000'000).agents >= 20'000);
-  CHECK(room_for(10'000, 1'000'000).strangers >= 10'000);
+  CHECK(room_for(10'000, descriptors_for(10'000)).all == room_for(10'000, 1'000'000).all);
   const ServerRoom tight = room_for(10'000, 1024);
-  CHECK(tight.agents + tight.strangers <= 768);
-  CHECK(tight.strangers > 0);
+  CHECK(tight.all <= 768);
+  CHECK(tight.agents < tight.all);
 }
 
 TEST_CASE("a board may be destroyed by what its own listener does", "[tcp_server]") {
