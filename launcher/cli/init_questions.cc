@@ -67,7 +67,7 @@ Result<void> take_yes_or_no(const std::string& answer, bool& yes) {
 Result<void> take_option(std::string_view option, const std::string& answer, std::string& value) {
   if (auto why = settings::refuse_value(*settings::find_run_option(option), answer))
     return wrong(*std::move(why));
-  value = answer;
+  value = answer == "off" ? "0" : answer;  // a bare off is a boolean to many readers of YAML
   return {};
 }
 
@@ -161,7 +161,7 @@ std::string config_text(const InitAnswers& answers) {
              "  # collective. One that works has longer (work-timeout).\n"
              "  init-timeout: {0}\n"
              "  collective-timeout: {0}\n"
-             "  # Training that stands still for so long is reported; off: never.\n"
+             "  # Training that stands still for so long is reported; 0: never.\n"
              "  stall-timeout: {1}\n"
              "  # true: a profile that costs much speed is never taken; the job ends instead.\n"
              "  fail-on-slow: {2}\n",

@@ -24,7 +24,7 @@ struct InitAnswers {
   std::string chain;      ///< names with commas
   bool slow = true;       ///< may fall back to a profile of large cost
   std::string patience;   ///< for ranks that wait for an idle one
-  std::string stall;      ///< how long training may stand still before it is reported; "off"
+  std::string stall;      ///< how long training may stand still before it is reported; 0: for ever
 };
 
 /// One question. What it proposes holds where nothing is typed.

@@ -43,10 +43,10 @@ int one(profile::ProfileLibrary& library, std::string_view action, const std::st
 
 // For editors: their YAML servers complete and check by it.
 int print_schema(std::span<const std::string> of) {
-  constexpr std::array kFiles{"profile"sv, "config"sv};
+  constexpr std::array kKindsOfFiles{"profile"sv, "config"sv};
   if (of.size() > 1 || (of.size() == 1 && of[0] != "profile" && of[0] != "config"))
     return refuse({Errc::usage, "profiles schema takes profile or config, not '" + of[0] + "'" +
-                                    did_you_mean(of[0], kFiles)});
+                                    did_you_mean(of[0], kKindsOfFiles)});
   const bool config = of.size() == 1 && of[0] == "config";
   return answer(
       profile::schema_of(config ? profile::FileKind::config : profile::FileKind::profile));

@@ -151,8 +151,10 @@ std::optional<int> play_into(std::vector<trial::Tried>& tried, const Trial& tria
     if (scene.absent.empty()) {
       auto played = trial::play(scene, trial.setup, trial.folder);
       if (!played) return refuse(played.error());
-      if (const auto* interrupted = std::get_if<trial::Interrupted>(&*played))
+      if (const auto* interrupted = std::get_if<trial::Interrupted>(&*played)) {
+        printer.as_it_happens("interrupted; all ranks have ended\n");
         return 128 + interrupted->signal;
+      }
       tried.back() = std::get<trial::Tried>(*std::move(played));
     }
     printer.as_it_happens(trial::rest_of(tried.back()));

@@ -126,8 +126,9 @@ class Trial(SafelaunchTest):
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         wait_until(lambda: list(pathlib.Path(self.folder).glob("safelaunch-test-*/gloo/rank-0")), what="a rank")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
+        self.assertTrue(out.endswith(b"interrupted; all ranks have ended\n"), out)
         self.assert_nothing_left()
 
 

@@ -54,6 +54,8 @@ class Verbs(SafelaunchTest):
             jsonschema.validate(yaml.safe_load(file.read_text()), profile)
         for text in re.findall(r"(?s)```yaml\n(.*?)```", (ROOT / "docs" / "profiles.md").read_text()):
             jsonschema.validate(yaml.safe_load(text), config if "clusters:" in text else profile)
+        self.say("init", "--yes")
+        jsonschema.validate(yaml.safe_load((self.folder / "safelaunch.yaml").read_text()), config)
         for wrong in ("timeuots: {init: 5s}", "cost: lagre", "timeouts: {init: soon}", "options: {port: 1, max-attempts: 2}"):
             self.assertRaises(jsonschema.ValidationError, jsonschema.validate, yaml.safe_load(wrong), profile)
         self.assertIn("did you mean 'config'", self.say("profiles", "schema", "confg", status=64))
