@@ -49,7 +49,20 @@ target_link_options(safelaunch_options INTERFACE -Wl,--gc-sections)
 option(SAFELAUNCH_STATIC_LIBGCC "Link libgcc statically: a quicker start, but GCC 12's asks for glibc 2.35" ON)
 if(NOT SAFELAUNCH_SANITIZE)
   target_link_options(safelaunch_options INTERFACE -static-libstdc++)
-  if(SAFELAUNCH_STATIC_LIBGCC)
+  if(SAFELAUNCH_STATIC_LIBGCC AND NOT SAFELAUNCH_GLIBC)
     target_link_options(safelaunch_options INTERFACE -static-libgcc)
   endif()
+endif()
+
+# An older C library to link with, so that the executables run where that one, or 2.28, is all there is. What they ask
+# of a newer one is compiled into each.
+set(SAFELAUNCH_GLIBC "" CACHE PATH "A folder with an older C library to link with (packaging/glibc/fetch)")
+if(SAFELAUNCH_GLIBC)
+  add_link_options(--sysroot=${SAFELAUNCH_GLIBC} -B${SAFELAUNCH_GLIBC}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}
+                   -L${SAFELAUNCH_GLIBC}/lib/${CMAKE_LIBRARY_ARCHITECTURE}
+                   -L${SAFELAUNCH_GLIBC}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  add_library(safelaunch_newer_glibc STATIC ${PROJECT_SOURCE_DIR}/packaging/glibc/newer.cc)
+  target_compile_options(safelaunch_newer_glibc PRIVATE ${SAFELAUNCH_WARNINGS})
+  target_link_libraries(safelaunch_options INTERFACE safelaunch_newer_glibc pthread dl)
+  target_link_options(safelaunch_options INTERFACE -Wl,--undefined=__libc_single_threaded)
 endif()
