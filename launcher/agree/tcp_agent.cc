@@ -23,6 +23,7 @@ Duration TcpAgent::patience() const {
 TcpAgent::Actions TcpAgent::claim(const Claim& claim, TimePoint now) {
   claim_ = claim;
   seated_ = false;
+  holds_ = false;
   if (phase_ == Phase::talking)
     return {sealed(wire::ClaimsSeat{*claim_, config_.terms}), renewal(now)};
   return phase_ == Phase::idle ? connect(now) : Actions{};
@@ -114,7 +115,7 @@ TcpAgent::Actions TcpAgent::came(std::string_view body, TimePoint now) {
   const auto message = wire::board_message(*opened);
   if (!message) return end(Refused{message.error()});
   until_ = now + patience();
-  return std::visit([this](const auto& one) { return hear(one); }, *message);
+  return std::visit([&](const auto& one) { return hear(one, now); }, *message);
 }
 
 TcpAgent::Actions TcpAgent::begin_to_talk(Session session, TimePoint now) {
@@ -138,23 +139,29 @@ TcpAgent::Send TcpAgent::renewal(TimePoint now) {
   return sealed(wire::Renews{last_number_});
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Seats& message) {
+TcpAgent::Actions TcpAgent::hear(const wire::Seats& message, TimePoint /*now*/) {
   seated_ = true;
+  holds_ = true;
   Actions actions{Seated{message.seat}};
   if (text_) actions.emplace_back(sealed(wire::Publishes{*text_}));
   return actions;
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Parks& message) {
+// A holder that is parked has lost its seat while it was away, and the board's word of that got
+// lost.
+TcpAgent::Actions TcpAgent::hear(const wire::Parks& message, TimePoint now) {
+  if (holds_) return hear(wire::Unseats{message.why}, now);
   return {Parked{message.why}};
 }
 
 // The answer to the first renewal comes behind the seat and the newest word. So if the leader's own
 // word has not come by then, the board does not have it.
-TcpAgent::Actions TcpAgent::hear(const wire::Confirms& message) {
+TcpAgent::Actions TcpAgent::hear(const wire::Confirms& message, TimePoint now) {
   Actions actions;
   while (!asked_.empty() && asked_.front().first <= message.number) {
-    if (message.holds && asked_.front().first == message.number)
+    // One that allows nothing any more is not told: we, or its bytes, were stopped meanwhile.
+    const bool counts = now < asked_.front().second + config_.terms.lease;
+    if (message.holds && counts && asked_.front().first == message.number)
       actions.emplace_back(Confirmed{asked_.front().second});
     asked_.pop_front();
   }
@@ -163,27 +170,28 @@ TcpAgent::Actions TcpAgent::hear(const wire::Confirms& message) {
   return actions;
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Tells& message) {
+TcpAgent::Actions TcpAgent::hear(const wire::Tells& message, TimePoint /*now*/) {
   if (word_ && word_->number <= message.word.number) word_.reset();
   return {WordCame{message.word}};
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Shows& message) {
+TcpAgent::Actions TcpAgent::hear(const wire::Shows& message, TimePoint /*now*/) {
   return {StandingCame{message.standing}};
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Vacates& message) {
+TcpAgent::Actions TcpAgent::hear(const wire::Vacates& message, TimePoint /*now*/) {
   return {SeatVacated{message.seat}};
 }
 
 void TcpAgent::forget_claim() {
   seated_ = false;
+  holds_ = false;
   text_.reset();
   word_.reset();
   asked_.clear();
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Unseats& message) {
+TcpAgent::Actions TcpAgent::hear(const wire::Unseats& message, TimePoint /*now*/) {
   forget_claim();
   claim_.reset();
   session_.reset();
@@ -193,11 +201,11 @@ TcpAgent::Actions TcpAgent::hear(const wire::Unseats& message) {
   return actions;
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Refuses& message) {
+TcpAgent::Actions TcpAgent::hear(const wire::Refuses& message, TimePoint /*now*/) {
   return end(Refused{message.error});
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::LetsGo& /*message*/) {
+TcpAgent::Actions TcpAgent::hear(const wire::LetsGo& /*message*/, TimePoint /*now*/) {
   return leaves_by_ ? end() : Actions{};
 }
 

@@ -67,15 +67,15 @@ class TcpAgent {
   [[nodiscard]] Actions fail(const HandshakeError& error, TimePoint now);
   [[nodiscard]] Actions begin_to_talk(Session session, TimePoint now);
   // What each message of the board means.
-  [[nodiscard]] Actions hear(const wire::Seats& message);
-  [[nodiscard]] Actions hear(const wire::Parks& message);
-  [[nodiscard]] Actions hear(const wire::Confirms& message);
-  [[nodiscard]] Actions hear(const wire::Tells& message);
-  [[nodiscard]] Actions hear(const wire::Shows& message);
-  [[nodiscard]] Actions hear(const wire::Vacates& message);
-  [[nodiscard]] Actions hear(const wire::Unseats& message);
-  [[nodiscard]] Actions hear(const wire::Refuses& message);
-  [[nodiscard]] Actions hear(const wire::LetsGo& message);
+  [[nodiscard]] Actions hear(const wire::Seats& message, TimePoint now);
+  [[nodiscard]] Actions hear(const wire::Parks& message, TimePoint now);
+  [[nodiscard]] Actions hear(const wire::Confirms& message, TimePoint now);
+  [[nodiscard]] Actions hear(const wire::Tells& message, TimePoint now);
+  [[nodiscard]] Actions hear(const wire::Shows& message, TimePoint now);
+  [[nodiscard]] Actions hear(const wire::Vacates& message, TimePoint now);
+  [[nodiscard]] Actions hear(const wire::Unseats& message, TimePoint now);
+  [[nodiscard]] Actions hear(const wire::Refuses& message, TimePoint now);
+  [[nodiscard]] Actions hear(const wire::LetsGo& message, TimePoint now);
   [[nodiscard]] Actions end(const std::optional<Refused>& refused = {});
   [[nodiscard]] Send sealed(const wire::FromAgent& message);
   [[nodiscard]] Send renewal(TimePoint now);
@@ -89,7 +89,8 @@ class TcpAgent {
   std::optional<Session> session_;
 
   std::optional<Claim> claim_;
-  bool seated_ = false;
+  bool seated_ = false;      ///< over this connection
+  bool holds_ = false;       ///< the agent was told that it has a seat, and not that it has none
   bool says_again_ = false;  ///< the word may not have been heard over the connection before
   std::optional<std::string> text_;  ///< published last
   std::optional<Word> word_;         ///< said last, as long as the board has not told it to us

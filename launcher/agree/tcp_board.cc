@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "board_event.h"
+
 namespace safelaunch::agree {
 
 /// Shared with what is under way on the event loop, so that the board can be destroyed by what its
@@ -58,15 +60,7 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
   void act(const TcpAgent::Gone& /*action*/) {
     if (const auto done = std::exchange(left, nullptr)) done();
   }
-  void act(const Seated& event) { listener->seated(event.seat); }
-  void act(const Parked& event) { listener->parked(event.why); }
-  void act(const Confirmed& event) { listener->confirmed(event.sent); }
-  void act(const WordCame& event) { listener->word(event.word); }
-  void act(const StandingCame& event) { listener->standing(event.standing); }
-  void act(const SeatVacated& event) { listener->vacated(event.seat); }
-  void act(const Unseated& event) { listener->unseated(event.why); }
-  void act(const Unreachable& event) { listener->unreachable(event.why); }
-  void act(const Refused& event) { listener->refused(event.error); }
+  void act(const auto& event) { tell(*listener, event); }
 
   // What happens on the connection.
   void frame_came(FrameStream& from, const std::string& body) override {

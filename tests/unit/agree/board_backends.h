@@ -6,6 +6,7 @@
 
 #include "launcher/agree/makers.h"
 #include "safelaunch/agree/board.h"
+#include "tcp_backend.h"
 #include "temporary_folder.h"
 
 /// The backends that the tests of every board run over.
@@ -35,4 +36,5 @@ struct InFolder {
 }  // namespace safelaunch::agree::testing
 
 /// As types of a TEMPLATE_TEST_CASE.
-#define SAFELAUNCH_BACKENDS safelaunch::agree::testing::InFolder
+#define SAFELAUNCH_BACKENDS \
+  safelaunch::agree::testing::InFolder, safelaunch::agree::testing::AtNodeZero

@@ -139,6 +139,7 @@ TEMPLATE_TEST_CASE("a holder that is stopped and goes on within the lease keeps 
   Scene<TestType> scene(short_terms());
   if (!scene.can_run()) return;
   Elsewhere<TestType> stopped(scene.backend, 1);
+  scene.seated('a', 0);  // a board may need node 0
   std::string said;
   scene.until([&] { return (said += stopped.said()).find('c') != std::string::npos; });
   stopped.stop();

@@ -155,6 +155,27 @@ TEST_CASE("an answer to a renewal of an earlier connection confirms nothing", "[
   CHECK(story.told<Confirmed>().empty());
 }
 
+TEST_CASE("a confirmation that allows nothing any more is not told", "[tcp_agent]") {
+  Story story = seated();
+  story.wait();
+  story.now += Terms{}.lease;  // the process was stopped
+  story.tell(wire::Confirms{story.sent<wire::Renews>().at(0).number, true});
+  CHECK(story.told<Confirmed>().empty());
+}
+
+TEST_CASE("a holder that comes back and is parked is told that it has lost its seat",
+          "[tcp_agent]") {
+  Story story = seated();
+  story.breaks();
+  story.wait();
+  story.shake_hands();
+  story.tell(wire::Parks{"gpu-9 holds it"});
+  CHECK(story.told<Parked>().empty());
+  REQUIRE(story.told<Unseated>().size() == 1);
+  CHECK(story.told<Unseated>()[0].why == "gpu-9 holds it");
+  CHECK_FALSE(story.agent.deadline().has_value());
+}
+
 TEST_CASE("a broken connection is made again within a second, however often it breaks",
           "[tcp_agent]") {
   Story story;
