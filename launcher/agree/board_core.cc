@@ -185,6 +185,7 @@ void BoardCore::greet(int seat) {
   const Peer peer = holders_.at(seat).peer;
   tell(peer, wire::Seats{{seat, generation_}});
   if (word_ && (seat == 0 || word_counts())) tell(peer, wire::Tells{*word_});
+  if (seat != 0 && leader() == nullptr) tell(peer, wire::Vacates{0});
   if (seat != 0) return;
   for (const auto& [other, holder] : holders_)
     if (other != 0) show(other);

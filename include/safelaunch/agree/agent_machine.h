@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +24,8 @@ struct AgentConfig {
   /// Where it is not certain that every node has an agent: after so long without all of them the
   /// leader lets each agent run apart. nullopt: never.
   std::optional<Duration> apart_after{};
+  /// Random, another one on each node: agents that wait for the same do not speak at once.
+  std::uint64_t seed = 0;
 };
 
 // What happens. From the board:
@@ -77,11 +81,14 @@ struct AttentionWanted {
   bool watch = false;
   int question = 0;
 };
-/// Nothing of the attempt runs here any more.
+/// Nothing of the attempt runs here any more. Comes once after each StartHere, also where the
+/// attempt could not be started.
 struct AttemptOverHere {
   NodeEnd end;
   bool by_itself = true;
 };
+/// A person, or the scheduler, wants the job to end. The run has passed the signal on to the
+/// attempt that runs here, if one does; AttemptOverHere follows.
 struct SignalHere {
   int signal = 0;
 };
@@ -127,7 +134,9 @@ struct AttendHere {
   bool watch = false;
   int question = 0;
 };
-/// To the leader's run: all nodes are there and ready; AttemptWanted may come.
+/// To the leader's run: all nodes are there and ready; AttemptWanted may come. Before each attempt;
+/// an AttemptWanted that comes earlier, or while a node is away again, is kept until all are ready.
+/// `standings`: of the other nodes.
 struct AllReady {
   std::map<int, Standing> standings;
 };
@@ -143,8 +152,8 @@ struct NodeSilent {
   std::string host;
   bool silent = true;
 };
-/// To the leader's run: the attempt is over on every node, in this way. `lost`: nodes that are
-/// gone.
+/// To the leader's run: the attempt is over on every node. `news`: what the other nodes have told,
+/// each with its end; `lost`: nodes that are gone, or have come anew meanwhile.
 struct AttemptOverEverywhere {
   int attempt = 0;
   std::map<int, NodeNews> news;
@@ -168,25 +177,33 @@ using AgentAction = std::variant<ClaimSeat, Publish, Say, LeaveBoard, StartHere,
                                  HoldLease, AttendHere, AllReady, NodeTold, NodeSilent,
                                  AttemptOverEverywhere, TellUser, GoApart, EndHere>;
 
+class Agent;
+
 /// Decides what one agent does so that all agree; the run performs it. The same machine serves the
 /// leader (seat 0) and the members. Pure: the time is handed in.
 ///
 ///     joining ── seated ──→ joined ── NewsHere ──→ ready ── go ──→ going ── own end ──→ ended ─┐
-///        └── all seats taken: parked (a spare)        ↑              └── stop ─→ stopping      │
-///                                                     └──── nothing runs any more ─────────────┘
+///        └── all seats taken: parked (a spare)        ↑              └── stop ─→ stopped       │
+///                                                     └──── gather: nothing runs any more ────┘
 ///     in every state: word `end` → (stopping) → over; lease over → what runs is killed → lost;
-///     lost → confirmed again with the same seat → ready (what ran is reported as lost);
-///     lost → start_within is over → over, 69
+///     lost → confirmed again with the same seat → ready (what ran is reported as killed);
+///     lost, or without a leader, for start_within → over, 69
+///     the leader's words: gather ── all ready, AttemptWanted ─→ go ── (stop) ── over everywhere ─→
+///     gather …; in every state: end
 ///
 /// What holds whatever fails (tests/unit/agree/simulation_test.cc shows it):
 ///   - never two attempts of one rank: an agent starts attempt k only on the present leader's word,
 ///     with its lease confirmed, and while nothing of an earlier one runs here; the leader says `go`
-///     only when each seat's present holder has published that nothing runs there;
+///     only when each seat's present holder has published that nothing runs there, and only those
+///     holders start on it (Decision::gathered);
 ///   - all agents that go on agree on attempt, profile, port and layout: they take them from one
 ///     word.
 class AgentMachine {
  public:
   explicit AgentMachine(AgentConfig config);
+  AgentMachine(AgentMachine&&) noexcept;
+  AgentMachine& operator=(AgentMachine&&) noexcept;
+  ~AgentMachine();
 
   [[nodiscard]] std::vector<AgentAction> on(const AgentEvent& event, TimePoint now);
 
@@ -196,7 +213,8 @@ class AgentMachine {
   [[nodiscard]] bool leads() const;
   [[nodiscard]] std::optional<int> seat() const;
 
-  // The state is the implementer's.
+ private:
+  std::unique_ptr<Agent> agent_;
 };
 
 }  // namespace safelaunch::agree

@@ -100,7 +100,8 @@ class Board {
     virtual void word(const Word& word) = 0;
     /// To the leader alone, its own seat excepted: a member has come, or has published something.
     virtual void standing(const Standing& standing) = 0;
-    /// To the leader: the seat has no holder any more. That of seat 0, the leader's: to all.
+    /// To the leader: the seat has no holder any more. That of seat 0, the leader's: to all, and to
+    /// a member that comes, or comes back, while there is no leader.
     virtual void vacated(int seat) = 0;
     /// The board counts this agent as gone: another one may hold its seat. Nothing follows but what
     /// a new claim brings.

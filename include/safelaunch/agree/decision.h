@@ -27,14 +27,14 @@ struct Decision {
   /// go: number of the word that called the agents which it is for. An agent starts only if it has
   /// told that it is ready for that very word: the others have come later.
   std::uint64_t gathered = 0;
-  std::string profile;       ///< its name
-  std::vector<int> workers;  ///< go: ranks of each node where safelaunch spawns them; else empty
-  std::string master_addr;   ///< go: where rank 0 listens
-  int master_port = 0;       ///< go: 0: the command's own
-  std::string interface;     ///< go: for NCCL and gloo on every node; empty: their own choice
-  int exit_code = 0;         ///< end: of every agent
-  int signal = 0;            ///< stop, end: the signal that a person or Slurm sent; 0: none
-  std::string why;           ///< stop, end: in words, with the node
+  std::string profile{};       ///< its name
+  std::vector<int> workers{};  ///< go: ranks of each node where safelaunch spawns them; else empty
+  std::string master_addr{};   ///< go: where rank 0 listens
+  int master_port = 0;         ///< go: 0: the command's own
+  std::string interface{};     ///< go: for NCCL and gloo on every node; empty: their own choice
+  int exit_code = 0;           ///< end: of every agent
+  int signal = 0;              ///< stop, end: the signal that a person or Slurm sent; 0: none
+  std::string why{};           ///< stop, end: in words, with the node
   /// Ranks wait somewhere: every agent looks at what its own do, and publishes it.
   bool watch = false;
   /// The number of the last question where the ranks stand; an agent answers each number once.
@@ -58,25 +58,25 @@ struct NodeEnd {
   int exit_code = 0;
   /// The failure and its diagnosis, as JSON of report/record.h; empty: it went well, or was told to
   /// stop.
-  std::string diagnosis;
+  std::string diagnosis{};
   bool operator==(const NodeEnd&) const = default;
 };
 
 /// What an agent publishes.
 struct NodeNews {
   NodePhase phase = NodePhase::joined;
-  int attempt = 0;                    ///< that runs, or has run last
-  std::uint64_t heard = 0;            ///< number of the last word whose order it has followed
-  int workers = 0;                    ///< ranks that this node is to start; 0: not known
-  int port = 0;                       ///< of node 0: a free one for the next attempt
-  std::string facts;                  ///< this node's facts (facts.h), JSON
-  std::vector<std::string> findings;  ///< of this node's checks, each a line
-  bool blocked = false;               ///< one of them stands in the way
-  int signal = 0;                     ///< a person wants the job to end; 0: nobody does
-  std::optional<NodeEnd> end;         ///< of `attempt`, once that has ended
-  std::string ranks;                  ///< what its ranks do: a snapshot, JSON made by the run
-  int answered = 0;                   ///< the last question that `answers` answers
-  std::string answers;                ///< where its ranks stand, JSON made by the run
+  int attempt = 0;                      ///< that runs, or has run last
+  std::uint64_t heard = 0;              ///< number of the last word whose order it has followed
+  int workers = 0;                      ///< ranks that this node is to start; 0: not known
+  int port = 0;                         ///< of node 0: a free one for the next attempt
+  std::string facts{};                  ///< this node's facts (facts.h), JSON
+  std::vector<std::string> findings{};  ///< of this node's checks, each a line
+  bool blocked = false;                 ///< one of them stands in the way
+  int signal = 0;                       ///< a person wants the job to end; 0: nobody does
+  std::optional<NodeEnd> end{};         ///< of `attempt`, once that has ended
+  std::string ranks{};                  ///< what its ranks do: a snapshot, JSON made by the run
+  int answered = 0;                     ///< the last question that `answers` answers
+  std::string answers{};                ///< where its ranks stand, JSON made by the run
   bool operator==(const NodeNews&) const = default;
 };
 

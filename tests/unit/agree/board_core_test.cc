@@ -231,7 +231,7 @@ TEST_CASE("a new leader goes on from the words of the former one, whose word cou
   board.says_word(1, 1, 2, "go");
   CHECK(board.says(1, wire::Leaves{}) == Heard{"1: left", "2: node 0 is gone"});
   // Nobody leads: the word is for nobody who comes now.
-  CHECK(board.claims(3, "c", 2) == Heard{"3: seat 2 generation 1"});
+  CHECK(board.claims(3, "c", 2) == Heard{"3: seat 2 generation 1", "3: node 0 is gone"});
   CHECK(board.claims(4, "d", 0) == Heard{"4: seat 0 generation 2", "4: word 1.2 go",
                                          "4: node 1 (host-b, b): ", "4: node 2 (host-c, c): "});
   CHECK(board.claims(5, "e", 1) == Heard{"5: parked: node 1 is held by the safelaunch on host-b"});

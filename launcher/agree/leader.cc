@@ -1,0 +1,179 @@
+#include "leader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch::agree {
+
+void Leader::heard(const Word& word) {
+  if (!decision_) number_ = std::max(number_, word.number);  // an earlier leader's
+  if (word.generation == generation_ && word.number == number_) taken_ = true;
+}
+
+void Leader::note_own(const NodeNews& news, TimePoint now) {
+  roll_.note({0, config_.claim.incarnation, config_.claim.host, {}}, news, now);
+}
+
+void Leader::note(const Standing& standing, TimePoint now) {
+  if (standing.seat <= 0 || standing.seat >= config_.claim.seats) return;
+  std::optional<NodeNews> news;
+  if (!standing.text.empty()) {
+    Result<NodeNews> read = news_from(standing.text);
+    if (!read)
+      want_end(exit_code_of(read.error().code),
+               fmt::format("node {} ({}): {}", standing.seat, standing.host, read.error().message),
+               0, now);
+    else
+      news = *std::move(read);
+  }
+  roll_.note(standing, news, now);
+  if (silent_.erase(standing.seat) > 0)
+    actions_.push_back(NodeSilent{standing.seat, standing.host, false});
+  if (!news) return;
+  actions_.push_back(NodeTold{standing.seat, standing.host, *news});
+  if (news->signal != 0)
+    want_end(128 + news->signal,
+             fmt::format("signal {} at {}", news->signal, roll_.name_of(standing.seat)),
+             news->signal, now);
+}
+
+void Leader::vacated(int seat, TimePoint now) {
+  if (seat == 0 || !roll_.is_here(seat)) return;
+  roll_.vacate(seat, now);
+  silent_.insert(seat);
+  actions_.push_back(NodeSilent{seat, roll_.host_of(seat), true});
+}
+
+void Leader::want_stop(const std::string& why) {
+  if (decision_ && decision_->order == Order::go && !stop_) stop_ = why;
+}
+
+void Leader::want_end(int exit_code, const std::string& why, int signal, TimePoint now) {
+  if (!end_) end_ = End{exit_code, why, signal, now};
+}
+
+void Leader::attend(bool watch, int question) {
+  watch_ = watch;
+  question_ = question;
+}
+
+std::vector<AgentAction> Leader::step(TimePoint now) {
+  if (may_speak_ && (!decision_ || taken_)) decide(now);
+  return std::exchange(actions_, {});
+}
+
+void Leader::decide(TimePoint now) {
+  if (end_) return say_end();
+  if (!decision_) return say({});
+  switch (decision_->order) {
+    case Order::gather: return gather(now);
+    case Order::go: return lead_attempt();
+    case Order::stop:
+      if (roll_.all_over()) conclude();
+      return;
+    case Order::end:
+    case Order::apart: return;
+  }
+}
+
+void Leader::gather(TimePoint now) {
+  if (!roll_.all_ready()) return wait(now);
+  incomplete_since_.reset();
+  pace_.end();
+  if (!std::exchange(announced_, true)) actions_.push_back(AllReady{roll_.standings_of_others()});
+  if (wanted_) start();
+}
+
+void Leader::wait(TimePoint now) {
+  if (!incomplete_since_) incomplete_since_ = now;
+  pace_.begin(now);
+  if (now >= *incomplete_since_ + config_.start_within) {
+    const bool came = roll_.all_here();
+    want_end(exit_code_of(Errc::peer_lost),
+             fmt::format("{} {} within {}", roll_.missing(),
+                         came ? "did not become ready" : "did not come",
+                         describe_duration(config_.start_within)),
+             0, now);
+    return say_end();
+  }
+  if (const auto apart = apart_at(); apart && now >= *apart) {
+    Decision decision;
+    decision.order = Order::apart;
+    decision.why = fmt::format("{} did not come within {}", roll_.missing(),
+                               describe_duration(*config_.apart_after));
+    return say(std::move(decision));
+  }
+  if (pace_.is_time(now)) actions_.push_back(TellUser{roll_.waiting_for(now)});
+}
+
+void Leader::start() {
+  Decision go = *std::exchange(wanted_, std::nullopt);
+  go.order = Order::go;
+  go.gathered = number_;
+  go.watch = watch_ = false;
+  go.question = question_ = 0;
+  stop_.reset();
+  started_ = true;
+  say(std::move(go));
+  roll_.send_off(number_);
+}
+
+void Leader::lead_attempt() {
+  if (roll_.all_over()) return conclude();
+  Decision next = *decision_;
+  if (stop_ || !roll_.failure().empty()) {
+    next.order = Order::stop;
+    next.why = stop_ ? *stop_ : roll_.failure();
+    return say(std::move(next));
+  }
+  next.watch = watch_;
+  next.question = question_;
+  if (next != *decision_) say(std::move(next));
+}
+
+void Leader::conclude() {
+  actions_.push_back(
+      AttemptOverEverywhere{decision_->attempt, roll_.news_of_others(), roll_.lost()});
+  Decision next;
+  next.attempt = decision_->attempt;
+  announced_ = false;
+  say(std::move(next));
+}
+
+void Leader::say_end() {
+  if (decision_ && (decision_->order == Order::end || decision_->order == Order::apart)) return;
+  Decision end;
+  end.order = Order::end;
+  end.attempt = decision_ ? decision_->attempt : 0;
+  end.exit_code = end_->exit_code;
+  end.signal = end_->signal;
+  end.why = end_->why;
+  say(std::move(end));
+}
+
+void Leader::say(Decision decision) {
+  ++number_;
+  taken_ = false;
+  if (decision.order == Order::gather) roll_.call(number_);
+  actions_.push_back(Say{{generation_, number_, to_text(decision)}});
+  decision_ = std::move(decision);
+}
+
+std::optional<TimePoint> Leader::apart_at() const {
+  if (!config_.apart_after || started_ || roll_.all_here() || !incomplete_since_)
+    return std::nullopt;
+  return *incomplete_since_ + *config_.apart_after;
+}
+
+std::optional<TimePoint> Leader::deadline() const {
+  if (!taken_ || end_ || decision_->order != Order::gather || !incomplete_since_)
+    return std::nullopt;
+  TimePoint next = *incomplete_since_ + config_.start_within;
+  if (pace_.next()) next = std::min(next, *pace_.next());
+  if (const auto apart = apart_at()) next = std::min(next, *apart);
+  return next;
+}
+
+}  // namespace safelaunch::agree

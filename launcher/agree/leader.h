@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "roll_call.h"
+#include "safelaunch/agree/agent_machine.h"
+#include "waiting_pace.h"
+
+namespace safelaunch::agree {
+
+/// The part of an agent that leads, while it holds seat 0: decides the next word by what all nodes
+/// have told. It says a word only when the board has taken the one before, so none is left out. The
+/// agent itself follows these words as every member does.
+class Leader {
+ public:
+  Leader(const AgentConfig& config, std::uint64_t generation)
+      : config_(config),
+        generation_(generation),
+        roll_(config.claim.seats, config.terms.lease + config.terms.kill_margin),
+        pace_(config.seed) {}
+
+  // What happens.
+  /// The board has confirmed the seat: every word of an earlier leader has come by now.
+  void may_speak() { may_speak_ = true; }
+  void heard(const Word& word);
+  void note_own(const NodeNews& news, TimePoint now);
+  void note(const Standing& standing, TimePoint now);
+  void vacated(int seat, TimePoint now);
+  void want(const Decision& go) { wanted_ = go; }
+  void want_stop(const std::string& why);
+  void want_end(int exit_code, const std::string& why, int signal, TimePoint now);
+  void attend(bool watch, int question);
+
+  /// What is to be done now.
+  [[nodiscard]] std::vector<AgentAction> step(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  struct End {
+    int exit_code = 0;
+    std::string why;
+    int signal = 0;
+    TimePoint wanted{};
+  };
+  [[nodiscard]] const std::optional<End>& end() const { return end_; }
+  /// Whether all others have gone.
+  [[nodiscard]] bool alone() const { return roll_.alone(); }
+
+ private:
+  void decide(TimePoint now);
+  void gather(TimePoint now);
+  void wait(TimePoint now);
+  void start();
+  void lead_attempt();
+  void conclude();
+  void say_end();
+  void say(Decision decision);
+  [[nodiscard]] std::optional<TimePoint> apart_at() const;
+
+  AgentConfig config_;
+  const std::uint64_t generation_;
+  RollCall roll_;
+  WaitingPace pace_;
+  bool may_speak_ = false;
+  std::uint64_t number_ = 0;          ///< of the newest word
+  std::optional<Decision> decision_;  ///< said last
+  bool taken_ = false;                ///< the board has taken it
+  bool announced_ = false;            ///< that all are ready
+  bool started_ = false;              ///< some attempt
+  std::optional<TimePoint> incomplete_since_;
+  std::optional<Decision> wanted_;
+  std::optional<std::string> stop_;
+  std::optional<End> end_;
+  bool watch_ = false;
+  int question_ = 0;
+  std::set<int> silent_;
+  std::vector<AgentAction> actions_;
+};
+
+}  // namespace safelaunch::agree
