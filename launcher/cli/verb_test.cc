@@ -27,6 +27,7 @@ struct TestWords {
   std::vector<std::string> backends;
   std::optional<Duration> init_timeout;
   std::optional<Duration> collective_timeout;
+  std::optional<Duration> start_timeout;
   bool json = false;
   std::vector<std::string> command;
 };
@@ -54,6 +55,12 @@ constexpr std::array kTestOptions{
                      .put = settings::put_into<&TestWords::collective_timeout>,
                      .fallback = "60s",
                      .help = "how long the first all_reduce may take"},
+    settings::Option{.name = "start-timeout",
+                     .kind = settings::OptionKind::duration,
+                     .put = settings::put_into<&TestWords::start_timeout>,
+                     .fallback = "5min",
+                     .help = "how long all ranks may stand still before they meet, as in an import "
+                             "or behind the lock of a build"},
     settings::Option{
         .name = "json", .put = settings::put_into<&TestWords::json>, .help = "the result as JSON"},
 };
@@ -182,6 +189,7 @@ Result<Trial> prepare(const TestWords& given) {
   setup.python = *std::move(python);
   if (given.init_timeout) setup.init_timeout = *given.init_timeout;
   if (given.collective_timeout) setup.collective_timeout = *given.collective_timeout;
+  if (given.start_timeout) setup.start_timeout = *given.start_timeout;
   auto folder = trial::Folder::make();
   if (!folder) return folder.error();
   auto survey = trial::survey(setup, *folder);

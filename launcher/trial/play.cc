@@ -28,10 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kWorker = "trial_worker.py";
 constexpr Duration kPythonAnswersWithin{30'000};
 
-// A rank that stands still in an import, before any other waits for it, is a hang here: nothing
-// that the worker does takes that long without work.
-constexpr Duration kMostOfStandstill{120'000};
-
 // A killed rank that a driver holds does not end.
 constexpr Duration kAllEndWithin{10'000};
 
@@ -107,7 +103,7 @@ std::vector<std::string> words_for(const Scene& scene, const Setup& setup,
       "--dry-run=false", "--interactive=false", "--ranks=all",
       fmt::format("--init-timeout={}", format_duration(setup.init_timeout)),
       fmt::format("--collective-timeout={}", format_duration(setup.collective_timeout)),
-      fmt::format("--start-timeout={}", format_duration(kMostOfStandstill)),
+      fmt::format("--start-timeout={}", format_duration(setup.start_timeout)),
       fmt::format("--json={}", (traces / "outcome.json").string())};
   if (scene.on_gpus && static_cast<std::size_t>(scene.ranks) <= setup.devices.size())
     words.push_back(

@@ -80,6 +80,12 @@ class Trial(SafelaunchTest):
         self.assertIn("waits_for_ever", report.stdout)
         self.assert_nothing_left()
 
+    def test_an_import_in_which_all_ranks_stand_still_is_a_hang(self):
+        folder = self.folder_with("torch/__init__.py", "import time\nwhile True: time.sleep(3600)\n")
+        trial = self.trial("--backend", "gloo", "--start-timeout", "3s", "--", sys.executable, PYTHONPATH=folder)
+        self.assertEqual(trial.returncode, 124, trial.stdout + trial.stderr)
+        self.assertRegex(trial.stdout, r"import ✗ hangs\n .*ranks 0 1 in __init__.py:2")
+
     def test_a_torch_that_cannot_be_imported_fails_in_its_own_words(self):
         folder = self.folder_with("torch/__init__.py", "raise ImportError('libcudart.so.13: cannot open shared object file')")
         trial = self.trial("--backend", "gloo", "--", sys.executable, PYTHONPATH=folder)

@@ -40,6 +40,7 @@ struct Setup {
   std::vector<std::string> devices{};  ///< those that ranks on GPUs take; empty: as they come
   Duration init_timeout{60'000};
   Duration collective_timeout{60'000};
+  Duration start_timeout{300'000};
 };
 
 /// The words of the run that plays a scene. Nothing of a cluster is taken from the environment: a

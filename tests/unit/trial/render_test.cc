@@ -127,5 +127,6 @@ TEST_CASE("a scene is run on this host alone, whatever a scheduler says", "[tria
   CHECK(has("--master-addr=127.0.0.1"));
   CHECK(has("--devices=0,2"));
   CHECK(has("--init-timeout=60s"));
+  CHECK(has("--start-timeout=300s"));
   CHECK(words.back() == "/t/nccl");
 }
