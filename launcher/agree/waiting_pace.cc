@@ -5,20 +5,20 @@
 namespace safelaunch::agree {
 namespace {
 
-constexpr Duration kFirstPause = std::chrono::seconds(5);
-constexpr Duration kLongestPause = std::chrono::minutes(5);
+constexpr Duration kFirstLine = std::chrono::seconds(5);
+constexpr Duration kLongestBetween = std::chrono::minutes(5);
 
 }  // namespace
 
 void WaitingPace::begin(TimePoint now) {
   if (next_) return;
-  pause_ = kFirstPause;
+  pause_ = kFirstLine;
   next_ = now + with_jitter(pause_);
 }
 
 bool WaitingPace::is_time(TimePoint now) {
   if (!next_ || now < *next_) return false;
-  pause_ = std::min(pause_ * 2, kLongestPause);
+  pause_ = std::min(pause_ * 2, kLongestBetween);
   next_ = now + with_jitter(pause_);
   return true;
 }
