@@ -119,13 +119,14 @@ def run_deepspeed(steps):
 
 def run_jax(steps):
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # it would take most of a GPU that others use
+    has_gpu = os.path.exists("/dev/nvidiactl")
     with steps.step("import"):
         import jax
         import jax.numpy
-    has_gpu = os.path.exists("/dev/nvidiactl")
-    if "JAX_PLATFORMS" not in os.environ and not has_gpu:
-        jax.config.update("jax_platforms", "cpu")
-    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+
+        if "JAX_PLATFORMS" not in os.environ and not has_gpu:
+            jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")
     with steps.step("group"):
         jax.distributed.initialize(coordinator_address=f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}",
                                    num_processes=steps.ranks, process_id=steps.rank,
@@ -136,8 +137,8 @@ def run_jax(steps):
         mesh = jax.sharding.Mesh(jax.devices(), ("ranks",))
         split = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("ranks"))
         whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
-        own = jax.numpy.full((jax.local_device_count(),), float(steps.rank + 1))
-        values = jax.make_array_from_process_local_data(split, own)
+        own = [jax.device_put(jax.numpy.full((1,), float(steps.rank + 1)), device) for device in jax.local_devices()]
+        values = jax.make_array_from_single_device_arrays((jax.device_count(),), split, own)
         total = jax.jit(jax.numpy.sum, out_shardings=whole)(values)
         steps.check([float(total) / jax.local_device_count()])
     jax.distributed.shutdown()
