@@ -1,5 +1,7 @@
 #include "frame_stream.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -84,12 +86,24 @@ void FrameStream::write_some() {
   if (!open()) return;
   const ssize_t sent = ::send(socket_.native_handle(), outgoing_.data() + taken_, waiting(),
                               MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0 && errno != EAGAIN && errno != EINTR) return fail(strerror(errno));
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) return stop_writing();
   if (sent > 0) taken_ += static_cast<std::size_t>(sent);
   if (waiting() > 0) return wait_for_room();
   outgoing_ = {};  // gives the memory back
   taken_ = 0;
   writing_ = false;
+}
+
+// The peer has gone. What it said before may not be read yet; the reader meets the end behind that.
+void FrameStream::stop_writing() {
+  outgoing_ = {};
+  taken_ = 0;
+}
+
+bool FrameStream::delivered() {
+  int in_kernel = 0;
+  return waiting() == 0 &&
+         (::ioctl(socket_.native_handle(), SIOCOUTQ, &in_kernel) != 0 || in_kernel == 0);
 }
 
 void FrameStream::wait_for_room() {

@@ -37,6 +37,8 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   [[nodiscard]] bool open() const { return listener_ != nullptr; }
   /// Bytes that the peer has not taken yet.
   [[nodiscard]] std::size_t waiting() const { return outgoing_.size() - taken_; }
+  /// Whether the peer's kernel has all that was sent: it is not lost when we close.
+  [[nodiscard]] bool delivered();
 
  private:
   void read_next();
@@ -44,6 +46,7 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   void hand_on(std::string_view bytes);
   void write_soon();
   void write_some();
+  void stop_writing();
   void wait_for_room();
   void fail(const std::string& why);
 

@@ -261,7 +261,7 @@ int TcpServer::port() const {
 
 bool TcpServer::busy() const {
   return std::ranges::any_of(state_->visitors, [](const auto& one) {
-    return one.second.session && one.second.stream->waiting() > 0;
+    return one.second.session && !one.second.stream->delivered();
   });
 }
 
