@@ -63,15 +63,12 @@ void visit_folder(const std::shared_ptr<Desk>& desk, FolderMember member) {
     desk->began = Clock::now();
     desk->busy = true;
     lock.unlock();
-    FolderMember::Round round = member.round(wishes);
+    Outcome round = member.round(wishes);
     lock.lock();
     desk->busy = false;
     desk->left = round.left;
+    take_note(desk->wishes, round);
     std::move(round.events.begin(), round.events.end(), std::back_inserter(desk->events));
-    if (round.taken)
-      std::erase_if(desk->wishes.words, [&](const Word& word) {
-        return word.generation == round.taken->generation && word.number <= round.taken->number;
-      });
     if (!round.events.empty() || round.left) desk->ring();
     desk->wake.wait_for(lock, member.pace(), [&] { return desk->closed || desk->changes != seen; });
   }
@@ -147,25 +144,16 @@ class FileBoard final : public Board {
     const std::weak_ptr alive(alive_);
     for (const BoardEvent& event : events) {
       if (left_) break;
-      take_note(event);
+      pass_on(event);
       if (alive.expired()) return;
     }
     if (is_gone) gone();
   }
 
-  void take_note(const BoardEvent& event) {
-    if (std::holds_alternative<Unseated>(event)) {
-      // What the holder of a seat has said is not said again for another seat.
-      desk_->change([](Wishes& wishes) {
-        wishes.words.clear();
-        wishes.text = std::make_shared<const std::string>();
-        ++wishes.version;
-      });
-    }
-    // One that has waited for longer than it is good for allows nothing any more.
+  /// A confirmation that has waited for longer than it is good for allows nothing any more.
+  void pass_on(const BoardEvent& event) {
     const auto* confirmed = std::get_if<Confirmed>(&event);
-    if (confirmed != nullptr && Clock::now() - confirmed->sent >= lease_) return;
-    tell(listener_, event);
+    if (confirmed == nullptr || Clock::now() - confirmed->sent < lease_) tell(listener_, event);
   }
 
   void look_for_stuck() {

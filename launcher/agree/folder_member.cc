@@ -87,7 +87,7 @@ Duration FolderMember::pace() const {
   return std::clamp(terms_.renew_every / 4, kQuickestPace, kSlowestPace);
 }
 
-FolderMember::Round FolderMember::round(const Wishes& wishes) {
+Outcome FolderMember::round(const Wishes& wishes) {
   heard_ = {};
   if (wishes.claims != claims_) serve(wishes);
   sent_ = Clock::now();
@@ -129,7 +129,7 @@ Result<void> FolderMember::visit(const Wishes& wishes) {
   Result<void> done = held_ ? keep(wishes) : seek(wishes);
   if (done && held_) done = hear_word();
   if (done && leads()) done = lead();
-  if (done && leads()) done = say(wishes);
+  if (done && held_) done = say(wishes);
   return done;
 }
 
@@ -446,7 +446,9 @@ Result<void> FolderMember::say(const Wishes& wishes) {
 
 /// Writes a word. False where it is not the next one, or not one of the present leader's.
 Result<bool> FolderMember::put(const Word& word) {
-  if (word.generation != held_->turn || word.number != told_.number + 1) return false;
+  // On a board without words a leader goes on from those that it has heard on the one before.
+  const bool next = told_.number == 0 || word.number == told_.number + 1;
+  if (!leads() || word.generation != held_->turn || !next) return false;
   const WordName name{word.generation, word.number};
   const std::string text = sealed(key_, to_name(name), word.text);
   const Result<bool> added = board_->add(in_words(to_name(name)), text);

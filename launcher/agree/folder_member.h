@@ -26,12 +26,7 @@ class FolderMember {
  public:
   FolderMember(std::string folder, Terms terms, std::string token);
 
-  struct Round {
-    std::vector<BoardEvent> events;
-    std::optional<Word> taken{};  ///< the last of the wanted words that the board has
-    bool left = false;
-  };
-  [[nodiscard]] Round round(const Wishes& wishes);
+  [[nodiscard]] Outcome round(const Wishes& wishes);
 
   /// The time from the end of a round to the next one.
   [[nodiscard]] Duration pace() const;
@@ -88,7 +83,7 @@ class FolderMember {
   bool claims_no_more_ = false;
   std::string path_;
   TimePoint sent_{};  ///< when this round began
-  Round heard_;
+  Outcome heard_;
 
   // Of the board.
   std::optional<BoardFolder> board_;

@@ -5,7 +5,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "board_event.h"
 #include "safelaunch/agree/board.h"
 
 namespace safelaunch::agree {
@@ -19,5 +21,15 @@ struct Wishes {
   std::deque<Word> words{};   ///< that the board has not taken yet
   bool leaves = false;
 };
+
+/// What has become of them.
+struct Outcome {
+  std::vector<BoardEvent> events{};
+  std::optional<Word> taken{};  ///< the last of the wanted words that the board has
+  bool left = false;
+};
+
+/// What the calls and events of a board do to the wishes.
+void take_note(Wishes& wishes, const Outcome& outcome);
 
 }  // namespace safelaunch::agree

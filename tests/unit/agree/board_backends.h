@@ -5,6 +5,8 @@
 #include <string>
 
 #include "launcher/agree/makers.h"
+#include "launcher/agree/records.h"
+#include "private_etcd.h"
 #include "safelaunch/agree/board.h"
 #include "tcp_backend.h"
 #include "temporary_folder.h"
@@ -30,11 +32,33 @@ struct InFolder {
     return make_file_board(io, config, listener);
   }
   /// Whether the board has left nothing behind.
-  [[nodiscard]] bool is_clean() const { return std::filesystem::is_empty(folder / "meeting"); }
+  [[nodiscard]] bool is_clean(const std::string& /*job*/) const {
+    return std::filesystem::is_empty(folder / "meeting");
+  }
+};
+
+/// A real etcd. Each scene has a job of its own in it.
+struct InEtcd {
+  static constexpr bool kLeaderKeepsBoard = false;
+
+  [[nodiscard]] static std::string why_not() { return PrivateEtcd::instance().why_not(); }
+  [[nodiscard]] static BoardConfig config(bool /*first*/) {
+    BoardConfig config;
+    config.address = {Address::Backend::etcd, {PrivateEtcd::instance().address()}};
+    return config;
+  }
+  static Result<std::unique_ptr<Board>> make(boost::asio::io_context& io, const BoardConfig& config,
+                                             Board::Listener& listener) {
+    return make_etcd_board(io, config, listener);
+  }
+  [[nodiscard]] static bool is_clean(const std::string& job) {
+    return PrivateEtcd::instance().keys_under("/safelaunch/" + plain_job_name(job)).empty();
+  }
 };
 
 }  // namespace safelaunch::agree::testing
 
 /// As types of a TEMPLATE_TEST_CASE.
-#define SAFELAUNCH_BACKENDS \
-  safelaunch::agree::testing::InFolder, safelaunch::agree::testing::AtNodeZero
+#define SAFELAUNCH_BACKENDS                                                 \
+  safelaunch::agree::testing::InFolder, safelaunch::agree::testing::InEtcd, \
+      safelaunch::agree::testing::AtNodeZero

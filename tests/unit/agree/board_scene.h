@@ -24,6 +24,7 @@ struct Heard final : Board::Listener {
   std::vector<std::string> parked_by{};
   std::vector<TimePoint> confirmations{};
   std::vector<Word> words{};
+  std::vector<Word> words_with_seat{};
   std::vector<Standing> standings{};
   std::vector<int> vacancies{};
   std::vector<std::string> unseatings{};
@@ -45,7 +46,10 @@ struct Heard final : Board::Listener {
       ++wrong_confirmations;
     confirmations.push_back(sent);
   }
-  void word(const Word& word) override { words.push_back(word); }
+  void word(const Word& word) override {
+    words.push_back(word);
+    if (holds) words_with_seat.push_back(word);
+  }
   void standing(const Standing& standing) override { standings.push_back(standing); }
   void vacated(int seat) override { vacancies.push_back(seat); }
   void unseated(const std::string& why) override {
@@ -110,7 +114,7 @@ class Scene {
     if (how) how(config);
     Agent& one = *agents_.emplace_back(std::make_unique<Agent>());
     one.heard.lease = config.terms.lease;
-    one.claim = {std::string(32, digit), seat, seats_, "job-7", std::string("host-") + digit};
+    one.claim = {std::string(32, digit), seat, seats_, job, std::string("host-") + digit};
     if (claims) claims(one.claim);
     auto board = backend.make(io, config, one.heard);
     REQUIRE(board.has_value());
@@ -149,6 +153,9 @@ class Scene {
   }
 
   static inline const std::string kToken = "the token of this test";
+  static inline int scenes = 0;
+  /// Of this scene alone: another one in this process may have been left in the middle.
+  const std::string job = "job-" + std::to_string(++scenes);
   boost::asio::io_context io;
   Backend backend;
 

@@ -56,13 +56,13 @@ struct Telling final : Board::Listener {
 template <class Backend>
 class Elsewhere {
  public:
-  Elsewhere(Backend& backend, int seat) {
+  Elsewhere(Scene<Backend>& scene, int seat) {
     int ends[2];
     REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
     said_.reset(ends[0]);
     ::fcntl(said_.get(), F_SETFL, O_NONBLOCK);
     pid_ = ::fork();
-    if (pid_ == 0) live(backend, seat, ends[1]);
+    if (pid_ == 0) live(scene, seat, ends[1]);
     ::close(ends[1]);
   }
   Elsewhere(const Elsewhere&) = delete;
@@ -90,16 +90,16 @@ class Elsewhere {
   }
 
  private:
-  [[noreturn]] static void live(Backend& backend, int seat, int out) {
+  [[noreturn]] static void live(Scene<Backend>& scene, int seat, int out) {
     boost::asio::io_context io;
     Telling telling(out);
-    BoardConfig config = backend.config(seat == 0);
+    BoardConfig config = scene.backend.config(seat == 0);
     config.terms = short_terms();
     config.token = Scene<Backend>::kToken;
-    const auto board = backend.make(io, config, telling);
+    const auto board = scene.backend.make(io, config, telling);
     if (!board) _exit(1);
     telling.board = board->get();
-    (*board)->claim({std::string(32, 'e'), seat, 2, "job-7", "host-elsewhere"});
+    (*board)->claim({std::string(32, 'e'), seat, 2, scene.job, "host-elsewhere"});
     boost::asio::steady_timer limit(io, std::chrono::minutes(2));
     limit.async_wait([](auto) { _exit(2); });
     io.run();
@@ -114,7 +114,7 @@ TEMPLATE_TEST_CASE("a holder that is stopped beyond the lease hears that it is u
                    "[board]", SAFELAUNCH_BACKENDS) {
   Scene<TestType> scene(short_terms());
   if (!scene.can_run()) return;
-  Elsewhere<TestType> stopped(scene.backend, 1);
+  Elsewhere<TestType> stopped(scene, 1);
   Agent& leader = scene.seated('a', 0);
   std::string said;
   scene.until([&] { return (said += stopped.said()).find("c") != std::string::npos; });
@@ -138,7 +138,7 @@ TEMPLATE_TEST_CASE("a holder that is stopped and goes on within the lease keeps 
                    "[board]", SAFELAUNCH_BACKENDS) {
   Scene<TestType> scene(short_terms());
   if (!scene.can_run()) return;
-  Elsewhere<TestType> stopped(scene.backend, 1);
+  Elsewhere<TestType> stopped(scene, 1);
   scene.seated('a', 0);  // a board may need node 0
   std::string said;
   scene.until([&] { return (said += stopped.said()).find('c') != std::string::npos; });
@@ -155,7 +155,7 @@ TEMPLATE_TEST_CASE("no word of a leader that was stopped and has been replaced r
   Scene<TestType> scene(short_terms());
   if (!scene.can_run()) return;
   if (TestType::kLeaderKeepsBoard) return;  // the board stands still with its leader
-  Elsewhere<TestType> stopped(scene.backend, 0);
+  Elsewhere<TestType> stopped(scene, 0);
   Agent& member = scene.agent('a', 1);
   scene.until([&] { return member.heard.heard_word("of the stopped one"); });
   Agent& next = scene.agent('b', 0);
@@ -179,7 +179,7 @@ TEMPLATE_TEST_CASE("no word of a leader that was stopped and has been replaced r
 TEMPLATE_TEST_CASE("a killed holder's seat becomes free", "[board]", SAFELAUNCH_BACKENDS) {
   Scene<TestType> scene(short_terms());
   if (!scene.can_run()) return;
-  Elsewhere<TestType> killed(scene.backend, 1);
+  Elsewhere<TestType> killed(scene, 1);
   Agent& leader = scene.seated('a', 0);
   scene.until([&] { return leader.heard.heard_of("host-elsewhere", ""); });
   killed.kill();

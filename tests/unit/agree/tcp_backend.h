@@ -34,7 +34,9 @@ struct AtNodeZero {
                                              Board::Listener& listener) {
     return make_tcp_board(io, config, listener);
   }
-  [[nodiscard]] bool is_clean() const { return std::filesystem::is_empty(folder / "boards"); }
+  [[nodiscard]] bool is_clean(const std::string& /*job*/ = {}) const {
+    return std::filesystem::is_empty(folder / "boards");
+  }
 
   /// Bound once, and so given to nobody else for now.
   static std::string free_address() {
