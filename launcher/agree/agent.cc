@@ -57,7 +57,9 @@ void Agent::take(const Seated& event, TimePoint) {
   claims_next_ = false;
   seat_ = event.seat;
   leader_here_ = leads;
-  if (leads) leader_.emplace(config_, event.seat.generation);
+  if (!leads) return;
+  leader_.emplace(config_, event.seat.generation);
+  if (wanted_) leader_->want(*wanted_);
 }
 
 void Agent::take(const Parked& event, TimePoint) {
@@ -135,6 +137,7 @@ void Agent::take(const NewsHere& event, TimePoint) {
 }
 
 void Agent::take(const AttemptWanted& event, TimePoint) {
+  wanted_ = event.go;
   if (leader_) leader_->want(event.go);
 }
 

@@ -115,6 +115,7 @@ class Agent {
   std::optional<TimePoint> lease_;  ///< its end
   std::optional<Leader> leader_;    ///< while it leads
   bool leader_here_ = false;        ///< somebody does
+  std::optional<Decision> wanted_;  ///< by the run last; kept while it gets its seat anew
   bool unreachable_ = false;        ///< said since the board was last heard
   std::string trouble_;             ///< why the board was last not reached
   std::string parked_why_;

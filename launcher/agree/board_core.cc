@@ -70,6 +70,9 @@ void BoardCore::take(Peer from, const wire::ClaimsSeat& message, TimePoint now) 
   seat_of_peer_[from] = seat;
   hear(seat, now);
   greet(seat);
+  // A leader that was away may have missed that others have gone.
+  if (seat == 0)
+    for (const int gone : free_) tell(from, wire::Vacates{gone});
 }
 
 void BoardCore::take(Peer from, const wire::Renews& message, TimePoint now) {

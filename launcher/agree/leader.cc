@@ -46,6 +46,11 @@ void Leader::vacated(int seat, TimePoint now) {
   actions_.push_back(NodeSilent{seat, roll_.host_of(seat), true});
 }
 
+// An attempt that was wanted twice runs once.
+void Leader::want(const Decision& go) {
+  if (!decision_ || go.attempt > decision_->attempt) wanted_ = go;
+}
+
 void Leader::want_stop(const std::string& why) {
   if (decision_ && decision_->order == Order::go && !stop_) stop_ = why;
 }

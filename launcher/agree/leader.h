@@ -30,7 +30,7 @@ class Leader {
   void note_own(const NodeNews& news, TimePoint now);
   void note(const Standing& standing, TimePoint now);
   void vacated(int seat, TimePoint now);
-  void want(const Decision& go) { wanted_ = go; }
+  void want(const Decision& go);
   void want_stop(const std::string& why);
   void want_end(int exit_code, const std::string& why, int signal, TimePoint now);
   void attend(bool watch, int question);

@@ -312,6 +312,28 @@ TEST_CASE("a leader that has lost its seat before any attempt claims it again", 
   CHECK(agent.deeds() == "say 2.2 gather");
 }
 
+TEST_CASE("what was wanted before the seat was lost is wanted still, once", "[agree]") {
+  AgentStory agent;
+  agent.leads();
+  agent.on(NewsHere{});
+  agent.wants();
+  agent.on(Unseated{"the board has not heard of this node for 13s"});
+  agent.generation = 2;
+  agent.on(Seated{{0, 2}});
+  agent.on(WordCame{{1, 1, to_text(Decision{})}});
+  agent.confirmed();
+  agent.echo();
+  agent.member_is(1, NodePhase::ready);
+  agent.member_is(2, NodePhase::ready);
+  agent.wants();
+  agent.is_over();
+  agent.member_is(1, NodePhase::ended, ended(0));
+  agent.member_is(2, NodePhase::ended, ended(0));
+  agent.member_is(1, NodePhase::ready);
+  agent.member_is(2, NodePhase::ready);
+  CHECK(agent.all<StartHere>().size() == 1);
+}
+
 TEST_CASE("an end that no board hears any more comes in time", "[agree]") {
   AgentStory agent;
   agent.leads_attempt();

@@ -160,6 +160,17 @@ TEST_CASE("an agent keeps its seat over a broken connection", "[agree]") {
   CHECK(board.says(7, wire::Renews{1}) == Heard{"7: confirmed 1"});
 }
 
+TEST_CASE("a leader that comes back learns who has gone meanwhile", "[agree]") {
+  BoardStory board;
+  board.claims(1, "a", 0);
+  board.claims(2, "b", 1);
+  board.claims(3, "c", 2);
+  board.board().gone(1);
+  board.says(2, wire::Leaves{});
+  CHECK(board.claims(7, "a", 0) ==
+        Heard{"7: seat 0 generation 1", "7: node 2 (host-c, c): ", "7: node 1 is gone"});
+}
+
 TEST_CASE("what an agent said over its former connection counts no more", "[agree]") {
   BoardStory board;
   board.claims(1, "a", 0);
