@@ -22,7 +22,8 @@ constexpr const char* kOpen = "open";
 constexpr const char* kOver = "over";
 constexpr std::string_view kClosed = "closed.";
 constexpr std::array<const char*, 3> kFolders{"seats", "words", "news"};
-constexpr std::array<std::string_view, 5> kOwnNames{"seat.", "lead.", "word.", "news.", ".new-"};
+constexpr std::array<std::string_view, 6> kOwnNames{"seat.", "lead.", "gone.",
+                                                    "word.", "news.", ".new-"};
 
 bool is_own_name(std::string_view name) {
   return std::any_of(kOwnNames.begin(), kOwnNames.end(),

@@ -15,7 +15,7 @@
 ///     board                     its record (records.h), sealed
 ///     open | closed.ID | over   the gate; one of them
 ///     seats/seat.…              one file a seat (folder_names.h)
-///     words/lead.… word.…       the leader's mark; its words
+///     words/lead.… word.…       the leader's mark, gone.… where it is gone; its words
 ///     news/news.…               what each holder has published
 ///
 /// A board begins whole: its folder is made under another name, and renamed. It ends in two steps,

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <tuple>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
@@ -53,6 +54,10 @@ struct Words {
     if (!lead || words.empty() || words.back().generation != lead->generation) return std::nullopt;
     return words.back();
   }
+  /// The generation of the present leader; 0: there is none.
+  [[nodiscard]] std::uint64_t present() const {
+    return lead && !lead->is_gone ? lead->generation : 0;
+  }
 };
 
 Result<Words> words_in(const BoardFolder& folder, const std::string& key) {
@@ -63,8 +68,11 @@ Result<Words> words_in(const BoardFolder& folder, const std::string& key) {
     if (const auto word = word_name(name)) found.words.push_back(*word);
     const auto lead = lead_name(key, name);
     if (!lead) continue;
+    const auto age = [](const LeadName& one) {
+      return std::tuple(one.generation, one.is_gone, one.beat);
+    };
     if (found.lead) found.former_leads.push_back(*lead);
-    if (found.lead && found.lead->generation < lead->generation)
+    if (found.lead && age(*found.lead) < age(*lead))
       std::swap(*found.lead, found.former_leads.back());
     if (!found.lead) found.lead = lead;
   }
@@ -81,7 +89,8 @@ FolderMember::FolderMember(std::string folder, Terms terms, std::string token)
     : folder_(std::move(folder)),
       terms_(terms),
       token_(std::move(token)),
-      silence_((terms.lease + terms.kill_margin) / kLooksAtLeast) {}
+      silence_((terms.lease + terms.kill_margin) / kLooksAtLeast),
+      lead_silence_(silence_) {}
 
 Duration FolderMember::pace() const {
   return std::clamp(terms_.renew_every / 4, kQuickestPace, kSlowestPace);
@@ -127,7 +136,7 @@ Result<void> FolderMember::visit(const Wishes& wishes) {
     return {};
   }
   Result<void> done = held_ ? keep(wishes) : seek(wishes);
-  if (done && held_) done = hear_word();
+  if (done && (held_ || hears_)) done = hear_leader();
   if (done && leads()) done = lead();
   if (done && held_) done = say(wishes);
   return done;
@@ -249,8 +258,7 @@ Result<void> FolderMember::seek(const Wishes& wishes) {
   for (const auto& [seat, name] : files->seats)
     if ((!claim_.seat || *claim_.seat == seat) && (name.holder.empty() || silent(name)))
       return take(name, wishes);
-  park(*files);
-  return {};
+  return park(*files);
 }
 
 Result<void> FolderMember::wait_out_other_terms(const SeatFiles& files) {
@@ -304,9 +312,13 @@ Result<void> FolderMember::sit(const SeatName& seat) {
   renewed_ = {};  // so the first beat comes at once, and confirms
   members_.clear();
   parked_.clear();
-  told_ = inherited ? WordName{inherited->generation, inherited->number} : WordName{};
   heard_.events.push_back(Seated{{seat.seat, words->lead ? words->lead->generation : 0}});
-  if (inherited) heard_.events.push_back(WordCame{*inherited});
+  begin_to_hear(words->present(), words->newest());
+  if (inherited) {
+    told_ = {inherited->generation, inherited->number};
+    heard_.events.push_back(WordCame{*inherited});
+  }
+  if (seat.seat != 0 && words->present() == 0) heard_.events.push_back(SeatVacated{0});
   return {};
 }
 
@@ -331,10 +343,18 @@ std::optional<std::string> FolderMember::text_of(const WordName& word) const {
   return text ? unsealed(key_, to_name(word), *text) : std::nullopt;
 }
 
-void FolderMember::park(const SeatFiles& files) {
+/// Of a leader that has gone already nothing is told: its word is for nobody who comes now.
+void FolderMember::begin_to_hear(std::uint64_t present, const std::optional<WordName>& newest) {
+  hears_ = true;
+  leader_ = present;
+  told_ = present == 0 && newest ? *newest : WordName{};
+  lead_silence_ = Silence((record_.terms.lease + record_.terms.kill_margin) / kLooksAtLeast);
+}
+
+Result<void> FolderMember::park(const SeatFiles& files) {
   std::string why;
   const auto seat = files.seats.find(claim_.seat.value_or(0));
-  if (!files.all || seat == files.seats.end()) return;  // a holder renames one just now
+  if (!files.all || seat == files.seats.end()) return {};  // a holder renames one just now
   if (claim_.seat)
     why = fmt::format("the place of node {} is held by {}", seat->first, host_of(seat->second));
   else
@@ -342,6 +362,11 @@ void FolderMember::park(const SeatFiles& files) {
                       host_of(seat->second));
   if (why != parked_) heard_.events.push_back(Parked{why});
   parked_ = why;
+  if (hears_) return {};
+  const Result<Words> words = words_in(*board_, key_);
+  if (!words) return words.error();
+  begin_to_hear(words->present(), words->newest());
+  return {};
 }
 
 std::string FolderMember::host_of(const SeatName& seat) const {
@@ -402,7 +427,7 @@ Result<bool> FolderMember::is_mine(const SeatName& next) {
 }
 
 Result<void> FolderMember::renew_lead() {
-  const LeadName next{lead_.generation, lead_.beat + 1};
+  const LeadName next{lead_.generation, held_->beat};
   const Result<bool> moved =
       board_->move(in_words(to_name(key_, lead_)), in_words(to_name(key_, next)));
   if (!moved) return moved.error();
@@ -410,21 +435,58 @@ Result<void> FolderMember::renew_lead() {
   return {};
 }
 
-/// Tells the newest word of the present leader. The second look, begun after the word was there,
-/// shows whether its leader was still the present one.
-Result<void> FolderMember::hear_word() {
-  const Result<Words> first = words_in(*board_, key_);
-  if (!first) return first.error();
-  const auto newest = first->newest();
-  if (!newest || *newest <= told_) return {};
-  const auto text = text_of(*newest);
+/// What the folder of the words shows: the newest one, and whether there is a leader.
+Result<void> FolderMember::hear_leader() {
+  const TimePoint began = Clock::now();
+  const Result<Words> words = words_in(*board_, key_);
+  if (!words) return words.error();
+  const auto newest = words->newest();
+  if (newest && *newest > told_)
+    if (Result<void> heard = hear_word(*newest); !heard) return heard;
+  if (leads()) return {};
+  const std::uint64_t present = words->present();
+  if (leader_ != 0 && leader_ != present) heard_.events.push_back(SeatVacated{0});
+  leader_ = present;
+  if (present == 0) return {};
+  lead_silence_.look(began, Clock::now(), {{0, to_name(key_, *words->lead)}});
+  if (lead_silence_.of(0) < record_.terms.lease + record_.terms.kill_margin) return {};
+  return end_silent_leader(*words->lead);
+}
+
+/// A look at the words that begins after this one was there shows whether its leader was still the
+/// present one then.
+Result<void> FolderMember::hear_word(const WordName& word) {
+  const auto text = text_of(word);
   if (!text) return {};
-  const Result<Words> second = words_in(*board_, key_);
-  if (!second) return second.error();
-  if (!second->lead || second->lead->generation != newest->generation) return {};
-  told_ = *newest;
-  heard_.events.push_back(WordCame{{newest->generation, newest->number, *text}});
+  const Result<Words> words = words_in(*board_, key_);
+  if (!words) return words.error();
+  if (!words->lead || words->lead->generation != word.generation) return {};
+  told_ = word;
+  heard_.events.push_back(WordCame{{word.generation, word.number, *text}});
   return {};
+}
+
+/// The mark has not changed for as long as a holder may be silent. It follows the seat's beats: a
+/// seat of the same beat has not changed for as long either.
+Result<void> FolderMember::end_silent_leader(const LeadName& lead) {
+  const Result<SeatFiles> files = look();
+  if (!files) return files.error();
+  const auto found = files->seats.find(0);
+  if (found == files->seats.end() || found->second.turn != lead.generation) return {};
+  const SeatName& seat = found->second;
+  if (!seat.holder.empty()) {
+    if (seat.beat != lead.beat && !silent(seat)) return {};
+    const Result<bool> freed = free(seat);
+    if (!freed || !*freed) return freed ? Result<void>() : freed.error();
+  }
+  return mark_gone(lead);
+}
+
+Result<void> FolderMember::mark_gone(const LeadName& lead) {
+  const LeadName gone{lead.generation, lead.beat, true};
+  const Result<bool> moved =
+      board_->move(in_words(to_name(key_, lead)), in_words(to_name(key_, gone)));
+  return moved ? Result<void>() : moved.error();
 }
 
 Result<void> FolderMember::say(const Wishes& wishes) {
@@ -432,10 +494,10 @@ Result<void> FolderMember::say(const Wishes& wishes) {
     const Result<bool> taken = put(word);
     if (!taken) return taken.error();
     if (!*taken) {
-      const Result<bool> freed = free(*held_);
+      const Result<void> freed = give_back();
       unseat(fmt::format("the board does not take word {} of generation {}: the last one is {}",
                          word.number, word.generation, told_.number));
-      return freed ? Result<void>() : freed.error();
+      return freed;
     }
     told_ = {word.generation, word.number};
     heard_.taken = word;
@@ -499,15 +561,21 @@ void FolderMember::show(const SeatName& seat) {
 Result<void> FolderMember::leave() {
   heard_.left = true;
   if (!board_ || !held_) return {};
-  const Result<bool> freed = free(*held_);
+  const Result<void> freed = give_back();
   held_.reset();
-  if (!freed) return freed.error();
+  if (!freed) return freed;
   const Result<SeatFiles> files = seat_files(*board_, key_, record_.seats);
   if (!files) return files.error();
   return files->all_free() ? end_board(*board_, key_, record_.seats) : Result<void>();
 }
 
 // ---- tools
+
+Result<void> FolderMember::give_back() {
+  const Result<bool> freed = free(*held_);
+  if (!freed) return freed.error();
+  return *freed && leads() ? mark_gone(lead_) : Result<void>();
+}
 
 Result<bool> FolderMember::free(const SeatName& seat) {
   const SeatName freed{seat.seat, seat.turn, {}, seat.beat + 1, 0};
@@ -523,6 +591,7 @@ Result<void> FolderMember::publish(const SeatName& seat, const std::string& text
 
 void FolderMember::unseat(const std::string& why) {
   held_.reset();
+  hears_ = false;
   claims_no_more_ = true;
   heard_.events.push_back(Unseated{why});
 }
@@ -534,6 +603,7 @@ void FolderMember::refuse(Errc code, const std::string& why) {
 
 void FolderMember::forget_board() {
   board_.reset();
+  hears_ = false;
   difference_.reset();
   parked_.clear();
 }

@@ -48,19 +48,24 @@ class FolderMember {
   Result<void> sit(const SeatName& seat);
   Result<std::optional<Word>> take_lead(const SeatName& seat);
   [[nodiscard]] std::optional<std::string> text_of(const WordName& word) const;
-  void park(const SeatFiles& files);
+  Result<void> park(const SeatFiles& files);
 
   // With one.
   Result<void> keep(const Wishes& wishes);
   Result<void> beat(const Wishes& wishes, bool news);
   Result<bool> is_mine(const SeatName& next);
   Result<void> renew_lead();
-  Result<void> hear_word();
+  Result<void> hear_leader();
+  Result<void> hear_word(const WordName& word);
+  Result<void> end_silent_leader(const LeadName& lead);
+  Result<void> mark_gone(const LeadName& lead);
   Result<void> say(const Wishes& wishes);
   Result<bool> put(const Word& word);
   Result<void> lead();
   void show(const SeatName& seat);
   Result<void> leave();
+  Result<void> give_back();
+  void begin_to_hear(std::uint64_t present, const std::optional<WordName>& newest);
 
   Result<SeatFiles> look();
   [[nodiscard]] bool is_over(const SeatFiles& files) const;
@@ -91,6 +96,7 @@ class FolderMember {
   std::string key_;
   std::optional<std::string> difference_;
   Silence silence_;
+  Silence lead_silence_;             ///< of the leader's mark alone
   std::uint64_t greatest_turn_ = 0;  ///< of any board that was here
 
   // Of the seat.
@@ -98,6 +104,8 @@ class FolderMember {
   TimePoint renewed_{};
   std::uint64_t published_ = 0;  ///< version of the wishes' text
   LeadName lead_;
+  bool hears_ = false;        ///< with a seat, or parked
+  std::uint64_t leader_ = 0;  ///< generation of the present leader; 0: none
   WordName told_;
   std::map<int, SeatName> members_;  ///< to the leader: as it has told of them
   std::string parked_;

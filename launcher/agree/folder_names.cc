@@ -8,6 +8,8 @@ namespace safelaunch::agree {
 namespace {
 
 constexpr std::string_view kNobody = "free";
+constexpr std::string_view kLead = "lead";
+constexpr std::string_view kGone = "gone";
 
 /// Takes the next number off a name; false where there is none.
 template <class Number>
@@ -26,7 +28,8 @@ std::string to_name(std::string_view key, const SeatName& seat) {
 }
 
 std::string to_name(std::string_view key, const LeadName& lead) {
-  return sealed_name(key, fmt::format("lead.{}.{}", lead.generation, lead.beat));
+  return sealed_name(
+      key, fmt::format("{}.{}.{}", lead.is_gone ? kGone : kLead, lead.generation, lead.beat));
 }
 
 std::string to_name(const WordName& word) {
@@ -53,7 +56,9 @@ std::optional<LeadName> lead_name(std::string_view key, std::string_view name) {
   const auto bare = unsealed_name(key, name);
   std::string_view rest = bare.value_or("");
   LeadName lead;
-  if (take_word(rest, '.') != "lead" || !take(rest, lead.generation) || !take(rest, lead.beat))
+  const std::string_view kind = take_word(rest, '.');
+  lead.is_gone = kind == kGone;
+  if ((kind != kLead && kind != kGone) || !take(rest, lead.generation) || !take(rest, lead.beat))
     return std::nullopt;
   return lead;
 }

@@ -20,11 +20,14 @@ struct SeatName {
   bool operator==(const SeatName&) const = default;
 };
 
-/// The mark of a leader: words of an earlier generation count no more. Its beat grows as that of
-/// the leader's seat does, so the folder changes now and then, and no cache of it grows old.
+/// The mark of a leader: words of an earlier generation count no more. Its beat follows that of the
+/// leader's seat. So whoever looks at the words alone sees whether there is a leader, and no cache
+/// of that folder grows old.
 struct LeadName {
   std::uint64_t generation = 0;
   std::uint64_t beat = 0;
+  bool is_gone = false;  ///< nobody has the seat any more
+  bool operator==(const LeadName&) const = default;
 };
 
 struct WordName {

@@ -123,6 +123,73 @@ TEMPLATE_TEST_CASE("a word that is not the next one is refused, and reaches nobo
   CHECK(leader.heard.wrong_confirmations == 0);
 }
 
+TEMPLATE_TEST_CASE("a parked agent hears the words too", "[board]", SAFELAUNCH_BACKENDS) {
+  Scene<TestType> scene;
+  if (!scene.can_run()) return;
+  Agent& leader = scene.seated('a', 0);
+  scene.seated('b', 1);
+  leader.say("before", 1);
+  scene.until([&] { return leader.heard.heard_word("before"); });
+  Agent& spare = scene.agent('c', 1);
+  scene.until([&] { return spare.heard.heard_word("before"); });
+  leader.say("after", 2);
+  scene.until([&] { return spare.heard.heard_word("after"); });
+  CHECK(spare.heard.seats.empty());
+}
+
+TEMPLATE_TEST_CASE("a word of a member is refused, and reaches nobody", "[board]",
+                   SAFELAUNCH_BACKENDS) {
+  Scene<TestType> scene;
+  if (!scene.can_run()) return;
+  Agent& leader = scene.seated('a', 0);
+  Agent& member = scene.seated('b', 1);
+  member.say("of a member", 1);
+  scene.until([&] { return !member.heard.unseatings.empty(); });
+  leader.say("of the leader", 1);
+  scene.until([&] { return leader.heard.heard_word("of the leader"); });
+  CHECK(leader.heard.words.size() == 1);
+}
+
+TEMPLATE_TEST_CASE("all hear that the leader is gone, and its last word before that", "[board]",
+                   SAFELAUNCH_BACKENDS) {
+  Scene<TestType> scene(short_terms());
+  if (!scene.can_run()) return;
+  if (TestType::kLeaderKeepsBoard) return;  // the board is gone with its leader
+  Agent& leader = scene.seated('a', 0);
+  Agent& member = scene.seated('b', 1);
+  Agent& spare = scene.agent('c', 1);
+  scene.until([&] { return !spare.heard.parked_by.empty(); });
+  leader.say("end", 1);
+  scene.until([&] { return leader.heard.heard_word("end"); });
+  SECTION("where it leaves") {
+    scene.leave(leader);
+  }
+  SECTION("where it is not heard of any more") {
+    leader.board.reset();
+  }
+
+  scene.until([&] { return !member.heard.vacancies.empty() && !spare.heard.vacancies.empty(); });
+  CHECK(member.heard.vacancies == std::vector{0});
+  CHECK(member.heard.heard_word("end"));
+  CHECK(member.heard.unseatings.empty());
+  Agent& late = scene.agent('d', 1);
+  scene.until([&] { return !late.heard.parked_by.empty(); });
+  scene.a_while(member);
+  CHECK(late.heard.words.empty());
+}
+
+TEMPLATE_TEST_CASE("a member that comes while there is no leader hears that", "[board]",
+                   SAFELAUNCH_BACKENDS) {
+  Scene<TestType> scene;
+  if (!scene.can_run()) return;
+  if (TestType::kLeaderKeepsBoard) return;  // then there is no board
+  Agent& member = scene.seated('b', 1);
+  scene.until([&] { return member.heard.vacancies == std::vector{0}; });
+  Agent& leader = scene.seated('a', 0);
+  leader.say("go", 1);
+  scene.until([&] { return member.heard.heard_word("go"); });
+}
+
 TEMPLATE_TEST_CASE("a new leader goes on from the last word of the one before", "[board]",
                    SAFELAUNCH_BACKENDS) {
   Scene<TestType> scene(testing::patient(), 3);
