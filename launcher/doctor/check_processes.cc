@@ -98,6 +98,7 @@ const char* cause_of(job::Warning warning) {
     case job::Warning::uneven_processes: return cause::kUnevenNodes;
     case job::Warning::unreadable_config:
     case job::Warning::one_process_on_cpu:
+    case job::Warning::starts_elsewhere:
     case job::Warning::unknown_option: return "command";
   }
   return "command";

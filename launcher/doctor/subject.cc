@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <span>
 
 #include "safelaunch/base/strings.h"
 
@@ -20,27 +19,8 @@ std::optional<int> variable(const Subject& subject, Names names) {
   return std::nullopt;
 }
 
-/// The words that belong to the launcher: they stand between its name and the script.
-std::span<const std::string> launcher_words(const job::Command& command) {
-  const std::size_t begin = std::min(command.argv.size(), command.launcher_word + 1);
-  const std::size_t end = command.script ? command.script->word : command.argv.size();
-  return std::span(command.argv).subspan(begin, std::max(begin, end) - begin);
-}
-
-/// The value of an option, written as "--name value" or "--name=value". Launchers take '-' and '_'
-/// for the same.
 std::string option(const Subject& subject, Names names) {
-  if (!subject.command) return {};
-  const auto words = launcher_words(*subject.command);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::size_t equals = words[i].find('=');
-    std::string name = words[i].substr(0, equals);
-    std::ranges::replace(name, '_', '-');
-    if (std::ranges::find(names, name) == names.end()) continue;
-    if (equals != std::string::npos) return words[i].substr(equals + 1);
-    if (i + 1 < words.size()) return words[i + 1];
-  }
-  return {};
+  return subject.command ? job::launcher_option(*subject.command, names) : std::string();
 }
 
 /// The host of an endpoint: "node0" of "node0:29400". An IPv6 address stands in brackets.

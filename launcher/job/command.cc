@@ -261,6 +261,20 @@ std::size_t place_for_options(const Command& command) {
 
 }  // namespace
 
+std::string launcher_option(const Command& command, std::initializer_list<std::string_view> names) {
+  const std::size_t end = command.script ? command.script->word : command.argv.size();
+  for (std::size_t i = command.launcher_word + 1; i < end && i < command.argv.size(); ++i) {
+    const std::string& word = command.argv[i];
+    const std::size_t equals = word.find('=');
+    std::string name = word.substr(0, equals);
+    std::ranges::replace(name, '_', '-');
+    if (std::ranges::find(names, name) == names.end()) continue;
+    if (equals != std::string::npos) return word.substr(equals + 1);
+    if (i + 1 < end) return command.argv[i + 1];
+  }
+  return {};
+}
+
 Result<Command> with_processes(Command command, int processes_per_node) {
   const std::string_view option = option_of(command.launcher);
   if (option.empty() || !command.script)

@@ -3,6 +3,7 @@
 #include "command_line.h"
 #include "hostfile.h"
 #include "option_tables.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
@@ -82,6 +83,20 @@ class DeepspeedReader {
     command_.descendants = remote      ? Descendants::none
                            : nodes > 1 ? Descendants::some
                                        : Descendants::all;
+    if (remote && nodes > 1) warn_of_ssh(hosts.front().host, nodes);
+  }
+
+  void warn_of_ssh(const std::string& first, int nodes) {
+    std::vector<std::string> words(line_.argv.begin(), line_.argv.end());
+    const auto behind_name = static_cast<std::ptrdiff_t>(command_.launcher_word) + 1;
+    words.insert(words.begin() + behind_name,
+                 {"--no_ssh", "--node_rank", "$NODE", "--master_addr", first});
+    command_.warnings.push_back(
+        {Warning::starts_elsewhere,
+         fmt::format("deepspeed starts the ranks of {} hosts by ssh, and safelaunch sees none of "
+                     "them; start this on each host instead, with NODE=0 on {} up to NODE={}:\n"
+                     "    safelaunch {}",
+                     nodes, first, nodes - 1, join(words, " "))});
   }
 
   void read_local() {

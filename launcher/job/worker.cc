@@ -32,8 +32,8 @@ void set_torchelastic(const RunIdentity& run, const std::string& rank, Environme
   variables["TORCHELASTIC_SIGNALS_TO_HANDLE"] = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
 }
 
-/// JAX reads the coordinator and the devices from variables, but neither rank nor world size: a
-/// script passes those itself, from RANK and WORLD_SIZE.
+/// JAX reads the coordinator and the devices from variables, but neither rank nor world size: the
+/// hook tells it those (jax_cluster.py), or a script passes them from RANK and WORLD_SIZE.
 void set_jax(const SpawnPlan& plan, int local_rank, Environment& variables) {
   const bool ipv6 = plan.master_addr.find(':') != std::string::npos;
   const std::string host = ipv6 ? "[" + plan.master_addr + "]" : plan.master_addr;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -124,6 +125,7 @@ enum class Warning {
   one_process_on_cpu,  ///< accelerate runs one process whatever --num_processes says
   uneven_processes,    ///< num_processes is no multiple of num_machines
   unreadable_config,   ///< we do not understand the launcher's configuration file or hostfile
+  starts_elsewhere,    ///< the launcher starts ranks on other hosts, where nobody watches them
   unknown_option,      ///< an unknown option hides from us where the script begins
 };
 
@@ -175,6 +177,12 @@ using FileReader = std::function<std::optional<std::string>(const std::string& p
                                 const FileReader& read_file);
 /// The same with the host's own files; a pipe among them is left to the command.
 [[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment);
+
+/// The value of one of its launcher's options, written as "--name value" or "--name=value"; empty
+/// where it has none of them. `names` are written with dashes: launchers take '-' and '_' for the
+/// same.
+[[nodiscard]] std::string launcher_option(const Command& command,
+                                          std::initializer_list<std::string_view> names);
 
 /// The command with so many processes on each node, whatever its own words say: launchers take the
 /// last of several options, so one more is put before the script. Fails where the launcher has no

@@ -26,6 +26,11 @@ TEST_CASE("deepspeed's hostfile makes a job of many nodes that ssh starts", "[de
   CHECK(seen.nodes == job::NodeRange{2, 2});
   CHECK(seen.processes_per_node == job::ProcessCount{8});
   CHECK(seen.descendants == job::Descendants::none);
+  REQUIRE(seen.warnings.size() == 1);
+  CHECK(seen.warnings.front().id == job::Warning::starts_elsewhere);
+  CHECK(seen.warnings.front().text.ends_with(
+      "\n    safelaunch deepspeed --no_ssh --node_rank $NODE --master_addr a -H hosts t.py"));
+  CHECK(command("deepspeed --no_ssh -H hosts t.py", {}, files).warnings.empty());
 }
 
 TEST_CASE("deepspeed's filters decide which hosts of the file are used", "[deepspeed]") {
