@@ -87,6 +87,9 @@ constexpr Duration kReapedWithin{1'000};
 /// The patience with a deaf supervisor, which even SIGKILL may not end (state D).
 constexpr Duration kDeafPatience{2'000};
 
+/// The supervisor sees the end of its lease itself, and needs a moment to kill the job.
+constexpr Duration kKillsByItself{1'500};
+
 /// The guardian's whole life.
 class Guardian {
  public:
@@ -102,12 +105,30 @@ class Guardian {
         hand_on(signal, info);
       if (answer_due_ && Clock::now() >= *answer_due_) judge_answer();
       if (end_due_ && Clock::now() >= *end_due_) end_without_reaping();
+      if (const auto lease = lease_end(); lease && Clock::now() >= *lease) end_for_the_lease();
     }
   }
 
  private:
   [[nodiscard]] std::optional<TimePoint> deadline() const {
-    return end_due_ ? end_due_ : answer_due_;
+    const auto due = end_due_ ? end_due_ : answer_due_;
+    const auto lease = lease_end();
+    return due && lease ? std::min(due, lease) : due ? due : lease;
+  }
+
+  [[nodiscard]] static std::optional<TimePoint> lease_end() {
+    const Clock::rep until = halves() == nullptr ? 0 : halves()->lease_until.load();
+    if (until == 0) return std::nullopt;
+    return TimePoint(Clock::duration(until)) + kKillsByItself;
+  }
+
+  /// Other nodes may start the same ranks again from now on, whatever holds up the supervisor.
+  [[noreturn]] void end_for_the_lease() {
+    say("safelaunch: its supervisor (pid {}) has told the other nodes nothing for too long: they "
+        "take this node for lost, so the job is killed here\n",
+        supervisor_);
+    leave_nothing_running(kDeafPatience);
+    ::_exit(exit_code_of(Errc::peer_lost));
   }
 
   int next_signal(siginfo_t& info) const {
@@ -301,6 +322,16 @@ void end_at_once(int exit_code) {
     ::kill(guardian, SIGCHLD);
   }
   ::_exit(exit_code);
+}
+
+void hold_lease(TimePoint until) {
+  if (shared == nullptr) return;
+  const bool is_first = shared->lease_until.exchange(until.time_since_epoch().count()) == 0;
+  if (is_first) ::kill(guardian, SIGCHLD);  // it sleeps until it hears something
+}
+
+void release_lease() {
+  if (shared != nullptr) shared->lease_until = 0;
 }
 
 void end_like(const ExitStatus& status) {

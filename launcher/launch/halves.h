@@ -4,6 +4,8 @@
 #include <csignal>
 #include <cstdint>
 
+#include "safelaunch/base/time.h"
+
 /// The two halves of safelaunch, guardian and supervisor, talk to each other by these.
 namespace safelaunch::launch {
 
@@ -11,6 +13,8 @@ namespace safelaunch::launch {
 struct Halves {
   std::atomic<unsigned> heard;  ///< how many of the guardian's letters the supervisor has read
   std::atomic<int> farewell;    ///< 1 + the exit code with which the supervisor is ending
+  /// Until when processes of the job may live, as Clock's own count; 0: there is no such limit.
+  std::atomic<Clock::rep> lease_until;
 };
 
 /// The shared page; nullptr where the program was not split, or the kernel had no page.

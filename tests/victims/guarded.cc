@@ -1,9 +1,9 @@
-// guarded [--forward] [--alike] [--impatient] PROGRAM [ARG...]: the smallest supervisor behind a
-// guardian, made of the room `launch` alone. Says "supervisor PID" first. Passes INT, TERM and HUP
+// guarded [--forward] [--alike] [--impatient] [--leased] PROGRAM [ARG...]: the smallest supervisor
+// behind a guardian, made of the room `launch` alone. Says "supervisor PID" first. Passes INT, TERM and HUP
 // on politely, stops for Ctrl-Z, leaves nothing running, ends with the program's status. With
 // --forward every signal goes to the program and none stops it; with --alike a signal that ended
 // the program ends it too, instead of 128 + N; with --impatient the grace is half a second, not
-// half a minute.
+// half a minute; with --leased the job may live for half a second, and nobody extends that.
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
@@ -25,6 +25,7 @@ using namespace safelaunch;
 struct Options {
   bool forward = false;
   bool alike = false;
+  bool leased = false;
   Duration grace{30'000};
   launch::LaunchSpec launch;
 };
@@ -38,6 +39,8 @@ Options parse(int argc, char** argv) {
       options.forward = true;
     else if (options.launch.argv.empty() && word == "--alike")
       options.alike = true;
+    else if (options.launch.argv.empty() && word == "--leased")
+      options.leased = true;
     else if (options.launch.argv.empty() && word == "--impatient")
       options.grace = Duration{500};
     else
@@ -51,6 +54,7 @@ class Supervisor {
   explicit Supervisor(const Options& options) : options_(options) {}
 
   ExitStatus run() {
+    if (options_.leased) launch::hold_lease(Clock::now() + Duration{500});
     auto child = launch::spawn(reaper_, options_.launch,
                                [this](const ExitStatus& status) { ended(status); });
     if (!child) return Exited{exit_code_of(child.error().code)};

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "safelaunch/base/process.h"
+#include "safelaunch/base/time.h"
 
 namespace boost::asio {
 class io_context;
@@ -52,6 +53,13 @@ class GuardianWatch {
 /// Ends the supervisor, without destroying anything, while a thread of it may be stuck in the
 /// kernel: the guardian then ends with this code and does not wait for it.
 [[noreturn]] void end_at_once(int exit_code);
+
+/// Several nodes: processes of the job may live until then. Where the supervisor has neither
+/// extended the lease nor ended them a moment later (it is stopped, or stuck), the guardian kills
+/// everything below it and ends with 69.
+void hold_lease(TimePoint until);
+/// Nothing of the job runs any more.
+void release_lease();
 
 /// Ends this process as another one ended: the same exit code, or the same signal, without a second
 /// core file.

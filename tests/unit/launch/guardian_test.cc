@@ -66,6 +66,15 @@ TEST_CASE("nothing outlives a guardian that is killed") {
   CHECK(guarded.program.nobody_left());
 }
 
+TEST_CASE("nothing outlives the lease of a supervisor that is stopped") {
+  const std::string shape = GENERATE("go_silent", "ignore_term", "fork_orphan");
+  Guarded guarded({"--leased", victim(shape)});
+  guarded.program.number_after("ready");
+  ::kill(guarded.supervisor, SIGSTOP);
+  CHECK(guarded.program.wait() == ExitStatus{Exited{69}});
+  CHECK(guarded.program.nobody_left());
+}
+
 TEST_CASE("nothing outlives a supervisor that is killed, and the guardian ends like it") {
   const std::string shape = GENERATE("go_silent", "ignore_term", "fork_orphan");
   Guarded guarded({victim(shape)});
