@@ -58,6 +58,23 @@ class Jax(harness.HookTest):
                     process.kill()
                     process.communicate()
 
+    def test_without_arguments_it_finds_what_safelaunch_has_spawned(self):
+        """Also below srun, whose variables tell of safelaunch itself."""
+        text = TRAIN.replace('"127.0.0.1:" + sys.argv[1], 2, int(sys.argv[2])', "")
+        srun = {"SLURM_JOB_ID": "1", "SLURM_STEP_NODELIST": "n1", "SLURM_NTASKS": "1", "SLURM_PROCID": "0",
+                "SLURM_LOCALID": "0", "SLURM_STEP_NUM_TASKS": "1"}
+        address = f"127.0.0.1:{harness.free_port()}"
+        with Collector() as collector:
+            processes = []
+            for rank in (0, 1):
+                processes += self.start(collector, ranks=[rank], text=text, SAFELAUNCH_RUN_ID="run", RANK=str(rank),
+                                        WORLD_SIZE="2", JAX_COORDINATOR_ADDRESS=address, **srun)
+            results = harness.finish_all(processes)
+            self.assert_ended_well(*results)
+            self.assertIn("2.0", results[0].out)
+            self.assert_no_fault(collector)
+            self.assertEqual(sorted(collector.drained().ranks()), [0, 1])
+
     def test_wrong_arguments_raise_jaxs_exception(self):
         with Collector() as collector:
             process, = self.start(collector, ranks=[0], text="""

@@ -111,6 +111,13 @@ def _watch_jax():
     from . import jax_stages
 
     jax_stages.watch(sys.modules["jax._src.distributed"])
+    _quietly("jax_cluster", _register_jax_cluster)
+
+
+def _register_jax_cluster():
+    from . import jax_cluster
+
+    jax_cluster.register(sys.modules["jax._src.clusters"])
 
 
 def _watch_jax_backends():
