@@ -45,7 +45,7 @@ AttemptRules rules_of(const AttemptSpec& spec) {
 RankWatchConfig watch_config(const AttemptSpec& spec) {
   return {spec.stages, spec.start, spec.stall,
           spec.hook,   spec.nccl,  spec.workers.front().environment,
-          spec.clean,  spec.run};
+          spec.clean,  spec.run,   spec.for_leader};
 }
 
 }  // namespace
@@ -100,6 +100,17 @@ output::OutputObserver Attempt::output_observer() {
   return observer;
 }
 
+std::string Attempt::trouble() const {
+  const AttemptOutcome& outcome = machine_.outcome();
+  if (outcome.verdict) return describe(*outcome.verdict);
+  if (outcome.signal) return "it was interrupted by " + signal_name(*outcome.signal);
+  return outcome.command ? "the command ended there: " + describe(*outcome.command) : "";
+}
+
+void Attempt::note_why(const std::string& why) {
+  seen_.ended_because = why;
+}
+
 void Attempt::on_started(Rank rank, ProcessId process) {
   watch_.started(rank, process);
 }
@@ -151,7 +162,25 @@ void Attempt::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
   services_.terminal.write_message(replayed(rank, said));
 }
 
+void Attempt::on_picture(const std::vector<RankPicture>& ranks) {
+  listener_.ranks_pictured(ranks);
+}
+
+void Attempt::on_nodes_asked() {
+  listener_.nodes_asked();
+}
+
+void Attempt::on_ranks_wait(bool wait) {
+  listener_.ranks_wait(wait);
+}
+
+void Attempt::ask_for_leader(Duration limit) {
+  leader_asks_ = true;
+  watch_.ask_ranks(spec_.directory, limit);
+}
+
 void Attempt::on_answers(const RankAnswers& answers) {
+  if (std::exchange(leader_asks_, false)) listener_.leader_answered(answers);
   record_collectives(services_.log, answers);
   take(RanksAnswered{answers});
 }
@@ -162,6 +191,16 @@ void Attempt::on_ranks_gone() {
 
 void Attempt::give_way() {
   take(WayWanted{});
+}
+
+void Attempt::kill() {
+  take(KillWanted{});
+}
+
+bool Attempt::goes_well() const {
+  const AttemptOutcome& outcome = machine_.outcome();
+  return !outcome.verdict && !outcome.signal && !outcome.gave_way &&
+         (!outcome.command || succeeded(*outcome.command));
 }
 
 void Attempt::orphan_ended(int pid, const ExitStatus& status) {
@@ -315,6 +354,7 @@ AttemptRecord Attempt::finished_record() {
   record.ranks = watch_.seen();
   record.stages = watch_.stages_reached();
   record.took = age();
+  record.picture = watch_.picture();
   record_nccl(services_.log, record.ranks.nccl);
   services_.log.count_the_rest();
   return record;

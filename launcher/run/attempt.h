@@ -34,6 +34,7 @@ struct AttemptSpec {
   std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded
   std::optional<HookDoor> hook;     ///< none: watch from /proc alone
   std::string run;                  ///< its id
+  bool for_leader = false;          ///< the agent of another node watches the ranks, too
   nccl::Listening nccl;
   profile::Ras ras = profile::Ras::off;
 };
@@ -53,6 +54,15 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
     virtual void ranks_meet() = 0;
     /// The attempt stops: everything that runs beside it must end now.
     virtual void attempt_stops() = 0;
+    /// From now on ranks wait for others, or no more.
+    virtual void ranks_wait(bool wait) = 0;
+    /// Several nodes: another picture of this node's ranks, for the leader.
+    virtual void ranks_pictured(const std::vector<RankPicture>& ranks) = 0;
+    /// The same: the ranks of other nodes are to be asked where they stand; watch() takes each
+    /// node's answers.
+    virtual void nodes_asked() = 0;
+    /// The answers to ask_for_leader().
+    virtual void leader_answered(const RankAnswers& answers) = 0;
     /// The last word of an attempt; it may be destroyed from here.
     virtual void attempt_ended(AttemptRecord record) = 0;
 
@@ -68,8 +78,23 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   /// An error means that nothing runs: the command does not exist, or no descriptor was free.
   Result<void> start();
 
-  /// Ends it, while it runs, because another profile is to be tried.
+  /// Ends it, while it runs, because another profile is to be tried, or all nodes end theirs.
   void give_way();
+
+  /// Kills it, now: the other nodes take this one for lost.
+  void kill();
+
+  /// Whether it has not failed until now, and nobody has wanted its end.
+  [[nodiscard]] bool goes_well() const;
+  /// Why it does not go well, in a sentence for the other nodes.
+  [[nodiscard]] std::string trouble() const;
+  /// Another node has failed, and this attempt is ended with it.
+  void note_why(const std::string& why);
+
+  // Several nodes: what the agents of other nodes tell of their ranks.
+  [[nodiscard]] RankWatch& watch() { return watch_; }
+  /// Asks this node's ranks where they stand, for the leader; leader_answered() follows.
+  void ask_for_leader(Duration limit);
 
   /// A process that the job had orphaned was reaped.
   void orphan_ended(int pid, const ExitStatus& status);
@@ -98,6 +123,9 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
   void on_answers(const RankAnswers& answers) override;
   void on_ranks_gone() override;
+  void on_picture(const std::vector<RankPicture>& ranks) override;
+  void on_nodes_asked() override;
+  void on_ranks_wait(bool wait) override;
 
   void take(const AttemptEvent& event);
   void set_timer();
@@ -128,6 +156,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   boost::asio::steady_timer timer_;
   std::optional<nccl::RasQuestion> ras_;
   launch::SignalOrigin asked_by_ = launch::SignalOrigin::user;
+  bool leader_asks_ = false;              ///< the ranks' answers are for it
   std::vector<host::LeftFile> segments_;  ///< of its own, to be removed once it has been stopped
   AttemptRecord seen_;  ///< the part that the machine need not know: words, tails, survivors
   output::JobOutput output_;

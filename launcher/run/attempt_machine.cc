@@ -198,6 +198,13 @@ void AttemptMachine::take(const WayWanted&, TimePoint) {
   make_way();
 }
 
+// Nobody is told, and nothing is saved: another node may start the same ranks in a moment.
+void AttemptMachine::take(const KillWanted&, TimePoint) {
+  if (is<Draining>() || is<Over>()) return;
+  outcome_.gave_way = outcome_.gave_way || runs();
+  begin_stop({launch::StopMode::now, SIGKILL, {}});
+}
+
 void AttemptMachine::make_way() {
   begin_stop(sweep(), outcome_.training ? Segments::keep : Segments::remove);
 }

@@ -68,6 +68,8 @@ struct SignalCame {
 };
 /// Another profile is to be tried instead.
 struct WayWanted {};
+/// The other nodes take this one for lost: no rank may live here any more.
+struct KillWanted {};
 /// No process of the job lives any more, but for survivors.
 struct TreeGone {
   bool output_drained = false;
@@ -79,8 +81,8 @@ struct AttemptTimePassed {};
 
 using AttemptEvent =
     std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell, TrainingBegan,
-                 TrainingStalled, RanksAnswered, RasAnswered, SignalCame, WayWanted, TreeGone,
-                 OutputDrained, AttemptTimePassed>;
+                 TrainingStalled, RanksAnswered, RasAnswered, SignalCame, WayWanted, KillWanted,
+                 TreeGone, OutputDrained, AttemptTimePassed>;
 
 /// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
 struct AskRanks {
@@ -204,6 +206,7 @@ class AttemptMachine {
   void take(const RasAnswered& event, TimePoint now);
   void take(const SignalCame& event, TimePoint now);
   void take(const WayWanted& event, TimePoint now);
+  void take(const KillWanted& event, TimePoint now);
   void take(const TreeGone& event, TimePoint now);
   void take(const OutputDrained& event, TimePoint now);
   void take(const AttemptTimePassed& event, TimePoint now);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "node_ranks.h"
 #include "rank_machine.h"
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/process.h"
@@ -40,6 +41,8 @@ struct AttemptRecord : AttemptOutcome {
     output::StreamId stream;
     std::string text;
   };
+  std::string ended_because;         ///< by the other nodes: why; empty: it ended by itself
+  std::vector<RankPicture> picture;  ///< of the ranks of this node, as they were last seen
   std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "safelaunch/agree/token.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/hook/install.h"
@@ -136,6 +137,7 @@ void add_marks(const AttemptInputs& inputs, Environment& environment) {
   const auto facts = guardian != 0 ? host::facts_of(guardian) : host::facts_of(host::self().pid);
   // Meant for safelaunch itself, inside another job: a job of which all is kept cannot be ended.
   environment.erase(std::string(host::kKeepVariable));
+  environment.erase(std::string(agree::kTokenVariable));
   environment["SAFELAUNCH_RUN_ID"] = inputs.run_id;
   environment["SAFELAUNCH_ATTEMPT"] = std::to_string(inputs.number);
   environment["SAFELAUNCH_OWNER"] = host::owner_mark(facts ? facts->id : host::self());
@@ -214,12 +216,27 @@ std::vector<std::vector<int>> cpus_of_workers(const std::string& binding, int wo
                            host::read_identity().numa_nodes, workers);
 }
 
+// Nodes may have different numbers of devices, and each knows its own alone.
+void lay_out(const agree::Decision& agreed, job::SpawnPlan& spawn, watch::StagesConfig& stages) {
+  const auto node = static_cast<std::size_t>(spawn.node_rank);
+  if (node >= agreed.workers.size()) return;
+  const auto first = agreed.workers.begin();
+  spawn.workers = agreed.workers[node];
+  spawn.start_rank = std::accumulate(first, first + spawn.node_rank, 0);
+  spawn.world_size = std::accumulate(first, agreed.workers.end(), 0);
+  stages.world_size = spawn.world_size;
+  stages.expected_here.clear();
+  for (int local = 0; local < spawn.workers; ++local)
+    stages.expected_here.push_back(Rank{spawn.start_rank + local});
+}
+
 Result<void> add_workers(const AttemptInputs& inputs, const Environment& environment,
                          SettledAttempt& result) {
   AttemptSpec& spec = result.spec;
   job::SpawnPlan spawn = *inputs.plan.spawn;
   if (inputs.port) spawn.master_port = inputs.port;
-  if (inputs.profile.processes) {
+  if (inputs.agreed && !inputs.plan.options.start_rank) lay_out(*inputs.agreed, spawn, spec.stages);
+  if (inputs.profile.processes && !inputs.agreed) {
     spawn.workers = *inputs.profile.processes;
     spawn.world_size = spawn.workers * spawn.nodes;
     spec.stages.world_size = spawn.world_size;
@@ -283,6 +300,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.directory = inputs.directory;
   spec.hook = inputs.hook;
   spec.run = inputs.run_id;
+  spec.for_leader = spec.stages.judged_elsewhere = inputs.is_member;
   Result<output::OutputPlan> output = output_of(inputs);
   if (!output) return output.error();
   spec.output = std::move(*output);

@@ -8,6 +8,7 @@
 
 #include "attempt.h"
 #include "attempt_machine.h"
+#include "safelaunch/agree/decision.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/job/command.h"
@@ -43,6 +44,9 @@ struct AttemptInputs {
   std::string run_id;
   std::filesystem::path directory;  ///< of the attempt; empty where nothing is recorded
   std::optional<int> port;          ///< that was leased for the job
+  /// Several nodes: what they have agreed on, and whether another node's agent leads.
+  std::optional<agree::Decision> agreed{};
+  bool is_member = false;
   std::optional<HookDoor> hook;
   nccl::Door nccl;
   output::StandardStreams streams;

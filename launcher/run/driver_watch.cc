@@ -83,6 +83,7 @@ void DriverWatch::look() {
   const TimePoint now = Clock::now();
   for (const auto& [rank, state] : listener_.ranks_now()) {
     if (waits_for_others(state)) return end();  // its clocks run from now on
+    if (state.known() && !state.process()->is_here()) continue;
     note(rank, state, now);
   }
   if (const std::vector<Rank> still = doubt_.suspects(now); !still.empty() && !question_)

@@ -236,7 +236,7 @@ std::string without_the_others(const RunPlan& plan) {
 
 NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
                    const RunProgress& progress) {
-  if (plan.others_start_ranks()) return stop(without_the_others(plan));
+  if (plan.others_start_ranks() && !progress.agreed) return stop(without_the_others(plan));
   if (plan.options.only) return stop("--only: the first profile alone is tried");
   if (progress.attempts >= plan.max_attempts) return used_up(progress);
   profile::ChainState state;

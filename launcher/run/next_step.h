@@ -75,6 +75,7 @@ struct RunProgress {
   std::span<const profile::Profile>
       known;  ///< all profiles there are, for healers outside the chain
   SeenOfJob seen;
+  bool agreed = false;             ///< with the agents of all other nodes, which follow
   std::optional<Impasse> impasse;  ///< of the last attempt
   std::vector<Impasse> former;     ///< of those before it
 };

@@ -1,5 +1,7 @@
 #include "safelaunch/run/plan.h"
 
+#include "safelaunch/job/starter.h"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -71,7 +73,8 @@ bool spawns_by_itself(job::Launcher launcher) {
          launcher == job::Launcher::accelerate;
 }
 
-Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options) {
+Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
+                                        const Environment& environment) {
   job::SpawnOptions result;
   const Result<job::ProcessCount> count = job::parse_process_count(options.nproc_per_node);
   if (!count) return count.error();
@@ -80,8 +83,11 @@ Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options) {
                                           *number, kMostRanksOfANode)};
   result.processes_per_node = *count;
   if (!options.devices.empty()) result.devices = job::parse_devices(options.devices);
-  result.nodes = options.nnodes;
-  result.node_rank = options.node_rank;
+  const job::Starter starter = options.nnodes ? job::Starter{} : job::find_starter(environment);
+  result.nodes = starter.nodes > 1 ? starter.nodes : options.nnodes;
+  result.node_rank = options.node_rank ? options.node_rank : starter.node;
+  if (!starter.hosts.empty() && !environment.contains("MASTER_ADDR"))
+    result.master_addr = starter.hosts.front();
   result.start_rank = options.start_rank;
   result.world_size = options.world_size;
   if (!options.master_addr.empty()) result.master_addr = options.master_addr;
@@ -122,12 +128,43 @@ Result<void> plan_own_spawn(RunPlan& plan) {
         fmt::format("--nproc-per-node {} makes safelaunch spawn the workers, and {} spawns "
                     "its own; give the option to one of the two",
                     plan.options.nproc_per_node, name(plan.command.launcher))};
-  const Result<job::SpawnOptions> wanted = spawn_options(plan.options);
+  const Result<job::SpawnOptions> wanted = spawn_options(plan.options, plan.environment);
   if (!wanted) return wanted.error();
   Result<job::SpawnPlan> spawn = job::plan_spawn(*wanted, plan.environment, host_counts(plan));
   if (!spawn) return spawn.error();
   plan.spawn = std::move(*spawn);
   return refuse_ranks_that_are_not(plan);
+}
+
+// Below the ports that the kernel hands out, and where few programs listen.
+constexpr int kAgreementBelow = 10'000;
+
+int agreement_port(int port) {
+  return port > kAgreementBelow + 1'024 ? port - kAgreementBelow : port + kAgreementBelow;
+}
+
+// Without a wish the agents meet where the ranks do, on a port of their own.
+Result<void> plan_party(RunPlan& plan) {
+  const std::string& wanted = plan.options.rendezvous;
+  if (wanted == "none") return {};
+  auto placement = job::find_placement(plan.command, plan.spawn, plan.environment);
+  if (!placement && !wanted.empty())
+    return Error{Errc::usage,
+                 fmt::format("--rendezvous {}: this is a job of one node; say how many there are "
+                             "(--nnodes, here or as the launcher's option)",
+                             wanted)};
+  if (!placement || (wanted.empty() && placement->head.empty())) return {};
+  PartyPlan party;
+  party.certain = !wanted.empty() || plan.spawn || !placement->starter.empty();
+  Result<agree::Address> address = agree::parse_address(
+      !wanted.empty() ? wanted
+                      : fmt::format("tcp://{}:{}", placement->head,
+                                    agreement_port(placement->port.value_or(0))));
+  if (!address) return address.error();
+  party.placement = *std::move(placement);
+  party.address = *std::move(address);
+  plan.party = std::move(party);
+  return {};
 }
 
 // The chain of the default or of a cluster rule begins with what worked here before.
@@ -306,6 +343,7 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   if (!overrides) return overrides.error();
   plan.overrides = std::move(*overrides);
   if (const Result<void> spawn = plan_own_spawn(plan); !spawn) return spawn.error();
+  if (const Result<void> party = plan_party(plan); !party) return party.error();
   if (const Result<void> chain = load_chain(plan); !chain) return chain.error();
   warn_of_variables(plan);
   warn_of_options(plan);

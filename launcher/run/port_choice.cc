@@ -11,6 +11,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/host/reach.h"
 #include "safelaunch/run/plan.h"
 
 // A port is chosen only where safelaunch may decide it: other nodes know theirs from their own
@@ -30,6 +31,14 @@ std::optional<std::uint16_t> users_port(const RunPlan& plan) {
 std::optional<std::uint16_t> kept_port(const RunPlan& plan) {
   const auto port = users_port(plan);
   return port || !plan.spawn ? port : std::uint16_t{job::kDefaultMasterPort};
+}
+
+// The agents tell the port to every node, so that one of them may choose it: the one where the
+// ranks meet.
+bool meets_here(const RunPlan& plan) {
+  if (!plan.party || plan.party->placement.node != 0) return false;
+  return plan.party->address.backend == agree::Address::Backend::tcp ||
+         host::route_to(plan.party->placement.head).kind == host::Route::Kind::local;
 }
 
 Result<PortChoice> lease(settings::PortRange range) {
@@ -64,7 +73,7 @@ Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& prof
                                FormerPort former) {
   const job::PortPolicy policy = plan.port_policy();
   const std::string wanted = options_under(plan.options, profile).port;
-  if (policy == job::PortPolicy::multi_node) return PortChoice{};
+  if (policy == job::PortPolicy::multi_node && !meets_here(plan)) return PortChoice{};
   if (wanted == "keep") {
     const auto port = kept_port(plan);
     return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
@@ -74,9 +83,10 @@ Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& prof
     return range ? lease(*range) : Result<PortChoice>(range.error());
   }
   if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
-  const auto port = users_port(plan);
-  if (policy == job::PortPolicy::user && port && former == FormerPort::none)
-    return lease_or_rotate(*port);
+  const bool several = policy == job::PortPolicy::multi_node;
+  const auto port = several ? kept_port(plan) : users_port(plan);
+  const bool users = several || policy == job::PortPolicy::user;
+  if (users && port && former == FormerPort::none) return lease_or_rotate(*port);
   return lease_automatic();
 }
 

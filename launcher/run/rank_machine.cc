@@ -88,7 +88,8 @@ std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now)
 
 std::optional<TimePoint> RankMachine::deadline() const {
   if (!judging()) return std::nullopt;
-  const std::optional<TimePoint> next = stages_.next_deadline();
+  std::optional<TimePoint> next = stages_.next_deadline();
+  if (leader_watches_ && !next) next = shown_to_leader_.value_or(begun_) + rules_.stages.look_every;
   if (!next || !next_look_) return next ? next : next_look_;
   return std::min(*next, *next_look_);
 }
@@ -377,6 +378,7 @@ bool RankMachine::all_ranks_have_gone() const {
   return std::ranges::all_of(stages_.ranks(), [this](const auto& one) {
     const watch::RankState& state = one.second;
     if (!state.known()) return !spawned_.empty();  // of another node: all of ours were spawned
+    if (!state.process()->is_here()) return true;  // its own agent ends it
     return state.ended() || (!state.blind() && ended_late_.contains(*state.process()));
   });
 }
@@ -433,11 +435,13 @@ void RankMachine::take(const AnotherUserRuns& event, TimePoint) {
 
 void RankMachine::sample(TimePoint now) {
   if (!judging()) return;
-  if (!stages_.wants_samples()) return judge(now);
+  if (!stages_.wants_samples() && !leader_watches_) return judge(now);
+  shown_to_leader_ = now;
   SampleRanks wanted;
   for (const Rank rank : stages_.sample_these()) {
     const auto known = stages_.ranks().find(rank);
     if (known == stages_.ranks().end() || !known->second.process()) continue;
+    if (!known->second.process()->is_here()) continue;
     ask_whether_it_hears(*known->second.process(), now);
     wanted.ranks.push_back({rank, *known->second.process()});
   }
@@ -455,7 +459,52 @@ void RankMachine::ask_whether_it_hears(ProcessId process, TimePoint now) {
 
 void RankMachine::take(const RanksSampled& found, TimePoint now) {
   for (const RankActivity& activity : found.activities) feed(activity, now);
+  sample_other_nodes(now);
   sample_others(now);
+}
+
+// What an agent told last holds until it tells something else, or is heard no more.
+void RankMachine::sample_other_nodes(TimePoint now) {
+  for (const auto& [seat, node] : nodes_) {
+    if (!node.heard) continue;
+    for (const RankActivity& activity : activities_of(node.name, node.ranks)) feed(activity, now);
+  }
+}
+
+void RankMachine::take(const NodeSpoke& event, TimePoint now) {
+  if (!judging()) return;
+  Node& node = nodes_[event.node.seat];
+  const std::vector<RankPicture> before = std::exchange(node.ranks, event.ranks);
+  node.name = event.node;
+  node.heard = true;
+  for (const Event& one : events_between(node.name, before, node.ranks))
+    if (judging()) hear_of_other_node(one, now);
+}
+
+void RankMachine::hear_of_other_node(const Event& event, TimePoint now) {
+  note_what_it_names(event);
+  if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
+  if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
+  const auto* exited = std::get_if<RankExited>(&event);
+  if (exited != nullptr && is_rank(exited->rank, exited->process)) seen_.exits.push_back(*exited);
+  feed(event, now);
+}
+
+void RankMachine::take(const NodeHeard& event, TimePoint) {
+  if (const auto node = nodes_.find(event.seat); node != nodes_.end())
+    node->second.heard = event.heard;
+}
+
+void RankMachine::take(const LeaderWatches& event, TimePoint now) {
+  leader_watches_ = event.watches;
+  if (leader_watches_) sample(now);
+}
+
+std::set<int> RankMachine::nodes_heard() const {
+  std::set<int> heard;
+  for (const auto& [seat, node] : nodes_)
+    if (node.heard) heard.insert(seat);
+  return heard;
 }
 
 void RankMachine::sample_others(TimePoint now) {
@@ -474,7 +523,8 @@ void RankMachine::take(const OthersSampled& found, TimePoint now) {
 
 void RankMachine::judge(TimePoint now) {
   if (judging()) follow(stages_.tick(now));
-  if (judging()) show_waiting(now);
+  // A member knows nothing of the ranks that its own wait for: the leader shows those.
+  if (judging() && !rules_.stages.judged_elsewhere) show_waiting(now);
 }
 
 void RankMachine::show_waiting(TimePoint now) {

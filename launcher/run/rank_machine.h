@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "node_ranks.h"
 #include "rank_questions.h"
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"
@@ -132,6 +133,20 @@ struct PlacesTold {
   std::string locks;                   ///< that the ranks may wait for, in words
   std::vector<clean::StaleFile> left;  ///< locks that may be removed
 };
+/// An agent has published what its ranks do.
+struct NodeSpoke {
+  NodeName node;
+  std::vector<RankPicture> ranks;
+};
+/// An agent is heard no more, or is heard again: its ranks are unseen meanwhile.
+struct NodeHeard {
+  int seat = 0;
+  bool heard = true;
+};
+/// The leader wants to know what the ranks of this node do, whether or not one of them waits.
+struct LeaderWatches {
+  bool watches = true;
+};
 /// A person asks from outside where the ranks stand (`safelaunch stacks`).
 struct StacksWanted {};
 /// The machine's deadline has come.
@@ -142,8 +157,8 @@ struct WatchFreezes {};
 using WatchEvent =
     std::variant<WatchBegins, RankSpawned, ProcessEnded, HookSpoke, HookClosed, HookFlooded,
                  NcclTold, nccl::Contradiction, NcclSpoke, LookTaken, RanksSampled, OthersSampled,
-                 AnotherUserRuns, DriverSilent, AllStandStill, PlacesTold, StacksWanted,
-                 WatchTimePassed, WatchFreezes>;
+                 AnotherUserRuns, DriverSilent, AllStandStill, PlacesTold, NodeSpoke, NodeHeard,
+                 LeaderWatches, StacksWanted, WatchTimePassed, WatchFreezes>;
 
 /// Watch for the end of a process that is not our child; ProcessEnded follows.
 struct WatchExit {
@@ -257,6 +272,8 @@ class RankMachine {
     return !frozen_ && !stages_.verdict() && !stages_.training();
   }
   [[nodiscard]] const watch::Stages& stages() const { return stages_; }
+  /// The other nodes whose agents are heard.
+  [[nodiscard]] std::set<int> nodes_heard() const;
   [[nodiscard]] const RanksSeen& seen() const { return seen_; }
   [[nodiscard]] const std::map<ProcessId, Rank>& hooked() const { return hooked_; }
   [[nodiscard]] const std::map<ProcessId, Rank>& plugged() const { return plugged_; }
@@ -278,6 +295,9 @@ class RankMachine {
   void take(const DriverSilent& event, TimePoint now);
   void take(const AllStandStill& event, TimePoint now);
   void take(const PlacesTold& event, TimePoint now);
+  void take(const NodeSpoke& event, TimePoint now);
+  void take(const NodeHeard& event, TimePoint now);
+  void take(const LeaderWatches& event, TimePoint now);
   void take(const StacksWanted& event, TimePoint now);
   void take(const WatchTimePassed& event, TimePoint now);
   void take(const WatchFreezes& event, TimePoint now);
@@ -297,6 +317,10 @@ class RankMachine {
   [[nodiscard]] bool is_a_ranks_child(Rank rank, const HookSpoke& speaker) const;
   void record_stage(const StageReached& reached);
   void forget_former_life(const RankStarted& started);
+
+  // The ranks of other nodes.
+  void hear_of_other_node(const Event& event, TimePoint now);
+  void sample_other_nodes(TimePoint now);
 
   // Processes and their ends.
   void watch_exit(Rank rank, ProcessId process);
@@ -330,6 +354,14 @@ class RankMachine {
   std::set<ProcessId> spawned_;     // our own children
   std::set<ProcessId> watched_;     // not our children, yet their end will be told to us
   std::set<ProcessId> ended_late_;  // processes that ended while the job was stopped
+  struct Node {
+    NodeName name;
+    std::vector<RankPicture> ranks;
+    bool heard = true;
+  };
+  std::map<int, Node> nodes_;  // by seat, without ours
+  bool leader_watches_ = false;
+  std::optional<TimePoint> shown_to_leader_;  // the last sample, while nobody waits here
   std::optional<AllStandStill> standstill_;  // the standstill about which the ranks are being asked
   bool frozen_ = false;
   bool flood_told_ = false;

@@ -14,7 +14,7 @@ std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ra
                                       TimePoint now) {
   std::vector<AskedRank> found;
   for (const auto& [rank, state] : ranks)
-    if (state.alive() && state.activity(now) != Activity::stopped)
+    if (state.alive() && state.process()->is_here() && state.activity(now) != Activity::stopped)
       found.push_back({rank, *state.process()});
   return found;
 }

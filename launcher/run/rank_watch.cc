@@ -65,6 +65,9 @@ constexpr Duration kDriverAnswersWithin{30'000};
 // A hook answers within a second, or not at all.
 constexpr Duration kPlacesWithin{2'000};
 
+// Nobody waits for news of other nodes more impatiently, and a board takes them all from everybody.
+constexpr Duration kShowLeaderEvery{200};
+
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
                                    watch::HookQuestion::collectives};
 constexpr std::array kWhereTheyStand{watch::HookQuestion::stack};
@@ -86,6 +89,8 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener&
       inquiry_(services.io),
       places_(services.io),
       shown_(services.io),
+      nodes_answer_(services.io),
+      show_(services.io),
       stall_(services.io, config_.stall, *this),
       nccl_(services.io, config_.nccl, *this),
       driver_(services, driver_limits(config_.stages.limits), *this),
@@ -171,14 +176,73 @@ bool RankWatch::training() const {
 }
 
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit) {
+  unanswered_ = machine_.nodes_heard();
+  own_answered_ = false;
+  if (!unanswered_.empty()) listener_.on_nodes_asked();
   inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kAfterVerdict,
-                 directory, limit, [this](const RankAnswers& answers) {
-                   answers_ = answers;
-                   listener_.on_answers(answers_);
-                 });
+                 directory, limit,
+                 [this, limit](const RankAnswers& answers) { hear_answers(answers, limit); });
+}
+
+// The ranks of other nodes have as long as ours, and the news of them travels twice.
+void RankWatch::hear_answers(const RankAnswers& answers, Duration limit) {
+  answers_.collectives = answers.collectives;
+  answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
+  own_answered_ = true;
+  if (unanswered_.empty()) return tell_answers();
+  nodes_answer_.expires_after(2 * limit);
+  nodes_answer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) tell_answers();
+  });
+}
+
+void RankWatch::node_answered(int seat, const RankAnswers& answers) {
+  if (unanswered_.erase(seat) == 0) return;
+  answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
+  if (own_answered_ && unanswered_.empty()) tell_answers();
+}
+
+void RankWatch::tell_answers() {
+  nodes_answer_.cancel();
+  unanswered_.clear();
+  listener_.on_answers(answers_);
+}
+
+void RankWatch::node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks) {
+  take(NodeSpoke{node, ranks});
+}
+
+void RankWatch::node_heard(int seat, bool heard) {
+  take(NodeHeard{seat, heard});
+}
+
+void RankWatch::leader_watches(bool watches) {
+  take(LeaderWatches{watches});
+}
+
+std::vector<RankPicture> RankWatch::picture() const {
+  return picture_of(machine_.stages().ranks(), Clock::now());
+}
+
+// Many events come at once; the leader needs the picture behind them.
+void RankWatch::show_leader_soon() {
+  if (!config_.for_leader || std::exchange(show_set_, true)) return;
+  show_.expires_after(kShowLeaderEvery);
+  show_.async_wait([this](const boost::system::error_code& cancelled) {
+    show_set_ = false;
+    if (!cancelled) show_leader();
+  });
+}
+
+void RankWatch::show_leader() {
+  std::vector<RankPicture> now = picture();
+  if (now == shown_picture_) return;
+  shown_picture_ = std::move(now);
+  listener_.on_picture(shown_picture_);
 }
 
 std::optional<Failure> RankWatch::waiting_now() const {
+  if (config_.stages.judged_elsewhere) return std::nullopt;
   return machine_.judging() ? machine_.stages().waiting_now(Clock::now()) : std::nullopt;
 }
 
@@ -245,6 +309,9 @@ void RankWatch::take(const WatchEvent& event) {
     std::visit([this](const auto& one) { perform(one); }, action);
   usage_.look();
   set_timer();
+  show_leader_soon();
+  const bool wait = machine_.judging() && machine_.stages().wants_samples();
+  if (std::exchange(ranks_wait_, wait) != wait) listener_.on_ranks_wait(wait);
 }
 
 void RankWatch::set_timer() {

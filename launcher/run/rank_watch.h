@@ -53,7 +53,8 @@ struct RankWatchConfig {
   nccl::Listening nccl;
   Environment environment{};  ///< of a worker
   settings::CleanPolicy clean = settings::CleanPolicy::off;
-  std::string run{};  ///< its id, under which `safelaunch stacks` finds its door
+  std::string run{};        ///< its id, under which `safelaunch stacks` finds its door
+  bool for_leader = false;  ///< the agent of another node wants pictures of our ranks
 };
 
 /// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks
@@ -86,6 +87,12 @@ class RankWatch final : nccl::Watch::Listener,
     virtual void on_answers(const RankAnswers& answers) = 0;
     /// The last rank has ended while the job was stopped.
     virtual void on_ranks_gone() = 0;
+    /// From now on ranks wait for others, or no more.
+    virtual void on_ranks_wait(bool wait) = 0;
+    /// Another picture of this node's ranks, for the leader (`for_leader`).
+    virtual void on_picture(const std::vector<RankPicture>& ranks) = 0;
+    /// The ranks of other nodes are to be asked too; node_answered() follows for each.
+    virtual void on_nodes_asked() = 0;
 
    protected:
     ~Listener() = default;
@@ -111,6 +118,15 @@ class RankWatch final : nccl::Watch::Listener,
   /// `directory`/evidence. The listener's on_answers() follows, once, when all have answered or the
   /// time is over.
   void ask_ranks(const std::filesystem::path& directory, Duration limit);
+
+  // Several nodes: the agent of another one has told this of its ranks.
+  void node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks);
+  void node_heard(int seat, bool heard);
+  void node_answered(int seat, const RankAnswers& answers);
+  /// The leader wants to see our ranks at work, or no more.
+  void leader_watches(bool watches);
+  /// What this node's ranks do now.
+  [[nodiscard]] std::vector<RankPicture> picture() const;
 
   /// The ranks that wait at present, and those that they wait for; nullopt while no rank waits, or
   /// nothing is judged.
@@ -144,6 +160,10 @@ class RankWatch final : nccl::Watch::Listener,
 
   void take(const WatchEvent& event);
   void set_timer();
+  void show_leader_soon();
+  void show_leader();
+  void hear_answers(const RankAnswers& answers, Duration limit);
+  void tell_answers();
   void perform(const WatchExit& watch);
   void perform(const AskWhetherItHears& ask);
   void perform(const TakeLook& look);
@@ -174,10 +194,17 @@ class RankWatch final : nccl::Watch::Listener,
   watch::ProcessObserver looker_;
   watch::ActivitySampler sampler_;
   boost::asio::steady_timer timer_;
-  RankInquiry inquiry_;  // after a verdict
-  RankInquiry places_;   // asks where all ranks stand before there is a verdict
-  RankInquiry shown_;    // asks where they stand for a person
-  RankAnswers answers_;  // to the first
+  RankInquiry inquiry_;       // after a verdict
+  RankInquiry places_;        // asks where all ranks stand before there is a verdict
+  RankInquiry shown_;         // asks where they stand for a person
+  RankAnswers answers_;       // to the first
+  std::set<int> unanswered_;  // nodes whose ranks are asked, too
+  bool own_answered_ = false;
+  boost::asio::steady_timer nodes_answer_;
+  boost::asio::steady_timer show_;
+  bool show_set_ = false;
+  bool ranks_wait_ = false;
+  std::vector<RankPicture> shown_picture_;
   StallWatch stall_;
   nccl::Watch nccl_;
   DriverWatch driver_;

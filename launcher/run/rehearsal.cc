@@ -175,12 +175,12 @@ RehearsedAttempt rehearse_attempt(const RunPlan& plan, const profile::Profile& p
 
 // One node alone starts nothing a second time, and neither does --only.
 int most_attempts(const RunPlan& plan) {
-  return plan.others_start_ranks() ? 1 : plan.max_attempts;
+  return plan.others_start_ranks() && !plan.party ? 1 : plan.max_attempts;
 }
 
 std::string never_tried(const RunPlan& plan, const profile::Profile& profile) {
   if (plan.options.only) return "--only";
-  if (plan.others_start_ranks()) return "others start ranks of this job too";
+  if (plan.others_start_ranks() && !plan.party) return "others start ranks of this job too";
   if (plan.options.fail_on_slow && profile.cost == profile::Cost::large)
     return "slow, and --fail-on-slow is given";
   if (profile.nodes == profile::Nodes::one && plan.nodes() > 1) return "works on one node only";

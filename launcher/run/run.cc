@@ -9,8 +9,10 @@
 
 #include "attempt_place.h"
 #include "attempt_record.h"
+#include "node_evidence.h"
 #include "port_choice.h"
 #include "run_ledger.h"
+#include "safelaunch/agree/token.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
@@ -28,6 +30,24 @@ namespace {
 
 // The job's own words and ours have this long to reach a slow reader after the job has ended.
 constexpr Duration kLastWords{5'000};
+
+// For the agents of other nodes: 0 where this one did not fail by itself.
+int status_of(const AttemptRecord& record) {
+  if (went_well(record) || record.gave_way) return 0;
+  const int code = record.command ? shell_code(*record.command) : 0;
+  return code != 0 ? code : exit_code_of(Errc::os);
+}
+
+// Where this node's attempt was ended because another's had failed, that one's end is the job's.
+void take_end_of(const std::vector<OtherNode>& others, AttemptRecord& record) {
+  if (!went_well(record) && !record.gave_way) return;
+  for (const OtherNode& node : others)
+    if (node.news.end && node.news.end->exit_code != 0) {
+      record.gave_way = false;
+      record.command = ExitStatus{Exited{node.news.end->exit_code}};
+      return;
+    }
+}
 
 // Name servers may take ten seconds to say that there is no such name.
 constexpr Duration kChecksWithin{20'000};
@@ -115,11 +135,14 @@ void Run::perform(const CheckHost&) {
 }
 
 void Run::perform(const StartAttempt& start) {
+  attempt_number_ = start.number;
   const Result<void> started = start_attempt(start);
   started ? take(AttemptStarted{}) : take(AttemptNotStarted{started.error()});
 }
 
-Result<void> Run::start_attempt(const StartAttempt& start) {
+// What the nodes have agreed on is not chosen again.
+Result<void> Run::take_port(const StartAttempt& start) {
+  if (start.agreed) return {};
   port_.reset();
   Result<PortChoice> port = choose_port(plan_, start.profile, start.former_port);
   if (!port) {
@@ -129,7 +152,11 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
   keeps_port_ = options_under(plan_.options, start.profile).port == "keep";
   if (!port->notice.empty()) voice_.say(port->notice);
   port_ = std::move(port->lease);
+  return {};
+}
 
+Result<void> Run::start_attempt(const StartAttempt& start) {
+  if (const Result<void> taken = take_port(start); !taken) return taken.error();
   oom_kills_before_ = host::oom_kills_of_our_cgroup();
   AttemptPlace place = prepare(start);
   leave_out_what_another_user_cannot_use(place, start.number);
@@ -143,6 +170,9 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
                        .nccl = place.nccl,
                        .streams = streams_};
   if (port_) inputs.port = port_->port();
+  inputs.agreed = start.agreed;
+  inputs.is_member = start.agreed && !nodes_->leads();
+  if (start.agreed && start.agreed->master_port != 0) inputs.port = start.agreed->master_port;
   Result<SettledAttempt> settled = settle(inputs);
   if (!settled) return settled.error();
   if (!settled->notice.empty() && start.number == 1) voice_.say(settled->notice);
@@ -219,6 +249,8 @@ void Run::ranks_meet() {
 
 void Run::attempt_stops() {
   if (probe_) probe_->end();
+  // The others are not told to end when this one has come to its end in order.
+  if (nodes_ && attempt_ && !attempt_->goes_well()) nodes_->attempt_stops(attempt_->trouble());
 }
 
 void Run::attempt_ended(AttemptRecord record) {
@@ -228,7 +260,15 @@ void Run::attempt_ended(AttemptRecord record) {
   const diagnose::Evidence evidence =
       went_well(record_) ? diagnose::Evidence{} : evidence_of(record_);
   for (const auto* exits : {&record_.ranks.exits, &record_.ranks.late_exits})
-    for (const RankExited& rank : *exits) former_pids_.push_back(rank.process.pid);
+    for (const RankExited& rank : *exits)
+      if (rank.process.is_here()) former_pids_.push_back(rank.process.pid);
+  if (!nodes_) return decide(evidence);
+  const bool leads = nodes_->leads();
+  if (!leads) decide(evidence);
+  nodes_->attempt_over(attempt_number_, status_of(record_), record_, evidence);
+}
+
+void Run::decide(const diagnose::Evidence& evidence) {
   take(AttemptEnded{record_, evidence, host::may_have_gpu(), refuted()});
 }
 
@@ -345,6 +385,89 @@ void Run::write_json_report() {
     voice_.say("warning: --json=" + file.native() + ": nobody takes the report");
   else if (!*written)
     voice_.say("warning: " + written->error().message);
+}
+
+std::optional<profile::Profile> Run::profile_named(const std::string& name) {
+  const auto in_chain = std::ranges::find(plan_.chain, name, &profile::Profile::name);
+  if (in_chain != plan_.chain.end()) return *in_chain;
+  profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan_.environment);
+  auto loaded = library.load_chain(std::span(&name, 1), "the agreement of the nodes");
+  return loaded ? std::optional(loaded->front()) : std::nullopt;
+}
+
+// Several nodes.
+
+void Run::perform(const JoinNodes&) {
+  const Result<agree::Token> token = agree::find_token(plan_.options.token_file, plan_.environment);
+  if (!token) return take(NodesRefused{token.error()});
+  Nodes::Listener& listener = *this;
+  auto opened = Nodes::open(io_, plan_, token->secret, listener);
+  if (!opened) return take(NodesRefused{opened.error()});
+  nodes_ = *std::move(opened);
+  nodes_->join();
+}
+
+void Run::perform(const TellReady& ready) {
+  nodes_->tell_ready(ready);
+}
+
+void Run::perform(const ProposeAttempt& proposal) {
+  const Result<void> taken =
+      take_port({proposal.profile, proposal.number, proposal.former_port, std::nullopt});
+  if (!taken) return take(AttemptNotStarted{taken.error()});
+  nodes_->propose(proposal, port_ ? std::optional<int>(port_->port()) : std::nullopt);
+}
+
+void Run::perform(const TellNotStarted& told) {
+  nodes_->tell_not_started(attempt_number_, told.error);
+}
+
+void Run::perform(const ProposeEnd& end) {
+  nodes_->propose_end(end);
+}
+
+void Run::perform(const TellSignal& told) {
+  nodes_->tell_signal(told.signal);
+}
+
+void Run::ranks_wait(bool wait) {
+  if (nodes_) nodes_->watch_others(wait);
+}
+
+void Run::ranks_pictured(const std::vector<RankPicture>& ranks) {
+  if (nodes_) nodes_->ranks_pictured(ranks);
+}
+
+void Run::nodes_asked() {
+  nodes_->ask_others();
+}
+
+void Run::leader_answered(const RankAnswers& answers) {
+  nodes_->ranks_answered(answers);
+}
+
+void Run::say(const std::string& line) {
+  voice_.say(line);
+}
+
+std::string Run::redact(std::string text) {
+  return ledger_.redactor().redact(text);
+}
+
+// The end of the run on every node: one diagnosis over what all have said.
+void Run::over_everywhere(const std::vector<OtherNode>& others,
+                          const std::vector<std::string>& lost) {
+  take_end_of(others, record_);
+  diagnose::Evidence evidence;
+  if (!went_well(record_)) {
+    evidence = evidence_of(record_);
+    for (const OtherNode& node : others)
+      if (node.news.end && !node.news.end->diagnosis.empty())
+        if (const auto added = add_evidence(node.news.end->diagnosis, node.name, evidence); !added)
+          log_warning(added.error().message);
+  }
+  if (!lost.empty()) return take(NodesLost{record_, lost});
+  decide(evidence);
 }
 
 void Run::perform(const EndRun& end) {

@@ -6,6 +6,7 @@
 #include "attempt_place.h"
 #include "attempt_spec.h"
 #include "leftovers.h"
+#include "nodes.h"
 #include "run_ledger.h"
 #include "run_machine.h"
 #include "run_probe.h"
@@ -18,7 +19,7 @@
 namespace safelaunch::run {
 
 /// One run: performs what a RunMachine decides, and owns what lives as long as the run.
-class Run final : Attempt::Listener, RunProbe::Listener, Shelf {
+class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf {
  public:
   explicit Run(RunPlan plan);
   Run(const Run&) = delete;
@@ -32,7 +33,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Shelf {
   void say_warnings();
   int leave();
 
-  void take(const RunEvent& event);
+  void take(const RunEvent& event) override;
   void set_timer();
   void perform(const CheckHost& check);
   void perform(const StartAttempt& start);
@@ -51,6 +52,12 @@ class Run final : Attempt::Listener, RunProbe::Listener, Shelf {
   void perform(const TellFirstFailure& tell);
   void perform(const TellSwept& tell);
   void perform(const KeepWhatWorked& keep);
+  void perform(const JoinNodes& join);
+  void perform(const TellReady& ready);
+  void perform(const ProposeAttempt& proposal);
+  void perform(const TellNotStarted& told);
+  void perform(const ProposeEnd& end);
+  void perform(const TellSignal& told);
   void perform(const EndRun& end);
 
   Result<void> start_attempt(const StartAttempt& start);
@@ -58,6 +65,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Shelf {
   void write_json_report();
   void leave_out_what_another_user_cannot_use(AttemptPlace& place, int attempt);
   std::span<const profile::Profile> all_profiles() override;
+  std::optional<profile::Profile> profile_named(const std::string& name) override;
   const diagnose::Catalogue& catalogue() override;
   [[nodiscard]] NextStep would_follow(const diagnose::Diagnosis& diagnosis,
                                       const std::vector<std::string>& tried) override;
@@ -65,7 +73,18 @@ class Run final : Attempt::Listener, RunProbe::Listener, Shelf {
   void on_chosen(const std::string& profile) override;
   void ranks_meet() override;
   void attempt_stops() override;
+  void ranks_wait(bool wait) override;
+  void ranks_pictured(const std::vector<RankPicture>& ranks) override;
+  void nodes_asked() override;
+  void leader_answered(const RankAnswers& answers) override;
   void attempt_ended(AttemptRecord record) override;
+  Attempt* attempt() override { return attempt_.get(); }
+  void over_everywhere(const std::vector<OtherNode>& others,
+                       const std::vector<std::string>& lost) override;
+  void say(const std::string& line) override;
+  std::string redact(std::string text) override;
+  void decide(const diagnose::Evidence& evidence);
+  Result<void> take_port(const StartAttempt& start);
   [[nodiscard]] diagnose::Evidence evidence_of(const AttemptRecord& record) const;
   [[nodiscard]] std::vector<std::string> refuted() const;
   [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events(), disk_}; }
@@ -84,8 +103,10 @@ class Run final : Attempt::Listener, RunProbe::Listener, Shelf {
   boost::asio::steady_timer timer_;
   RunMachine machine_;
 
+  std::unique_ptr<Nodes> nodes_;  ///< the others; none where this one runs alone
   std::optional<HostChecks> checks_;
   std::unique_ptr<Attempt> attempt_;
+  int attempt_number_ = 0;         ///< of the attempt that runs, or ran last
   AttemptRecord record_;           ///< of the attempt that ended last
   std::optional<RunProbe> probe_;  ///< beside the first attempt, or behind it
   std::optional<clean::PortLease> port_;

@@ -7,6 +7,7 @@
 #include "attempt_machine.h"
 #include "attempt_record.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/doctor/render.h"
 
 namespace safelaunch::run {
@@ -23,7 +24,9 @@ std::optional<TimePoint> RunMachine::deadline() const {
 }
 
 void RunMachine::take(const RunBegins&, TimePoint) {
-  if (!plan_.options.preflight) return start(plan_.chain.front());
+  agrees_ = plan_.party.has_value();
+  if (agrees_) actions_.push_back(JoinNodes{});
+  if (!plan_.options.preflight) return begin({}, {});
   state_ = Checking{};
   actions_.push_back(CheckHost{});
 }
@@ -35,36 +38,123 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
     actions_.push_back(SayLine{"warning: the checks before the run are left out: " +
                                event.report.trouble + " (--no-preflight does without them)"});
   std::string blocked;
+  std::vector<std::string> risks;
   for (const Finding& finding : event.report.findings) {
     actions_.push_back(RecordFinding{finding});
     if (doctor::blocks(finding))
       blocked += fmt::format("{}blocked: {}",
                              blocked.empty() ? "" : "\nsafelaunch: ", doctor::in_one_line(finding));
     else
-      actions_.push_back(SayLine{"risk: " + doctor::in_one_line(finding)});
+      risks.push_back("risk: " + doctor::in_one_line(finding));
+  }
+  for (const std::string& risk : risks) actions_.push_back(SayLine{risk});
+  if (!blocked.empty()) blocked += " (--no-preflight runs it all the same)";
+  begin(std::move(risks), blocked);
+}
+
+// What forbids this node to start forbids it to all, so that none of them waits for it.
+void RunMachine::begin(std::vector<std::string> risks, const std::string& blocked) {
+  if (!blocked.empty()) actions_.push_back(SayFailure{blocked});
+  if (agrees_) {
+    state_ = Gathering{};
+    if (!blocked.empty()) risks = {blocked};
+    return actions_.push_back(TellReady{std::move(risks), !blocked.empty()});
   }
   if (blocked.empty()) return start(plan_.chain.front());
-  blocked += " (--no-preflight runs it all the same)";
-  actions_.push_back(SayFailure{blocked});
   end(exit_code_of(Errc::blocked), blocked);
 }
 
 void RunMachine::start(const profile::Profile& profile) {
-  profile_ = profile;
-  if (tried_.empty() || tried_.back() != profile.name) {
-    tried_.push_back(profile.name);
-    retries_of_profile_ = 0;
+  note_profile(profile);
+  if (agrees_) {
+    state_ = Gathering{};
+    return actions_.push_back(ProposeAttempt{profile_, attempts_ + 1, former_port_});
   }
   state_ = Attempting{};
   actions_.push_back(StartAttempt{profile_, attempts_ + 1, former_port_});
 }
 
+void RunMachine::note_profile(const profile::Profile& profile) {
+  profile_ = profile;
+  if (!tried_.empty() && tried_.back() == profile.name) return;
+  tried_.push_back(profile.name);
+  retries_of_profile_ = 0;
+}
+
+void RunMachine::take(const LeadsNodes&, TimePoint) {
+  leads_ = true;
+}
+
+void RunMachine::take(const NodesReady& event, TimePoint) {
+  if (!std::holds_alternative<Gathering>(state_) || attempts_ > 0) return;
+  for (const std::string& line : event.lines) actions_.push_back(SayLine{line});
+  if (event.blocked.empty()) return start(plan_.chain.front());
+  actions_.push_back(SayFailure{event.blocked});
+  end(exit_code_of(Errc::blocked), event.blocked);
+}
+
+void RunMachine::take(const AttemptAgreed& event, TimePoint) {
+  if (!std::holds_alternative<Gathering>(state_)) return;
+  if (profile_.name != event.go.profile) {
+    const auto named = shelf_.profile_named(event.go.profile);
+    if (!named)
+      return actions_.push_back(TellNotStarted{
+          {Errc::bad_config, fmt::format("profile {}, which the nodes have agreed on, is not on "
+                                         "this one: copy its file here",
+                                         event.go.profile)}});
+    note_profile(*named);
+  }
+  attempts_ = event.go.attempt - 1;
+  state_ = Attempting{};
+  actions_.push_back(StartAttempt{profile_, event.go.attempt, former_port_, event.go});
+}
+
+void RunMachine::take(const AgreedOnNone& event, TimePoint) {
+  agrees_ = false;
+  actions_.push_back(SayLine{event.why});
+  if (std::holds_alternative<Gathering>(state_)) start(plan_.chain.front());
+}
+
+// Where the other nodes may well have no safelaunch, the job starts as it would without one.
+void RunMachine::take(const NodesRefused& event, TimePoint now) {
+  if (!plan_.party->certain)
+    return take(AgreedOnNone{"warning: no agreement with the other nodes: " + event.error.message},
+                now);
+  agrees_ = false;
+  actions_.push_back(SayFailure{event.error.message});
+  end(exit_code_of(event.error.code), event.error.message);
+}
+
+void RunMachine::take(const NodesLost& event, TimePoint) {
+  state_ = Idle{};
+  ++attempts_;
+  report::AttemptSummary summary = summary_of({attempts_, profile_.name, event.record});
+  summary.failure = Failure{.kind = FailureKind::given_up};
+  const std::string why =
+      fmt::format("{} {} not heard any more: the whole job was ended", join(event.names, ", "),
+                  event.names.size() == 1 ? "is" : "are");
+  actions_.push_back(RecordAttempt{std::move(summary)});
+  actions_.push_back(SayFailure{why});
+  end(exit_code_of(Errc::peer_lost), why);
+}
+
+void RunMachine::take(const EndAgreed& event, TimePoint) {
+  if (std::holds_alternative<Over>(state_)) return;
+  agrees_ = false;  // nobody is left to agree with
+  record_probed();
+  if (!leads_ && !event.why.empty()) actions_.push_back(SayFailure{event.why});
+  end(event.exit_code, event.why);
+}
+
 void RunMachine::take(const AttemptStarted&, TimePoint) {
-  if (attempts_ == 0) actions_.push_back(ProbeBesideAttempt{profile_});
+  if (attempts_ == 0 && !agrees_) actions_.push_back(ProbeBesideAttempt{profile_});
 }
 
 void RunMachine::take(const AttemptNotStarted& event, TimePoint) {
   actions_.push_back(SayFailure{event.error.message});
+  const bool agreed = agrees_ && std::holds_alternative<Attempting>(state_);
+  if (agreed) actions_.push_back(TellNotStarted{event.error});
+  if (agreed && !leads_) return void(state_ = Gathering{});
   end(exit_code_of(event.error.code), event.error.message);
 }
 
@@ -76,11 +166,30 @@ void RunMachine::take(const SwitchFound& event, TimePoint) {
 }
 
 void RunMachine::take(const AttemptEnded& event, TimePoint) {
+  if (!std::holds_alternative<Attempting>(state_)) return;  // it never started here
   const auto attempting = std::get<Attempting>(std::exchange(state_, Idle{}));
   ++attempts_;
-  if (event.record.gave_way && !event.record.signal)
+  if (agrees_ && !leads_) return wait_for_others(event);
+  if (attempting.for_another && event.record.gave_way && !event.record.signal)
     return switch_profile(event, *attempting.for_another);
   went_well(event.record) ? succeed(event) : fail(event);
+}
+
+// The leader has the news of all nodes, and decides what follows; the cause that is recorded here
+// is the one that shows here.
+void RunMachine::wait_for_others(const AttemptEnded& event) {
+  state_ = Gathering{};
+  const FinishedAttempt finished{attempts_, profile_.name, event.record};
+  if (went_well(event.record)) return actions_.push_back(RecordAttempt{summary_of(finished)});
+  if (event.record.gave_way) {
+    report::AttemptSummary summary = summary_of(finished);
+    summary.failure = Failure{.kind = FailureKind::given_up};
+    summary.failure->explanation =
+        "It was ended with that of the other nodes. " + event.record.ended_because;
+    return actions_.push_back(RecordAttempt{std::move(summary)});
+  }
+  const diagnose::Diagnosis diagnosis = diagnose::diagnose(event.evidence, shelf_.catalogue());
+  actions_.push_back(RecordAttempt{summary_of(finished, diagnosis, plan_)});
 }
 
 void RunMachine::succeed(const AttemptEnded& event) {
@@ -143,6 +252,7 @@ RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
           std::move(tried),
           falls_back ? shelf_.all_profiles() : std::span<const profile::Profile>{},
           seen_,
+          agrees_,
           std::nullopt,
           impasses_};
 }
@@ -221,12 +331,22 @@ void RunMachine::take(const PauseOver&, TimePoint now) {
 }
 
 void RunMachine::take(const launch::ReceivedSignal& event, TimePoint) {
-  if (std::holds_alternative<Attempting>(state_)) return actions_.push_back(SignalAttempt{event});
+  const bool attempting = std::holds_alternative<Attempting>(state_);
+  const bool ends = ends_a_job(event.signal) && !std::holds_alternative<Over>(state_);
+  if (agrees_ && ends) actions_.push_back(TellSignal{event.signal});
+  if (attempting) return actions_.push_back(SignalAttempt{event});
   // Between two attempts there is nothing to be stopped but our own waiting.
-  if (!ends_a_job(event.signal) || std::holds_alternative<Over>(state_)) return;
+  if (!ends) return;
+  // The other nodes answer at once; whoever asks twice does not wait for them.
+  if (agrees_ && !std::exchange(signalled_, true)) return;
+  agrees_ = false;
+  record_probed();
+  end(128 + event.signal, "interrupted by " + signal_name(event.signal));
+}
+
+void RunMachine::record_probed() {
   if (auto* probing = std::get_if<Probing>(&state_))
     actions_.push_back(RecordAttempt{std::move(probing->summary)});
-  end(128 + event.signal, "interrupted by " + signal_name(event.signal));
 }
 
 // People read the end of a screen; a program takes the end for the object that it asked for.
@@ -240,6 +360,10 @@ void RunMachine::give_up(report::AttemptSummary summary, const diagnose::Diagnos
 }
 
 void RunMachine::end(int exit_code, std::string stopped_because) {
+  if (agrees_) {
+    state_ = Gathering{};
+    return actions_.push_back(ProposeEnd{exit_code, std::move(stopped_because)});
+  }
   state_ = Over{};
   actions_.push_back(EndRun{exit_code, std::move(stopped_because)});
 }

@@ -9,6 +9,7 @@
 #include "attempt_record.h"
 #include "next_step.h"
 #include "port_choice.h"
+#include "safelaunch/agree/decision.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/report/summary.h"
@@ -53,9 +54,43 @@ struct MemoryBack {
 /// The machine's deadline has come.
 struct PauseOver {};
 
+// Several nodes: what the agents have agreed on.
+
+/// This agent is the one whose decisions all follow.
+struct LeadsNodes {};
+/// To the leader: every node is there and ready for a first attempt. `blocked` says which node's
+/// checks forbid it; the lines tell of risks and of differences between the nodes.
+struct NodesReady {
+  std::vector<std::string> lines;
+  std::string blocked;
+};
+/// Every node starts this attempt now.
+struct AttemptAgreed {
+  agree::Decision go;
+};
+/// No agreement is to be had: this node runs as if there were no others.
+struct AgreedOnNone {
+  std::string why;
+};
+/// This node cannot meet the others: a token, an address.
+struct NodesRefused {
+  Error error;
+};
+/// To the leader: the attempt is over everywhere, because these nodes are gone.
+struct NodesLost {
+  const AttemptRecord& record;
+  std::vector<std::string> names;
+};
+/// Every node ends its run now.
+struct EndAgreed {
+  int exit_code = 0;
+  std::string why;  ///< empty: the job has ended well
+};
+
 using RunEvent = std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted,
                               AttemptEnded, SwitchFound, CannotProbe, ProfileChosen, MemoryBack,
-                              PauseOver, launch::ReceivedSignal>;
+                              PauseOver, LeadsNodes, NodesReady, AttemptAgreed, AgreedOnNone,
+                              NodesRefused, NodesLost, EndAgreed, launch::ReceivedSignal>;
 
 /// Check the host; HostChecked follows.
 struct CheckHost {};
@@ -65,6 +100,7 @@ struct StartAttempt {
   profile::Profile profile;
   int number = 1;
   FormerPort former_port = FormerPort::none;
+  std::optional<agree::Decision> agreed{};  ///< several nodes: port and layout are decided
 };
 /// Probe the profile of the first attempt beside it, where --probe wants that; SwitchFound may
 /// follow.
@@ -122,16 +158,46 @@ struct KeepWhatWorked {
   profile::Profile profile;
   int attempts = 1;
 };
+// Several nodes: what this one tells the others.
+
+/// Come to the other agents.
+struct JoinNodes {};
+/// This node's checks are over.
+struct TellReady {
+  std::vector<std::string> findings;
+  bool blocked = false;
+};
+/// The leader wants this attempt on every node; AttemptAgreed follows, on each.
+struct ProposeAttempt {
+  profile::Profile profile;
+  int number = 1;
+  FormerPort former_port = FormerPort::none;
+};
+/// A member's attempt could not be started.
+struct TellNotStarted {
+  Error error;
+};
+/// The leader wants every node to end; EndAgreed follows, on each.
+struct ProposeEnd {
+  int exit_code = 0;
+  std::string why;
+};
+/// A person, or the scheduler, wants the job to end.
+struct TellSignal {
+  int signal = 0;
+};
 /// The run is over.
 struct EndRun {
   int exit_code = 0;
   std::string stopped_because;  ///< why no further profile was tried; empty after a success
 };
 
-using RunAction = std::variant<CheckHost, StartAttempt, ProbeBesideAttempt, SignalAttempt,
-                               EndAttemptForAnother, ProbeCandidates, AwaitGpuMemory, RecordFinding,
-                               RecordCause, RecordAttempt, SayLine, SayFailure, TellFallback,
-                               TellStruckOut, TellFirstFailure, TellSwept, KeepWhatWorked, EndRun>;
+using RunAction =
+    std::variant<CheckHost, StartAttempt, ProbeBesideAttempt, SignalAttempt, EndAttemptForAnother,
+                 ProbeCandidates, AwaitGpuMemory, RecordFinding, RecordCause, RecordAttempt,
+                 SayLine, SayFailure, TellFallback, TellStruckOut, TellFirstFailure, TellSwept,
+                 KeepWhatWorked, JoinNodes, TellReady, ProposeAttempt, TellNotStarted, ProposeEnd,
+                 TellSignal, EndRun>;
 
 /// Files that only the decision after a failure needs. They are read at the first call: a healthy
 /// job does not pay for them (the catalogue alone takes 9 ms).
@@ -140,6 +206,8 @@ class Shelf {
   /// All profiles there are, for healers outside the chain. Reading them may make the chain longer:
   /// no pointer into it is kept.
   virtual std::span<const profile::Profile> all_profiles() = 0;
+  /// A profile that another node has named; nullopt where there is none of that name.
+  virtual std::optional<profile::Profile> profile_named(const std::string& name) = 0;
   virtual const diagnose::Catalogue& catalogue() = 0;
 
  protected:
@@ -155,6 +223,16 @@ class Shelf {
 ///
 /// A signal that means the end goes to the attempt while one runs; in all other states it ends the
 /// run with 128 + its number.
+///
+/// Where several nodes agree (`plan.party`), the leader decides all this for every node, and each
+/// step waits for the others:
+///
+///     checking ─→ gathering ── AttemptAgreed ─→ attempting ─→ … what the leader proposes next
+///                     ↑                            │
+///                     └── a member's attempt has ended: the leader decides ←┘
+///     the leader's last step: ending ── EndAgreed ─→ over
+///
+/// A signal goes to all nodes; a second one ends this agent at once.
 class RunMachine {
  public:
   /// Both must outlive it.
@@ -193,6 +271,8 @@ class RunMachine {
     profile::Profile profile;
     TimePoint until{};
   };
+  /// Several nodes: this one waits until they have agreed on what follows.
+  struct Gathering {};
   struct Over {};
 
   void take(const RunBegins& event, TimePoint now);
@@ -205,8 +285,19 @@ class RunMachine {
   void take(const ProfileChosen& event, TimePoint now);
   void take(const MemoryBack& event, TimePoint now);
   void take(const PauseOver& event, TimePoint now);
+  void take(const LeadsNodes& event, TimePoint now);
+  void take(const NodesReady& event, TimePoint now);
+  void take(const AttemptAgreed& event, TimePoint now);
+  void take(const AgreedOnNone& event, TimePoint now);
+  void take(const NodesRefused& event, TimePoint now);
+  void take(const NodesLost& event, TimePoint now);
+  void take(const EndAgreed& event, TimePoint now);
   void take(const launch::ReceivedSignal& event, TimePoint now);
 
+  void begin(std::vector<std::string> risks, const std::string& blocked);
+  void note_profile(const profile::Profile& profile);
+  void record_probed();
+  void wait_for_others(const AttemptEnded& event);
   void start(const profile::Profile& profile);
   void succeed(const AttemptEnded& event);
   void fail(const AttemptEnded& event);
@@ -228,7 +319,11 @@ class RunMachine {
 
   const RunPlan& plan_;
   Shelf& shelf_;
-  std::variant<Idle, Checking, Attempting, Probing, Waiting, Pausing, Over> state_ = Idle{};
+  std::variant<Idle, Checking, Gathering, Attempting, Probing, Waiting, Pausing, Over> state_ =
+      Idle{};
+  bool agrees_ = false;       ///< with other nodes
+  bool leads_ = false;        ///< them
+  bool signalled_ = false;    ///< the others were told that somebody wants the end
   int attempts_ = 0;          ///< that have ended
   profile::Profile profile_;  ///< of the present attempt, or the last
   int retries_of_profile_ = 0;

@@ -83,6 +83,7 @@ bool StandstillWatch::all_still(TimePoint now) {
   for (const auto& [rank, state] : listener_.ranks_now()) {
     if (!state.alive()) continue;
     if (waits_in_a_stage(state)) return false;
+    if (!state.process()->is_here()) return false;  // only its own node could compare its looks
     host::TreeSample& seen = looks_[rank] = host::sample_tree(*state.process(), now, table_);
     host::add_traffic(seen, traffic);
     const auto known = before.find(rank);

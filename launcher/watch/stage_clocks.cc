@@ -40,7 +40,8 @@ bool Stages::may_be_here(Rank rank) const {
 // NCCL's log may tell of processes of other nodes: those have no start time here.
 int Stages::seen_here() const {
   return static_cast<int>(std::ranges::count_if(ranks_, [](const auto& one) {
-    return one.second.known() && one.second.process()->start_ticks != 0;
+    return one.second.known() && one.second.process()->start_ticks != 0 &&
+           one.second.process()->is_here();
   }));
 }
 

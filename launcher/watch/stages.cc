@@ -91,7 +91,8 @@ std::vector<StageAction> Stages::stood_still(Duration lasts,
                                              const std::map<Rank, std::string>& doings,
                                              std::string text, TimePoint monotonic) {
   (void)job_time(monotonic);
-  if (may_have_trained() || !standings_.empty()) return finish(monotonic);
+  if (may_have_trained() || !standings_.empty() || config_.judged_elsewhere)
+    return finish(monotonic);
   Failure verdict{
       .kind = FailureKind::stood_still, .stage = Stage::collective, .proof = std::move(text)};
   for (const auto& [rank, doing] : doings) {
@@ -132,6 +133,7 @@ std::vector<StageAction> Stages::finish(TimePoint monotonic) {
 
 std::optional<TimePoint> Stages::earliest_deadline(TimePoint now) const {
   std::optional<TimePoint> earliest;
+  if (config_.judged_elsewhere) return earliest;
   for (const Standing& standing : standings_)
     for (const auto at : {certain_at(standing, now), overdue_at(standing, now)})
       if (at && (!earliest || *at < *earliest)) earliest = at;
@@ -322,6 +324,7 @@ void Stages::check_failure(const RankExited& event, TimePoint now) {
 }
 
 void Stages::check_certain(TimePoint now) {
+  if (config_.judged_elsewhere) return;
   for (const Standing& standing : standings_) {
     const auto at = certain_at(standing, now);
     if (at && *at <= now) return decide(judge(standing, now));
@@ -329,6 +332,7 @@ void Stages::check_certain(TimePoint now) {
 }
 
 void Stages::check_overdue(TimePoint now) {
+  if (config_.judged_elsewhere) return;
   // Of several stages, the one that names somebody and lets most ranks wait.
   std::optional<Standing> worst;
   const auto weight = [&](const Standing& standing) {

@@ -13,6 +13,10 @@ namespace safelaunch {
 struct ProcessId {
   int pid = 0;
   std::uint64_t start_ticks = 0;
+  /// Where the job runs on several nodes: another node than this one, which its agent tells of.
+  /// Nothing on this host may be looked up, asked or signalled under its pid.
+  int node = 0;
+  [[nodiscard]] bool is_here() const { return node == 0; }
   auto operator<=>(const ProcessId&) const = default;
 };
 

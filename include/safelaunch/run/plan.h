@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "safelaunch/agree/board.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/job/command.h"
+#include "safelaunch/job/placement.h"
 #include "safelaunch/job/port.h"
 #include "safelaunch/job/topology.h"
 #include "safelaunch/profile/apply.h"
@@ -38,6 +40,15 @@ struct Configuration {
 [[nodiscard]] settings::RunOptions options_under(settings::RunOptions options,
                                                  const profile::Profile& profile);
 
+/// Several nodes: where and how the agent of this one meets the others.
+struct PartyPlan {
+  job::Placement placement;
+  agree::Address address;
+  /// Every node has an agent, because the same command was started on each; else agents that find
+  /// no others run apart.
+  bool certain = false;
+};
+
 /// Everything about a run that is decided before anything is done: what `--dry-run` prints.
 struct RunPlan {
   settings::RunOptions options;
@@ -46,6 +57,7 @@ struct RunPlan {
   profile::Overrides overrides;  ///< --set and --unset
   job::Command command;
   std::optional<job::SpawnPlan> spawn;   ///< set: safelaunch spawns the workers itself
+  std::optional<PartyPlan> party;        ///< set: the agents of several nodes agree
   std::vector<std::string> chain_names;  ///< the profiles to try, in order
   /// The profiles of the chain that have been read: the first at least.
   std::vector<profile::Profile> chain;

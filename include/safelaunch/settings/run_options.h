@@ -60,6 +60,8 @@ struct RunOptions {
   std::optional<int> world_size;
   std::string master_addr;
   std::optional<int> master_port;
+  std::string rendezvous;  ///< where agents agree, as a URL; "none"; empty: as the job's own place
+  std::string token_file;
   std::string binding = "none";  ///< none | numa | cores
 
   bool module = false;  ///< the command names a Python module

@@ -90,6 +90,10 @@ struct StagesConfig {
   DeadRank dead_rank = DeadRank::ends_the_job;
   Duration look_every =
       std::chrono::milliseconds(500);  ///< how often ranks are sampled while one waits
+  /// The agent of another node sees all ranks, and judges who is waited for in vain. Here only what
+  /// is certain without the others is a verdict: a rank that fails, ranks that contradict each
+  /// other.
+  bool judged_elsewhere = false;
 };
 
 /// Other ranks are awaited than before, or they do something else: one line for a log. A terminal

@@ -29,8 +29,12 @@ std::vector<std::string> torchrun_at(int port) {
 
 }  // namespace
 
-TEST_CASE("a port that other nodes know is never changed", "[port_choice]") {
-  const auto choice = choose_port(plan_of(kSeveralNodes), {}, FormerPort::was_taken);
+TEST_CASE("a port that other nodes know is never changed, unless their agents agree on it",
+          "[port_choice]") {
+  RunPlan plan = plan_of(kSeveralNodes);
+  CHECK(choose_port(plan, {}, FormerPort::was_taken)->lease.has_value());
+  plan.party.reset();
+  const auto choice = choose_port(plan, {}, FormerPort::was_taken);
   REQUIRE(choice.has_value());
   CHECK_FALSE(choice->lease.has_value());
 }

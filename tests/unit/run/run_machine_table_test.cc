@@ -28,6 +28,16 @@ struct Word {
   std::string operator()(const TellFirstFailure&) const { return "tell first failure"; }
   std::string operator()(const TellSwept&) const { return "tell swept"; }
   std::string operator()(const KeepWhatWorked&) const { return "keep what worked"; }
+  std::string operator()(const JoinNodes&) const { return "join nodes"; }
+  std::string operator()(const TellReady& told) const {
+    return told.blocked ? "tell blocked" : "tell ready";
+  }
+  std::string operator()(const ProposeAttempt& one) const { return "propose " + one.profile.name; }
+  std::string operator()(const TellNotStarted&) const { return "tell not started"; }
+  std::string operator()(const ProposeEnd& end) const {
+    return "propose end with " + std::to_string(end.exit_code);
+  }
+  std::string operator()(const TellSignal&) const { return "tell signal"; }
   std::string operator()(const EndRun& end) const {
     return "end with " + std::to_string(end.exit_code);
   }

@@ -141,6 +141,10 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
     for (profile::Profile& one : std::exchange(unread, {})) plan.chain.push_back(std::move(one));
     return plan.chain;
   }
+  std::optional<profile::Profile> profile_named(const std::string& name) override {
+    const auto named = std::ranges::find(plan.chain, name, &profile::Profile::name);
+    return named == plan.chain.end() ? std::nullopt : std::optional(*named);
+  }
   const diagnose::Catalogue& catalogue() override {
     read_catalogue = true;
     return diagnose::catalogue();

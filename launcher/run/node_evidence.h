@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "node_ranks.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/diagnose/evidence.h"
+
+namespace safelaunch::run {
+
+/// What a node's attempt has said, for the leader's diagnosis: the ends of its streams and of
+/// NCCL's logs, the status of its command, and remarks. Short enough for a board: where all of it
+/// would be too long, the beginnings are left out.
+[[nodiscard]] std::string to_text(const diagnose::Evidence& evidence);
+
+/// Adds what another node has said; its sources carry the node's name. Errors: it is nothing of the
+/// kind.
+[[nodiscard]] Result<void> add_evidence(std::string_view text, const NodeName& node,
+                                        diagnose::Evidence& evidence);
+
+}  // namespace safelaunch::run

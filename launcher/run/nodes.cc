@@ -1,0 +1,303 @@
+// First what this node tells the others, then what they, or the agreement, want of it.
+#include "nodes.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <random>
+
+#include "node_evidence.h"
+#include "node_facts.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/interfaces.h"
+#include "safelaunch/host/name_lookup.h"
+#include "safelaunch/host/reach.h"
+#include "safelaunch/launch/guardian.h"
+
+namespace safelaunch::run {
+namespace {
+
+// The ranks of one node have this long to answer the leader's question.
+constexpr Duration kRanksAnswerWithin{1'000};
+
+// Where it is not certain that there are other agents, the job must not wait long for them:
+// torchrun's own rendezvous waits ten minutes for other nodes.
+constexpr Duration kApartAfter = std::chrono::seconds(30);
+
+// As torch's own question for MASTER_ADDR, which comes at once behind it.
+constexpr Duration kNamesWithin{5'000};
+
+std::string first_of(const std::vector<std::string>& addresses) {
+  return addresses.empty() ? std::string() : addresses.front();
+}
+
+std::string random_name() {
+  std::random_device device;
+  std::string name;
+  for (int i = 0; i < 4; ++i) name += fmt::format("{:08x}", device());
+  return name;
+}
+
+// A launcher's nodes may have no numbers (torchrun's c10d): the one whose address all are given is
+// the first.
+bool keeps_board(const PartyPlan& party) {
+  if (party.address.backend != agree::Address::Backend::tcp) return false;
+  if (party.placement.node) return *party.placement.node == 0;
+  const std::string& endpoint = party.address.hosts.front();
+  const std::string name = endpoint.substr(0, endpoint.rfind(':'));
+  const std::string address =
+      host::is_address(name) ? name : first_of(host::look_up(name, kNamesWithin).addresses);
+  return host::is_loopback_address(address) ||
+         host::route_to(address).kind == host::Route::Kind::local;
+}
+
+agree::AgentConfig agent_of(const PartyPlan& party) {
+  agree::AgentConfig config;
+  config.claim.incarnation = random_name();
+  config.claim.seat = party.placement.node;
+  if (!config.claim.seat && keeps_board(party)) config.claim.seat = 0;
+  config.claim.seats = party.placement.nodes;
+  config.claim.job = party.placement.job;
+  config.claim.host = host::read_hostname();
+  if (!party.certain) config.apart_after = kApartAfter;
+  config.seed = std::random_device{}();
+  return config;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Nodes>> Nodes::open(boost::asio::io_context& io, const RunPlan& plan,
+                                           const std::string& token, Listener& listener) {
+  std::unique_ptr<Nodes> nodes(new Nodes(plan, listener));
+  agree::BoardConfig board;
+  board.address = plan.party->address;
+  board.token = token;
+  board.keeps_board = keeps_board(*plan.party);
+  Result<std::unique_ptr<Party>> party = Party::open(io, board, agent_of(*plan.party), *nodes);
+  if (!party) return party.error();
+  nodes->party_ = *std::move(party);
+  nodes->news_.workers = plan.spawn ? plan.spawn->workers : 0;
+  nodes->news_.facts = listener.redact(to_text(facts_of(plan)));
+  return nodes;
+}
+
+void Nodes::publish() {
+  party_->take(agree::NewsHere{news_});
+}
+
+void Nodes::join() {
+  party_->take(agree::Joins{});
+}
+
+void Nodes::tell_ready(const TellReady& ready) {
+  news_.findings = ready.findings;
+  for (std::string& line : news_.findings) line = listener_.redact(line);
+  news_.blocked = ready.blocked;
+  publish();
+}
+
+void Nodes::propose(const ProposeAttempt& attempt, std::optional<int> port) {
+  agree::Decision go;
+  go.order = agree::Order::go;
+  go.attempt = attempt.number;
+  go.profile = attempt.profile.name;
+  go.workers = workers_of_nodes(attempt.profile);
+  go.master_addr = plan_.party->placement.head;
+  go.master_port = port.value_or(0);
+  party_->take(agree::AttemptWanted{go});
+}
+
+// The ranks of each node where safelaunch spawns them; the launchers count theirs themselves.
+std::vector<int> Nodes::workers_of_nodes(const profile::Profile& profile) const {
+  if (!plan_.spawn) return {};
+  std::vector<int> workers(static_cast<std::size_t>(plan_.party->placement.nodes), 0);
+  workers.front() = news_.workers;
+  for (const auto& [seat, node] : others_)
+    if (static_cast<std::size_t>(seat) < workers.size())
+      workers[static_cast<std::size_t>(seat)] = node.news.workers;
+  if (profile.processes) std::ranges::fill(workers, *profile.processes);
+  return workers;
+}
+
+void Nodes::tell_not_started(int attempt, const Error& error) {
+  agree::NodeEnd end{attempt, exit_code_of(error.code), {}};
+  diagnose::Evidence evidence;
+  evidence.remarks.push_back(error.message);
+  end.diagnosis = listener_.redact(to_text(evidence));
+  party_->take(agree::AttemptOverHere{end, true});
+}
+
+void Nodes::propose_end(const ProposeEnd& end) {
+  party_->take(agree::EndWanted{end.exit_code, end.why});
+}
+
+void Nodes::tell_signal(int signal) {
+  party_->take(agree::SignalHere{signal});
+}
+
+void Nodes::ranks_pictured(const std::vector<RankPicture>& ranks) {
+  news_.ranks = listener_.redact(to_text(NodePicture{attempt_, ranks}));
+  publish();
+}
+
+void Nodes::watch_others(bool watch) {
+  if (!leads() || watch == watching_) return;
+  watching_ = watch;
+  party_->take(agree::AttentionWanted{watching_, question_});
+}
+
+void Nodes::ask_others() {
+  party_->take(agree::AttentionWanted{watching_, ++question_});
+}
+
+void Nodes::ranks_answered(const RankAnswers& answers) {
+  news_.answered = question_;
+  news_.answers = listener_.redact(to_text(answers));
+  publish();
+}
+
+void Nodes::attempt_stops(const std::string& why) {
+  if (leads()) party_->take(agree::StopWanted{fmt::format("{}: {}", host::read_hostname(), why)});
+}
+
+void Nodes::attempt_over(int attempt, int exit_code, const AttemptRecord& record,
+                         const diagnose::Evidence& evidence) {
+  news_.ranks = listener_.redact(to_text(NodePicture{attempt, record.picture}));
+  publish();
+  watching_ = false;
+  launch::release_lease();
+  agree::NodeEnd end{attempt, exit_code, {}};
+  if (!went_well(record)) end.diagnosis = listener_.redact(to_text(evidence));
+  party_->take(agree::AttemptOverHere{end, !record.gave_way});
+}
+
+// What the agreement wants of this node.
+
+void Nodes::party_wants(const agree::AgentAction& action) {
+  std::visit([this](const auto& one) { hear(one); }, action);
+}
+
+void Nodes::hear(const agree::StartHere& start) {
+  attempt_ = start.go.attempt;
+  listener_.take(AttemptAgreed{start.go});
+}
+
+void Nodes::hear(const agree::StopHere& stop) {
+  Attempt* attempt = listener_.attempt();
+  if (attempt == nullptr) return;
+  attempt->note_why(stop.why);
+  if (stop.signal != 0)
+    attempt->signal({stop.signal, 0, launch::SignalOrigin::user});
+  else
+    attempt->give_way();
+}
+
+void Nodes::hear(const agree::KillHere& kill) {
+  listener_.say(kill.why);
+  if (Attempt* attempt = listener_.attempt()) attempt->kill();
+}
+
+void Nodes::hear(const agree::HoldLease& lease) {
+  if (listener_.attempt() != nullptr) launch::hold_lease(lease.until);
+}
+
+void Nodes::hear(const agree::AttendHere& attend) {
+  Attempt* attempt = listener_.attempt();
+  if (attempt == nullptr) return;
+  attempt->watch().leader_watches(attend.watch);
+  if (attend.question == 0 || attend.question == question_) return;
+  question_ = attend.question;
+  attempt->ask_for_leader(kRanksAnswerWithin);
+}
+
+void Nodes::hear(const agree::AllReady& ready) {
+  for (const auto& [seat, standing] : ready.standings) {
+    Result<agree::NodeNews> news = agree::news_from(standing.text);
+    if (!news) continue;
+    OtherNode& node = others_[seat];
+    node.name = {seat, standing.host};
+    node.news = *std::move(news);
+  }
+  listener_.take(LeadsNodes{});
+  listener_.take(compare_nodes());
+}
+
+NodesReady Nodes::compare_nodes() const {
+  NodesReady ready;
+  std::map<std::string, NodeFacts> facts;
+  facts[host::read_hostname()] = facts_from(news_.facts);
+  if (news_.blocked) ready.blocked = news_.findings.front();
+  for (const auto& [seat, node] : others_) {
+    facts[node.name.host] = facts_from(node.news.facts);
+    for (const std::string& line : node.news.findings)
+      ready.lines.push_back(fmt::format("{} (node {}): {}", node.name.host, seat, line));
+    if (node.news.blocked && ready.blocked.empty() && !node.news.findings.empty())
+      ready.blocked =
+          fmt::format("{} (node {}) is {}", node.name.host, seat, node.news.findings.front());
+  }
+  for (const std::string& line : differences(facts)) ready.lines.push_back("risk: " + line);
+  return ready;
+}
+
+void Nodes::hear(const agree::NodeTold& told) {
+  OtherNode& node = others_[told.seat];
+  const int answered = node.news.answered;
+  node.name = {told.seat, told.host};
+  node.news = told.news;
+  node.heard = true;
+  take_ranks(node);
+  take_answers(node, answered);
+}
+
+void Nodes::take_ranks(const OtherNode& node) {
+  Attempt* attempt = listener_.attempt();
+  if (attempt == nullptr || node.news.ranks.empty()) return;
+  const Result<NodePicture> picture = picture_from(node.news.ranks);
+  if (!picture) return log_warning(fmt::format("{}: {}", node.name.host, picture.error().message));
+  if (picture->attempt == attempt_) attempt->watch().node_spoke(node.name, picture->ranks);
+}
+
+void Nodes::take_answers(const OtherNode& node, int before) {
+  Attempt* attempt = listener_.attempt();
+  if (attempt == nullptr || node.news.answered == before || node.news.answered != question_) return;
+  const Result<RankAnswers> answers = answers_from(node.news.answers);
+  if (answers) attempt->watch().node_answered(node.name.seat, *answers);
+}
+
+void Nodes::hear(const agree::NodeSilent& silent) {
+  if (const auto node = others_.find(silent.seat); node != others_.end())
+    node->second.heard = !silent.silent;
+  if (Attempt* attempt = listener_.attempt())
+    attempt->watch().node_heard(silent.seat, !silent.silent);
+}
+
+void Nodes::hear(const agree::AttemptOverEverywhere& over) {
+  std::vector<OtherNode> others;
+  for (const auto& [seat, news] : over.news) {
+    OtherNode& node = others_[seat];
+    node.news = news;
+    others.push_back(node);
+  }
+  std::vector<std::string> lost;
+  for (const int seat : over.lost)
+    lost.push_back(fmt::format("node {} ({})", seat, others_[seat].name.host));
+  listener_.over_everywhere(others, lost);
+}
+
+void Nodes::hear(const agree::TellUser& tell) {
+  listener_.say(tell.text);
+}
+
+void Nodes::hear(const agree::GoApart& apart) {
+  listener_.take(AgreedOnNone{apart.why});
+}
+
+void Nodes::hear(const agree::EndHere& end) {
+  listener_.take(EndAgreed{end.exit_code, end.why});
+}
+
+}  // namespace safelaunch::run

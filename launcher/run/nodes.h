@@ -1,0 +1,111 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "attempt.h"
+#include "attempt_record.h"
+#include "node_ranks.h"
+#include "party.h"
+#include "run_machine.h"
+#include "safelaunch/report/event_log.h"
+#include "safelaunch/run/plan.h"
+
+namespace safelaunch::run {
+
+/// What the leader knows of another node.
+struct OtherNode {
+  NodeName name;
+  bool heard = true;
+  agree::NodeNews news;
+};
+
+/// The other nodes of a run, for the Run of this one: what they have agreed on becomes events of
+/// the RunMachine, what they tell of their ranks goes to the attempt, and what happens here is
+/// published.
+class Nodes final : Party::Listener {
+ public:
+  class Listener {
+   public:
+    virtual void take(const RunEvent& event) = 0;
+    /// The attempt that runs; nullptr: none does.
+    virtual Attempt* attempt() = 0;
+    /// The attempt is over on every node: `others` is what each has told of its end, `lost` names
+    /// the nodes that are gone. To the leader alone.
+    virtual void over_everywhere(const std::vector<OtherNode>& others,
+                                 const std::vector<std::string>& lost) = 0;
+    virtual void say(const std::string& line) = 0;
+    /// Takes secrets out of what is told to other nodes.
+    virtual std::string redact(std::string text) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  /// Errors: the board cannot be reached at all, or kept here.
+  [[nodiscard]] static Result<std::unique_ptr<Nodes>> open(boost::asio::io_context& io,
+                                                           const RunPlan& plan,
+                                                           const std::string& token,
+                                                           Listener& listener);
+
+  [[nodiscard]] bool leads() const { return party_->leads(); }
+
+  // What the RunMachine wants.
+  void join();
+  void tell_ready(const TellReady& ready);
+  void propose(const ProposeAttempt& attempt, std::optional<int> port);
+  void tell_not_started(int attempt, const Error& error);
+  void propose_end(const ProposeEnd& end);
+  void tell_signal(int signal);
+
+  // What happens to the attempt of this node.
+  void ranks_pictured(const std::vector<RankPicture>& ranks);
+  /// Ranks wait for others, or all are through.
+  void watch_others(bool watch);
+  void ask_others();
+  void ranks_answered(const RankAnswers& answers);
+  /// It is being stopped, and all others with it.
+  void attempt_stops(const std::string& why);
+  void attempt_over(int attempt, int exit_code, const AttemptRecord& record,
+                    const diagnose::Evidence& evidence);
+
+ private:
+  Nodes(const RunPlan& plan, Listener& listener) : plan_(plan), listener_(listener) {}
+
+  void party_wants(const agree::AgentAction& action) override;
+  void hear(const agree::StartHere& start);
+  void hear(const agree::StopHere& stop);
+  void hear(const agree::KillHere& kill);
+  void hear(const agree::HoldLease& lease);
+  void hear(const agree::AttendHere& attend);
+  void hear(const agree::AllReady& ready);
+  void hear(const agree::NodeTold& told);
+  void hear(const agree::NodeSilent& silent);
+  void hear(const agree::AttemptOverEverywhere& over);
+  void hear(const agree::TellUser& tell);
+  void hear(const agree::GoApart& apart);
+  void hear(const agree::EndHere& end);
+  template <class AtTheBoard>
+  void hear(const AtTheBoard&) {}  // Party performs those
+
+  void publish();
+  void take_ranks(const OtherNode& node);
+  void take_answers(const OtherNode& node, int before);
+  [[nodiscard]] NodesReady compare_nodes() const;
+  [[nodiscard]] std::vector<int> workers_of_nodes(const profile::Profile& profile) const;
+
+  const RunPlan& plan_;
+  Listener& listener_;
+  std::unique_ptr<Party> party_;
+  agree::NodeNews news_;  ///< of this node
+  std::map<int, OtherNode> others_;
+  int attempt_ = 0;        ///< that runs, or ran last
+  int question_ = 0;       ///< of ours, to the others; or the leader's, to our ranks
+  bool watching_ = false;  ///< the others are to show us their ranks
+};
+
+}  // namespace safelaunch::run

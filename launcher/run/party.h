@@ -1,0 +1,70 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "safelaunch/agree/agent_machine.h"
+#include "safelaunch/agree/board.h"
+
+namespace safelaunch::run {
+
+/// This node's place among the agents of one job: performs at the board what an AgentMachine
+/// decides, and hands all else that it decides to the run. There is none where one node runs alone.
+class Party final : agree::Board::Listener {
+ public:
+  class Listener {
+   public:
+    /// An action of the AgentMachine that is the run's business.
+    virtual void party_wants(const agree::AgentAction& action) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  /// Opens the board. Errors: it cannot be kept here, or its address is none.
+  [[nodiscard]] static Result<std::unique_ptr<Party>> open(boost::asio::io_context& io,
+                                                           const agree::BoardConfig& board,
+                                                           const agree::AgentConfig& agent,
+                                                           Listener& listener);
+
+  Party(const Party&) = delete;
+  Party& operator=(const Party&) = delete;
+
+  /// Something has happened on this node.
+  void take(const agree::AgentEvent& event);
+
+  [[nodiscard]] bool leads() const { return machine_.leads(); }
+
+ private:
+  Party(boost::asio::io_context& io, const agree::AgentConfig& agent, Listener& listener);
+
+  void seated(const agree::Seat& seat) override;
+  void parked(const std::string& why) override;
+  void confirmed(TimePoint sent) override;
+  void word(const agree::Word& word) override;
+  void standing(const agree::Standing& standing) override;
+  void vacated(int seat) override;
+  void unseated(const std::string& why) override;
+  void unreachable(const std::string& why) override;
+  void refused(const Error& error) override;
+
+  void perform(const agree::ClaimSeat& claim);
+  void perform(const agree::Publish& publish);
+  void perform(const agree::Say& say);
+  void perform(const agree::LeaveBoard& leave);
+  template <class Other>
+  void perform(const Other& action) {
+    listener_.party_wants(action);
+  }
+  void set_timer();
+
+  Listener& listener_;
+  agree::AgentMachine machine_;
+  boost::asio::steady_timer timer_;
+  std::unique_ptr<agree::Board> board_;
+};
+
+}  // namespace safelaunch::run

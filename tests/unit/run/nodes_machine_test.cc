@@ -1,0 +1,199 @@
+#include "run_story.h"
+
+using namespace safelaunch;
+using namespace safelaunch::run;
+
+namespace {
+
+/// A run that agrees with the agents of other nodes.
+class Agreeing : public RunStory {
+ public:
+  explicit Agreeing(bool certain = true) {
+    plan.party.emplace();
+    plan.party->placement.nodes = 2;
+    plan.party->placement.node = 0;
+    plan.party->certain = certain;
+    plan.spawn.emplace();
+    plan.spawn->nodes = 2;
+  }
+  void begin_alone() { on(RunBegins{}); }
+  void lead() {
+    begin_alone();
+    on(LeadsNodes{});
+    on(NodesReady{});
+  }
+  void agree(int attempt, const std::string& profile) {
+    agree::Decision go;
+    go.order = agree::Order::go;
+    go.attempt = attempt;
+    go.profile = profile;
+    on(AttemptAgreed{go});
+    on(AttemptStarted{});
+  }
+  [[nodiscard]] std::vector<std::string> proposed() const {
+    std::vector<std::string> names;
+    for (const ProposeAttempt& one : all<ProposeAttempt>())
+      names.push_back(std::to_string(one.number) + " " + one.profile.name);
+    return names;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("where nodes agree, nothing starts before all have agreed on it", "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  CHECK(run.did<JoinNodes>());
+  CHECK(run.did<TellReady>());
+  CHECK_FALSE(run.did<StartAttempt>());
+  CHECK_FALSE(run.did<ProposeAttempt>());
+  run.on(LeadsNodes{});
+  run.on(NodesReady{});
+  CHECK(run.proposed() == std::vector<std::string>{"1 basic"});
+  CHECK_FALSE(run.did<StartAttempt>());
+  run.agree(1, "basic");
+  CHECK(run.started() == std::vector<std::string>{"basic"});
+}
+
+TEST_CASE("after a failure the leader proposes the next profile to all", "[nodes]") {
+  Agreeing run;
+  run.lead();
+  run.agree(1, "basic");
+  run.ends_with(failed_in_nccl());
+  run.on(CannotProbe{});
+  run.memory_is_back();
+  REQUIRE(run.proposed().size() == 2);
+  CHECK(run.started().size() == 1);
+  const std::string second = run.all<ProposeAttempt>().back().profile.name;
+  run.agree(2, second);
+  CHECK(run.started().back() == second);
+  run.ends_with(went_well_record());
+  REQUIRE(run.all<ProposeEnd>().size() == 1);
+  CHECK(run.all<ProposeEnd>().front().exit_code == 0);
+  CHECK_FALSE(run.exit_code());
+  run.on(EndAgreed{0, ""});
+  CHECK(run.exit_code() == 0);
+}
+
+TEST_CASE("a member starts what is agreed on, and leaves what follows to the leader", "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  run.agree(1, "basic");
+  run.ends_with(failed_in_nccl());
+  CHECK(run.did<RecordAttempt>());
+  CHECK_FALSE(run.did<TellFallback>());
+  CHECK_FALSE(run.exit_code());
+  run.agree(2, "no-shm");
+  CHECK(run.started() == std::vector<std::string>{"basic", "no-shm"});
+  CHECK(run.all<StartAttempt>().back().number == 2);
+  run.ends_with(went_well_record());
+  run.on(EndAgreed{0, ""});
+  CHECK(run.exit_code() == 0);
+}
+
+TEST_CASE("a member that comes to the second attempt starts with that", "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  run.agree(2, "no-shm");
+  CHECK(run.all<StartAttempt>().front().number == 2);
+  CHECK(run.started() == std::vector<std::string>{"no-shm"});
+}
+
+TEST_CASE("a profile that is not on a member is told, and nothing starts", "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  run.agree(1, "our-own");
+  CHECK_FALSE(run.did<StartAttempt>());
+  REQUIRE(run.all<TellNotStarted>().size() == 1);
+  CHECK(run.all<TellNotStarted>().front().error.message.find("our-own") != std::string::npos);
+}
+
+TEST_CASE("what blocks one node ends all, with its name", "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  run.on(LeadsNodes{});
+  run.on(NodesReady{{"gpu-17 (node 1): risk: x"}, "gpu-17 (node 1) is blocked: no torch"});
+  CHECK_FALSE(run.did<ProposeAttempt>());
+  REQUIRE(run.all<ProposeEnd>().size() == 1);
+  CHECK(run.all<ProposeEnd>().front().exit_code == 75);
+  CHECK(run.said().find("gpu-17 (node 1): risk: x") != std::string::npos);
+}
+
+TEST_CASE("a node whose checks forbid the run tells the others instead of ending", "[nodes]") {
+  Agreeing run;
+  run.plan.options.preflight = true;
+  run.begin_alone();
+  run.on(HostChecked{{.lines = {},
+                      .findings = {{"python-missing", Severity::blocks, "no torch", "install"}},
+                      .trouble = ""}});
+  REQUIRE(run.all<TellReady>().size() == 1);
+  CHECK(run.all<TellReady>().front().blocked);
+  CHECK(run.all<TellReady>().front().findings.front().find("no torch") != std::string::npos);
+  CHECK_FALSE(run.exit_code());
+  run.on(EndAgreed{75, "gpu-17 (node 1) is blocked"});
+  CHECK(run.exit_code() == 75);
+}
+
+TEST_CASE("a signal goes to all nodes; a second one does not wait for them", "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  run.signal(SIGINT);
+  REQUIRE(run.all<TellSignal>().size() == 1);
+  CHECK_FALSE(run.exit_code());
+  run.signal(SIGINT);
+  CHECK(run.exit_code() == 130);
+}
+
+TEST_CASE("a signal while an attempt runs goes to it and to all nodes", "[nodes]") {
+  Agreeing run;
+  run.lead();
+  run.agree(1, "basic");
+  run.signal(SIGTERM);
+  CHECK(run.did<SignalAttempt>());
+  CHECK(run.did<TellSignal>());
+}
+
+TEST_CASE("a signal that does not end a job changes nothing between attempts", "[nodes]") {
+  Agreeing run;
+  run.lead();
+  run.signal(SIGUSR1);
+  CHECK_FALSE(run.did<TellSignal>());
+  run.signal(SIGINT);
+  CHECK_FALSE(run.exit_code());
+}
+
+TEST_CASE("nodes that may have no agent run apart, as without safelaunch", "[nodes]") {
+  Agreeing run(false);
+  run.begin_alone();
+  run.on(AgreedOnNone{"no other safelaunch has come in 30s"});
+  CHECK(run.started() == std::vector<std::string>{"basic"});
+  CHECK(run.said().find("no other safelaunch") != std::string::npos);
+  run.ends_with(failed_in_nccl());
+  CHECK(run.exit_code());
+  CHECK(run.started().size() == 1);
+}
+
+TEST_CASE("a token that cannot be used ends a run that every node has an agent for", "[nodes]") {
+  const Error error{Errc::bad_config, "the token's file is for all to read"};
+  Agreeing certain;
+  certain.begin_alone();
+  certain.on(NodesRefused{error});
+  CHECK(certain.exit_code() == 78);
+
+  Agreeing by_hand(false);
+  by_hand.begin_alone();
+  by_hand.on(NodesRefused{error});
+  CHECK(by_hand.started() == std::vector<std::string>{"basic"});
+}
+
+TEST_CASE("nodes that are gone end the run, with their names", "[nodes]") {
+  Agreeing run;
+  run.lead();
+  run.agree(1, "basic");
+  const AttemptRecord record = went_well_record();
+  run.on(NodesLost{record, {"node 1 (gpu-17)"}});
+  REQUIRE(run.all<ProposeEnd>().size() == 1);
+  CHECK(run.all<ProposeEnd>().front().exit_code == 69);
+  CHECK(run.all<ProposeEnd>().front().why.find("node 1 (gpu-17) is not heard") !=
+        std::string::npos);
+}
