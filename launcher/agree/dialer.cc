@@ -16,9 +16,13 @@
 namespace safelaunch::agree {
 namespace {
 
+// The kernel asks a second time after one second.
+constexpr Duration kConnectsWithin{1'500};
+
 std::string in_words(int error) {
   switch (error) {
     case ECONNREFUSED: return "refuses connections: safelaunch does not run there, or not yet";
+    case ETIMEDOUT: return "does not answer: its host is down, or a filter drops the packets";
     default: return fmt::format("cannot be reached: {}", strerror(error));
   }
 }
@@ -33,12 +37,13 @@ Endpoint endpoint_of(const std::string& host_and_port) {
 }
 
 Dialer::Dialer(boost::asio::io_context& io, std::string host_and_port)
-    : host_and_port_(std::move(host_and_port)), question_(io), socket_(io) {}
+    : host_and_port_(std::move(host_and_port)), question_(io), socket_(io), patience_(io) {}
 
 void Dialer::stop() {
   connected_ = nullptr;
   if (wanted_) *wanted_ = false;  // a handler that is queued already cannot be cancelled
   question_.stop();
+  patience_.cancel();
   boost::system::error_code ignored;
   socket_.close(ignored);
 }
@@ -67,6 +72,10 @@ void Dialer::connect_to(const std::string& address) {
       ::connect(fd.get(), where->pointer(), where->size()) == 0 || errno == EINPROGRESS;
   if (!begun) return conclude(errno);
   socket_.assign(fd.release());
+  patience_.expires_after(kConnectsWithin);
+  patience_.async_wait([this, wanted = wanted_](const boost::system::error_code& cancelled) {
+    if (!cancelled && *wanted) conclude(ETIMEDOUT);
+  });
   socket_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
                      [this, wanted = wanted_](const boost::system::error_code&) {
                        if (!*wanted) return;
@@ -80,6 +89,7 @@ void Dialer::connect_to(const std::string& address) {
 void Dialer::conclude(int error) {
   const Connected connected = std::exchange(connected_, nullptr);
   if (!connected) return;
+  patience_.cancel();
   if (error == 0) return connected(UniqueFd(socket_.release()));
   boost::system::error_code ignored;
   socket_.close(ignored);

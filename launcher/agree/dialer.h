@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -44,6 +45,7 @@ class Dialer {
   std::string host_and_port_;
   NameQuestion question_;
   boost::asio::posix::stream_descriptor socket_;
+  boost::asio::steady_timer patience_;
   Connected connected_;
   std::shared_ptr<bool> wanted_;  ///< whether the connection still is
   std::size_t turn_ = 0;

@@ -6,6 +6,8 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -110,9 +112,34 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
 
   // What agents say, and what they are told.
   void agent_says(TcpServer::Peer peer, const wire::FromAgent& message) override {
+    if (const auto* claims = std::get_if<wire::ClaimsSeat>(&message)) replace(peer, claims->claim);
     hear(peer, message);
   }
-  void agent_gone(TcpServer::Peer peer) override { core->gone(peer); }
+  void agent_gone(TcpServer::Peer peer) override {
+    forget(peer);
+    core->gone(peer);
+  }
+
+  // An agent has one connection. The one before may be broken without our knowing.
+  void replace(TcpServer::Peer peer, const Claim& claim) {
+    const auto known = peers.find(claim.incarnation);
+    if (known != peers.end() && known->second == peer) return;
+    if (known != peers.end()) {
+      const TcpServer::Peer former = known->second;
+      server->close(former);
+      agent_gone(former);
+    }
+    forget(peer);
+    peers[claim.incarnation] = peer;
+    incarnations[peer] = claim.incarnation;
+  }
+
+  void forget(TcpServer::Peer peer) {
+    const auto known = incarnations.find(peer);
+    if (known == incarnations.end()) return;
+    peers.erase(known->second);
+    incarnations.erase(known);
+  }
 
   void hear(BoardCore::Peer from, const wire::FromAgent& message) {
     const TimePoint now = Clock::now();
@@ -202,6 +229,8 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
   std::unique_ptr<TcpServer> server;
   std::optional<BoardCore> core;  ///< from the first claim on
   std::optional<BoardMemory> memory;
+  std::unordered_map<std::string, TcpServer::Peer> peers;  ///< by the agents' incarnations
+  std::unordered_map<TcpServer::Peer, std::string> incarnations;
   std::deque<wire::FromBoard> for_own_agent;
   std::function<void()> left;
   std::uint64_t asked = 0;  ///< the number of our own agent's newest renewal

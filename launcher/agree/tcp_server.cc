@@ -165,14 +165,22 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
   void judge(Visitor& visitor, const std::string& introduction) {
     BoardHandshake::Answer answer = visitor.handshake.judge(introduction, token, job);
     visitor.judged = true;
-    if (answer.verdict.empty() || (answer.session && agents >= room.agents))
-      return drop(*visitor.stream);
+    if (answer.verdict.empty()) return drop(*visitor.stream);
+    if (answer.session && agents >= room.agents) drop(most_silent_agent());
     visitor.stream->send(framed(answer.verdict));
     if (!answer.session) return;
     visitor.session = std::move(answer.session);
     visitor.stream->allow(kLongestBody);
     strangers.erase(visitor.place);
     ++agents;
+  }
+
+  // Connections that broke without a word are still here, beside those that took their place.
+  [[nodiscard]] FrameStream& most_silent_agent() {
+    const auto silence = [](const auto& one) {
+      return one.second.session ? one.second.heard : TimePoint::max();
+    };
+    return *std::ranges::min_element(visitors, {}, silence)->first;
   }
 
   // Once a second: strangers that prove nothing, and agents that are silent for too long.

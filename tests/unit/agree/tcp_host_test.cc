@@ -94,6 +94,21 @@ TEST_CASE("an agent that comes before node 0 is seated once node 0 is there", "[
   meeting.until([&] { return member.has("seated 1") && leader.has("standing host-1"); });
 }
 
+TEST_CASE("the connection with which an agent comes back ends its former one", "[tcp_host]") {
+  Meeting meeting;
+  Told leader, before, after;
+  const auto first = meeting.join(0, leader);
+  auto former = meeting.join(1, before);
+  meeting.until([&] { return before.has("seated 1"); });
+  const auto next = meeting.join(1, after);  // the same incarnation
+  meeting.until([&] { return after.has("seated 1"); });
+  meeting.until([&] { return before.has("unreachable"); });
+  former.reset();
+  after.confirmations = 0;
+  meeting.until([&] { return after.confirmations > 0; });
+  CHECK_FALSE(leader.has("vacated"));
+}
+
 TEST_CASE("the leader's last word reaches all before it is gone", "[tcp_host]") {
   Meeting meeting;
   Told leader, member;

@@ -293,6 +293,41 @@ TEST_CASE("a crowd of strangers does not keep an agent out", "[tcp_server]") {
   scene.until([&] { return crowd.front()->closed(); });  // the oldest made place
 }
 
+TEST_CASE("connections that broke without a word do not keep a new one out", "[tcp_server]") {
+  Scene scene(1);
+  const std::size_t most = room_for(1, 1024).agents;
+  std::vector<std::unique_ptr<Stranger>> silent;
+  for (std::size_t i = 0; i < most; ++i) {
+    silent.push_back(std::make_unique<Stranger>(scene.server->port()));
+    Stranger& one = *silent.back();
+    AgentHandshake handshake(kToken, "job");
+    one.send(framed(handshake.introduce(one.greeting(scene)).value()));
+    scene.until([&] { return one.received().size() > 4 + 16 + 1 + 32; });
+  }
+  Ear ear;
+  const auto honest = scene.agent(ear, "a");
+  scene.until([&] { return ear.confirmations > 0; });
+  CHECK(ear.unreachable_because.empty());
+  scene.until([&] { return silent.front()->closed(); });
+}
+
+TEST_CASE("a host that drops packets is given up after a moment, and tried again", "[tcp_server]") {
+  const UniqueFd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto any = SocketAddress::parse("127.0.0.1", "0");
+  REQUIRE(::bind(door.get(), any->pointer(), any->size()) == 0);
+  REQUIRE(::listen(door.get(), 0) == 0);
+  sockaddr_in here{};
+  socklen_t size = sizeof here;
+  REQUIRE(::getsockname(door.get(), reinterpret_cast<sockaddr*>(&here), &size) == 0);
+  const Stranger fills(ntohs(here.sin_port));  // the kernel drops who comes next
+  Scene scene;
+  Ear ear;
+  const auto agent =
+      scene.agent(ear, "a", kToken, "127.0.0.1:" + std::to_string(ntohs(here.sin_port)));
+  scene.until([&] { return ear.unreachable_because.size() == 2; });
+  CHECK_THAT(ear.unreachable_because[0], ContainsSubstring("does not answer"));
+}
+
 TEST_CASE("a stranger that proves nothing is closed within seconds", "[tcp_server]") {
   Scene scene;
   Stranger stranger(scene.server->port());
