@@ -13,17 +13,19 @@ endif()
 option(SAFELAUNCH_UNITY "Compile the sources of a room a dozen at a time: a cold build takes a quarter of the time" OFF)
 if(SAFELAUNCH_UNITY)
   # GCC takes a batch for a header, and warns of unnamed namespaces in it.
-  add_compile_options(-Wno-subobject-linkage)
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 
 option(SAFELAUNCH_PRECOMPILE "Compile the headers that nearly every source includes only once" OFF)
 if(SAFELAUNCH_PRECOMPILE)
-  add_compile_options(-fpch-preprocess)  # ccache asks for it
+  # ccache asks for it.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+                      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
 set(SAFELAUNCH_WARNINGS
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=unused-result
-  -Wno-maybe-uninitialized)  # GCC 12 sees ghosts in std::variant, optimised or instrumented
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # GCC 12 sees ghosts in std::variant, optimised or instrumented
 
 add_library(safelaunch_options INTERFACE)
 target_compile_options(safelaunch_options INTERFACE

@@ -23,6 +23,8 @@ template <class... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
+template <class... Handlers>  // clang before 17 does not deduce an aggregate's by itself
+Overloaded(Handlers...)->Overloaded<Handlers...>;
 
 }  // namespace
 

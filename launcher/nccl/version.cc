@@ -9,12 +9,12 @@
 namespace safelaunch::nccl {
 
 std::optional<Version> parse_nccl_version(std::string_view text) {
-  constexpr int kMost = 100'000;
+  constexpr int kMostOfOne = 100'000;
   std::array<int, 3> numbers{};
   std::size_t count = 0;
   while (count < numbers.size()) {
     const auto number = take_number(text);
-    if (!number || *number < 0 || *number > kMost) return std::nullopt;
+    if (!number || *number < 0 || *number > kMostOfOne) return std::nullopt;
     numbers[count++] = *number;
     if (!text.starts_with('.')) break;
     text.remove_prefix(1);

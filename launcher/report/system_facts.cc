@@ -137,8 +137,9 @@ std::string free_space(const fs::path& root) {
 std::string variables(const Environment& environment) {
   std::string text;
   for (const auto& [name, value] : environment) {
-    const bool matters = std::any_of(kFamilies.begin(), kFamilies.end(),
-                                     [&](std::string_view head) { return name.starts_with(head); });
+    const bool matters =
+        std::any_of(kFamilies.begin(), kFamilies.end(),
+                    [&name = name](std::string_view head) { return name.starts_with(head); });
     if (matters) text += name + "=" + value + "\n";
   }
   return text;

@@ -75,7 +75,7 @@ Behaviour behaviour_of(const AttemptHistory& attempt, const Member& member,
 }
 
 std::vector<Member> members_of(const AttemptHistory& attempt) {
-  static constexpr RankHistory kNothing{};
+  static const RankHistory kNothing{};
   std::map<Rank, const RankHistory*> ranks;
   for (const auto& [rank, history] : attempt.ranks) ranks[rank] = &history;
   if (attempt.verdict) {  // a missing rank has no history, and is the one to show

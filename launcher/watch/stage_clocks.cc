@@ -238,7 +238,7 @@ std::vector<Rank> Stages::all_waiting() const {
   std::vector<Rank> result;
   for (const auto& [rank, state] : ranks_)
     if (std::any_of(kClockedStages.begin(), kClockedStages.end(),
-                    [&](Stage stage) { return state.waits_in(stage); }))
+                    [&state = state](Stage stage) { return state.waits_in(stage); }))
       result.push_back(rank);
   return result;
 }

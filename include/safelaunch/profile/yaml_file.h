@@ -53,7 +53,11 @@ struct YamlEntry {
   bool operator==(const YamlEntry&) const = default;
 };
 
-inline bool YamlNode::operator==(const YamlNode&) const = default;
+// Written out: clang 14 crashes at a default outside of its class.
+inline bool YamlNode::operator==(const YamlNode& other) const {
+  return kind == other.kind && place == other.place && text == other.text && items == other.items &&
+         entries == other.entries;
+}
 
 /// The limits for one file. Reading stops at the first excess, so that a hostile file takes
 /// milliseconds and little memory.
