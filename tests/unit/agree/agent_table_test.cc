@@ -1,0 +1,427 @@
+// What each event does in each state: read a table against the drawing of the states.
+#include "agent_story.h"
+
+namespace safelaunch::agree {
+namespace {
+
+using Happens = std::function<void(AgentStory&)>;
+
+std::string what_events_do(const std::function<void(AgentStory&)>& way) {
+  const auto word = [](Decision decision) {
+    return [decision](AgentStory& agent) { agent.hears(decision); };
+  };
+  const std::vector<std::pair<std::string, Happens>> events{
+      {"seated",
+       [](AgentStory& a) {
+         a.on(Seated{{a.config.claim.seat.value(), 1}});
+       }},
+      {"parked", [](AgentStory& a) { a.on(Parked{"held by another"}); }},
+      {"confirmed", [](AgentStory& a) { a.confirmed(); }},
+      {"gather", word({.order = Order::gather})},
+      {"go", [](AgentStory& a) { a.is_sent_off(1); }},
+      {"stop", word({.order = Order::stop, .attempt = 1})},
+      {"end", word({.order = Order::end, .exit_code = 3})},
+      {"apart", word({.order = Order::apart})},
+      {"node 0 gone", [](AgentStory& a) { a.on(SeatVacated{0}); }},
+      {"unseated", [](AgentStory& a) { a.on(Unseated{"not heard"}); }},
+      {"refused",
+       [](AgentStory& a) {
+         a.on(Refused{{Errc::usage, "wrong token"}});
+       }},
+      {"unreachable", [](AgentStory& a) { a.on(Unreachable{"no answer"}); }},
+      {"news", [](AgentStory& a) { a.on(NewsHere{{.workers = 8}}); }},
+      {"over here", [](AgentStory& a) { a.is_over(); }},
+      {"signal", [](AgentStory& a) { a.on(SignalHere{15}); }},
+      {"lease over", [](AgentStory& a) { a.passes(10s); }},
+  };
+  return testing::table_of<ActionWord, AgentStory>(
+      events, way, [](AgentStory& story, const Happens& happens) { happens(story); });
+}
+
+/// The same for what a leader alone hears.
+std::string what_the_leader_does(const std::function<void(AgentStory&)>& way) {
+  const auto ended = [](NodePhase phase, int exit_code) {
+    return [=](AgentStory& a) {
+      a.member_is(1, phase, NodeEnd{.attempt = 1, .exit_code = exit_code, .diagnosis = {}});
+    };
+  };
+  const std::vector<std::pair<std::string, Happens>> events{
+      {"node 1 joined", [](AgentStory& a) { a.member_is(1, NodePhase::joined); }},
+      {"node 1 ready", [](AgentStory& a) { a.member_is(1, NodePhase::ready); }},
+      {"node 1 going", [](AgentStory& a) { a.member_is(1, NodePhase::going); }},
+      {"node 1 ended well", ended(NodePhase::ended, 0)},
+      {"node 1 failed", ended(NodePhase::ended, 1)},
+      {"node 1 stopped", ended(NodePhase::stopped, 0)},
+      {"node 1 anew", [](AgentStory& a) { a.member(1, {}, "another"); }},
+      {"node 1 gone", [](AgentStory& a) { a.on(SeatVacated{1}), a.echo(); }},
+      {"node 1 signalled", [](AgentStory& a) { a.member(1, {.signal = 15}); }},
+      {"attempt wanted", [](AgentStory& a) { a.wants(2); }},
+      {"stop wanted", [](AgentStory& a) { a.on(StopWanted{"a hang"}), a.echo(); }},
+      {"end wanted",
+       [](AgentStory& a) {
+         a.on(EndWanted{3, "over"}), a.echo();
+       }},
+      {"attention",
+       [](AgentStory& a) {
+         a.on(AttentionWanted{true, 1}), a.echo();
+       }},
+      {"over here", [](AgentStory& a) { a.is_over(), a.echo(); }},
+      {"signal", [](AgentStory& a) { a.on(SignalHere{15}), a.echo(); }},
+      {"unseated", [](AgentStory& a) { a.on(Unseated{"not heard"}); }},
+      {"lease over", [](AgentStory& a) { a.passes(10s); }},
+  };
+  return testing::table_of<ActionWord, AgentStory>(
+      events, way, [](AgentStory& story, const Happens& happens) { happens(story); });
+}
+
+}  // namespace
+
+TEST_CASE("what each event does in each state of a member", "[agree]") {
+  SECTION("joining") {
+    CHECK(what_events_do([](AgentStory& agent) { agent.on(Joins{}); }) == R"(
+seated: publish joined
+parked: tell
+confirmed
+gather
+go
+stop
+end
+apart
+node 0 gone
+unseated: claim
+refused: end with 64
+unreachable
+news
+over here
+signal: leave, end with 143
+lease over: tell
+)");
+  }
+  SECTION("parked") {
+    CHECK(what_events_do([](AgentStory& agent) {
+            agent.on(Joins{});
+            agent.on(Parked{"held by another"});
+          }) == R"(
+seated: publish joined
+parked
+confirmed
+gather
+go
+stop
+end: leave, end with 3
+apart: leave, end with 0
+node 0 gone
+unseated: claim
+refused: end with 64
+unreachable
+news
+over here
+signal: leave, end with 143
+lease over
+)");
+  }
+  SECTION("joined") {
+    CHECK(what_events_do([](AgentStory& agent) { agent.sits(); }) == R"(
+seated
+parked: tell
+confirmed
+gather: publish joined
+go: publish joined
+stop: publish joined
+end: publish leaving, leave, end with 3
+apart: publish leaving, leave, apart
+node 0 gone
+unseated: claim
+refused: publish leaving, end with 64
+unreachable
+news: publish joined
+over here
+signal: publish joined and the signal, publish leaving and the signal, leave, end with 143
+lease over: tell
+)");
+  }
+  SECTION("ready") {
+    CHECK(what_events_do([](AgentStory& agent) {
+            agent.sits();
+            agent.is_called();
+          }) == R"(
+seated
+parked: tell
+confirmed
+gather: publish ready
+go: hold, start 1, publish going
+stop: publish ready
+end: publish leaving, leave, end with 3
+apart: publish leaving, leave, apart
+node 0 gone
+unseated: claim
+refused: publish leaving, end with 64
+unreachable
+news: publish ready
+over here
+signal: publish ready and the signal
+lease over
+)");
+  }
+  SECTION("going") {
+    CHECK(what_events_do([](AgentStory& agent) { agent.goes(); }) == R"(
+seated
+parked: kill, tell
+confirmed: hold
+gather: stop
+go: stop
+stop: stop, publish going
+end: stop
+apart: stop
+node 0 gone: stop
+unseated: kill
+refused: stop
+unreachable
+news: publish going
+over here: publish ended
+signal: publish going and the signal
+lease over: kill
+)");
+  }
+  SECTION("stopping") {
+    CHECK(what_events_do([](AgentStory& agent) {
+            agent.goes();
+            agent.hears({.order = Order::stop, .attempt = 1});
+          }) == R"(
+seated
+parked: kill, tell
+confirmed: hold
+gather
+go
+stop: publish going
+end
+apart
+node 0 gone
+unseated: kill
+refused
+unreachable
+news: publish going
+over here: publish stopped
+signal: publish going and the signal
+lease over: kill
+)");
+  }
+  SECTION("ended") {
+    CHECK(what_events_do([](AgentStory& agent) {
+            agent.goes();
+            agent.is_over();
+          }) == R"(
+seated
+parked: tell
+confirmed
+gather: publish ready
+go: publish ended
+stop: publish ended
+end: publish leaving, leave, end with 3
+apart: publish leaving, leave, end with 0
+node 0 gone
+unseated: claim
+refused: publish leaving, end with 64
+unreachable
+news: publish ended
+over here
+signal: publish ended and the signal
+lease over
+)");
+  }
+  SECTION("lost, and its ranks are being killed") {
+    CHECK(what_events_do([](AgentStory& agent) {
+            agent.goes();
+            agent.passes(10s);
+          }) == R"(
+seated
+parked: tell
+confirmed
+gather
+go
+stop: publish going
+end
+apart
+node 0 gone
+unseated
+refused
+unreachable
+news: publish going
+over here: publish stopped
+signal: publish going and the signal
+lease over: tell
+)");
+  }
+  SECTION("lost") {
+    CHECK(what_events_do([](AgentStory& agent) {
+            agent.goes();
+            agent.passes(10s);
+            agent.is_over(137);
+          }) == R"(
+seated
+parked: tell
+confirmed
+gather: publish ready
+go: publish stopped
+stop: publish stopped
+end: publish leaving, leave, end with 3
+apart: publish leaving, leave, end with 0
+node 0 gone
+unseated: claim
+refused: publish leaving, end with 64
+unreachable
+news: publish stopped
+over here
+signal: publish stopped and the signal, publish leaving and the signal, leave, end with 143
+lease over: tell
+)");
+  }
+  SECTION("ending") {
+    CHECK(what_events_do([](AgentStory& agent) {
+            agent.goes();
+            agent.hears({.order = Order::end, .exit_code = 3});
+          }) == R"(
+seated
+parked: kill
+confirmed: hold
+gather
+go
+stop
+end
+apart
+node 0 gone
+unseated: kill
+refused
+unreachable
+news: publish going
+over here: publish stopped, publish leaving, leave, end with 3
+signal: publish going and the signal
+lease over: kill
+)");
+  }
+}
+
+TEST_CASE("what each event does in each state of a leader", "[agree]") {
+  SECTION("gathering") {
+    CHECK(what_the_leader_does([](AgentStory& agent) {
+            agent.leads();
+            agent.on(NewsHere{});
+            agent.member_is(2, NodePhase::ready);
+          }) == R"(
+node 1 joined: node 1 told
+node 1 ready: node 1 told, all ready
+node 1 going: node 1 told
+node 1 ended well: node 1 told
+node 1 failed: node 1 told
+node 1 stopped: node 1 told
+node 1 anew: node 1 told
+node 1 gone
+node 1 signalled: node 1 told, say 1.2 end 143
+attempt wanted
+stop wanted
+end wanted: say 1.2 end 3
+attention
+over here
+signal: say 1.2 end 143
+unseated: claim
+lease over: tell
+)");
+  }
+  SECTION("all are ready") {
+    CHECK(what_the_leader_does([](AgentStory& agent) {
+            agent.leads();
+            agent.all_come();
+          }) == R"(
+node 1 joined: node 1 told
+node 1 ready: node 1 told
+node 1 going: node 1 told
+node 1 ended well: node 1 told
+node 1 failed: node 1 told
+node 1 stopped: node 1 told
+node 1 anew: node 1 told
+node 1 gone: node 1 silent
+node 1 signalled: node 1 told, say 1.2 end 143
+attempt wanted: say 1.2 go 2, hold, start 2
+stop wanted
+end wanted: say 1.2 end 3
+attention
+over here
+signal: say 1.2 end 143
+unseated: claim
+lease over
+)");
+  }
+  SECTION("going") {
+    CHECK(what_the_leader_does([](AgentStory& agent) { agent.leads_attempt(); }) == R"(
+node 1 joined: node 1 told, say 1.3 stop, stop
+node 1 ready: node 1 told, say 1.3 stop, stop
+node 1 going: node 1 told
+node 1 ended well: node 1 told
+node 1 failed: node 1 told, say 1.3 stop, stop
+node 1 stopped: node 1 told
+node 1 anew: node 1 told, say 1.3 stop, stop
+node 1 gone: node 1 silent, say 1.3 stop, stop
+node 1 signalled: node 1 told, say 1.3 end 143, stop by 15
+attempt wanted
+stop wanted: say 1.3 stop, stop
+end wanted: say 1.3 end 3, stop
+attention: say 1.3 go 1
+over here
+signal: say 1.3 end 143
+unseated: kill
+lease over: kill
+)");
+  }
+  SECTION("stopping") {
+    CHECK(what_the_leader_does([](AgentStory& agent) {
+            agent.leads_attempt();
+            agent.on(StopWanted{"a hang"});
+            agent.echo();
+          }) == R"(
+node 1 joined: node 1 told
+node 1 ready: node 1 told
+node 1 going: node 1 told
+node 1 ended well: node 1 told
+node 1 failed: node 1 told
+node 1 stopped: node 1 told
+node 1 anew: node 1 told
+node 1 gone: node 1 silent
+node 1 signalled: node 1 told, say 1.4 end 143
+attempt wanted
+stop wanted
+end wanted: say 1.4 end 3
+attention
+over here
+signal: say 1.4 end 143
+unseated: kill
+lease over: kill
+)");
+  }
+  SECTION("ending") {
+    CHECK(what_the_leader_does([](AgentStory& agent) {
+            agent.leads_attempt();
+            agent.on(EndWanted{0, ""});
+            agent.echo();
+          }) == R"(
+node 1 joined: node 1 told
+node 1 ready: node 1 told
+node 1 going: node 1 told
+node 1 ended well: node 1 told
+node 1 failed: node 1 told
+node 1 stopped: node 1 told
+node 1 anew: node 1 told
+node 1 gone: node 1 silent
+node 1 signalled: node 1 told
+attempt wanted
+stop wanted
+end wanted
+attention
+over here
+signal
+unseated: kill
+lease over: kill
+)");
+  }
+}
+
+}  // namespace safelaunch::agree
