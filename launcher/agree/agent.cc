@@ -26,6 +26,11 @@ std::vector<AgentAction> Agent::on(const AgentEvent& event, TimePoint now) {
   lose_lease_in_time(now);
   std::visit([&](const auto& one) { take(one, now); }, event);
   follow(now);
+  // What is wanted of the run may come to its end at once, and be published as the next event: what
+  // is published now must be there before.
+  std::stable_partition(actions_.begin(), actions_.end(), [](const AgentAction& action) {
+    return std::holds_alternative<Publish>(action);
+  });
   return std::exchange(actions_, {});
 }
 

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "agent_story.h"
 
 namespace safelaunch::agree {
@@ -16,7 +18,7 @@ TEST_CASE("a member goes its way from its claim to the end", "[agree]") {
   agent.hears({.order = Order::gather});
   CHECK(agent.deeds() == "publish ready");
   agent.is_sent_off();
-  CHECK(agent.deeds() == "hold, start 1, publish going");
+  CHECK(agent.deeds() == "publish going, hold, start 1");
   agent.is_over();
   CHECK(agent.deeds() == "publish ended");
   agent.hears({.order = Order::end, .exit_code = 0});
@@ -59,6 +61,23 @@ TEST_CASE("an agent starts an attempt once, however often it hears of it", "[agr
   CHECK(agent.all<StartHere>().size() == 1);
 }
 
+TEST_CASE("an attempt that cannot be started is over at once, and no older news follow its end",
+          "[agree]") {
+  AgentStory agent;
+  agent.sits();
+  agent.is_called();
+  std::vector<NodePhase> published;
+  const std::function<void(const AgentEvent&)> happens = [&](const AgentEvent& event) {
+    for (const AgentAction& action : agent.machine().on(event, agent.now)) {
+      if (const auto* publish = std::get_if<Publish>(&action))
+        published.push_back(publish->news.phase);
+      if (std::holds_alternative<StartHere>(action)) happens(AttemptOverHere{{.exit_code = 78}});
+    }
+  };
+  happens(WordCame{{1, 2, to_text(Decision{.order = Order::go, .attempt = 1, .gathered = 1})}});
+  CHECK(published == std::vector{NodePhase::going, NodePhase::ended});
+}
+
 TEST_CASE("an agent starts nothing until its lease is confirmed", "[agree]") {
   AgentStory agent;
   agent.sits();
@@ -76,7 +95,7 @@ TEST_CASE("a member that is told to stop stops, and says so when nothing runs", 
   agent.forget();
   agent.hears({.order = Order::stop, .attempt = 1, .why = "node 2 is gone"});
   CHECK(agent.all<StopHere>().front().why == "node 2 is gone");
-  CHECK(agent.deeds() == "stop, publish going");
+  CHECK(agent.deeds() == "publish going, stop");
   agent.is_over(0, false);
   CHECK(agent.deeds() == "publish stopped");
   agent.hears({.order = Order::gather});

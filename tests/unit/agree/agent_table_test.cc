@@ -149,7 +149,7 @@ seated
 parked: tell
 confirmed
 gather: publish ready
-go: hold, start 1, publish going
+go: publish going, hold, start 1
 stop: publish ready
 end: publish leaving, leave, end with 3
 apart: publish leaving, leave, apart
@@ -170,7 +170,7 @@ parked: kill, tell
 confirmed: hold
 gather: stop
 go: stop
-stop: stop, publish going
+stop: publish going, stop
 end: stop
 apart: stop
 node 0 gone: stop

@@ -278,6 +278,8 @@ class Simulation {
     const auto found = agent_of_peer_.find(peer);
     if (found == agent_of_peer_.end() || found->second->peer != peer) return;
     Agent& agent = *found->second;
+    if (const auto* seats = std::get_if<wire::Seats>(&message))
+      check_seat(agent, seats->seat.number);
     const Duration when = arrival(agent, Direction::to_agent, agent.last_in);
     const bool twice = std::holds_alternative<wire::Tells>(message) && random_.chance(5);
     for (int i = 0; i < (twice ? 2 : 1); ++i)
@@ -635,6 +637,13 @@ class Simulation {
   void violate(const std::string& what) {
     if (played_.violation.empty())
       played_.violation = fmt::format("after {} ms: {}", now_.count(), what);
+  }
+  /// A seat is given away when nothing of its former holder runs any more.
+  void check_seat(const Agent& holder, int seat) {
+    for (const auto& other : agents_)
+      if (other.get() != &holder && other->ranks != Ranks::none && other->seat_of_ranks == seat)
+        violate(fmt::format("agent {} gets seat {} while ranks of agent {} run there", holder.id,
+                            seat, other->id));
   }
   /// Nothing of another attempt runs on any node, and nothing of the same rank; all start the same.
   void check_start(const Agent& starter, const Decision& go,
