@@ -71,11 +71,14 @@ agree::AgentConfig agent_of(const PartyPlan& party) {
 }  // namespace
 
 Result<std::unique_ptr<Nodes>> Nodes::open(boost::asio::io_context& io, const RunPlan& plan,
-                                           const std::string& token, Listener& listener) {
+                                           const agree::Token& token, Listener& listener) {
   std::unique_ptr<Nodes> nodes(new Nodes(plan, listener));
   agree::BoardConfig board;
   board.address = plan.party->address;
-  board.token = token;
+  board.token = token.secret;
+  board.token_from = token.from;
+  const std::string state = user_folder(plan.environment, "XDG_STATE_HOME", ".local/state");
+  if (!state.empty()) board.memory_folder = state + "/safelaunch/boards";
   board.keeps_board = keeps_board(*plan.party);
   Result<std::unique_ptr<Party>> party = Party::open(io, board, agent_of(*plan.party), *nodes);
   if (!party) return party.error();
@@ -233,11 +236,14 @@ NodesReady Nodes::compare_nodes() const {
   if (news_.blocked) ready.blocked = news_.findings.front();
   for (const auto& [seat, node] : others_) {
     facts[node.name.host] = facts_from(node.news.facts);
+    if (node.news.blocked && !node.news.findings.empty()) {
+      if (ready.blocked.empty())
+        ready.blocked =
+            fmt::format("{} (node {}) is {}", node.name.host, seat, node.news.findings.front());
+      continue;
+    }
     for (const std::string& line : node.news.findings)
       ready.lines.push_back(fmt::format("{} (node {}): {}", node.name.host, seat, line));
-    if (node.news.blocked && ready.blocked.empty() && !node.news.findings.empty())
-      ready.blocked =
-          fmt::format("{} (node {}) is {}", node.name.host, seat, node.news.findings.front());
   }
   for (const std::string& line : differences(facts)) ready.lines.push_back("risk: " + line);
   return ready;

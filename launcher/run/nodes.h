@@ -12,7 +12,7 @@
 #include "node_ranks.h"
 #include "party.h"
 #include "run_machine.h"
-#include "safelaunch/report/event_log.h"
+#include "safelaunch/agree/token.h"
 #include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
@@ -49,7 +49,7 @@ class Nodes final : Party::Listener {
   /// Errors: the board cannot be reached at all, or kept here.
   [[nodiscard]] static Result<std::unique_ptr<Nodes>> open(boost::asio::io_context& io,
                                                            const RunPlan& plan,
-                                                           const std::string& token,
+                                                           const agree::Token& token,
                                                            Listener& listener);
 
   [[nodiscard]] bool leads() const { return party_->leads(); }

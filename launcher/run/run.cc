@@ -401,7 +401,8 @@ void Run::perform(const JoinNodes&) {
   const Result<agree::Token> token = agree::find_token(plan_.options.token_file, plan_.environment);
   if (!token) return take(NodesRefused{token.error()});
   Nodes::Listener& listener = *this;
-  auto opened = Nodes::open(io_, plan_, token->secret, listener);
+  ledger_.learn_secret(token->secret);
+  auto opened = Nodes::open(io_, plan_, *token, listener);
   if (!opened) return take(NodesRefused{opened.error()});
   nodes_ = *std::move(opened);
   nodes_->join();

@@ -39,6 +39,8 @@ class RunLedger {
   [[nodiscard]] report::EventLog& events() { return events_; }
   /// Knows the secrets of the plan, and those that were seen since.
   [[nodiscard]] const redact::Redactor& redactor() const { return redactor_; }
+  /// Whatever is shown or kept from now on is without it.
+  void learn_secret(const std::string& secret) { redactor_.learn_value(secret); }
   [[nodiscard]] const report::RunSummary& summary() const { return summary_; }
 
   /// To make the folders of attempts in.

@@ -142,7 +142,8 @@ void RunMachine::take(const EndAgreed& event, TimePoint) {
   if (std::holds_alternative<Over>(state_)) return;
   agrees_ = false;  // nobody is left to agree with
   record_probed();
-  if (!leads_ && !event.why.empty()) actions_.push_back(SayFailure{event.why});
+  // After an attempt the closing screen tells why.
+  if (!leads_ && !event.why.empty() && attempts_ == 0) actions_.push_back(SayFailure{event.why});
   end(event.exit_code, event.why);
 }
 
