@@ -35,10 +35,11 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-void restore_signals(const Inherited& from) {
+void restore_signals_and_limits(const Inherited& from) {
   for (int signal = 1; signal < NSIG; ++signal)
     ::signal(signal, sigismember(&from.ignored, signal) == 1 ? SIG_IGN : SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &from.mask, nullptr);
+  ::setrlimit(RLIMIT_NOFILE, &from.descriptors);
 }
 
 /// Kernels before 5.11 have no close_range with CLOSE_RANGE_CLOEXEC.
@@ -93,7 +94,7 @@ ExecFailure ExecPlan::run() const {
   if (!arrange_descriptors()) return {ExecStep::descriptors, errno};
   if (!bind_cpus()) return {ExecStep::cpus, errno};
   close_ours_on_exec(inherited().fds);
-  restore_signals(inherited());
+  restore_signals_and_limits(inherited());
   exec();
   return {ExecStep::exec, errno};
 }

@@ -39,7 +39,8 @@ std::vector<int> open_fds() {
 
 Inherited take() {
   fill_closed_standard_fds();
-  Inherited result{{}, ignored_signals(), open_fds()};
+  Inherited result{{}, ignored_signals(), open_fds(), {}};
+  ::getrlimit(RLIMIT_NOFILE, &result.descriptors);
   ::sigprocmask(SIG_BLOCK, nullptr, &result.mask);
   ::signal(SIGCHLD, SIG_DFL);  // while it is ignored the kernel reaps our children unseen
   return result;

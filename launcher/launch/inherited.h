@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/resource.h>
+
 #include <csignal>
 #include <vector>
 
@@ -12,6 +14,7 @@ struct Inherited {
   sigset_t mask;         ///< the signals that were blocked
   sigset_t ignored;      ///< the signals that were ignored
   std::vector<int> fds;  ///< open descriptors from 3 on that survive an exec, in ascending order
+  rlimit descriptors;    ///< how many may be open; node 0 of many nodes raises it for itself
 };
 
 /// The first call takes the heritage, and must come before we open or change anything ourselves:

@@ -1,11 +1,14 @@
 // Prints what it was started with, a word and a value a line: blocked and ignored signals, open
-// descriptors, umask, CPUs, whether it leads a session, its terminal, its arguments.
+// descriptors and how many there may be, umask, CPUs, whether it leads a session, its terminal, its
+// arguments.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +36,9 @@ void show_descriptors() {
 int main(int argc, char** argv) {
   show_descriptors();
   show_signals();
+  rlimit descriptors{};
+  ::getrlimit(RLIMIT_NOFILE, &descriptors);
+  std::printf("may open: %ju\n", static_cast<std::uintmax_t>(descriptors.rlim_cur));
   const mode_t mask = ::umask(0);
   std::printf("umask: %03o\n", static_cast<unsigned>(mask));
   cpu_set_t cpus;

@@ -142,6 +142,17 @@ TEST_CASE("a child has the signals that the shell gave us, whatever we do with o
   CHECK(output.find("SigIgn:\t" + as_in_proc(launch::inherited().ignored)) != std::string::npos);
 }
 
+TEST_CASE("a child may open as many files as the shell let us, whatever we take for ourselves") {
+  const rlimit shells = launch::inherited().descriptors;
+  World world;
+  rlimit ours = shells;
+  ours.rlim_cur = shells.rlim_cur / 2;
+  ::setrlimit(RLIMIT_NOFILE, &ours);
+  const std::string output = world.run(spec_of({victim("show_state")})).output;
+  ::setrlimit(RLIMIT_NOFILE, &shells);
+  CHECK(output.find("may open: " + std::to_string(shells.rlim_cur) + "\n") != std::string::npos);
+}
+
 TEST_CASE("a child leads a session of its own unless it is to share ours") {
   World world;
   launch::LaunchSpec spec = spec_of({victim("show_state")});
