@@ -187,6 +187,10 @@ EtcdMember::Request EtcdMember::publish_request(const Wishes& wishes) {
 }
 
 std::optional<EtcdMember::Request> EtcdMember::say_request(const Word& word) {
+  if (seat_ == 0 && word == told_) {  // said twice
+    heard_.taken = word;
+    return std::nullopt;
+  }
   // On a board without words a leader goes on from those that it has heard on the one before.
   const bool next = told_.number == 0 || word.number == told_.number + 1;
   if (seat_ != 0 || word.generation != created_ || !next) {
@@ -427,7 +431,7 @@ void EtcdMember::hear_word(const etcd::Range& range, std::uint64_t present) {
   const bool counts =
       word->generation == present || (leader_ != 0 && word->generation == leader_) || leads();
   if (!counts) return;
-  told_ = {word->generation, word->number, {}};
+  told_ = *word;
   heard_.events.push_back(WordCame{*word});
 }
 
@@ -483,7 +487,7 @@ void EtcdMember::take_saying(const etcd::TxnAnswer& answer) {
   }
   if (!taken) return not_taken(word);
   word_changed_ = changed;
-  told_ = {word.generation, word.number, {}};
+  told_ = word;
   heard_.taken = word;
   heard_.events.push_back(WordCame{word});
 }

@@ -444,6 +444,8 @@ Result<void> FolderMember::hear_leader() {
   if (newest && *newest > told_)
     if (Result<void> heard = hear_word(*newest); !heard) return heard;
   if (leads()) return {};
+  // A mark is replaced, never removed: one that is renamed just now may be left out.
+  if (!words->lead) return {};
   const std::uint64_t present = words->present();
   if (leader_ != 0 && leader_ != present) heard_.events.push_back(SeatVacated{0});
   leader_ = present;
@@ -508,10 +510,11 @@ Result<void> FolderMember::say(const Wishes& wishes) {
 
 /// Writes a word. False where it is not the next one, or not one of the present leader's.
 Result<bool> FolderMember::put(const Word& word) {
+  const WordName name{word.generation, word.number};
+  if (leads() && name == told_) return text_of(name) == word.text;  // said twice
   // On a board without words a leader goes on from those that it has heard on the one before.
   const bool next = told_.number == 0 || word.number == told_.number + 1;
   if (!leads() || word.generation != held_->turn || !next) return false;
-  const WordName name{word.generation, word.number};
   const std::string text = sealed(key_, to_name(name), word.text);
   const Result<bool> added = board_->add(in_words(to_name(name)), text);
   if (!added) return added;

@@ -137,6 +137,21 @@ TEMPLATE_TEST_CASE("a parked agent hears the words too", "[board]", SAFELAUNCH_B
   CHECK(spare.heard.seats.empty());
 }
 
+TEMPLATE_TEST_CASE("a word that is said twice is taken once", "[board]", SAFELAUNCH_BACKENDS) {
+  Scene<TestType> scene;
+  if (!scene.can_run()) return;
+  Agent& leader = scene.seated('a', 0);
+  Agent& member = scene.seated('b', 1);
+  leader.say("first", 1);
+  leader.say("first", 1);
+  scene.until([&] { return leader.heard.heard_word("first"); });
+  leader.say("first", 1);
+  leader.say("second", 2);
+  scene.until([&] { return member.heard.heard_word("second"); });
+  CHECK(leader.heard.unseatings.empty());
+  CHECK(member.heard.words.size() <= 2);
+}
+
 TEMPLATE_TEST_CASE("a word of a member is refused, and reaches nobody", "[board]",
                    SAFELAUNCH_BACKENDS) {
   Scene<TestType> scene;
