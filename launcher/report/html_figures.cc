@@ -215,8 +215,8 @@ void write_figures(const AttemptHistory& attempt, HtmlWriter& to) {
   write_group(pictures_of_gpus(attempt), attempt, inner);
   if (const auto rate = collectives_a_second(attempt))
     inner.markup("<p>After the start: ")
-        .text(rate_in_words(*rate))
-        .markup(" collectives, of all groups together</p>\n");
+        .text(fmt::format("{:.{}f}", *rate, *rate < 10 ? 1 : 0))
+        .markup(" collectives a second, in all groups together</p>\n");
   if (inner.size() != 0) to.markup("<h3>What the ranks used</h3>\n").append(inner);
 }
 

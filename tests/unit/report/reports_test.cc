@@ -189,7 +189,7 @@ TEST_CASE("a page draws memory and CPU over time, and tells the rate of collecti
   const std::string page = report::html_report(report::parse_run(run_with_figures(2)));
   for (const char* part :
        {"What the ranks used", "<polyline class=\"c1\"", "memory of its children",
-        "most 101 %, rank 1", "After the start: 100 /s collectives"}) {
+        "most 101 %, rank 1", "After the start: 100 collectives a second"}) {
     INFO(part);
     CHECK(contains(page, part));
   }
