@@ -101,6 +101,7 @@ class AccelerateReader {
     mode_ = find_mode();
     read_topology();
     read_port();
+    read_rank_logs();
     command_.max_restarts = number("max_restarts").value_or(0);
   }
 
@@ -167,6 +168,11 @@ class AccelerateReader {
     const bool torchrun =
         std::ranges::find(kTorchrunTypes, config.distributed_type) != kTorchrunTypes.end();
     return torchrun ? Mode::torchrun : simple;
+  }
+
+  void read_rank_logs() {
+    command_.rank_logs = text("log_dir");
+    command_.keeps_rank_logs = !command_.rank_logs.empty() || !text("tee").empty();
   }
 
   void read_topology() {

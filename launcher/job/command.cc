@@ -292,4 +292,20 @@ Result<Command> with_processes(Command command, int processes_per_node) {
   return command;
 }
 
+Result<Command> with_rank_logs(Command command, const std::string& folder) {
+  const bool tees =
+      command.launcher == Launcher::torchrun || command.launcher == Launcher::accelerate;
+  if (!tees || !command.script)
+    return Error{Errc::usage,
+                 fmt::format("--rank-files: a {} command has no place to say that each rank's "
+                             "output is kept by itself and shown all the same; torchrun and "
+                             "accelerate launch have, and --nproc-per-node needs none",
+                             name(command.launcher))};
+  if (command.keeps_rank_logs) return command;
+  const auto place = command.argv.begin() + static_cast<std::ptrdiff_t>(place_for_options(command));
+  command.argv.insert(place, {"--tee", "3", "--log_dir", folder});
+  command.script->word += 4;
+  return command;
+}
+
 }  // namespace safelaunch::job

@@ -88,6 +88,9 @@ void read_torchrun(const CommandLine& line, Command& command) {
   command.standalone = settings.flag("standalone");
   if (!command.standalone) command.port = find_port(settings, command.rendezvous);
   command.max_restarts = to_number(settings.text("max_restarts", "0")).value_or(0);
+  command.rank_logs = settings.text("log_dir", "");
+  command.keeps_rank_logs =
+      !command.rank_logs.empty() || settings.find("tee") || settings.find("redirects");
   command.shutdown_timeout = to_number(settings.text("shutdown_timeout", ""));
   if (const auto python = line.variables.find("PYTHON_EXEC")) command.python = python->value;
 }

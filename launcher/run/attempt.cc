@@ -5,8 +5,10 @@
 #include <boost/asio/post.hpp>
 #include <csignal>
 
+#include "rank_files.h"
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
 #include "safelaunch/host/owner_mark.h"
 #include "safelaunch/launch/job_control.h"
 #include "safelaunch/nccl/ras.h"
@@ -74,6 +76,10 @@ Attempt::~Attempt() = default;
 Result<void> Attempt::start() {
   services_.log.set_attempt(spec_.number);
   services_.log.record(report::record::Attempt{spec_.profile, spec_.workers.front().argv});
+  if (!spec_.users_rank_logs.empty())
+    services_.log.record(report::record::Notice{
+        fmt::format("the launcher keeps the output of each rank below {}, as its own options say",
+                    spec_.users_rank_logs)});
   for (const WorkerSpec& worker : spec_.workers) {
     const Result<void> started = workers_.start(worker);
     if (started) continue;
@@ -138,6 +144,7 @@ void Attempt::on_meeting() {
 
 void Attempt::on_training() {
   services_.log.record(report::record::Training{});
+  link_rank_files();
   take(TrainingBegan{});
 }
 
@@ -346,7 +353,18 @@ void Attempt::keep_tails() {
       seen_.tails.push_back({{worker.rank, stream}, output_.tail({worker.rank, stream})});
 }
 
+// A link shows also what is still to come.
+void Attempt::link_rank_files() const {
+  if (spec_.rank_logs.empty() || !spec_.rank_logs_are_of_ranks) return;
+  const auto link = [logs = spec_.rank_logs, directory = spec_.output.directory] {
+    run::link_rank_files(logs, directory);
+  };
+  if (!services_.disk.post(0, link))
+    log_debug("the ranks' files have no names of their own: the disk does not keep up");
+}
+
 AttemptRecord Attempt::finished_record() {
+  link_rank_files();
   if (seen_.tails.empty()) keep_tails();
   AttemptRecord record = std::move(seen_);
   static_cast<AttemptOutcome&>(record) = machine_.outcome();

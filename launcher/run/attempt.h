@@ -31,10 +31,13 @@ struct AttemptSpec {
   settings::CleanPolicy clean = settings::CleanPolicy::off;
   Grace grace;
   output::OutputPlan output;
-  std::filesystem::path directory;  ///< of this attempt; empty where nothing is recorded
-  std::optional<HookDoor> hook;     ///< none: watch from /proc alone
-  std::string run;                  ///< its id
-  bool for_leader = false;          ///< the agent of another node watches the ranks, too
+  std::string rank_logs;  ///< where the launcher is to keep each rank's output; empty: nowhere
+  bool rank_logs_are_of_ranks = false;  ///< its local ranks are those of the whole job
+  std::string users_rank_logs;          ///< the user's own --log-dir of the launcher
+  std::filesystem::path directory;      ///< of this attempt; empty where nothing is recorded
+  std::optional<HookDoor> hook;         ///< none: watch from /proc alone
+  std::string run;                      ///< its id
+  bool for_leader = false;              ///< the agent of another node watches the ranks, too
   nccl::Listening nccl;
   profile::Ras ras = profile::Ras::off;
 };
@@ -105,6 +108,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
  private:
   output::OutputObserver output_observer();
   [[nodiscard]] Duration age() const;
+  void link_rank_files() const;
   /// Of the job's processes.
   [[nodiscard]] std::string mark() const;
   [[nodiscard]] std::string titled(const std::string& line) const;

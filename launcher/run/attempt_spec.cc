@@ -199,6 +199,10 @@ Result<void> add_launcher(const AttemptInputs& inputs, Environment environment,
     command = job::with_processes(std::move(*command), *inputs.profile.processes);
     if (!command) return command.error();
   }
+  if (const std::string& logs = result.spec.rank_logs; !logs.empty()) {
+    command = job::with_rank_logs(std::move(*command), logs);
+    if (!command) return command.error();
+  }
   if (inputs.port) {
     job::PortedCommand ported = job::with_port(std::move(*command), *inputs.port);
     command = std::move(ported.command);
@@ -304,6 +308,11 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   Result<output::OutputPlan> output = output_of(inputs);
   if (!output) return output.error();
   spec.output = std::move(*output);
+  if (options.rank_files && !plan.spawn && !spec.output.directory.empty())
+    spec.rank_logs = spec.output.directory / "launcher";
+  // Of several nodes each has the same local ranks.
+  spec.rank_logs_are_of_ranks = plan.command.descendants == job::Descendants::all;
+  spec.users_rank_logs = plan.command.rank_logs;
   profile::AppliedEnvironment applied = plan.environment_under(inputs.profile);
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);

@@ -243,6 +243,11 @@ constexpr std::array kRunOptions{
            .scope = Scope::config,
            .put = put_into<&RunOptions::prefix>,
            .help = "each line with its rank in front"},
+    Option{.name = "rank-files",
+           .scope = Scope::config,
+           .put = put_into<&RunOptions::rank_files>,
+           .help = "a file for each rank's output also under torchrun and accelerate, by their own "
+                   "--tee 3: lines on the screen then begin with the local rank"},
     Option{.name = "log-dir",
            .kind = Kind::text,
            .scope = Scope::config,

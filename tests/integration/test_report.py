@@ -120,6 +120,15 @@ class Report(SafelaunchTest):
         self.assertGreater(usage[-1]["memory"][1], touched >> 20)
         self.assertLess(usage[-1]["memory"][0], usage[-1]["memory"][1])
 
+    def test_with_rank_files_the_ranks_of_torchrun_are_told_apart_and_still_seen(self):
+        rank = self.script("import os, sys\nprint('out of', os.environ['RANK'])\n"
+                           "if os.environ['RANK'] == '1': print('an ERROR', file=sys.stderr)\n")
+        run = self.run_safelaunch("--rank-files", *torchrun("--nproc-per-node", "2", rank))
+        self.assert_status(run, 0)
+        files = {file.name: file.read_text() for file in run.directory.glob("attempt-1-basic/rank-*")}
+        self.assertEqual(files, {"rank-0.out": "out of 0\n", "rank-1.out": "out of 1\n", "rank-1.err": "an ERROR\n"})
+        self.assertIn("[default1]:an ERROR", run.out + run.err)
+
     def test_a_run_whose_safelaunch_was_killed_is_told(self):
         job = self.job("--nproc-per-node", "1", "--no-hook", "--", "sleep", "1000")
         wait_until(lambda: list(self.folder.glob("state/safelaunch/runs/*/events.jsonl")), what="the record")

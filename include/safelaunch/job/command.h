@@ -159,6 +159,9 @@ struct Command {
   /// The seconds that torchrun gives its workers to end before it kills them; nullopt: the command
   /// does not say.
   std::optional<int> shutdown_timeout;
+  /// The user's own --tee, --redirects or --log-dir say where torchrun keeps the ranks' output.
+  bool keeps_rank_logs = false;
+  std::string rank_logs;    ///< its --log-dir; empty: a folder that it chooses
   bool autotuning = false;  ///< deepspeed starts many jobs in one call: never relaunch it
 
   /// The Python that runs the script, as a word that exec understands; nullopt where only the
@@ -188,5 +191,10 @@ using FileReader = std::function<std::optional<std::string>(const std::string& p
 /// last of several options, so one more is put before the script. Fails where the launcher has no
 /// such option or we do not know where its script begins.
 [[nodiscard]] Result<Command> with_processes(Command command, int processes_per_node);
+
+/// The command whose launcher keeps the output of each rank in a file below this folder, and shows
+/// it all the same, with the local rank before each line. Left as it is where the user's own
+/// options say where. Fails where the launcher cannot do both.
+[[nodiscard]] Result<Command> with_rank_logs(Command command, const std::string& folder);
 
 }  // namespace safelaunch::job

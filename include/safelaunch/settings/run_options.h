@@ -75,6 +75,7 @@ struct RunOptions {
   std::optional<int> keep_days;  ///< 0: for ever
   std::string ranks = "all";
   bool prefix = false;
+  bool rank_files = false;  ///< the launcher is told to keep each rank's output by itself
 
   bool hook = true;
   bool plugin = true;

@@ -63,7 +63,8 @@ std::string in_words(const settings::RunOptions& options) {
   add(options.master_port), add(options.binding), add(options.set), add(options.unset);
   add(options.rendezvous), add(options.token_file);
   add(options.log_dir), add(options.run_dir), add(options.keep_runs), add(options.keep_days);
-  add(options.ranks), add(options.prefix), add(options.hook), add(options.plugin);
+  add(options.ranks), add(options.prefix), add(options.rank_files), add(options.hook),
+      add(options.plugin);
   add(options.preflight), add(options.dry_run), add(options.json), add(options.colour);
   add(options.verbosity), add(options.module);
   return text;

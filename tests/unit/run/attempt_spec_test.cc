@@ -250,3 +250,27 @@ TEST_CASE("a prefix without a terminal has no colour, and none is shown unasked"
   attempt.plan.options.prefix = true;
   CHECK(attempt.spec().output.prefix == output::OutputPlan::Prefix::rank);
 }
+
+TEST_CASE("with --rank-files torchrun keeps each rank's output in the attempt's folder",
+          "[attempt_spec]") {
+  Settled attempt;
+  attempt.plan.options.rank_files = true;
+  attempt.directory = "/runs/a-run/attempt-2-mine";
+  const AttemptSpec spec = attempt.spec();
+  CHECK(spec.workers.front().argv ==
+        std::vector<std::string>{"torchrun", "--nproc-per-node=4", "--tee", "3", "--log_dir",
+                                 "/runs/a-run/attempt-2-mine/launcher", "train.py"});
+  CHECK(spec.rank_logs_are_of_ranks);
+}
+
+TEST_CASE(
+    "the option for ranks' files changes nothing where nothing is recorded, or where we spawn",
+    "[attempt_spec]") {
+  Settled unrecorded;
+  unrecorded.plan.options.rank_files = true;
+  CHECK(unrecorded.spec().workers.front().argv.size() == 3);
+  Settled spawned = own_spawn();
+  spawned.plan.options.rank_files = true;
+  spawned.directory = "/runs/a-run";
+  CHECK(spawned.spec().workers.front().argv == std::vector<std::string>{"python3", "train.py"});
+}
