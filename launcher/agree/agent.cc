@@ -361,6 +361,7 @@ bool Agent::is_alone() const {
 }
 
 Duration Agent::patience() const {
+  if (ever_started_ && stand_ != Stand::parked) return config_.back_within;
   if (!may_go_apart() || stand_ == Stand::parked) return config_.start_within;
   // The leader decides first, and forgets this node before it goes its own way.
   return *config_.apart_after + config_.terms.lease + config_.terms.kill_margin;

@@ -201,7 +201,10 @@ void Nodes::hear(const agree::StopHere& stop) {
 
 void Nodes::hear(const agree::KillHere& kill) {
   listener_.say(kill.why);
-  if (Attempt* attempt = listener_.attempt()) attempt->kill();
+  Attempt* attempt = listener_.attempt();
+  if (attempt == nullptr) return;
+  attempt->note_why(kill.why);
+  attempt->kill();
 }
 
 void Nodes::hear(const agree::HoldLease& lease) {

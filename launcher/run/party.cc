@@ -2,6 +2,7 @@
 #include "party.h"
 
 #include <boost/asio/io_context.hpp>
+#include <utility>
 
 namespace safelaunch::run {
 
@@ -81,8 +82,18 @@ void Party::perform(const agree::Say& say) {
   board_->say(say.word);
 }
 
+// The last word of this node, and that it goes, must reach the others before the program ends.
 void Party::perform(const agree::LeaveBoard&) {
-  board_->leave([] {});
+  leaving_ = true;
+  board_->leave([this] {
+    leaving_ = false;
+    if (end_) listener_.party_wants(*std::exchange(end_, std::nullopt));
+  });
+}
+
+void Party::perform(const agree::EndHere& end) {
+  end_ = end;
+  if (!leaving_) listener_.party_wants(*std::exchange(end_, std::nullopt));
 }
 
 }  // namespace safelaunch::run

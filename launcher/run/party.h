@@ -55,6 +55,7 @@ class Party final : agree::Board::Listener {
   void perform(const agree::Publish& publish);
   void perform(const agree::Say& say);
   void perform(const agree::LeaveBoard& leave);
+  void perform(const agree::EndHere& end);
   template <class Other>
   void perform(const Other& action) {
     listener_.party_wants(action);
@@ -65,6 +66,8 @@ class Party final : agree::Board::Listener {
   agree::AgentMachine machine_;
   boost::asio::steady_timer timer_;
   std::unique_ptr<agree::Board> board_;
+  bool leaving_ = false;
+  std::optional<agree::EndHere> end_;  ///< once the board knows that we leave
 };
 
 }  // namespace safelaunch::run

@@ -229,8 +229,9 @@ void RankWatch::show_leader_soon() {
   if (!config_.for_leader || std::exchange(show_set_, true)) return;
   show_.expires_after(kShowLeaderEvery);
   show_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled) return;  // we are gone
     show_set_ = false;
-    if (!cancelled) show_leader();
+    show_leader();
   });
 }
 

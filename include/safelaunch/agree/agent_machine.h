@@ -21,6 +21,9 @@ struct AgentConfig {
   Terms terms;
   /// How long missing nodes are waited for; then the run ends with 69 and their names.
   Duration start_within = std::chrono::minutes(10);
+  /// How long an agent whose ranks have run waits for a board or a leader that is gone. It may come
+  /// back, but the job has most likely ended without this node by then.
+  Duration back_within = std::chrono::seconds(30);
   /// Where it is not certain that every node has an agent: after so long without all of them the
   /// leader lets each agent run apart. nullopt: never.
   std::optional<Duration> apart_after{};
