@@ -21,8 +21,7 @@ using Words = std::vector<std::string>;
 
 std::vector<const settings::Option*> shown(const Verb& verb) {
   std::vector<const settings::Option*> options;
-  for (const settings::Option& option : verb.options)
-    if (option.refusal.empty()) options.push_back(&option);
+  for (const settings::Option& option : verb.options) options.push_back(&option);
   return options;
 }
 

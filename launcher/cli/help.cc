@@ -54,7 +54,7 @@ std::string options_in_words(std::span<const settings::Option> options) {
   std::string text;
   for (const settings::Option& option : options) {
     if (!option.heading.empty()) text += fmt::format("\n{}:\n", option.heading);
-    if (option.refusal.empty()) text += row(spelling(option), help_and_fallback(option));
+    text += row(spelling(option), help_and_fallback(option));
   }
   return text;
 }
@@ -140,9 +140,8 @@ std::string general_help() {
 std::string options_as_markdown() {
   std::string text = "| option | default | meaning |\n| --- | --- | --- |\n";
   for (const settings::Option& option : kRunVerb.options)
-    if (option.refusal.empty())
-      text += fmt::format("| `{}` | {} | {} |\n", cell(spelling(option)), cell(option.fallback),
-                          cell(option.help));
+    text += fmt::format("| `{}` | {} | {} |\n", cell(spelling(option)), cell(option.fallback),
+                        cell(option.help));
   return text;
 }
 

@@ -92,7 +92,7 @@ std::string option_items(const Verb& verb) {
     if (!option.heading.empty()) text += fmt::format(".SS {}\n", option.heading);
     const std::string fallback =
         option.fallback.empty() ? "" : fmt::format(" [{}]", option.fallback);
-    if (option.refusal.empty()) text += item(spelling(option), std::string(option.help) + fallback);
+    text += item(spelling(option), std::string(option.help) + fallback);
   }
   return text;
 }

@@ -97,7 +97,7 @@ Json values_of(const settings::Option& option) {
 Json options_for(settings::OptionScope scope) {
   Json properties = Json::object();
   for (const settings::Option& option : settings::run_options()) {
-    if (option.scope < scope || !option.refusal.empty()) continue;
+    if (option.scope < scope) continue;
     Json& property = properties[std::string(option.name)] = values_of(option);
     property["description"] = option.help;
   }

@@ -408,6 +408,10 @@ void Run::perform(const JoinNodes&) {
   nodes_->join();
 }
 
+void Run::perform(const PartFromNodes&) {
+  parted_from_ = std::move(nodes_);
+}
+
 void Run::perform(const TellReady& ready) {
   nodes_->tell_ready(ready);
 }

@@ -53,6 +53,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   void perform(const TellSwept& tell);
   void perform(const KeepWhatWorked& keep);
   void perform(const JoinNodes& join);
+  void perform(const PartFromNodes& part);
   void perform(const TellReady& ready);
   void perform(const ProposeAttempt& proposal);
   void perform(const TellNotStarted& told);
@@ -103,7 +104,8 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   boost::asio::steady_timer timer_;
   RunMachine machine_;
 
-  std::unique_ptr<Nodes> nodes_;  ///< the others; none where this one runs alone
+  std::unique_ptr<Nodes> nodes_;        ///< the others; none where this one runs alone
+  std::unique_ptr<Nodes> parted_from_;  ///< they may be in the middle of telling so
   std::optional<HostChecks> checks_;
   std::unique_ptr<Attempt> attempt_;
   int attempt_number_ = 0;         ///< of the attempt that runs, or ran last

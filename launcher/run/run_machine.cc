@@ -111,6 +111,7 @@ void RunMachine::take(const AttemptAgreed& event, TimePoint) {
 
 void RunMachine::take(const AgreedOnNone& event, TimePoint) {
   agrees_ = false;
+  actions_.push_back(PartFromNodes{});
   actions_.push_back(SayLine{event.why});
   if (std::holds_alternative<Gathering>(state_)) start(plan_.chain.front());
 }

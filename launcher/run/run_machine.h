@@ -162,6 +162,8 @@ struct KeepWhatWorked {
 
 /// Come to the other agents.
 struct JoinNodes {};
+/// From here on this node runs alone.
+struct PartFromNodes {};
 /// This node's checks are over.
 struct TellReady {
   std::vector<std::string> findings;
@@ -196,8 +198,8 @@ using RunAction =
     std::variant<CheckHost, StartAttempt, ProbeBesideAttempt, SignalAttempt, EndAttemptForAnother,
                  ProbeCandidates, AwaitGpuMemory, RecordFinding, RecordCause, RecordAttempt,
                  SayLine, SayFailure, TellFallback, TellStruckOut, TellFirstFailure, TellSwept,
-                 KeepWhatWorked, JoinNodes, TellReady, ProposeAttempt, TellNotStarted, ProposeEnd,
-                 TellSignal, EndRun>;
+                 KeepWhatWorked, JoinNodes, PartFromNodes, TellReady, ProposeAttempt,
+                 TellNotStarted, ProposeEnd, TellSignal, EndRun>;
 
 /// Files that only the decision after a failure needs. They are read at the first call: a healthy
 /// job does not pay for them (the catalogue alone takes 9 ms).

@@ -62,8 +62,7 @@ const Option* find_option(std::span<const Option> options, std::string_view name
 
 std::string did_you_mean_option(std::span<const Option> options, std::string_view word) {
   std::vector<std::string> names;
-  for (const Option& option : options)
-    if (option.refusal.empty()) names.push_back("--" + std::string(option.name));
+  for (const Option& option : options) names.push_back("--" + std::string(option.name));
   return did_you_mean(word, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
@@ -93,7 +92,6 @@ std::string_view placeholder(const Option& option) {
 }
 
 std::optional<std::string> refuse_value(const Option& option, std::string_view value) {
-  if (!option.refusal.empty()) return std::string(option.refusal);
   switch (option.kind) {
     case Kind::text:
     case Kind::texts:

@@ -62,7 +62,7 @@ if os.environ["RANK"] == "2":
     threading.Event().wait()
 torch.distributed.init_process_group("gloo")
 torch.distributed.barrier()
-print("trained on", torch.distributed.get_world_size(), flush=True)
+os.write(1, f"trained on {torch.distributed.get_world_size()}\\n".encode())
 os._exit(0)
 """
 

@@ -148,8 +148,9 @@ train(init())
 
     def test_a_rank_of_another_node_that_may_be_at_work_for_all_that_can_be_seen_here(self):
         port = free_port()
+        # That node has no safelaunch, so this one is to wait for no agent.
         words = self.job(1, "train(init())\n", *QUICK, "--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1",
-                         "--master-port", str(port))
+                         "--master-port", str(port), "--rendezvous", "none")
         said = self.folder / "said"
         with said.open("w") as err:
             here = self.start(*words, stderr=err)

@@ -23,9 +23,9 @@ class Verbs(SafelaunchTest):
         said = self.say("--nproc-per-node", "99999999", "--", "true", status=64)
         self.assertIn("at most 4096 ranks", said)
 
-    def test_an_option_that_nothing_performs_yet_is_refused(self):
-        for words in (["--rendezvous", "file:///tmp/x"],):
-            self.assertIn("not there yet", self.say(*words, "--", "true", status=64))
+    def test_a_rendezvous_of_agents_is_refused_for_a_job_of_one_node(self):
+        said = self.say("--rendezvous", "file:///tmp/x", "--", "true", status=64)
+        self.assertIn("this is a job of one node; say how many there are (--nnodes", said)
 
     def test_profiles_are_listed_with_what_they_cost_and_heal(self):
         listed = self.say("profiles", "list")

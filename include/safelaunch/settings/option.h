@@ -60,7 +60,6 @@ struct Option {
   NumberRange range = {};          ///< of a count
   std::string_view advice = {};    ///< ends the message that refuses a value
   std::string_view excludes = {};  ///< the option that cannot be given beside it
-  std::string_view refusal = {};   ///< why nobody may give it yet; it is told nowhere else
   std::string_view heading = {};   ///< of the rows from this one on
 };
 

@@ -92,7 +92,6 @@ Result<settings::Settings> from_file(const settings::Option& option, settings::O
 TEST_CASE("every option acts in each place that its row names", "[option_table]") {
   const std::string without = in_words(parse({"x"}).value());
   for (const settings::Option& option : settings::run_options()) {
-    if (!option.refusal.empty()) continue;
     INFO(option.name);
     const std::string word = "--" + std::string(option.name) + "=" + a_value(option);
     const std::string given = in_words(parse({word, "x"}).value());
@@ -140,22 +139,6 @@ TEST_CASE("every option is refused, with the place that helps, where its row doe
   }
 }
 
-TEST_CASE("what is not there yet is refused wherever it is given, in the same words",
-          "[option_table]") {
-  for (const settings::Option& option : settings::run_options()) {
-    if (option.refusal.empty()) continue;
-    const std::string why(option.refusal);
-    CHECK_THAT(parse({"--" + std::string(option.name), "x", "y"}).error().message,
-               Catch::Matchers::ContainsSubstring(why));
-    CHECK_THAT(settings::settings_from(variable_of(option)).error().message,
-               Catch::Matchers::ContainsSubstring(why));
-    CHECK_THAT(from_file(option, settings::OptionScope::config).error().message,
-               Catch::Matchers::ContainsSubstring(why));
-    CHECK_THAT(general_help(),
-               !Catch::Matchers::ContainsSubstring("--" + std::string(option.name)));
-  }
-}
-
 TEST_CASE("no two options of a verb have one name or letter, and each can be put",
           "[option_table]") {
   for (const Verb* verb : verbs()) {
@@ -164,7 +147,7 @@ TEST_CASE("no two options of a verb have one name or letter, and each can be put
       INFO(verb->name << " --" << option.name);
       CHECK(spellings.insert(std::string(option.name)).second);
       if (option.letter != 0) CHECK(spellings.insert(std::string(1, option.letter)).second);
-      CHECK((option.put == nullptr) == !option.refusal.empty());
+      CHECK(option.put != nullptr);
       CHECK((option.kind == settings::OptionKind::choice) == !option.choices.empty());
       CHECK_FALSE(option.help.empty());
       CHECK((option.excludes.empty() ||
@@ -196,7 +179,6 @@ TEST_CASE("help, completions and the man page know every verb and option", "[opt
                Catch::Matchers::ContainsSubstring("\n  " + std::string(verb->name) + " "));
     CHECK_THAT(manual, Catch::Matchers::ContainsSubstring("\n.SS " + std::string(verb->name)));
     for (const settings::Option& option : verb->options) {
-      if (!option.refusal.empty()) continue;
       INFO(option.name);
       const std::string name(option.name);
       CHECK_THAT(help_of(*verb), Catch::Matchers::ContainsSubstring("--" + name));

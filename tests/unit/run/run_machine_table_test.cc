@@ -29,6 +29,7 @@ struct Word {
   std::string operator()(const TellSwept&) const { return "tell swept"; }
   std::string operator()(const KeepWhatWorked&) const { return "keep what worked"; }
   std::string operator()(const JoinNodes&) const { return "join nodes"; }
+  std::string operator()(const PartFromNodes&) const { return "part from nodes"; }
   std::string operator()(const TellReady& told) const {
     return told.blocked ? "tell blocked" : "tell ready";
   }
