@@ -163,6 +163,7 @@ void Agent::take(const AttemptOverHere& event, TimePoint) {
   if (!running_) return;
   end_of_attempt_ = event.end;
   end_of_attempt_->attempt = running_->attempt;
+  end_of_attempt_->killed = running_->killed;
   if (running_->killed && event.end.exit_code == 0) end_of_attempt_->exit_code = kKilled;
   phase_ = event.by_itself && !running_->stopping ? NodePhase::ended : NodePhase::stopped;
   running_.reset();
@@ -188,9 +189,10 @@ void Agent::lose_lease_in_time(TimePoint now) {
   lease_.reset();
   stand_ = Stand::lost;
   kill(
-      fmt::format("the board has not confirmed this node for {}{}{}: its ranks are ended, because "
-                  "another node may take their place",
-                  describe_duration(config_.terms.lease), trouble_.empty() ? "" : ": ", trouble_));
+      fmt::format("the board has not confirmed this node for {}, so its ranks are ended: another "
+                  "node may take their place{}",
+                  describe_duration(config_.terms.lease),
+                  trouble_.empty() ? "" : fmt::format(" ({})", trouble_)));
 }
 
 void Agent::lose_seat(const std::string& why) {

@@ -49,6 +49,7 @@ void each_field(auto& end, auto&& field) requires(
   field("attempt", end.attempt);
   field("exit_code", end.exit_code);
   field("diagnosis", end.diagnosis);
+  field("killed", end.killed);
 }
 
 void each_field(auto& news, auto&& field) requires(

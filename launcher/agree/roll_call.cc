@@ -89,6 +89,10 @@ void RollCall::judge_sent(int seat, Sent& sent) {
   const auto& news = nodes_.at(seat).news;
   if (!news || !is_idle(*news) || news->heard < sent_by_) return;
   take_over(sent);
+  if (news->end && news->end->killed) {
+    lost_.insert(seat);
+    return fail(fmt::format("{} was not heard for too long", name_of(seat)));
+  }
   const bool ended = news->phase == NodePhase::ended || news->phase == NodePhase::stopped;
   if (!ended && news->phase != NodePhase::leaving)
     return fail(fmt::format("{} has not started the attempt", name_of(seat)));

@@ -42,12 +42,14 @@ Error cannot_keep_board(const BoardConfig& config, const std::string& address, c
   if (why.code == Errc::blocked)
     return Error{Errc::blocked,
                  fmt::format("node 0 cannot keep the board at {}: another program listens at {} on "
-                             "that port; give another port with --rendezvous on every node",
+                             "that port, perhaps an earlier run of this job; end it, or give "
+                             "another port with --rendezvous on every node",
                              where, address)};
-  return Error{Errc::usage,
-               fmt::format("node 0 cannot keep the board at {}: {}: {}; --rendezvous names an "
-                           "address of node 0 itself",
-                           where, address, why.message)};
+  return Error{
+      Errc::usage,
+      fmt::format("node 0 cannot keep the board at {}: {}: {}; two nodes have the number 0, "
+                  "or --rendezvous does not name an address of node 0 itself",
+                  where, address, why.message)};
 }
 
 }  // namespace

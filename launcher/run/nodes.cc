@@ -192,7 +192,7 @@ void Nodes::hear(const agree::StartHere& start) {
 void Nodes::hear(const agree::StopHere& stop) {
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr) return;
-  attempt->note_why(stop.why);
+  attempt->note_why("It was ended with that of the other nodes: " + stop.why);
   if (stop.signal != 0)
     attempt->signal({stop.signal, 0, launch::SignalOrigin::user});
   else
@@ -203,7 +203,7 @@ void Nodes::hear(const agree::KillHere& kill) {
   listener_.say(kill.why);
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr) return;
-  attempt->note_why(kill.why);
+  attempt->note_why("It was ended: " + kill.why);
   attempt->kill();
 }
 
@@ -293,7 +293,8 @@ void Nodes::hear(const agree::AttemptOverEverywhere& over) {
   }
   std::vector<std::string> lost;
   for (const int seat : over.lost)
-    lost.push_back(fmt::format("node {} ({})", seat, others_[seat].name.host));
+    lost.push_back(fmt::format("node {} ({})", seat,
+                               seat == 0 ? host::read_hostname() : others_[seat].name.host));
   listener_.over_everywhere(others, lost);
 }
 
@@ -306,7 +307,7 @@ void Nodes::hear(const agree::GoApart& apart) {
 }
 
 void Nodes::hear(const agree::EndHere& end) {
-  listener_.take(EndAgreed{end.exit_code, end.why});
+  listener_.end_agreed(end.exit_code, end.why);
 }
 
 }  // namespace safelaunch::run

@@ -263,13 +263,19 @@ void Run::attempt_ended(AttemptRecord record) {
     for (const RankExited& rank : *exits)
       if (rank.process.is_here()) former_pids_.push_back(rank.process.pid);
   if (!nodes_) return decide(evidence);
-  const bool leads = nodes_->leads();
-  if (!leads) decide(evidence);
+  waits_for_others_ = nodes_->leads();
+  if (!waits_for_others_) record_alone(evidence);
   nodes_->attempt_over(attempt_number_, status_of(record_), record_, evidence);
 }
 
 void Run::decide(const diagnose::Evidence& evidence) {
   take(AttemptEnded{record_, evidence, host::may_have_gpu(), refuted()});
+}
+
+// What follows is not for this node to decide, or not any more.
+void Run::record_alone(const diagnose::Evidence& evidence) {
+  take(LeadsNoMore{});
+  decide(evidence);
 }
 
 diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
@@ -462,6 +468,7 @@ std::string Run::redact(std::string text) {
 // The end of the run on every node: one diagnosis over what all have said.
 void Run::over_everywhere(const std::vector<OtherNode>& others,
                           const std::vector<std::string>& lost) {
+  waits_for_others_ = false;
   take_end_of(others, record_);
   diagnose::Evidence evidence;
   if (!went_well(record_)) {
@@ -473,6 +480,11 @@ void Run::over_everywhere(const std::vector<OtherNode>& others,
   }
   if (!lost.empty()) return take(NodesLost{record_, lost});
   decide(evidence);
+}
+
+void Run::end_agreed(int exit_code, const std::string& why) {
+  if (std::exchange(waits_for_others_, false)) record_alone(evidence_of(record_));
+  take(EndAgreed{exit_code, why});
 }
 
 void Run::perform(const EndRun& end) {

@@ -82,9 +82,11 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   Attempt* attempt() override { return attempt_.get(); }
   void over_everywhere(const std::vector<OtherNode>& others,
                        const std::vector<std::string>& lost) override;
+  void end_agreed(int exit_code, const std::string& why) override;
   void say(const std::string& line) override;
   std::string redact(std::string text) override;
   void decide(const diagnose::Evidence& evidence);
+  void record_alone(const diagnose::Evidence& evidence);
   Result<void> take_port(const StartAttempt& start);
   [[nodiscard]] diagnose::Evidence evidence_of(const AttemptRecord& record) const;
   [[nodiscard]] std::vector<std::string> refuted() const;
@@ -110,6 +112,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   std::unique_ptr<Attempt> attempt_;
   int attempt_number_ = 0;         ///< of the attempt that runs, or ran last
   AttemptRecord record_;           ///< of the attempt that ended last
+  bool waits_for_others_ = false;  ///< with what follows it, until they have told of its end
   std::optional<RunProbe> probe_;  ///< beside the first attempt, or behind it
   std::optional<clean::PortLease> port_;
   bool keeps_port_ = false;                       ///< the user insists on that port

@@ -85,6 +85,10 @@ void RunMachine::take(const LeadsNodes&, TimePoint) {
   leads_ = true;
 }
 
+void RunMachine::take(const LeadsNoMore&, TimePoint) {
+  leads_ = false;
+}
+
 void RunMachine::take(const NodesReady& event, TimePoint) {
   if (!std::holds_alternative<Gathering>(state_) || attempts_ > 0) return;
   for (const std::string& line : event.lines) actions_.push_back(SayLine{line});
@@ -112,7 +116,8 @@ void RunMachine::take(const AttemptAgreed& event, TimePoint) {
 void RunMachine::take(const AgreedOnNone& event, TimePoint) {
   agrees_ = false;
   actions_.push_back(PartFromNodes{});
-  actions_.push_back(SayLine{event.why});
+  actions_.push_back(SayLine{event.why + "; this node runs apart from the others: it is watched "
+                                         "alone, and has one attempt"});
   if (std::holds_alternative<Gathering>(state_)) start(plan_.chain.front());
 }
 
@@ -132,8 +137,8 @@ void RunMachine::take(const NodesLost& event, TimePoint) {
   report::AttemptSummary summary = summary_of({attempts_, profile_.name, event.record});
   summary.failure = Failure{.kind = FailureKind::given_up};
   const std::string why =
-      fmt::format("{} {} not heard any more: the whole job was ended", join(event.names, ", "),
-                  event.names.size() == 1 ? "is" : "are");
+      fmt::format("{} {} not heard for too long: the whole job was ended",
+                  list_in_words(event.names), event.names.size() == 1 ? "was" : "were");
   actions_.push_back(RecordAttempt{std::move(summary)});
   actions_.push_back(SayFailure{why});
   end(exit_code_of(Errc::peer_lost), why);
@@ -143,8 +148,10 @@ void RunMachine::take(const EndAgreed& event, TimePoint) {
   if (std::holds_alternative<Over>(state_)) return;
   agrees_ = false;  // nobody is left to agree with
   record_probed();
-  // After an attempt the closing screen tells why.
-  if (!leads_ && !event.why.empty() && attempts_ == 0) actions_.push_back(SayFailure{event.why});
+  // After an attempt the closing screen tells why, but not after one that was interrupted: whoever
+  // did that knows, though not on the other nodes.
+  const bool untold = attempts_ == 0 ? !leads_ : interrupted_ && !signal_here_;
+  if (untold && !event.why.empty()) actions_.push_back(SayFailure{event.why});
   end(event.exit_code, event.why);
 }
 
@@ -171,6 +178,7 @@ void RunMachine::take(const AttemptEnded& event, TimePoint) {
   if (!std::holds_alternative<Attempting>(state_)) return;  // it never started here
   const auto attempting = std::get<Attempting>(std::exchange(state_, Idle{}));
   ++attempts_;
+  interrupted_ = event.record.signal.has_value();
   if (agrees_ && !leads_) return wait_for_others(event);
   if (attempting.for_another && event.record.gave_way && !event.record.signal)
     return switch_profile(event, *attempting.for_another);
@@ -186,8 +194,7 @@ void RunMachine::wait_for_others(const AttemptEnded& event) {
   if (event.record.gave_way) {
     report::AttemptSummary summary = summary_of(finished);
     summary.failure = Failure{.kind = FailureKind::given_up};
-    summary.failure->explanation =
-        "It was ended with that of the other nodes. " + event.record.ended_because;
+    summary.failure->explanation = event.record.ended_because;
     return actions_.push_back(RecordAttempt{std::move(summary)});
   }
   const diagnose::Diagnosis diagnosis = diagnose::diagnose(event.evidence, shelf_.catalogue());
@@ -336,6 +343,7 @@ void RunMachine::take(const launch::ReceivedSignal& event, TimePoint) {
   const bool attempting = std::holds_alternative<Attempting>(state_);
   const bool ends = ends_a_job(event.signal) && !std::holds_alternative<Over>(state_);
   if (agrees_ && ends) actions_.push_back(TellSignal{event.signal});
+  signal_here_ = signal_here_ || ends;
   if (attempting) return actions_.push_back(SignalAttempt{event});
   // Between two attempts there is nothing to be stopped but our own waiting.
   if (!ends) return;

@@ -58,6 +58,9 @@ struct PauseOver {};
 
 /// This agent is the one whose decisions all follow.
 struct LeadsNodes {};
+/// The other nodes tell nothing more: what the last attempt came to here is all that is known of
+/// it.
+struct LeadsNoMore {};
 /// To the leader: every node is there and ready for a first attempt. `blocked` says which node's
 /// checks forbid it; the lines tell of risks and of differences between the nodes.
 struct NodesReady {
@@ -76,7 +79,8 @@ struct AgreedOnNone {
 struct NodesRefused {
   Error error;
 };
-/// To the leader: the attempt is over everywhere, because these nodes are gone.
+/// To the leader: the attempt is over everywhere, because these nodes are gone, or were for so long
+/// that their ranks had to end.
 struct NodesLost {
   const AttemptRecord& record;
   std::vector<std::string> names;
@@ -87,10 +91,11 @@ struct EndAgreed {
   std::string why;  ///< empty: the job has ended well
 };
 
-using RunEvent = std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted,
-                              AttemptEnded, SwitchFound, CannotProbe, ProfileChosen, MemoryBack,
-                              PauseOver, LeadsNodes, NodesReady, AttemptAgreed, AgreedOnNone,
-                              NodesRefused, NodesLost, EndAgreed, launch::ReceivedSignal>;
+using RunEvent =
+    std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted, AttemptEnded,
+                 SwitchFound, CannotProbe, ProfileChosen, MemoryBack, PauseOver, LeadsNodes,
+                 LeadsNoMore, NodesReady, AttemptAgreed, AgreedOnNone, NodesRefused, NodesLost,
+                 EndAgreed, launch::ReceivedSignal>;
 
 /// Check the host; HostChecked follows.
 struct CheckHost {};
@@ -288,6 +293,7 @@ class RunMachine {
   void take(const MemoryBack& event, TimePoint now);
   void take(const PauseOver& event, TimePoint now);
   void take(const LeadsNodes& event, TimePoint now);
+  void take(const LeadsNoMore& event, TimePoint now);
   void take(const NodesReady& event, TimePoint now);
   void take(const AttemptAgreed& event, TimePoint now);
   void take(const AgreedOnNone& event, TimePoint now);
@@ -326,6 +332,8 @@ class RunMachine {
   bool agrees_ = false;       ///< with other nodes
   bool leads_ = false;        ///< them
   bool signalled_ = false;    ///< the others were told that somebody wants the end
+  bool signal_here_ = false;  ///< somebody wanted the end at this node
+  bool interrupted_ = false;  ///< the last attempt was ended by a signal, at any node
   int attempts_ = 0;          ///< that have ended
   profile::Profile profile_;  ///< of the present attempt, or the last
   int retries_of_profile_ = 0;

@@ -1,5 +1,6 @@
 """Several nodes: real ranks on hosts made of network namespaces, one safelaunch on each."""
 
+import json
 import os
 import signal
 import subprocess
@@ -30,30 +31,39 @@ RANK = """
 
 @unittest.skipIf(hosts.why_not(), hosts.why_not())
 class Nodes(SafelaunchTest):
+    def make_hosts(self, count):
+        self.hosts = hosts.Hosts(count, self.folder)
+        self.hosts.__enter__()
+        self.addCleanup(self.hosts.__exit__)
+        self.hosts.wait_until_joined()
+        self.train = self.script("\n".join(line[4:] for line in RANK.splitlines()), "train.py")
+
+    def start(self, node, *words, name=None):
+        """Starts a safelaunch on a host; what it says goes to the file of that name."""
+        name = f"{node}" if name is None else name
+        env = self.environment(HOME=str(self.folder), XDG_STATE_HOME=str(self.folder / f"state{name}"),
+                               GLOO_SOCKET_IFNAME="eth0")
+        command = [harness.SAFELAUNCH, "--run-dir", str(self.folder / f"node{name}"), *map(str, words)]
+        with open(self.folder / f"out{name}", "wb") as out:
+            return subprocess.Popen(self.hosts.on(node, *command), env=env, cwd=self.folder, stdout=out,
+                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+
+    def own_workers(self, node, ranks=1, nodes=2):
+        return ["--nnodes", nodes, "--node-rank", node, "--master-addr", self.hosts.addresses[0],
+                "--nproc-per-node", ranks]
+
     def on_two_hosts(self, *words, ranks=(2, 1)):
         """Starts one safelaunch on each of two hosts; cleaned up with the test."""
-        made = hosts.Hosts(2, self.folder)
-        made.__enter__()
-        self.addCleanup(made.__exit__)
-        made.wait_until_joined()
-        script = self.script("\n".join(line[4:] for line in RANK.splitlines()), "train.py")
-        agents = []
-        for node in (0, 1):
-            env = self.environment(HOME=str(self.folder), XDG_STATE_HOME=str(self.folder / f"state{node}"),
-                                   GLOO_SOCKET_IFNAME="eth0")
-            command = [harness.SAFELAUNCH, "--run-dir", str(self.folder / f"node{node}"), "--nnodes", "2", "--node-rank",
-                       str(node), "--master-addr", made.addresses[0], "--nproc-per-node", str(ranks[node]),
-                       *words[:-1], harness.sys.executable, script, words[-1]]
-            with open(self.folder / f"out{node}", "wb") as out:
-                agents.append(subprocess.Popen(made.on(node, *command), env=env, cwd=self.folder, stdout=out,
-                                               stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL))
-        return made, agents
+        self.make_hosts(2)
+        return [self.start(node, *self.own_workers(node, ranks[node]), *words[:-1], harness.sys.executable,
+                           self.train, words[-1]) for node in (0, 1)]
 
     def said(self, node):
         return (self.folder / f"out{node}").read_text(errors="replace")
 
     def both(self):
-        return f"--- node 0\n{self.said(0)}\n--- node 1\n{self.said(1)}"
+        said = sorted(self.folder.glob("out*"))
+        return "\n".join(f"--- {one.name}\n{one.read_text(errors='replace')}" for one in said)
 
     def statuses(self, agents, within=150):
         try:
@@ -64,13 +74,13 @@ class Nodes(SafelaunchTest):
             self.fail("no end\n" + self.both())
 
     def test_nodes_with_different_numbers_of_ranks_make_one_world(self):
-        _, agents = self.on_two_hosts("quick")
+        agents = self.on_two_hosts("quick")
         self.assertEqual(self.statuses(agents), [0, 0], self.both())
         self.assertIn("rank 0 of 3 has 3", self.said(0))
         self.assertIn("rank 2 of 3 has 3", self.said(1))
 
     def test_a_rank_that_hangs_on_another_node_is_named_with_its_host_and_function(self):
-        _, agents = self.on_two_hosts("--init-timeout", "6s", "hang")
+        agents = self.on_two_hosts("--init-timeout", "6s", "hang")
         self.assertEqual(self.statuses(agents), [124, 124], self.both())
         self.assertIn("rank 2 was missing", self.said(0))
         self.assertIn("on node1", self.said(0))
@@ -78,23 +88,64 @@ class Nodes(SafelaunchTest):
         self.assertIn("ended with that of the other nodes", self.said(1))
 
     def test_all_nodes_fall_back_together(self):
-        _, agents = self.on_two_hosts("nccl", ranks=(1, 1))
+        agents = self.on_two_hosts("nccl", ranks=(1, 1))
         self.assertEqual(self.statuses(agents), [0, 0], self.both())
         self.assertIn("now attempt 2 with gloo-fallback", self.said(0))
         self.assertIn("rank 1 of 2 has 2", self.said(1))
 
     def test_a_signal_on_one_node_ends_all(self):
-        _, agents = self.on_two_hosts("long", ranks=(1, 1))
+        agents = self.on_two_hosts("long", ranks=(1, 1))
         wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")
         agents[1].send_signal(signal.SIGTERM)
         self.assertEqual(self.statuses(agents), [143, 143], self.both())
+        self.assertIn("signal 15 at node 1 (node1)", self.said(0))
+        self.assertNotIn("signal 15", self.said(1))  # it was sent there
+        for node in (0, 1):
+            outcome = json.loads((self.folder / f"node{node}" / "outcome.json").read_text())
+            self.assertEqual([attempt["end"] for attempt in outcome["attempts"]], ["interrupted"])
 
     def test_nodes_whose_agent_is_killed_are_named_and_end_the_job(self):
-        _, agents = self.on_two_hosts("long", ranks=(1, 1))
+        agents = self.on_two_hosts("long", ranks=(1, 1))
         wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")
         os.kill(agents[1].pid, signal.SIGKILL)
         self.assertEqual(self.statuses(agents), [69, -9], self.both())
-        self.assertIn("node 1 (node1) is not heard any more", self.said(0))
+        self.assertIn("node 1 (node1) was not heard for too long", self.said(0))
+
+    def test_torchrun_meets_over_three_nodes(self):
+        self.make_hosts(3)
+        words = ["torchrun", "--nnodes", "3", "--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-endpoint",
+                 f"{self.hosts.addresses[0]}:29500", self.train, "quick"]
+        agents = [self.start(node, *words) for node in range(3)]
+        self.assertEqual(self.statuses(agents), [0, 0, 0], self.both())
+        self.assertIn("of 3 has 3", self.said(2))
+
+    def test_a_late_node_is_waited_for_and_a_second_one_of_its_number_is_a_spare(self):
+        self.make_hosts(2)
+        until = self.folder / "over"
+        rank = ["sh", "-c", f'echo runs; while ! [ -e {until} ]; do sleep 0.1; done; echo "$RANK is over"']
+        first = self.start(0, *self.own_workers(0), "--", *rank)
+        wait_until(lambda: "1/2 nodes, waiting for node 1" in self.said(0), what="the wait for node 1")
+        self.assertNotIn("runs", self.said(0))
+        late = self.start(1, *self.own_workers(1), "--", *rank)
+        wait_until(lambda: "runs" in self.said(1), what="the late node's rank")
+        spare = self.start(1, *self.own_workers(1), "--", *rank, name="spare")
+        wait_until(lambda: "is a spare" in self.said("spare"), what="the spare")
+        until.touch()
+        self.assertEqual(self.statuses([first, late, spare]), [0, 0, 0], self.both())
+        self.assertIn("node 1 is held by the safelaunch on node1", self.said("spare"))
+        self.assertNotIn("runs", self.said("spare"))
+        self.assertIn("1 is over", self.said(1))
+
+    def test_nodes_whose_shared_folder_goes_end_and_no_rank_is_blamed(self):
+        shared = self.folder / "shared"
+        shared.mkdir()
+        agents = self.on_two_hosts("--rendezvous", f"file://{shared}/run", "long", ranks=(1, 1))
+        wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")
+        shared.rename(self.folder / "elsewhere")
+        self.assertNotIn(0, self.statuses(agents), self.both())
+        for node in (0, 1):
+            self.assertIn("is another folder now, or gone", self.said(node))
+            self.assertNotIn("cause:", self.said(node))
 
 
 if __name__ == "__main__":

@@ -156,7 +156,8 @@ struct NodeSilent {
   bool silent = true;
 };
 /// To the leader's run: the attempt is over on every node. `news`: what the other nodes have told,
-/// each with its end; `lost`: nodes that are gone, or have come anew meanwhile.
+/// each with its end; `lost`: nodes that are gone, have come anew meanwhile, or had to kill their
+/// ranks.
 struct AttemptOverEverywhere {
   int attempt = 0;
   std::map<int, NodeNews> news;

@@ -31,7 +31,7 @@ struct Decision {
   std::vector<int> workers{};  ///< go: ranks of each node where safelaunch spawns them; else empty
   std::string master_addr{};   ///< go: where rank 0 listens
   int master_port = 0;         ///< go: 0: the command's own
-  std::string interface{};     ///< go: for NCCL and gloo on every node; empty: their own choice
+  std::string interface {};    ///< go: for NCCL and gloo on every node; empty: their own choice
   int exit_code = 0;           ///< end: of every agent
   int signal = 0;              ///< stop, end: the signal that a person or Slurm sent; 0: none
   std::string why{};           ///< stop, end: in words, with the node
@@ -59,6 +59,9 @@ struct NodeEnd {
   /// The failure and its diagnosis, as JSON of report/record.h; empty: it went well, or was told to
   /// stop.
   std::string diagnosis{};
+  /// Its own agent killed it, because the board had not confirmed the agent in time: it had not
+  /// failed.
+  bool killed = false;
   bool operator==(const NodeEnd&) const = default;
 };
 

@@ -159,6 +159,34 @@ TEST_CASE("after an attempt the next one begins once nothing runs anywhere", "[a
   CHECK(agent.deeds() == "node 1 told, node 2 told, all ready, say 1.5 go 2, hold, start 2");
 }
 
+TEST_CASE("a node that killed its ranks for want of the board is lost, not failed", "[agree]") {
+  AgentStory agent;
+  agent.leads_attempt();
+  NodeEnd killed = ended(137);
+  killed.killed = true;
+  agent.member_is(1, NodePhase::stopped, killed);  // it is there again
+  agent.is_over(0, false);
+  agent.member_is(2, NodePhase::stopped, ended(0));
+  const auto over = agent.all<AttemptOverEverywhere>();
+  REQUIRE(over.size() == 1);
+  CHECK(over.front().lost == std::set<int>{1});
+  CHECK_FALSE(over.front().news.contains(1));
+}
+
+TEST_CASE("a leader that killed its ranks for want of the board is lost, not failed", "[agree]") {
+  AgentStory agent;
+  agent.leads_attempt();
+  agent.passes(agent.config.terms.lease);
+  agent.is_over(137);
+  agent.confirmed();
+  agent.echo();
+  agent.member_is(1, NodePhase::stopped, ended(0));
+  agent.member_is(2, NodePhase::stopped, ended(0));
+  const auto over = agent.all<AttemptOverEverywhere>();
+  REQUIRE(over.size() == 1);
+  CHECK(over.front().lost == std::set<int>{0});
+}
+
 TEST_CASE("a node that is gone stops the attempt, and is named as lost", "[agree]") {
   AgentStory agent;
   agent.leads_attempt();

@@ -37,7 +37,7 @@ NodeNews full_news() {
   news.findings = {"risk: one", "blocks: zwö"};
   news.blocked = true;
   news.signal = 2;
-  news.end = NodeEnd{3, 137, R"({"cause": "shm-small"})"};
+  news.end = NodeEnd{3, 137, R"({"cause": "shm-small"})", true};
   news.ranks = "[]";
   news.answered = 4;
   news.answers = "{}";

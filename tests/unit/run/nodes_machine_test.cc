@@ -167,7 +167,9 @@ TEST_CASE("nodes that may have no agent run apart, as without safelaunch", "[nod
   run.begin_alone();
   run.on(AgreedOnNone{"no other safelaunch has come in 30s"});
   CHECK(run.started() == std::vector<std::string>{"basic"});
-  CHECK(run.said().find("no other safelaunch") != std::string::npos);
+  CHECK(
+      run.said().find("no other safelaunch has come in 30s; this node runs apart from the others: "
+                      "it is watched alone, and has one attempt") != std::string::npos);
   CHECK(run.did<PartFromNodes>());  // else the end of the attempt waits for theirs
   run.ends_with(failed_in_nccl());
   CHECK(run.exit_code());
@@ -187,6 +189,54 @@ TEST_CASE("a token that cannot be used ends a run that every node has an agent f
   CHECK(by_hand.started() == std::vector<std::string>{"basic"});
 }
 
+TEST_CASE("a signal at another node, which ended the attempt, is told here", "[nodes]") {
+  AttemptRecord interrupted;
+  interrupted.signal = SIGTERM;
+  const EndAgreed end{143, "signal 15 at node 0 (gpu-16)"};
+  const auto told = [&](bool leads, bool came_here) {
+    Agreeing run;
+    leads ? run.lead() : run.begin_alone();
+    run.agree(1, "basic");
+    if (came_here) run.signal(SIGTERM);
+    run.ends_with(interrupted);
+    run.on(end);
+    CHECK(run.exit_code() == 143);
+    const auto failures = run.all<SayFailure>();
+    return !failures.empty() && failures.back().text == end.why;
+  };
+  for (const bool leads : {true, false}) {
+    CHECK(told(leads, false));
+    CHECK_FALSE(told(leads, true));
+  }
+}
+
+TEST_CASE("an attempt that was ended with that of others says why in the words of the agreement",
+          "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  run.agree(1, "basic");
+  AttemptRecord record;
+  record.gave_way = true;
+  record.ended_because = "It was ended: the board has not confirmed this node for 10s";
+  run.ends_with(record);
+  CHECK(run.last_summary().failure->explanation == record.ended_because);
+}
+
+TEST_CASE("the attempt of a leader that the others tell nothing more of is recorded", "[nodes]") {
+  Agreeing run;
+  run.lead();
+  run.agree(1, "basic");
+  AttemptRecord record;
+  record.gave_way = true;
+  record.ended_because = "It was ended: the board has not confirmed this node for 10s";
+  run.on(LeadsNoMore{});
+  run.ends_with(record);
+  CHECK(run.last_summary().failure->explanation == record.ended_because);
+  CHECK_FALSE(run.did<ProposeEnd>());
+  run.on(EndAgreed{69, "node0 waited 30s for the board of the nodes"});
+  CHECK(run.exit_code() == 69);
+}
+
 TEST_CASE("nodes that are gone end the run, with their names", "[nodes]") {
   Agreeing run;
   run.lead();
@@ -195,6 +245,6 @@ TEST_CASE("nodes that are gone end the run, with their names", "[nodes]") {
   run.on(NodesLost{record, {"node 1 (gpu-17)"}});
   REQUIRE(run.all<ProposeEnd>().size() == 1);
   CHECK(run.all<ProposeEnd>().front().exit_code == 69);
-  CHECK(run.all<ProposeEnd>().front().why.find("node 1 (gpu-17) is not heard") !=
+  CHECK(run.all<ProposeEnd>().front().why.find("node 1 (gpu-17) was not heard") !=
         std::string::npos);
 }
