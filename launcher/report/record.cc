@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
 namespace safelaunch::report::record {
@@ -58,6 +59,12 @@ std::string words_of(const Attempt& attempt) {
 
 std::string words_of(const Stage& stage) {
   return fmt::format("rank {}: {}", stage.rank, stage.stage);
+}
+
+std::string words_of(const Node& node) {
+  std::vector<Rank> ranks;
+  for (const int rank : node.ranks) ranks.push_back(Rank{rank});
+  return fmt::format("node {} ({}): {}", node.node, node.host, rank_list(ranks));
 }
 
 std::string words_of(const Training&) {

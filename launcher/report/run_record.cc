@@ -42,6 +42,7 @@ AttemptHistory* attempt_of(RunRecord& run, int number) {
 // The page draws these; as lines they would hide the others.
 bool has_a_picture(const record::Event& event) {
   return std::holds_alternative<record::Stage>(event) ||
+         std::holds_alternative<record::Node>(event) ||
          std::holds_alternative<record::Usage>(event) ||
          std::holds_alternative<record::Gpus>(event);
 }
@@ -94,6 +95,12 @@ class RecordReader {
     if (attempt_ == nullptr || !rank || !stage) return;
     auto& reached = attempt_->ranks[*rank].reached[static_cast<std::size_t>(*stage)];
     if (!reached) reached = at_;
+  }
+
+  void take(const record::Node& event) {
+    for (const int number : event.ranks)
+      if (const auto rank = rank_of(number); rank && attempt_ != nullptr)
+        attempt_->ranks[*rank].host = event.host;
   }
 
   void take(const record::Exit& event) {

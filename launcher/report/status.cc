@@ -38,6 +38,7 @@ void apply(const record::Line& line, RunStatus& status) {
     status.profile = attempt->profile;
     status.stages.clear();
     status.since.clear();
+    status.hosts.clear();
     status.waiting.clear();
     status.training = false;
     status.counted.reset();
@@ -45,6 +46,8 @@ void apply(const record::Line& line, RunStatus& status) {
   } else if (const auto* stage = std::get_if<record::Stage>(event)) {
     status.stages[stage->rank] = stage->stage;
     status.since[stage->rank] = line.at;
+  } else if (const auto* node = std::get_if<record::Node>(event)) {
+    for (const int rank : node->ranks) status.hosts[rank] = node->host;
   } else if (const auto* told = std::get_if<record::Status>(event)) {
     status.waiting = told->text;
   } else if (const auto* usage = std::get_if<record::Usage>(event)) {
@@ -132,6 +135,7 @@ std::string status_json(const std::vector<RunStatus>& runs) {
     if (!run.waiting.empty() && !run.training) entry["waiting"] = run.waiting;
     for (const auto& [rank, figures] : run.figures)
       entry["ranks"][std::to_string(rank)] = json_of(figures);
+    for (const auto& [rank, host] : run.hosts) entry["ranks"][std::to_string(rank)]["host"] = host;
     if (run.collectives_a_second) entry["collectives_a_second"] = *run.collectives_a_second;
     for (const GpuFigures& gpu : run.gpus) entry["gpus"].push_back(json_of(gpu));
     json.push_back(std::move(entry));

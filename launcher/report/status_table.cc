@@ -68,7 +68,10 @@ std::string stage_of(int rank, const RunStatus& status) {
 
 std::string doing_of(int rank, const RunStatus& status) {
   const auto figures = status.figures.find(rank);
-  if (figures == status.figures.end()) return "not seen on this host";
+  if (figures == status.figures.end()) {
+    const auto host = status.hosts.find(rank);
+    return host == status.hosts.end() ? "not seen on this host" : "elsewhere: on " + host->second;
+  }
   // Its CPU has a column of its own.
   const std::string& doing = figures->second.doing;
   return doing.find(": uses ") == std::string::npos ? doing : without_details(doing);

@@ -8,6 +8,8 @@
 #include <map>
 #include <tuple>
 
+#include "safelaunch/base/format.h"
+
 namespace safelaunch::report {
 namespace {
 
@@ -102,6 +104,16 @@ std::vector<Group> groups_of(const AttemptHistory& attempt, std::size_t most_row
   return groups;
 }
 
+// "missing, on gpu-17": the host where all ranks of the group are on one other node.
+std::string note_of(const Group& group) {
+  const std::string note = note_of(group.behaviour);
+  const std::string& host = group.members.front().history->host;
+  const bool together = std::ranges::all_of(
+      group.members, [&](const Member& member) { return member.history->host == host; });
+  if (host.empty() || !together) return note;
+  return note.empty() ? "on " + host : fmt::format("{}, on {}", note, host);
+}
+
 // The time at which the last of the group's ranks reached the stage.
 std::optional<Duration> reached_by_all(const Group& group, std::size_t stage) {
   std::optional<Duration> last;
@@ -178,7 +190,7 @@ Timeline timeline_of(const AttemptHistory& attempt, std::size_t most_rows) {
         row.reached[i] = std::max(*when - attempt.began, Duration{});
     for (const Member& member : group.members) row.ranks.push_back(member.rank);
     row.spans = RowWriter(attempt, group).write();
-    row.note = note_of(group.behaviour);
+    row.note = note_of(group);
     row.suspect = group.behaviour.suspect;
     timeline.rows.push_back(std::move(row));
   }

@@ -52,6 +52,9 @@ constexpr Duration kAskAgain{2'000};
 // Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
 constexpr Duration kStatusAfter{2'000};
 
+// One weighing of 8192 ranks takes a few milliseconds, and is to come twelve times a second.
+constexpr int kRanksWeighedInAMs = 100;
+
 // The file in which torch waits until another process has built an extension.
 constexpr const char* kWaitsForBuild = "file_baton.py";
 
@@ -72,6 +75,12 @@ std::vector<watch::RankPlace> places_of(const std::map<Rank, std::string>& doing
   return places;
 }
 
+std::vector<int> ranks_in(const std::vector<RankPicture>& ranks) {
+  std::vector<int> numbers;
+  for (const RankPicture& one : ranks) numbers.push_back(one.rank.value);
+  return numbers;
+}
+
 }  // namespace
 
 bool waits_for_a_build(const RankAnswers& answers) {
@@ -90,8 +99,9 @@ std::optional<TimePoint> RankMachine::deadline() const {
   if (!judging()) return std::nullopt;
   std::optional<TimePoint> next = stages_.next_deadline();
   if (leader_watches_ && !next) next = shown_to_leader_.value_or(begun_) + rules_.stages.look_every;
-  if (!next || !next_look_) return next ? next : next_look_;
-  return std::min(*next, *next_look_);
+  for (const auto& other : {next_look_, unweighed_.empty() ? std::nullopt : weigh_at_})
+    if (other && (!next || *other < *next)) next = other;
+  return next;
 }
 
 void RankMachine::tell(const std::string& text) {
@@ -109,11 +119,18 @@ void RankMachine::take(const WatchFreezes&, TimePoint) {
 }
 
 void RankMachine::feed(const Event& event, TimePoint now) {
-  const auto* entered = std::get_if<StageEntered>(&event);
-  if (entered != nullptr && entered->stage >= Stage::group) actions_.push_back(TellMeeting{});
-  follow(stages_.on(event, now));
+  feed(std::span(&event, 1), now);
+}
+
+void RankMachine::feed(std::span<const Event> events, TimePoint now) {
+  for (const Event& event : events) {
+    const auto* entered = std::get_if<StageEntered>(&event);
+    if (entered != nullptr && entered->stage >= Stage::group) actions_.push_back(TellMeeting{});
+  }
+  follow(stages_.on(events, now));
   seen_.world_size = stages_.world_size();
-  if (const auto* started = std::get_if<RankStarted>(&event)) forget_former_life(*started);
+  for (const Event& event : events)
+    if (const auto* started = std::get_if<RankStarted>(&event)) forget_former_life(*started);
 }
 
 void RankMachine::follow(const std::vector<watch::StageAction>& wanted) {
@@ -391,6 +408,7 @@ void RankMachine::look_again(TimePoint now) {
 }
 
 void RankMachine::take(const WatchTimePassed&, TimePoint now) {
+  if (!unweighed_.empty() && now >= *weigh_at_) return weigh_other_nodes(now);
   next_look_&& now >= *next_look_ ? look(now) : sample(now);
 }
 
@@ -458,17 +476,13 @@ void RankMachine::ask_whether_it_hears(ProcessId process, TimePoint now) {
 }
 
 void RankMachine::take(const RanksSampled& found, TimePoint now) {
-  for (const RankActivity& activity : found.activities) feed(activity, now);
-  sample_other_nodes(now);
+  std::vector<Event> samples(found.activities.begin(), found.activities.end());
+  // What an agent told last holds until it tells something else, or is heard no more.
+  for (const auto& [seat, node] : nodes_)
+    if (node.heard)
+      std::ranges::move(activities_of(node.name, node.ranks), std::back_inserter(samples));
+  feed(samples, now);
   sample_others(now);
-}
-
-// What an agent told last holds until it tells something else, or is heard no more.
-void RankMachine::sample_other_nodes(TimePoint now) {
-  for (const auto& [seat, node] : nodes_) {
-    if (!node.heard) continue;
-    for (const RankActivity& activity : activities_of(node.name, node.ranks)) feed(activity, now);
-  }
 }
 
 void RankMachine::take(const NodeSpoke& event, TimePoint now) {
@@ -477,17 +491,29 @@ void RankMachine::take(const NodeSpoke& event, TimePoint now) {
   const std::vector<RankPicture> before = std::exchange(node.ranks, event.ranks);
   node.name = event.node;
   node.heard = true;
-  for (const Event& one : events_between(node.name, before, node.ranks))
-    if (judging()) hear_of_other_node(one, now);
+  const std::vector<int> ranks = ranks_in(node.ranks);
+  if (ranks != ranks_in(before))
+    actions_.push_back(RecordEvent{report::record::Node{event.node.seat, event.node.host, ranks}});
+  std::ranges::move(events_between(node.name, before, node.ranks), std::back_inserter(unweighed_));
+  if (!weigh_at_ || now >= *weigh_at_) weigh_other_nodes(now);
 }
 
-void RankMachine::hear_of_other_node(const Event& event, TimePoint now) {
-  note_what_it_names(event);
-  if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
-  if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
-  const auto* exited = std::get_if<RankExited>(&event);
-  if (exited != nullptr && is_rank(exited->rank, exited->process)) seen_.exits.push_back(*exited);
-  feed(event, now);
+// A weighing looks at all ranks: of 8192 it takes some milliseconds, and the nodes send thousands
+// of pictures while they start. So it takes a bounded share of a CPU, however many they are.
+void RankMachine::weigh_other_nodes(TimePoint now) {
+  const std::vector<Event> news = std::exchange(unweighed_, {});
+  weigh_at_ = now + Duration(stages_.world_size() / kRanksWeighedInAMs);
+  if (news.empty() || !judging()) return;
+  for (const Event& event : news) {
+    note_what_it_names(event);
+    if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
+    if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
+  }
+  feed(news, now);
+  for (const Event& event : news) {
+    const auto* exited = std::get_if<RankExited>(&event);
+    if (exited != nullptr && is_rank(exited->rank, exited->process)) seen_.exits.push_back(*exited);
+  }
 }
 
 void RankMachine::take(const NodeHeard& event, TimePoint) {

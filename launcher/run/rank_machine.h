@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -304,6 +305,7 @@ class RankMachine {
 
   // The events that `Stages` takes, and the actions that it asks for.
   void feed(const Event& event, TimePoint now);
+  void feed(std::span<const Event> events, TimePoint now);
   void follow(const std::vector<watch::StageAction>& wanted);
   void perform(const Failure& verdict);
   void perform(const watch::StatusChanged& status);
@@ -319,8 +321,7 @@ class RankMachine {
   void forget_former_life(const RankStarted& started);
 
   // The ranks of other nodes.
-  void hear_of_other_node(const Event& event, TimePoint now);
-  void sample_other_nodes(TimePoint now);
+  void weigh_other_nodes(TimePoint now);
 
   // Processes and their ends.
   void watch_exit(Rank rank, ProcessId process);
@@ -359,7 +360,9 @@ class RankMachine {
     std::vector<RankPicture> ranks;
     bool heard = true;
   };
-  std::map<int, Node> nodes_;  // by seat, without ours
+  std::map<int, Node> nodes_;          // by seat, without ours
+  std::vector<Event> unweighed_;       // news of other nodes, in the order in which they came
+  std::optional<TimePoint> weigh_at_;  // not before
   bool leader_watches_ = false;
   std::optional<TimePoint> shown_to_leader_;  // the last sample, while nobody waits here
   std::optional<AllStandStill> standstill_;  // the standstill about which the ranks are being asked

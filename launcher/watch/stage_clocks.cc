@@ -34,11 +34,11 @@ const RankState& Stages::state_of(Rank rank) const {
 bool Stages::may_be_here(Rank rank) const {
   const std::vector<Rank>& here = config_.expected_here;
   if (!here.empty()) return std::ranges::find(here, rank) != here.end();
-  return !config_.others_start_ranks || seen_here() < config_.ranks_here.value_or(0);
+  return !config_.others_start_ranks || seen_here_ < config_.ranks_here.value_or(0);
 }
 
 // NCCL's log may tell of processes of other nodes: those have no start time here.
-int Stages::seen_here() const {
+int Stages::count_here() const {
   return static_cast<int>(std::ranges::count_if(ranks_, [](const auto& one) {
     return one.second.known() && one.second.process()->start_ticks != 0 &&
            one.second.process()->is_here();
@@ -124,6 +124,7 @@ std::optional<Stages::Standing> Stages::standing(Stage stage) const {
 
 void Stages::take_stock() {
   world_size_ = count_world();
+  seen_here_ = count_here();
   standings_.clear();
   if (world_size_ < 2) return;
   for (const Stage stage : kClockedStages)

@@ -31,6 +31,10 @@ RankEvidence evidence_of(Source source) {
   return RankEvidence::process;
 }
 
+bool is_sample(const Event& event) {
+  return std::holds_alternative<RankActivity>(event);
+}
+
 }  // namespace
 
 Stages::Stages(StagesConfig config) : config_(std::move(config)) {
@@ -39,13 +43,20 @@ Stages::Stages(StagesConfig config) : config_(std::move(config)) {
 }
 
 std::vector<StageAction> Stages::on(const Event& event, TimePoint monotonic) {
+  return on(std::span(&event, 1), monotonic);
+}
+
+std::vector<StageAction> Stages::on(std::span<const Event> events, TimePoint monotonic) {
   const TimePoint now = job_time(monotonic);
-  std::visit([&](const auto& one) { apply(one, now); }, event);
+  for (const Event& event : events) std::visit([&](const auto& one) { apply(one, now); }, event);
   // A sample changes nothing by itself: the tick that follows the samples of all ranks weighs them.
-  if (std::holds_alternative<RankActivity>(event)) return {};
+  if (std::ranges::all_of(events, is_sample)) return {};
   take_stock();
-  if (const auto* entered = std::get_if<StageEntered>(&event)) check_contradictions(entered->rank);
-  if (const auto* exited = std::get_if<RankExited>(&event)) check_failure(*exited, now);
+  for (const Event& event : events) {
+    if (const auto* entered = std::get_if<StageEntered>(&event))
+      check_contradictions(entered->rank);
+    if (const auto* exited = std::get_if<RankExited>(&event)) check_failure(*exited, now);
+  }
   check_training(now);
   check_certain(now);
   if (!due_) due_ = monotonic;
@@ -143,7 +154,8 @@ std::optional<TimePoint> Stages::earliest_deadline(TimePoint now) const {
 // ---- what an event changes ----------------------------------------------------------------------
 
 RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEvidence evidence) {
-  const std::optional<Rank> present = rank_of(process);
+  const RankState* held = held_by(rank, process);
+  const std::optional<Rank> present = held && held->alive() ? rank : rank_of(process);
   if (present && *present != rank && !change_places(*present, rank, evidence)) return nullptr;
   RankState& state = ranks_[rank];
   // A guess from /proc counts for nothing beside the word of the hook.

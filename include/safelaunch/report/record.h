@@ -64,6 +64,19 @@ struct Stage {
   }
 };
 
+/// These ranks run on another node, whose agent tells of them.
+struct Node {
+  static constexpr const char* kName = "node";
+  int node = -1;
+  std::string host;
+  std::vector<int> ranks;
+  static void fields(auto& self, auto&& field) {
+    field("node", self.node);
+    field("host", self.host);
+    field("ranks", self.ranks);
+  }
+};
+
 /// The status line has changed.
 struct Status {
   static constexpr const char* kName = "status";
@@ -308,9 +321,9 @@ struct Unknown {
 };
 
 /// All events that this version writes.
-using Event = std::variant<Run, Finding, Attempt, Stage, Status, Notice, Training, Probe, Usage,
-                           Counted, Gpus, Nccl, Collectives, Segments, Ras, Verdict, Cause, Exit,
-                           Signal, Stall, HookError, Unheard, Unrecorded, End>;
+using Event = std::variant<Run, Finding, Attempt, Stage, Node, Status, Notice, Training, Probe,
+                           Usage, Counted, Gpus, Nccl, Collectives, Segments, Ras, Verdict, Cause,
+                           Exit, Signal, Stall, HookError, Unheard, Unrecorded, End>;
 
 /// One line of the record, read back. A field that the line lacks stays empty.
 struct Line {

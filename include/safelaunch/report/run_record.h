@@ -25,6 +25,7 @@ struct FinishedCollectives {
 
 /// How far one rank came in an attempt. Times are since the run began.
 struct RankHistory {
+  std::string host{};  ///< of another node; empty: it ran on this one
   std::array<std::optional<Duration>, kStageCount> reached;
   std::optional<Duration> ended;
   std::string status;                           ///< "exit status 1"

@@ -41,6 +41,7 @@ struct RunStatus {
   std::string profile;
   std::map<int, std::string> stages;  ///< the last stage that each rank reached
   std::map<int, Duration> since;      ///< when it reached it, since the run began
+  std::map<int, std::string> hosts;   ///< of the ranks of other nodes
   std::string waiting;                ///< the last text of the status line
   bool training = false;
   /// Of the rank that has finished most, where ranks are asked (--stall-timeout).

@@ -63,6 +63,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -124,6 +125,8 @@ class Stages {
   explicit Stages(StagesConfig config);
 
   [[nodiscard]] std::vector<StageAction> on(const Event& event, TimePoint now);
+  /// News that come together are weighed once: of 8192 ranks, each weighing looks at all.
+  [[nodiscard]] std::vector<StageAction> on(std::span<const Event> events, TimePoint now);
   [[nodiscard]] std::vector<StageAction> tick(TimePoint now);
 
   /// The ranks contradict each other in what they tell NCCL, and wait for ever: world_size_mismatch
@@ -227,8 +230,8 @@ class Stages {
   [[nodiscard]] const RankState& state_of(Rank rank) const;
   /// A rank that no process has said to be may be one of the job's processes on this node.
   [[nodiscard]] bool may_be_here(Rank rank) const;
-  [[nodiscard]] int seen_here() const;
   void take_stock();
+  [[nodiscard]] int count_here() const;
   [[nodiscard]] int count_world() const;
   [[nodiscard]] std::set<Rank> awaited_by(const std::vector<Rank>& waiting, Stage stage) const;
   [[nodiscard]] std::optional<Standing> standing(Stage stage) const;
@@ -257,6 +260,7 @@ class Stages {
   RankState helpers_;  // stands for the processes of this node that are in no rank's tree
   // These follow from ranks_ alone; take_stock() keeps them up to date.
   int world_size_ = 0;
+  int seen_here_ = 0;                // processes of this node that have said which rank they are
   std::vector<Standing> standings_;  // in the order of Stage; those whose clock runs
   TimePoint progress_{};             // the last news of any rank
   TimePoint arrival_{};              // when a rank last came somewhere for the first time

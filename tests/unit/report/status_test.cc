@@ -173,6 +173,21 @@ TEST_CASE("a rank of another node is told as one that is not seen here", "[statu
   CHECK(render(status).find("not seen on this host") != std::string::npos);
 }
 
+TEST_CASE("a rank of another node is told with its host", "[status]") {
+  const Runs runs;
+  runs.add("r1", kJob,
+           R"({"t":1,"e":"attempt","attempt":1,"profile":"basic","command":["x"]})"
+           "\n"
+           R"({"t":2,"e":"node","attempt":1,"node":1,"host":"gpu-17","ranks":[1]})"
+           "\n"
+           R"({"t":3,"e":"stage","attempt":1,"rank":1,"stage":"group","pid":7})"
+           "\n");
+  RunStatus status = *read_status(runs.path / "r1");
+  status.figures[0] = {};
+  CHECK(render(status).find("elsewhere: on gpu-17") != std::string::npos);
+  CHECK(nlohmann::json::parse(status_json({status}))[0]["ranks"]["1"]["host"] == "gpu-17");
+}
+
 TEST_CASE("the status as JSON has the figures of each rank", "[status]") {
   const auto json = nlohmann::json::parse(status_json({with_ranks(2)}));
   CHECK(json[0]["ranks"]["1"]["cpu_percent"] == 91);

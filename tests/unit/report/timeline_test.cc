@@ -53,6 +53,15 @@ TEST_CASE("the row of a rank that ended ends with it", "[timeline]") {
   CHECK(only_row(attempt).note.empty());
 }
 
+TEST_CASE("the row of another node's rank names its host", "[timeline]") {
+  AttemptHistory attempt = attempt_of_a_minute();
+  reach(attempt, 3, Stage::imported, 12s);
+  attempt.ranks[Rank{3}].host = "gpu-17";
+  CHECK(only_row(attempt).note == "on gpu-17");
+  end(attempt, 3, "exit status 1", 30s);
+  CHECK(only_row(attempt).note == "failed first, exit status 1, on gpu-17");
+}
+
 TEST_CASE("a rank that reached no stage is starting all the time", "[timeline]") {
   AttemptHistory attempt = attempt_of_a_minute();
   attempt.ranks[Rank{0}] = {};
