@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/name_lookup.h"
+#include "safelaunch/host/network.h"
 #include "socket_address.h"
 
 namespace safelaunch::agree {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/host/name_lookup.h"
+#include "safelaunch/host/network.h"
 
 namespace safelaunch::agree {
 namespace {

@@ -17,7 +17,7 @@
 #include "dialer.h"
 #include "makers.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/name_lookup.h"
+#include "safelaunch/host/network.h"
 #include "tcp_board.h"
 #include "tcp_server.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/identity.h"
 
 // First come the reasons for which a process is not ours to judge at all. Then a process with our
 // mark is judged by the mark, any other one by the signs of a rank that has lost its launcher. A

@@ -1,11 +1,10 @@
-#include "completions.h"
+#include "help.h"
 
 #include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "answer.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "verbs.h"

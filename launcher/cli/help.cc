@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "answer.h"
 #include "safelaunch/base/format.h"
 #include "verbs.h"
 

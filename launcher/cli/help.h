@@ -21,4 +21,17 @@ namespace safelaunch::cli {
 /// The README's table of `run`'s options.
 [[nodiscard]] std::string options_as_markdown();
 
+/// The shells for which completions are written, as the words of a choice.
+inline constexpr std::string_view kShells = "bash|zsh|fish";
+
+/// A script that makes the shell complete safelaunch's verbs, options and their values; empty where
+/// the shell is none of kShells.
+[[nodiscard]] std::string completions(std::string_view shell);
+
+/// safelaunch(1), for `man`.
+[[nodiscard]] std::string manual_page();
+
+/// The README's table of exit statuses.
+[[nodiscard]] std::string exit_statuses_as_markdown();
+
 }  // namespace safelaunch::cli

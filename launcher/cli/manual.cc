@@ -1,10 +1,8 @@
-#include "manual.h"
+#include "help.h"
 
 #include <array>
 #include <string_view>
 
-#include "answer.h"
-#include "help.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/settings/settings.h"
 #include "verbs.h"

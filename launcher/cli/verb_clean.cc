@@ -6,13 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include "answer.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
-#include "safelaunch/gpu/memory_holders.h"
+#include "safelaunch/gpu/memory.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"

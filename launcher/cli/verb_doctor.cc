@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "answer.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/render.h"

@@ -4,7 +4,6 @@
 #include <iostream>
 #include <iterator>
 
-#include "answer.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"

@@ -1,24 +1,186 @@
+#include "verb_init.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 
-#include "answer.h"
-#include "init_questions.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/find_program.h"
+#include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/private_file.h"
+#include "safelaunch/settings/run_options.h"
 #include "verbs.h"
 
-// `init` asks on the terminal and writes the file; init_questions.h has the questions and the text.
+// `init` asks on the terminal and writes the file.
 namespace safelaunch::cli {
+namespace {
+
+constexpr std::array<std::string_view, 4> kLaunchers{"torchrun", "deepspeed", "accelerate",
+                                                     "safelaunch"};
+constexpr int kProcessesWithoutGpus = 2;
+constexpr settings::NumberRange kProcesses{1, 1024};
+
+Error wrong(std::string text) {
+  return Error{Errc::usage, std::move(text)};
+}
+
+Result<void> take_launcher(const std::string& answer, InitAnswers& answers) {
+  if (std::ranges::find(kLaunchers, answer) == kLaunchers.end())
+    return wrong(fmt::format("'{}' is none of {}{}", answer, join(kLaunchers, ", "),
+                             did_you_mean(answer, kLaunchers)));
+  answers.launcher = answer;
+  return {};
+}
+
+Result<void> take_processes(const std::string& answer, InitAnswers& answers) {
+  const auto number = to_number(answer);
+  if (!number || *number < kProcesses.first || *number > kProcesses.last)
+    return wrong(
+        fmt::format("'{}' is no number from {} to {}", answer, kProcesses.first, kProcesses.last));
+  answers.processes = answer;
+  return {};
+}
+
+Result<void> take_chain(const std::string& answer, const std::vector<std::string>& profiles,
+                        InitAnswers& answers) {
+  std::string words = answer;  // "basic, no-shm", as people type a list
+  std::erase(words, ' ');
+  const auto names = profile::parse_chain(std::array{words});
+  if (!names) return names.error();
+  const std::vector<std::string_view> known(profiles.begin(), profiles.end());
+  for (const std::string& name : *names)
+    if (std::ranges::find(known, profile::rung_in(name).profile) == known.end())
+      return wrong(fmt::format("there is no profile '{}'{} (safelaunch profiles list shows all)",
+                               name, did_you_mean(name, known)));
+  answers.chain = join(*names, ", ");
+  return {};
+}
+
+Result<void> take_yes_or_no(const std::string& answer, bool& yes) {
+  const std::string word = lower(answer);
+  if (word != "y" && word != "yes" && word != "n" && word != "no")
+    return wrong(fmt::format("'{}' is neither yes nor no", answer));
+  yes = word.front() == 'y';
+  return {};
+}
+
+// A value as the option of that name takes it.
+Result<void> take_option(std::string_view option, const std::string& answer, std::string& value) {
+  if (auto why = settings::refuse_value(*settings::find_run_option(option), answer))
+    return wrong(*std::move(why));
+  value = answer == "off" ? "0" : answer;  // a bare off is a boolean to many readers of YAML
+  return {};
+}
+
+std::string_view fallback_of(std::string_view option) {
+  return settings::find_run_option(option)->fallback;
+}
+
+std::string proposed_launcher(const InitFacts& facts) {
+  const auto is_here = [&](std::string_view launcher) {
+    return std::ranges::find(facts.launchers, launcher) != facts.launchers.end();
+  };
+  const auto found = std::ranges::find_if(kLaunchers, is_here);
+  return std::string(found == kLaunchers.end() ? kLaunchers.back() : *found);
+}
+
+}  // namespace
+
+// Each question proposes what fits this machine, and its answer has a place in the file or in the
+// line that starts a job.
+
+std::vector<InitQuestion> init_questions(const InitFacts& facts) {
+  const int processes = facts.gpus > 0 ? facts.gpus : kProcessesWithoutGpus;
+  return {
+      {"What starts the ranks of your jobs?", "torchrun, deepspeed, accelerate or safelaunch",
+       proposed_launcher(facts), take_launcher},
+      {"How many ranks on this machine?", "one a GPU, as a rule", std::to_string(processes),
+       take_processes},
+      {"Which profiles may a job try, in which order?", "names with commas",
+       join(profile::default_chain(), ","),
+       [profiles = facts.profiles](const std::string& answer, InitAnswers& answers) {
+         return take_chain(answer, profiles, answers);
+       }},
+      {"May a job fall back to a profile that costs much speed, such as gloo-fallback?",
+       "yes or no", "yes",
+       [](const std::string& answer, InitAnswers& answers) {
+         return take_yes_or_no(answer, answers.slow);
+       }},
+      {"How long may ranks wait for an idle one before it counts as a hang?",
+       "30s, 5min; off: for ever", std::string(fallback_of("init-timeout")),
+       [](const std::string& answer, InitAnswers& answers) {
+         return take_option("init-timeout", answer, answers.patience);
+       }},
+      {"After how long is training that stands still reported?", "10min; off: never",
+       std::string(fallback_of("stall-timeout")),
+       [](const std::string& answer, InitAnswers& answers) {
+         return take_option("stall-timeout", answer, answers.stall);
+       }},
+  };
+}
+
+InitAnswers proposed_answers(std::span<const InitQuestion> questions) {
+  InitAnswers answers;
+  for (const InitQuestion& question : questions)
+    static_cast<void>(question.take(question.proposal, answers));  // a proposal is always right
+  return answers;
+}
+
+std::string start_line(const InitAnswers& answers) {
+  if (answers.launcher == "torchrun")
+    return fmt::format("safelaunch torchrun --nproc_per_node={} train.py", answers.processes);
+  if (answers.launcher == "deepspeed")
+    return fmt::format("safelaunch deepspeed --num_gpus={} train.py", answers.processes);
+  if (answers.launcher == "accelerate")
+    return fmt::format("safelaunch accelerate launch --num_processes {} train.py",
+                       answers.processes);
+  return "safelaunch train.py";
+}
+
+std::string config_text(const InitAnswers& answers) {
+  std::string text = fmt::format(
+      "# Settings of safelaunch for the jobs that are started here. Change what you like:\n"
+      "# docs/profiles.md tells of every key, and `safelaunch help` of every option.\n"
+      "#\n"
+      "# Start a job:    {0}\n"
+      "# See its plan:   safelaunch --dry-run{1}\n"
+      "\n"
+      "# What is tried, in this order. The next one is taken only after a hang, or a failure in\n"
+      "# communication, before the first collective. `safelaunch profiles list` shows all.\n"
+      "chain: [{2}]\n"
+      "\n"
+      "options:\n",
+      start_line(answers), start_line(answers).substr(std::string_view("safelaunch").size()),
+      answers.chain);
+  if (answers.launcher == "safelaunch")
+    text += fmt::format(
+        "  # So many ranks are started here. Take this line out before you use torchrun, "
+        "deepspeed\n"
+        "  # or accelerate, which start their own.\n"
+        "  nproc-per-node: {}\n",
+        answers.processes);
+  return text +
+         fmt::format(
+             "  # How long ranks wait for one that does nothing, before and in their first\n"
+             "  # collective. One that works has longer (work-timeout).\n"
+             "  init-timeout: {0}\n"
+             "  collective-timeout: {0}\n"
+             "  # Training that stands still for so long is reported; 0: never.\n"
+             "  stall-timeout: {1}\n"
+             "  # true: a profile that costs much speed is never taken; the job ends instead.\n"
+             "  fail-on-slow: {2}\n",
+             answers.patience, answers.stall, !answers.slow);
+}
+
 namespace {
 
 constexpr int kNothingWritten = 130;  // as after Ctrl-C at a question
@@ -128,5 +290,4 @@ const Verb kInitVerb{
         "never changed without --force. q ends it, and nothing is written.",
     .example = "safelaunch init\nsafelaunch init --yes --user",
     .options = kInitOptions};
-
 }  // namespace safelaunch::cli

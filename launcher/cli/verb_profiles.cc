@@ -2,12 +2,10 @@
 #include <array>
 #include <vector>
 
-#include "answer.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/render.h"
-#include "safelaunch/profile/schema.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {

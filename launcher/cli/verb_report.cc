@@ -5,24 +5,84 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <string>
+#include <vector>
 
-#include "answer.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/doctor/examine.h"
+#include "safelaunch/doctor/render.h"
+#include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/report/bundle.h"
+#include "safelaunch/launch/find_program.h"
+#include "safelaunch/launch/helper.h"
 #include "safelaunch/report/kept_runs.h"
 #include "safelaunch/report/report.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/run_files.h"
 #include "safelaunch/report/run_record.h"
-#include "support_facts.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
 namespace {
+
+std::string lines_of(const char* what, const std::vector<gpu::FoundLibrary>& libraries) {
+  std::string text;
+  for (const gpu::FoundLibrary& library : libraries)
+    text += fmt::format("{} {} {} ({})\n", what, library.version, library.path,
+                        describe(library.origin));
+  return text;
+}
+
+std::string versions(const doctor::HostFacts& facts) {
+  std::string text = "safelaunch " SAFELAUNCH_VERSION "\n";
+  for (const doctor::Package& package : facts.packages)
+    text += fmt::format("{} {}\n", package.name, package.version);
+  if (!facts.libraries) return text;
+  const gpu::JobLibraries& libraries = *facts.libraries;
+  text += fmt::format("python {}\n", libraries.python.interpreter);
+  if (!libraries.torch_version.empty())
+    text += fmt::format("torch {} for CUDA {}{}\n", libraries.torch_version, libraries.torch_cuda,
+                        libraries.nccl_inside_torch ? ", NCCL inside" : "");
+  return text + lines_of("libnccl", libraries.nccl) + lines_of("libcuda", libraries.driver) +
+         lines_of("libnvidia-ml", libraries.nvml);
+}
+
+// The driver's answers as our probe program tells them: line by line, up to where it hangs.
+std::string gpus(const Environment& environment) {
+  const Result<std::string> program = launch::find_probe_program(environment);
+  if (!program) return program.error().message + "\n";
+  const Result<launch::HelperOutput> told =
+      launch::run_helper({{*program, "gpus"}, environment, gpu::kGpuDeadline});
+  if (!told) return told.error().message + "\n";
+  std::string text;
+  for (const std::string& line : told->lines) text += line + "\n";
+  return text + describe(told->end) + "\n";
+}
+
+// The facts of this host in a support bundle, beside the run: the system's files, the versions that
+// `command` uses, what the doctor finds, and what the GPUs' driver says. Takes up to a few
+// seconds; each question has its own deadline.
+std::vector<report::RecordedFile> support_facts(std::vector<std::string> command) {
+  const Environment environment = current_environment();
+  doctor::Subject subject;
+  subject.environment = environment;
+  subject.runs = report::places_of_runs(environment);
+  if (!command.empty()) subject.command = job::recognise(std::move(command), environment);
+  const doctor::HostFacts host = doctor::read_facts(std::move(subject), doctor::Depth::full);
+  std::vector<report::RecordedFile> facts = report::system_facts(environment);
+  const auto add = [&](const char* name, std::string text) {
+    const std::size_t size = text.size();
+    facts.push_back({name, std::move(text), size, 0});
+  };
+  add("system/versions", versions(host));
+  add("system/doctor", doctor::render_advices(doctor::examine(host), doctor::Paint::off));
+  add("system/gpus", gpus(environment));
+  return facts;
+}
 
 struct ReportWords {
   std::vector<std::string> runs;  ///< none: the newest
@@ -69,8 +129,7 @@ Result<void> write_page(const std::filesystem::path& directory, const std::strin
     return Error{Errc::usage, "--html " + file +
                                   ": is there already and is no page of "
                                   "safelaunch's, so it is not overwritten"};
-  const report::RunRecord run =
-      record_of(report::files_for_page(directory, current_environment()));
+  const report::RunRecord run = record_of(report::files_for_page(directory, current_environment()));
   if (!report::write_atomically(file, report::html_report(run)))
     return Error{Errc::os, "--html " + file + ": cannot be written: " + std::strerror(errno)};
   std::printf("run %s as a page: %s\n", run.id.c_str(), file.c_str());
@@ -143,5 +202,4 @@ const Verb kReportVerb{.name = "report",
                            "one that no other has, or a directory; without it, the newest.",
                        .example = "safelaunch report\nsafelaunch report a1b2c3 --html run.html",
                        .options = kReportOptions};
-
 }  // namespace safelaunch::cli

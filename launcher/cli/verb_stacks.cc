@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "answer.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"

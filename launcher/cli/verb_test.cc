@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "answer.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/doctor/examine.h"

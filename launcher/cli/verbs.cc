@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <vector>
 
-#include "answer.h"
 #include "help.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -27,6 +27,69 @@ const Verb* lookup(std::string_view word) {
   const auto found = std::ranges::find(kVerbs, word, &Verb::name);
   return found == kVerbs.end() ? nullptr : *found;
 }
+
+void say(std::string_view before, std::string_view text) {
+  const std::string shown = harmless(text);
+  std::fprintf(stderr, "safelaunch: %.*s%s\n", static_cast<int>(before.size()), before.data(),
+               shown.c_str());
+}
+
+// ESC [ numbers m; 0 where it is another sequence.
+std::size_t colour_length(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+bool turns_direction(char32_t value) {
+  return value == 0x061c || value == 0x200e || value == 0x200f ||
+         (value >= 0x202a && value <= 0x202e) || (value >= 0x2066 && value <= 0x2069);
+}
+
+std::string shown(const CodePoint& point, std::string_view bytes) {
+  if (point.kind != CodePoint::Kind::valid)
+    return fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes.front()));
+  const auto value = static_cast<unsigned>(point.value);
+  if (value == '\n' || value == '\t') return std::string(bytes);
+  if (value < 0x20 || value == 0x7f) return fmt::format("^{}", static_cast<char>(value ^ 0x40U));
+  const bool unshowable = (value >= 0x80 && value < 0xa0) || turns_direction(point.value);
+  return unshowable ? fmt::format("<U+{:04X}>", value) : std::string(bytes);
+}
+
+struct ForeignVerb {
+  std::string_view word;
+  std::string_view instead;
+};
+
+constexpr std::string_view kToEnd = "Ctrl-C in a job's terminal ends it";
+constexpr std::string_view kToSee = "safelaunch status --watch shows your running jobs";
+constexpr std::string_view kToList = "safelaunch runs lists the runs";
+constexpr std::string_view kToRead =
+    "safelaunch report shows what a run did, and where its logs are";
+constexpr std::string_view kToCheck = "safelaunch doctor checks this host";
+constexpr std::string_view kToClean = "safelaunch clean removes what earlier runs left";
+constexpr std::string_view kToStart = "safelaunch COMMAND starts a job";
+
+// No word is here that people put before a training: time, nice, env, timeout, make, tini.
+constexpr std::array kForeignVerbs{
+    ForeignVerb{"attach", kToSee},    ForeignVerb{"cancel", kToEnd},
+    ForeignVerb{"check", kToCheck},   ForeignVerb{"cleanup", kToClean},
+    ForeignVerb{"clear", kToClean},   ForeignVerb{"diagnose", kToCheck},
+    ForeignVerb{"end", kToEnd},       ForeignVerb{"history", kToList},
+    ForeignVerb{"info", kToCheck},    ForeignVerb{"kill", kToEnd},
+    ForeignVerb{"killall", kToEnd},   ForeignVerb{"launch", kToStart},
+    ForeignVerb{"list", kToList},     ForeignVerb{"log", kToRead},
+    ForeignVerb{"logs", kToRead},     ForeignVerb{"ls", kToList},
+    ForeignVerb{"monitor", kToSee},   ForeignVerb{"pkill", kToEnd},
+    ForeignVerb{"ps", kToSee},        ForeignVerb{"show", kToRead},
+    ForeignVerb{"start", kToStart},   ForeignVerb{"stat", kToSee},
+    ForeignVerb{"stop", kToEnd},      ForeignVerb{"tail", kToRead},
+    ForeignVerb{"terminate", kToEnd}, ForeignVerb{"top", kToSee},
+    ForeignVerb{"watch", kToSee},
+};
+
+constexpr std::array<std::string_view, 4> kFoldersOfTheSystem{"/bin", "/usr/bin", "/sbin",
+                                                              "/usr/sbin"};
 
 }  // namespace
 
@@ -69,4 +132,53 @@ std::optional<int> settle(const Verb& verb, std::span<const std::string> words, 
   return std::nullopt;
 }
 
+int answer(std::string_view text) {
+  const std::string shown = harmless(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  std::fflush(stdout);  // the next part may take half a minute
+  return 0;
+}
+
+int refuse(const Error& error) {
+  say("", error.message);
+  return exit_code_of(error.code);
+}
+
+void warn(std::string_view text) {
+  say("warning: ", text);
+}
+
+std::string harmless(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    std::size_t length = colour_length(text);
+    if (length > 0) {
+      safe += text.substr(0, length);
+    } else {
+      const CodePoint point = first_code_point(text);
+      length = point.kind == CodePoint::Kind::valid ? point.length : 1;
+      safe += shown(point, text.substr(0, length));
+    }
+    text.remove_prefix(length);
+  }
+  return safe;
+}
+
+// A first word that is no verb may be a command, or a verb that people expect from other tools. The
+// second is answered with the right words instead of being run.
+
+std::optional<std::string_view> instead_of(std::string_view word) {
+  const auto found = std::ranges::find(kForeignVerbs, word, &ForeignVerb::word);
+  return found == kForeignVerbs.end() ? std::nullopt : std::optional(found->instead);
+}
+
+std::optional<std::string> no_verb(std::span<const std::string> words, std::string_view program) {
+  const auto instead = words.empty() ? std::nullopt : instead_of(words.front());
+  const std::size_t slash = program.rfind('/');
+  if (!instead || slash == std::string_view::npos) return std::nullopt;
+  if (std::ranges::find(kFoldersOfTheSystem, program.substr(0, slash)) == kFoldersOfTheSystem.end())
+    return std::nullopt;
+  return fmt::format("there is no verb '{}'; {}\nTo run {} all the same: safelaunch -- {}",
+                     words.front(), *instead, program, join(words, " "));
+}
 }  // namespace safelaunch::cli

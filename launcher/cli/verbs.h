@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "safelaunch/base/result.h"
 #include "safelaunch/settings/read_words.h"
 
 namespace safelaunch::cli {
@@ -74,7 +75,33 @@ extern const Verb kManualVerb;
 extern const Verb kVersionVerb;
 extern const Verb kHelpVerb;
 
-/// Runs a command as kRunVerb does, unless its first word looks like a verb (no_verb.h).
+/// Runs a command as kRunVerb does, unless its first word looks like a verb.
 extern const Verb kNoVerb;
+
+/// Writes a verb's answer to stdout, whole and at once. Returns the status 0.
+int answer(std::string_view text);
+
+/// Says on stderr why a verb cannot do what it was asked. Returns the status for that error.
+int refuse(const Error& error);
+
+/// A word of warning on stderr.
+void warn(std::string_view text);
+
+/// A verb's answer, harmless to the terminal that shows it: it may quote a neighbour's command line
+/// or a foreign log. Colours, tabs and newlines stay. All other controls, what turns the reading
+/// direction and broken UTF-8 are shown as text ("^[", "<U+202E>", "\x9b"), so that nothing hides.
+[[nodiscard]] std::string harmless(std::string_view text);
+
+// Words that other tools have as verbs and safelaunch has not: "watch", "kill", "ps". Many of them
+// are programs of the system, and such a program would run as a job of its own.
+
+/// What safelaunch has instead of the verb `word`; nullopt where no tool has such a verb.
+[[nodiscard]] std::optional<std::string_view> instead_of(std::string_view word);
+
+/// Why the words behind `safelaunch` are refused: the first is such a word, and `program` is the
+/// file of the system that it would start. Nobody's own program is refused, and neither are words
+/// behind "run" or "--". nullopt: they are a command.
+[[nodiscard]] std::optional<std::string> no_verb(std::span<const std::string> words,
+                                                 std::string_view program);
 
 }  // namespace safelaunch::cli

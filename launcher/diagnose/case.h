@@ -8,7 +8,6 @@
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/diagnose/evidence.h"
-#include "safelaunch/diagnose/sighting.h"
 
 namespace safelaunch::diagnose {
 

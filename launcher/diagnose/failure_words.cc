@@ -6,12 +6,141 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
+#include <map>
 
 #include "log_line.h"
 #include "safelaunch/job/launcher_report.h"
 
 namespace safelaunch::diagnose {
 namespace {
+
+constexpr std::string_view kBegin = "Traceback (most recent call last):";
+
+/// The most lines of one message; the C++ backtraces in messages of torch are longer.
+constexpr int kMessageLines = 20;
+
+bool is_chained(std::string_view line) {
+  return line.starts_with("During handling of the above exception") ||
+         line.starts_with("The above exception was the direct cause");
+}
+
+/// Whether the line cannot belong to a message above it.
+bool begins_anew(std::string_view line) {
+  return line.starts_with('[') || line.starts_with("===") || line.starts_with("terminate called") ||
+         line.starts_with("-- Process ") || has_glog_head(line);
+}
+
+/// Reads the lines of one rank (or of all that are untagged), one after another.
+class Reader {
+ public:
+  explicit Reader(std::optional<Rank> rank) : rank_(rank) {}
+
+  void read(const LogLine& line, bool after_gap) {
+    if (line.text.starts_with("-- Process ")) rank_of_next_ = process_in(line.text);
+    if (after_gap && state_ == State::message && rank_ == std::nullopt) state_ = State::ended;
+    switch (state_) {
+      case State::outside: return look_for_begin(line);
+      case State::frames: return read_frame(line);
+      case State::message: return read_message(line);
+      case State::ended: return look_for_chain(line);
+    }
+  }
+
+  std::vector<Traceback> take() {
+    finish();
+    return std::move(found_);
+  }
+
+ private:
+  enum class State { outside, frames, message, ended };
+
+  static std::optional<Rank> process_in(std::string_view line) {
+    const auto number = number_after(line, "-- Process ");
+    return number ? std::optional(Rank{*number}) : std::nullopt;
+  }
+
+  void keep(std::string_view line) { (now_.text += line) += '\n'; }
+
+  void look_for_begin(const LogLine& line) {
+    if (line.text.find(kBegin) == std::string_view::npos) return;
+    now_ = {};
+    now_.rank = rank_ ? rank_ : std::exchange(rank_of_next_, std::nullopt);
+    now_.line = line.number;
+    keep(line.text.substr(line.text.find(kBegin)));
+    state_ = State::frames;
+  }
+
+  void read_frame(const LogLine& line) {
+    keep(line.text);
+    if (line.text.starts_with(' ') || line.text.starts_with('\t')) return;
+    const std::size_t colon = std::min(line.text.find(':'), line.text.size());
+    now_.type = line.text.substr(0, colon);
+    const std::string_view rest = line.text.substr(std::min(colon + 1, line.text.size()));
+    now_.message = rest.starts_with(' ') ? rest.substr(1) : rest;
+    message_lines_ = 0;
+    state_ = State::message;
+  }
+
+  void read_message(const LogLine& line) {
+    if (is_chained(line.text)) return look_for_chain(line);
+    if (line.text.starts_with("Original Traceback")) {  // a DataLoader worker's, within ours
+      keep(line.text);
+      state_ = State::frames;
+      return;
+    }
+    const bool another = line.text.find(kBegin) != std::string_view::npos;
+    if (another || begins_anew(line.text) || ++message_lines_ > kMessageLines) {
+      finish();
+      return look_for_begin(line);
+    }
+    (now_.message += '\n') += line.text;
+    keep(line.text);
+  }
+
+  /// Goes on with a chained traceback: only blank lines and the linking phrase may stand between.
+  void look_for_chain(const LogLine& line) {
+    const bool begins = line.text.find(kBegin) != std::string_view::npos;
+    if (is_chained(line.text)) {
+      (now_.text += '\n') += line.text;
+      now_.text += "\n\n";
+      chained_ = true;
+      state_ = State::ended;
+    } else if (begins && std::exchange(chained_, false)) {
+      keep(line.text);
+      state_ = State::frames;
+    } else {
+      finish();
+      look_for_begin(line);
+    }
+  }
+
+  void finish() {
+    if (state_ == State::message || state_ == State::ended) found_.push_back(std::move(now_));
+    now_ = {};
+    chained_ = false;
+    state_ = State::outside;
+  }
+
+  std::optional<Rank> rank_;
+  std::optional<Rank> rank_of_next_;
+  State state_ = State::outside;
+  bool chained_ = false;
+  int message_lines_ = 0;
+  Traceback now_;
+  std::vector<Traceback> found_;
+};
+
+bool is_of_launcher(const Traceback& one) {
+  constexpr std::array<std::string_view, 5> kTypes = {
+      "ChildFailedError", "SignalException", "ProcessRaisedException", "ProcessExitedException",
+      "KeyboardInterrupt"};
+  if (std::ranges::any_of(kTypes, [&](std::string_view type) { return one.type.ends_with(type); }))
+    return true;
+  return one.type == "subprocess.CalledProcessError" &&
+         (one.text.find("accelerate/commands/") != std::string::npos ||
+          one.text.find("deepspeed/launcher/") != std::string::npos);
+}
 
 /// Enough lines to see the last words of a program; the files hold all of them.
 constexpr std::size_t kLastLines = 20;
@@ -49,6 +178,25 @@ std::string last_lines(std::string_view text) {
 
 }  // namespace
 
+// Finds tracebacks in merged output. One reader follows the lines of each tagged rank, and one all
+// untagged lines; a reader goes from `outside` over the frames and the message to `ended`, where it
+// waits for the phrase that chains a further exception to this one.
+
+std::vector<Traceback> tracebacks(std::string_view text) {
+  std::map<std::optional<Rank>, Reader> readers;
+  std::size_t last = 0;
+  for_each_line(text, [&](const LogLine& line) {
+    const auto [reader, added] = readers.try_emplace(line.rank, line.rank);
+    reader->second.read(line, line.number > last + 1);
+    last = line.number;
+  });
+  std::vector<Traceback> all;
+  for (auto& [rank, reader] : readers) std::ranges::move(reader.take(), std::back_inserter(all));
+  std::erase_if(all, is_of_launcher);
+  std::ranges::stable_sort(all, {}, &Traceback::line);
+  return all;
+}
+
 std::optional<ReportedExit> reported_exit(std::string_view text) {
   for (const job::Launcher launcher : {job::Launcher::torchrun, job::Launcher::python,
                                        job::Launcher::deepspeed, job::Launcher::accelerate}) {
@@ -73,5 +221,4 @@ std::string failure_words(std::string_view text, const Catalogue& catalogue,
   const auto first = std::ranges::find_if(all, not_victim);
   return first != all.end() ? first->text : all.front().text;
 }
-
 }  // namespace safelaunch::diagnose

@@ -2,7 +2,7 @@
 // more specific or a harmless cause matches the same line. Source lines inside a traceback are
 // skipped, for they may quote anything. A traceback none of whose lines proves a cause becomes a
 // sighting of its own, the user's exception, at the place where it stands in the text.
-#include "safelaunch/diagnose/sighting.h"
+#include "safelaunch/diagnose/diagnosis.h"
 
 #include <algorithm>
 #include <array>

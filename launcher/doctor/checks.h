@@ -9,7 +9,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/host/infiniband.h"
-#include "safelaunch/host/interfaces.h"
+#include "safelaunch/host/network.h"
 
 /// The themes of the doctor's examination. Each function adds what it finds; for a healthy host it
 /// adds nothing. A finding must be true as it stands, so nothing is said where a fact is missing.

@@ -1,11 +1,140 @@
 #include "safelaunch/doctor/render.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::doctor {
+namespace {
+
+using Causes = std::initializer_list<std::string_view>;
+
+class Themes {
+ public:
+  explicit Themes(std::span<const Advice> advices) : advices_(advices) {}
+
+  void add(std::string_view name, std::string seen, Causes causes) {
+    if (!seen.empty()) themes_.push_back({name, std::move(seen), is_well(causes)});
+  }
+  [[nodiscard]] std::vector<LookedAt> take() { return std::move(themes_); }
+
+ private:
+  [[nodiscard]] bool is_well(Causes causes) const {
+    return std::ranges::none_of(advices_, [&](const Advice& advice) {
+      return advice.finding.severity != Severity::note &&
+             std::ranges::find(causes, advice.finding.cause) != causes.end();
+    });
+  }
+
+  std::span<const Advice> advices_;
+  std::vector<LookedAt> themes_;
+};
+
+std::string command_of(const HostFacts& facts) {
+  if (!facts.subject.command) return {};
+  const job::Command& command = *facts.subject.command;
+  std::string text = command.argv.empty() ? "" : command.argv.front();
+  if (command.launcher != job::Launcher::opaque && base_name(text) != name(command.launcher))
+    text = fmt::format("{}, started by {}", name(command.launcher), text);
+  if (command.script && command.script->kind == job::ScriptKind::file)
+    text += fmt::format(", script {}", command.argv[command.script->word]);
+  if (command.python) text += fmt::format(", Python {}", *command.python);
+  return text;
+}
+
+std::string world_of_rank(const HostFacts& facts) {
+  const World& world = facts.world;
+  if (!world.rank || !world.size || world.master_address.empty() || !world.master_port) return {};
+  return fmt::format("RANK={} of {} at {}:{} looks right", *world.rank, *world.size,
+                     world.master_address, *world.master_port);
+}
+
+std::string python_of(const HostFacts& facts) {
+  if (!facts.libraries) return {};
+  std::string text = facts.libraries->python.interpreter;
+  if (!text.empty()) text += ": ";
+  text += facts.libraries->torch_version.empty()
+              ? "no torch"
+              : fmt::format("torch {}", facts.libraries->torch_version);
+  for (const Package& package : facts.packages)
+    if (package.name != "torch") text += fmt::format(", {} {}", package.name, package.version);
+  if (!facts.libraries->nccl.empty())
+    text += fmt::format(", NCCL {} ({})", facts.libraries->nccl.front().version,
+                        facts.libraries->nccl.front().path);
+  return facts.libraries->nccl_inside_torch ? text + ", NCCL inside torch" : text;
+}
+
+std::string gpus_of(const HostFacts& facts) {
+  if (facts.host.gpus == 0) return "no GPU here";
+  std::string text = fmt::format("{} GPU{}", facts.host.gpus, facts.host.gpus == 1 ? "" : "s");
+  const bool has_driver = facts.libraries && !facts.libraries->driver.empty();
+  const std::string version = has_driver ? facts.libraries->driver.front().version : "";
+  return version.empty() ? text : fmt::format("{}, driver {}", text, version);
+}
+
+std::string port_of(const HostFacts& facts) {
+  if (!facts.port) return "none is named; a run chooses a free one";
+  return fmt::format("{} {}", facts.port->port,
+                     facts.port->holders.empty() ? "is free" : "is held");
+}
+
+std::string shared_memory_of(const HostFacts& facts) {
+  const host::SharedMemory& memory = facts.shared_memory;
+  if (memory.bytes == 0) return {};
+  return fmt::format("{}, {} free", rough_size(memory.bytes), rough_size(memory.available));
+}
+
+std::string interfaces_of(const HostFacts& facts) {
+  std::string text;
+  for (const host::NetworkInterface& one : facts.interfaces)
+    if (!one.addresses.empty())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.name, one.addresses.front());
+  return text;
+}
+
+std::string limits_of(const HostFacts& facts) {
+  const auto shown = [](std::uint64_t limit) {
+    return limit == host::kUnlimited ? std::string("unlimited") : fmt::format("{}", limit);
+  };
+  return fmt::format("{} open files, {} processes", shown(facts.limits.open_files.soft),
+                     shown(facts.limits.processes.soft));
+}
+
+std::string locks_of(const HostFacts& facts) {
+  return facts.locks.empty() ? "no stale lock of an extension"
+                             : fmt::format("{} of extensions", facts.locks.size());
+}
+
+}  // namespace
+
+// Each theme says its facts in a line; the findings decide whether it is well.
+
+std::vector<LookedAt> looked_at(const HostFacts& facts, std::span<const Advice> advices) {
+  Themes themes(advices);
+  themes.add("command", command_of(facts), {"command", cause::kBadArguments, cause::kPortZero});
+  const bool well = std::ranges::none_of(advices, [](const Advice& advice) {
+    const std::string& id = advice.finding.cause;
+    return id == cause::kWorldVariables || id == cause::kConnectFailed ||
+           id == cause::kNameResolution;
+  });
+  if (well) themes.add("world", world_of_rank(facts), {});
+  themes.add(
+      "python", python_of(facts),
+      {cause::kNcclRelease, cause::kNcclNonblocking, "nccl-two-libraries", cause::kJaxProxy});
+  themes.add("gpus", gpus_of(facts), {cause::kGpuIll, cause::kDeviceOrdinal});
+  themes.add("port", port_of(facts), {cause::kPortTaken});
+  themes.add("/dev/shm", shared_memory_of(facts), {cause::kShmSmall, cause::kShmLeaked});
+  themes.add("interfaces", interfaces_of(facts), {cause::kIfnameMissing, cause::kWrongInterface});
+  themes.add("limits", limits_of(facts),
+             {cause::kOpenFiles, cause::kThreadLimit, cause::kIbMemlock, cause::kStackUnlimited});
+  themes.add("locks", locks_of(facts), {cause::kExtensionLock});
+  return themes.take();
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -92,5 +221,4 @@ std::string advices_json(const HostFacts& facts, std::span<const Advice> advices
         {{"what", theme.name}, {"seen", theme.seen}, {"ok", theme.is_well}});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
-
 }  // namespace safelaunch::doctor

@@ -6,7 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/devices.h"
-#include "safelaunch/gpu/memory_holders.h"
+#include "safelaunch/gpu/memory.h"
 
 // The driver and its version are judged first, then each GPU that the job will use: its health and,
 // where it is well, its modes, the fabric and its memory. A GPU outside the job's devices gives no

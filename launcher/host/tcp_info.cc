@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sock_diag.h"
+#include "safelaunch/host/sockets.h"
 
 namespace safelaunch::host {
 

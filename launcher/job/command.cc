@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "command_line.h"
-#include "interpreter.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"

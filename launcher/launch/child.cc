@@ -1,22 +1,196 @@
 #include "safelaunch/launch/child.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/process/v2/posix/vfork_launcher.hpp>
 #include <boost/process/v2/process.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "exec_plan.h"
+#include "inherited.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/launch/find_program.h"
 
 namespace safelaunch::launch {
 namespace {
+
+/// The steps of a start.
+enum class ExecStep { session = 1, terminal, descriptors, cpus, exec };
+
+/// The step at which a start failed, and its errno, as one number that fits through Boost.Process's
+/// error pipe.
+struct ExecFailure {
+  ExecStep step = ExecStep::exec;
+  int error = 0;  ///< errno
+
+  [[nodiscard]] int packed() const { return static_cast<int>(step) << 16 | error; }
+  [[nodiscard]] static ExecFailure unpack(int packed) {
+    return {static_cast<ExecStep>(packed >> 16), packed & 0xffff};
+  }
+};
+
+/// Everything that a child needs between fork and exec. It is made before the fork, since nothing
+/// may be allocated between the two. It holds pointers into itself and into `spec`, so it cannot be
+/// moved.
+class ExecPlan {
+ public:
+  ExecPlan(const LaunchSpec& spec, std::string program);
+  ExecPlan(const ExecPlan&) = delete;
+  ExecPlan& operator=(const ExecPlan&) = delete;
+
+  /// Becomes the program, in the child, or returns the failure.
+  [[nodiscard]] ExecFailure run() const;
+
+ private:
+  [[nodiscard]] bool tie_to_parent() const;
+  [[nodiscard]] bool take_terminal() const;
+  [[nodiscard]] bool arrange_descriptors() const;
+  [[nodiscard]] bool bind_cpus() const;
+  void exec() const;
+
+  const LaunchSpec& spec_;
+  std::string program_;
+  std::vector<std::string> variables_;
+  std::vector<char*> argv_;
+  std::vector<char*> shell_argv_;  ///< sh PROGRAM ARG...
+  std::vector<char*> envp_;
+  cpu_set_t cpus_;
+  int parent_;
+};
+
+std::vector<std::string> to_variables(const Environment& environment) {
+  std::vector<std::string> variables;
+  variables.reserve(environment.size());
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  return variables;
+}
+
+/// exec's signatures date from before const.
+char* pointer_to(const std::string& text) {
+  return const_cast<char*>(text.c_str());
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(pointer_to(text));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void restore_signals_and_limits(const Inherited& from) {
+  for (int signal = 1; signal < NSIG; ++signal)
+    ::signal(signal, sigismember(&from.ignored, signal) == 1 ? SIG_IGN : SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &from.mask, nullptr);
+  ::setrlimit(RLIMIT_NOFILE, &from.descriptors);
+}
+
+/// Kernels before 5.11 have no close_range with CLOSE_RANGE_CLOEXEC.
+void close_on_exec_one_by_one(unsigned first, unsigned last) {
+  host::for_each_number("/proc/self/fd", [&](int fd) {
+    const auto number = static_cast<unsigned>(fd);
+    if (number >= first && number <= last) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  });
+}
+
+void close_on_exec(unsigned first, unsigned last) {
+  if (first > last || ::close_range(first, last, CLOSE_RANGE_CLOEXEC) == 0) return;
+  close_on_exec_one_by_one(first, last);
+}
+
+/// The program gets the descriptors from 3 on that the shell meant for it, and none of ours: not
+/// every library opens its own close-on-exec.
+void close_ours_on_exec(const std::vector<int>& passed) {
+  unsigned first = STDERR_FILENO + 1;
+  for (const int fd : passed) {
+    close_on_exec(first, static_cast<unsigned>(fd) - 1);
+    first = static_cast<unsigned>(fd) + 1;
+  }
+  close_on_exec(first, ~0U);
+}
+
+int open_null() {
+  return ::open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+ExecPlan::ExecPlan(const LaunchSpec& spec, std::string program)
+    : spec_(spec),
+      program_(std::move(program)),
+      variables_(to_variables(spec.environment)),
+      argv_(pointers_to(spec.argv)),
+      shell_argv_(argv_),
+      envp_(pointers_to(variables_)),
+      parent_(::getpid()) {
+  static const std::string shell = "sh";
+  shell_argv_.front() = pointer_to(program_);
+  shell_argv_.insert(shell_argv_.begin(), pointer_to(shell));
+  CPU_ZERO(&cpus_);
+  for (const int cpu : spec.cpus) CPU_SET(static_cast<std::size_t>(cpu), &cpus_);
+}
+
+ExecFailure ExecPlan::run() const {
+  errno = 0;
+  if (!tie_to_parent()) return {ExecStep::session, errno};
+  if (!take_terminal()) return {ExecStep::terminal, errno};
+  if (!arrange_descriptors()) return {ExecStep::descriptors, errno};
+  if (!bind_cpus()) return {ExecStep::cpus, errno};
+  close_ours_on_exec(inherited().fds);
+  restore_signals_and_limits(inherited());
+  exec();
+  return {ExecStep::exec, errno};
+}
+
+bool ExecPlan::tie_to_parent() const {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
+  if (::getppid() != parent_)
+    ::_exit(128 + SIGKILL);  // the parent was killed before PDEATHSIG could take effect
+  return spec_.session == Session::shared || ::setsid() >= 0;
+}
+
+bool ExecPlan::take_terminal() const {
+  return !spec_.terminal || ::ioctl(*spec_.terminal, TIOCSCTTY, 0) == 0;
+}
+
+bool ExecPlan::arrange_descriptors() const {
+  std::array<int, 3> sources{};
+  const std::array wanted{spec_.in, spec_.out, spec_.err};
+  // The sources must first leave 0, 1 and 2, which are about to be overwritten.
+  for (int target = 0; target < 3; ++target) {
+    const auto& want = wanted[static_cast<std::size_t>(target)];
+    int& source = sources[static_cast<std::size_t>(target)];
+    source = want ? *want : open_null();
+    if (source < 3 && source != target) source = ::fcntl(source, F_DUPFD_CLOEXEC, 3);
+    if (source < 0) return false;
+  }
+  for (int target = 0; target < 3; ++target) {
+    const int source = sources[static_cast<std::size_t>(target)];
+    if (source != target && ::dup2(source, target) < 0) return false;
+  }
+  return true;
+}
+
+bool ExecPlan::bind_cpus() const {
+  return spec_.cpus.empty() || ::sched_setaffinity(0, sizeof(cpus_), &cpus_) == 0;
+}
+
+void ExecPlan::exec() const {
+  ::execve(program_.c_str(), argv_.data(), envp_.data());
+  // A shell runs a script without a "#!" line itself, and so do we.
+  if (errno == ENOEXEC) ::execve("/bin/sh", shell_argv_.data(), envp_.data());
+}
 
 namespace process = boost::process::v2;
 
@@ -168,5 +342,4 @@ Result<Child> spawn(Reaper& reaper, const LaunchSpec& spec, Reaper::OnExit on_ex
   const auto stat = host::stat_of(*pid);
   return Child(reaper.await({*pid, stat ? stat->start_ticks : 0}, std::move(on_exit)));
 }
-
 }  // namespace safelaunch::launch

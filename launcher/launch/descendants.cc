@@ -11,7 +11,7 @@
 #include "pidfd.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/process.h"
-#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
 
 namespace safelaunch::launch {

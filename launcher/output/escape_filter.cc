@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/utf8.h"
+#include "safelaunch/base/strings.h"
 
 // Bytes pass in runs: plain text at once, then one special byte or sequence at a time. A sequence
 // passes only if it is known to be harmless; any other byte is written as text, so it can be seen.

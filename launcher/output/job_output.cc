@@ -12,8 +12,8 @@
 #include "job_stream.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
+#include "safelaunch/output/std_streams.h"
 #include "safelaunch/output/terminal_writer.h"
-#include "stream_pair.h"
 
 // Each stream has a reading end, a recording, a tail, and a way to the terminal: at once
 // (Mode::bytes) or through a lane of whole lines. A stream is read only while all of them take

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "escape_filter.h"
-#include "safelaunch/base/utf8.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::output {
 

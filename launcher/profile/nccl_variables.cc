@@ -1,4 +1,4 @@
-#include "nccl_variables.h"
+#include "safelaunch/profile/variables.h"
 
 namespace safelaunch::profile {
 namespace {

@@ -6,7 +6,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
-#include "yaml_reader.h"
+#include "safelaunch/profile/yaml_file.h"
 
 // A profile is read over the one that it extends: it inherits everything but name, description and
 // heals, and each key that it has replaces or extends what it inherited. The first mistake ends the

@@ -1,6 +1,6 @@
 // The fixed part of the schemas stands below as JSON. Only the keys of `options:` are made: from
 // the table of options, one property a row, as far as the row may be given in such a file.
-#include "safelaunch/profile/schema.h"
+#include "safelaunch/profile/render.h"
 
 #include <nlohmann/json.hpp>
 

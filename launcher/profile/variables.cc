@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "nccl_variables.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 

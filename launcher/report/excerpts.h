@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "safelaunch/report/run_files.h"
 #include "safelaunch/report/run_record.h"
 
 namespace safelaunch::report {
@@ -27,5 +29,23 @@ struct SharedStack {
 
 /// "the last 64 kB of 10.0 MB", or "2.3 kB" if nothing was left out.
 [[nodiscard]] std::string extent_in_words(const RecordedFile& file);
+
+// The lines of source at which ranks stood, beside their stacks.
+
+/// The name of the file that add_sources() adds: a place and its line of source, a tab between, on
+/// each line.
+inline constexpr const char* kSources = "sources";
+
+using SourceLines = std::map<std::string, std::string, std::less<>>;
+
+/// Reads it: "/home/ann/train.py:50" -> "    time.sleep(3600)".
+[[nodiscard]] SourceLines read_sources(std::string_view text);
+
+/// "  /home/ann/train.py:50 sleep" -> "/home/ann/train.py:50"; empty for a line that is no frame.
+[[nodiscard]] std::string_view place_of_frame(std::string_view line);
+
+/// Adds the lines of source that the stacks name, as far as the Python files are there, can be read
+/// by us and are older than the stack: a file that was edited since has other lines there.
+void add_sources(RunFiles& files);
 
 }  // namespace safelaunch::report

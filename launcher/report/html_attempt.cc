@@ -4,7 +4,6 @@
 #include "html_page.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
-#include "source_lines.h"
 
 namespace safelaunch::report {
 namespace {

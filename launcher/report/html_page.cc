@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "excerpts.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/report.h"
 #include "safelaunch/report/run_directory.h"
-#include "source_lines.h"
 
 namespace safelaunch::report {
 namespace {
@@ -140,4 +140,138 @@ bool write_report_page(const std::filesystem::path& directory, const Environment
   return write_atomically(directory / "report.html", html_report(run));
 }
 
+// The head answers a reader's first questions: how it ended, who and what was the cause, what to
+// do, and how to run it again.
+
+namespace {
+
+constexpr std::size_t kLongestHeadline = 1'000;
+
+// The end of the run in a word or two, with its colour.
+struct Headline {
+  enum class Mood { good, bad, open };
+  std::string text;
+  Mood mood = Mood::open;
+};
+
+Headline headline_of(const RunRecord& run) {
+  if (run.state == RunRecord::State::running) return {"Still running", Headline::Mood::open};
+  if (run.state == RunRecord::State::cut_off) return {"Cut off", Headline::Mood::bad};
+  if (run.summary.attempts.empty()) return {"No attempt was made", Headline::Mood::bad};
+  const AttemptSummary& last = run.summary.attempts.back();
+  if (!last.failure) {
+    const bool healed = run.summary.attempts.size() > 1;
+    return {healed ? "Worked with " + last.profile : "Completed", Headline::Mood::good};
+  }
+  std::string text = end_name(last.failure);
+  text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return {text, Headline::Mood::bad};
+}
+
+// A large fact, a phrase or a path, has a line of its own.
+enum class FactSize { small, large };
+
+void write_fact(const char* label, std::string_view value, FactSize size, HtmlWriter& to) {
+  if (value.empty()) return;
+  size == FactSize::large ? to.markup("<div class=\"long\">") : to.markup("<div>");
+  to.markup("<dt>").text(label).markup("</dt><dd>").text(value, kLongestText);
+  to.markup("</dd></div>\n");
+}
+
+// "2026-11-21T15:06:53.722Z" → "2026-11-21 15:06:53 UTC".
+std::string clock_time(const std::string& iso) {
+  constexpr std::size_t kDate = 10;
+  constexpr std::size_t kUpToSeconds = 19;
+  if (iso.size() < kUpToSeconds || iso[kDate] != 'T') return iso;
+  return iso.substr(0, kDate) + " " + iso.substr(kDate + 1, kUpToSeconds - kDate - 1) + " UTC";
+}
+
+// The failure that the run ended with, or that made it need another profile.
+const AttemptSummary* told_failure(const RunRecord& run) {
+  const auto& attempts = run.summary.attempts;
+  const auto found = std::find_if(attempts.rbegin(), attempts.rend(), [](const auto& attempt) {
+    return attempt.failure && attempt.failure->kind != FailureKind::given_up;
+  });
+  return found == attempts.rend() ? nullptr : &*found;
+}
+
+void write_verdict(const RunRecord& run, HtmlWriter& to) {
+  const AttemptSummary* told = told_failure(run);
+  if (told == nullptr) return;
+  const Failure& failure = *told->failure;
+  const bool healed = !run.summary.attempts.back().failure;
+  if (healed) to.markup("<p class=\"dim\">").text(told->profile).markup(" failed:</p>\n");
+  if (!failure.explanation.empty())
+    to.markup("<p class=\"lead\">").text(failure.explanation, kLongestText).markup("</p>\n");
+  if (!failure.title.empty())
+    to.markup("<p><span class=\"dim\">Cause</span> ")
+        .text(failure.title, kLongestText)
+        .markup(" <span class=\"tag\">")
+        .text(name(failure.certainty))
+        .markup("</span></p>\n");
+  if (!healed && !failure.remedy.empty())
+    to.markup("<p><span class=\"dim\">Remedy</span> ")
+        .text(failure.remedy, kLongestText)
+        .markup("</p>\n");
+}
+
+bool is_of_profiles(std::string_view word) {
+  return word.starts_with("--profile=") || word == "--forget";
+}
+
+// A run that needed another profile begins with that one.
+std::string words_again(const RunRecord& run) {
+  const auto& attempts = run.summary.attempts;
+  const bool healed = attempts.size() > 1 && !attempts.back().failure;
+  std::string words = "safelaunch";
+  if (healed) words += " " + shell_word("--profile=" + attempts.back().profile);
+  for (const std::string& option : run.options)
+    if (!healed || !is_of_profiles(option)) words += " " + shell_word(option);
+  words += " --";
+  for (const std::string& word : run.summary.command) words += " " + shell_word(word);
+  return words;
+}
+
+void write_command(const RunRecord& run, HtmlWriter& to) {
+  if (run.summary.command.empty()) return;
+  to.markup("<h3>To run it again</h3>\n<pre class=\"command\">");
+  if (!run.working_directory.empty())
+    to.text("cd " + shell_word(run.working_directory) + "\n", kLongestText);
+  to.text(words_again(run), kLongestText).markup("</pre>\n");
+}
+
+}  // namespace
+
+std::string headline_text(const RunRecord& run) {
+  return headline_of(run).text;
+}
+
+void write_head(const RunRecord& run, HtmlWriter& to) {
+  const Headline headline = headline_of(run);
+  switch (headline.mood) {
+    case Headline::Mood::good: to.markup("<header class=\"good\">"); break;
+    case Headline::Mood::bad: to.markup("<header class=\"bad\">"); break;
+    case Headline::Mood::open: to.markup("<header>"); break;
+  }
+  to.markup("<h1>").text(headline.text, kLongestHeadline).markup("</h1>\n");
+  if (run.state == RunRecord::State::running)
+    to.markup("<p>This is how far it had come when the page was written.</p>\n");
+  if (run.state == RunRecord::State::cut_off)
+    to.markup(
+        "<p>Its safelaunch ended without writing an outcome: it was killed, or the machine "
+        "went down.</p>\n");
+  write_verdict(run, to);
+  write_command(run, to);
+  to.markup("<dl>");
+  const bool ended = run.state == RunRecord::State::ended;
+  const std::string exit_status = ended ? std::to_string(run.summary.exit_code) : "";
+  write_fact("Run", run.id, FactSize::small, to);
+  write_fact("Started", clock_time(run.started), FactSize::small, to);
+  write_fact("Took", describe_duration(run.took), FactSize::small, to);
+  write_fact("Exit status", exit_status, FactSize::small, to);
+  write_fact("Cost", run.summary.cost, FactSize::large, to);
+  write_fact("Stopped because", run.summary.stopped_because, FactSize::large, to);
+  write_fact("Logs and evidence", run.directory, FactSize::large, to);
+  to.markup("</dl></header>\n");
+}
 }  // namespace safelaunch::report

@@ -1,15 +1,87 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "safelaunch/base/event.h"
 #include "safelaunch/base/installed_files.h"
 #include "safelaunch/report/run_record.h"
 #include "timeline.h"
 
 namespace safelaunch::report {
+
+/// One collective of one rank, as it answered.
+struct CalledCollective {
+  std::string operation;  ///< "all_reduce"
+  std::string state;      ///< "enqueued", "started", "finished"
+  bool operator==(const CalledCollective&) const = default;
+};
+
+/// The place of a collective: what meets has the same on all ranks.
+struct CollectivePlace {
+  std::string group;
+  long number = 0;
+  auto operator<=>(const CollectivePlace&) const = default;
+};
+
+/// The last collectives of the ranks, with ranks that answered alike in one row.
+struct CalledMatrix {
+  struct Row {
+    std::vector<Rank> ranks;
+    std::map<CollectivePlace, CalledCollective> called;
+    std::vector<std::string> waits;  ///< "waits in TCPStore__wait"
+  };
+  std::vector<CollectivePlace> places;
+  std::vector<Row> rows;
+};
+
+/// Reads the answers, "rank 0: all_reduce, collective 1 of group 0: finished; …". What is no answer
+/// is passed over.
+[[nodiscard]] CalledMatrix read_called(const std::vector<std::string>& answers);
+
+/// One figure of one rank, or of one GPU, at one moment.
+struct ChartPoint {
+  Duration at{};
+  double value = 0;
+};
+
+/// The figures of one rank, or of one GPU, in the order of time.
+struct ChartLine {
+  std::string name;
+  std::vector<ChartPoint> points;
+  bool suspect = false;
+  std::size_t colour = 0;  ///< the number of its colour
+};
+
+/// The figures of many at one moment.
+struct ChartBand {
+  Duration at{};
+  double least = 0;
+  double middle = 0;
+  double most = 0;
+};
+
+/// A picture of figures over time. Of more than eight lines it has the band in which they all are,
+/// its middle, the line of the one that had most (colour 0) and those of suspects (1 to 3).
+struct Chart {
+  std::vector<ChartLine> lines;
+  std::vector<ChartBand> band;  ///< empty: the lines are all that there is
+  std::string most_of;          ///< the name of the line that reached `most`
+  double most = 0;
+};
+
+/// The end of a scale: a round number that is no less than the value. Memory has round numbers of
+/// its own, 1.5 GiB for one.
+enum class Rounding { decimal, binary };
+[[nodiscard]] double rounded_up(double value, Rounding rounding);
+
+/// Puts a chart together. It is empty where no line has two points.
+[[nodiscard]] Chart make_chart(std::vector<ChartLine> lines);
 
 /// Builds HTML. Markup comes from literals in our sources only; all else goes through text(), which
 /// escapes it, so that no word of a job can become markup.

@@ -1,10 +1,164 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
 
 #include "html_page.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
 namespace safelaunch::report {
+namespace {
+
+constexpr std::size_t kMostAttemptBars = 50;
+constexpr double kMbInGb = 1e3;
+
+struct Stretch {
+  Duration from{};
+  Duration to{};
+  const char* css = "";
+};
+
+const char* css_of(std::size_t stage) {
+  constexpr std::array<const char*, kStageCount> kClasses{"s0", "s1", "s2", "s3", "s4", "s5"};
+  return kClasses.at(stage);
+}
+
+std::optional<Duration> reached_by_every_rank(const AttemptHistory& attempt, std::size_t stage) {
+  std::optional<Duration> last;
+  for (const auto& [rank, history] : attempt.ranks) {
+    if (!history.reached.at(stage)) return std::nullopt;
+    last = std::max(last.value_or(Duration{}), *history.reached.at(stage));
+  }
+  return last;
+}
+
+// When the first rank had come as far as any.
+Duration first_to_wait(const AttemptHistory& attempt) {
+  for (std::size_t stage = kStageCount; stage-- > 0;) {
+    std::optional<Duration> first;
+    for (const auto& [rank, history] : attempt.ranks)
+      if (const auto& reached = history.reached.at(stage))
+        first = std::min(first.value_or(*reached), *reached);
+    if (first) return *first;
+  }
+  return attempt.began;
+}
+
+bool has_hung(const AttemptHistory& attempt) {
+  return attempt.verdict && is_hang(attempt.verdict->failure.kind);
+}
+
+std::vector<Stretch> stretches_of(const AttemptHistory& attempt) {
+  std::vector<std::pair<Duration, const char*>> begins{{attempt.began, css_of(0)}};
+  for (std::size_t stage = 1; stage < kStageCount; ++stage)
+    if (const auto reached = reached_by_every_rank(attempt, stage))
+      begins.emplace_back(*reached, css_of(stage));
+  std::ranges::stable_sort(begins, {}, &std::pair<Duration, const char*>::first);
+  if (attempt.verdict) {
+    if (has_hung(attempt))
+      begins.emplace_back(std::max(begins.back().first, first_to_wait(attempt)), "m");
+    begins.emplace_back(attempt.verdict->at, "x");
+  }
+  std::vector<Stretch> stretches;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const Duration end = i + 1 < begins.size() ? begins[i + 1].first : attempt.until;
+    if (end > begins[i].first) stretches.push_back({begins[i].first, end, begins[i].second});
+  }
+  return stretches;
+}
+
+std::string end_of(const AttemptHistory& attempt) {
+  return attempt.ended ? end_in_words(attempt.told) : "runs";
+}
+
+void write_row(const AttemptHistory& attempt, Duration length, HtmlWriter& to) {
+  const bool failed = attempt.told.failure.has_value();
+  failed ? to.markup("<div class=\"r bad\">") : to.markup("<div class=\"r\">");
+  to.markup("<span class=\"who\"><a href=\"#attempt-").text(std::to_string(attempt.told.number));
+  to.markup("\">").text(std::to_string(attempt.told.number) + " " + attempt.told.profile);
+  to.markup("</a></span><span class=\"bar none\"><i style=\"width:");
+  to.percent(share_of(attempt.began, length)).markup("\"></i>");
+  for (const Stretch& one : stretches_of(attempt)) {
+    to.markup("<i class=\"").text(one.css).markup("\" style=\"width:");
+    to.percent(share_of(one.to - one.from, length)).markup("\"></i>");
+  }
+  to.markup("</span><span class=\"note\">").text(end_of(attempt)).markup("</span></div>\n");
+}
+
+void write_attempts(const RunRecord& run, HtmlWriter& to) {
+  if (run.attempts.size() < 2) return;
+  const std::size_t shown = std::min(kMostAttemptBars, run.attempts.size());
+  to.markup("<h2>All attempts</h2>\n<div class=\"tl named\">");
+  write_axis(run.took, to);
+  for (std::size_t i = 0; i < shown; ++i) write_row(run.attempts[i], run.took, to);
+  to.markup("</div>\n<p class=\"legend\"><span><i class=\"s0\"></i>starting</span>");
+  for (std::size_t stage = 1; stage < kStageCount; ++stage) {
+    const bool seen = std::ranges::any_of(run.attempts, [&](const AttemptHistory& attempt) {
+      return !attempt.ranks.empty() && reached_by_every_rank(attempt, stage);
+    });
+    if (!seen) continue;
+    to.markup("<span><i class=\"").text(css_of(stage)).markup("\"></i>");
+    to.text(name(static_cast<Stage>(stage))).markup(" reached by every rank</span>");
+  }
+  if (std::ranges::any_of(run.attempts, has_hung))
+    to.markup("<span><i class=\"m\"></i>hung</span>");
+  to.markup("<span><i class=\"x\"></i>being stopped</span></p>\n");
+  if (shown < run.attempts.size())
+    to.markup("<p class=\"dim\">and ")
+        .text(std::to_string(run.attempts.size() - shown))
+        .markup(" attempts more</p>\n");
+}
+
+// The last word of the probes on each profile, in the order in which they were probed first.
+std::vector<record::Probe> probes_of(const RunRecord& run) {
+  std::vector<record::Probe> probes;
+  for (const AttemptHistory& attempt : run.attempts)
+    for (const record::Probe& probe : attempt.probes) {
+      const auto known = std::ranges::find(probes, probe.profile, &record::Probe::profile);
+      known == probes.end() ? probes.push_back(probe) : void(*known = probe);
+    }
+  return probes;
+}
+
+std::string result_of(const record::Probe& probe) {
+  if (probe.mb_per_s > 0) return fmt::format("{:.1f} GB/s", probe.mb_per_s / kMbInGb);
+  return probe.verdict;
+}
+
+void write_probes(const RunRecord& run, HtmlWriter& to) {
+  const std::vector<record::Probe> probes = probes_of(run);
+  if (probes.empty()) return;
+  const int most = std::ranges::max(probes, {}, &record::Probe::mb_per_s).mb_per_s;
+  to.markup("<h2>What the probes measured</h2>\n");
+  to.markup(
+      "<p class=\"dim\">all_reduce among safelaunch's own processes; the bandwidth that each ");
+  to.markup("link reached</p>\n<div class=\"tl named\">");
+  for (const record::Probe& probe : probes) {
+    const bool works = probe.verdict == "works";
+    works ? to.markup("<div class=\"r\">") : to.markup("<div class=\"r bad\">");
+    to.markup("<span class=\"who\">").text(probe.profile);
+    to.markup("</span><span class=\"bar none\" title=\"").text(probe.text, kLongestText);
+    to.markup("\"><i class=\"s5\" style=\"width:");
+    to.percent(most > 0 ? static_cast<double>(probe.mb_per_s) / most : 0);
+    to.markup("\"></i></span><span class=\"note\">").text(result_of(probe));
+    to.markup("</span></div>\n");
+  }
+  to.markup("</div>\n");
+}
+
+}  // namespace
+
+// One bar an attempt, on the time of the whole run. A stage is coloured from where its last rank
+// reached it.
+
+void write_overview(const RunRecord& run, HtmlWriter& to) {
+  HtmlWriter inner;
+  write_attempts(run, inner);
+  write_probes(run, inner);
+  if (inner.size() == 0) return;
+  to.markup("<section>").append(inner).markup("</section>\n");
+}
+
 namespace {
 
 using std::chrono_literals::operator""ms;
@@ -143,5 +297,4 @@ void write_timeline(const Timeline& timeline, HtmlWriter& to) {
   write_legend(timeline, to);
   write_times(timeline, to);
 }
-
 }  // namespace safelaunch::report

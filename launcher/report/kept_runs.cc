@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "json.h"
-#include "plain_text.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/report/run_files.h"
 
 namespace safelaunch::report {
 namespace {

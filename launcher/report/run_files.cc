@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "json.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
@@ -162,4 +164,157 @@ RunFiles read_run_files(const fs::path& directory, const ReadLimits& limits) {
   return result;
 }
 
+namespace {
+
+constexpr char kEscape = '\x1b';
+constexpr std::string_view kUnshowable = "\ufffd";
+
+// The length of "ESC [ parameters final".
+std::size_t control_sequence_length(std::string_view text) {
+  std::size_t end = 2;
+  while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
+  return end < text.size() && text[end] >= 0x40 && text[end] < 0x7f ? end + 1 : end;
+}
+
+// The length of "ESC ] … BEL" or "ESC ] … ESC \". One without an end hides only its own line.
+std::size_t string_sequence_length(std::string_view text) {
+  for (std::size_t end = 2; end < text.size(); ++end) {
+    if (text[end] == '\a') return end + 1;
+    if (text[end] == '\n') return end;
+    if (text[end] == kEscape) return text.substr(end + 1, 1) == "\\" ? end + 2 : end;
+  }
+  return text.size();
+}
+
+// The length of the escape sequence at the front of the text.
+std::size_t escape_length(std::string_view text) {
+  constexpr std::string_view kStrings = "]P^_X";
+  if (text.size() < 2) return text.size();
+  if (text[1] == '[') return control_sequence_length(text);
+  if (kStrings.find(text[1]) != std::string_view::npos) return string_sequence_length(text);
+  std::size_t end = 1;
+  while (end < text.size() && text[end] >= 0x20 && text[end] < 0x30) ++end;
+  return end < text.size() && text[end] >= 0x30 && text[end] < 0x7f ? end + 1 : end;
+}
+
+bool is_unshowable(char32_t value) {
+  const bool control = value < 0x20 || (value >= 0x7f && value < 0xa0);
+  const bool turns_direction = (value >= 0x202a && value <= 0x202e) ||
+                               (value >= 0x2066 && value <= 0x2069) || value == 0x200e ||
+                               value == 0x200f;
+  return control || turns_direction;
+}
+
+class PlainWriter {
+ public:
+  void put(std::string_view text) {
+    if (overdrawn_) text_.resize(line_);
+    overdrawn_ = false;
+    text_ += text;
+  }
+  void end_line() {
+    overdrawn_ = false;
+    text_ += '\n';
+    line_ = text_.size();
+  }
+  void to_line_start() { overdrawn_ = true; }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  std::size_t line_ = 0;  // the place where the present line begins
+  bool overdrawn_ = false;
+};
+
+// Writes the first character or escape sequence of the text; returns its length.
+std::size_t put_next(std::string_view text, PlainWriter& to) {
+  if (text[0] == kEscape) return escape_length(text);
+  if (text[0] == '\n') return to.end_line(), 1;
+  if (text[0] == '\r') return to.to_line_start(), 1;
+  if (text[0] == '\t') return to.put("\t"), 1;
+  const CodePoint point = first_code_point(text);
+  const bool shown = point.kind == CodePoint::Kind::valid && !is_unshowable(point.value);
+  to.put(shown ? text.substr(0, point.length) : kUnshowable);
+  return point.length;
+}
+
+}  // namespace
+
+std::string plain_text(std::string_view bytes) {
+  PlainWriter writer;
+  while (!bytes.empty()) bytes.remove_prefix(put_next(bytes, writer));
+  return writer.take();
+}
+
+// Secrets are taken out in two passes. The first learns from all files, since a secret that the
+// command line gives away may stand bare in a log. The second cleans each file: JSON by its
+// members, so that it stays JSON, all else as text. A document that should be JSON and is not, such
+// as a torn line, is cleaned as text.
+
+namespace {
+
+void make_plain(Json& json) {
+  if (json.is_string()) json = plain_text(json.get_ref<const std::string&>());
+  if (json.is_structured())
+    for (Json& inner : json) make_plain(inner);
+}
+
+// Calls `on_text` for each document of a file: for the whole file, or for each line of a .jsonl.
+template <class OnText>
+void for_each_document(const RecordedFile& file, OnText on_text) {
+  if (!file.name.ends_with(".jsonl")) return on_text(std::string_view(file.text));
+  std::string_view rest = file.text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    on_text(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+bool is_json(const RecordedFile& file) {
+  return file.name.ends_with(".json") || file.name.ends_with(".jsonl");
+}
+
+redact::Redactor redactor_for(const RunFiles& files, const Environment& environment) {
+  redact::Redactor redactor;
+  redactor.learn(environment);
+  for (const RecordedFile& file : files.files) {
+    for_each_document(file, [&](std::string_view text) {
+      const Json json = is_json(file) ? parse_json(text) : Json();
+      if (is_json(file) && !json.is_discarded()) return learn_from(json, redactor);
+      redactor.learn(plain_text(text));
+    });
+  }
+  return redactor;
+}
+
+std::string cleaned_document(std::string_view text, int indent, const redact::Redactor& redactor) {
+  Json json = parse_json(text);
+  // A torn line is a text like any other.
+  if (json.is_discarded()) return redactor.redact(plain_text(text));
+  make_plain(json);
+  redact(json, redactor);
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string cleaned_text(const RecordedFile& file, const redact::Redactor& redactor) {
+  if (!is_json(file)) return redactor.redact(plain_text(file.text));
+  const bool lines = file.name.ends_with(".jsonl");
+  std::string result;
+  for_each_document(file, [&](std::string_view text) {
+    result += cleaned_document(text, lines ? -1 : 2, redactor) + "\n";
+  });
+  return result;
+}
+
+}  // namespace
+
+RunFiles cleaned(RunFiles files, const Environment& environment) {
+  const redact::Redactor redactor = redactor_for(files, environment);
+  for (RecordedFile& file : files.files) {
+    file.text = cleaned_text(file, redactor);
+    file.name = redactor.redact(plain_text(file.name));
+  }
+  return files;
+}
 }  // namespace safelaunch::report

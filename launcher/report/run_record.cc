@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "excerpts.h"
 #include "json.h"
 #include "safelaunch/base/first_failed.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/report/record.h"
-#include "source_lines.h"
 
 namespace safelaunch::report {
 namespace {

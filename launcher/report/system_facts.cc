@@ -1,4 +1,4 @@
-#include "safelaunch/report/bundle.h"
+#include "safelaunch/report/report.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -5,12 +5,12 @@
 #include <boost/asio/post.hpp>
 #include <csignal>
 
-#include "rank_files.h"
+#include "attempt_place.h"
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
-#include "safelaunch/host/owner_mark.h"
-#include "safelaunch/launch/job_control.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/launch/signals.h"
 #include "safelaunch/nccl/ras.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/report/event_log.h"

@@ -10,7 +10,7 @@
 #include "leftovers.h"
 #include "rank_watch.h"
 #include "safelaunch/launch/tree_stopper.h"
-#include "safelaunch/nccl/ras_question.h"
+#include "safelaunch/nccl/ras.h"
 #include "safelaunch/output/job_output.h"
 #include "safelaunch/profile/profile.h"
 #include "services.h"

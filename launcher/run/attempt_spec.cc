@@ -10,7 +10,6 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/host/owner_mark.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/job/worker.h"
 #include "safelaunch/launch/guardian.h"

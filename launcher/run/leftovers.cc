@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/clean/stale_file.h"
-#include "safelaunch/host/segment_record.h"
+#include "safelaunch/host/left_files.h"
 #include "safelaunch/launch/descendants.h"
 
 // A segment in /dev/shm is the attempt's only if one of its processes has mapped it, it was made

@@ -9,7 +9,7 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/time.h"
-#include "safelaunch/gpu/drain.h"
+#include "safelaunch/gpu/memory.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/left_files.h"
 
@@ -24,7 +24,7 @@ namespace safelaunch::run {
                                                                   Duration limit);
 
 /// Adds them to the record in a run directory: what is left of them is then known to be the run's
-/// (host/segment_record.h). `mark` is that of the run's processes.
+/// (host/left_files.h). `mark` is that of the run's processes.
 void record_segments_in(const std::filesystem::path& run_directory,
                         const std::vector<host::LeftFile>& segments, std::string_view mark);
 

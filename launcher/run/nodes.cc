@@ -13,9 +13,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/host/interfaces.h"
-#include "safelaunch/host/name_lookup.h"
-#include "safelaunch/host/reach.h"
+#include "safelaunch/host/network.h"
 #include "safelaunch/launch/guardian.h"
 
 namespace safelaunch::run {

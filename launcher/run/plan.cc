@@ -1,6 +1,6 @@
 #include "safelaunch/run/plan.h"
 
-#include "safelaunch/job/starter.h"
+#include "safelaunch/job/placement.h"
 
 #include <algorithm>
 #include <array>
@@ -12,9 +12,9 @@
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/gpu/reader.h"
-#include "safelaunch/host/gpus.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/host/interfaces.h"
+#include "safelaunch/host/network.h"
+#include "safelaunch/host/process_facts.h"
 #include "safelaunch/output/rank_selection.h"
 #include "safelaunch/probe/measured.h"
 #include "safelaunch/profile/chain.h"

@@ -11,7 +11,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/diagnosis.h"
-#include "safelaunch/host/reach.h"
+#include "safelaunch/host/network.h"
 #include "safelaunch/run/plan.h"
 
 // A port is chosen only where safelaunch may decide it: other nodes know theirs from their own

@@ -5,11 +5,10 @@
 
 #include "attempt_place.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/watch/packet_budget.h"
+#include "safelaunch/watch/hook_channel.h"
 
 // Every event has a function; what it wants done it adds to actions_. First what is heard, then how
 // processes end, then the looks in the order of their steps.
-
 namespace safelaunch::run {
 namespace {
 

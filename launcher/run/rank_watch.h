@@ -24,7 +24,6 @@
 #include "services.h"
 #include "stacks_door.h"
 #include "stall_watch.h"
-#include "standstill_watch.h"
 #include "usage_watch.h"
 
 namespace safelaunch::run {

@@ -23,7 +23,6 @@
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/json_file.h"
 #include "safelaunch/run/plan.h"
-#include "safelaunch/run/run_job.h"
 
 namespace safelaunch::run {
 namespace {

@@ -7,7 +7,6 @@
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/run/json_file.h"
 

@@ -9,7 +9,6 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/process_tree.h"
-#include "safelaunch/host/usage.h"
 #include "safelaunch/report/record.h"
 #include "safelaunch/watch/rank_state.h"
 #include "services.h"

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "safelaunch/launch/job_control.h"
+#include "safelaunch/launch/signals.h"
 
 // Workers are started one by one and their ends are told one by one. A worker that cannot be
 // started is an error; the caller stops those that run already.

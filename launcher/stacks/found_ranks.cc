@@ -25,7 +25,7 @@ constexpr std::array kRankNames{
     RankNames{"PMI_RANK", "PMI_SIZE"}, RankNames{"JAX_PROCESS_ID", "JAX_NUM_PROCESSES"},
     RankNames{"SLURM_PROCID", "SLURM_NTASKS", true}};
 
-std::optional<int> number_of(std::string_view environment, const char* name) {
+std::optional<int> number_in(std::string_view environment, const char* name) {
   const auto value = host::variable_in(environment, name);
   const auto number = value ? to_number(*value) : std::nullopt;
   return number && *number >= 0 ? number : std::nullopt;
@@ -66,8 +66,8 @@ std::set<int> launchers_among(const std::vector<SeenProcess>& processes, const B
 std::optional<SaidRank> said_rank(std::string_view raw_environment, bool below_a_launcher) {
   for (const RankNames& names : kRankNames) {
     if (names.in_every_shell && !below_a_launcher) continue;
-    if (const auto rank = number_of(raw_environment, names.rank))
-      return SaidRank{*rank, number_of(raw_environment, names.world).value_or(0),
+    if (const auto rank = number_in(raw_environment, names.rank))
+      return SaidRank{*rank, number_in(raw_environment, names.world).value_or(0),
                       master_of(raw_environment)};
   }
   return std::nullopt;

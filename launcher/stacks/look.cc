@@ -14,10 +14,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/activity.h"
-#include "safelaunch/host/interfaces.h"
-#include "safelaunch/host/name_lookup.h"
+#include "safelaunch/host/network.h"
 #include "safelaunch/host/proc.h"
-#include "safelaunch/host/reach.h"
 
 namespace safelaunch::stacks {
 namespace {

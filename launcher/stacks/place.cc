@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
-#include "json_fields.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
 namespace safelaunch::stacks {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // Of many processes at one place a few tell which to look at.
 constexpr std::size_t kMostPids = 8;

@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "json_fields.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/host/proc.h"
@@ -16,25 +17,27 @@
 namespace safelaunch::stacks {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // The kernel lets only an ancestor or root look into a process from 1 on; none at 3.
 constexpr const char* kPtraceScope = "/proc/sys/kernel/yama/ptrace_scope";
 
 // py-spy tells "Trainer.<locals>.run" from Python 3.11 on, and Python's own frames tell "run".
 std::string function_in(const Json& frame) {
-  const std::string name = text_at(frame, "name");
+  const std::string name = text_of(frame, "name");
   return name.substr(name.rfind('.') + 1);
 }
 
 watch::PythonThread thread_from(const Json& json) {
-  watch::PythonThread thread{text_at(json, "thread_name"), {}};
+  watch::PythonThread thread{text_of(json, "thread_name"), {}};
   if (thread.name.empty())
-    thread.name = fmt::format("{}", number_at<std::int64_t>(json, "os_thread_id"));
+    thread.name = fmt::format("{}", number_of<std::int64_t>(json, "os_thread_id").value_or(0));
   const auto frames = json.find("frames");
   if (frames == json.end() || !frames->is_array()) return thread;
   for (const Json& frame : *frames)
     if (frame.is_object())
-      thread.frames.push_back(fmt::format("{}:{} {}", text_at(frame, "filename"),
-                                          number_at<std::int64_t>(frame, "line"),
+      thread.frames.push_back(fmt::format("{}:{} {}", text_of(frame, "filename"),
+                                          number_of<std::int64_t>(frame, "line").value_or(0),
                                           function_in(frame)));
   std::ranges::reverse(thread.frames);  // py-spy tells the innermost first
   return thread;
@@ -77,7 +80,7 @@ std::optional<std::vector<watch::PythonThread>> read_dump(std::string_view json,
   std::vector<watch::PythonThread> threads;
   for (const Json& one : all) {
     if (!one.is_object()) continue;
-    const bool main = number_at<std::int64_t>(one, "os_thread_id") == pid;
+    const bool main = number_of<std::int64_t>(one, "os_thread_id").value_or(0) == pid;
     threads.insert(main ? threads.begin() : threads.end(), thread_from(one));
   }
   return threads;

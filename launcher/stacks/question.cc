@@ -5,23 +5,27 @@
 #include <unistd.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
 
-#include "json_fields.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/host/local_socket.h"
 
 namespace safelaunch::stacks {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // Ten thousand ranks with a hundred frames each say less.
 constexpr std::size_t kMostOfAnswer = 256U << 20;
 
 KnownRank rank_from(const Json& json) {
-  return {Rank{number_at<int>(json, "rank")},
-          {number_at<int>(json, "pid"), number_at<std::uint64_t>(json, "start_ticks")},
-          text_at(json, "standing"),
-          text_at(json, "where"),
-          text_at(json, "frames")};
+  return {Rank{number_of<int>(json, "rank").value_or(0)},
+          {number_of<int>(json, "pid").value_or(0),
+           number_of<std::uint64_t>(json, "start_ticks").value_or(0)},
+          text_of(json, "standing"),
+          text_of(json, "where"),
+          text_of(json, "frames")};
 }
 
 /// All that comes until the end of the connection; nullopt where the end does not come in time.

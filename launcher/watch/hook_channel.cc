@@ -9,6 +9,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -19,7 +20,6 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/local_socket.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/watch/packet_budget.h"
 
 namespace safelaunch::watch {
 namespace {
@@ -51,6 +51,15 @@ ProcessId identify(int peer_pid, int said_pid) {
 }
 
 }  // namespace
+
+bool PacketBudget::take(TimePoint now) {
+  const double passed = std::chrono::duration<double>(now - at_).count();
+  left_ = std::min<double>(kAtOnce, left_ + passed * kASecond);
+  at_ = now;
+  if (left_ < 1) return false;
+  left_ -= 1;
+  return true;
+}
 
 struct HookChannel::State : std::enable_shared_from_this<State> {
   struct Connection {
@@ -316,5 +325,4 @@ void HookChannel::drain(ProcessId process) {
 std::uint64_t HookChannel::unheard() const {
   return state_->unheard;
 }
-
 }  // namespace safelaunch::watch

@@ -1,6 +1,7 @@
 // guarded [--forward] [--alike] [--impatient] [--leased] PROGRAM [ARG...]: the smallest supervisor
-// behind a guardian, made of the room `launch` alone. Says "supervisor PID" first. Passes INT, TERM and HUP
-// on politely, stops for Ctrl-Z, leaves nothing running, ends with the program's status. With
+// behind a guardian, made of the room `launch` alone. Says "supervisor PID" first. Passes INT, TERM
+// and HUP on politely, stops for Ctrl-Z, leaves nothing running, ends with the program's status.
+// With
 // --forward every signal goes to the program and none stops it; with --alike a signal that ended
 // the program ends it too, instead of 128 + N; with --impatient the grace is half a second, not
 // half a minute; with --leased the job may live for half a second, and nobody extends that.
@@ -14,7 +15,6 @@
 
 #include "safelaunch/launch/child.h"
 #include "safelaunch/launch/guardian.h"
-#include "safelaunch/launch/job_control.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/tree_stopper.h"
 

@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "safelaunch/base/strings.h"
-
 /// The tools for texts that every room uses. ASCII alone counts, whatever the locale: what a job
 /// prints is bytes.
 namespace safelaunch {
@@ -95,5 +93,21 @@ template <class Number = std::uint64_t>
 /// "; did you mean 'x'?" where there is a near candidate, else empty: the tail of an error.
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        std::span<const std::string_view> candidates);
+
+/// The front of a text in UTF-8.
+struct CodePoint {
+  enum class Kind {
+    valid,
+    incomplete,  ///< the text ends within a code point; more bytes may complete it
+    invalid,     ///< `length` bytes (one) that begin no code point
+  };
+  Kind kind = Kind::invalid;
+  char32_t value = 0;
+  std::size_t length = 1;
+};
+
+/// Takes the first code point of a text that is not empty. Overlong forms, surrogates and values
+/// above U+10FFFF are invalid, since terminals do not agree on what they are.
+[[nodiscard]] CodePoint first_code_point(std::string_view text);
 
 }  // namespace safelaunch

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/settings/port_range.h"
+#include "safelaunch/settings/option.h"
 
 /// A port for a job of one node: found free, and kept for the job alone until it ends.
 namespace safelaunch::clean {

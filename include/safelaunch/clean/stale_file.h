@@ -6,10 +6,8 @@
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/stale.h"
-#include "safelaunch/host/file_use.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/host/mounts.h"
-#include "safelaunch/host/segment_record.h"
 
 /// Decides which files are left over from an earlier run, and which of them we may remove. The
 /// rules stand in launcher/clean/stale_file.cc, in the order in which they are asked.

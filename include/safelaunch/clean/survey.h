@@ -10,8 +10,23 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
+#include "safelaunch/host/activity.h"
+#include "safelaunch/host/sockets.h"
 
 namespace safelaunch::clean {
+
+// A closer look at ranks without a launcher.
+
+/// Adds to each rank's holdings the ports on which it listens and the GPUs that it has open.
+void take_inventory(const std::vector<Candidate*>& ranks);
+
+/// Looks twice at each rank and everything below it, `between` apart, and notes whether it works.
+void watch_for_work(const std::vector<Candidate*>& ranks, Duration between);
+
+/// Compares two looks. Any movement counts as work, however little: a training that waits for its
+/// data must not be taken for a dead one.
+[[nodiscard]] Work work_between(const host::TreeSample& before, const host::TreeSample& after,
+                                std::span<const host::Socket> connections, bool has_gpu);
 
 /// Something that a process holds and that another room has found out.
 struct KnownHolding {

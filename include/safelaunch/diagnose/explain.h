@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "safelaunch/diagnose/catalogue.h"
-#include "safelaunch/diagnose/sighting.h"
+#include "safelaunch/diagnose/diagnosis.h"
 
 namespace safelaunch::diagnose {
 

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/process_facts.h"
 
 /// Files that a job makes for the time of its life, and that a killed one leaves behind: segments
 /// in /dev/shm, and the locks of extensions that torch builds.
@@ -68,5 +72,66 @@ enum class SegmentMaker {
 
 /// The files named "lock" of the extensions below it. A build holds its lock as long as it runs.
 [[nodiscard]] std::vector<LeftFile> extension_locks(const std::string& folder);
+
+/// Whether any process has a file open or mapped.
+enum class Holder {
+  nobody,
+  somebody,
+  untold,  ///< it is another user's file, or the file system or kernel does not tell
+};
+
+/// Asks the kernel, which knows the processes of all users and containers: it grants the lease of a
+/// file only where nobody else has the file open or mapped. A process that opens the file in the
+/// same moment waits for microseconds. Files on a network are not asked for, since their server may
+/// be gone.
+[[nodiscard]] Holder holder_of(const LeftFile& file);
+
+/// The signs that files are not left over.
+struct FileUse {
+  /// The paths of files that are open or mapped, or beside which a process works.
+  std::vector<std::string> used;
+  std::vector<std::string> untold;  ///< the paths of which the kernel does not tell
+  Duration oldest_python{};         ///< the age of our user's oldest Python process
+  int compilers = 0;                ///< our user's processes of ninja, nvcc, cc1plus, …
+  int unreadable = 0;               ///< our user's processes into which we could not look
+};
+
+/// Asks for the holders of the files. Where a file has none, looks at all processes that we may
+/// read for those that may come back to it: Python, compilers, and processes in a lock's folder. It
+/// costs some 5 µs a process.
+[[nodiscard]] FileUse use_of(const std::vector<LeftFile>& files);
+
+// The proof that a segment in /dev/shm belongs to a run: the run has written down the segments
+// that its processes had made and mapped. A name and a user prove nothing, since containers share
+// /dev/shm and are all root.
+
+/// The file in a run directory that holds the segments, one a line.
+inline constexpr const char* kSegmentRecordFile = "segments";
+
+/// A segment that a run's processes had mapped while they ran.
+struct SegmentRecord {
+  std::string path;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t made = 0;  ///< LeftFile::made
+  std::string run;        ///< the run's id
+  /// The life of the run's safelaunch; hidden, too, where that is in another container.
+  Life owner = Life::hidden;
+};
+
+/// Whether the record is about this very file, and not about another one of its name.
+[[nodiscard]] bool is_of(const SegmentRecord& record, const LeftFile& file);
+
+/// The lines for such segments; `mark` is the mark of the run (identity.h).
+[[nodiscard]] std::string segment_lines(std::span<const LeftFile> segments, std::string_view mark);
+
+/// Reads the lines again. Lines of another boot and torn lines are left out.
+[[nodiscard]] std::vector<SegmentRecord> parse_segment_lines(std::string_view text,
+                                                             const std::string& run,
+                                                             const HostIdentity& host);
+
+/// The records of all runs that are kept in these places. Reads our user's files only.
+[[nodiscard]] std::vector<SegmentRecord> read_segment_records(
+    std::span<const std::filesystem::path> places, const HostIdentity& host);
 
 }  // namespace safelaunch::host

@@ -65,7 +65,7 @@ void for_each_descendant(ChildLister& lister, int root, std::span<Descendant> ro
 
 /// Notes the children that we have already. Where a shell becomes safelaunch by exec, its children
 /// become ours, and do not belong to the job; nor do the orphans that they leave to us later. So
-/// where there are any, only a child with our job's mark (host/owner_mark.h) is ours from then on.
+/// where there are any, only a child with our job's mark (host/identity.h) is ours from then on.
 /// To be called before anything is started.
 void note_strangers();
 
@@ -76,7 +76,7 @@ void note_own_child(int pid);
 void forget_strangers();
 
 /// Whether a process that was found below us is left alone, with everything below it: it, or a
-/// process above it, was there before us, or asks to be kept (host/owner_mark.h). A process that is
+/// process above it, was there before us, or asks to be kept (host/identity.h). A process that is
 /// about to execute its program is looked at again, as long as the moment lasts.
 [[nodiscard]] bool is_spared(const Descendant& found, host::ExecMoment& moment);
 

@@ -1,13 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "safelaunch/base/event.h"
+#include "safelaunch/base/time.h"
 #include "safelaunch/nccl/version.h"
+
+namespace boost::asio {
+class io_context;
+}
 
 /// NCCL's RAS (2.24 on): a text service in every process of a job. Each process knows of all
 /// others.
@@ -55,5 +62,24 @@ struct RasReport {
 /// Says what is amiss: "rank 1 launched 2 of 5 AllReduce; process 71 on 192.0.2.2 (GPU 5) is dead".
 /// Empty where nothing is.
 [[nodiscard]] std::string describe(const RasReport& report);
+
+/// Asks a process's RAS once, and gives up after a while: a query may land on the very process that
+/// is stopped. Destroying it hangs up.
+class RasQuestion {
+ public:
+  /// Takes the answer as far as it came: it may be cut, or empty.
+  using OnAnswer = std::function<void(const std::string& answer)>;
+
+  /// `address` is "127.0.0.1:PORT". Calls `on_answer` once, through the io_context.
+  RasQuestion(boost::asio::io_context& io, const std::string& address, Duration limit,
+              OnAnswer on_answer);
+  RasQuestion(const RasQuestion&) = delete;
+  RasQuestion& operator=(const RasQuestion&) = delete;
+  ~RasQuestion();
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
 
 }  // namespace safelaunch::nccl

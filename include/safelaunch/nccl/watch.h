@@ -12,7 +12,6 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/nccl/job.h"
-#include "safelaunch/nccl/log_file.h"
 #include "safelaunch/nccl/log_follower.h"
 #include "safelaunch/output/job_output.h"
 

@@ -29,7 +29,7 @@ inline constexpr std::string_view kRedacted = "[redacted]";
 /// their name, their form or their surroundings, and it finds the values that it has learned
 /// wherever they stand, however JSON, URLs, HTML, shells or base64 write them. It would rather take
 /// a harmless word too many than leave a secret. It takes linear time, has nothing to set up, and
-/// its memory is bounded (known_secrets.h). Each copy has a memory of its own.
+/// its memory is bounded (KnownSecrets). Each copy has a memory of its own.
 class Redactor {
  public:
   Redactor();

@@ -1,7 +1,13 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/result.h"
+#include "safelaunch/report/run_files.h"
 #include "safelaunch/report/run_record.h"
 #include "safelaunch/report/summary.h"
 
@@ -27,5 +33,22 @@ namespace safelaunch::report {
 /// False if the file cannot be written.
 [[nodiscard]] bool write_report_page(const std::filesystem::path& directory,
                                      const Environment& environment);
+
+/// How much of a run is read for a bundle, which holds more of the logs than the page.
+inline constexpr ReadLimits kBundleLimits{16U << 20, 4U << 20, 48U << 20};
+
+/// Makes a .tar.gz for support: the files, the run as text and as page, and a README that lists the
+/// content, the cuts and the redactions. The files must come from cleaned().
+[[nodiscard]] std::string bundle(const RunFiles& files, const RunRecord& run);
+
+/// Writes a new file as a whole or not at all, with mode 0600. Fails if the file exists.
+[[nodiscard]] Result<void> write_new_file(const std::filesystem::path& file,
+                                          std::string_view bytes);
+
+/// The part of a bundle about the host: files of the system, unchanged since a supporter reads
+/// those best ("system/meminfo"), its network interfaces, and the variables that launchers, NCCL
+/// and torch read. The size is bounded, and a missing file is left out. Tests pass another `root`.
+[[nodiscard]] std::vector<RecordedFile> system_facts(const Environment& environment,
+                                                     const std::filesystem::path& root = "/");
 
 }  // namespace safelaunch::report

@@ -42,9 +42,15 @@ struct ReadLimits {
 [[nodiscard]] RunFiles read_run_files(const std::filesystem::path& directory,
                                       const ReadLimits& limits = {});
 
-/// The files without secrets (base/redact.h) and with plain text only (plain_text.h), so that they
+/// The files without secrets (redact/redactor.h) and with plain text only, so that they
 /// may leave the machine. Secrets are those that any of the files gives away, and the values of
 /// secret variables of the environment. JSON stays JSON.
 [[nodiscard]] RunFiles cleaned(RunFiles files, const Environment& environment);
+
+/// The output of a job as text that any screen can show. Escape sequences are removed (colours,
+/// titles, clipboard writes). Of a line that was drawn over, such as a progress bar, the last state
+/// stays. Control characters, broken UTF-8, and characters that turn the reading direction become
+/// U+FFFD. Takes linear time whatever the bytes are.
+[[nodiscard]] std::string plain_text(std::string_view bytes);
 
 }  // namespace safelaunch::report

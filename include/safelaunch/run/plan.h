@@ -105,4 +105,9 @@ struct RunPlan {
 /// it was never measured.
 [[nodiscard]] std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile);
 
+/// Runs a job as planned: attempt after attempt until one completes or none is left to try, and
+/// reports. Returns the status to exit with (README.md, "Exit status"). To be called in the
+/// supervisor half of the program, once.
+[[nodiscard]] int run_job(RunPlan plan);
+
 }  // namespace safelaunch::run

@@ -16,6 +16,16 @@
 /// environment and of the files, `--help`, the README's table, the completions and the man page.
 namespace safelaunch::settings {
 
+/// Ports from `first` to `last`, both included. One port is a range of one.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+  bool operator==(const PortRange&) const = default;
+};
+
+/// "29500" or "20000-25000", as `--port` takes them.
+[[nodiscard]] Result<PortRange> parse_port_range(std::string_view text);
+
 /// The form that the value of an option must have.
 enum class OptionKind {
   flag,      ///< no value, or true|false

@@ -6,6 +6,7 @@
 
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/base/time.h"
 #include "safelaunch/watch/hook_message.h"
 
 namespace boost::asio {
@@ -14,9 +15,27 @@ class io_context;
 
 namespace safelaunch::watch {
 
+/// How many packets of one connection are read as they come. A rank at its start says some dozens
+/// at once, and a script that fails in a loop some thousands a second, for ever: each costs the
+/// time of everybody else's news.
+class PacketBudget {
+ public:
+  static constexpr int kAtOnce = 4000;
+  static constexpr int kASecond = 1000;
+
+  explicit PacketBudget(TimePoint now) : at_(now) {}
+
+  /// Whether one more may be read now; it counts then.
+  [[nodiscard]] bool take(TimePoint now);
+
+ private:
+  double left_ = kAtOnce;
+  TimePoint at_;
+};
+
 /// The socket to which the hooks of one attempt speak, and the NCCL plugins. It reads no more than
 /// one packet at a time and drops whoever does not know the token or belongs to another user. Of a
-/// peer that says more than its budget (packet_budget.h) it hears the last packets alone, so
+/// peer that says more than its budget (PacketBudget) it hears the last packets alone, so
 /// neither its memory nor its time is the peers' to take. Destroying it closes every connection;
 /// the workers go on without a word. Use it on the thread of the io_context.
 class HookChannel {

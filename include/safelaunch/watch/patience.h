@@ -1,10 +1,49 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
+#include "safelaunch/base/time.h"
 #include "safelaunch/watch/rank_state.h"
 
 namespace safelaunch::watch {
+
+/// Job time: monotonic time without the spells in which nobody could look. A safelaunch that was
+/// itself stopped for a minute (SIGSTOP, a suspended laptop, a frozen cgroup) has not seen its
+/// ranks wait for a minute, so that minute counts against nobody.
+class JobClock {
+ public:
+  /// Job time at `now`. `due` is when the caller had asked to be called again; being much later
+  /// than that shows that we slept.
+  TimePoint read(TimePoint now, std::optional<TimePoint> due) {
+    now = std::max(now, last_);
+    if (due && now - std::max(*due, last_) > kLateness) lost_ += now - std::max(*due, last_);
+    last_ = now;
+    return now - lost_;
+  }
+
+  /// As read, but the time since the last reading does not count either.
+  TimePoint read_frozen(TimePoint now) {
+    now = std::max(now, last_);
+    lost_ += now - last_;
+    last_ = now;
+    return now - lost_;
+  }
+
+  /// Job time at `now`, without having looked.
+  [[nodiscard]] TimePoint at(TimePoint now) const { return now - lost_; }
+
+  /// The monotonic time of an instant of job time that lies ahead.
+  [[nodiscard]] TimePoint monotonic(TimePoint job_time) const { return job_time + lost_; }
+
+ private:
+  // A busy machine delays a timer by tenths of a second; five seconds late means that we were not
+  // running at all.
+  static constexpr std::chrono::seconds kLateness{5};
+
+  TimePoint last_{};
+  Clock::duration lost_{};
+};
 
 /// How long the ranks that wait in a stage wait for the others; 0 waits for ever. The first four
 /// are a profile's `timeouts`.

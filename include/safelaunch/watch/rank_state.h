@@ -29,7 +29,7 @@ enum class RankClaim {
 };
 
 /// Our knowledge of one rank: its process, the stages it has entered and reached, what it does.
-/// A value; every instant is handed in, in job time (watch/clock.h).
+/// A value; every instant is handed in, in job time (JobClock).
 class RankState {
  public:
   /// A process says that it is this rank. A process that replaces an ended one starts from nothing.

@@ -49,7 +49,7 @@
 ///     the worlds below this launcher may be several: it is waited for like a missing rank.
 ///   - Where all ranks are stopped somebody has suspended the job; where one is attended a person
 ///     has it in hand. Time stands still then, as it does while safelaunch itself is stopped
-///     (watch/clock.h).
+///     (JobClock).
 ///   - Contradictions need no time: WORLD_SIZEs that differ at one store, two live processes that
 ///     wait there as one rank.
 ///   - A rank that ends with a failure before the job is training is a verdict of its own, unless
@@ -69,7 +69,6 @@
 #include <vector>
 
 #include "safelaunch/base/failure.h"
-#include "safelaunch/watch/clock.h"
 #include "safelaunch/watch/patience.h"
 #include "safelaunch/watch/rank_state.h"
 

@@ -6,7 +6,7 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
-#include "safelaunch/watch/clock.h"
+#include "safelaunch/watch/patience.h"
 
 namespace safelaunch::watch {
 
@@ -30,7 +30,7 @@ struct StoodStill {
 ///
 /// Looks are rare, a quarter of the shorter limit apart, and rarer where the ranks are found at
 /// work, or where the line has been told: then the next look comes when the next line or the
-/// verdict is due. Time in which nobody could look does not count (watch/clock.h).
+/// verdict is due. Time in which nobody could look does not count (JobClock).
 class Standstill {
  public:
   Standstill(const StandstillLimits& limits, TimePoint now);

@@ -1,4 +1,4 @@
-#include "launcher/clean/kill.h"
+#include "safelaunch/clean/removal.h"
 
 #include <signal.h>
 

@@ -1,11 +1,10 @@
-#include "launcher/clean/launcherless.h"
+#include "safelaunch/clean/survey.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "catch.h"
-#include "safelaunch/clean/survey.h"
 #include "unit/host/child.h"
 
 using namespace safelaunch;

@@ -1,7 +1,7 @@
 #include "safelaunch/clean/stale.h"
 
 #include "catch.h"
-#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/identity.h"
 
 using namespace safelaunch;
 

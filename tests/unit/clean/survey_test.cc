@@ -11,10 +11,10 @@
 #include <memory>
 
 #include "catch.h"
-#include "launcher/clean/kill.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/clean/port_lease.h"
-#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/clean/removal.h"
+#include "safelaunch/host/identity.h"
 #include "unit/host/child.h"
 
 using namespace safelaunch;

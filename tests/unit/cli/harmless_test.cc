@@ -1,4 +1,4 @@
-#include "launcher/cli/answer.h"
+#include "launcher/cli/verbs.h"
 
 #include "catch.h"
 

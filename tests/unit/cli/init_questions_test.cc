@@ -1,4 +1,4 @@
-#include "launcher/cli/init_questions.h"
+#include "launcher/cli/verb_init.h"
 
 #include "catch.h"
 #include "safelaunch/profile/chain.h"

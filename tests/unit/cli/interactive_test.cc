@@ -1,4 +1,4 @@
-#include "launcher/cli/interactive.h"
+#include "launcher/cli/verb_run.h"
 
 #include "catch.h"
 

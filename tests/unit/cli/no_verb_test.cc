@@ -1,7 +1,6 @@
-#include "launcher/cli/no_verb.h"
+#include "launcher/cli/verbs.h"
 
 #include "catch.h"
-#include "launcher/cli/verbs.h"
 
 using namespace safelaunch::cli;
 using Words = std::vector<std::string>;

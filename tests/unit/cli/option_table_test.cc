@@ -3,10 +3,8 @@
 #include <set>
 
 #include "catch.h"
-#include "launcher/cli/completions.h"
 #include "launcher/cli/help.h"
-#include "launcher/cli/manual.h"
-#include "launcher/cli/run_options.h"
+#include "launcher/cli/verb_run.h"
 #include "launcher/cli/verbs.h"
 #include "safelaunch/profile/shared_keys.h"
 #include "safelaunch/run/plan.h"

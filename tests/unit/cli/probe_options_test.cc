@@ -1,4 +1,4 @@
-#include "launcher/cli/probe_options.h"
+#include "launcher/cli/verb_probe.h"
 
 #include "catch.h"
 #include "launcher/cli/verbs.h"
@@ -54,10 +54,13 @@ TEST_CASE("no words are a probe of the usual chain") {
 }
 
 TEST_CASE("wrong words of probe are refused by name") {
-  CHECK_THAT(refused({"--rank", "4"}), Catch::Matchers::ContainsSubstring("did you mean '--ranks'?"));
+  CHECK_THAT(refused({"--rank", "4"}),
+             Catch::Matchers::ContainsSubstring("did you mean '--ranks'?"));
   CHECK_THAT(refused({"--ranks", "0"}), Catch::Matchers::ContainsSubstring("--ranks"));
-  CHECK_THAT(refused({"--init-timeout", "5 bananas"}), Catch::Matchers::ContainsSubstring("--init-timeout"));
+  CHECK_THAT(refused({"--init-timeout", "5 bananas"}),
+             Catch::Matchers::ContainsSubstring("--init-timeout"));
   CHECK_THAT(refused({"--all", "--profile", "basic"}), Catch::Matchers::ContainsSubstring("--all"));
-  CHECK_THAT(refused({"--ranks", "2", "--ranks", "4"}), Catch::Matchers::ContainsSubstring("--ranks is given twice"));
+  CHECK_THAT(refused({"--ranks", "2", "--ranks", "4"}),
+             Catch::Matchers::ContainsSubstring("--ranks is given twice"));
   CHECK_THAT(refused({"--ranks"}), Catch::Matchers::ContainsSubstring("--ranks needs a value: N"));
 }

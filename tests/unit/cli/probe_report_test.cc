@@ -1,4 +1,4 @@
-#include "launcher/cli/probe_report.h"
+#include "launcher/cli/verb_probe.h"
 
 #include <nlohmann/json.hpp>
 

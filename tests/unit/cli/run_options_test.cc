@@ -1,4 +1,4 @@
-#include "launcher/cli/run_options.h"
+#include "launcher/cli/verb_run.h"
 
 #include <algorithm>
 

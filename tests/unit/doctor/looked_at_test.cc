@@ -1,4 +1,4 @@
-#include "safelaunch/doctor/looked_at.h"
+#include "safelaunch/doctor/render.h"
 
 #include "catch.h"
 #include "healthy_host.h"

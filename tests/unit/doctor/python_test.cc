@@ -1,6 +1,6 @@
 #include "catch.h"
 #include "healthy_host.h"
-#include "safelaunch/doctor/packages.h"
+#include "safelaunch/doctor/facts.h"
 
 using namespace safelaunch;
 

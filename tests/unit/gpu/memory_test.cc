@@ -1,7 +1,6 @@
+#include "safelaunch/gpu/memory.h"
 #include "catch.h"
 #include "made_gpus.h"
-#include "safelaunch/gpu/drain.h"
-#include "safelaunch/gpu/memory_holders.h"
 
 namespace safelaunch::gpu {
 namespace {

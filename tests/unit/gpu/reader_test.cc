@@ -4,7 +4,7 @@
 
 #include "catch.h"
 #include "made_folder.h"
-#include "safelaunch/gpu/drain.h"
+#include "safelaunch/gpu/memory.h"
 
 namespace safelaunch::gpu {
 namespace {

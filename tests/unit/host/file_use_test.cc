@@ -1,4 +1,4 @@
-#include "safelaunch/host/file_use.h"
+#include "safelaunch/host/left_files.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "catch.h"
-#include "safelaunch/host/owner_mark.h"
 #include "safelaunch/host/process_facts.h"
 
 using namespace safelaunch;

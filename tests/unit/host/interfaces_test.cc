@@ -1,4 +1,4 @@
-#include "safelaunch/host/interfaces.h"
+#include "safelaunch/host/network.h"
 
 #include "catch.h"
 

@@ -1,4 +1,4 @@
-#include "safelaunch/host/kernel_log.h"
+#include "safelaunch/host/platform.h"
 
 #include "catch.h"
 

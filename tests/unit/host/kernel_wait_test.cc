@@ -1,4 +1,4 @@
-#include "safelaunch/host/kernel_wait.h"
+#include "safelaunch/host/activity.h"
 
 #include "catch.h"
 

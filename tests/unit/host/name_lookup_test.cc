@@ -1,4 +1,4 @@
-#include "safelaunch/host/name_lookup.h"
+#include "safelaunch/host/network.h"
 
 #include "catch.h"
 

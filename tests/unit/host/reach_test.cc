@@ -1,4 +1,4 @@
-#include "safelaunch/host/reach.h"
+#include "safelaunch/host/network.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -8,7 +8,6 @@
 
 #include "catch.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/host/interfaces.h"
 
 using namespace safelaunch;
 

@@ -1,9 +1,9 @@
-#include "safelaunch/host/segment_record.h"
+#include "safelaunch/host/left_files.h"
 
 #include <unistd.h>
 
 #include "catch.h"
-#include "safelaunch/host/owner_mark.h"
+#include "safelaunch/host/identity.h"
 #include "unit/host/left_folder.h"
 
 using namespace safelaunch;

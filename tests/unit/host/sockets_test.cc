@@ -9,7 +9,6 @@
 
 #include "catch.h"
 #include "child.h"
-#include "launcher/host/sock_diag.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/activity.h"
 

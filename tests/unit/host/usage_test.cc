@@ -1,4 +1,4 @@
-#include "safelaunch/host/usage.h"
+#include "safelaunch/host/process_tree.h"
 
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 
 #include "catch.h"
 #include "commands.h"
-#include "safelaunch/job/starter.h"
 
 using namespace safelaunch;
 using namespace safelaunch::job;

@@ -1,5 +1,5 @@
-#include "safelaunch/nccl/log_file.h"
 #include "catch.h"
+#include "safelaunch/nccl/log_follower.h"
 
 using namespace safelaunch;
 

@@ -4,7 +4,6 @@
 #include <boost/asio/write.hpp>
 
 #include "catch.h"
-#include "safelaunch/nccl/ras_question.h"
 #include "safelaunch/nccl/ras.h"
 
 using namespace safelaunch;

@@ -1,4 +1,4 @@
-#include "launcher/output/sink.h"
+#include "launcher/output/outlet.h"
 
 #include <sys/socket.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/output/stream_pair.h"
+#include "safelaunch/output/std_streams.h"
 
 #include <termios.h>
 

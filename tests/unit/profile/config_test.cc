@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "catch.h"
-#include "launcher/profile/cluster.h"
 #include "temporary_folder.h"
 
 using namespace safelaunch;

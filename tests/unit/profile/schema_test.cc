@@ -1,4 +1,4 @@
-#include "safelaunch/profile/schema.h"
+#include "safelaunch/profile/render.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -58,8 +58,7 @@ TEST_CASE("the options in a schema are those that its file may give", "[schema]"
                                     std::pair(FileKind::config, settings::OptionScope::config)}) {
     std::set<std::string> expected;
     for (const settings::Option& option : settings::run_options())
-      if (option.scope >= scope)
-        expected.insert(std::string(option.name));
+      if (option.scope >= scope) expected.insert(std::string(option.name));
     const auto schema = nlohmann::json::parse(schema_of(kind));
     CHECK(properties(schema["definitions"]["options"]) == expected);
   }

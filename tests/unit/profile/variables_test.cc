@@ -4,7 +4,6 @@
 #include <set>
 
 #include "catch.h"
-#include "launcher/profile/nccl_variables.h"
 
 using namespace safelaunch;
 

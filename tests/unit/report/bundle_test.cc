@@ -1,4 +1,4 @@
-#include "safelaunch/report/bundle.h"
+#include "safelaunch/report/report.h"
 
 #include <sys/stat.h>
 #include <zlib.h>
@@ -9,7 +9,6 @@
 #include "catch.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/report/report.h"
 
 using namespace safelaunch;
 

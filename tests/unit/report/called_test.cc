@@ -1,4 +1,4 @@
-#include "launcher/report/called.h"
+#include "launcher/report/html_page.h"
 
 #include "catch.h"
 

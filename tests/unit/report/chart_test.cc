@@ -1,4 +1,4 @@
-#include "launcher/report/chart.h"
+#include "launcher/report/html_page.h"
 
 #include <algorithm>
 

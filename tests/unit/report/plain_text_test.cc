@@ -1,4 +1,4 @@
-#include "launcher/report/plain_text.h"
+#include "safelaunch/report/run_files.h"
 
 #include "catch.h"
 

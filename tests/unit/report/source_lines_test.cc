@@ -1,4 +1,4 @@
-#include "launcher/report/source_lines.h"
+#include "launcher/report/excerpts.h"
 
 #include <unistd.h>
 

@@ -7,7 +7,7 @@
 
 #include "catch.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/host/segment_record.h"
+#include "safelaunch/host/left_files.h"
 #include "temporary_folder.h"
 
 using namespace safelaunch;

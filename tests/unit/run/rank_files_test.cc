@@ -1,4 +1,4 @@
-#include "launcher/run/rank_files.h"
+#include "launcher/run/attempt_place.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "launcher/run/standstill_watch.h"
+#include "launcher/run/stall_watch.h"
 #include "unit/host/left_folder.h"
 
 using namespace safelaunch;

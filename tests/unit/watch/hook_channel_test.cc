@@ -13,7 +13,6 @@
 #include "catch.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/watch/packet_budget.h"
 
 using namespace safelaunch;
 

@@ -1,4 +1,4 @@
-#include "safelaunch/watch/packet_budget.h"
+#include "safelaunch/watch/hook_channel.h"
 
 #include "catch.h"
 

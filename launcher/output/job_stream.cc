@@ -1,4 +1,4 @@
-#include "lane.h"
+#include "job_stream.h"
 
 #include <boost/asio/post.hpp>
 
@@ -77,5 +77,4 @@ void Lane::terminal_flushed() {
   mux_.resume(Clock::now());
   arm();
 }
-
 }  // namespace safelaunch::output

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "safelaunch/base/time.h"
 #include "safelaunch/probe/survey.h"
 #include "safelaunch/probe/tournament.h"
 
@@ -31,5 +33,23 @@ struct ProbeGround {
 [[nodiscard]] std::string probe_json(const ProbeGround& ground,
                                      std::span<const probe::ProbedProfile> probed,
                                      const probe::Conclusion& conclusion);
+
+/// The words of `safelaunch probe`.
+struct ProbeOptions {
+  std::vector<std::string> profiles;  ///< names and files; empty: the chain that `run` would take
+  bool all = false;                   ///< every profile there is
+  std::string cluster;
+  std::string config;
+  std::optional<int> ranks;  ///< else one a GPU
+  std::string devices;       ///< "0,1"; empty: all that are visible
+  std::string nccl;          ///< a libnccl to probe; empty: the command's
+  std::optional<Duration> driver_timeout;
+  std::optional<Duration> init_timeout;
+  std::optional<Duration> collective_timeout;
+  std::vector<std::string> set;    ///< NAME=VALUE
+  std::vector<std::string> unset;  ///< NAME
+  bool json = false;
+  std::vector<std::string> command;  ///< its Python tells which NCCL is loaded; empty: python3
+};
 
 }  // namespace safelaunch::cli

@@ -1,4 +1,4 @@
-#include "safelaunch/gpu/drain.h"
+#include "safelaunch/gpu/memory.h"
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -7,10 +7,35 @@
 #include <optional>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/gpu/memory_holders.h"
 
 namespace safelaunch::gpu {
 namespace {
+
+bool is_among(std::span<const int> pids, int pid) {
+  return std::ranges::find(pids, pid) != pids.end();
+}
+
+int listed_mib(const Gpu& gpu) {
+  int mib = 0;
+  for (const auto& process : gpu.processes) mib += process.mib.value_or(0);
+  return mib;
+}
+
+std::string described(const Process& process) {
+  return process.mib ? fmt::format("pid {} ({} MiB)", process.pid, *process.mib)
+                     : fmt::format("pid {}", process.pid);
+}
+
+/// Joins the holders for a sentence: "a", "a and b", "a, b and 3 more".
+std::string described(const std::vector<Process>& processes) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t named = std::min(processes.size(), kNamed);
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i)
+    text += (i == 0 ? "" : i + 1 == processes.size() ? " and " : ", ") + described(processes[i]);
+  if (processes.size() > named) text += fmt::format(" and {} more", processes.size() - named);
+  return text;
+}
 
 /// A monitor that comes and goes may have a context of this size more or less.
 constexpr int kSlackMib = 64;
@@ -27,6 +52,47 @@ std::vector<int> pids_on(const Gpu& gpu) {
 }
 
 }  // namespace
+
+std::vector<Process> others_on(const Gpu& gpu, std::span<const int> own) {
+  std::vector<Process> others;
+  for (const auto& process : gpu.processes)
+    if (!is_among(own, process.pid)) others.push_back(process);
+  return others;
+}
+
+HeldMemory held_by_others(const Gpu& gpu, std::span<const int> own) {
+  const auto others = others_on(gpu, own);
+  HeldMemory held;
+  held.mib = gpu.used_mib;
+  for (const auto& process : gpu.processes)
+    if (is_among(own, process.pid)) held.mib -= process.mib.value_or(0);
+  held.mib = std::max(0, held.mib);
+  held.holders = others.empty() ? "processes that are not listed here" : described(others);
+  return held;
+}
+
+std::vector<MemoryHolding> memory_holdings(const Facts& facts) {
+  std::vector<MemoryHolding> holdings;
+  for (const Gpu& gpu : facts.gpus)
+    for (const auto& process : gpu.processes)
+      holdings.push_back(
+          {process.pid, process.mib ? fmt::format("{} MiB of GPU {}", *process.mib, gpu.index)
+                                    : fmt::format("memory of GPU {}", gpu.index)});
+  return holdings;
+}
+
+std::vector<std::string> memory_without_holder(const Facts& facts) {
+  constexpr int kWorthAWord = 512;
+  std::vector<std::string> texts;
+  for (const Gpu& gpu : facts.gpus) {
+    // A process whose share is not told may hold all of the memory.
+    const auto unknown = [](const Process& process) { return !process.mib; };
+    const int mib = gpu.used_mib - listed_mib(gpu);
+    if (mib >= kWorthAWord && std::ranges::none_of(gpu.processes, unknown))
+      texts.push_back(fmt::format("{} MiB of GPU {}", mib, gpu.index));
+  }
+  return texts;
+}
 
 Drain judge_drain(const Facts& before, const Facts& now, Duration waited, Duration bound) {
   if (before.gpus.empty()) return {};
@@ -103,5 +169,4 @@ DrainWait::DrainWait(boost::asio::io_context& io, launch::Reaper& reaper, Query 
 DrainWait::DrainWait(DrainWait&&) noexcept = default;
 DrainWait& DrainWait::operator=(DrainWait&&) noexcept = default;
 DrainWait::~DrainWait() = default;
-
 }  // namespace safelaunch::gpu
