@@ -263,7 +263,7 @@ void Run::attempt_ended(AttemptRecord record) {
       if (rank.process.is_here()) former_pids_.push_back(rank.process.pid);
   if (!nodes_) return decide(evidence);
   waits_for_others_ = nodes_->leads();
-  if (!waits_for_others_) record_alone(evidence);
+  waits_for_others_ ? take(EndedHere{}) : record_alone(evidence);
   nodes_->attempt_over(attempt_number_, status_of(record_), record_, evidence);
 }
 

@@ -167,9 +167,13 @@ void RunMachine::take(const AttemptNotStarted& event, TimePoint) {
   end(exit_code_of(event.error.code), event.error.message);
 }
 
+void RunMachine::take(const EndedHere&, TimePoint) {
+  if (auto* attempting = std::get_if<Attempting>(&state_)) attempting->here = false;
+}
+
 void RunMachine::take(const SwitchFound& event, TimePoint) {
   auto* attempting = std::get_if<Attempting>(&state_);
-  if (attempting == nullptr) return;
+  if (attempting == nullptr || !attempting->here) return;
   attempting->for_another = event;
   actions_.push_back(EndAttemptForAnother{});
 }
@@ -340,11 +344,11 @@ void RunMachine::take(const PauseOver&, TimePoint now) {
 }
 
 void RunMachine::take(const launch::ReceivedSignal& event, TimePoint) {
-  const bool attempting = std::holds_alternative<Attempting>(state_);
+  const auto* attempting = std::get_if<Attempting>(&state_);
   const bool ends = ends_a_job(event.signal) && !std::holds_alternative<Over>(state_);
   if (agrees_ && ends) actions_.push_back(TellSignal{event.signal});
   signal_here_ = signal_here_ || ends;
-  if (attempting) return actions_.push_back(SignalAttempt{event});
+  if (attempting != nullptr && attempting->here) return actions_.push_back(SignalAttempt{event});
   // Between two attempts there is nothing to be stopped but our own waiting.
   if (!ends) return;
   // The other nodes answer at once; whoever asks twice does not wait for them.

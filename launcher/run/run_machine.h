@@ -35,6 +35,9 @@ struct AttemptEnded {
   bool gpu = false;                    ///< this host has one
   std::vector<std::string> refuted;    ///< profiles that a probe beside the attempt saw fail
 };
+/// To the leader: nothing of the attempt runs here any more; AttemptEnded follows when it is over
+/// on all nodes.
+struct EndedHere {};
 /// A probe beside the attempt shows that it cannot work, and which profile does.
 struct SwitchFound {
   diagnose::Diagnosis diagnosis;
@@ -92,7 +95,7 @@ struct EndAgreed {
 };
 
 using RunEvent =
-    std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted, AttemptEnded,
+    std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted, AttemptEnded, EndedHere,
                  SwitchFound, CannotProbe, ProfileChosen, MemoryBack, PauseOver, LeadsNodes,
                  LeadsNoMore, NodesReady, AttemptAgreed, AgreedOnNone, NodesRefused, NodesLost,
                  EndAgreed, launch::ReceivedSignal>;
@@ -263,6 +266,7 @@ class RunMachine {
   struct Checking {};
   struct Attempting {
     std::optional<SwitchFound> for_another;
+    bool here = true;  ///< on this node
   };
   /// An attempt has failed, and what follows is being probed.
   struct Probing {
@@ -287,6 +291,7 @@ class RunMachine {
   void take(const AttemptStarted& event, TimePoint now);
   void take(const AttemptNotStarted& event, TimePoint now);
   void take(const AttemptEnded& event, TimePoint now);
+  void take(const EndedHere& event, TimePoint now);
   void take(const SwitchFound& event, TimePoint now);
   void take(const CannotProbe& event, TimePoint now);
   void take(const ProfileChosen& event, TimePoint now);

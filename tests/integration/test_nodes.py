@@ -104,6 +104,16 @@ class Nodes(SafelaunchTest):
             outcome = json.loads((self.folder / f"node{node}" / "outcome.json").read_text())
             self.assertEqual([attempt["end"] for attempt in outcome["attempts"]], ["interrupted"])
 
+    def test_a_signal_on_node_0_whose_ranks_are_through_ends_the_others(self):
+        self.make_hosts(2)
+        rank = ["sh", "-c", 'echo runs; test "$RANK" = 0 || exec sleep 1000']
+        agents = [self.start(node, *self.own_workers(node), "--", *rank) for node in (0, 1)]
+        events = self.folder / "node0" / "events.jsonl"
+        wait_until(lambda: "runs" in self.said(1) and '"e":"exit"' in events.read_text(), what="the end of rank 0")
+        agents[0].send_signal(signal.SIGTERM)
+        self.assertEqual(self.statuses(agents), [143, 143], self.both())
+        self.assertIn("signal 15 at node 0 (node0)", self.said(1))
+
     def test_nodes_whose_agent_is_killed_are_named_and_end_the_job(self):
         agents = self.on_two_hosts("long", ranks=(1, 1))
         wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")

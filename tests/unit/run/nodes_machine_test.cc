@@ -153,6 +153,21 @@ TEST_CASE("a signal while an attempt runs goes to it and to all nodes", "[nodes]
   CHECK(run.did<TellSignal>());
 }
 
+TEST_CASE("a signal at a leader whose own ranks are through goes to the other nodes", "[nodes]") {
+  Agreeing run;
+  run.lead();
+  run.agree(1, "basic");
+  run.on(EndedHere{});
+  run.signal(SIGTERM);
+  CHECK(run.did<TellSignal>());
+  CHECK_FALSE(run.did<SignalAttempt>());
+  CHECK_FALSE(run.exit_code());
+  run.on(LeadsNoMore{});
+  run.ends_with(went_well_record());
+  run.on(EndAgreed{143, "signal 15 at node 0 (gpu-16)"});
+  CHECK(run.exit_code() == 143);
+}
+
 TEST_CASE("a signal that does not end a job changes nothing between attempts", "[nodes]") {
   Agreeing run;
   run.lead();
