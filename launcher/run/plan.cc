@@ -73,15 +73,24 @@ bool spawns_by_itself(job::Launcher launcher) {
          launcher == job::Launcher::accelerate;
 }
 
+// Whoever counts nodes or ranks wants them. The rest of those options may stand in a file for jobs
+// of every kind.
+bool wants_own_workers(const settings::RunOptions& options) {
+  return !options.nproc_per_node.empty() || options.nnodes || options.node_rank ||
+         options.start_rank || options.world_size;
+}
+
 Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
                                         const Environment& environment) {
   job::SpawnOptions result;
-  const Result<job::ProcessCount> count = job::parse_process_count(options.nproc_per_node);
-  if (!count) return count.error();
-  if (const int* number = std::get_if<int>(&*count); number && *number > kMostRanksOfANode)
-    return Error{Errc::usage, fmt::format("--nproc-per-node {}: a node has at most {} ranks",
-                                          *number, kMostRanksOfANode)};
-  result.processes_per_node = *count;
+  if (!options.nproc_per_node.empty()) {
+    const Result<job::ProcessCount> count = job::parse_process_count(options.nproc_per_node);
+    if (!count) return count.error();
+    if (const int* number = std::get_if<int>(&*count); number && *number > kMostRanksOfANode)
+      return Error{Errc::usage, fmt::format("--nproc-per-node {}: a node has at most {} ranks",
+                                            *number, kMostRanksOfANode)};
+    result.processes_per_node = *count;
+  }
   if (!options.devices.empty()) result.devices = job::parse_devices(options.devices);
   const job::Starter starter = options.nnodes ? job::Starter{} : job::find_starter(environment);
   result.nodes = starter.nodes > 1 ? starter.nodes : options.nnodes;
@@ -101,7 +110,8 @@ job::HostCounts host_counts(const RunPlan& plan) {
   const host::HostIdentity host = host::read_identity();
   job::HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};
   const std::string& workers = plan.options.nproc_per_node;
-  const bool by_number = workers.find_first_not_of("0123456789") == std::string::npos;
+  const bool by_number =
+      !workers.empty() && workers.find_first_not_of("0123456789") == std::string::npos;
   if (by_number && plan.options.devices.empty()) return counts;
   const gpu::Facts facts = gpu::read_gpu_facts({plan.environment, gpu::kGpuDeadline});
   if (facts.trouble == gpu::Trouble::none)
@@ -121,8 +131,10 @@ Result<void> refuse_ranks_that_are_not(const RunPlan& plan) {
 }
 
 Result<void> plan_own_spawn(RunPlan& plan) {
-  if (plan.options.nproc_per_node.empty()) return {};
-  if (spawns_by_itself(plan.command.launcher))
+  if (!wants_own_workers(plan.options)) return {};
+  const bool by_launcher = spawns_by_itself(plan.command.launcher);
+  if (by_launcher && plan.options.nproc_per_node.empty()) return {};  // warned of
+  if (by_launcher)
     return Error{
         Errc::usage,
         fmt::format("--nproc-per-node {} makes safelaunch spawn the workers, and {} spawns "
@@ -151,7 +163,7 @@ Result<void> plan_party(RunPlan& plan) {
   if (!placement && !wanted.empty())
     return Error{Errc::usage,
                  fmt::format("--rendezvous {}: this is a job of one node; say how many there are "
-                             "(--nnodes, here or as the launcher's option)",
+                             "(--nnodes, or the launcher's own option)",
                              wanted)};
   if (!placement || (wanted.empty() && placement->head.empty())) return {};
   PartyPlan party;
@@ -259,9 +271,32 @@ void warn_of_variables(RunPlan& plan) {
     plan.warnings.push_back(warning.text);
 }
 
+// Those of a file are for jobs of every kind.
+bool is_typed(const settings::RunOptions& options, const std::string& name) {
+  const auto given = options.given.find(name);
+  return given != options.given.end() && given->second.origin == "--" + name;
+}
+
+constexpr std::array kOfOwnWorkers = {"devices",    "nnodes",      "node-rank",   "start-rank",
+                                      "world-size", "master-addr", "master-port", "binding"};
+
+void warn_of_worker_options(RunPlan& plan) {
+  std::vector<std::string> idle;
+  for (const std::string name : kOfOwnWorkers)
+    if (is_typed(plan.options, name)) idle.push_back("--" + name);
+  if (plan.spawn || idle.empty()) return;
+  plan.warnings.push_back(fmt::format(
+      "{} {} no effect: safelaunch does not spawn the ranks here; {}", list_in_words(idle),
+      idle.size() == 1 ? "has" : "have",
+      spawns_by_itself(plan.command.launcher)
+          ? fmt::format("{} has options of its own for that", name(plan.command.launcher))
+          : "it does with --nproc-per-node"));
+}
+
 // A launcher's ranks write to one pipe: whose line is whose only the launcher can tell.
 void warn_of_options(RunPlan& plan) {
   const settings::RunOptions& options = plan.options;
+  warn_of_worker_options(plan);
   if (!plan.spawn && (options.prefix || options.ranks != "all"))
     plan.warnings.push_back(
         "--prefix and --ranks have no effect where a launcher starts the ranks; use its own "
@@ -331,7 +366,7 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   plan.environment = environment;
   plan.options = std::move(options);
   Result<std::vector<std::string>> command = spelled_out(
-      {std::move(plan.options.command), plan.options.module, !plan.options.nproc_per_node.empty()},
+      {std::move(plan.options.command), plan.options.module, wants_own_workers(plan.options)},
       environment);
   if (!command) return command.error();
   plan.options.command = *std::move(command);

@@ -1,5 +1,6 @@
 #include "safelaunch/run/plan.h"
 
+#include "safelaunch/base/strings.h"
 #include "safelaunch/run/dry_run.h"
 
 #include <nlohmann/json.hpp>
@@ -154,6 +155,38 @@ TEST_CASE("an option that does nothing for this command is told", "[plan]") {
   REQUIRE(made.has_value());
   REQUIRE(made->warnings.size() == 1);
   CHECK_THAT(made->warnings.front(), ContainsSubstring("--prefix and --ranks have no effect"));
+}
+
+TEST_CASE("whoever counts nodes or ranks gets them spawned, without --nproc-per-node", "[plan]") {
+  settings::RunOptions options = options_for({"python3", "train.py"});
+  options.nnodes = 2;
+  options.node_rank = 1;
+  options.master_addr = "10.0.0.1";
+  options.world_size = 3;
+  options.start_rank = 2;
+  const auto made = plan(options, {}, {{"CUDA_VISIBLE_DEVICES", ""}});
+  REQUIRE(made.has_value());
+  REQUIRE(made->spawn);
+  CHECK(made->spawn->workers == 1);
+  CHECK(made->spawn->nodes == 2);
+  CHECK(made->spawn->start_rank == 2);
+  CHECK(made->party);
+}
+
+TEST_CASE("options of own workers that have no effect are told, where they were typed", "[plan]") {
+  const auto warned = [](std::vector<std::string> command, const std::string& origin) {
+    settings::RunOptions options = options_for(std::move(command));
+    options.given["master-port"] = {"29501", origin};
+    const auto made = plan(options);
+    REQUIRE(made.has_value());
+    return join(made->warnings, "\n");
+  };
+  CHECK_THAT(warned(kTorchrun, "--master-port"),
+             ContainsSubstring("--master-port has no effect") &&
+                 ContainsSubstring("torchrun has options of its own for that"));
+  CHECK_THAT(warned({"python3", "train.py"}, "--master-port"),
+             ContainsSubstring("it does with --nproc-per-node"));
+  CHECK(warned(kTorchrun, "safelaunch.yaml:3").empty());
 }
 
 TEST_CASE("the option --set wants NAME=VALUE", "[plan]") {
