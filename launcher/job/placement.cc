@@ -91,8 +91,7 @@ std::optional<int> node_of(const Command& command, const std::optional<SpawnPlan
   if (spawn) return spawn->node_rank;
   if (const auto told = to_number(launcher_option(command, {"--node-rank", "--machine-rank"})))
     return told;
-  return starter.node ? starter.node
-                      : to_number(first_of({"NODE_RANK", "GROUP_RANK"}, environment));
+  return node_told(starter, environment);
 }
 
 std::string name_of_job(const Command& command, const Starter& starter, const Placement& place) {
@@ -106,6 +105,13 @@ std::string name_of_job(const Command& command, const Starter& starter, const Pl
 
 // Each starter is recognised by variables that nothing else sets. It counts only where it has
 // started one process on each node: with one for each rank there is nothing left to spawn here.
+
+std::optional<int> node_told(const Starter& starter, const Environment& environment) {
+  if (starter.node) return starter.node;
+  for (const char* variable : {"NODE_RANK", "GROUP_RANK"})
+    if (const auto told = to_number(value_or(environment, variable))) return told;
+  return std::nullopt;
+}
 
 Starter find_starter(const Environment& environment) {
   for (const auto find : {find_slurm, find_mpi, find_kubernetes})

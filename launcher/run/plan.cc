@@ -92,9 +92,13 @@ Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
     result.processes_per_node = *count;
   }
   if (!options.devices.empty()) result.devices = job::parse_devices(options.devices);
-  const job::Starter starter = options.nnodes ? job::Starter{} : job::find_starter(environment);
+  job::Starter starter = job::find_starter(environment);
+  if (options.nnodes && starter.nodes != 0 && starter.nodes != *options.nnodes) starter = {};
   result.nodes = starter.nodes > 1 ? starter.nodes : options.nnodes;
-  result.node_rank = options.node_rank ? options.node_rank : starter.node;
+  result.node_rank = options.node_rank;
+  // A pod of a StatefulSet has a number too where it does its job alone.
+  if (!result.node_rank && result.nodes.value_or(1) > 1)
+    result.node_rank = job::node_told(starter, environment);
   if (!starter.hosts.empty() && !environment.contains("MASTER_ADDR"))
     result.master_addr = starter.hosts.front();
   result.start_rank = options.start_rank;

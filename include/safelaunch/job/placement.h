@@ -25,6 +25,9 @@ struct Starter {
 /// Nothing where it has started several of us on a node: those are ranks, not agents.
 [[nodiscard]] Starter find_starter(const Environment& environment);
 
+/// The number of this node by its starter, else by NODE_RANK or GROUP_RANK.
+[[nodiscard]] std::optional<int> node_told(const Starter& starter, const Environment& environment);
+
 /// Takes Slurm's short form of host names apart: "gpu[01-03,7],login" → gpu01 gpu02 gpu03 gpu7
 /// login. Empty where it is none, or names more than 100,000 hosts.
 [[nodiscard]] std::vector<std::string> expand_hosts(std::string_view list);

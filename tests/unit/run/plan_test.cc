@@ -37,7 +37,38 @@ settings::RunOptions spawning(const std::string& workers) {
   return options;
 }
 
+int node_rank(settings::RunOptions options, Environment environment) {
+  const auto made = plan(std::move(options), {}, std::move(environment));
+  REQUIRE(made.has_value());
+  return made->spawn->node_rank;
+}
+
 }  // namespace
+
+TEST_CASE("the number of a node that spawns its ranks is its starter's, where there are several",
+          "[plan]") {
+  const Environment pod{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"HOSTNAME", "training-2"}};
+  settings::RunOptions four = spawning("2");
+  four.nnodes = 4;
+  four.master_addr = "training-0.training";
+  CHECK(node_rank(four, pod) == 2);
+  CHECK(node_rank(four, {{"NODE_RANK", "3"}}) == 3);
+  CHECK(node_rank(four, {{"OMPI_COMM_WORLD_SIZE", "4"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"},
+                         {"OMPI_COMM_WORLD_RANK", "1"}}) == 1);
+  four.node_rank = 1;
+  CHECK(node_rank(four, pod) == 1);
+  // A starter of another number of nodes says nothing of these.
+  four.node_rank.reset();
+  CHECK(node_rank(four, {{"OMPI_COMM_WORLD_SIZE", "8"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"},
+                         {"OMPI_COMM_WORLD_RANK", "5"}}) == 0);
+}
+
+TEST_CASE("a job of one node runs in a pod whose name ends with a number", "[plan]") {
+  const Environment pod{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"HOSTNAME", "jupyter-7"}};
+  CHECK(node_rank(spawning("2"), pod) == 0);
+}
 
 TEST_CASE("without a word of the user's the default chain is tried", "[plan]") {
   const auto made = plan(options_for(kTorchrun));
