@@ -48,9 +48,11 @@ std::vector<FileVariable> nccl_file_variables(const Environment& environment) {
 }
 
 std::vector<FileVariable> deepspeed_file_variables(const Environment& environment) {
+  const auto chosen = value_or(environment, "DS_ENV_FILE");
+  const std::string name(chosen.empty() ? ".deepspeed_env" : chosen);
   std::vector<FileVariable> variables;
-  add_file(in_home(environment, ".deepspeed_env"), variables);
-  add_file(".deepspeed_env", variables);
+  add_file(name, variables);
+  add_file(in_home(environment, name.c_str()), variables);
   return variables;
 }
 

@@ -15,6 +15,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/host/process_facts.h"
+#include "safelaunch/host/variable_files.h"
 #include "safelaunch/output/rank_selection.h"
 #include "safelaunch/probe/measured.h"
 #include "safelaunch/profile/chain.h"
@@ -181,6 +182,16 @@ Result<void> plan_party(RunPlan& plan) {
   party.address = *std::move(address);
   plan.party = std::move(party);
   return {};
+}
+
+// DeepSpeed hands them to the hosts that it reaches by ssh. Where an agent on each node starts its
+// own, they would be forgotten.
+void take_deepspeed_variables(RunPlan& plan) {
+  if (!plan.party || plan.command.launcher != job::Launcher::deepspeed) return;
+  for (host::FileVariable& one : host::deepspeed_file_variables(plan.environment))
+    plan.configuration.rules.variables.env.try_emplace(
+        one.name,
+        profile::VariableSetting{std::move(one.value), fmt::format("{}:{}", one.file, one.line)});
 }
 
 // The chain of the default or of a cluster rule begins with what worked here before.
@@ -383,6 +394,7 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   plan.overrides = std::move(*overrides);
   if (const Result<void> spawn = plan_own_spawn(plan); !spawn) return spawn.error();
   if (const Result<void> party = plan_party(plan); !party) return party.error();
+  take_deepspeed_variables(plan);
   if (const Result<void> chain = load_chain(plan); !chain) return chain.error();
   warn_of_variables(plan);
   warn_of_options(plan);

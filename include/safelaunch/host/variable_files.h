@@ -26,8 +26,9 @@ struct FileVariable {
 /// /etc/nccl.conf. The first setting of a variable counts; one of the environment beats them all.
 [[nodiscard]] std::vector<FileVariable> nccl_file_variables(const Environment& environment);
 
-/// The variables that DeepSpeed's launcher hands to the ranks of other nodes: from ~/.deepspeed_env
-/// and from the .deepspeed_env of the working directory.
+/// The variables that DeepSpeed's launcher hands to the ranks of other nodes: from the
+/// .deepspeed_env (or what DS_ENV_FILE names) of the working directory, then from that of the home.
+/// The first setting of a variable counts, as in DeepSpeed 0.19 (launcher/runner.py).
 [[nodiscard]] std::vector<FileVariable> deepspeed_file_variables(const Environment& environment);
 
 }  // namespace safelaunch::host

@@ -65,6 +65,25 @@ TEST_CASE("the number of a node that spawns its ranks is its starter's, where th
                          {"OMPI_COMM_WORLD_RANK", "5"}}) == 0);
 }
 
+TEST_CASE("what DeepSpeed would hand to other hosts by ssh is set where an agent starts each",
+          "[plan]") {
+  const TemporaryFolder home;
+  home.write(".deepspeed_env", "# ours\nNCCL_IB_DISABLE=1\nNCCL_SOCKET_IFNAME=eth1\n");
+  home.write("hosts", "a slots=2\nb slots=2\n");
+  const Environment user{{"HOME", home / ""}, {"NCCL_IB_DISABLE", "0"}};
+  const auto made = plan(options_for({"deepspeed", "--no_ssh", "--hostfile", home / "hosts",
+                                      "--node_rank", "1", "--master_addr", "a", "train.py"}),
+                         {}, user);
+  REQUIRE(made.has_value());
+  const Environment environment = made->environment_under(made->chain.front()).environment;
+  CHECK(environment.at("NCCL_SOCKET_IFNAME") == "eth1");
+  CHECK(environment.at("NCCL_IB_DISABLE") == "0");  // what is set here counts more
+  const auto alone = plan(options_for({"deepspeed", "--num_gpus", "2", "train.py"}), {}, user);
+  REQUIRE(alone.has_value());
+  CHECK_FALSE(
+      alone->environment_under(alone->chain.front()).environment.contains("NCCL_SOCKET_IFNAME"));
+}
+
 TEST_CASE("a job of one node runs in a pod whose name ends with a number", "[plan]") {
   const Environment pod{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"HOSTNAME", "jupyter-7"}};
   CHECK(node_rank(spawning("2"), pod) == 0);
