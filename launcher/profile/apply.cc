@@ -20,8 +20,12 @@ struct Wish {
   std::string origin;
 };
 
+constexpr const char* kConfigLayer = "safelaunch.yaml";
+
+// The layer below the user's environment has its variables from more than one file.
 std::string origin_of(const Place& place, const std::string& layer) {
-  return place.line == 0 ? layer : fmt::format("{} ({})", layer, to_string(place));
+  if (place.line == 0) return layer;
+  return layer == kConfigLayer ? to_string(place) : fmt::format("{} ({})", layer, to_string(place));
 }
 
 std::optional<Wish> wish_of(const VariableSettings& env, const std::vector<std::string>& unset,
@@ -57,7 +61,7 @@ Difference decide(const Layers& layers, const std::string& name) {
   const auto mine = layers.user.find(name);
   const Value before = mine == layers.user.end() ? Value() : Value(mine->second);
   const auto option = wish_of(layers.options.env, layers.options.unset, name, "--set");
-  const auto config = wish_of(layers.config.env, layers.config.unset, name, "safelaunch.yaml");
+  const auto config = wish_of(layers.config.env, layers.config.unset, name, kConfigLayer);
   const auto profile = wish_of(layers.profile.env, layers.profile.unset, name,
                                fmt::format("profile {}", layers.profile.name));
   if (option)

@@ -190,8 +190,7 @@ void take_deepspeed_variables(RunPlan& plan) {
   if (!plan.party || plan.command.launcher != job::Launcher::deepspeed) return;
   for (host::FileVariable& one : host::deepspeed_file_variables(plan.environment))
     plan.configuration.rules.variables.env.try_emplace(
-        one.name,
-        profile::VariableSetting{std::move(one.value), fmt::format("{}:{}", one.file, one.line)});
+        one.name, profile::VariableSetting{std::move(one.value), {one.file, one.line, 1}});
 }
 
 // The chain of the default or of a cluster rule begins with what worked here before.

@@ -3,6 +3,7 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/run/dry_run.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
@@ -75,8 +76,13 @@ TEST_CASE("what DeepSpeed would hand to other hosts by ssh is set where an agent
                                       "--node_rank", "1", "--master_addr", "a", "train.py"}),
                          {}, user);
   REQUIRE(made.has_value());
-  const Environment environment = made->environment_under(made->chain.front()).environment;
+  const auto applied = made->environment_under(made->chain.front());
+  const Environment& environment = applied.environment;
   CHECK(environment.at("NCCL_SOCKET_IFNAME") == "eth1");
+  const auto told =
+      std::ranges::find(applied.differences, "NCCL_SOCKET_IFNAME", &profile::Difference::name);
+  REQUIRE(told != applied.differences.end());
+  CHECK_THAT(told->why, ContainsSubstring(".deepspeed_env:3"));
   CHECK(environment.at("NCCL_IB_DISABLE") == "0");  // what is set here counts more
   const auto alone = plan(options_for({"deepspeed", "--num_gpus", "2", "train.py"}), {}, user);
   REQUIRE(alone.has_value());
