@@ -170,7 +170,11 @@ void Agent::take(const AttemptOverHere& event, TimePoint) {
 }
 
 void Agent::take(const SignalHere& event, TimePoint now) {
-  if (signal_ != 0) return;
+  if (signal_ != 0) {
+    hurry_ = true;
+    if (leader_) leader_->hurry();
+    return;
+  }
   signal_ = event.signal;
   signalled_ = now;
   if (running_) running_->stopping = true;
@@ -222,6 +226,12 @@ void Agent::stop(const std::string& why, int signal) {
   actions_.push_back(StopHere{why, signal});
 }
 
+// The run has passed on what came to this node itself.
+void Agent::hurry() {
+  if (hurry_ || std::exchange(running_->hurried, true)) return;
+  actions_.push_back(StopHere{ending_->why, ending_->signal});
+}
+
 void Agent::end(Ending ending) {
   if (!ending_) ending_ = std::move(ending);
 }
@@ -246,9 +256,11 @@ const Agent::Heard* Agent::present_word() const {
 
 void Agent::follow_word() {
   const Heard* word = present_word();
-  if (word == nullptr || ending_) return;
+  if (word == nullptr) return;
   const Decision& decision = word->decision;
-  if (decision.order == Order::end) return end({decision.exit_code, decision.why, decision.signal});
+  if (ending_) return void(ending_->hurry = ending_->hurry || decision.hurry);
+  if (decision.order == Order::end)
+    return end({decision.exit_code, decision.why, decision.signal, false, decision.hurry});
   if (decision.order == Order::apart) return end({0, decision.why, 0, seat_ && !ever_started_});
   if (!seat_) return;
   if (running_ && running_->called.generation != word->generation)
@@ -312,6 +324,7 @@ NodeNews Agent::news() const {
   news.attempt = attempt_;
   news.heard = heard_;
   news.signal = signal_;
+  news.hurry = hurry_;
   news.end = end_of_attempt_;
   return news;
 }
@@ -334,7 +347,11 @@ void Agent::lead(TimePoint now) {
 
 void Agent::finish(TimePoint now) {
   if (!ending_) return;
-  if (running_) return stop(ending_->why, ending_->signal);
+  if (running_) {
+    stop(ending_->why, ending_->signal);
+    if (ending_->hurry) hurry();
+    return;
+  }
   // The board may live in this process: the others must have heard the last word.
   if (leader_ && is_confirmed() && claimed_ && !leader_->alone()) return;
   phase_ = NodePhase::leaving;

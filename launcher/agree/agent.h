@@ -49,6 +49,7 @@ class Agent {
     bool watch = false;
     int question = 0;
     bool stopping = false;
+    bool hurried = false;
     bool killed = false;
   };
   /// The run of this node is to end so, once nothing runs.
@@ -57,6 +58,7 @@ class Agent {
     std::string why;
     int signal = 0;
     bool apart = false;
+    bool hurry = false;
   };
 
   void take(const Joins& event, TimePoint now);
@@ -82,6 +84,7 @@ class Agent {
   void lose_seat(const std::string& why);
   void kill(const std::string& why);
   void stop(const std::string& why, int signal);
+  void hurry();
   void end(Ending ending);
 
   void follow(TimePoint now);
@@ -134,6 +137,7 @@ class Agent {
   bool checked_ = false;
   std::optional<NodeNews> published_;
   int signal_ = 0;
+  bool hurry_ = false;  ///< it came twice
   TimePoint signalled_{};
   std::optional<Ending> ending_;
   std::vector<AgentAction> actions_;

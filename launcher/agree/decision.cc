@@ -39,6 +39,7 @@ void each_field(auto& decision, auto&& field) requires(
   field("interface", decision.interface);
   field("exit_code", decision.exit_code);
   field("signal", decision.signal);
+  field("hurry", decision.hurry);
   field("why", decision.why);
   field("watch", decision.watch);
   field("question", decision.question);
@@ -50,6 +51,7 @@ void each_field(auto& end, auto&& field) requires(
   field("exit_code", end.exit_code);
   field("diagnosis", end.diagnosis);
   field("killed", end.killed);
+  field("trouble", end.trouble);
 }
 
 void each_field(auto& news, auto&& field) requires(
@@ -63,6 +65,7 @@ void each_field(auto& news, auto&& field) requires(
   field("findings", news.findings);
   field("blocked", news.blocked);
   field("signal", news.signal);
+  field("hurry", news.hurry);
   field("end", news.end);
   field("ranks", news.ranks);
   field("answered", news.answered);

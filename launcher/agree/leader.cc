@@ -37,6 +37,7 @@ void Leader::note(const Standing& standing, TimePoint now) {
     want_end(128 + news->signal,
              fmt::format("signal {} at {}", news->signal, roll_.name_of(standing.seat)),
              news->signal, now);
+  if (news->hurry) hurry();
 }
 
 void Leader::vacated(int seat, TimePoint now) {
@@ -57,6 +58,10 @@ void Leader::want_stop(const std::string& why) {
 
 void Leader::want_end(int exit_code, const std::string& why, int signal, TimePoint now) {
   if (!end_) end_ = End{exit_code, why, signal, now};
+}
+
+void Leader::hurry() {
+  if (end_ && end_->signal != 0) end_->hurry = true;
 }
 
 void Leader::attend(bool watch, int question) {
@@ -148,12 +153,15 @@ void Leader::conclude() {
 }
 
 void Leader::say_end() {
-  if (decision_ && (decision_->order == Order::end || decision_->order == Order::apart)) return;
+  const bool said =
+      decision_ && (decision_->order == Order::end || decision_->order == Order::apart);
+  if (said && decision_->hurry == end_->hurry) return;
   Decision end;
   end.order = Order::end;
   end.attempt = decision_ ? decision_->attempt : 0;
   end.exit_code = end_->exit_code;
   end.signal = end_->signal;
+  end.hurry = end_->hurry;
   end.why = end_->why;
   say(std::move(end));
 }

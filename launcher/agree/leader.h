@@ -33,6 +33,8 @@ class Leader {
   void want(const Decision& go);
   void want_stop(const std::string& why);
   void want_end(int exit_code, const std::string& why, int signal, TimePoint now);
+  /// Somebody who wanted the end has asked again.
+  void hurry();
   void attend(bool watch, int question);
 
   /// What is to be done now.
@@ -44,6 +46,7 @@ class Leader {
     std::string why;
     int signal = 0;
     TimePoint wanted{};
+    bool hurry = false;
   };
   [[nodiscard]] const std::optional<End>& end() const { return end_; }
   /// Whether all others have gone.

@@ -116,7 +116,10 @@ std::map<int, NodeNews> RollCall::news_of_others() const {
     NodeNews& news = all.emplace(seat, *node.news).first->second;
     const bool ended = news.phase == NodePhase::ended || news.phase == NodePhase::stopped ||
                        news.phase == NodePhase::leaving;
-    if (!ended) news.end = NodeEnd{news.attempt, kNotStarted, {}};
+    if (!ended)
+      news.end = NodeEnd{.attempt = news.attempt,
+                         .exit_code = kNotStarted,
+                         .trouble = "it did not start the attempt"};
   }
   return all;
 }

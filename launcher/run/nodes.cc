@@ -125,10 +125,10 @@ std::vector<int> Nodes::workers_of_nodes(const profile::Profile& profile) const 
 }
 
 void Nodes::tell_not_started(int attempt, const Error& error) {
-  agree::NodeEnd end{attempt, exit_code_of(error.code), {}};
-  diagnose::Evidence evidence;
-  evidence.remarks.push_back(error.message);
-  end.diagnosis = listener_.redact(to_text(evidence));
+  agree::NodeEnd end;
+  end.attempt = attempt;
+  end.exit_code = exit_code_of(error.code);
+  end.trouble = listener_.redact(error.message);
   party_->take(agree::AttemptOverHere{end, true});
 }
 
@@ -171,7 +171,9 @@ void Nodes::attempt_over(int attempt, int exit_code, const AttemptRecord& record
   publish();
   watching_ = false;
   launch::release_lease();
-  agree::NodeEnd end{attempt, exit_code, {}};
+  agree::NodeEnd end;
+  end.attempt = attempt;
+  end.exit_code = exit_code;
   if (!went_well(record)) end.diagnosis = listener_.redact(to_text(evidence));
   party_->take(agree::AttemptOverHere{end, !record.gave_way});
 }

@@ -484,8 +484,9 @@ void RankMachine::take(const RanksSampled& found, TimePoint now) {
   sample_others(now);
 }
 
+// In training nothing is judged any more, but how the ranks end is noted, as of those here.
 void RankMachine::take(const NodeSpoke& event, TimePoint now) {
-  if (!judging()) return;
+  if (frozen_ || stages_.verdict()) return;
   Node& node = nodes_[event.node.seat];
   const std::vector<RankPicture> before = std::exchange(node.ranks, event.ranks);
   node.name = event.node;
@@ -494,7 +495,7 @@ void RankMachine::take(const NodeSpoke& event, TimePoint now) {
   if (ranks != ranks_in(before))
     actions_.push_back(RecordEvent{report::record::Node{event.node.seat, event.node.host, ranks}});
   std::ranges::move(events_between(node.name, before, node.ranks), std::back_inserter(unweighed_));
-  if (!weigh_at_ || now >= *weigh_at_) weigh_other_nodes(now);
+  if (!weigh_at_ || now >= *weigh_at_ || stages_.training()) weigh_other_nodes(now);
 }
 
 // A weighing looks at all ranks: of 8192 it takes some milliseconds, and the nodes send thousands
@@ -502,7 +503,7 @@ void RankMachine::take(const NodeSpoke& event, TimePoint now) {
 void RankMachine::weigh_other_nodes(TimePoint now) {
   const std::vector<Event> news = std::exchange(unweighed_, {});
   weigh_at_ = now + Duration(stages_.world_size() / kRanksWeighedInAMs);
-  if (news.empty() || !judging()) return;
+  if (news.empty() || frozen_ || stages_.verdict()) return;
   for (const Event& event : news) {
     note_what_it_names(event);
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);

@@ -30,10 +30,12 @@ namespace {
 // The job's own words and ours have this long to reach a slow reader after the job has ended.
 constexpr Duration kLastWords{5'000};
 
-// For the agents of other nodes: 0 where this one did not fail by itself.
-int status_of(const AttemptRecord& record) {
+// For the agents of other nodes: 0 where this one did not fail by itself, else what it would end
+// with alone.
+int status_of(const AttemptRecord& record, const diagnose::Evidence& evidence) {
   if (went_well(record) || record.gave_way) return 0;
-  const int code = record.command ? shell_code(*record.command) : 0;
+  const int code =
+      diagnose::exit_status_of(evidence, diagnose::diagnose(evidence, diagnose::catalogue()));
   return code != 0 ? code : exit_code_of(Errc::os);
 }
 
@@ -46,6 +48,13 @@ void take_end_of(const std::vector<OtherNode>& others, AttemptRecord& record) {
       record.command = ExitStatus{Exited{node.news.end->exit_code}};
       return;
     }
+}
+
+const OtherNode* not_started(const std::vector<OtherNode>& others) {
+  const auto found = std::ranges::find_if(others, [](const OtherNode& node) {
+    return node.news.end && !node.news.end->trouble.empty();
+  });
+  return found == others.end() ? nullptr : &*found;
 }
 
 // Name servers may take ten seconds to say that there is no such name.
@@ -264,7 +273,7 @@ void Run::attempt_ended(AttemptRecord record) {
   if (!nodes_) return decide(evidence);
   waits_for_others_ = nodes_->leads();
   waits_for_others_ ? take(EndedHere{}) : record_alone(evidence);
-  nodes_->attempt_over(attempt_number_, status_of(record_), record_, evidence);
+  nodes_->attempt_over(attempt_number_, status_of(record_, evidence), record_, evidence);
 }
 
 void Run::decide(const diagnose::Evidence& evidence) {
@@ -477,7 +486,15 @@ void Run::over_everywhere(const std::vector<OtherNode>& others,
         if (const auto added = add_evidence(node.news.end->diagnosis, node.name, evidence); !added)
           log_warning(added.error().message);
   }
-  if (!lost.empty()) return take(NodesLost{record_, lost});
+  if (!lost.empty())
+    return take(EndedByNodes{record_, exit_code_of(Errc::peer_lost),
+                             fmt::format("{} {} not heard for too long: the whole job was ended",
+                                         list_in_words(lost), lost.size() == 1 ? "was" : "were")});
+  if (const OtherNode* idle = not_started(others))
+    return take(
+        EndedByNodes{record_, idle->news.end->exit_code,
+                     fmt::format("node {} ({}) has not started its ranks: {}", idle->name.seat,
+                                 idle->name.host, idle->news.end->trouble)});
   decide(evidence);
 }
 

@@ -131,28 +131,32 @@ void RunMachine::take(const NodesRefused& event, TimePoint now) {
   end(exit_code_of(event.error.code), event.error.message);
 }
 
-void RunMachine::take(const NodesLost& event, TimePoint) {
+void RunMachine::take(const EndedByNodes& event, TimePoint) {
   state_ = Idle{};
   ++attempts_;
   report::AttemptSummary summary = summary_of({attempts_, profile_.name, event.record});
   summary.failure = Failure{.kind = FailureKind::given_up};
-  const std::string why =
-      fmt::format("{} {} not heard for too long: the whole job was ended",
-                  list_in_words(event.names), event.names.size() == 1 ? "was" : "were");
   actions_.push_back(RecordAttempt{std::move(summary)});
-  actions_.push_back(SayFailure{why});
-  end(exit_code_of(Errc::peer_lost), why);
+  actions_.push_back(SayFailure{event.why});
+  end(event.exit_code, event.why);
 }
 
 void RunMachine::take(const EndAgreed& event, TimePoint) {
   if (std::holds_alternative<Over>(state_)) return;
   agrees_ = false;  // nobody is left to agree with
   record_probed();
-  // After an attempt the closing screen tells why, but not after one that was interrupted: whoever
-  // did that knows, though not on the other nodes.
-  const bool untold = attempts_ == 0 ? !leads_ : interrupted_ && !signal_here_;
-  if (untold && !event.why.empty()) actions_.push_back(SayFailure{event.why});
+  if (!event.why.empty() && !is_told_here())
+    actions_.push_back(
+        SayFailure{went_well_ ? "the ranks of this node went well, the job did not: " + event.why
+                              : event.why});
   end(event.exit_code, event.why);
+}
+
+// Why the run ends on all nodes. The closing screen tells it after an attempt that failed here. An
+// attempt that was interrupted needs none where the signal came, nor one that went well.
+bool RunMachine::is_told_here() const {
+  if (attempts_ == 0) return leads_;
+  return interrupted_ ? signal_here_ : !went_well_;
 }
 
 void RunMachine::take(const AttemptStarted&, TimePoint) {
@@ -183,6 +187,7 @@ void RunMachine::take(const AttemptEnded& event, TimePoint) {
   const auto attempting = std::get<Attempting>(std::exchange(state_, Idle{}));
   ++attempts_;
   interrupted_ = event.record.signal.has_value();
+  went_well_ = went_well(event.record);
   if (agrees_ && !leads_) return wait_for_others(event);
   if (attempting.for_another && event.record.gave_way && !event.record.signal)
     return switch_profile(event, *attempting.for_another);

@@ -82,11 +82,12 @@ struct AgreedOnNone {
 struct NodesRefused {
   Error error;
 };
-/// To the leader: the attempt is over everywhere, because these nodes are gone, or were for so long
-/// that their ranks had to end.
-struct NodesLost {
+/// To the leader: the attempt is over everywhere, and no rank is to blame: a node is gone, was away
+/// for so long that its ranks had to end, or could not start them.
+struct EndedByNodes {
   const AttemptRecord& record;
-  std::vector<std::string> names;
+  int exit_code = 0;
+  std::string why;
 };
 /// Every node ends its run now.
 struct EndAgreed {
@@ -97,7 +98,7 @@ struct EndAgreed {
 using RunEvent =
     std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted, AttemptEnded, EndedHere,
                  SwitchFound, CannotProbe, ProfileChosen, MemoryBack, PauseOver, LeadsNodes,
-                 LeadsNoMore, NodesReady, AttemptAgreed, AgreedOnNone, NodesRefused, NodesLost,
+                 LeadsNoMore, NodesReady, AttemptAgreed, AgreedOnNone, NodesRefused, EndedByNodes,
                  EndAgreed, launch::ReceivedSignal>;
 
 /// Check the host; HostChecked follows.
@@ -303,13 +304,14 @@ class RunMachine {
   void take(const AttemptAgreed& event, TimePoint now);
   void take(const AgreedOnNone& event, TimePoint now);
   void take(const NodesRefused& event, TimePoint now);
-  void take(const NodesLost& event, TimePoint now);
+  void take(const EndedByNodes& event, TimePoint now);
   void take(const EndAgreed& event, TimePoint now);
   void take(const launch::ReceivedSignal& event, TimePoint now);
 
   void begin(std::vector<std::string> risks, const std::string& blocked);
   void note_profile(const profile::Profile& profile);
   void record_probed();
+  [[nodiscard]] bool is_told_here() const;
   void wait_for_others(const AttemptEnded& event);
   void start(const profile::Profile& profile);
   void succeed(const AttemptEnded& event);
@@ -339,6 +341,7 @@ class RunMachine {
   bool signalled_ = false;    ///< the others were told that somebody wants the end
   bool signal_here_ = false;  ///< somebody wanted the end at this node
   bool interrupted_ = false;  ///< the last attempt was ended by a signal, at any node
+  bool went_well_ = false;    ///< the last attempt, here
   int attempts_ = 0;          ///< that have ended
   profile::Profile profile_;  ///< of the present attempt, or the last
   int retries_of_profile_ = 0;

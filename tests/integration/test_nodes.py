@@ -114,6 +114,24 @@ class Nodes(SafelaunchTest):
         self.assertEqual(self.statuses(agents), [143, 143], self.both())
         self.assertIn("signal 15 at node 0 (node0)", self.said(1))
 
+    def test_a_node_that_cannot_start_its_ranks_is_named_and_no_rank_is_blamed(self):
+        self.make_hosts(2)
+        agents = [self.start(node, *self.own_workers(node), "--", program, "1000")
+                  for node, program in enumerate(("sleep", "/nowhere/sleep"))]
+        self.assertEqual(self.statuses(agents), [127, 127], self.both())
+        self.assertIn("node 1 (node1) has not started its ranks: no such file: /nowhere/sleep", self.said(0))
+        self.assertNotIn("cause:", self.said(0))
+
+    def test_ctrl_c_twice_on_one_node_ends_all_at_once(self):
+        self.make_hosts(2)
+        rank = ["sh", "-c", "trap '' INT TERM; echo runs; while :; do sleep 1; done"]
+        agents = [self.start(node, "--grace", "1h", *self.own_workers(node), "--", *rank) for node in (0, 1)]
+        wait_until(lambda: all("runs" in self.said(node) for node in (0, 1)), what="the ranks")
+        agents[1].send_signal(signal.SIGINT)
+        wait_until(lambda: all("a second one kills them now" in self.said(node) for node in (0, 1)), what="the first")
+        agents[1].send_signal(signal.SIGINT)
+        self.assertEqual(self.statuses(agents, 60), [130, 130], self.both())
+
     def test_nodes_whose_agent_is_killed_are_named_and_end_the_job(self):
         agents = self.on_two_hosts("long", ranks=(1, 1))
         wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")

@@ -119,7 +119,8 @@ struct LeaveBoard {};
 struct StartHere {
   Decision go;
 };
-/// End the attempt gracefully; AttemptOverHere follows.
+/// End the attempt gracefully; AttemptOverHere follows. Comes a second time, with a signal, where
+/// whoever sent that has asked twice.
 struct StopHere {
   std::string why;
   int signal = 0;

@@ -34,6 +34,7 @@ struct Decision {
   std::string interface {};    ///< go: for NCCL and gloo on every node; empty: their own choice
   int exit_code = 0;           ///< end: of every agent
   int signal = 0;              ///< stop, end: the signal that a person or Slurm sent; 0: none
+  bool hurry = false;          ///< end: whoever wanted it has asked twice: nothing is waited for
   std::string why{};           ///< stop, end: in words, with the node
   /// Ranks wait somewhere: every agent looks at what its own do, and publishes it.
   bool watch = false;
@@ -62,6 +63,7 @@ struct NodeEnd {
   /// Its own agent killed it, because the board had not confirmed the agent in time: it had not
   /// failed.
   bool killed = false;
+  std::string trouble{};  ///< why it could not be started; empty: it was
   bool operator==(const NodeEnd&) const = default;
 };
 
@@ -76,6 +78,7 @@ struct NodeNews {
   std::vector<std::string> findings{};  ///< of this node's checks, each a line
   bool blocked = false;                 ///< one of them stands in the way
   int signal = 0;                       ///< a person wants the job to end; 0: nobody does
+  bool hurry = false;                   ///< and has asked twice
   std::optional<NodeEnd> end{};         ///< of `attempt`, once that has ended
   std::string ranks{};                  ///< what its ranks do: a snapshot, JSON made by the run
   int answered = 0;                     ///< the last question that `answers` answers

@@ -159,6 +159,28 @@ TEST_CASE("after an attempt the next one begins once nothing runs anywhere", "[a
   CHECK(agent.deeds() == "node 1 told, node 2 told, all ready, say 1.5 go 2, hold, start 2");
 }
 
+TEST_CASE("a second signal at any agent hurries all, once", "[agree]") {
+  AgentStory agent;
+  agent.leads_attempt();
+  NodeNews news{.phase = NodePhase::going, .attempt = 1, .heard = agent.word, .signal = 2};
+  agent.member(2, news);
+  (void)agent.deeds();
+  SECTION("at a member") {
+    news.hurry = true;
+    agent.member(2, news);
+    CHECK(agent.deeds() == "node 2 told, say 1.4 end 130, stop by 2");
+  }
+  SECTION("at the leader, whose run passes on what comes to it") {
+    agent.on(SignalHere{2});
+    agent.on(SignalHere{2});
+    agent.echo();
+    CHECK(agent.deeds() == "say 1.4 end 130");
+  }
+  agent.on(SignalHere{2});
+  agent.member(2, news);
+  CHECK(agent.deeds() == "node 2 told");
+}
+
 TEST_CASE("a node that killed its ranks for want of the board is lost, not failed", "[agree]") {
   AgentStory agent;
   agent.leads_attempt();

@@ -338,6 +338,32 @@ TEST_CASE("the end of the run stops what runs, with the signal", "[agree]") {
   CHECK(agent.deeds() == "publish stopped, publish leaving, leave, end with 143");
 }
 
+TEST_CASE("whoever asks twice for the end is not waited for on other nodes either", "[agree]") {
+  AgentStory agent;
+  agent.goes();
+  agent.forget();
+  Decision end{.order = Order::end, .exit_code = 130, .signal = 2, .why = "signal 2 at node 0"};
+  const bool at_once = GENERATE(true, false);
+  if (!at_once) agent.hears(end);
+  end.hurry = true;
+  agent.hears(end);
+  CHECK(agent.deeds() == "stop by 2, stop by 2");
+  agent.hears(end);
+  CHECK(agent.deeds().empty());
+}
+
+TEST_CASE("a second signal at a member is told", "[agree]") {
+  AgentStory agent;
+  agent.goes();
+  agent.on(SignalHere{2});
+  CHECK_FALSE(agent.last_news()->hurry);
+  agent.on(SignalHere{2});
+  CHECK(agent.last_news()->hurry);
+  agent.forget();
+  agent.hears({.order = Order::end, .exit_code = 130, .signal = 2, .hurry = true});
+  CHECK(agent.deeds().empty());  // the run has passed on both
+}
+
 TEST_CASE("a word that cannot be read ends the agent: another version leads", "[agree]") {
   AgentStory agent;
   agent.goes();

@@ -20,6 +20,7 @@ Decision full_decision() {
   decision.interface = "eth1";
   decision.exit_code = 143;
   decision.signal = 15;
+  decision.hurry = true;
   decision.why = "node 2 (gpu-17) \"ended\"\n";
   decision.watch = true;
   decision.question = 4;
@@ -37,7 +38,8 @@ NodeNews full_news() {
   news.findings = {"risk: one", "blocks: zwö"};
   news.blocked = true;
   news.signal = 2;
-  news.end = NodeEnd{3, 137, R"({"cause": "shm-small"})", true};
+  news.hurry = true;
+  news.end = NodeEnd{3, 137, R"({"cause": "shm-small"})", true, "no such file"};
   news.ranks = "[]";
   news.answered = 4;
   news.answers = "{}";
@@ -111,7 +113,8 @@ TEST_CASE("a field that is missing or wrong is named", "[agree]") {
              ContainsSubstring("'workers'"));
   CHECK_THAT(refusal_of_decision(with(go, "[8,4,0]", "[8,-4,0]")), ContainsSubstring("'workers'"));
   CHECK_THAT(refusal_of_decision(with(go, "[8,4,0]", "{}")), ContainsSubstring("'workers'"));
-  CHECK_THAT(refusal_of_decision(with(go, "true", "1")), ContainsSubstring("'watch'"));
+  CHECK_THAT(refusal_of_decision(with(go, "\"watch\":true", "\"watch\":1")),
+             ContainsSubstring("'watch'"));
   CHECK_THAT(refusal_of_decision(with(go, R"("no-shm")", "null")), ContainsSubstring("'profile'"));
 
   const std::string news = to_text(full_news());

@@ -1,5 +1,7 @@
 #include "launcher/run/node_ranks.h"
 
+#include <csignal>
+
 #include "rank_story.h"
 
 using namespace safelaunch;
@@ -148,6 +150,23 @@ TEST_CASE("a job trains once the ranks of all nodes are through", "[nodes]") {
   rank.reached[static_cast<std::size_t>(Stage::collective)] = true;
   job.on(NodeSpoke{kOther, {rank}});
   CHECK(job.did<BeginTraining>());
+}
+
+TEST_CASE("a rank of another node that ends while the job trains is not forgotten", "[nodes]") {
+  RankStory job;
+  job.starts(0);
+  job.reaches(0, Stage::collective);
+  RankPicture rank = idle_rank(1);
+  rank.reached[static_cast<std::size_t>(Stage::collective)] = true;
+  job.on(NodeSpoke{kOther, {rank}});
+  REQUIRE(job.did<BeginTraining>());
+  rank.ended = true;
+  rank.status = Signaled{SIGKILL};
+  job.on(NodeSpoke{kOther, {rank}});
+  CHECK_FALSE(job.did<TellVerdict>());
+  REQUIRE(job.seen().exits.size() == 1);
+  CHECK(job.seen().exits.front().rank == Rank{1});
+  CHECK(job.seen().exits.front().status == rank.status);
 }
 
 TEST_CASE("a member blames nobody, but tells of a rank of its own that fails", "[nodes]") {

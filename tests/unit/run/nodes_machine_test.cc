@@ -225,6 +225,17 @@ TEST_CASE("a signal at another node, which ended the attempt, is told here", "[n
   }
 }
 
+TEST_CASE("a node whose own ranks went well tells why all end with a failure", "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  run.agree(1, "basic");
+  run.ends_with(went_well_record());
+  run.on(EndAgreed{124, "the failure is the script's own"});
+  REQUIRE(run.did<SayFailure>());
+  CHECK(run.all<SayFailure>().back().text ==
+        "the ranks of this node went well, the job did not: the failure is the script's own");
+}
+
 TEST_CASE("an attempt that was ended with that of others says why in the words of the agreement",
           "[nodes]") {
   Agreeing run;
@@ -257,7 +268,7 @@ TEST_CASE("nodes that are gone end the run, with their names", "[nodes]") {
   run.lead();
   run.agree(1, "basic");
   const AttemptRecord record = went_well_record();
-  run.on(NodesLost{record, {"node 1 (gpu-17)"}});
+  run.on(EndedByNodes{record, 69, "node 1 (gpu-17) was not heard for too long"});
   REQUIRE(run.all<ProposeEnd>().size() == 1);
   CHECK(run.all<ProposeEnd>().front().exit_code == 69);
   CHECK(run.all<ProposeEnd>().front().why.find("node 1 (gpu-17) was not heard") !=
