@@ -146,7 +146,9 @@ std::vector<RankPicture> picture_of(const std::map<Rank, watch::RankState>& rank
   std::vector<RankPicture> picture;
   for (const auto& [rank, state] : ranks) {
     if (!state.known() || !state.process()->is_here()) continue;
-    if (state.process()->start_ticks != 0) picture.push_back(picture_of(rank, state, now));
+    // One that ended too soon for a look at it has no start, but an end.
+    if (state.process()->start_ticks != 0 || state.ended())
+      picture.push_back(picture_of(rank, state, now));
   }
   return picture;
 }

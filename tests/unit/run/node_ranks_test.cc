@@ -49,6 +49,19 @@ TEST_CASE("a picture of ranks reads back as it was", "[nodes]") {
   CHECK(read->ranks.front().status == std::optional<ExitStatus>(Signaled{11}));
 }
 
+TEST_CASE("a rank that had ended before it could be looked at is shown to the leader", "[nodes]") {
+  RankStory job({.stages = {.world_size = 2, .judged_elsewhere = true}, .hook = true});
+  const ProcessId gone{501, 0};
+  job.on(RankSpawned{Rank{1}, gone});
+  CHECK(picture_of(job.machine().stages().ranks(), {}).empty());
+  job.on(ProcessEnded{Rank{1}, gone, Exited{0}});
+  const auto picture = picture_of(job.machine().stages().ranks(), {});
+  REQUIRE(picture.size() == 1);
+  CHECK(picture.front().rank == Rank{1});
+  CHECK(picture.front().ended);
+  CHECK(picture.front().status == std::optional<ExitStatus>(Exited{0}));
+}
+
 TEST_CASE("what is no picture of ranks is an error, and no crash", "[nodes]") {
   for (const char* text :
        {"", "{}", "[]", R"({"attempt":1})", R"({"ranks":[]})", R"({"attempt":1,"ranks":[1]})",
