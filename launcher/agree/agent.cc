@@ -159,6 +159,10 @@ void Agent::take(const AttentionWanted& event, TimePoint) {
   if (leader_) leader_->attend(event.watch, event.question);
 }
 
+void Agent::take(const ReachWanted& event, TimePoint) {
+  if (leader_) leader_->want_reach(event.doors);
+}
+
 void Agent::take(const AttemptOverHere& event, TimePoint) {
   if (!running_) return;
   end_of_attempt_ = event.end;
@@ -274,7 +278,11 @@ void Agent::follow_gather(const Heard& word) {
   if (running_) return stop(word.decision.why, 0);
   heard_ = word.number;
   phase_ = checked_ ? NodePhase::ready : NodePhase::joined;
-  if (checked_) ready_for_ = WordId{word.generation, word.number};
+  if (!checked_) return;
+  ready_for_ = WordId{word.generation, word.number};
+  if (word.decision.doors.empty() || reached_for_ == ready_for_) return;
+  reached_for_ = ready_for_;
+  actions_.push_back(ReachOthers{word.decision.doors});
 }
 
 void Agent::follow_go(const Heard& word) {

@@ -76,6 +76,7 @@ class Agent {
   void take(const StopWanted& event, TimePoint now);
   void take(const EndWanted& event, TimePoint now);
   void take(const AttentionWanted& event, TimePoint now);
+  void take(const ReachWanted& event, TimePoint now);
   void take(const AttemptOverHere& event, TimePoint now);
   void take(const SignalHere& event, TimePoint now);
   void take(const AgentTimePassed& event, TimePoint now);
@@ -128,7 +129,8 @@ class Agent {
   NodePhase phase_ = NodePhase::joined;
   int attempt_ = 0;
   std::uint64_t heard_ = 0;
-  std::optional<WordId> ready_for_;  ///< told so since the seat was taken
+  std::optional<WordId> ready_for_;    ///< told so since the seat was taken
+  std::optional<WordId> reached_for_;  ///< the last word that wanted the others reached
   std::optional<NodeEnd> end_of_attempt_;
   std::optional<Running> running_;
   bool ever_started_ = false;

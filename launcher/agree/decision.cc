@@ -41,6 +41,7 @@ void each_field(auto& decision, auto&& field) requires(
   field("signal", decision.signal);
   field("hurry", decision.hurry);
   field("why", decision.why);
+  field("doors", decision.doors);
   field("watch", decision.watch);
   field("question", decision.question);
 }
@@ -62,6 +63,8 @@ void each_field(auto& news, auto&& field) requires(
   field("workers", news.workers);
   field("port", news.port);
   field("facts", news.facts);
+  field("doors", news.doors);
+  field("ways", news.ways);
   field("findings", news.findings);
   field("blocked", news.blocked);
   field("signal", news.signal);

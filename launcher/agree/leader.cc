@@ -69,6 +69,10 @@ void Leader::attend(bool watch, int question) {
   question_ = question;
 }
 
+void Leader::want_reach(const std::string& doors) {
+  if (!started_) doors_ = doors;
+}
+
 std::vector<AgentAction> Leader::step(TimePoint now) {
   if (may_speak_ && (!decision_ || taken_)) decide(now);
   return std::exchange(actions_, {});
@@ -93,7 +97,15 @@ void Leader::gather(TimePoint now) {
   incomplete_since_.reset();
   pace_.end();
   if (!std::exchange(announced_, true)) actions_.push_back(AllReady{roll_.standings_of_others()});
+  if (doors_) return send_to_doors();
   if (wanted_) start();
+}
+
+// It calls all of them anew, so none starts before it has heard it.
+void Leader::send_to_doors() {
+  Decision next;
+  next.doors = *std::exchange(doors_, std::nullopt);
+  say(std::move(next));
 }
 
 void Leader::wait(TimePoint now) {
@@ -122,6 +134,7 @@ void Leader::start() {
   Decision go = *std::exchange(wanted_, std::nullopt);
   go.order = Order::go;
   go.gathered = number_;
+  doors_.reset();
   go.watch = watch_ = false;
   go.question = question_ = 0;
   stop_.reset();

@@ -36,6 +36,7 @@ class Leader {
   /// Somebody who wanted the end has asked again.
   void hurry();
   void attend(bool watch, int question);
+  void want_reach(const std::string& doors);
 
   /// What is to be done now.
   [[nodiscard]] std::vector<AgentAction> step(TimePoint now);
@@ -56,6 +57,7 @@ class Leader {
   void decide(TimePoint now);
   void gather(TimePoint now);
   void wait(TimePoint now);
+  void send_to_doors();
   void start();
   void lead_attempt();
   void conclude();
@@ -75,6 +77,7 @@ class Leader {
   bool started_ = false;              ///< some attempt
   std::optional<TimePoint> incomplete_since_;
   std::optional<Decision> wanted_;
+  std::optional<std::string> doors_;  ///< to be said once all are ready
   std::optional<std::string> stop_;
   std::optional<End> end_;
   bool watch_ = false;

@@ -5,6 +5,7 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/doctor/interface_choice.h"
 
 // NCCL and gloo choose an interface by rules of their own. The first part repeats these rules, as
 // the libraries' sources have them; the second compares their choice with the variables that are

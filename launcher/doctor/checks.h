@@ -57,20 +57,8 @@ struct Xid {
 /// programs.
 [[nodiscard]] bool is_grave(const Xid& xid);
 
-/// The interfaces that a value of NCCL_SOCKET_IFNAME picks. The value lists beginnings of names;
-/// '=' in front makes them exact names, '^' picks all but the listed ones.
-[[nodiscard]] std::vector<std::string> picked_by_nccl(std::string_view pattern,
-                                                      std::span<const host::NetworkInterface> all);
-
-/// The first interface that NCCL takes where no variable is set: one that begins with ib, else any
-/// but docker, lo and virbr, else docker, lo, virbr in this order. Empty where none has an address.
-[[nodiscard]] std::string nccl_default(std::span<const host::NetworkInterface> all);
-
 /// The words of GLOO_SOCKET_IFNAME (exact names) that are no interface of this host.
 [[nodiscard]] std::vector<std::string> unknown_to_gloo(std::string_view list,
                                                        std::span<const host::NetworkInterface> all);
-
-/// True if the interface leads to containers, virtual machines or a VPN rather than to other nodes.
-[[nodiscard]] bool is_virtual(std::string_view name);
 
 }  // namespace safelaunch::doctor

@@ -10,6 +10,7 @@
 
 #include "node_evidence.h"
 #include "node_facts.h"
+#include "own_doors.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/host/identity.h"
@@ -25,6 +26,9 @@ constexpr Duration kRanksAnswerWithin{1'000};
 // Where it is not certain that there are other agents, the job must not wait long for them:
 // torchrun's own rendezvous waits ten minutes for other nodes.
 constexpr Duration kApartAfter = std::chrono::seconds(30);
+
+// A visit takes a second at most; the rest is the board's way.
+constexpr Duration kWaysWithin{2'000};
 
 // As torch's own question for MASTER_ADDR, which comes at once behind it.
 constexpr Duration kNamesWithin{5'000};
@@ -70,7 +74,7 @@ agree::AgentConfig agent_of(const PartyPlan& party) {
 
 Result<std::unique_ptr<Nodes>> Nodes::open(boost::asio::io_context& io, const RunPlan& plan,
                                            const agree::Token& token, Listener& listener) {
-  std::unique_ptr<Nodes> nodes(new Nodes(plan, listener));
+  std::unique_ptr<Nodes> nodes(new Nodes(io, plan, listener));
   agree::BoardConfig board;
   board.address = plan.party->address;
   board.token = token.secret;
@@ -98,7 +102,23 @@ void Nodes::tell_ready(const TellReady& ready) {
   news_.findings = ready.findings;
   for (std::string& line : news_.findings) line = listener_.redact(line);
   news_.blocked = ready.blocked;
+  if (!ready.blocked) open_doors();
   publish();
+}
+
+// From now on the others may come, until the first attempt begins.
+void Nodes::open_doors() {
+  NodeDoors doors = own_doors(plan_);
+  doors_ = std::make_unique<DoorKeeper>(io_, doors.name);
+  doors.doors = doors_->open(doors.doors);
+  news_.doors = to_text(doors);
+}
+
+void Nodes::close_doors() {
+  visits_.reset();
+  doors_.reset();
+  news_.doors.clear();
+  news_.ways.clear();
 }
 
 void Nodes::propose(const ProposeAttempt& attempt, std::optional<int> port) {
@@ -185,6 +205,7 @@ void Nodes::party_wants(const agree::AgentAction& action) {
 }
 
 void Nodes::hear(const agree::StartHere& start) {
+  close_doors();
   attempt_ = start.go.attempt;
   listener_.take(AttemptAgreed{start.go});
 }
@@ -229,7 +250,63 @@ void Nodes::hear(const agree::AllReady& ready) {
     node.news = *std::move(news);
   }
   listener_.take(LeadsNodes{});
+  if (!begin_mesh()) listener_.take(compare_nodes());
+}
+
+// The ways between the nodes. False: there is nothing to try, or no word has room for all doors.
+bool Nodes::begin_mesh() {
+  AllDoors all;
+  for (const auto& [seat, node] : mesh()) all[seat] = node.doors;
+  const auto has_doors = [](const auto& one) { return !one.second.doors.empty(); };
+  if (!std::ranges::all_of(all, has_doors)) return false;
+  agree::ReachWanted reach{to_text(all)};
+  if (agree::to_text(agree::Decision{.doors = reach.doors}).size() > agree::kLongestText) {
+    log_debug(fmt::format("the ways between {} nodes are not tried", all.size()));
+    return false;
+  }
+  meshing_ = true;
+  party_->take(reach);
+  waits_for_ways_.expires_after(kWaysWithin);
+  waits_for_ways_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) end_mesh();
+  });
+  return true;
+}
+
+void Nodes::hear(const agree::ReachOthers& reach) {
+  const auto seat = party_->seat();
+  if (!doors_ || !seat) return;
+  visits_ = std::make_unique<DoorVisits>(io_, all_doors_from(reach.doors),
+                                         seats_to_reach(*seat, plan_.party->placement.nodes),
+                                         [this](const std::vector<Way>& ways) {
+                                           news_.ways = to_text(ways);
+                                           publish();
+                                           note_ways();
+                                         });
+}
+
+void Nodes::note_ways() {
+  const auto told = [](const auto& node) { return !node.second.news.ways.empty(); };
+  if (meshing_ && !news_.ways.empty() && std::ranges::all_of(others_, told)) end_mesh();
+}
+
+void Nodes::end_mesh() {
+  if (!std::exchange(meshing_, false)) return;
+  waits_for_ways_.cancel();
   listener_.take(compare_nodes());
+}
+
+Mesh Nodes::mesh() const {
+  Mesh mesh;
+  const auto add = [&](int seat, const std::string& host, const agree::NodeNews& news) {
+    MeshNode& node = mesh[seat];
+    node.host = host;
+    node.doors = doors_from(news.doors);
+    if (!news.ways.empty()) node.ways = ways_from(news.ways);
+  };
+  add(0, host::read_hostname(), news_);
+  for (const auto& [seat, node] : others_) add(seat, node.name.host, node.news);
+  return mesh;
 }
 
 NodesReady Nodes::compare_nodes() const {
@@ -249,6 +326,7 @@ NodesReady Nodes::compare_nodes() const {
       ready.lines.push_back(fmt::format("{} (node {}): {}", node.name.host, seat, line));
   }
   for (const std::string& line : differences(facts)) ready.lines.push_back("risk: " + line);
+  ready.findings = mesh_findings(mesh());
   return ready;
 }
 
@@ -258,6 +336,7 @@ void Nodes::hear(const agree::NodeTold& told) {
   node.name = {told.seat, told.host};
   node.news = told.news;
   node.heard = true;
+  note_ways();
   take_ranks(node);
   take_answers(node, answered);
 }
@@ -303,10 +382,12 @@ void Nodes::hear(const agree::TellUser& tell) {
 }
 
 void Nodes::hear(const agree::GoApart& apart) {
+  close_doors();
   listener_.take(AgreedOnNone{apart.why});
 }
 
 void Nodes::hear(const agree::EndHere& end) {
+  close_doors();
   listener_.end_agreed(end.exit_code, end.why);
 }
 

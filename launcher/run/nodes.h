@@ -9,6 +9,9 @@
 
 #include "attempt.h"
 #include "attempt_record.h"
+#include "door_keeper.h"
+#include "door_visits.h"
+#include "mesh.h"
 #include "node_ranks.h"
 #include "party.h"
 #include "run_machine.h"
@@ -76,7 +79,8 @@ class Nodes final : Party::Listener {
                     const diagnose::Evidence& evidence);
 
  private:
-  Nodes(const RunPlan& plan, Listener& listener) : plan_(plan), listener_(listener) {}
+  Nodes(boost::asio::io_context& io, const RunPlan& plan, Listener& listener)
+      : io_(io), plan_(plan), listener_(listener), waits_for_ways_(io) {}
 
   void party_wants(const agree::AgentAction& action) override;
   void hear(const agree::StartHere& start);
@@ -84,6 +88,7 @@ class Nodes final : Party::Listener {
   void hear(const agree::KillHere& kill);
   void hear(const agree::HoldLease& lease);
   void hear(const agree::AttendHere& attend);
+  void hear(const agree::ReachOthers& reach);
   void hear(const agree::AllReady& ready);
   void hear(const agree::NodeTold& told);
   void hear(const agree::NodeSilent& silent);
@@ -97,12 +102,23 @@ class Nodes final : Party::Listener {
   void publish();
   void take_ranks(const OtherNode& node);
   void take_answers(const OtherNode& node, int before);
+  void open_doors();
+  void close_doors();
+  [[nodiscard]] bool begin_mesh();
+  void note_ways();
+  void end_mesh();
+  [[nodiscard]] Mesh mesh() const;
   [[nodiscard]] NodesReady compare_nodes() const;
   [[nodiscard]] std::vector<int> workers_of_nodes(const profile::Profile& profile) const;
 
+  boost::asio::io_context& io_;
   const RunPlan& plan_;
   Listener& listener_;
   std::unique_ptr<Party> party_;
+  std::unique_ptr<DoorKeeper> doors_;  ///< until the first attempt
+  std::unique_ptr<DoorVisits> visits_;
+  bool meshing_ = false;  ///< the leader waits for the ways of all
+  boost::asio::steady_timer waits_for_ways_;
   agree::NodeNews news_;  ///< of this node
   std::map<int, OtherNode> others_;
   int attempt_ = 0;        ///< that runs, or ran last

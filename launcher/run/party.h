@@ -37,6 +37,7 @@ class Party final : agree::Board::Listener {
   void take(const agree::AgentEvent& event);
 
   [[nodiscard]] bool leads() const { return machine_.leads(); }
+  [[nodiscard]] std::optional<int> seat() const { return machine_.seat(); }
 
  private:
   Party(boost::asio::io_context& io, const agree::AgentConfig& agent, Listener& listener);

@@ -426,8 +426,9 @@ void Run::perform(const PartFromNodes&) {
   parted_from_ = std::move(nodes_);
 }
 
+// This node may have been refused as it came: a token, an address.
 void Run::perform(const TellReady& ready) {
-  nodes_->tell_ready(ready);
+  if (nodes_) nodes_->tell_ready(ready);
 }
 
 void Run::perform(const ProposeAttempt& proposal) {

@@ -92,6 +92,10 @@ void RunMachine::take(const LeadsNoMore&, TimePoint) {
 void RunMachine::take(const NodesReady& event, TimePoint) {
   if (!std::holds_alternative<Gathering>(state_) || attempts_ > 0) return;
   for (const std::string& line : event.lines) actions_.push_back(SayLine{line});
+  for (const Finding& finding : event.findings) {
+    actions_.push_back(RecordFinding{finding});
+    actions_.push_back(SayLine{"risk: " + doctor::in_one_line(finding)});
+  }
   if (event.blocked.empty()) return start(plan_.chain.front());
   actions_.push_back(SayFailure{event.blocked});
   end(exit_code_of(Errc::blocked), event.blocked);

@@ -65,10 +65,12 @@ struct LeadsNodes {};
 /// it.
 struct LeadsNoMore {};
 /// To the leader: every node is there and ready for a first attempt. `blocked` says which node's
-/// checks forbid it; the lines tell of risks and of differences between the nodes.
+/// checks forbid it; the lines tell of risks and of differences between the nodes, the findings of
+/// the ways between them.
 struct NodesReady {
-  std::vector<std::string> lines;
-  std::string blocked;
+  std::vector<std::string> lines{};
+  std::string blocked{};
+  std::vector<Finding> findings{};
 };
 /// Every node starts this attempt now.
 struct AttemptAgreed {

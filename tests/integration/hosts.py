@@ -40,6 +40,7 @@ class Hosts:
         lines = ["127.0.0.1 localhost"] + [f"{a} {n}" for a, n in zip(self.addresses, self.names)]
         self.hosts_file.write_text("\n".join(lines) + "\n")
         self.holders = []
+        self.networks = []
 
     def __enter__(self):
         ip("link", "add", "bridge0", "type", "bridge")
@@ -59,6 +60,17 @@ class Hosts:
         self.run(i, "ip", "addr", "add", f"{self.addresses[i]}/24", "dev", "eth0")
         self.run(i, "ip", "link", "set", "eth0", "up")
 
+    def add_network(self, interface, prefix):
+        """A second network: each host has an interface of this name in it, and the address PREFIX.1, PREFIX.2, …"""
+        ip("link", "add", f"{interface}-bridge", "type", "bridge")
+        ip("link", "set", f"{interface}-bridge", "up")
+        self.networks.append(interface)
+        for i, holder in enumerate(self.holders):
+            ip("link", "add", f"{interface}-out{i}", "type", "veth", "peer", "name", interface, "netns", holder.pid)
+            ip("link", "set", f"{interface}-out{i}", "master", f"{interface}-bridge", "up")
+            self.run(i, "ip", "addr", "add", f"{prefix}.{i + 1}/24", "dev", interface)
+            self.run(i, "ip", "link", "set", interface, "up")
+
     def __exit__(self, *_):
         for holder in self.holders:
             holder.kill()
@@ -67,6 +79,10 @@ class Hosts:
         for i in range(len(self.holders)):
             subprocess.run(["ip", "link", "del", f"out{i}"], capture_output=True)
         subprocess.run(["ip", "link", "del", "bridge0"], capture_output=True)
+        for interface in self.networks:
+            subprocess.run(["ip", "link", "del", f"{interface}-bridge"], capture_output=True)
+            for i in range(len(self.holders)):
+                subprocess.run(["ip", "link", "del", f"{interface}-out{i}"], capture_output=True)
 
     def on(self, i, *words):
         """The words that run a command on a host."""
@@ -78,6 +94,10 @@ class Hosts:
     def cut_off(self, i):
         """From now on no packet comes to the host or leaves it, and nobody is told."""
         ip("link", "set", f"out{i}", "down")
+
+    def cut_network(self, i, interface):
+        """The same for its interface in a second network."""
+        ip("link", "set", f"{interface}-out{i}", "down")
 
     def join_again(self, i):
         ip("link", "set", f"out{i}", "up")

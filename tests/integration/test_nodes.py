@@ -12,12 +12,15 @@ from harness import SafelaunchTest, wait_until
 
 RANK = """
     import os, sys, time
-    import torch, torch.distributed as dist
+    if sys.argv[1] != "nothing":
+        import torch, torch.distributed as dist
 
     def never_comes():
         time.sleep(1000)
 
     what, rank, world = sys.argv[1], int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if what == "nothing":
+        sys.exit()
     if what == "hang" and rank == world - 1:
         never_comes()
     dist.init_process_group("nccl" if what == "nccl" else "gloo")
@@ -38,11 +41,11 @@ class Nodes(SafelaunchTest):
         self.hosts.wait_until_joined()
         self.train = self.script("\n".join(line[4:] for line in RANK.splitlines()), "train.py")
 
-    def start(self, node, *words, name=None):
+    def start(self, node, *words, name=None, interface="eth0"):
         """Starts a safelaunch on a host; what it says goes to the file of that name."""
         name = f"{node}" if name is None else name
         env = self.environment(HOME=str(self.folder), XDG_STATE_HOME=str(self.folder / f"state{name}"),
-                               GLOO_SOCKET_IFNAME="eth0")
+                               GLOO_SOCKET_IFNAME=interface)
         command = [harness.SAFELAUNCH, "--run-dir", str(self.folder / f"node{name}"), *map(str, words)]
         with open(self.folder / f"out{name}", "wb") as out:
             return subprocess.Popen(self.hosts.on(node, *command), env=env, cwd=self.folder, stdout=out,
@@ -92,6 +95,36 @@ class Nodes(SafelaunchTest):
         self.assertEqual(self.statuses(agents), [0, 0], self.both())
         self.assertIn("now attempt 2 with gloo-fallback", self.said(0))
         self.assertIn("rank 1 of 2 has 2", self.said(1))
+
+    def test_an_interface_that_is_cut_between_the_nodes_is_named_and_the_one_that_works(self):
+        self.make_hosts(2)
+        self.hosts.add_network("fast0", "10.78.0")
+        self.hosts.cut_network(1, "fast0")
+        agents = [self.start(node, *self.own_workers(node), harness.sys.executable, self.train, "nothing",
+                             interface="fast0") for node in (0, 1)]
+        self.assertEqual(self.statuses(agents), [0, 0], self.both())
+        self.assertIn("risk: wrong-interface: node1 cannot reach node0 on fast0 (10.78.0.1), "
+                      "which GLOO_SOCKET_IFNAME names: no answer; remedy: eth0 works between all nodes", self.said(0))
+        self.assertIn("node0 cannot reach node1 on fast0 (10.78.0.2)", self.said(0))
+        self.assertNotIn("wrong-interface", self.said(1))
+        events = (self.folder / "node0" / "events.jsonl").read_text().splitlines()
+        found = [json.loads(line) for line in events if '"wrong-interface"' in line]
+        self.assertEqual(len(found), 2, events)  # one for each direction
+
+    def test_of_ways_that_work_nothing_is_said_and_no_door_stays_open(self):
+        self.make_hosts(2)
+        self.hosts.add_network("fast0", "10.78.0")
+        agents = [self.start(node, *self.own_workers(node), harness.sys.executable, self.train, "long")
+                  for node in (0, 1)]
+        wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")
+        for node in (0, 1):
+            listening = subprocess.run(self.hosts.on(node, "ss", "-Hltnp"), check=True, capture_output=True,
+                                       text=True).stdout
+            own = [line for line in listening.splitlines() if '"safelaunch"' in line]
+            self.assertLessEqual(len(own), 1, listening)  # node 0's board
+            self.assertNotIn("risk:", self.said(node))
+        agents[0].send_signal(signal.SIGTERM)
+        self.assertEqual(self.statuses(agents), [143, 143], self.both())
 
     def test_a_signal_on_one_node_ends_all(self):
         agents = self.on_two_hosts("long", ranks=(1, 1))
@@ -174,6 +207,15 @@ class Nodes(SafelaunchTest):
         for node in (0, 1):
             self.assertIn("is another folder now, or gone", self.said(node))
             self.assertNotIn("cause:", self.said(node))
+
+
+class OneNode(SafelaunchTest):
+    def test_a_node_without_a_token_ends_in_order_also_without_checks(self):
+        run = self.run_safelaunch("--no-preflight", "--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1",
+                                  "--token-file", str(self.folder / "none"), "--nproc-per-node", "1",
+                                  harness.sys.executable, self.script("", "train.py"))
+        self.assertIn("the token in", run.err)
+        self.assert_status(run, 78)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,11 @@ struct AttentionWanted {
   bool watch = false;
   int question = 0;
 };
+/// To the leader, before the first attempt: all nodes are ready, and shall try to reach each other
+/// at these doors. An AttemptWanted that follows waits until each is ready again.
+struct ReachWanted {
+  std::string doors;
+};
 /// Nothing of the attempt runs here any more. Comes once after each StartHere, also where the
 /// attempt could not be started.
 struct AttemptOverHere {
@@ -101,7 +106,7 @@ struct AgentTimePassed {};
 using AgentEvent =
     std::variant<Joins, Seated, Parked, Confirmed, WordCame, StandingCame, SeatVacated, Unseated,
                  Unreachable, Refused, NewsHere, AttemptWanted, StopWanted, EndWanted,
-                 AttentionWanted, AttemptOverHere, SignalHere, AgentTimePassed>;
+                 AttentionWanted, ReachWanted, AttemptOverHere, SignalHere, AgentTimePassed>;
 
 // What is to be done. At the board:
 struct ClaimSeat {
@@ -137,6 +142,10 @@ struct HoldLease {
 struct AttendHere {
   bool watch = false;
   int question = 0;
+};
+/// Try to reach the other nodes at these doors, and publish what came of it.
+struct ReachOthers {
+  std::string doors;
 };
 /// To the leader's run: all nodes are there and ready; AttemptWanted may come. Before each attempt;
 /// an AttemptWanted that comes earlier, or while a node is away again, is kept until all are ready.
@@ -179,7 +188,7 @@ struct EndHere {
 };
 
 using AgentAction = std::variant<ClaimSeat, Publish, Say, LeaveBoard, StartHere, StopHere, KillHere,
-                                 HoldLease, AttendHere, AllReady, NodeTold, NodeSilent,
+                                 HoldLease, AttendHere, ReachOthers, AllReady, NodeTold, NodeSilent,
                                  AttemptOverEverywhere, TellUser, GoApart, EndHere>;
 
 class Agent;

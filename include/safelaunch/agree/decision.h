@@ -36,6 +36,9 @@ struct Decision {
   int signal = 0;              ///< stop, end: the signal that a person or Slurm sent; 0: none
   bool hurry = false;          ///< end: whoever wanted it has asked twice: nothing is waited for
   std::string why{};           ///< stop, end: in words, with the node
+  /// gather: where every node can be reached, JSON made by the run. Each agent tries to reach the
+  /// others there and publishes what came of it, once for each such word. Empty: nothing to do.
+  std::string doors{};
   /// Ranks wait somewhere: every agent looks at what its own do, and publishes it.
   bool watch = false;
   /// The number of the last question where the ranks stand; an agent answers each number once.
@@ -74,7 +77,9 @@ struct NodeNews {
   std::uint64_t heard = 0;              ///< number of the last word whose order it has followed
   int workers = 0;                      ///< ranks that this node is to start; 0: not known
   int port = 0;                         ///< of node 0: a free one for the next attempt
-  std::string facts{};                  ///< this node's facts (facts.h), JSON
+  std::string facts{};                  ///< this node's facts, JSON made by the run
+  std::string doors{};                  ///< where this node can be reached, JSON made by the run
+  std::string ways{};                   ///< how it reached the others, JSON made by the run
   std::vector<std::string> findings{};  ///< of this node's checks, each a line
   bool blocked = false;                 ///< one of them stands in the way
   int signal = 0;                       ///< a person wants the job to end; 0: nobody does

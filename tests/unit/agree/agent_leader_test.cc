@@ -412,6 +412,37 @@ TEST_CASE("the leader's questions go to all with the word that is in force", "[a
   CHECK(agent.deeds() == "node 1 told");
 }
 
+TEST_CASE(
+    "before the first attempt all nodes are sent to each other's doors, and none starts before it "
+    "has heard of it",
+    "[agree]") {
+  AgentStory agent;
+  agent.leads();
+  agent.all_come();
+  agent.on(ReachWanted{"[1]"});
+  agent.echo();
+  agent.wants();
+  agent.forget();
+  agent.member_is(1, NodePhase::ready);
+  CHECK(agent.deeds() == "node 1 told");
+  agent.member_is(2, NodePhase::ready);
+  CHECK(agent.deeds() == "node 2 told, say 1.3 go 1, hold, start 1");
+}
+
+TEST_CASE("a new word to go to the doors is followed once each", "[agree]") {
+  AgentStory agent;
+  agent.sits();
+  agent.is_called();
+  agent.forget();
+  agent.hears({.order = Order::gather, .doors = "[1]"});
+  agent.on(NewsHere{{.ways = "[]"}});
+  agent.confirmed();
+  CHECK(agent.all<ReachOthers>().size() == 1);
+  agent.hears({.order = Order::gather, .doors = "[2]"});
+  REQUIRE(agent.all<ReachOthers>().size() == 2);
+  CHECK(agent.all<ReachOthers>().back().doors == "[2]");
+}
+
 TEST_CASE("news that cannot be read end the run: another version is there", "[agree]") {
   AgentStory agent;
   agent.leads();

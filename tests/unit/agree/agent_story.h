@@ -42,6 +42,7 @@ struct ActionWord {
   std::string operator()(const AttendHere& one) const {
     return fmt::format("attend {} {}", one.watch, one.question);
   }
+  std::string operator()(const ReachOthers& one) const { return "reach " + one.doors; }
   std::string operator()(const AllReady&) const { return "all ready"; }
   std::string operator()(const NodeTold& one) const {
     return fmt::format("node {} told", one.seat);

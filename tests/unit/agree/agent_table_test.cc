@@ -18,6 +18,7 @@ std::string what_events_do(const std::function<void(AgentStory&)>& way) {
       {"parked", [](AgentStory& a) { a.on(Parked{"held by another"}); }},
       {"confirmed", [](AgentStory& a) { a.confirmed(); }},
       {"gather", word({.order = Order::gather})},
+      {"reach", word({.order = Order::gather, .doors = "[]"})},
       {"go", [](AgentStory& a) { a.is_sent_off(1); }},
       {"stop", word({.order = Order::stop, .attempt = 1})},
       {"end", word({.order = Order::end, .exit_code = 3})},
@@ -55,6 +56,7 @@ std::string what_the_leader_does(const std::function<void(AgentStory&)>& way) {
       {"node 1 anew", [](AgentStory& a) { a.member(1, {}, "another"); }},
       {"node 1 gone", [](AgentStory& a) { a.on(SeatVacated{1}), a.echo(); }},
       {"node 1 signalled", [](AgentStory& a) { a.member(1, {.signal = 15}); }},
+      {"reach wanted", [](AgentStory& a) { a.on(ReachWanted{"[]"}), a.echo(); }},
       {"attempt wanted", [](AgentStory& a) { a.wants(2); }},
       {"stop wanted", [](AgentStory& a) { a.on(StopWanted{"a hang"}), a.echo(); }},
       {"end wanted",
@@ -83,6 +85,7 @@ seated: publish joined
 parked: tell
 confirmed
 gather
+reach
 go
 stop
 end
@@ -106,6 +109,7 @@ seated: publish joined
 parked
 confirmed
 gather
+reach
 go
 stop
 end: leave, end with 3
@@ -126,6 +130,7 @@ seated
 parked: tell
 confirmed
 gather: publish joined
+reach: publish joined
 go: publish joined
 stop: publish joined
 end: publish leaving, leave, end with 3
@@ -149,6 +154,7 @@ seated
 parked: tell
 confirmed
 gather: publish ready
+reach: publish ready, reach []
 go: publish going, hold, start 1
 stop: publish ready
 end: publish leaving, leave, end with 3
@@ -169,6 +175,7 @@ seated
 parked: kill, tell
 confirmed: hold
 gather: stop
+reach: stop
 go: stop
 stop: publish going, stop
 end: stop
@@ -192,6 +199,7 @@ seated
 parked: kill, tell
 confirmed: hold
 gather
+reach
 go
 stop: publish going
 end
@@ -215,6 +223,7 @@ seated
 parked: tell
 confirmed
 gather: publish ready
+reach: publish ready, reach []
 go: publish ended
 stop: publish ended
 end: publish leaving, leave, end with 3
@@ -238,6 +247,7 @@ seated
 parked: tell
 confirmed
 gather
+reach
 go
 stop: publish going
 end
@@ -262,6 +272,7 @@ seated
 parked: tell
 confirmed
 gather: publish ready
+reach: publish ready, reach []
 go: publish stopped
 stop: publish stopped
 end: publish leaving, leave, end with 3
@@ -285,6 +296,7 @@ seated
 parked: kill
 confirmed: hold
 gather
+reach
 go
 stop
 end
@@ -317,6 +329,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told
 node 1 gone
 node 1 signalled: node 1 told, say 1.2 end 143
+reach wanted
 attempt wanted
 stop wanted
 end wanted: say 1.2 end 3
@@ -341,6 +354,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told
 node 1 gone: node 1 silent
 node 1 signalled: node 1 told, say 1.2 end 143
+reach wanted: say 1.2 gather, reach []
 attempt wanted: say 1.2 go 2, hold, start 2
 stop wanted
 end wanted: say 1.2 end 3
@@ -362,6 +376,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told, say 1.3 stop, stop
 node 1 gone: node 1 silent, say 1.3 stop, stop
 node 1 signalled: node 1 told, say 1.3 end 143, stop by 15
+reach wanted
 attempt wanted
 stop wanted: say 1.3 stop, stop
 end wanted: say 1.3 end 3, stop
@@ -387,6 +402,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told
 node 1 gone: node 1 silent
 node 1 signalled: node 1 told, say 1.4 end 143
+reach wanted
 attempt wanted
 stop wanted
 end wanted: say 1.4 end 3
@@ -412,6 +428,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told
 node 1 gone: node 1 silent
 node 1 signalled: node 1 told
+reach wanted
 attempt wanted
 stop wanted
 end wanted

@@ -22,6 +22,7 @@ Decision full_decision() {
   decision.signal = 15;
   decision.hurry = true;
   decision.why = "node 2 (gpu-17) \"ended\"\n";
+  decision.doors = R"([{"seat": 0}])";
   decision.watch = true;
   decision.question = 4;
   return decision;
@@ -35,6 +36,8 @@ NodeNews full_news() {
   news.workers = 8;
   news.port = 40'001;
   news.facts = R"({"torch": "2.13.0"})";
+  news.doors = R"({"doors": []})";
+  news.ways = "[]";
   news.findings = {"risk: one", "blocks: zwö"};
   news.blocked = true;
   news.signal = 2;

@@ -488,8 +488,15 @@ class Simulation {
     agent.news.answered = attend.question;
     in(random_.up_to(500ms), [this, &agent] { hand(agent, NewsHere{agent.news}); });
   }
+  void perform(Agent& agent, const ReachOthers&) {
+    agent.news.ways = "[]";
+    in(random_.up_to(500ms), [this, &agent] { hand(agent, NewsHere{agent.news}); });
+  }
   void perform(Agent& agent, const AllReady&) {
-    if (!std::exchange(agent.wants, true)) propose(agent);
+    if (std::exchange(agent.wants, true)) return;
+    if (random_.chance(50))
+      in(random_.up_to(300ms), [this, &agent] { hand(agent, ReachWanted{"[]"}); });
+    propose(agent);
   }
   void propose(Agent& agent) {
     Decision go;

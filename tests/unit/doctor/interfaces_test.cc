@@ -1,4 +1,5 @@
 #include "launcher/doctor/checks.h"
+#include "safelaunch/doctor/interface_choice.h"
 
 #include "catch.h"
 #include "healthy_host.h"

@@ -108,6 +108,20 @@ TEST_CASE("a profile that is not on a member is told, and nothing starts", "[nod
   CHECK(run.all<TellNotStarted>().front().error.message.find("our-own") != std::string::npos);
 }
 
+TEST_CASE("what the ways between the nodes show is told and recorded, and forbids nothing",
+          "[nodes]") {
+  Agreeing run;
+  run.begin_alone();
+  run.on(LeadsNodes{});
+  const Finding finding{"wrong-interface", Severity::risk, "a cannot reach b on eth1", "take eth0"};
+  run.on(NodesReady{{}, {}, {finding}});
+  REQUIRE(run.all<RecordFinding>().size() == 1);
+  CHECK(run.all<RecordFinding>().front().finding == finding);
+  CHECK(run.said().find("risk: wrong-interface: a cannot reach b on eth1; remedy: take eth0") !=
+        std::string::npos);
+  CHECK(run.did<ProposeAttempt>());
+}
+
 TEST_CASE("what blocks one node ends all, with its name", "[nodes]") {
   Agreeing run;
   run.begin_alone();

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "mesh.h"
+
+namespace safelaunch::run {
+
+/// Listens at this node's doors, each on its one address and a port that the kernel gives. Whoever
+/// comes is told the node's name and the time, and is let go at once: nothing is read from him, and
+/// nothing kept. Lives on the thread of the io_context; it is open until it is destroyed.
+class DoorKeeper {
+ public:
+  DoorKeeper(boost::asio::io_context& io, std::string name) : io_(io), name_(std::move(name)) {}
+
+  /// The doors that could be opened, with their ports.
+  [[nodiscard]] std::vector<Door> open(const std::vector<Door>& doors);
+
+ private:
+  void accept(boost::asio::ip::tcp::acceptor& acceptor);
+
+  boost::asio::io_context& io_;
+  std::string name_;
+  std::list<boost::asio::ip::tcp::acceptor> acceptors_;
+  std::shared_ptr<int> visits_ = std::make_shared<int>(0);  ///< gone with this object
+};
+
+/// What a visitor is told.
+struct Greeting {
+  std::string name;
+  std::chrono::microseconds time{};  ///< of the wall clock, since 1970
+};
+inline constexpr std::size_t kLongestGreeting = 96;
+[[nodiscard]] std::string to_text(const Greeting& greeting);
+/// nullopt: the text is not ours.
+[[nodiscard]] std::optional<Greeting> greeting_from(std::string_view text);
+[[nodiscard]] std::chrono::microseconds wall_time();
+
+}  // namespace safelaunch::run
