@@ -19,10 +19,16 @@ std::size_t calm_index(Activity activity) {
   return static_cast<std::size_t>(activity) - static_cast<std::size_t>(Activity::stopped);
 }
 
+// The words of a process that has ended meanwhile come without its start: nobody can look any more.
+bool is_process(const std::optional<ProcessId>& known, ProcessId speaks) {
+  if (known && speaks.start_ticks == 0) speaks.start_ticks = known->start_ticks;
+  return known == speaks;
+}
+
 }  // namespace
 
 RankClaim RankState::claim(ProcessId process, RankEvidence evidence) {
-  if (process_ == process) {
+  if (is_process(process_, process)) {
     evidence_ = std::max(evidence_, evidence);
     heard_ = heard_ || evidence >= RankEvidence::hook;
     return RankClaim::held;

@@ -19,6 +19,18 @@ void helper_speaks(Story& story, int rank) {
   story.tell(RankStarted{Rank{rank}, kHelper, 2, Source::hook, true, Story::process(rank)});
 }
 
+TEST_CASE("a rank that has ended before its hook could be looked up is no other process",
+          "[stages]") {
+  const ProcessId unseen{Story::process(1).pid, 0};
+  const bool speaks_first = GENERATE(true, false);
+  Story story;
+  story.tell(RankStarted{Rank{1}, Story::process(1), 2, Source::launch});
+  if (speaks_first) story.tell(RankStarted{Rank{1}, unseen, 2, Source::hook});
+  story.exited(1, Exited{0});
+  if (!speaks_first) story.tell(RankStarted{Rank{1}, unseen, 2, Source::hook});
+  CHECK(story.stages().ranks().at(Rank{1}).ended());
+}
+
 TEST_CASE("a helper of a shell may fail before the rank begins", "[stages]") {
   Story story;
   helper_speaks(story, 1);
