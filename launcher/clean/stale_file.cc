@@ -82,8 +82,9 @@ std::optional<StaleFile> judge_lock(const host::LeftFile& lock, const FileWitnes
     return unproven(lock, "it is on a network file system, and another host may hold it");
   if (is_among(witness.use.untold, lock))
     return unproven(lock, "the kernel does not tell whether a build holds it");
-  if (witness.use.compilers > 0)
-    return unproven(lock, "a compiler of yours is running, and may be building it");
+  if (!witness.use.compiler.empty())
+    return unproven(lock, fmt::format("made {} ago; your compiler {} may be building it",
+                                      rough_age(lock.age), witness.use.compiler));
   if (witness.use.unreadable > 0)
     return unproven(
         lock, fmt::format("{} processes of yours cannot be looked into", witness.use.unreadable));

@@ -77,7 +77,7 @@ int examine_host(std::span<const std::string> words) {
 const Verb kDoctorVerb{
     .name = "doctor",
     .function = examine_host,
-    .help = "what stands in the way of a run: [--fix] [COMMAND]",
+    .help = "checks before a launch: [--fix] [COMMAND]",
     .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
     .purpose =
         "Says what would make a launch fail or hang on this host, what shows it and what helps. "

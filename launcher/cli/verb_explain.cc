@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -33,6 +34,7 @@ int explain_sentence(std::string_view words) {
 // A log, unless it shows nothing and is one line that names a cause as people do.
 int explain_stdin() {
   const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
+  if (std::ferror(stdin) != 0) return refuse({Errc::usage, "stdin cannot be read"});
   const diagnose::Catalogue& catalogue = diagnose::catalogue();
   const bool one_line = std::ranges::count(log, '\n') <= 1;
   const bool names_one = one_line && diagnose::read_log(log, catalogue).empty() &&
@@ -49,6 +51,11 @@ int explain_file(const std::string& path) {
 bool is_file(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
 }
 
 // NCCL_TIMEOUT, or what somebody takes for one.
@@ -81,6 +88,8 @@ int explain_words(std::span<const std::string> words) {
     return answer(diagnose::explain(*cause));
   if (looks_like_variable(what[0])) return answer(profile::explain_variable(what[0]));
   if (is_file(what[0])) return explain_file(what[0]);
+  if (is_folder(what[0]))
+    return refuse({Errc::usage, what[0] + " is a directory; explain reads a log file"});
   if (what[0].find(' ') != std::string::npos) return explain_sentence(what[0]);
   return refuse(unknown(what[0]));
 }

@@ -175,7 +175,7 @@ std::string profile_menu(std::span<const Finding> findings,
   for (const Finding& finding : findings)
     text += fmt::format("{:8}  {}: {}\n          {}\n", name(finding.severity), finding.cause,
                         finding.evidence, finding.remedy);
-  text += findings.empty() ? "The host: nothing to say.\n\n" : "\n";
+  text += findings.empty() ? "No problems found on this host.\n\n" : "\n";
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (i == in_chain) text += "others:\n";
     text += fmt::format("{:3}  {:16} cost: {}\n", i + 1, profiles[i].name,

@@ -33,8 +33,21 @@ std::string capital(std::string text) {
   return text;
 }
 
-const char* fault_of(const MissingRank& missing) {
-  return missing.inside ? "did not come through" : "was missing";
+/// "in stage group (the ranks join the process group)": the stages are safelaunch's own words, so
+/// each is told with what it means.
+std::string in_words(Stage stage) {
+  const auto meaning = [stage] {
+    switch (stage) {
+      case Stage::spawned: return "the process is started";
+      case Stage::imported: return "torch or jax is loaded";
+      case Stage::rendezvous: return "the ranks look for each other";
+      case Stage::group: return "the ranks join the process group";
+      case Stage::communicator: return "the ranks connect for collectives";
+      case Stage::collective: return "the first all_reduce or the like";
+    }
+    return "";
+  };
+  return fmt::format("stage {} ({})", name(stage), meaning());
 }
 
 /// Whether the rank runs on another node or as another user, so that its state is not known.
@@ -48,31 +61,41 @@ bool is_seen(const MissingRank& missing) {
   return missing.known && !is_out_of_sight(missing);
 }
 
-/// "rank 2 was missing: idling, sleeping in hrtimer_nanosleep, in load_data (train.py:12)"
-std::string absence_of(const MissingRank& missing) {
-  if (missing.activity == Activity::dead)
-    return fmt::format("rank {} had ended ({})", missing.rank.value, missing.doing);
-  std::string text = fmt::format("rank {} {}", missing.rank.value, fault_of(missing));
-  std::string known;
-  const auto add = [&](const std::string& piece) {
-    if (!piece.empty()) known += (known.empty() ? "" : ", ") + piece;
-  };
-  if (missing.activity != Activity::unseen) add(name(missing.activity));
-  add(missing.doing);
-  if (!missing.where.empty()) add("in " + missing.where);
-  return text + (known.empty() ? ", and nothing is known of it" : ": " + known);
+/// What held the others up: "was missing", or for a rank that had come "did not come through".
+std::string fault_of(const MissingRank& missing) {
+  if (missing.activity == Activity::dead) return fmt::format("had ended ({})", missing.doing);
+  return missing.inside ? "did not come through" : "was missing";
+}
+
+/// "Rank 2 was idling, sleeping in hrtimer_nanosleep, in load_data (train.py:12)." Empty where
+/// nothing is known but that it was missing.
+std::string state_of(const MissingRank& missing) {
+  if (missing.activity == Activity::dead) return {};
+  std::vector<std::string> known;
+  if (missing.activity != Activity::unseen) known.emplace_back(name(missing.activity));
+  if (!missing.doing.empty()) known.push_back(missing.doing);
+  if (!missing.where.empty()) known.push_back("in " + missing.where);
+  if (known.empty()) return {};
+  return fmt::format(" Rank {} was {}.", missing.rank.value, join(known, ", "));
 }
 
 /// Of more missing ranks than these only the first is described.
 constexpr std::size_t kToldOneByOne = 3;
 
-std::string absences(const std::vector<MissingRank>& missing) {
-  if (missing.size() > kToldOneByOne) {
-    return list_of(ranks_of(missing)) + " did not come; " + absence_of(missing.front());
-  }
+/// "rank 1 was missing and rank 2 did not come through"
+std::string faults_of(const std::vector<MissingRank>& missing) {
+  if (missing.size() > kToldOneByOne) return list_of(ranks_of(missing)) + " did not come";
   std::vector<std::string> words;
-  for (const MissingRank& one : missing) words.push_back(absence_of(one));
+  for (const MissingRank& one : missing)
+    words.push_back(fmt::format("rank {} {}", one.rank.value, fault_of(one)));
   return list_in_words(words);
+}
+
+std::string states_of(const std::vector<MissingRank>& missing) {
+  std::string text;
+  for (std::size_t i = 0; i < missing.size() && (i == 0 || missing.size() <= kToldOneByOne); ++i)
+    text += state_of(missing[i]);
+  return text;
 }
 
 /// The fact that all ranks stand still and none waits for another; nullptr if there is none.
@@ -82,23 +105,29 @@ const Confirmation* standstill_of(const Evidence& evidence) {
   return found == evidence.confirmations.end() ? nullptr : &*found;
 }
 
-std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
-  const std::string stage =
-      evidence.failure.stage ? fmt::format(" in stage {}", name(*evidence.failure.stage)) : "";
+/// "ranks 0 and 1 waited 6.5s for it in stage group (…)"
+std::string wait_of(const Evidence& evidence, std::string_view whom) {
   const std::string who =
-      evidence.failure.waiting.empty() ? "The job" : capital(list_of(evidence.failure.waiting));
+      evidence.failure.waiting.empty() ? "the job" : list_of(evidence.failure.waiting);
   const std::string time = evidence.failure.waited == Duration::zero()
                                ? ""  // all came together, so no rank waited for another
                                : " " + describe_duration(evidence.failure.waited);
-  std::string text = fmt::format("{} waited{}{}", who, time, stage);
-  if (evidence.failure.missing.empty()) return text + "; nobody was missing.";
-  text += "; " + absences(evidence.failure.missing) + ".";
-  const bool one = evidence.failure.missing.size() == 1;
-  if (std::ranges::all_of(evidence.failure.missing, is_out_of_sight))
+  const std::string stage =
+      evidence.failure.stage ? " in " + in_words(*evidence.failure.stage) : "";
+  return fmt::format("{} waited{}{}{}", who, time, whom, stage);
+}
+
+std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
+  const std::vector<MissingRank>& missing = evidence.failure.missing;
+  if (missing.empty()) return capital(wait_of(evidence, "")) + "; nobody was missing.";
+  const bool one = missing.size() == 1;
+  std::string text =
+      fmt::format("{}; {}.{}", capital(faults_of(missing)),
+                  wait_of(evidence, one ? " for it" : " for them"), states_of(missing));
+  if (std::ranges::all_of(missing, is_out_of_sight))
     text += fmt::format(" Nobody can see {} from here; look where {}.", one ? "it" : "them",
                         one ? "it runs" : "they run");
-  else if (diagnosis.failure.cause == cause::kRankMissing &&
-           std::ranges::all_of(evidence.failure.missing, is_seen))
+  else if (diagnosis.failure.cause == cause::kRankMissing && std::ranges::all_of(missing, is_seen))
     text += fmt::format(" Probably {} own code keeps {} away.", one ? "its" : "their",
                         one ? "it" : "them");
   if (diagnosis.failure.cause == cause::kRankStopped)
@@ -116,16 +145,17 @@ std::string of_stall(const Evidence& evidence) {
   if (!evidence.failure.waiting.empty())
     text += fmt::format("; {} wait{} in a collective", list_of(evidence.failure.waiting),
                         evidence.failure.waiting.size() == 1 ? "s" : "");
-  if (!evidence.failure.missing.empty()) text += "; " + absences(evidence.failure.missing);
-  return text + ".";
+  if (!evidence.failure.missing.empty()) text += "; " + faults_of(evidence.failure.missing);
+  return text + "." + states_of(evidence.failure.missing);
 }
 
-/// " in stage group" for a rank that had come to it, " before stage group" for one that had not.
+/// " in stage group (…)" for a rank that had come to it, " before stage group (…)" for one that had
+/// not.
 std::string place_of(const Evidence& evidence, std::optional<Rank> rank) {
   const auto seen = std::ranges::find_if(
       evidence.failure.missing, [&](const MissingRank& missing) { return missing.rank == rank; });
   if (!evidence.failure.stage || seen == evidence.failure.missing.end()) return {};
-  return fmt::format(" {} stage {}", seen->inside ? "in" : "before", name(*evidence.failure.stage));
+  return fmt::format(" {} {}", seen->inside ? "in" : "before", in_words(*evidence.failure.stage));
 }
 
 std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {

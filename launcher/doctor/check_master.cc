@@ -87,6 +87,35 @@ std::string trouble_with_own_name(const HostFacts& facts) {
   return {};
 }
 
+/// True if the command is torchrun, or a launcher that is torchrun inside. On one node it gives the
+/// ranks this host's name as MASTER_ADDR, and itself meets at localhost.
+bool meets_by_name(const HostFacts& facts) {
+  if (!facts.subject.command || spans_nodes(facts)) return false;
+  const job::Launcher launcher = facts.subject.command->launcher;
+  return launcher == job::Launcher::torchrun || launcher == job::Launcher::accelerate;
+}
+
+bool is_unknown(const host::NameLookup& lookup) {
+  return lookup.outcome == host::NameLookup::Outcome::unknown;
+}
+
+/// torchrun asks for such a name again and again, for minutes, and no profile changes that. It is a
+/// risk and blocks nothing, because an option of torchrun's may name another address.
+bool check_local_names(const HostFacts& facts, Advices& advices) {
+  if (!meets_by_name(facts)) return false;
+  std::vector<std::string> unknown;
+  if (is_unknown(facts.localhost)) unknown.emplace_back("localhost");
+  if (is_unknown(facts.own_name)) unknown.push_back(facts.own_name.name);
+  if (unknown.empty()) return false;
+  advise(
+      advices, Severity::risk, cause::kNameResolution,
+      fmt::format("{} cannot be resolved on this host; torchrun's ranks meet by {}, and wait for "
+                  "minutes",
+                  list_in_words(unknown), unknown.size() == 1 ? "this name" : "these names"),
+      fmt::format("as root: echo 127.0.0.1 localhost {} >> /etc/hosts", facts.host.hostname));
+  return true;
+}
+
 /// gloo uses the address that the host's own name leads to, unless it is given an interface. If the
 /// name leads nowhere, gloo takes the loopback, which is enough on one node.
 void check_own_name(const HostFacts& facts, Advices& advices) {
@@ -114,9 +143,10 @@ void check_reach(const HostFacts& facts, Advices& advices) {
   switch (master.reach) {
     case host::Reach::connected: return;
     case host::Reach::refused:
-      return advise(advices, Severity::note, cause::kConnectFailed,
-                    fmt::format("{} answers, and nobody listens there yet", endpoint),
-                    "nothing, if rank 0 is not started yet; if it runs, it has another port");
+      return advise(
+          advices, Severity::note, cause::kConnectFailed,
+          fmt::format("nothing listens on {} yet (connection refused)", endpoint),
+          "none until rank 0 is started; if it runs, MASTER_ADDR or MASTER_PORT is wrong");
     case host::Reach::timed_out:
       return advise(advices, Severity::blocks, cause::kConnectFailed,
                     fmt::format("{} does not answer within {}: the host is down, or a firewall "
@@ -159,7 +189,7 @@ void check_address_of_rank_0(const HostFacts& facts, Advices& advices) {
 void check_master(const HostFacts& facts, Advices& advices) {
   check_master_name(facts, advices);
   check_address_of_rank_0(facts, advices);
-  check_own_name(facts, advices);
+  if (!check_local_names(facts, advices)) check_own_name(facts, advices);
   check_reach(facts, advices);
   check_route(facts, advices);
 }

@@ -27,12 +27,12 @@ void check_locks(const HostFacts& facts, Advices& advices) {
     Advice advice;
     advice.finding.cause = cause::kExtensionLock;
     advice.finding.severity = Severity::risk;
-    advice.finding.evidence = fmt::format("{}: {}; a job that builds this extension waits for it",
-                                          lock.file.path, lock.why);
+    advice.finding.evidence = fmt::format(
+        "{}: {}; a job that needs this extension waits until it is gone", lock.file.path, lock.why);
     const bool ours = lock.claim == clean::Claim::ours;
     advice.finding.remedy =
         ours ? remedy_for_lock(facts.subject)
-             : fmt::format("once no job builds it any more: rm {}", lock.file.path);
+             : fmt::format("if nothing builds this extension now: rm {}", lock.file.path);
     if (ours) advice.files = {lock};
     advices.push_back(std::move(advice));
   }

@@ -45,9 +45,9 @@ std::uint64_t needed(const HostFacts& facts) {
 
 std::string size_in_words(const host::SharedMemory& memory) {
   constexpr std::uint64_t kDockers = 64 * kMebi;
-  return fmt::format("{} is {} large{}, {} of it free", memory.path, rough_size(memory.bytes),
-                     memory.bytes == kDockers ? " (Docker's default)" : "",
-                     rough_size(memory.available));
+  return fmt::format("{} has {} free of {}{}", memory.path, rough_size(memory.available),
+                     rough_size(memory.bytes),
+                     memory.bytes == kDockers ? " (Docker's default)" : "");
 }
 
 void check_size(const HostFacts& facts, Advices& advices) {
@@ -56,8 +56,8 @@ void check_size(const HostFacts& facts, Advices& advices) {
   if (memory.available < kNothing) {
     advise(advices, Severity::risk, cause::kShmSmall,
            size_in_words(memory) +
-               ": a process that needs it ends with SIGBUS; NCCL 2.24 or newer does without it, "
-               "given a driver for CUDA 12.6",
+               ": DataLoader workers crash there (SIGBUS), and so does NCCL before 2.24 or under a "
+               "driver older than CUDA 12.6",
            remedy_for(facts));
   } else if (gpus && memory.available < needed(facts)) {
     advise(

@@ -86,6 +86,8 @@ namespace {
 
 // A resolver that takes longer than this makes every start of the job slow.
 constexpr Duration kLookup{3'000};
+// A run waits no longer than this for the name of this host.
+constexpr Duration kQuickLookup{300};
 // The kernel sends two SYN packets within this time.
 constexpr Duration kConnect{2'000};
 
@@ -106,14 +108,28 @@ bool imports_jax(const Subject& subject) {
   return text && imports_module(*text, "jax");
 }
 
-// Reads the names and the way to the master. A quick look asks no resolver, so only /etc/hosts and
-// the routing table speak.
+/// The name of this host, or `localhost`. /etc/hosts holds them nearly everywhere; only where it
+/// does not, a quick look asks the resolver, and only as long as a run may wait.
+host::NameLookup look_up_nearby(Depth depth, const std::string& name) {
+  if (depth == Depth::full) return host::look_up(name, kLookup);
+  host::NameLookup lookup = host::look_up_in_hosts_file(name);
+  if (lookup.outcome == host::NameLookup::Outcome::skipped)
+    lookup = host::look_up(name, kQuickLookup);
+  // A slow answer is an answer; the ranks wait for it.
+  if (lookup.outcome == host::NameLookup::Outcome::late)
+    lookup.outcome = host::NameLookup::Outcome::skipped;
+  return lookup;
+}
+
+// Reads the names and the way to the master. A quick look asks no resolver for the master, so only
+// /etc/hosts and the routing table speak.
 void read_network(Depth depth, HostFacts& facts) {
   const auto lookup = [&](const std::string& name) {
     return depth == Depth::full ? host::look_up(name, kLookup) : host::look_up_in_hosts_file(name);
   };
   facts.interfaces = host::network_interfaces();
-  facts.own_name = lookup(facts.host.hostname);
+  facts.own_name = look_up_nearby(depth, facts.host.hostname);
+  facts.localhost = look_up_nearby(depth, "localhost");
   if (facts.world.master_address.empty()) return;
   facts.master_name = lookup(facts.world.master_address);
   if (facts.master_name.addresses.empty()) return;

@@ -192,7 +192,7 @@ std::string render_looked_at(std::span<const LookedAt> themes, Paint paint) {
 }
 
 std::string render_advices(std::span<const Advice> advices, Paint paint) {
-  if (advices.empty()) return "nothing stands in the way of a run\n";
+  if (advices.empty()) return "no problems found\n";
   std::string text;
   for (const Advice& advice : advices) {
     text += heading(advice.finding, paint);

@@ -292,7 +292,8 @@ class Company {
     if (program.error() == EACCES) return note_closed(pid, use);
     const std::string_view path = program.text();  // empty: a zombie, or a thread of the kernel
     if (path.empty()) return;
-    if (is_compiler(name_of(path)) && is_ours(pid)) ++use.compilers;
+    if (use.compiler.empty() && is_compiler(name_of(path)) && is_ours(pid))
+      use.compiler = fmt::format("{} (pid {})", name_of(path), pid);
     if (!runs_python(pid, path)) return;
     const auto facts = facts_of(pid);
     if (facts && facts->uid == us_) use.oldest_python = std::max(use.oldest_python, facts->age);

@@ -279,9 +279,9 @@ Result<Command> with_processes(Command command, int processes_per_node) {
   if (option.empty() || !command.script)
     return Error{
         Errc::usage,
-        fmt::format("the profile asks for {} processes, and a {} command has no place where "
-                    "that could be said",
-                    processes_per_node, name(command.launcher))};
+        fmt::format("it sets {} process{} a node, but safelaunch cannot tell this command how many "
+                    "to start; drop it, or put torchrun or --nproc-per-node before the script",
+                    processes_per_node, processes_per_node == 1 ? "" : "es")};
   const int nodes =
       command.launcher == Launcher::accelerate && command.nodes ? command.nodes->max : 1;
   const auto place = command.argv.begin() + static_cast<std::ptrdiff_t>(place_for_options(command));

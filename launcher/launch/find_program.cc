@@ -101,8 +101,8 @@ Result<std::string> find_probe_program_of(const fs::path& program) {
                              path.string(), *why)};
   }
   return Error{Errc::not_found,
-               fmt::format("there is no safelaunch-probe beside {}: it is left out where NVIDIA's "
-                           "headers are missing at build time",
+               fmt::format("there is no safelaunch-probe beside {}; install safelaunch whole, or "
+                           "name it in SAFELAUNCH_PROBE_PROGRAM",
                            program.parent_path().string())};
 }
 

@@ -152,7 +152,11 @@ bool ProfileLibrary::all_built_in(std::span<const std::string> chain) const {
 Error ProfileLibrary::unknown(std::string_view name) const {
   const std::vector<std::string> known = names();
   const std::vector<std::string_view> words(known.begin(), known.end());
-  const std::string hint = did_you_mean(name, words);
+  std::error_code ignored;
+  // A word without a slash is a name, whatever files there are.
+  const std::string hint = std::filesystem::is_regular_file(name, ignored)
+                               ? fmt::format("; the file is meant by ./{}", name)
+                               : did_you_mean(name, words);
   return Error{
       Errc::bad_config,
       fmt::format("there is no profile '{}'{}{}", name,

@@ -13,10 +13,9 @@ constexpr auto kGone = Standing::gone;
 constexpr Variable kVariables[] = {
     // Nobody reads these, though many scripts set them.
     {"NCCL_TIMEOUT", "nobody", "", "", kInert,
-     "no NCCL, torch, DeepSpeed, accelerate or JAX has a read of it; the timeout of a process "
-     "group can only be given in code",
-     "process_group_timeout in a profile; DEEPSPEED_TIMEOUT for DeepSpeed, --ddp_timeout for HF "
-     "Trainer"},
+     "neither NCCL, torch, DeepSpeed, accelerate nor JAX reads it",
+     "process_group_timeout: 30min in a profile, DEEPSPEED_TIMEOUT for DeepSpeed, --ddp_timeout "
+     "for HF Trainer"},
     {"ACCELERATE_USE_GLOO", "nobody", "", "", kInert,
      "accelerate takes nccl wherever it finds CUDA", "the profile gloo-fallback (backend: gloo)"},
     {"TORCH_DISTRIBUTED_BACKEND", "nobody", "", "", kInert,
@@ -24,7 +23,7 @@ constexpr Variable kVariables[] = {
      "the profile gloo-fallback (backend: gloo)"},
     {"NCCL_SOCKET_TIMEOUT", "nobody", "", "", kInert, "NCCL's sockets have no timeout",
      "NCCL_SOCKET_RETRY_CNT and NCCL_SOCKET_RETRY_SLEEP_MSEC (NCCL 2.24) for connecting"},
-    {"NCCL_NET_RETRY_COUNT", "nobody", "", "", kInert, "no NCCL has a read of it",
+    {"NCCL_NET_RETRY_COUNT", "nobody", "", "", kInert, "no NCCL reads it",
      "NCCL_SOCKET_RETRY_CNT for sockets, NCCL_IB_RETRY_CNT for InfiniBand"},
 
     // The worlds of launchers and frameworks.

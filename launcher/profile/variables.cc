@@ -149,8 +149,9 @@ std::optional<std::string> standing_warning(const Variable& variable) {
   switch (variable.standing) {
     case Standing::read: return std::nullopt;
     case Standing::inert:
-      return with_remedy(fmt::format("nobody reads {}: {}", variable.name, variable.truth),
-                         variable.instead);
+      return with_remedy(
+          fmt::format("{} has no effect by itself: {}", variable.name, variable.truth),
+          variable.instead);
     case Standing::deprecated:
       return with_remedy(fmt::format("{} is an old name: {}", variable.name, variable.truth),
                          variable.instead);

@@ -34,20 +34,28 @@ Json to_json(const AttemptSummary& attempt) {
 
 class Screen {
  public:
-  Screen(Colour colour, std::string_view prefix) : colour_(colour), prefix_(prefix) {}
+  Screen(Colour colour, std::string_view prefix, Fallbacks fallbacks)
+      : colour_(colour), prefix_(prefix), fallbacks_(fallbacks) {}
 
   void attempt(const AttemptSummary& attempt) {
-    line(fmt::format("  attempt {}  {:<14} {}{}", attempt.number, attempt.profile,
+    const bool is_told = fallbacks_ == Fallbacks::told && !attempt.next.empty() && attempt.failure;
+    line(fmt::format("  attempt {}  {:<14} {}{}{}", attempt.number, attempt.profile,
                      paint(attempt.failure ? "31" : "32", end_in_words(attempt)),
-                     attempt.stages.empty() ? "" : "  (" + attempt.stages + ")"));
-    if (attempt.failure) failure(*attempt.failure);
+                     attempt.stages.empty() ? "" : "  (" + attempt.stages + ")",
+                     is_told ? ": " + attempt.failure->cause : ""));
+    if (!attempt.failure) return;
+    if (!is_told) verdict(*attempt.failure);
+    advice(*attempt.failure);
   }
 
-  void failure(const Failure& failure) {
+  void verdict(const Failure& failure) {
     if (!failure.explanation.empty()) line("      " + failure.explanation);
     if (!failure.cause.empty())
       line(fmt::format("      cause: {} ({}, {})", failure.title, failure.cause,
                        name(failure.certainty)));
+  }
+
+  void advice(const Failure& failure) {
     for (const std::string& shown : failure.lines) line(paint("2", "      | " + shown));
     if (!failure.remedy.empty()) line("      remedy: " + failure.remedy);
   }
@@ -75,6 +83,7 @@ class Screen {
 
   Colour colour_;
   std::string_view prefix_;
+  Fallbacks fallbacks_;
   std::string text_;
 };
 
@@ -180,9 +189,10 @@ bool worth_telling(const RunSummary& summary) {
   return only.failure && only.failure->kind != FailureKind::interrupted && !only.told_by_itself;
 }
 
-std::string closing_screen(const RunSummary& summary, Colour colour, std::string_view prefix) {
+std::string closing_screen(const RunSummary& summary, Colour colour, std::string_view prefix,
+                           Fallbacks fallbacks) {
   if (summary.attempts.empty()) return {};
-  Screen screen(colour, prefix);
+  Screen screen(colour, prefix, fallbacks);
   screen.line("what happened");
   for (const AttemptSummary& attempt : summary.attempts) screen.attempt(attempt);
   screen.closing(summary);

@@ -196,7 +196,9 @@ Result<void> add_launcher(const AttemptInputs& inputs, Environment environment,
   if (!command) return command.error();
   if (inputs.profile.processes) {
     command = job::with_processes(std::move(*command), *inputs.profile.processes);
-    if (!command) return command.error();
+    if (!command)
+      return Error{command.error().code,
+                   fmt::format("profile {}: {}", inputs.profile.name, command.error().message)};
   }
   if (const std::string& logs = result.spec.rank_logs; !logs.empty()) {
     command = job::with_rank_logs(std::move(*command), logs);

@@ -128,6 +128,7 @@ job::HostCounts host_counts(const RunPlan& plan) {
 Result<void> refuse_ranks_that_are_not(const RunPlan& plan) {
   const Result<output::RankSelection> chosen = output::RankSelection::parse(plan.options.ranks);
   if (!chosen) return chosen.error();
+  if (!plan.spawn) return {};
   const int last = plan.spawn->world_size - 1;
   if (const auto beyond = chosen->beyond(plan.spawn->world_size))
     return Error{Errc::usage, fmt::format("--ranks {}: this job has no rank {}; its last is {}",
@@ -150,7 +151,7 @@ Result<void> plan_own_spawn(RunPlan& plan) {
   Result<job::SpawnPlan> spawn = job::plan_spawn(*wanted, plan.environment, host_counts(plan));
   if (!spawn) return spawn.error();
   plan.spawn = std::move(*spawn);
-  return refuse_ranks_that_are_not(plan);
+  return {};
 }
 
 // Below the ports that the kernel hands out, and where few programs listen.
@@ -392,6 +393,7 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   if (!overrides) return overrides.error();
   plan.overrides = std::move(*overrides);
   if (const Result<void> spawn = plan_own_spawn(plan); !spawn) return spawn.error();
+  if (const Result<void> ranks = refuse_ranks_that_are_not(plan); !ranks) return ranks.error();
   if (const Result<void> party = plan_party(plan); !party) return party.error();
   take_deepspeed_variables(plan);
   if (const Result<void> chain = load_chain(plan); !chain) return chain.error();

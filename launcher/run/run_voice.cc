@@ -66,8 +66,8 @@ void RunVoice::tell_of_fallback(const diagnose::Diagnosis& diagnosis, const Next
   say(fmt::format("cause: {} ({}, {})", diagnosis.failure.title, diagnosis.failure.cause,
                   name(diagnosis.failure.certainty)));
   tell_of_struck_out(step);
-  say(fmt::format("now attempt {} with {} ({}); cost: {}", attempt.number + 1, step.profile->name,
-                  step.why, cost_in_words(plan_, *step.profile)));
+  say(fmt::format("retrying (attempt {}) with profile {} ({}); cost: {}", attempt.number + 1,
+                  step.profile->name, step.why, cost_in_words(plan_, *step.profile)));
 }
 
 void RunVoice::tell_of_struck_out(const NextStep& step) {
@@ -119,7 +119,8 @@ void RunVoice::tell_end() {
   const bool coloured =
       plan_.options.colour && streams_.err.kind == output::StreamTarget::Kind::terminal;
   terminal_.write_message(
-      report::closing_screen(summary_, coloured ? report::Colour::on : report::Colour::off));
+      report::closing_screen(summary_, coloured ? report::Colour::on : report::Colour::off,
+                             "safelaunch: ", report::Fallbacks::told));
 }
 
 }  // namespace safelaunch::run

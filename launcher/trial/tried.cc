@@ -149,7 +149,7 @@ std::string reservations_of(std::span<const Tried> tried, bool blocked) {
   if (const Names cpu = names_on_cpu_alone(tried); !cpu.empty())
     text += fmt::format("; {} {} the CPU alone, though GPUs are here", list_in_words(cpu),
                         cpu.size() == 1 ? "uses" : "use");
-  if (blocked) text += "; a finding above stands in the way of a run";
+  if (blocked) text += "; a finding above would stop a run";
   return text;
 }
 

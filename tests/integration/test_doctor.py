@@ -52,7 +52,7 @@ class Doctor(SafelaunchTest):
         self.assertEqual(self.doctor("torchrun", "--nproc-per-node=2", self.script("import torch\n")), {})
         said = subprocess.run([SAFELAUNCH, "doctor"], env=self.plain(), capture_output=True, text=True, timeout=60)
         self.assertEqual((said.returncode, said.stderr), (0, ""))
-        self.assertTrue(said.stdout.endswith("\nnothing stands in the way of a run\n"), said.stdout)
+        self.assertTrue(said.stdout.endswith("\nno problems found\n"), said.stdout)
         for theme in ("python", "port", "/dev/shm", "limits", "locks"):
             self.assertRegex(said.stdout, f"(?m)^✓ {theme} ")
 
@@ -73,7 +73,7 @@ class Doctor(SafelaunchTest):
                               capture_output=True, text=True, timeout=60)
         (finding,) = json.loads(done.stdout)["findings"]
         self.assertEqual(finding["id"], "shm-small")
-        self.assertIn("/dev/shm is 64 MiB large (Docker's default)", finding["evidence"])
+        self.assertIn("/dev/shm has 64 MiB free of 64 MiB (Docker's default)", finding["evidence"])
 
     def test_an_interface_that_does_not_exist_is_named_with_those_that_do(self):
         finding = self.doctor(GLOO_SOCKET_IFNAME="eth77")["ifname-missing"]
@@ -87,7 +87,7 @@ class Doctor(SafelaunchTest):
             port = str(nobody_listens.getsockname()[1])
             finding = self.doctor(**RANK_1, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)["connect-failed"]
         self.assertEqual(finding["severity"], "note")
-        self.assertIn("answers, and nobody listens there yet", finding["evidence"])
+        self.assertIn("yet (connection refused)", finding["evidence"])
 
     def test_a_master_that_listens_is_no_finding(self):
         with socket.create_server(("127.0.0.1", 0)) as server:

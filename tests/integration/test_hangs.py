@@ -131,7 +131,7 @@ class ARankThatNeverReachesInit(HangTest):
         self.assertEqual(run.attempts[attempt]["end"], "hung", str(run))
         self.assertEqual(run.attempts[attempt]["cause"]["id"], "rank-missing", str(run))
         explanation = self.explanation(run, attempt)
-        named = r"^Ranks 0 and 1 waited \d+(\.\d+)?s in stage \w+; rank 2 was missing: idling, sleeping"
+        named = r"^Rank 2 was missing; ranks 0 and 1 waited \d+(\.\d+)?s for it in stage \w+ \(.*\)\. Rank 2 was idling, sleeping"
         self.assertRegex(explanation, named, str(run))
         self.assertIn(explanation, run.err)
 
@@ -200,7 +200,7 @@ class ARankStoppedInItsFirstCollective(HangTest):
         self.assertEqual(run.attempts[0]["cause"]["id"], "rank-stopped", str(run))
         self.assertEqual(run.outcome["worked_with"], "basic", str(run))  # no setting had stopped it
         explanation = self.explanation(run)
-        self.assertIn("rank 1 did not come through: stopped, by a signal (state T)", explanation, str(run))
+        self.assertIn("Rank 1 was stopped, by a signal (state T)", explanation, str(run))
         self.assertIn(explanation, run.err)
         verdict = self.verdicts(run)[0]
         self.assertIn("hung in collective: rank 1 does not come through (stopped: by a signal", verdict["text"])
@@ -227,7 +227,7 @@ class AScriptThatStartsItselfAnew(SafelaunchTest):
         self.assert_status(run, 124)
         (attempt,) = run.attempts
         self.assertEqual(attempt["cause"]["id"], "rank-missing", str(run))
-        self.assertIn("rank 1 was missing: idling", attempt["cause"]["explanation"], str(run))
+        self.assertIn("Rank 1 was idling", attempt["cause"]["explanation"], str(run))
 
 
 if __name__ == "__main__":

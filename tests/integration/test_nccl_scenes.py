@@ -126,7 +126,7 @@ class WhatNoProfileHeals(NcclTest):
                                       SAFELAUNCH_DOUBLE_NCCL=version)
                 self.assert_status(run, 124)
                 self.assert_given_up_at_once(run, "rank-missing")
-                self.assertRegex(run.attempts[0]["cause"]["explanation"], r"rank 1 was missing", str(run))
+                self.assertRegex(run.attempts[0]["cause"]["explanation"], r"Rank 1 was missing", str(run))
 
     def test_a_doubled_rank_ends_the_attempt_at_once(self):
         run = self.run_worker(but="test $RANK -eq 2 && export RANK=1")

@@ -85,7 +85,7 @@ class Nodes(SafelaunchTest):
     def test_a_rank_that_hangs_on_another_node_is_named_with_its_host_and_function(self):
         agents = self.on_two_hosts("--init-timeout", "6s", "hang")
         self.assertEqual(self.statuses(agents), [124, 124], self.both())
-        self.assertIn("rank 2 was missing", self.said(0))
+        self.assertIn("Rank 2 was missing", self.said(0))
         self.assertIn("on node1", self.said(0))
         self.assertIn("never_comes", self.said(0))
         self.assertIn("ended with that of the other nodes", self.said(1))
@@ -93,7 +93,7 @@ class Nodes(SafelaunchTest):
     def test_all_nodes_fall_back_together(self):
         agents = self.on_two_hosts("nccl", ranks=(1, 1))
         self.assertEqual(self.statuses(agents), [0, 0], self.both())
-        self.assertIn("now attempt 2 with gloo-fallback", self.said(0))
+        self.assertIn("retrying (attempt 2) with profile gloo-fallback", self.said(0))
         self.assertIn("rank 1 of 2 has 2", self.said(1))
 
     def test_an_interface_that_is_cut_between_the_nodes_is_named_and_the_one_that_works(self):

@@ -89,7 +89,7 @@ class ThePlugin(RealNcclTest):
                                 options=["--only", "--collective-timeout", "3s", "--quiet-timeout", "2s"])
             self.assert_status(run, 124)
             self.assert_cause(run, "collective-stuck")
-            self.assertIn("waited in stage collective; nobody was missing", run.attempts[0]["cause"]["explanation"])
+            self.assertIn("waited in stage collective (the first all_reduce or the like); nobody was missing", run.attempts[0]["cause"]["explanation"])
 
         self.each(check, since=(2, 28))
 
@@ -100,7 +100,7 @@ class WhatFails(RealNcclTest):
             run = self.run_over(library, "--absent-rank", "1", options=["--init-timeout", "3s", "--quiet-timeout", "2s"])
             self.assert_status(run, 124)
             self.assert_given_up_at_once(run, "rank-missing")
-            self.assertRegex(run.attempts[0]["cause"]["explanation"], "rank 1 was missing", str(run))
+            self.assertRegex(run.attempts[0]["cause"]["explanation"], "Rank 1 was missing", str(run))
 
         self.each(check)
 

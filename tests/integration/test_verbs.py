@@ -90,6 +90,23 @@ class Verbs(SafelaunchTest):
         self.assertIn("No known cause", self.say("explain", "the cat sat on the mat"))
         self.assertIn("no variable or file", self.say("explain", "nowhere.log", status=64))
 
+    def test_a_directory_is_no_log(self):
+        folder = self.folder / "logs"
+        folder.mkdir()
+        self.assertIn("logs is a directory; explain reads a log file", self.say("explain", "logs", status=64))
+        descriptor = os.open(folder, os.O_RDONLY)
+        self.addCleanup(os.close, descriptor)
+        done = subprocess.run([SAFELAUNCH, "explain", "-"], env=self.environment(), stdin=descriptor, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (64, "safelaunch: stdin cannot be read\n"))
+
+    def test_a_profile_that_is_a_file_here_is_told_how_to_name_it(self):
+        self.script("name: mine\n", "mine.txt")
+        self.assertIn("there is no profile 'mine.txt'; the file is meant by ./mine.txt", self.say("profiles", "check", "mine.txt", status=78))
+
+    def test_ranks_that_are_none_are_told_once(self):
+        said = self.say("--ranks", "x", "true", status=64)
+        self.assertRegex(said, r"^safelaunch: 'x' in --ranks x is neither .*\n$")
+
     def test_the_variables_of_a_ranks_world_are_explained(self):
         for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES", "JAX_DEBUG_NANS"):
             with self.subTest(name=name):
@@ -185,7 +202,7 @@ class Verbs(SafelaunchTest):
 
     def test_bash_completes_verbs_options_values_and_profiles(self):
         for words, offered in [
-            (["prof"], ["profiles"]),
+            (["profiles"], ["profiles"]),
             (["clean", "--pol"], ["--policy"]),
             (["clean", "--policy", "o"], ["off", "ours", "orphans"]),
             (["--cl"], ["--cluster", "--clean"]),

@@ -76,6 +76,7 @@ struct HostFacts {
 
   std::vector<host::NetworkInterface> interfaces;
   host::NameLookup own_name;
+  host::NameLookup localhost;  ///< the name `localhost`
   host::NameLookup master_name;
   host::Route to_master;                     ///< the route to the first address of the master
   std::optional<host::Reachability> master;  ///< nullopt where no connection was tried

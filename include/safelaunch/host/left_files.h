@@ -92,8 +92,8 @@ struct FileUse {
   std::vector<std::string> used;
   std::vector<std::string> untold;  ///< the paths of which the kernel does not tell
   Duration oldest_python{};         ///< the age of our user's oldest Python process
-  int compilers = 0;                ///< our user's processes of ninja, nvcc, cc1plus, …
-  int unreadable = 0;               ///< our user's processes into which we could not look
+  std::string compiler;  ///< one of our user's that runs: "cc1plus (pid 1932)"; empty if none
+  int unreadable = 0;    ///< our user's processes into which we could not look
 };
 
 /// Asks for the holders of the files. Where a file has none, looks at all processes that we may

@@ -53,10 +53,13 @@ struct RunSummary {
 [[nodiscard]] bool worth_telling(const RunSummary& summary);
 
 /// The closing screen, lines separated by \n; `colour` adds SGR colours for a terminal. Each line
-/// begins with `prefix`, which tells it from the job's own.
+/// begins with `prefix`, which tells it from the job's own. Where the user has read an attempt's
+/// verdict as the next one began, the screen does not say it again.
 enum class Colour { off, on };
+enum class Fallbacks { untold, told };
 [[nodiscard]] std::string closing_screen(const RunSummary& summary, Colour colour,
-                                         std::string_view prefix = "safelaunch: ");
+                                         std::string_view prefix = "safelaunch: ",
+                                         Fallbacks fallbacks = Fallbacks::untold);
 
 /// "hung, stopped after 32s".
 [[nodiscard]] std::string end_in_words(const AttemptSummary& attempt);

@@ -149,8 +149,10 @@ TEST_CASE("a lock is listed only, where its holder may be elsewhere", "[stale_fi
 
 TEST_CASE("a lock is listed only, while a compiler of ours runs", "[stale_file]") {
   FileWitness seen = witness();
-  seen.use.compilers = 1;
+  seen.use.compiler = "cc1plus (pid 1932)";
   CHECK(locks(kLock, seen)[0].claim == Claim::unproven);
+  CHECK(locks(kLock, seen)[0].why ==
+        "made 1h ago; your compiler cc1plus (pid 1932) may be building it");
 }
 
 TEST_CASE("what the kernel does not tell is listed only", "[stale_file]") {

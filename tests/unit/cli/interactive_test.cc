@@ -35,7 +35,7 @@ TEST_CASE("the menu shows findings, profiles and what they cost", "[interactive]
   CHECK(has(menu, "  2  no-p2p           cost: medium (what no-p2p does)"));
   CHECK(menu.find("others:") > menu.find("no-p2p"));
   CHECK(menu.find("others:") < menu.find("debug"));
-  CHECK(has(profile_menu({}, kProfiles, 3), "The host: nothing to say."));
+  CHECK(has(profile_menu({}, kProfiles, 3), "No problems found on this host."));
 }
 
 TEST_CASE("an answer is a number, a name, or nothing for the first", "[interactive]") {

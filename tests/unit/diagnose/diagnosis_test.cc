@@ -275,7 +275,8 @@ TEST_CASE("a crash inside NCCL's init is not the script's own", "[diagnosis]") {
   CHECK(crash.failure.cause == "nccl-crash");
   CHECK(falls_back(crash));
   CHECK(crash.failure.explanation ==
-        "Rank 1 failed first (killed by SIGSEGV) in stage communicator.");
+        "Rank 1 failed first (killed by SIGSEGV) in stage communicator (the ranks "
+        "connect for collectives).");
 }
 
 TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diagnosis]") {
@@ -283,7 +284,8 @@ TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diag
   CHECK(crash.failure.cause == "rank-died");
   CHECK(stops(crash, diagnose::StopReason::users_own));
   CHECK(crash.failure.explanation ==
-        "Rank 1 failed first (killed by SIGSEGV) before stage communicator.");
+        "Rank 1 failed first (killed by SIGSEGV) before stage communicator (the ranks "
+        "connect for collectives).");
 }
 
 TEST_CASE("what NCCL wrote before it crashed tells more than the crash", "[diagnosis]") {

@@ -24,6 +24,7 @@ inline doctor::HostFacts healthy_host() {
                       {"docker0", {"172.17.0.1"}, true, false, false, 1500},
                       {"eth0", {"10.0.0.5", "fe80::1"}, true, true, false, 1500}};
   facts.own_name = {host::NameLookup::Outcome::found, "gpu-1", {"10.0.0.5"}, {}, Duration{1}};
+  facts.localhost = {host::NameLookup::Outcome::found, "localhost", {"127.0.0.1"}, {}, Duration{1}};
   facts.libraries.emplace();
   facts.libraries->torch_version = "2.13.0+cu130";
   facts.libraries->nccl = {{"/venv/libnccl.so.2", gpu::LibraryOrigin::torch, "2.29.7"}};

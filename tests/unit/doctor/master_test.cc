@@ -15,7 +15,7 @@ TEST_CASE("refused, timed out and no route are three answers", "[doctor][master]
 
   facts.master = host::Reachability{host::Reach::refused, "Connection refused", Duration{1}};
   CHECK(outline(facts) == Lines{"connect-failed note"});
-  CHECK(first_finding(facts).evidence == "node0:29500 answers, and nobody listens there yet");
+  CHECK(first_finding(facts).evidence == "nothing listens on node0:29500 yet (connection refused)");
 
   facts.master = host::Reachability{host::Reach::timed_out, "Connection timed out", Duration{2000}};
   CHECK(outline(facts) == Lines{"connect-failed blocks"});
@@ -54,6 +54,27 @@ TEST_CASE("a name server that does not answer is a risk", "[doctor][master]") {
   doctor::HostFacts facts = second_node();
   facts.master_name = {host::NameLookup::Outcome::late, "node0", {}, {}, Duration{3000}};
   CHECK(outline(facts) == Lines{"name-resolution risk"});
+}
+
+TEST_CASE("a host that does not know its own names holds torchrun up", "[doctor][master]") {
+  const auto unknown = [](const char* name) {
+    return host::NameLookup{host::NameLookup::Outcome::unknown, name, {}, "unknown", {}};
+  };
+  doctor::HostFacts facts = healthy_host();
+  facts.localhost = unknown("localhost");
+  CHECK(outline(facts) == Lines{});  // nothing is known to use the name
+  facts.subject.command = job::recognise({"torchrun", "train.py"}, {});
+  CHECK(outline(facts) == Lines{"name-resolution risk"});
+  facts.own_name = unknown("gpu-1");
+  CHECK(outline(facts) == Lines{"name-resolution risk"});
+  CHECK(first_finding(facts).evidence ==
+        "localhost and gpu-1 cannot be resolved on this host; torchrun's ranks meet by these "
+        "names, and wait for minutes");
+  CHECK(first_finding(facts).remedy == "as root: echo 127.0.0.1 localhost gpu-1 >> /etc/hosts");
+  facts.localhost = healthy_host().localhost;
+  CHECK(outline(facts) == Lines{"name-resolution risk"});
+  facts.own_name.outcome = host::NameLookup::Outcome::skipped;  // the resolver was not asked
+  CHECK(outline(facts) == Lines{});
 }
 
 TEST_CASE("a slow name server is a risk even where it knows the name", "[doctor][master]") {

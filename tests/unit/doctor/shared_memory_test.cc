@@ -25,9 +25,8 @@ TEST_CASE("Docker's 64 MiB are a risk where GPUs are", "[doctor][shm]") {
   const Finding finding = first_finding(facts);
   CHECK(finding.cause == "shm-small");
   CHECK(finding.severity == Severity::risk);
-  CHECK(
-      finding.evidence ==
-      "/dev/shm is 64 MiB large (Docker's default), 64 MiB of it free; NCCL's proxies take 65 MiB");
+  CHECK(finding.evidence ==
+        "/dev/shm has 64 MiB free of 64 MiB (Docker's default); NCCL's proxies take 65 MiB");
   CHECK(finding.remedy == "start the container with --shm-size=8g or --ipc=host");
 }
 

@@ -31,7 +31,11 @@ TEST_CASE("the flag that makes the script a module stays beside it", "[processes
 
 TEST_CASE("a command without such an option is refused", "[processes]") {
   const auto none = [](const std::string&) { return std::optional<std::string>(); };
-  CHECK(with_processes(recognise({"./my.sh"}, {}, none), 2).has_error());
+  const Result<Command> refused = with_processes(recognise({"./my.sh"}, {}, none), 2);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().message ==
+        "it sets 2 processes a node, but safelaunch cannot tell this command how many to start; "
+        "drop it, or put torchrun or --nproc-per-node before the script");
 }
 
 namespace {

@@ -76,7 +76,7 @@ TEST_CASE("a check tells of variables that nobody reads", "[render]") {
   const std::string text = render_check(sample());
 
   CHECK(
-      text.starts_with("p.yaml: the profile 'p' is good\nwarning: p.yaml:4:4: nobody reads "
+      text.starts_with("p.yaml: the profile 'p' is good\nwarning: p.yaml:4:4: "
                        "NCCL_TIMEOUT"));
 }
 

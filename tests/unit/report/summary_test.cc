@@ -20,7 +20,8 @@ AttemptSummary hung_attempt() {
                             .certainty = Certainty::confirmed,
                             .cause = "rank-missing",
                             .title = "a rank never came",
-                            .explanation = "ranks 0 1 3 waited for rank 2"};
+                            .explanation = "ranks 0 1 3 waited for rank 2",
+                            .remedy = "see rank 2"};
   attempt.next = "gloo-fallback: next in the chain";
   return attempt;
 }
@@ -46,6 +47,18 @@ TEST_CASE("the closing screen tells what hung, why, and what worked", "[summary]
   CHECK(screen.find("cause: a rank never came (rank-missing, confirmed)") != std::string::npos);
   CHECK(screen.find("worked with gloo-fallback; cost: large") != std::string::npos);
   CHECK(screen.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("a verdict that was told at its fallback is not told again in the closing", "[summary]") {
+  const std::string screen =
+      closing_screen(healed_run(), Colour::off, "safelaunch: ", Fallbacks::told);
+  CHECK(
+      screen ==
+      "safelaunch: what happened\n"
+      "safelaunch:   attempt 1  basic          hung, stopped after 32s  (group 3/4): rank-missing\n"
+      "safelaunch:       remedy: see rank 2\n"
+      "safelaunch:   attempt 2  gloo-fallback  completed in 14s\n"
+      "safelaunch: worked with gloo-fallback; cost: large");
 }
 
 TEST_CASE("outcome.json holds the same as values", "[summary]") {

@@ -160,7 +160,7 @@ TEST_CASE("a backend that leaves the GPUs alone is told, though it works", "[tri
 
 TEST_CASE("ranks that work and a check that forbids a run are both told", "[trial]") {
   CHECK(conclusion({works(Backend::gloo)}, true).sentence ==
-        "gloo works on this host; a finding above stands in the way of a run");
+        "gloo works on this host; a finding above would stop a run");
 }
 
 TEST_CASE("the status tells a failure from hangs, blocks and nothing tried", "[trial]") {
