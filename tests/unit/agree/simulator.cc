@@ -3,6 +3,7 @@
 #include "simulator.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -724,10 +725,12 @@ class Simulation {
     if (tells_) played_.story += fmt::format("{:6} {}\n", now_.count(), line);
   }
   void note(const Agent& agent, std::size_t event) {
-    constexpr const char* kNames[] = {
-        "joins",       "seated",     "parked",      "confirmed", "word",   "standing",
-        "vacated",     "unseated",   "unreachable", "refused",   "news",   "attempt wanted",
-        "stop wanted", "end wanted", "attention",   "over here", "signal", "time"};
+    constexpr std::array kNames{"joins",       "seated",     "parked",    "confirmed",
+                                "word",        "standing",   "vacated",   "unseated",
+                                "unreachable", "refused",    "news",      "attempt wanted",
+                                "stop wanted", "end wanted", "attention", "reach wanted",
+                                "over here",   "signal",     "time"};
+    static_assert(kNames.size() == std::variant_size_v<AgentEvent>);
     if (tells_ && event != 3) note(fmt::format("  agent {}: {}", agent.id, kNames[event]));
   }
 
