@@ -135,8 +135,11 @@ Result<const ClusterRule*> choose_cluster(const Config& config, std::string_view
     names.push_back(rule.name);
   }
   if (name.empty()) return nullptr;
-  return Error{Errc::usage, fmt::format("--cluster {}: {} has no such rule{}", name,
-                                        config.origin.empty() ? "safelaunch.yaml" : config.origin,
+  if (config.origin.empty())
+    return Error{Errc::usage, fmt::format("--cluster {}: there is no safelaunch.yaml here, which "
+                                          "would hold the rule; --config names one elsewhere",
+                                          name)};
+  return Error{Errc::usage, fmt::format("--cluster {}: {} has no such rule{}", name, config.origin,
                                         did_you_mean(name, names))};
 }
 

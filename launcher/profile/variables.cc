@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -206,10 +207,17 @@ std::optional<std::string> warning_for(std::string_view name, std::string_view v
 }
 
 std::vector<std::string> warnings_for(const VariableSettings& env) {
-  std::vector<std::string> result;
+  std::vector<std::pair<Place, std::string>> found;
   for (const auto& [name, setting] : env)
     if (const auto warning = warning_for(name, setting.value))
-      result.push_back(fmt::format("{}: {}", to_string(setting.place), *warning));
+      found.emplace_back(setting.place, *warning);
+  // A person reads them in the order of the file.
+  std::ranges::stable_sort(found, {}, [](const auto& one) {
+    return std::tuple(one.first.file, one.first.line, one.first.column);
+  });
+  std::vector<std::string> result;
+  for (const auto& [place, warning] : found)
+    result.push_back(fmt::format("{}: {}", to_string(place), warning));
   return result;
 }
 

@@ -103,6 +103,10 @@ TEST_CASE("the first rule that matches is chosen, or the one that is named", "[c
   CHECK(choose_cluster(config, "hgx", {}).value()->name == "hgx");
   CHECK(choose_cluster(config, "hgy", host).error().message ==
         "--cluster hgy: s.yaml has no such rule; did you mean 'hgx'?");
+  CHECK(
+      choose_cluster({}, "hgx", host).error().message ==
+      "--cluster hgx: there is no safelaunch.yaml here, which would hold the rule; --config names "
+      "one elsewhere");
   CHECK(choose_cluster({}, {}, host).value() == nullptr);
 }
 

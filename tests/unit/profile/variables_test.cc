@@ -117,3 +117,15 @@ TEST_CASE("the warnings for a file's variables have their places", "[variables]"
         std::vector<std::string>{
             "f.yaml:3:4: NCCL_SOCKET_IFNAME=e: NCCL ignores a name of one character"});
 }
+
+TEST_CASE("the warnings of a file come in its order", "[variables]") {
+  VariableSettings env;
+  env["NCCL_IB_DISABEL"] = {"1", {"p.yaml", 2, 41}};
+  env["NCCL_TIMEOUT"] = {"1", {"p.yaml", 2, 21}};
+  env["NCCL_NET_RETRY_COUNT"] = {"1", {"p.yaml", 3, 1}};
+  const std::vector<std::string> warnings = warnings_for(env);
+  REQUIRE(warnings.size() == 3);
+  CHECK(warnings[0].starts_with("p.yaml:2:21: NCCL_TIMEOUT"));
+  CHECK(warnings[1].starts_with("p.yaml:2:41: NCCL_IB_DISABEL"));
+  CHECK(warnings[2].starts_with("p.yaml:3:1: NCCL_NET_RETRY_COUNT"));
+}
