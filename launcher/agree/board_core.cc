@@ -58,7 +58,11 @@ void BoardCore::take(Peer from, const wire::ClaimsSeat& message, TimePoint now) 
   const auto known = seat_of_incarnation_.find(claim.incarnation);
   if (known == seat_of_incarnation_.end()) {
     const auto waits = waiting_of_incarnation_.find(claim.incarnation);
-    if (waits != waiting_of_incarnation_.end()) stop_waiting(waits->second);
+    if (waits != waiting_of_incarnation_.end()) {
+      // Peers are counted: what a spare said on a former connection may come after the new one.
+      if (waits->second->peer > from) return;
+      stop_waiting(waits->second);
+    }
     gone(from);  // an agent that claims anew under another name
     return place(from, claim, now);
   }

@@ -297,6 +297,16 @@ TEST_CASE(
   CHECK(board.passes(1ms) == Heard{"1: seat 0 generation 5"});
 }
 
+TEST_CASE("a spare hears on over its new connection, though a claim over the former comes later",
+          "[agree]") {
+  BoardStory board(1);
+  board.claims(1, "a", 0);
+  board.claims(2, "spare");
+  board.claims(3, "spare");
+  CHECK(board.claims(2, "spare").empty());
+  CHECK(board.says_word(1, 1, 1, "end") == Heard{"1: word 1.1 end", "3: word 1.1 end"});
+}
+
 TEST_CASE("one request costs the same among ten thousand agents", "[agree]") {
   constexpr int kAgents = 10'000;
   BoardStory board(kAgents);
