@@ -49,7 +49,7 @@ void BoardCore::gone(Peer peer) {
   if (waits != waiting_of_peer_.end()) stop_waiting(waits->second);
 }
 
-// What each message does.
+// The effect of each message.
 
 void BoardCore::take(Peer from, const wire::ClaimsSeat& message, TimePoint now) {
   const Claim& claim = message.claim;

@@ -10,7 +10,8 @@
 
 namespace safelaunch::agree {
 
-/// What a board leaves behind for the one that comes after it: a line that says when it lived last.
+/// The mark that a board leaves for the one that comes after it: a line that says when it lived
+/// last.
 struct Remembered {
   std::string boot_id;
   Duration lived{};  ///< since the boot, by a clock that runs on while the machine sleeps
@@ -36,7 +37,7 @@ class BoardMemory {
   BoardMemory(const std::string& folder, std::string_view job);
   ~BoardMemory();
 
-  /// What the earlier life of this job's board has left.
+  /// The mark that the earlier life of this job's board has left.
   [[nodiscard]] std::optional<Remembered> earlier() const;
   void write(const Remembered& now);
   /// The board ends in order, and every seat has been given back.

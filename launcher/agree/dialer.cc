@@ -1,20 +1,48 @@
 #include "dialer.h"
 
+#include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/network.h"
-#include "socket_address.h"
 
 namespace safelaunch::agree {
 namespace {
+
+// The thread lives that long at most before it says that it has no answer.
+constexpr Duration kAnswersWithin{10'000};
+
+/// Shared with the thread. The write end closes when the thread is done, and that wakes the loop.
+struct Answer {
+  UniqueFd done;
+  std::vector<std::string> addresses;
+};
+
+bool ask_in_background(const std::string& name, const std::shared_ptr<Answer>& answer) {
+  try {
+    std::thread([name, answer] {
+      answer->addresses = host::look_up(name, kAnswersWithin).addresses;
+      answer->done.reset();
+    }).detach();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
 
 // The kernel asks a second time after one second.
 constexpr Duration kConnectsWithin{1'500};
@@ -28,6 +56,51 @@ std::string in_words(int error) {
 }
 
 }  // namespace
+
+void NameQuestion::stop() {
+  if (wanted_) *wanted_ = false;  // a handler that is queued already cannot be cancelled
+  boost::system::error_code ignored;
+  pipe_.close(ignored);
+}
+
+void NameQuestion::ask(const std::string& name, Answered answered) {
+  std::array<int, 2> ends{-1, -1};
+  auto answer = std::make_shared<Answer>();
+  stop();
+  wanted_ = std::make_shared<bool>(true);
+  const bool can_wait = ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0;
+  if (can_wait) pipe_.assign(ends[0]);
+  answer->done.reset(ends[1]);
+  if (!can_wait || !ask_in_background(name, answer)) answer->done.reset();  // the wait ends at once
+  pipe_.async_wait(
+      boost::asio::posix::stream_descriptor::wait_read,
+      [this, answer, wanted = wanted_, answered = std::move(answered)](const auto& /*error*/) {
+        if (!*wanted) return;
+        stop();
+        answered(std::move(answer->addresses));
+      });
+}
+
+std::optional<SocketAddress> SocketAddress::parse(const std::string& address,
+                                                  const std::string& port) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(address.c_str(), port.c_str(), &hints, &found) != 0) return std::nullopt;
+  SocketAddress result;
+  std::memcpy(&result.storage_, found->ai_addr, found->ai_addrlen);
+  result.size_ = found->ai_addrlen;
+  ::freeaddrinfo(found);
+  return result;
+}
+
+bool SocketAddress::is_wildcard() const {
+  if (storage_.ss_family == AF_INET)
+    return reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr.s_addr == INADDR_ANY;
+  const auto& six = *reinterpret_cast<const sockaddr_in6*>(&storage_);
+  return IN6_IS_ADDR_UNSPECIFIED(&six.sin6_addr);
+}
 
 Endpoint endpoint_of(const std::string& host_and_port) {
   const std::size_t colon = host_and_port.rfind(':');
@@ -95,5 +168,4 @@ void Dialer::conclude(int error) {
   socket_.close(ignored);
   connected(Error{Errc::peer_lost, in_words(error)});
 }
-
 }  // namespace safelaunch::agree

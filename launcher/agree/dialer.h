@@ -1,17 +1,63 @@
 #pragma once
 
+#include <sys/socket.h>
+
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "name_question.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/unique_fd.h"
 
 namespace safelaunch::agree {
+
+/// Asks the resolver for a host's addresses without making the event loop wait: a name server that
+/// is gone holds getaddrinfo(3) for half a minute, longer than a lease. The thread that asks is
+/// left behind where nobody wants its answer any more.
+class NameQuestion {
+ public:
+  /// Empty: there is no such name, or no answer.
+  using Answered = std::function<void(std::vector<std::string> addresses)>;
+
+  explicit NameQuestion(boost::asio::io_context& io) : pipe_(io) {}
+  NameQuestion(const NameQuestion&) = delete;
+  NameQuestion& operator=(const NameQuestion&) = delete;
+  ~NameQuestion() { stop(); }
+
+  /// `answered` comes from the event loop; never after stop(), or after this object is gone.
+  void ask(const std::string& name, Answered answered);
+  /// `answered` is not called any more.
+  void stop();
+
+ private:
+  boost::asio::posix::stream_descriptor pipe_;  ///< readable when the thread is done
+  std::shared_ptr<bool> wanted_;                ///< whether the answer still is
+};
+
+/// An IPv4 or IPv6 address with a port, as the kernel takes it.
+class SocketAddress {
+ public:
+  /// `address` is no name: "10.0.0.1", "fe80::1%eth0".
+  [[nodiscard]] static std::optional<SocketAddress> parse(const std::string& address,
+                                                          const std::string& port);
+
+  [[nodiscard]] int family() const { return storage_.ss_family; }
+  [[nodiscard]] const sockaddr* pointer() const {
+    return reinterpret_cast<const sockaddr*>(&storage_);
+  }
+  [[nodiscard]] socklen_t size() const { return size_; }
+  /// Whether it stands for all interfaces: 0.0.0.0, ::.
+  [[nodiscard]] bool is_wildcard() const;
+
+ private:
+  sockaddr_storage storage_{};
+  socklen_t size_ = 0;
+};
 
 /// HOST and PORT of "HOST:PORT"; an IPv6 address loses its brackets.
 struct Endpoint {

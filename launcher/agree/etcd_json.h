@@ -8,7 +8,7 @@
 
 #include "safelaunch/base/result.h"
 
-/// What etcd's HTTP gateway is asked, and what it answers, as values.
+/// The questions to etcd's HTTP gateway and its answers, as values.
 namespace safelaunch::agree::etcd {
 
 /// A key as the server has it. A key that is removed and put again has a new `created`.

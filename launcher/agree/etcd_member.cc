@@ -8,7 +8,6 @@
 #include "mac.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
-#include "sealed.h"
 
 namespace safelaunch::agree {
 namespace {
@@ -23,7 +22,7 @@ constexpr Duration kEtcdShortestPause = 100ms;
 constexpr Duration kEtcdLongestPause = 1s;
 constexpr Duration kEtcdShortestPatience = 500ms;
 constexpr Duration kEtcdLongestPatience = 2s;
-/// What a killed run leaves in etcd is gone after this time.
+/// The keys of a killed run are gone from etcd after this time.
 constexpr std::uint64_t kBoardSeconds = 3600;
 constexpr Duration kKeepBoardEvery = 60s;
 /// The lease of a holder that is gone has run down by so much, beyond one renewal.
@@ -330,7 +329,7 @@ bool EtcdMember::know_board(const etcd::Range& board, bool held) {
   return true;
 }
 
-/// What to do with the seats as they are.
+/// Decides what to do with the seats as they are.
 void EtcdMember::choose(const Holders& holders, TimePoint now) {
   if (holders.empty()) return claim_seat(claim_.seat.value_or(0), now);
   if (board_changed_ == 0)
@@ -467,7 +466,7 @@ void EtcdMember::hear_members(const etcd::Range& seats, const etcd::Range& news)
     member.told = member.created;
     show_member(seat, {});
   }
-  // Whose key is gone is not among the changes: then the next watch asks for all.
+  // A member whose key is gone is not among the changes: then the next watch asks for all.
   shows_all_ = !shows_all_ && seats.count != members_.size() + 1;
 }
 

@@ -40,7 +40,7 @@ class EtcdMember {
   /// The next question, once nothing is being asked; nullopt: there is none before wake().
   [[nodiscard]] std::optional<Request> next(const Wishes& wishes, TimePoint now);
   void answered(const Result<std::string>& body, TimePoint now);
-  /// What there is to tell since the last call.
+  /// The news since the last call.
   [[nodiscard]] Outcome told() { return std::exchange(heard_, {}); }
   /// When next() is to come without any change of the wishes.
   [[nodiscard]] TimePoint wake() const { return wake_; }
@@ -153,7 +153,7 @@ class EtcdMember {
   std::uint64_t published_ = 0;  ///< version of the wishes' text
   std::optional<Word> saying_;
 
-  // What was told.
+  // The news so far.
   std::uint64_t seen_ = 0;    ///< the revision up to which changes were seen
   std::uint64_t leader_ = 0;  ///< generation of the present leader; 0: none
   std::uint64_t word_changed_ = 0;

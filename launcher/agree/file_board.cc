@@ -27,8 +27,8 @@ constexpr Duration kLongestLeave{1'000};
 constexpr Duration kStuckAfter{2'000};
 constexpr Duration kLookForStuck{500};
 
-/// What the agent's thread and the folder's thread share. It outlives the board where the folder's
-/// thread is stuck in a dead file system.
+/// The state that the agent's thread and the folder's thread share. It outlives the board where the
+/// folder's thread is stuck in a dead file system.
 struct Desk {
   std::mutex mutex;
   std::condition_variable wake;

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "board_folder.h"
-#include "folder_names.h"
 #include "records.h"
 #include "safelaunch/base/result.h"
 
@@ -14,7 +14,7 @@
 ///
 ///     board                     its record (records.h), sealed
 ///     open | closed.ID | over   the gate; one of them
-///     seats/seat.…              one file a seat (folder_names.h)
+///     seats/seat.…              one file a seat (SeatName)
 ///     words/lead.… word.…       the leader's mark, gone.… where it is gone; its words
 ///     news/news.…               what each holder has published
 ///
@@ -26,6 +26,48 @@
 /// was closed with, becomes `over`; then everybody may remove what is left.
 namespace safelaunch::agree {
 
+// The names of the files of a board in a shared folder. What changes often stands in the names:
+// rename(2) is what every file system does in one step, and of two who rename one file only one
+// succeeds.
+
+/// The one file of a seat. Only its holder and those who take it away rename it.
+struct SeatName {
+  int seat = 0;
+  std::uint64_t turn = 0;     ///< grows with each holder
+  std::string holder{};       ///< its incarnation; empty: the seat is free
+  std::uint64_t beat = 0;     ///< grows with each sign of life
+  std::uint64_t version = 0;  ///< of the holder's news
+  bool operator==(const SeatName&) const = default;
+};
+
+/// The mark of a leader: words of an earlier generation count no more. Its beat follows that of the
+/// leader's seat. So whoever looks at the words alone sees whether there is a leader, and no cache
+/// of that folder grows old.
+struct LeadName {
+  std::uint64_t generation = 0;
+  std::uint64_t beat = 0;
+  bool is_gone = false;  ///< nobody has the seat any more
+  bool operator==(const LeadName&) const = default;
+};
+
+struct WordName {
+  std::uint64_t generation = 0;
+  std::uint64_t number = 0;
+  auto operator<=>(const WordName&) const = default;
+};
+
+[[nodiscard]] std::string to_name(std::string_view key, const SeatName& seat);
+[[nodiscard]] std::string to_name(std::string_view key, const LeadName& lead);
+[[nodiscard]] std::string to_name(const WordName& word);
+/// The name of the file with a holder's news.
+[[nodiscard]] std::string news_name(const SeatName& seat);
+
+/// Names that were not made with this key read as nothing.
+[[nodiscard]] std::optional<SeatName> seat_name(std::string_view key, std::string_view name);
+[[nodiscard]] std::optional<LeadName> lead_name(std::string_view key, std::string_view name);
+/// A word's MAC is in its content.
+[[nodiscard]] std::optional<WordName> word_name(std::string_view name);
+
 /// The files of the seats, by seat.
 struct SeatFiles {
   std::map<int, SeatName> seats;
@@ -36,7 +78,7 @@ struct SeatFiles {
   [[nodiscard]] bool any_held() const;
 };
 
-/// What is at the path of a board.
+/// The state of the path of a board.
 enum class BoardState {
   nothing,  ///< no folder, or an empty one
   open,

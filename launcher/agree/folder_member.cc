@@ -8,9 +8,9 @@
 #include <cstring>
 #include <tuple>
 
+#include "mac.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
-#include "sealed.h"
 
 namespace safelaunch::agree {
 namespace {
@@ -435,7 +435,7 @@ Result<void> FolderMember::renew_lead() {
   return {};
 }
 
-/// What the folder of the words shows: the newest one, and whether there is a leader.
+/// Reads the folder of the words: the newest one, and whether there is a leader.
 Result<void> FolderMember::hear_leader() {
   const TimePoint began = Clock::now();
   const Result<Words> words = words_in(*board_, key_);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "board_event.h"
 #include "board_folder.h"
 #include "folder_life.h"
 #include "safelaunch/agree/board.h"

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kMagic = "safelaunch board";
 constexpr std::uint8_t kVersion = 1;
 
-/// What both sides have seen; lengths stand in it, so no two handshakes read alike.
+/// The words that both sides have seen; lengths stand in them, so no two handshakes read alike.
 std::string seen_by_both(std::string_view board_nonce, std::string_view agent_nonce,
                          std::string_view job) {
   return Writer().raw(kMagic).number(kVersion).text(board_nonce).text(agent_nonce).text(job).take();

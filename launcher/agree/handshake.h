@@ -19,7 +19,7 @@
 /// made of the same values. All of it as values: who reads and writes the bytes is elsewhere.
 namespace safelaunch::agree {
 
-/// What both sides have once each believes the other.
+/// The keys that both sides have once each believes the other.
 struct Session {
   Seal outgoing;
   Seal incoming;

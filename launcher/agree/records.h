@@ -7,7 +7,7 @@
 
 #include "safelaunch/agree/board.h"
 
-/// What a board in a shared folder or in etcd consists of, as values and as bytes. Bytes that are
+/// The records of a board in a shared folder or in etcd, as values and as bytes. Bytes that are
 /// no such record, or one of another version, read as nothing.
 namespace safelaunch::agree {
 
@@ -20,7 +20,7 @@ struct BoardRecord {
   std::uint64_t first_turn = 0;  ///< the number that the holders of its seats count up from
 };
 
-/// What the holder of a seat has published last.
+/// The last text that the holder of a seat has published.
 struct NewsRecord {
   std::string incarnation;
   std::uint64_t version = 0;  ///< grows with each text

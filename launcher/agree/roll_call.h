@@ -13,8 +13,8 @@
 
 namespace safelaunch::agree {
 
-/// What the leader knows of all nodes, itself included, and how many of them are as far as its last
-/// order wants them. Each piece of news costs the same however many nodes there are.
+/// The knowledge of the leader about all nodes, itself included, and how many of them are as far as
+/// its last order wants them. Each piece of news costs the same however many nodes there are.
 class RollCall {
  public:
   RollCall(int seats, Duration silent_after) : seats_(seats), silent_after_(silent_after) {}
@@ -39,7 +39,7 @@ class RollCall {
   /// Why the attempt has failed on some node; empty: on none as yet.
   [[nodiscard]] const std::string& failure() const { return failure_; }
   [[nodiscard]] const std::set<int>& lost() const { return lost_; }
-  /// What the other nodes have told, with an end each.
+  /// The news of the other nodes, with an end each.
   [[nodiscard]] std::map<int, NodeNews> news_of_others() const;
   [[nodiscard]] std::map<int, Standing> standings_of_others() const;
 

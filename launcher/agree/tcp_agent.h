@@ -26,14 +26,14 @@ namespace safelaunch::agree {
 ///                        └──────────── at most a second later ────────────────────────────────┘
 class TcpAgent {
  public:
-  // What is to be done.
+  // The actions.
   /// Connect; connected() or broken() follows.
   struct Connect {};
   struct Send {
     std::string frame;
   };
   struct Disconnect {};
-  /// What leave() asked for is done.
+  /// The agent has left, as leave() asked.
   struct Gone {};
   using Action = std::variant<Connect, Send, Disconnect, Gone, Seated, Parked, Confirmed, WordCame,
                               StandingCame, SeatVacated, Unseated, Unreachable, Refused>;
@@ -66,7 +66,7 @@ class TcpAgent {
   [[nodiscard]] Actions connect(TimePoint now);
   [[nodiscard]] Actions fail(const HandshakeError& error, TimePoint now);
   [[nodiscard]] Actions begin_to_talk(Session session, TimePoint now);
-  // What each message of the board means.
+  // The meaning of each message of the board.
   [[nodiscard]] Actions hear(const wire::Seats& message, TimePoint now);
   [[nodiscard]] Actions hear(const wire::Parks& message, TimePoint now);
   [[nodiscard]] Actions hear(const wire::Confirms& message, TimePoint now);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "board_event.h"
+#include "wishes.h"
 
 namespace safelaunch::agree {
 
@@ -43,7 +43,7 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
     if (stream) stream->close();
   }
 
-  // What the agent wants done.
+  // The actions of the agent.
   void act(const TcpAgent::Connect& /*action*/) {
     dialer.dial([this](Result<UniqueFd> socket) {
       if (!socket) return perform(agent.broken(socket.error().message, Clock::now()));
@@ -62,7 +62,7 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
   }
   void act(const auto& event) { tell(*listener, event); }
 
-  // What happens on the connection.
+  // The events of the connection.
   void frame_came(FrameStream& from, const std::string& body) override {
     if (&from != stream.get()) return;
     perform(agent.came(body, Clock::now()));

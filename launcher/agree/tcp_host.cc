@@ -112,7 +112,7 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
     memory.reset();
   }
 
-  // What agents say, and what they are told.
+  // The words of agents, and the answers to them.
   void agent_says(TcpServer::Peer peer, const wire::FromAgent& message) override {
     if (const auto* claims = std::get_if<wire::ClaimsSeat>(&message)) replace(peer, claims->claim);
     hear(peer, message);

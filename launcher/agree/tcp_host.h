@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "dialer.h"
 #include "safelaunch/agree/board.h"
-#include "socket_address.h"
 
 namespace safelaunch::agree {
 

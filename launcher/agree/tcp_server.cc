@@ -146,7 +146,7 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
     if (forget(stream) && listener != nullptr) listener->agent_gone(number);
   }
 
-  // What comes.
+  // The events of the streams.
   void frame_came(FrameStream& stream, const std::string& body) override {
     const auto found = visitors.find(&stream);
     if (found == visitors.end()) return;

@@ -10,11 +10,11 @@
 #include <string>
 #include <unordered_map>
 
+#include "dialer.h"
 #include "frame_stream.h"
 #include "handshake.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
-#include "socket_address.h"
 #include "wire.h"
 
 namespace safelaunch::agree {

@@ -8,7 +8,7 @@
 #include "safelaunch/agree/board.h"
 #include "safelaunch/base/result.h"
 
-/// What an agent and the board of `tcp` tell each other once each has proven itself.
+/// The messages between an agent and the board of `tcp` once each has proven itself.
 namespace safelaunch::agree::wire {
 
 // From the agent.

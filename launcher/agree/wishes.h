@@ -5,14 +5,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "board_event.h"
+#include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/agree/board.h"
 
 namespace safelaunch::agree {
 
-/// What the calls of a Board have asked for so far, as whoever performs it sees it.
+/// The news of a board to its listener, as a value.
+using BoardEvent = std::variant<Seated, Parked, Confirmed, WordCame, StandingCame, SeatVacated,
+                                Unseated, Unreachable, Refused>;
+
+void tell(Board::Listener& listener, const BoardEvent& event);
+
+/// The sum of what the calls of a Board have asked for so far, for the one that performs it.
 struct Wishes {
   std::optional<Claim> claim{};
   std::uint64_t claims = 0;  ///< calls of claim(): after unseated() only a new one counts
@@ -22,14 +29,14 @@ struct Wishes {
   bool leaves = false;
 };
 
-/// What has become of them.
+/// The outcome of the wishes.
 struct Outcome {
   std::vector<BoardEvent> events{};
   std::optional<Word> taken{};  ///< the last of the wanted words that the board has
   bool left = false;
 };
 
-/// What the calls and events of a board do to the wishes.
+/// Changes the wishes as the calls and events of a board ask.
 void take_note(Wishes& wishes, const Outcome& outcome);
 
 }  // namespace safelaunch::agree

@@ -136,4 +136,5 @@ CodePoint first_code_point(std::string_view text) {
   if (lead.length == 0 || value < lead.smallest || !is_scalar(value)) return {};
   return {CodePoint::Kind::valid, value, lead.length};
 }
+
 }  // namespace safelaunch

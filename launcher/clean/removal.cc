@@ -143,4 +143,5 @@ std::string describe(const Removal& removal) {
   const auto words = [](const auto& stale) { return describe(stale); };
   return fmt::format("{}: {}", removal.done, std::visit(words, removal.what));
 }
+
 }  // namespace safelaunch::clean

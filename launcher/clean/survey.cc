@@ -260,4 +260,5 @@ StaleFiles survey_files(FoundFiles found, const host::HostIdentity& host,
   return {stale_segments(found.segments, witness, records),
           stale_locks(found.locks, witness, mounts)};
 }
+
 }  // namespace safelaunch::clean

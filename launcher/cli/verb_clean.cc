@@ -58,8 +58,8 @@ gpu::Facts gpu_facts() {
   return facts;
 }
 
-/// Who holds memory and is not to be found among the processes: NVML may name the host's pids in a
-/// container, or nobody.
+/// Lists the holders of memory that are not found among the processes: NVML may name the host's
+/// pids in a container, or nobody.
 void tell_of_hidden_holders(const gpu::Facts& facts) {
   for (const gpu::MemoryHolding& held : gpu::memory_holdings(facts))
     if (!host::facts_of(held.pid))

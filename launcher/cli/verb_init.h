@@ -10,7 +10,7 @@
 
 namespace safelaunch::cli {
 
-/// What `safelaunch init` finds on the machine, for the answers that it proposes.
+/// The facts that `safelaunch init` finds on the machine, for the answers that it proposes.
 struct InitFacts {
   std::vector<std::string> launchers;  ///< those in PATH: torchrun, deepspeed, accelerate
   int gpus = 0;

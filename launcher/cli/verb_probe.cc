@@ -12,8 +12,8 @@
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/find_program.h"
-#include "safelaunch/probe/measured.h"
 #include "safelaunch/probe/session.h"
+#include "safelaunch/probe/tournament.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
@@ -272,7 +272,7 @@ Environment environment_under(const profile::Profile& profile, const Plan& plan)
   return profile::apply_profile(profile, plan.environment, plan.config, plan.overrides).environment;
 }
 
-/// Which libnccl; its survey, if it can be asked, is told whatever the driver does.
+/// Finds the libnccl; its survey, if it can be asked, is told whatever the driver does.
 Result<void> find_nccl(Plan& plan) {
   ProbeGround& ground = plan.ground;
   ground.nccl_file = plan.options.nccl;

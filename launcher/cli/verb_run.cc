@@ -230,4 +230,5 @@ Result<Wish> ask_for_profile(run::RunPlan& plan) {
     return Wish::run;
   }
 }
+
 }  // namespace safelaunch::cli

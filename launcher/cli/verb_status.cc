@@ -156,7 +156,7 @@ std::string how_the_last_one_ended() {
                      report::command_in_words(last), report::end_in_words(last));
 }
 
-// Where it is known, with the time at which it began.
+// The run, with the time at which it began where that is known.
 report::KnownRun run_in(const std::filesystem::path& directory, const std::string& id) {
   for (report::KnownRun& run : report::known_runs(places_of_runs()))
     if (run.id == id) return std::move(run);

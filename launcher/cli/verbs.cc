@@ -181,4 +181,5 @@ std::optional<std::string> no_verb(std::span<const std::string> words, std::stri
   return fmt::format("there is no verb '{}'; {}\nTo run {} all the same: safelaunch -- {}",
                      words.front(), *instead, program, join(words, " "));
 }
+
 }  // namespace safelaunch::cli

@@ -95,7 +95,8 @@ void warn(std::string_view text);
 // Words that other tools have as verbs and safelaunch has not: "watch", "kill", "ps". Many of them
 // are programs of the system, and such a program would run as a job of its own.
 
-/// What safelaunch has instead of the verb `word`; nullopt where no tool has such a verb.
+/// The way in which safelaunch does what the verb `word` means elsewhere; nullopt where no tool has
+/// such a verb.
 [[nodiscard]] std::optional<std::string_view> instead_of(std::string_view word);
 
 /// Why the words behind `safelaunch` are refused: the first is such a word, and `program` is the

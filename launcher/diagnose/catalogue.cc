@@ -351,4 +351,5 @@ Result<Catalogue> Catalogue::parse(std::span<const CatalogueText> texts) {
   patterns.set->compile();
   return Catalogue(std::move(causes), std::move(patterns.set), std::move(patterns.owners));
 }
+
 }  // namespace safelaunch::diagnose

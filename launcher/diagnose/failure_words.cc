@@ -221,4 +221,5 @@ std::string failure_words(std::string_view text, const Catalogue& catalogue,
   const auto first = std::ranges::find_if(all, not_victim);
   return first != all.end() ? first->text : all.front().text;
 }
+
 }  // namespace safelaunch::diagnose

@@ -142,4 +142,5 @@ void check_world(const HostFacts& facts, Advices& advices) {
               advices);
   check_local(facts.world, advices);
 }
+
 }  // namespace safelaunch::doctor

@@ -221,4 +221,5 @@ std::string advices_json(const HostFacts& facts, std::span<const Advice> advices
         {{"what", theme.name}, {"seen", theme.seen}, {"ok", theme.is_well}});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
+
 }  // namespace safelaunch::doctor

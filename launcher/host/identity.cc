@@ -187,4 +187,5 @@ std::string owner_mark(ProcessId owner) {
     if (const auto facts = facts_of(pid)) mark.above.push_back(facts->id);
   return to_string(mark);
 }
+
 }  // namespace safelaunch::host

@@ -426,4 +426,5 @@ std::vector<SegmentRecord> read_segment_records(std::span<const fs::path> places
   }
   return records;
 }
+
 }  // namespace safelaunch::host

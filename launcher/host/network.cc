@@ -343,4 +343,5 @@ NameLookup look_up_in_hosts_file(const std::string& name) {
   if (!lookup.addresses.empty()) lookup.outcome = NameLookup::Outcome::found;
   return lookup;
 }
+
 }  // namespace safelaunch::host

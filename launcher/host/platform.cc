@@ -144,4 +144,5 @@ std::vector<KernelMessage> kernel_messages_with(std::string_view part) {
   }
   return messages;
 }
+
 }  // namespace safelaunch::host

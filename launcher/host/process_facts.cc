@@ -247,4 +247,5 @@ std::vector<std::string> gpu_models() {
   }
   return result;
 }
+
 }  // namespace safelaunch::host

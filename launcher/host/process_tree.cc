@@ -104,4 +104,5 @@ int cpu_percent(const TreeUsage& usage) {
 int cpu_percent(const TreeUsage& before, const TreeUsage& after) {
   return percent(after.cpu - before.cpu, after.at - before.at);
 }
+
 }  // namespace safelaunch::host

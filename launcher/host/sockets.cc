@@ -331,4 +331,5 @@ std::string describe(const PortHolder& holder) {
   return fmt::format("pid {} ({}) of user {}, {} for {}", holder.pid, holder.command, holder.user,
                      name(holder.state), rough_age(holder.age));
 }
+
 }  // namespace safelaunch::host

@@ -157,7 +157,7 @@ class AccelerateReader {
       return Mode::torchrun;
     if (walk_.has("tpu")) return walk_.has("tpu_cluster") ? Mode::remote : Mode::tpu;
     if (config_) return mode_of(*config_, simple);
-    // Where neither options nor file say so, accelerate itself looks for several GPUs.
+    // If neither options nor file say so, accelerate itself looks for several GPUs.
     return mpirun ? Mode::mpirun : Mode::torchrun;
   }
 

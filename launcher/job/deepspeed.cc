@@ -211,4 +211,5 @@ class DeepspeedReader {
 void read_deepspeed(const CommandLine& line, Command& command) {
   DeepspeedReader(line, command).read();
 }
+
 }  // namespace safelaunch::job

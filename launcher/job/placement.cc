@@ -198,4 +198,5 @@ std::optional<Placement> find_placement(const Command& command,
   place.job = name_of_job(command, starter, place);
   return place;
 }
+
 }  // namespace safelaunch::job

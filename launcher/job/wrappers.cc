@@ -241,4 +241,5 @@ std::optional<std::string> interpreter_of(const std::string& program, const Vari
   }
   return std::nullopt;
 }
+
 }  // namespace safelaunch::job

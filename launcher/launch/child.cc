@@ -342,4 +342,5 @@ Result<Child> spawn(Reaper& reaper, const LaunchSpec& spec, Reaper::OnExit on_ex
   const auto stat = host::stat_of(*pid);
   return Child(reaper.await({*pid, stat ? stat->start_ticks : 0}, std::move(on_exit)));
 }
+
 }  // namespace safelaunch::launch

@@ -111,4 +111,5 @@ bool in_foreground() {
   const auto stat = host::stat_of(guardian_pid() != 0 ? guardian_pid() : ::getpid());
   return stat && stat->terminal_group == stat->group;
 }
+
 }  // namespace safelaunch::launch

@@ -319,4 +319,5 @@ void LogFollower::stop() {
 std::vector<LogFollower::Ending> LogFollower::endings() const {
   return state_->endings();
 }
+
 }  // namespace safelaunch::nccl

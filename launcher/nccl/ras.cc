@@ -255,4 +255,5 @@ RasQuestion::RasQuestion(boost::asio::io_context& io, const std::string& address
 RasQuestion::~RasQuestion() {
   state_->hang_up();
 }
+
 }  // namespace safelaunch::nccl

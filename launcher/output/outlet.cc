@@ -238,4 +238,5 @@ bool Outlet::flush(TimePoint deadline) {
   }
   return true;
 }
+
 }  // namespace safelaunch::output

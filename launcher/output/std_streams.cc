@@ -124,4 +124,5 @@ int terminal_columns(int fd) {
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
+
 }  // namespace safelaunch::output

@@ -357,4 +357,5 @@ Result<FoundConfig> find_config(std::string_view given, const Environment& envir
   }
   return found;
 }
+
 }  // namespace safelaunch::profile

@@ -8,9 +8,9 @@
 #include "safelaunch/profile/private_file.h"
 #include "safelaunch/profile/trust.h"
 
-// What worked is remembered by host, GPUs, driver, NCCL and Python: a change in any of them makes
-// it worthless. An entry lasts a week. A file that cannot be understood is put aside, and never
-// believed in part.
+// A profile that worked is remembered by host, GPUs, driver, NCCL and Python: a change in any of
+// them makes it worthless. An entry lasts a week. A file that cannot be understood is put aside,
+// and never believed in part.
 namespace safelaunch::profile {
 namespace {
 

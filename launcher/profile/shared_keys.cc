@@ -8,8 +8,9 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/settings/run_options.h"
 
-// What a profile and safelaunch.yaml may both say is read in one way. Variables that safelaunch or
-// the launcher gives to each rank are refused, because a value for all ranks would break the job.
+// The keys that a profile and safelaunch.yaml share are read in one way. Variables that safelaunch
+// or the launcher gives to each rank are refused, because a value for all ranks would break the
+// job.
 namespace safelaunch::profile {
 namespace {
 

@@ -350,4 +350,5 @@ void YamlReader::read_with(std::string_view key,
   if (node == nullptr) return;
   if (std::optional<Error> error = read(*node)) error_ = std::move(error);
 }
+
 }  // namespace safelaunch::profile

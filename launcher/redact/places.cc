@@ -301,4 +301,5 @@ SecretPlace in_original(std::span<const DecodedText> coats, SecretPlace place) {
   }
   return place;
 }
+
 }  // namespace safelaunch::redact

@@ -334,4 +334,5 @@ std::string Redactor::redact(std::string_view name, std::string_view value) cons
 bool is_secret(std::string_view name, std::string_view value) {
   return is_secret_value(kind_of_name(name), name, value);
 }
+
 }  // namespace safelaunch::redact

@@ -217,4 +217,5 @@ Result<void> write_new_file(const std::filesystem::path& file, std::string_view 
   if (!write_all(fd.get(), bytes) || !rename_to_new(temporary, file)) return refused();
   return {};
 }
+
 }  // namespace safelaunch::report

@@ -181,4 +181,5 @@ void add_sources(RunFiles& files) {
   sources.size = sources.text.size();
   files.files.push_back(std::move(sources));
 }
+
 }  // namespace safelaunch::report

@@ -121,4 +121,5 @@ void write_collectives(const AttemptHistory& attempt, HtmlWriter& to) {
     if (!text.empty()) to.markup("<p>").text(text, kLongestText).markup("</p>\n");
   write_matrix(matrix, to);
 }
+
 }  // namespace safelaunch::report

@@ -290,4 +290,5 @@ void write_figures(const AttemptHistory& attempt, HtmlWriter& to) {
         .markup(" collectives a second, in all groups together</p>\n");
   if (inner.size() != 0) to.markup("<h3>What the ranks used</h3>\n").append(inner);
 }
+
 }  // namespace safelaunch::report

@@ -274,4 +274,5 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
   write_fact("Logs and evidence", run.directory, FactSize::large, to);
   to.markup("</dl></header>\n");
 }
+
 }  // namespace safelaunch::report

@@ -297,4 +297,5 @@ void write_timeline(const Timeline& timeline, HtmlWriter& to) {
   write_legend(timeline, to);
   write_times(timeline, to);
 }
+
 }  // namespace safelaunch::report

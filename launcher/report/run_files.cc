@@ -317,4 +317,5 @@ RunFiles cleaned(RunFiles files, const Environment& environment) {
   }
   return files;
 }
+
 }  // namespace safelaunch::report

@@ -296,4 +296,5 @@ std::string status_json(const std::vector<RunStatus>& runs) {
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
+
 }  // namespace safelaunch::report

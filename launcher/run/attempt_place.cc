@@ -139,4 +139,5 @@ void link_rank_files(const fs::path& logs, const fs::path& directory) {
     }
   }
 }
+
 }  // namespace safelaunch::run

@@ -9,7 +9,7 @@
 
 namespace safelaunch::run {
 
-/// What a node's attempt has said, for the leader's diagnosis: the ends of its streams and of
+/// The words of a node's attempt, for the leader's diagnosis: the ends of its streams and of
 /// NCCL's logs, the status of its command, and remarks. Short enough for a board: where all of it
 /// would be too long, the beginnings are left out.
 [[nodiscard]] std::string to_text(const diagnose::Evidence& evidence);

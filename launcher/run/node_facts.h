@@ -9,16 +9,16 @@
 
 namespace safelaunch::run {
 
-/// What the nodes of one job should have alike, by a name for people: the command, the script's
-/// content, the versions of Python, torch, NCCL and the driver, the variables of NCCL and gloo, the
-/// profiles. A fact that cannot be found here is left out.
+/// The facts that the nodes of one job should have alike, by a name for people: the command, the
+/// script's content, the versions of Python, torch, NCCL and the driver, the variables of NCCL and
+/// gloo, the profiles. A fact that cannot be found here is left out.
 using NodeFacts = std::map<std::string, std::string>;
 
 /// This node's. Reads files; asks no driver and starts nothing.
 [[nodiscard]] NodeFacts facts_of(const RunPlan& plan);
 
 [[nodiscard]] std::string to_text(const NodeFacts& facts);
-/// What is no fact in it is left out.
+/// Leaves out what is no fact.
 [[nodiscard]] NodeFacts facts_from(std::string_view text);
 
 /// A line for each fact in which nodes differ: "nodes differ in torch: 2.13.0 on gpu-01 gpu-02,

@@ -52,18 +52,18 @@ struct NodePicture {
 /// ranks, and an error that names the field.
 [[nodiscard]] Result<NodePicture> picture_from(std::string_view text);
 
-/// Where an agent's ranks are, for its leader.
+/// The node of an agent's ranks, for its leader.
 struct NodeName {
   int seat = 0;
   std::string host;
 };
 
-/// What has happened on a node between two pictures, in the order of the stages.
+/// The events of a node between two pictures, in the order of the stages.
 [[nodiscard]] std::vector<Event> events_between(const NodeName& node,
                                                 const std::vector<RankPicture>& before,
                                                 const std::vector<RankPicture>& now);
 
-/// What the live ranks of a picture do, with the node's name.
+/// The activities of the live ranks of a picture, with the node's name.
 [[nodiscard]] std::vector<RankActivity> activities_of(const NodeName& node,
                                                       const std::vector<RankPicture>& ranks);
 

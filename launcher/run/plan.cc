@@ -17,7 +17,7 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/host/variable_files.h"
 #include "safelaunch/output/rank_selection.h"
-#include "safelaunch/probe/measured.h"
+#include "safelaunch/probe/tournament.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"

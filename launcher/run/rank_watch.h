@@ -124,7 +124,7 @@ class RankWatch final : nccl::Watch::Listener,
   void node_answered(int seat, const RankAnswers& answers);
   /// The leader wants to see our ranks at work, or no more.
   void leader_watches(bool watches);
-  /// What this node's ranks do now.
+  /// The present state of this node's ranks.
   [[nodiscard]] std::vector<RankPicture> picture() const;
 
   /// The ranks that wait at present, and those that they wait for; nullopt while no rank waits, or

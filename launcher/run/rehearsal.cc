@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands for words that each run makes up anew.
+// Stands for words that each run makes up anew.
 constexpr std::string_view kRunId = "<run id>";
 constexpr std::string_view kRandom = "<random>";
 constexpr std::string_view kThisSafelaunch = "<this safelaunch>";

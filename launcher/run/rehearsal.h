@@ -21,7 +21,7 @@ struct SetVariable {
   std::string origin;  ///< "profile no-shm", "--set", "safelaunch reads NCCL's log"
 };
 
-/// What one worker is given besides what all workers are given.
+/// The variables of one worker, besides those of all workers.
 struct WorkerVariables {
   Rank rank;
   std::map<std::string, std::string> variables;

@@ -197,4 +197,5 @@ std::vector<std::string> remove_waited_locks(const std::vector<clean::StaleFile>
   }
   return lines;
 }
+
 }  // namespace safelaunch::run

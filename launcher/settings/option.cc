@@ -5,7 +5,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
-// What a value of an option may be follows from its kind alone: a flag's words, a number within its
+// The values that an option takes follow from its kind alone: a flag's words, a number within its
 // range, a time, a port. A value that is refused says what would be right.
 namespace safelaunch::settings {
 namespace {
@@ -162,4 +162,5 @@ void append(const Option& option, std::string_view word, std::vector<std::string
 }
 
 }  // namespace option_value
+
 }  // namespace safelaunch::settings

@@ -10,7 +10,7 @@
 /// The ranks among processes that safelaunch did not start.
 namespace safelaunch::stacks {
 
-/// What the environment of a process says of its rank.
+/// The rank of a process, as its environment says.
 struct SaidRank {
   int rank = 0;
   int world = 0;       ///< 0: it does not say

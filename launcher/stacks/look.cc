@@ -94,7 +94,7 @@ std::vector<ToLookAt> known_to(const SupervisorAnswer& answer) {
   return all;
 }
 
-// What each does, by the kernel.
+// The activity of each, as the kernel tells it.
 
 std::string threads_in_words(const host::ProcessSample& process) {
   std::string text;
@@ -116,7 +116,7 @@ void tell_doing(RankPlace& place, const host::TreeSample& before, const host::Tr
   if (place.frames.empty()) place.frames = threads_in_words(after.processes.front());
 }
 
-/// Where a Python stands, by py-spy; returns why that cannot be told.
+/// Reads the place at which a Python stands, by py-spy; returns why that cannot be told.
 class PythonReader {
  public:
   void read(RankPlace& place) {

@@ -80,7 +80,7 @@ Result<SupervisorAnswer> ask_supervisor(std::string_view run_id, Duration limit)
   const TimePoint until = Clock::now() + limit;
   const auto fd = host::connect_locally(door_of(run_id), SOCK_STREAM);
   if (!fd) return fd.error();
-  // Where our safelaunch has no socket, another user may have made one of that name.
+  // If our safelaunch has no socket, another user may have made one of that name.
   const auto peer = host::peer_of(fd->get());
   if (!peer || peer->uid != geteuid())
     return Error{Errc::os, fmt::format("{} is another user's", door_of(run_id))};

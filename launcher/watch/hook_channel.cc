@@ -325,4 +325,5 @@ void HookChannel::drain(ProcessId process) {
 std::uint64_t HookChannel::unheard() const {
   return state_->unheard;
 }
+
 }  // namespace safelaunch::watch

@@ -224,4 +224,5 @@ void ProcessObserver::look_at_stores(Snapshot& snapshot) const {
     }
   }
 }
+
 }  // namespace safelaunch::watch

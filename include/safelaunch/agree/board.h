@@ -31,7 +31,7 @@ struct Terms {
   Duration kill_margin = std::chrono::seconds(3);
 };
 
-/// What an agent wants of the board.
+/// The wish of an agent at the board.
 struct Claim {
   /// This start of the agent, and no other: 128 random bits in hexadecimal.
   std::string incarnation;
@@ -51,9 +51,9 @@ struct Seat {
   bool operator==(const Seat&) const = default;
 };
 
-/// What the leader, the holder of seat 0, tells all. The board takes it of the present leader
-/// alone, and only where its number is one above that of the word before, whichever leader said
-/// that; the very first has number 1.
+/// A word that the leader, the holder of seat 0, tells all. The board takes it of the present
+/// leader alone, and only where its number is one above that of the word before, whichever leader
+/// said that; the very first has number 1.
 struct Word {
   std::uint64_t generation = 0;
   std::uint64_t number = 0;
@@ -61,7 +61,7 @@ struct Word {
   bool operator==(const Word&) const = default;
 };
 
-/// What the holder of a seat has published last.
+/// The last text that the holder of a seat has published.
 struct Standing {
   int seat = 0;
   std::string incarnation;
@@ -128,7 +128,8 @@ class Board {
   virtual void leave(std::function<void()> left) = 0;
 };
 
-/// Where agents meet: "tcp://HOST:PORT", "etcd://HOST:PORT[,HOST:PORT…]", "file:///FOLDER".
+/// The place at which agents meet: "tcp://HOST:PORT", "etcd://HOST:PORT[,HOST:PORT…]",
+/// "file:///FOLDER".
 struct Address {
   enum class Backend { tcp, etcd, file };
   Backend backend = Backend::tcp;
@@ -148,7 +149,7 @@ struct BoardConfig {
   std::string token;  ///< the secret that all agents of the job share
   /// For tcp: whether this agent is node 0, which keeps the board.
   bool keeps_board = false;
-  /// Where the token comes from (find_token()), for messages.
+  /// The origin of the token (find_token()), for messages.
   std::string token_from{};
   /// For tcp, on node 0: the folder in which the board remembers, a file a job, that it was there.
   /// One that comes back after a crash gives no seat away before the leases of its earlier life are

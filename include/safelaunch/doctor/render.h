@@ -16,7 +16,7 @@ struct LookedAt {
   bool is_well = true;    ///< no finding above a note belongs to it
 };
 
-/// What `safelaunch doctor` has looked at, in one line a theme, so that a host without findings
+/// The themes at which `safelaunch doctor` has looked, a line each, so that a host without findings
 /// shows that it was examined. A theme of which no fact was read is left out.
 [[nodiscard]] std::vector<LookedAt> looked_at(const HostFacts& facts,
                                               std::span<const Advice> advices);

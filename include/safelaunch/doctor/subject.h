@@ -18,7 +18,8 @@ struct Subject {
       command;  ///< none: the subject is a rank of the world that the environment describes
   /// Set where safelaunch spawns the command's workers itself.
   std::optional<job::SpawnPlan> spawn;
-  /// What the command names and is not there, a sentence each, where somebody has looked for it.
+  /// The files that the command names and that are not there, a sentence each, where somebody has
+  /// looked for them.
   std::vector<std::string> missing_files;
   /// True for a run that removes a lock once all its ranks stand still behind it.
   bool removes_locks = false;

@@ -11,8 +11,8 @@
 
 namespace safelaunch::job {
 
-/// What has started safelaunch on every node, one for each, as its variables tell. A field that
-/// they do not tell is empty.
+/// The program that has started safelaunch on every node, one for each, as its variables tell. A
+/// field that they do not tell is empty.
 struct Starter {
   std::string name;  ///< "Slurm", "Open MPI", "Kubernetes"; empty: nothing of the kind
   int nodes = 1;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "safelaunch/base/time.h"
-#include "safelaunch/probe/phase.h"
 #include "safelaunch/probe/verdict.h"
 
 namespace safelaunch::probe {

@@ -25,9 +25,9 @@ struct TypedCommand {
 [[nodiscard]] Result<std::vector<std::string>> spelled_out(const TypedCommand& typed,
                                                            const Environment& environment);
 
-/// What the command names and is not there: its program, its script, the Python of its launcher; a
-/// sentence each. A script behind a wrapper (`env -C`, `uv --directory`) or on another host is not
-/// looked for: it may lie elsewhere.
+/// The files that the command names and that are not there: its program, its script, the Python of
+/// its launcher; a sentence each. A script behind a wrapper (`env -C`, `uv --directory`) or on
+/// another host is not looked for: it may lie elsewhere.
 [[nodiscard]] std::vector<std::string> missing_files(const job::Command& command,
                                                      const Environment& environment);
 

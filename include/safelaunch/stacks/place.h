@@ -8,7 +8,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/process.h"
 
-/// What `safelaunch stacks` tells: the places at which the ranks of a job stand.
+/// The answer of `safelaunch stacks`: the places at which the ranks of a job stand.
 namespace safelaunch::stacks {
 
 /// Whoever has told the Python stack of a rank.

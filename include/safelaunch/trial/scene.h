@@ -23,10 +23,10 @@ enum class Backend { nccl, gloo, deepspeed, jax };
 /// The backends of these words, each once. Error: usage, for a word that names none.
 [[nodiscard]] Result<std::vector<Backend>> backends_named(std::span<const std::string> words);
 
-/// What each rank does, in order: "import", "device", "group", "all_reduce".
+/// The steps of each rank, in order: "import", "device", "group", "all_reduce".
 [[nodiscard]] std::span<const std::string_view> steps_of(Backend backend);
 
-/// What a Python says of itself.
+/// The answers of a Python about itself.
 struct Survey {
   std::string version;                                       ///< "3.11.2"
   std::map<std::string, std::string, std::less<>> packages;  ///< "torch" → "2.13.0+cpu"
@@ -35,7 +35,7 @@ struct Survey {
 /// Reads what the worker prints when it is asked; nullopt for anything else.
 [[nodiscard]] std::optional<Survey> read_survey(std::string_view text);
 
-/// What the scenes are chosen by.
+/// The facts by which the scenes are chosen.
 struct Ground {
   Survey python;
   int gpus = 0;                     ///< GPUs that ranks may use here

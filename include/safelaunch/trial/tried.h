@@ -19,7 +19,7 @@ struct DoneStep {
   bool operator==(const DoneStep&) const = default;
 };
 
-/// What a run of a scene has left.
+/// The files and the end of a run of a scene.
 struct Traces {
   std::vector<std::string> ranks;             ///< the text of each rank's file of steps
   std::optional<report::RunSummary> outcome;  ///< none: the run never began
@@ -27,7 +27,7 @@ struct Traces {
   std::vector<std::string> notices{};  ///< what the run told of itself: a lock that it removed
 };
 
-/// What came out of one scene.
+/// The result of one scene.
 struct Tried {
   Scene scene;
   std::vector<DoneStep> done;
@@ -44,7 +44,7 @@ struct Tried {
   std::string run;                     ///< the id of its run; empty where it never began
 };
 
-/// What the traces of a scene show.
+/// The result that the traces of a scene show.
 [[nodiscard]] Tried judge(const Scene& scene, const Traces& traces);
 
 /// The end of a whole trial.

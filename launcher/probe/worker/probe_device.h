@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cuda_driver.h"
+#include "libraries.h"
 
 namespace safelaunch::probe {
 

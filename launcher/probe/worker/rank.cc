@@ -4,16 +4,13 @@
 #include <chrono>
 #include <utility>
 
-#include "cuda_driver.h"
-#include "hex.h"
+#include "libraries.h"
 #include "modes.h"
-#include "nccl_library.h"
 #include "orders.h"
-#include "print_json.h"
 #include "probe_device.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/time.h"
-#include "safelaunch/probe/phase.h"
+#include "safelaunch/probe/verdict.h"
 
 namespace safelaunch::probe {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "catch.h"
 #include "launcher/agree/folder_member.h"
-#include "launcher/agree/sealed.h"
+#include "launcher/agree/mac.h"
 #include "temporary_folder.h"
 
 namespace safelaunch::agree {

@@ -1,8 +1,8 @@
-#include "launcher/agree/folder_names.h"
+#include "launcher/agree/folder_life.h"
 
 #include "catch.h"
+#include "launcher/agree/mac.h"
 #include "launcher/agree/records.h"
-#include "launcher/agree/sealed.h"
 
 namespace safelaunch::agree {
 namespace {

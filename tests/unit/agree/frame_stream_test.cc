@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "catch.h"
-#include "launcher/agree/socket_address.h"
+#include "launcher/agree/dialer.h"
 
 namespace safelaunch::agree {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "launcher/agree/dialer.h"
 #include "launcher/agree/makers.h"
-#include "launcher/agree/socket_address.h"
 #include "safelaunch/agree/board.h"
 #include "safelaunch/base/unique_fd.h"
 #include "temporary_folder.h"

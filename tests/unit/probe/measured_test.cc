@@ -1,4 +1,4 @@
-#include "safelaunch/probe/measured.h"
+#include "safelaunch/probe/tournament.h"
 
 #include "catch.h"
 

@@ -1,4 +1,4 @@
-#include "safelaunch/probe/phase.h"
+#include "safelaunch/probe/verdict.h"
 
 #include "catch.h"
 

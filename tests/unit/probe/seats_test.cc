@@ -1,4 +1,4 @@
-#include "safelaunch/probe/seats.h"
+#include "safelaunch/probe/session.h"
 
 #include <set>
 

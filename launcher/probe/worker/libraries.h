@@ -1,8 +1,10 @@
 #pragma once
 
-#include "safelaunch/gpu/cuda_api.h"
+#include <string>
 
 #include "safelaunch/base/result.h"
+#include "safelaunch/gpu/cuda_api.h"
+#include "safelaunch/gpu/nccl_api.h"
 
 namespace safelaunch::probe {
 
@@ -35,6 +37,27 @@ struct CudaDriver {
 
   /// Nothing, or "cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected".
   [[nodiscard]] Result<void> check(CUresult result, const char* call) const;
+};
+
+/// The calls of libnccl that the probe makes. All are there from 2.18 on.
+struct NcclLibrary {
+  decltype(&::ncclGetVersion) version;
+  decltype(&::ncclGetUniqueId) unique_id;
+  decltype(&::ncclCommInitRankConfig) init_rank;
+  decltype(&::ncclCommGetAsyncError) async_error;
+  decltype(&::ncclCommAbort) abort;
+  decltype(&::ncclAllReduce) all_reduce;
+  decltype(&::ncclGetErrorString) error_string;
+  decltype(&::ncclGetLastError) last_error;
+
+  [[nodiscard]] static Result<NcclLibrary> open(const std::string& file);
+
+  /// "2.28.9".
+  [[nodiscard]] Result<std::string> version_text() const;
+
+  /// Nothing for ncclSuccess and ncclInProgress; else "ncclAllReduce: unhandled system error (2):
+  /// …" with what NCCL says of its last error.
+  [[nodiscard]] Result<void> check(ncclResult_t result, const char* call) const;
 };
 
 }  // namespace safelaunch::probe

@@ -1,6 +1,6 @@
-#include "cuda_driver.h"
 #include "modes.h"
-#include "print_json.h"
+
+#include "libraries.h"
 #include "probe_device.h"
 
 namespace safelaunch::probe {
@@ -26,6 +26,13 @@ int refuse(const Error& error) {
   return 1;
 }
 
+using Json = nlohmann::ordered_json;
+
+Result<void> make_id(const NcclLibrary& nccl) {
+  ncclUniqueId id;
+  return nccl.check(nccl.unique_id(&id), "ncclGetUniqueId");
+}
+
 }  // namespace
 
 int show_driver() {
@@ -39,4 +46,17 @@ int show_driver() {
   return 0;
 }
 
+int show_nccl(const std::string& file) {
+  const auto nccl = NcclLibrary::open(file);
+  const auto version = nccl ? nccl->version_text() : Result<std::string>(nccl.error());
+  if (!version) {
+    print_json(Json{{"failed", version.error().message}});
+    return 1;
+  }
+  // Before the id, which may take long where a network is ill.
+  print_json(Json{{"nccl", *version}, {"file", file}});
+  const auto made = make_id(*nccl);
+  print_json(made ? Json{{"unique_id", true}} : Json{{"failed", made.error().message}});
+  return made ? 0 : 1;
+}
 }  // namespace safelaunch::probe
