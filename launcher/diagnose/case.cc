@@ -4,6 +4,7 @@
 #include "case.h"
 
 #include <algorithm>
+#include <csignal>
 #include <iterator>
 #include <set>
 
@@ -91,15 +92,21 @@ std::optional<Rank> shows(const Cause& cause, const std::vector<Sighting>& lines
 }
 
 std::optional<ExitStatus> status_of(const Evidence& evidence, std::optional<Rank> rank) {
-  const auto own = std::ranges::find_if(evidence.failure.ended, [&](const RankExited& ended) {
-    return ended.rank == rank && ended.status && !succeeded(*ended.status);
-  });
-  if (own != evidence.failure.ended.end()) return own->status;
-  const auto told = reported(evidence);
-  if (told && (!told->rank || !rank || told->rank == rank)) return told->status;
+  constexpr Exited kUncaught{1};  // Python's own status after an uncaught exception
+  const std::vector<RankExited>& all = evidence.failure.ended;
   const bool raised = std::ranges::any_of(evidence.failure.raised,
                                           [&](const RankRaised& one) { return one.rank == rank; });
-  if (rank && raised) return Exited{1};  // Python's own status after an uncaught exception
+  const auto own = std::ranges::find_if(all, [&](const RankExited& ended) {
+    return ended.rank == rank && ended.status && !succeeded(*ended.status);
+  });
+  // A launcher's SIGTERM, sent for another rank's end, only cut short what the exception had begun.
+  if (own != all.end() && own != all.begin() && raised &&
+      own->status == ExitStatus(Signaled{SIGTERM}))
+    return kUncaught;
+  if (own != all.end()) return own->status;
+  const auto told = reported(evidence);
+  if (told && (!told->rank || !rank || told->rank == rank)) return told->status;
+  if (rank && raised) return kUncaught;
   return evidence.command;
 }
 

@@ -59,6 +59,23 @@ TEST_CASE("a rank that somebody ended with SIGTERM is still the first", "[faults
   CHECK(diagnose::diagnose(evidence, Catalogue::builtin()).failure.first == Rank{1});
 }
 
+TEST_CASE("a rank that raised first and was ended by its launcher has its exception's status",
+          "[faults]") {
+  Evidence evidence;
+  evidence.command = Exited{1};
+  for (const int rank : {1, 0})
+    evidence.failure.raised.push_back({Rank{rank},
+                                       {},
+                                       "RuntimeError",
+                                       "Distributed package doesn't have NCCL built in",
+                                       "",
+                                       true});
+  evidence.failure.ended = {{Rank{0}, {}, Exited{1}}, {Rank{1}, {}, Signaled{SIGTERM}}};
+  const Diagnosis diagnosis = diagnose::diagnose(evidence, Catalogue::builtin());
+  CHECK(diagnosis.failure.explanation.find("SIGTERM") == std::string::npos);
+  CHECK(exit_status_of(evidence, diagnosis) == 1);
+}
+
 TEST_CASE("a missing rank that works is busy, not lost", "[faults]") {
   CHECK(cause_of(missing({Rank{1}, Activity::working, "uses 99 % of a CPU",
                           "job.py:3 tokenise"})) == "rank-busy");
