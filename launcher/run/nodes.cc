@@ -214,10 +214,9 @@ void Nodes::hear(const agree::StopHere& stop) {
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr) return;
   attempt->note_why("It was ended with that of the other nodes: " + stop.why);
-  if (stop.signal != 0)
-    attempt->signal({stop.signal, 0, launch::SignalOrigin::user});
-  else
-    attempt->give_way();
+  if (stop.signal == 0) return attempt->give_way();
+  listener_.take(SignalPassedOn{});
+  attempt->signal({stop.signal, 0, launch::SignalOrigin::user});
 }
 
 void Nodes::hear(const agree::KillHere& kill) {

@@ -11,6 +11,11 @@
 #include "safelaunch/doctor/render.h"
 
 namespace safelaunch::run {
+namespace {
+
+constexpr Duration kEchoWithin{20};
+
+}  // namespace
 
 std::vector<RunAction> RunMachine::on(const RunEvent& event, TimePoint now) {
   actions_.clear();
@@ -143,6 +148,10 @@ void RunMachine::take(const EndedByNodes& event, TimePoint) {
   actions_.push_back(RecordAttempt{std::move(summary)});
   actions_.push_back(SayFailure{event.why});
   end(event.exit_code, event.why);
+}
+
+void RunMachine::take(const SignalPassedOn&, TimePoint) {
+  passed_on_ = true;
 }
 
 void RunMachine::take(const EndAgreed& event, TimePoint) {
@@ -352,11 +361,23 @@ void RunMachine::take(const PauseOver&, TimePoint now) {
   if (pausing != nullptr && now >= pausing->until) start(profile::Profile(pausing->profile));
 }
 
-void RunMachine::take(const launch::ReceivedSignal& event, TimePoint) {
+// Slurm signals the task and then all processes of its step: what comes again at once, from the
+// same sender, is no wish of a person who does not want to wait.
+bool RunMachine::is_echo(const launch::ReceivedSignal& event, TimePoint now) {
+  const Heard former = std::exchange(heard_, {event.signal, event.sender, now});
+  return event.sender != 0 && former.signal == event.signal && former.sender == event.sender &&
+         now - former.at < kEchoWithin;
+}
+
+void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {
   const auto* attempting = std::get_if<Attempting>(&state_);
   const bool ends = ends_a_job(event.signal) && !std::holds_alternative<Over>(state_);
+  if (ends && is_echo(event, now)) return;
   if (agrees_ && ends) actions_.push_back(TellSignal{event.signal});
   signal_here_ = signal_here_ || ends;
+  // A scheduler signals all nodes at once. Where another's signal was faster, this is no second
+  // one, which would kill the ranks while they save.
+  if (ends && std::exchange(passed_on_, false)) return;
   if (attempting != nullptr && attempting->here) return actions_.push_back(SignalAttempt{event});
   // Between two attempts there is nothing to be stopped but our own waiting.
   if (!ends) return;

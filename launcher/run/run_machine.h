@@ -91,6 +91,8 @@ struct EndedByNodes {
   int exit_code = 0;
   std::string why;
 };
+/// The ranks of this node were sent a signal that came at another.
+struct SignalPassedOn {};
 /// Every node ends its run now.
 struct EndAgreed {
   int exit_code = 0;
@@ -101,7 +103,7 @@ using RunEvent =
     std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted, AttemptEnded, EndedHere,
                  SwitchFound, CannotProbe, ProfileChosen, MemoryBack, PauseOver, LeadsNodes,
                  LeadsNoMore, NodesReady, AttemptAgreed, AgreedOnNone, NodesRefused, EndedByNodes,
-                 EndAgreed, launch::ReceivedSignal>;
+                 SignalPassedOn, EndAgreed, launch::ReceivedSignal>;
 
 /// Check the host; HostChecked follows.
 struct CheckHost {};
@@ -307,6 +309,7 @@ class RunMachine {
   void take(const AgreedOnNone& event, TimePoint now);
   void take(const NodesRefused& event, TimePoint now);
   void take(const EndedByNodes& event, TimePoint now);
+  void take(const SignalPassedOn& event, TimePoint now);
   void take(const EndAgreed& event, TimePoint now);
   void take(const launch::ReceivedSignal& event, TimePoint now);
 
@@ -314,6 +317,7 @@ class RunMachine {
   void note_profile(const profile::Profile& profile);
   void record_probed();
   [[nodiscard]] bool is_told_here() const;
+  [[nodiscard]] bool is_echo(const launch::ReceivedSignal& event, TimePoint now);
   void wait_for_others(const AttemptEnded& event);
   void start(const profile::Profile& profile);
   void succeed(const AttemptEnded& event);
@@ -338,9 +342,16 @@ class RunMachine {
   Shelf& shelf_;
   std::variant<Idle, Checking, Gathering, Attempting, Probing, Waiting, Pausing, Over> state_ =
       Idle{};
-  bool agrees_ = false;       ///< with other nodes
-  bool leads_ = false;        ///< them
-  bool signalled_ = false;    ///< the others were told that somebody wants the end
+  bool agrees_ = false;     ///< with other nodes
+  bool leads_ = false;      ///< them
+  bool signalled_ = false;  ///< the others were told that somebody wants the end
+  struct Heard {
+    int signal = 0;
+    int sender = 0;
+    TimePoint at{};
+  };
+  Heard heard_;               ///< the last signal that ends a job
+  bool passed_on_ = false;    ///< the ranks have a signal that is yet to come here itself
   bool signal_here_ = false;  ///< somebody wanted the end at this node
   bool interrupted_ = false;  ///< the last attempt was ended by a signal, at any node
   bool went_well_ = false;    ///< the last attempt, here

@@ -182,6 +182,36 @@ TEST_CASE("a signal at a leader whose own ranks are through goes to the other no
   CHECK(run.exit_code() == 143);
 }
 
+TEST_CASE("a signal that Slurm sends twice in a millisecond is one", "[nodes]") {
+  Agreeing run;
+  run.lead();
+  run.agree(1, "basic");
+  constexpr int kSlurmstepd = 55;
+  run.signal(SIGTERM, kSlurmstepd);
+  run.signal(SIGTERM, kSlurmstepd);
+  CHECK(run.all<SignalAttempt>().size() == 1);
+  CHECK(run.all<TellSignal>().size() == 1);
+  run.pass(Duration(500));
+  run.signal(SIGTERM, kSlurmstepd);  // and now it is asked for again
+  CHECK(run.all<SignalAttempt>().size() == 2);
+  run.signal(SIGUSR1, kSlurmstepd);
+  run.signal(SIGUSR1, kSlurmstepd);  // a signal that ends nothing is passed on as often as it comes
+  CHECK(run.all<SignalAttempt>().size() == 4);
+}
+
+TEST_CASE("a signal that a scheduler sends to all nodes at once is one, whichever comes first",
+          "[nodes]") {
+  Agreeing run;
+  run.lead();
+  run.agree(1, "basic");
+  run.on(SignalPassedOn{});  // another node's was faster
+  run.signal(SIGTERM);
+  CHECK(run.did<TellSignal>());
+  CHECK_FALSE(run.did<SignalAttempt>());
+  run.signal(SIGTERM);  // somebody does not want to wait
+  CHECK(run.did<SignalAttempt>());
+}
+
 TEST_CASE("a signal that does not end a job changes nothing between attempts", "[nodes]") {
   Agreeing run;
   run.lead();

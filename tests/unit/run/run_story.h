@@ -110,7 +110,10 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
       on(PauseOver{});
     }
   }
-  void signal(int number) { on(launch::ReceivedSignal{number, 0, launch::SignalOrigin::user}); }
+  void signal(int number, int sender = 0) {
+    on(launch::ReceivedSignal{number, sender, launch::SignalOrigin::user});
+  }
+  void pass(Duration time) { now_ += time; }
 
   template <class Action>
   [[nodiscard]] bool last_is() const {
