@@ -134,6 +134,10 @@ void Agent::take(const Refused& event, TimePoint) {
   end({exit_code_of(event.error.code), event.error.message});
 }
 
+void Agent::take(const TurnedAway& event, TimePoint) {
+  if (leader_) leader_->turned_away(event.who_and_why);
+}
+
 // From the run of this node.
 
 void Agent::take(const NewsHere& event, TimePoint) {

@@ -71,6 +71,7 @@ class Agent {
   void take(const Unseated& event, TimePoint now);
   void take(const Unreachable& event, TimePoint now);
   void take(const Refused& event, TimePoint now);
+  void take(const TurnedAway& event, TimePoint now);
   void take(const NewsHere& event, TimePoint now);
   void take(const AttemptWanted& event, TimePoint now);
   void take(const StopWanted& event, TimePoint now);

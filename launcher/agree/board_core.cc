@@ -32,7 +32,7 @@ std::vector<BoardCore::Told> BoardCore::on(Peer from, const wire::FromAgent& mes
 
 std::vector<BoardCore::Told> BoardCore::time_passed(TimePoint now) {
   end_silent(now);
-  if (now >= opens_) seat_waiting(now);
+  if (is_open(now)) seat_waiting(now);
   return std::exchange(told_, {});
 }
 
@@ -66,9 +66,11 @@ void BoardCore::take(Peer from, const wire::ClaimsSeat& message, TimePoint now) 
     gone(from);  // an agent that claims anew under another name
     return place(from, claim, now);
   }
-  // The same agent over another connection. What it said over the former one counts no more.
+  // The same agent over another connection. Peers are counted: what it said over a former one
+  // counts no more, also where that comes after the new one.
   const int seat = known->second;
   Holder& holder = holders_.at(seat);
+  if (holder.peer > from) return;
   seat_of_peer_.erase(holder.peer);
   holder.peer = from;
   seat_of_peer_[from] = seat;
@@ -156,7 +158,7 @@ std::optional<int> BoardCore::free_seat_for(const Claim& claim) const {
 }
 
 void BoardCore::place(Peer peer, const Claim& claim, TimePoint now) {
-  const auto seat = now < opens_ ? std::nullopt : free_seat_for(claim);
+  const auto seat = is_open(now) ? free_seat_for(claim) : std::nullopt;
   if (seat) return sit(*seat, peer, claim, now);
   const auto one = waiting_.insert(waiting_.end(), Waiting{peer, claim});
   waiting_of_peer_[peer] = one;
@@ -166,7 +168,7 @@ void BoardCore::place(Peer peer, const Claim& claim, TimePoint now) {
 }
 
 std::string BoardCore::why_parked(const Claim& claim, TimePoint now) const {
-  if (now < opens_)
+  if (!is_open(now))
     return fmt::format(
         "the board of this job ended unexpectedly and has come back: seats are "
         "given again in {}, when nothing of its earlier life can run any more",
@@ -249,7 +251,7 @@ void BoardCore::end_silent(TimePoint now) {
                                             describe_duration(terms_.lease + terms_.kill_margin)));
     freed = true;
   }
-  if (freed && now >= opens_) seat_waiting(now);
+  if (freed && is_open(now)) seat_waiting(now);
 }
 
 void BoardCore::hear(int seat, TimePoint now) {

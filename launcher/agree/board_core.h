@@ -47,6 +47,8 @@ class BoardCore {
 
   /// Of the present leader, or of the last one.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
+  /// Whether seats are given away; not while leases of an earlier life may last.
+  [[nodiscard]] bool is_open(TimePoint now) const { return now >= opens_; }
   [[nodiscard]] bool anybody_seated() const { return !by_hearing_.empty(); }
 
  private:

@@ -54,15 +54,17 @@ BoardHandshake::Answer BoardHandshake::judge(std::string_view introduction, std:
   const std::string proof(reader.raw(sizeof(Digest)));
   if (!reader.whole()) return {};
   const std::string both = seen_by_both(bytes_of(nonce_), nonce, wanted_job);
-  std::string why;
-  if (!same_secret(proof, bytes_of(proof_of_agent(token, both))))
-    why = kOtherToken;
-  else if (wanted_job != job)
+  std::string why, turned_away;
+  if (!same_secret(proof, bytes_of(proof_of_agent(token, both)))) {
+    why = turned_away = kOtherToken;
+  } else if (wanted_job != job) {
     why = "it keeps the board of job " + std::string(job) + ", and this is job " + wanted_job;
+    turned_away = "it is of job " + wanted_job + ", and this is job " + std::string(job);
+  }
   std::string verdict = verdict_of(why);
   verdict += bytes_of(proof_of_board(token, both, verdict));
-  if (!why.empty()) return {verdict, std::nullopt};
-  return {verdict, Session{frames_of_board(token, both), frames_of_agent(token, both)}};
+  if (!why.empty()) return {verdict, std::nullopt, turned_away};
+  return {verdict, Session{frames_of_board(token, both), frames_of_agent(token, both)}, {}};
 }
 
 boost::system::result<std::string, HandshakeError> AgentHandshake::introduce(

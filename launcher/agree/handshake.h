@@ -36,6 +36,7 @@ class BoardHandshake {
   struct Answer {
     std::string verdict;             ///< the body to send; empty: what came was no introduction
     std::optional<Session> session;  ///< none: the connection is to be closed
+    std::string turned_away{};       ///< why, in the board's own words; empty: it is let in
   };
   /// Judges the introduction of an agent. An agent of another job, or with a wrong token, is told
   /// so; the proof in the verdict lets an agent with the right token believe it.

@@ -4,8 +4,15 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::agree {
+namespace {
+
+// A node that is asked for again and again, or a stranger, shall not fill the screen.
+constexpr std::size_t kMostTurnedAway = 8;
+
+}  // namespace
 
 void Leader::heard(const Word& word) {
   if (!decision_) number_ = std::max(number_, word.number);  // an earlier leader's
@@ -45,6 +52,13 @@ void Leader::vacated(int seat, TimePoint now) {
   roll_.vacate(seat, now);
   silent_.insert(seat);
   actions_.push_back(NodeSilent{seat, roll_.host_of(seat), true});
+}
+
+void Leader::turned_away(const std::string& who_and_why) {
+  if (turned_away_.size() >= kMostTurnedAway || std::ranges::count(turned_away_, who_and_why) > 0)
+    return;
+  turned_away_.push_back(who_and_why);
+  actions_.push_back(TellUser{who_and_why});
 }
 
 // An attempt that was wanted twice runs once.
@@ -114,9 +128,10 @@ void Leader::wait(TimePoint now) {
   if (now >= *incomplete_since_ + config_.start_within) {
     const bool came = roll_.all_here();
     want_end(exit_code_of(Errc::peer_lost),
-             fmt::format("{} {} within {}", roll_.missing(),
+             fmt::format("{} {} within {}{}", roll_.missing(),
                          came ? "did not become ready" : "did not come",
-                         describe_duration(config_.start_within)),
+                         describe_duration(config_.start_within),
+                         turned_away_.empty() ? "" : "; " + join(turned_away_, "; ")),
              0, now);
     return say_end();
   }

@@ -30,6 +30,7 @@ class Leader {
   void note_own(const NodeNews& news, TimePoint now);
   void note(const Standing& standing, TimePoint now);
   void vacated(int seat, TimePoint now);
+  void turned_away(const std::string& who_and_why);
   void want(const Decision& go);
   void want_stop(const std::string& why);
   void want_end(int exit_code, const std::string& why, int signal, TimePoint now);
@@ -83,6 +84,7 @@ class Leader {
   bool watch_ = false;
   int question_ = 0;
   std::set<int> silent_;
+  std::vector<std::string> turned_away_;  ///< each once, the first ones
   std::vector<AgentAction> actions_;
 };
 

@@ -114,18 +114,27 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
 
   // The words of agents, and the answers to them.
   void agent_says(TcpServer::Peer peer, const wire::FromAgent& message) override {
-    if (const auto* claims = std::get_if<wire::ClaimsSeat>(&message)) replace(peer, claims->claim);
-    hear(peer, message);
+    const auto* claims = std::get_if<wire::ClaimsSeat>(&message);
+    if (claims != nullptr) replace(peer, claims->claim);
+    const TimePoint now = Clock::now();
+    auto told = core->on(peer, message, now);
+    if (claims != nullptr && core->is_open(now)) note_turned_away(peer, claims->claim.host, told);
+    tell_all(std::move(told));
+    set_timer();
+  }
+  void agent_turned_away(const std::string& address, const std::string& why) override {
+    turn_away(fmt::format("an agent at {} was not let in: {}", address, why));
   }
   void agent_gone(TcpServer::Peer peer) override {
     forget(peer);
     core->gone(peer);
   }
 
-  // An agent has one connection. The one before may be broken without our knowing.
+  // An agent has one connection, the newest. The one before may be broken without our knowing, and
+  // what was sent over it may be read only now.
   void replace(TcpServer::Peer peer, const Claim& claim) {
     const auto known = peers.find(claim.incarnation);
-    if (known != peers.end() && known->second == peer) return;
+    if (known != peers.end() && known->second >= peer) return;
     if (known != peers.end()) {
       const TcpServer::Peer former = known->second;
       server->close(former);
@@ -134,6 +143,23 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
     forget(peer);
     peers[claim.incarnation] = peer;
     incarnations[peer] = claim.incarnation;
+  }
+
+  void note_turned_away(TcpServer::Peer peer, const std::string& host,
+                        const std::vector<BoardCore::Told>& told) {
+    for (const BoardCore::Told& one : told) {
+      if (one.to != peer) continue;
+      if (const auto* refuses = std::get_if<wire::Refuses>(&one.message))
+        turn_away(fmt::format("{} was not let in: {}", host, refuses->error.message));
+      if (const auto* parks = std::get_if<wire::Parks>(&one.message); parks)
+        turn_away(fmt::format("{} is a spare and waits: {}", host, parks->why));
+    }
+  }
+
+  void turn_away(const std::string& who_and_why) {
+    boost::asio::post(io, [self = shared_from_this(), who_and_why] {
+      if (self->listener != nullptr) self->listener->turned_away(who_and_why);
+    });
   }
 
   void forget(TcpServer::Peer peer) {

@@ -1,6 +1,7 @@
 #include "tcp_server.h"
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
@@ -40,6 +41,13 @@ std::size_t allow_descriptors(std::size_t wanted) {
   return ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur;
 }
 
+std::string address_of(const sockaddr_storage& address, socklen_t size) {
+  char text[NI_MAXHOST] = "";
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, text, sizeof text, nullptr, 0,
+                NI_NUMERICHOST);
+  return text;
+}
+
 Error cannot_listen(int error) {
   return Error{error == EADDRINUSE ? Errc::blocked : Errc::os, strerror(error)};
 }
@@ -62,6 +70,7 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
   struct Visitor {
     Peer number = 0;
     std::shared_ptr<FrameStream> stream;
+    std::string address;             ///< without its port
     Line::iterator place{};          ///< in the line of strangers
     TimePoint heard = Clock::now();  ///< of a stranger: when it came
     BoardHandshake handshake{};
@@ -97,13 +106,17 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
   }
 
   bool accept_one() {
-    UniqueFd fd(::accept4(door.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    UniqueFd fd(::accept4(door.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
+                          SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) return errno == EMFILE || errno == ENFILE ? make_place() : errno == ECONNABORTED;
     if (visitors.size() >= room.all) drop(*strangers.front());  // agents alone do not fill it
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     auto stream = std::make_shared<FrameStream>(io, std::move(fd), kLongestOfStranger, *this);
-    Visitor visitor{++last_number, stream, strangers.insert(strangers.end(), stream.get())};
+    Visitor visitor{++last_number, stream, address_of(from, size),
+                    strangers.insert(strangers.end(), stream.get())};
     stream->send(framed(visitor.handshake.greeting()));
     numbers.emplace(visitor.number, stream.get());
     visitors.emplace(stream.get(), std::move(visitor));
@@ -168,7 +181,7 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
     if (answer.verdict.empty()) return drop(*visitor.stream);
     if (answer.session && agents >= room.agents) drop(most_silent_agent());
     visitor.stream->send(framed(answer.verdict));
-    if (!answer.session) return;
+    if (!answer.session) return listener->agent_turned_away(visitor.address, answer.turned_away);
     visitor.session = std::move(answer.session);
     visitor.stream->allow(kLongestBody);
     strangers.erase(visitor.place);

@@ -44,6 +44,8 @@ class TcpServer {
    public:
     virtual void agent_says(Peer peer, const wire::FromAgent& message) = 0;
     virtual void agent_gone(Peer peer) = 0;
+    /// Somebody who knows the protocol, and not the token, or of another job.
+    virtual void agent_turned_away(const std::string& address, const std::string& why) = 0;
 
    protected:
     ~Listener() = default;

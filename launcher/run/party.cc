@@ -70,6 +70,10 @@ void Party::refused(const Error& error) {
   take(agree::Refused{error});
 }
 
+void Party::turned_away(const std::string& who_and_why) {
+  take(agree::TurnedAway{who_and_why});
+}
+
 void Party::perform(const agree::ClaimSeat& claim) {
   board_->claim(claim.claim);
 }

@@ -51,6 +51,7 @@ class Party final : agree::Board::Listener {
   void unseated(const std::string& why) override;
   void unreachable(const std::string& why) override;
   void refused(const Error& error) override;
+  void turned_away(const std::string& who_and_why) override;
 
   void perform(const agree::ClaimSeat& claim);
   void perform(const agree::Publish& publish);

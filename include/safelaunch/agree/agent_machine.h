@@ -59,6 +59,10 @@ struct Unreachable {
 struct Refused {
   Error error;
 };
+/// An agent that node 0's board did not let in, or has no seat for; to the leader.
+struct TurnedAway {
+  std::string who_and_why;
+};
 // From this node's run:
 /// The agent may claim its seat.
 struct Joins {};
@@ -105,7 +109,7 @@ struct AgentTimePassed {};
 
 using AgentEvent =
     std::variant<Joins, Seated, Parked, Confirmed, WordCame, StandingCame, SeatVacated, Unseated,
-                 Unreachable, Refused, NewsHere, AttemptWanted, StopWanted, EndWanted,
+                 Unreachable, Refused, TurnedAway, NewsHere, AttemptWanted, StopWanted, EndWanted,
                  AttentionWanted, ReachWanted, AttemptOverHere, SignalHere, AgentTimePassed>;
 
 // What is to be done. At the board:

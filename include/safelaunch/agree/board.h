@@ -111,6 +111,9 @@ class Board {
     virtual void unreachable(const std::string& why) = 0;
     /// It is of no use to try again: a wrong token, another job, other terms, no such address.
     virtual void refused(const Error& error) = 0;
+    /// To node 0 of a tcp board: an agent that came was not let in, or finds no seat free. The text
+    /// says who and why, for people; it may come again for the same agent.
+    virtual void turned_away(const std::string& /*who_and_why*/) {}
 
    protected:
     ~Listener() = default;

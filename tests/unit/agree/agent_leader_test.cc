@@ -290,6 +290,27 @@ TEST_CASE("a node that was never there is named by its number", "[agree]") {
   CHECK(agent.told() == "1/3 nodes, waiting for node 1 and node 2\n");
 }
 
+TEST_CASE("a leader tells once who was turned away, and why, also where it ends for want of a node",
+          "[agree]") {
+  AgentStory agent;
+  agent.leads();
+  agent.on(NewsHere{});
+  const std::string why = "an agent at 10.0.0.3 was not let in: its token is another one";
+  for (int i = 0; i < 3; ++i) agent.on(TurnedAway{why});
+  agent.member_is(1, NodePhase::ready);
+  CHECK(agent.told() == why + "\n");
+  agent.forget();
+  for (int i = 0; i < 20; ++i) agent.on(TurnedAway{fmt::format("stranger {}", i)});
+  CHECK(agent.all<TellUser>().size() == 7);  // eight in all
+  agent.passes(10min);
+  agent.confirmed();
+  agent.echo();
+  const std::vector<Say> said = agent.all<Say>();
+  REQUIRE_FALSE(said.empty());
+  CHECK_THAT(decision_from(said.back().word.text)->why,
+             ContainsSubstring("node 2 did not come within 10min; " + why + "; stranger 0"));
+}
+
 TEST_CASE("a node that is there and not ready is named too", "[agree]") {
   AgentStory agent;
   agent.leads();

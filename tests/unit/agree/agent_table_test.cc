@@ -30,6 +30,7 @@ std::string what_events_do(const std::function<void(AgentStory&)>& way) {
          a.on(Refused{{Errc::usage, "wrong token"}});
        }},
       {"unreachable", [](AgentStory& a) { a.on(Unreachable{"no answer"}); }},
+      {"turned away", [](AgentStory& a) { a.on(TurnedAway{"gpu-9 is a spare"}); }},
       {"news", [](AgentStory& a) { a.on(NewsHere{{.workers = 8}}); }},
       {"over here", [](AgentStory& a) { a.is_over(); }},
       {"signal", [](AgentStory& a) { a.on(SignalHere{15}); }},
@@ -56,6 +57,7 @@ std::string what_the_leader_does(const std::function<void(AgentStory&)>& way) {
       {"node 1 anew", [](AgentStory& a) { a.member(1, {}, "another"); }},
       {"node 1 gone", [](AgentStory& a) { a.on(SeatVacated{1}), a.echo(); }},
       {"node 1 signalled", [](AgentStory& a) { a.member(1, {.signal = 15}); }},
+      {"turned away", [](AgentStory& a) { a.on(TurnedAway{"gpu-9 is a spare"}); }},
       {"reach wanted", [](AgentStory& a) { a.on(ReachWanted{"[]"}), a.echo(); }},
       {"attempt wanted", [](AgentStory& a) { a.wants(2); }},
       {"stop wanted", [](AgentStory& a) { a.on(StopWanted{"a hang"}), a.echo(); }},
@@ -94,6 +96,7 @@ node 0 gone
 unseated: claim
 refused: end with 64
 unreachable
+turned away
 news
 over here
 signal: leave, end with 143
@@ -118,6 +121,7 @@ node 0 gone
 unseated: claim
 refused: end with 64
 unreachable
+turned away
 news
 over here
 signal: leave, end with 143
@@ -139,6 +143,7 @@ node 0 gone
 unseated: claim
 refused: publish leaving, end with 64
 unreachable
+turned away
 news: publish joined
 over here
 signal: publish joined and the signal, publish leaving and the signal, leave, end with 143
@@ -163,6 +168,7 @@ node 0 gone
 unseated: claim
 refused: publish leaving, end with 64
 unreachable
+turned away
 news: publish ready
 over here
 signal: publish ready and the signal
@@ -184,6 +190,7 @@ node 0 gone: stop
 unseated: kill
 refused: stop
 unreachable
+turned away
 news: publish going
 over here: publish ended
 signal: publish going and the signal
@@ -208,6 +215,7 @@ node 0 gone
 unseated: kill
 refused
 unreachable
+turned away
 news: publish going
 over here: publish stopped
 signal: publish going and the signal
@@ -232,6 +240,7 @@ node 0 gone
 unseated: claim
 refused: publish leaving, end with 64
 unreachable
+turned away
 news: publish ended
 over here
 signal: publish ended and the signal
@@ -256,6 +265,7 @@ node 0 gone
 unseated
 refused
 unreachable
+turned away
 news: publish going
 over here: publish stopped
 signal: publish going and the signal
@@ -281,6 +291,7 @@ node 0 gone
 unseated: claim
 refused: publish leaving, end with 64
 unreachable
+turned away
 news: publish stopped
 over here
 signal: publish stopped and the signal, publish leaving and the signal, leave, end with 143
@@ -305,6 +316,7 @@ node 0 gone
 unseated: kill
 refused
 unreachable
+turned away
 news: publish going
 over here: publish stopped, publish leaving, leave, end with 3
 signal: publish going and the signal
@@ -329,6 +341,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told
 node 1 gone
 node 1 signalled: node 1 told, say 1.2 end 143
+turned away: tell
 reach wanted
 attempt wanted
 stop wanted
@@ -354,6 +367,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told
 node 1 gone: node 1 silent
 node 1 signalled: node 1 told, say 1.2 end 143
+turned away: tell
 reach wanted: say 1.2 gather, reach []
 attempt wanted: say 1.2 go 2, hold, start 2
 stop wanted
@@ -376,6 +390,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told, say 1.3 stop, stop
 node 1 gone: node 1 silent, say 1.3 stop, stop
 node 1 signalled: node 1 told, say 1.3 end 143, stop by 15
+turned away: tell
 reach wanted
 attempt wanted
 stop wanted: say 1.3 stop, stop
@@ -402,6 +417,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told
 node 1 gone: node 1 silent
 node 1 signalled: node 1 told, say 1.4 end 143
+turned away: tell
 reach wanted
 attempt wanted
 stop wanted
@@ -428,6 +444,7 @@ node 1 stopped: node 1 told
 node 1 anew: node 1 told
 node 1 gone: node 1 silent
 node 1 signalled: node 1 told
+turned away: tell
 reach wanted
 attempt wanted
 stop wanted

@@ -182,6 +182,16 @@ TEST_CASE("what an agent said over its former connection counts no more", "[agre
   CHECK(board.says(7, wire::Renews{1}) == Heard{"7: confirmed 1"});
 }
 
+TEST_CASE("a claim over a former connection does not take the seat from the newer one", "[agree]") {
+  BoardStory board;
+  board.claims(1, "a", 0);
+  board.claims(7, "b", 1);
+  CHECK(board.claims(2, "b", 1).empty());
+  CHECK(board.says(7, wire::Publishes{"new"}) == Heard{"1: node 1 (host-b, b): new"});
+  CHECK(board.says(2, wire::Publishes{"old"}).empty());
+  CHECK(board.says_word(1, 1, 1, "go") == Heard{"1: word 1.1 go", "7: word 1.1 go"});
+}
+
 TEST_CASE("a parked agent that connects again waits once", "[agree]") {
   BoardStory board(2);
   board.claims(1, "a", 0);

@@ -211,9 +211,11 @@ class Simulation {
   }
   void close_board(bool in_order) {
     if (!board_) return;
-    earlier_ = in_order ? EarlierLife{{}, board_->generation()}
-                        : EarlierLife{board_clock() + kTerms.lease + kTerms.kill_margin,
-                                      board_->generation()};
+    // As TcpHost: a board that ends while others sit keeps its memory of them.
+    earlier_ =
+        in_order && !board_->anybody_seated()
+            ? EarlierLife{{}, board_->generation()}
+            : EarlierLife{board_clock() + kTerms.lease + kTerms.kill_margin, board_->generation()};
     board_.reset();
     keeper_ = nullptr;
     ++board_lives_;
@@ -725,11 +727,11 @@ class Simulation {
     if (tells_) played_.story += fmt::format("{:6} {}\n", now_.count(), line);
   }
   void note(const Agent& agent, std::size_t event) {
-    constexpr std::array kNames{"joins",       "seated",     "parked",    "confirmed",
-                                "word",        "standing",   "vacated",   "unseated",
-                                "unreachable", "refused",    "news",      "attempt wanted",
-                                "stop wanted", "end wanted", "attention", "reach wanted",
-                                "over here",   "signal",     "time"};
+    constexpr std::array kNames{"joins",          "seated",      "parked",      "confirmed",
+                                "word",           "standing",    "vacated",     "unseated",
+                                "unreachable",    "refused",     "turned away", "news",
+                                "attempt wanted", "stop wanted", "end wanted",  "attention",
+                                "reach wanted",   "over here",   "signal",      "time"};
     static_assert(kNames.size() == std::variant_size_v<AgentEvent>);
     if (tells_ && event != 3) note(fmt::format("  agent {}: {}", agent.id, kNames[event]));
   }

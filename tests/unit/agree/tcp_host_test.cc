@@ -28,6 +28,7 @@ struct Told : Board::Listener {
   void unseated(const std::string& why) override { add("unseated: " + why); }
   void unreachable(const std::string& why) override { add("unreachable: " + why); }
   void refused(const Error& error) override { add("refused: " + error.message); }
+  void turned_away(const std::string& who_and_why) override { add("away: " + who_and_why); }
 
   void add(const std::string& line) { lines.push_back(line); }
   [[nodiscard]] bool has(const std::string& line) const {
@@ -42,7 +43,7 @@ struct Told : Board::Listener {
 struct Meeting {
   std::unique_ptr<Board> open(bool first, Told& told) {
     BoardConfig config = backend.config(first);
-    config.token = "the token that all agents share";
+    config.token = token;
     config.terms = terms;
     auto board = make_tcp_board(io, config, told);
     REQUIRE(board.has_value());
@@ -63,6 +64,7 @@ struct Meeting {
   boost::asio::io_context io;
   AtNodeZero backend;
   Terms terms{10s, 50ms, 3s};
+  std::string token = "the token that all agents share";
 };
 
 TEST_CASE("node 0's own agent and one from outside meet at its board", "[tcp_host]") {
@@ -107,6 +109,39 @@ TEST_CASE("the connection with which an agent comes back ends its former one", "
   after.confirmations = 0;
   meeting.until([&] { return after.confirmations > 0; });
   CHECK_FALSE(leader.has("vacated"));
+}
+
+TEST_CASE("node 0 is told of an agent that is not let in, and of a spare", "[tcp_host]") {
+  Meeting meeting;
+  Told leader, member, other;
+  const auto first = meeting.join(0, leader);
+  const auto second = meeting.join(1, member);
+  meeting.until([&] { return leader.has("standing host-1"); });
+  SECTION("another token") {
+    meeting.token = "a token that no other agent has";
+    const auto third = meeting.join(1, other);
+    const std::string at = "127.0.0.1";
+    meeting.until([&] {
+      return leader.has("away: an agent at " + at + " was not let in: its token is another one");
+    });
+  }
+  SECTION("another number of nodes") {
+    const auto third = meeting.open(false, other);
+    third->claim({"agent 2", 2, 3, "job", "host-2"});
+    meeting.until([&] {
+      return leader.has("away: host-2 was not let in: the number of nodes of host-2 is 3");
+    });
+  }
+  SECTION("a second one of a node") {
+    const auto third = meeting.open(false, other);
+    third->claim({"agent 2", 1, 2, "job", "host-2"});
+    meeting.until([&] {
+      return leader.has(
+          "away: host-2 is a spare and waits: node 1 is held by the safelaunch on host-1");
+    });
+  }
+  CHECK_FALSE(leader.has("away: host-1"));
+  CHECK_FALSE(member.has("away"));
 }
 
 TEST_CASE("the leader's last word reaches all before it is gone", "[tcp_host]") {

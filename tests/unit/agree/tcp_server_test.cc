@@ -33,10 +33,14 @@ struct Keeper : TcpServer::Listener {
     if (std::holds_alternative<wire::Leaves>(message)) server->tell(peer, wire::LetsGo{});
   }
   void agent_gone(TcpServer::Peer /*peer*/) override { ++gone; }
+  void agent_turned_away(const std::string& address, const std::string& why) override {
+    turned_away.push_back(address + ": " + why);
+  }
 
   TcpServer* server = nullptr;
   std::vector<std::string> claimed;
   std::vector<std::string> published;
+  std::vector<std::string> turned_away;
   int gone = 0;
 };
 
