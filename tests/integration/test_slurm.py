@@ -35,7 +35,7 @@ dist.init_process_group("gloo")
 total = torch.ones(1)
 dist.all_reduce(total)
 print("rank", rank, "of", world, "has", int(total), flush=True)
-if what == "long":
+if what == "long" or (what == "once" and os.environ.get("SLURM_RESTART_COUNT", "0") == "0"):
     time.sleep(1000)
 """
 
@@ -93,6 +93,26 @@ cat said
         self.assertIn("status 143", said)
         # Not their output: srun may close before its last lines.
         self.assertEqual(len(list(self.folder.rglob("saved-*"))), 4, said)
+
+    def test_a_job_that_is_requeued_meets_again(self):
+        said = self.under_slurm("""
+cat > job.sbatch <<END
+#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=1 --requeue --open-mode=append --output=said
+srun -l --kill-on-bad-exit=0 AGENTS RANKS once
+echo status \\$?
+END
+job=$(sbatch --parsable job.sbatch)
+until [ $(grep -c "has 4" said 2> /dev/null) = 4 ]; do sleep 0.2; done
+scontrol requeue $job
+# A slurmd refuses a job whose credential was revoked within the same second, and srun then waits.
+sleep 2
+scontrol update jobid=$job starttime=now
+until grep -q "status 0" said; do sleep 0.5; scontrol update jobid=$job starttime=now 2> /dev/null; done
+cat said
+""")
+        self.assertEqual(said.count("has 4"), 8, said)
+        self.assertIn("status 0", said)
 
 
 if __name__ == "__main__":
