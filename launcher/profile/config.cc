@@ -200,14 +200,15 @@ void read_checked(YamlReader& reader, std::string_view key, Refusal refuse, std:
 std::optional<Error> read_env_match(const YamlNode& node, ClusterMatch& match) {
   if (node.kind != YamlNode::Kind::map)
     return error_at(node.place, "env must be a map of variables to patterns");
+  Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
     if (!is_variable_name(entry.key))
-      return error_at(entry.place, fmt::format("'{}' is not a variable name", entry.key));
+      mistakes.add(entry.place, fmt::format("'{}' is not a variable name", entry.key));
     if (const auto why = refuse_pattern(entry.value.text))
-      return error_at(entry.value.place, fmt::format("{}: {}", entry.key, *why));
+      mistakes.add(entry.value.place, fmt::format("{}: {}", entry.key, *why));
     match.env[entry.key] = entry.value.text;
   }
-  return std::nullopt;
+  return mistakes.error();
 }
 
 std::optional<Error> read_match(const YamlNode& node, ClusterMatch& match) {
@@ -216,7 +217,7 @@ std::optional<Error> read_match(const YamlNode& node, ClusterMatch& match) {
   read_checked(reader, "gpu", refuse_pattern, match.gpu);
   read_checked(reader, "network", refuse_network, match.network);
   reader.read_with("env", [&](const YamlNode& value) { return read_env_match(value, match); });
-  if (!reader.error() && match.empty())
+  if (reader.well_so_far() && match.empty())
     reader.fail(node.place,
                 "match has no condition; what holds everywhere stands at the top level");
   return reader.error();
@@ -264,24 +265,25 @@ std::optional<Error> read_cluster(const YamlNode& node, std::vector<ClusterRule>
   rule.place = node.place;
   YamlReader reader(node, "a cluster rule", kClusterKeys);
   reader.read("name", rule.name);
-  if (rule.name.empty()) reader.fail(node.place, "a cluster rule needs a name");
+  if (reader.well_so_far() && rule.name.empty())
+    reader.fail(node.place, "a cluster rule needs a name");
   for (const ClusterRule& other : clusters)
     if (other.name == rule.name)
       reader.fail(node.place, fmt::format("there is a cluster rule '{}' already, in line {}",
                                           rule.name, other.place.line));
   reader.read_with("match", [&](const YamlNode& value) { return read_match(value, rule.match); });
   read_rules(reader, rule.rules);
-  if (reader.error()) return reader.error();
   clusters.push_back(std::move(rule));
-  return std::nullopt;
+  return reader.error();
 }
 
 std::optional<Error> read_clusters(const YamlNode& node, std::vector<ClusterRule>& clusters) {
   if (node.kind != YamlNode::Kind::list)
     return error_at(node.place, "clusters must be a list of rules, each with '- name: …'");
+  Mistakes mistakes;
   for (const YamlNode& item : node.items)
-    if (auto error = read_cluster(item, clusters)) return error;
-  return std::nullopt;
+    if (const auto error = read_cluster(item, clusters)) mistakes.add(*error);
+  return mistakes.error();
 }
 
 // The config at a path; none where there is no file.
@@ -332,7 +334,7 @@ Result<Config> read_config(std::string_view text, const std::string& file) {
   read_rules(reader, config.everywhere);
   reader.read_with("clusters",
                    [&](const YamlNode& node) { return read_clusters(node, config.clusters); });
-  if (reader.error()) return *reader.error();
+  if (reader.error()) return first_mistakes(*reader.error());
   return config;
 }
 

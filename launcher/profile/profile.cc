@@ -9,8 +9,8 @@
 #include "safelaunch/profile/yaml_file.h"
 
 // A profile is read over the one that it extends: it inherits everything but name, description and
-// heals, and each key that it has replaces or extends what it inherited. The first mistake ends the
-// reading, with its place in the file.
+// heals, and each key that it has replaces or extends what it inherited. The mistakes of one file
+// are told together, each with its place.
 namespace safelaunch::profile {
 namespace {
 
@@ -80,19 +80,20 @@ std::optional<Error> read_timeouts(const YamlNode& node, Timeouts& timeouts) {
 std::optional<Error> read_replacements(const YamlNode& node, ArgumentChanges& args) {
   if (node.kind != YamlNode::Kind::map)
     return error_at(node.place, "replace must be a map of options to their new values");
+  Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
     if (entry.key.front() != '-')
-      return error_at(
-          entry.place,
-          fmt::format("'{}' is not an option of a script: it begins with no '-'", entry.key));
-    if (entry.value.kind == YamlNode::Kind::null)
+      mistakes.add(entry.place, fmt::format("'{}' is not an option of a script: it begins with no "
+                                            "'-'",
+                                            entry.key));
+    else if (entry.value.kind == YamlNode::Kind::null)
       args.replace[entry.key] = std::nullopt;
     else if (entry.value.kind == YamlNode::Kind::scalar)
       args.replace[entry.key] = entry.value.text;
     else
-      return error_at(entry.value.place, fmt::format("{} must be one value", entry.key));
+      mistakes.add(entry.value.place, fmt::format("{} must be one value", entry.key));
   }
-  return std::nullopt;
+  return mistakes.error();
 }
 
 std::optional<Error> read_args(const YamlNode& node, ArgumentChanges& args) {
@@ -162,16 +163,17 @@ std::optional<Error> read_force(const YamlNode& node, Profile& profile) {
     return std::nullopt;
   if (node.kind != YamlNode::Kind::list)
     return error_at(node.place, "force must be true, false or a list of variables");
+  Mistakes mistakes;
   for (const YamlNode& item : node.items) {
     const auto& unset = profile.unset;
     const bool known = profile.env.contains(item.text) ||
                        std::find(unset.begin(), unset.end(), item.text) != unset.end();
     if (!known)
-      return error_at(item.place,
-                      fmt::format("force: the profile neither sets nor unsets '{}'", item.text));
+      mistakes.add(item.place,
+                   fmt::format("force: the profile neither sets nor unsets '{}'", item.text));
     profile.force.push_back(item.text);
   }
-  return std::nullopt;
+  return mistakes.error();
 }
 
 void read_identity(YamlReader& reader, const YamlNode& root, Profile& profile) {
@@ -192,7 +194,8 @@ void read_variables(YamlReader& reader, Profile& profile) {
       "env", [&](const YamlNode& node) { return read_env(node, profile.env, profile.unset); });
   reader.read_with(
       "unset", [&](const YamlNode& node) { return read_unset(node, profile.env, profile.unset); });
-  reader.read_with("force", [&](const YamlNode& node) { return read_force(node, profile); });
+  if (reader.well_so_far())
+    reader.read_with("force", [&](const YamlNode& node) { return read_force(node, profile); });
 }
 
 void read_behaviour(YamlReader& reader, Profile& profile) {
@@ -220,7 +223,7 @@ Result<Profile> read_over(Profile profile, const YamlNode& root) {
   read_identity(reader, root, profile);
   read_variables(reader, profile);
   read_behaviour(reader, profile);
-  if (reader.error()) return *reader.error();
+  if (reader.error()) return first_mistakes(*reader.error());
   return profile;
 }
 

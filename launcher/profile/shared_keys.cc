@@ -95,54 +95,61 @@ std::optional<Error> read_env(const YamlNode& node, VariableSettings& env,
                               std::vector<std::string>& unset) {
   if (node.kind != YamlNode::Kind::map)
     return error_at(node.place, "env must be a map of variables to values");
+  Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
-    if (const auto why = refuse_variable(entry.key)) return error_at(entry.place, *why);
-    if (entry.value.kind == YamlNode::Kind::null)
-      return error_at(
-          entry.place,
-          fmt::format("{} has no value; write \"\" for an empty one, or list it under unset",
-                      entry.key));
-    if (entry.value.kind != YamlNode::Kind::scalar)
-      return error_at(entry.value.place, fmt::format("{} must be one value", entry.key));
+    if (const auto why = refuse_variable(entry.key))
+      mistakes.add(entry.place, *why);
+    else if (entry.value.kind == YamlNode::Kind::null)
+      mistakes.add(entry.place, fmt::format("{} has no value; write \"\" for an empty one, or list "
+                                            "it under unset",
+                                            entry.key));
+    else if (entry.value.kind != YamlNode::Kind::scalar)
+      mistakes.add(entry.value.place, fmt::format("{} must be one value", entry.key));
     env[entry.key] = {entry.value.text, entry.value.place};
     std::erase(unset, entry.key);
   }
-  return std::nullopt;
+  return mistakes.error();
 }
 
 std::optional<Error> read_unset(const YamlNode& node, VariableSettings& env,
                                 std::vector<std::string>& unset) {
   if (node.kind != YamlNode::Kind::list)
     return error_at(node.place, "unset must be a list of variables");
+  Mistakes mistakes;
   for (const YamlNode& item : node.items) {
-    if (item.kind != YamlNode::Kind::scalar)
-      return error_at(item.place, "unset must hold names of variables only");
-    if (const auto why = refuse_variable(item.text)) return error_at(item.place, *why);
     const auto set = env.find(item.text);
-    if (set != env.end() && set->second.place.file == item.place.file)
-      return error_at(item.place, fmt::format("{} is set in line {} and unset here", item.text,
-                                              set->second.place.line));
+    if (item.kind != YamlNode::Kind::scalar)
+      mistakes.add(item.place, "unset must hold names of variables only");
+    else if (const auto why = refuse_variable(item.text))
+      mistakes.add(item.place, *why);
+    else if (set != env.end() && set->second.place.file == item.place.file)
+      mistakes.add(item.place, fmt::format("{} is set in line {} and unset here", item.text,
+                                           set->second.place.line));
     env.erase(item.text);
     std::erase(unset, item.text);
     unset.push_back(item.text);
   }
-  return std::nullopt;
+  return mistakes.error();
 }
 
 Result<settings::Settings> read_settings(const YamlNode& node, settings::OptionScope scope) {
   if (node.kind != YamlNode::Kind::map)
     return error_at(node.place, "options must be a map of option names to values");
   settings::Settings result;
+  Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
     const settings::Option* option = settings::find_run_option(entry.key);
-    if (option == nullptr) return unknown_option(entry, scope);
-    if (option->scope < scope) return out_of_place(entry, *option);
-    if (entry.value.kind != YamlNode::Kind::scalar)
-      return error_at(entry.value.place, fmt::format("{} must be one value", entry.key));
-    if (const auto why = settings::refuse_value(*option, entry.value.text))
-      return error_at(entry.value.place, fmt::format("{}: {}", entry.key, *why));
+    if (option == nullptr)
+      mistakes.add(unknown_option(entry, scope));
+    else if (option->scope < scope)
+      mistakes.add(out_of_place(entry, *option));
+    else if (entry.value.kind != YamlNode::Kind::scalar)
+      mistakes.add(entry.value.place, fmt::format("{} must be one value", entry.key));
+    else if (const auto why = settings::refuse_value(*option, entry.value.text))
+      mistakes.add(entry.value.place, fmt::format("{}: {}", entry.key, *why));
     result[entry.key] = {entry.value.text, to_string(entry.value.place)};
   }
+  if (const auto error = mistakes.error()) return *error;
   return result;
 }
 

@@ -269,12 +269,31 @@ YamlNode tree_of(std::span<const EmbeddedNode> nodes, const std::string& file) {
   return take_node(nodes, file);
 }
 
-// A map is read key by key. The first mistake is kept and all later keys are skipped, so callers
-// read everything and ask for the mistake once.
+// A map is read key by key. Mistakes are gathered, so callers read everything and ask for them
+// once.
 
 std::string not_a_choice(std::string_view word, std::span<const std::string_view> choices) {
   return fmt::format("'{}' is not one of {}{}", word, join(choices, ", "),
                      did_you_mean(word, choices));
+}
+
+void Mistakes::add(const Error& error) {
+  if (error_)
+    error_->message += "\n" + error.message;
+  else
+    error_ = error;
+}
+
+Error first_mistakes(const Error& error) {
+  constexpr int kMost = 8;
+  std::size_t end = 0;
+  for (int i = 0; i < kMost; ++i) {
+    end = error.message.find('\n', end + 1);
+    if (end == std::string::npos) return error;
+  }
+  const auto more = std::count(error.message.begin() + static_cast<std::ptrdiff_t>(end),
+                               error.message.end(), '\n');
+  return Error{error.code, fmt::format("{}\nand {} more", error.message.substr(0, end), more)};
 }
 
 YamlReader::YamlReader(const YamlNode& map, std::string_view what,
@@ -291,16 +310,8 @@ YamlReader::YamlReader(const YamlNode& map, std::string_view what,
   }
 }
 
-void YamlReader::fail(const Place& place, std::string_view message) {
-  if (!error_) error_ = error_at(place, message);
-}
-
-const YamlNode* YamlReader::value(std::string_view key) {
-  return error_ ? nullptr : map_.find(key);
-}
-
 const YamlNode* YamlReader::scalar(std::string_view key) {
-  const YamlNode* node = value(key);
+  const YamlNode* node = map_.find(key);
   if (node == nullptr || node->kind == YamlNode::Kind::scalar) return node;
   fail(node->place, fmt::format("{} must be one value, not {}", key, kind_name(node->kind)));
   return nullptr;
@@ -326,7 +337,7 @@ void YamlReader::read(std::string_view key, Duration& duration) {
 }
 
 void YamlReader::read(std::string_view key, std::vector<std::string>& words) {
-  const YamlNode* node = value(key);
+  const YamlNode* node = map_.find(key);
   if (node == nullptr) return;
   words.clear();
   if (node->kind == YamlNode::Kind::scalar) {
@@ -346,9 +357,9 @@ void YamlReader::read(std::string_view key, std::vector<std::string>& words) {
 
 void YamlReader::read_with(std::string_view key,
                            const std::function<std::optional<Error>(const YamlNode&)>& read) {
-  const YamlNode* node = value(key);
+  const YamlNode* node = map_.find(key);
   if (node == nullptr) return;
-  if (std::optional<Error> error = read(*node)) error_ = std::move(error);
+  if (const std::optional<Error> error = read(*node)) mistakes_.add(*error);
 }
 
 }  // namespace safelaunch::profile

@@ -25,12 +25,13 @@ using VariableSettings = std::map<std::string, VariableSetting, std::less<>>;
 /// Whether a word can name a variable in every shell: letters, digits and '_', no digit first.
 [[nodiscard]] bool is_variable_name(std::string_view word);
 
-/// Says what is wrong with setting or unsetting a variable in a file, or nullopt: no name, or one of
-/// those that safelaunch and the launcher give to each rank (RANK, MASTER_PORT, SAFELAUNCH_*, …).
+/// Says what is wrong with setting or unsetting a variable in a file, or nullopt: no name, or one
+/// of those that safelaunch and the launcher give to each rank (RANK, MASTER_PORT, SAFELAUNCH_*,
+/// …).
 [[nodiscard]] std::optional<std::string> refuse_variable(std::string_view name);
 
 /// Reads an `env:` map into `env` and an `unset:` list into `unset`, over what is there already
-/// (what is inherited): the later of the two wins for a variable. Returns the first mistake.
+/// (what is inherited): the later of the two wins for a variable. Returns the mistakes.
 [[nodiscard]] std::optional<Error> read_env(const YamlNode& node, VariableSettings& env,
                                             std::vector<std::string>& unset);
 [[nodiscard]] std::optional<Error> read_unset(const YamlNode& node, VariableSettings& env,

@@ -100,15 +100,35 @@ struct Choice {
   T value;
 };
 
+/// The mistakes of a file, told together so that one edit mends them.
+class Mistakes {
+ public:
+  void add(const Place& place, std::string_view message) { add(error_at(place, message)); }
+  /// Of one mistake, or of several that error() has put together.
+  void add(const Error& error);
+
+  [[nodiscard]] bool empty() const { return !error_; }
+  /// A line each, in the order of the reading.
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::optional<Error> error_;
+};
+
+/// The mistakes of a whole file for people: the first eight, and how many more there are.
+[[nodiscard]] Error first_mistakes(const Error& error);
+
 /// Reads the keys of one YAML map into variables. A key that is absent leaves its variable alone,
-/// so that a variable begins with its default or with what is inherited. The first mistake is kept
-/// and everything after it is skipped: read all keys, then ask error() once.
+/// so that a variable begins with its default or with what is inherited. Mistakes are gathered:
+/// read all keys, then ask error() once.
 class YamlReader {
  public:
   /// `what` names the map in errors ("a profile"). A key that is not in `keys` is a mistake.
   YamlReader(const YamlNode& map, std::string_view what, std::span<const std::string_view> keys);
 
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] const std::optional<Error>& error() const { return mistakes_.error(); }
+  /// Whether none was found yet: what follows from another key can be judged.
+  [[nodiscard]] bool well_so_far() const { return mistakes_.empty(); }
 
   void read(std::string_view key, std::string& text);
   void read(std::string_view key, bool& flag);
@@ -122,16 +142,15 @@ class YamlReader {
   void read_with(std::string_view key,
                  const std::function<std::optional<Error>(const YamlNode&)>& read);
 
-  /// Keeps a mistake that the caller found, unless there is one already.
-  void fail(const Place& place, std::string_view message);
+  /// Keeps a mistake that the caller found.
+  void fail(const Place& place, std::string_view message) { mistakes_.add(place, message); }
 
  private:
-  /// The scalar of a key; nullptr where it is absent, or no scalar, or a mistake came before.
+  /// The scalar of a key; nullptr where it is absent, or no scalar.
   const YamlNode* scalar(std::string_view key);
-  const YamlNode* value(std::string_view key);
 
   const YamlNode& map_;
-  std::optional<Error> error_;
+  Mistakes mistakes_;
 };
 
 /// "'lagre' is not one of none, small, medium, large; did you mean 'large'?"

@@ -69,6 +69,24 @@ class InFolder {
 
 }  // namespace
 
+TEST_CASE("the mistakes of a config file are told together, those of its clusters too",
+          "[config]") {
+  CHECK(refusal(R"(cain: basic
+options: {port: 99999999, init-timeot: 3s}
+clusters:
+  - {name: a, match: {network: here, gpu: "["}}
+  - {name: a, match: {hostname: b}}
+  - {match: {hostname: b}}
+)") == "s.yaml:1:1: a config file has no key 'cain'; did you mean 'chain'?\n"
+       "s.yaml:2:17: port: '99999999' is no port and no range of ports; write a number from 1 to "
+       "65535, or two as in 20000-25000, or keep, or auto\n"
+       "s.yaml:2:27: there is no option 'init-timeot'; did you mean 'init-timeout'?\n"
+       "s.yaml:4:43: gpu: '[' is not a regular expression: missing ]: [\n"
+       "s.yaml:4:32: network: 'here' is not a network such as 10.8.0.0/16 or fd00::/8\n"
+       "s.yaml:5:5: there is a cluster rule 'a' already, in line 4\n"
+       "s.yaml:6:5: a cluster rule needs a name");
+}
+
 TEST_CASE("a cluster rule is chosen when all its conditions hold", "[config]") {
   CHECK(chosen(hgx()) == "hgx");
 

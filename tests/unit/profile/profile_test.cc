@@ -46,6 +46,35 @@ TEST_CASE("a profile that says nothing has the defaults", "[profile]") {
   CHECK_FALSE(profile.process_group_timeout);
 }
 
+TEST_CASE("the mistakes of a profile are told together", "[profile]") {
+  CHECK(refusal(R"(
+dscription: two words
+cost: lagre
+env: {RANK: 1, A: ~, B: x}
+force: [C]
+timeouts: {init: soon, colective: 3s}
+options: {probbe: never, grace: soon}
+)") == "p.yaml:2:1: a profile has no key 'dscription'; did you mean 'description'?\n"
+       "p.yaml:3:7: 'lagre' is not one of none, small, medium, large; did you mean 'large'?\n"
+       "p.yaml:4:7: RANK is given to each rank by safelaunch or the launcher; it cannot be set "
+       "here\n"
+       "p.yaml:4:16: A has no value; write \"\" for an empty one, or list it under unset\n"
+       "p.yaml:6:24: timeouts has no key 'colective'; did you mean 'collective'?\n"
+       "p.yaml:6:18: init: 'soon' is not a duration: write a number and ms, s, min, h or d, such "
+       "as 90s or 30min (0 or off = no deadline)\n"
+       "p.yaml:7:11: there is no option 'probbe'; did you mean 'probe'?\n"
+       "p.yaml:7:33: grace: 'soon' is not a duration: write a number and ms, s, min, h or d, such "
+       "as 90s or 30min (0 or off = no deadline)");
+}
+
+TEST_CASE("of many mistakes the first eight are told, and how many more there are", "[profile]") {
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += fmt::format("wrong{}: 1\n", i);
+  const std::string told = refusal(text);
+  CHECK(std::ranges::count(told, '\n') == 8);
+  CHECK(told.ends_with("\nand 4 more"));
+}
+
 TEST_CASE("every key of a profile is read", "[profile]") {
   const Profile profile = read(R"(
 name: other

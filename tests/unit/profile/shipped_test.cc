@@ -47,8 +47,8 @@ TEST_CASE("every shipped profile reads, and is described", "[shipped]") {
   }
   CHECK(names == std::set<std::string>{"basic", "conservative", "cumem-host", "debug",
                                        "gloo-fallback", "gpu-cache", "loopback", "low-resources",
-                                       "minimal", "no-ib", "no-nvls", "no-p2p", "no-shm", "prefetch",
-                                       "single-gpu"});
+                                       "minimal", "no-ib", "no-nvls", "no-p2p", "no-shm",
+                                       "prefetch", "single-gpu"});
   CHECK(names.size() == builtin_profiles().size());
 }
 
@@ -122,7 +122,8 @@ TEST_CASE("a small /dev/shm never leads to conservative", "[shipped]") {
 }
 
 TEST_CASE("a profile that changes the training is never chosen by itself", "[shipped]") {
-  for (const char* name : {"single-gpu", "gpu-cache", "prefetch", "debug", "minimal", "low-resources"})
+  for (const char* name :
+       {"single-gpu", "gpu-cache", "prefetch", "debug", "minimal", "low-resources"})
     CHECK(load(name).heals.empty());
 }
 
