@@ -70,6 +70,26 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+std::string wrapped(std::string_view text, std::size_t column, std::size_t width) {
+  std::string result;
+  std::size_t at = column;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const bool is_first = at == column;
+    if (!is_first && at + 1 + end > width) {
+      result += "\n" + std::string(column, ' ');
+      at = column;
+    } else if (!is_first) {
+      result += ' ';
+      ++at;
+    }
+    result += text.substr(0, end);
+    at += end;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
 std::string_view cut(std::string_view text, std::size_t longest) {
   if (text.size() <= longest) return text;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "verbs.h"
 
 // The help of a verb is made of its row and its options, wrapped at 80 columns.
@@ -12,28 +13,6 @@ namespace {
 constexpr std::size_t kMargin = 2;
 constexpr std::size_t kHelpColumn = 30;
 constexpr std::size_t kVerbColumn = 14;
-constexpr std::size_t kWidth = 80;
-
-// The text from a column on, in lines that end before kWidth.
-std::string wrapped(std::string_view text, std::size_t column) {
-  std::string result;
-  std::size_t at = column;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const bool is_first = at == column;
-    if (!is_first && at + 1 + end > kWidth) {
-      result += "\n" + std::string(column, ' ');
-      at = column;
-    } else if (!is_first) {
-      result += ' ';
-      ++at;
-    }
-    result += text.substr(0, end);
-    at += end;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return result;
-}
 
 std::string row(std::string_view left, std::string_view help, std::size_t column = kHelpColumn) {
   std::string text = fmt::format("{:{}}{}", "", kMargin, left);

@@ -205,14 +205,15 @@ std::string render_profile_list(std::span<const Profile> profiles) {
   std::size_t width = 0;
   for (const Profile& profile : profiles) width = std::max(width, profile.name.size());
   std::string text;
+  const auto row = [&](std::string_view left, std::string_view cost, const std::string& words) {
+    const std::string begin = fmt::format("{:<{}}  {:<13} ", left, width, cost);
+    text += begin + wrapped(words, begin.size()) + "\n";
+  };
   for (const Profile& profile : profiles) {
     const bool slow = profile.cost == Cost::large;
-    text += fmt::format("{:<{}}  {:<13} {}\n", profile.name, width,
-                        slow ? "large (slow)" : name(profile.cost), profile.description);
-    if (!profile.heals.empty())
-      text += fmt::format("{:<{}}  {:<13} heals {}\n", "", width, "", join(profile.heals, ", "));
-    if (!profile.origin.ends_with(kBuiltInMark))
-      text += fmt::format("{:<{}}  {:<13} from {}\n", "", width, "", profile.origin);
+    row(profile.name, slow ? "large (slow)" : name(profile.cost), profile.description);
+    if (!profile.heals.empty()) row("", "", "heals " + join(profile.heals, ", "));
+    if (!profile.origin.ends_with(kBuiltInMark)) row("", "", "from " + profile.origin);
   }
   return text;
 }

@@ -73,6 +73,11 @@ template <class Number = std::uint64_t>
 /// The part of a path behind its last slash.
 [[nodiscard]] std::string_view base_name(std::string_view path);
 
+/// The text from a column on, in lines that end before `width`; those that follow begin at that
+/// column, too. A word that is longer stands alone.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t column,
+                                  std::size_t width = 80);
+
 /// At most `longest` bytes of a text in UTF-8, with no half character at the end.
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t longest);
 

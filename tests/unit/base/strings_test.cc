@@ -57,6 +57,13 @@ TEST_CASE("a text is cut behind a whole character", "[strings]") {
   CHECK(cut("aäb", 3) == "aä");
 }
 
+TEST_CASE("a text is wrapped at blanks, below the column where it begins", "[strings]") {
+  CHECK(wrapped("one two three", 2, 10) == "one two\n  three");
+  CHECK(wrapped("one", 2, 4) == "one");
+  CHECK(wrapped("a longestword b", 0, 5) == "a\nlongestword\nb");
+  CHECK(wrapped("", 2).empty());
+}
+
 TEST_CASE("a word is taken off up to its separator", "[strings]") {
   std::string_view text = "a=b=c";
   CHECK(take_word(text, '=') == "a");
