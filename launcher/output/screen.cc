@@ -73,12 +73,28 @@ std::string fit_to_columns(std::string_view line, int columns) {
   return fitted;
 }
 
+namespace {
+
 std::string fit_keeping_last_word(std::string_view line, int columns) {
   std::string fitted = fit_to_columns(line, columns);
   if (fitted == fit_to_columns(line, std::numeric_limits<int>::max())) return fitted;
   const std::string end = "… " + std::string(line.substr(line.rfind(' ') + 1));
   if (columns_of(end) > columns) return fitted;
   return fit_to_columns(line, columns - columns_of(end)) + end;
+}
+
+}  // namespace
+
+std::string fit_status(std::string_view line, int columns) {
+  constexpr std::string_view kBetween = " · ";
+  std::string shown(line);
+  while (columns_of(shown) > columns) {
+    const std::size_t first = line.find(kBetween);
+    if (first == std::string_view::npos) break;
+    line.remove_prefix(first + kBetween.size());
+    shown = "… " + std::string(line);
+  }
+  return fit_keeping_last_word(shown, columns);
 }
 
 // ---- the screen ---------------------------------------------------------------------------------
@@ -167,7 +183,7 @@ void Screen::put_messages(std::string& out) {
 
 // Leaves one column free, since a terminal may wrap as soon as the last one is written.
 std::string Screen::transient() const {
-  return preview_.empty() ? fit_keeping_last_word(status_, columns_ - 1)
+  return preview_.empty() ? fit_status(status_, columns_ - 1)
                           : fit_to_columns(preview_, columns_ - 1);
 }
 

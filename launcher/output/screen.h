@@ -10,8 +10,9 @@ namespace safelaunch::output {
 /// result never moves the cursor but to the right.
 [[nodiscard]] std::string fit_to_columns(std::string_view line, int columns);
 
-/// Cuts a line as above, but before its last word, so that a status line keeps its clock.
-[[nodiscard]] std::string fit_keeping_last_word(std::string_view line, int columns);
+/// Fits a status line, "import 2/2 · group 1/2 · waiting for rank 1 (idling) 12s/180s": the oldest
+/// stages go first, then what stands before the clock, its last word.
+[[nodiscard]] std::string fit_status(std::string_view line, int columns);
 
 /// Composes the bytes for one output: the job's bytes, our messages, and on a terminal one
 /// transient line below them (the preview of a job's unfinished line, else our status line). It is

@@ -26,11 +26,13 @@ TEST_CASE("nothing that moves the cursor or means anything else is left", "[colu
   CHECK(fit_to_columns("a\x1b[Kb\x1b[3Gc\td\re\xff\x1b", 80) == "abcde");
 }
 
-TEST_CASE("a status line that is too long keeps its clock") {
-  const std::string line = "group 1/2 · waiting for rank 1 (idling) 12s/180s";
-  CHECK(fit_keeping_last_word(line, 80) == line);
-  CHECK(fit_keeping_last_word(line, 30) == "group 1/2 · waiting … 12s/180s");
-  CHECK(fit_keeping_last_word(line, 8) == "group 1/");
-  CHECK(fit_keeping_last_word("日本語日本語 9s", 10) == "日本語… 9s");
-  CHECK(fit_keeping_last_word("oneword", 3) == "one");
+TEST_CASE("a status line that is too long keeps the rank that is waited for, and its clock") {
+  const std::string line = "import 2/2 · group 1/2 · waiting for rank 1 (idling) 12s/180s";
+  CHECK(fit_status(line, 80) == line);
+  CHECK(fit_status(line, 55) == "… group 1/2 · waiting for rank 1 (idling) 12s/180s");
+  CHECK(fit_status(line, 45) == "… waiting for rank 1 (idling) 12s/180s");
+  CHECK(fit_status(line, 30) == "… waiting for rank 1… 12s/180s");
+  CHECK(fit_status(line, 8) == "… waitin");
+  CHECK(fit_status("日本語日本語 9s", 10) == "日本語… 9s");
+  CHECK(fit_status("oneword", 3) == "one");
 }
