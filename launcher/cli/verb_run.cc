@@ -91,6 +91,15 @@ Result<void> check_command(const run::RunPlan& plan) {
   return Error{program.error().code, program.error().message + hint};
 }
 
+// Where the user wants something written must take it: after the job it would be too late to say.
+Result<void> check_places(const settings::RunOptions& options) {
+  std::error_code none;
+  const auto& logs = options.log_dir;
+  if (std::filesystem::exists(logs, none) && !std::filesystem::is_directory(logs, none))
+    return Error{Errc::usage, fmt::format("--log-dir {}: is no folder", logs.native())};
+  return run::check_json_file(run::json_file(options));
+}
+
 // The records of earlier runs are tidied when the job is over, so that it never waits for it.
 int run_and_tidy(run::RunPlan plan) {
   const report::KeepLimits fallback;
@@ -126,6 +135,7 @@ int run_command(std::span<const std::string> words) {
   if (!options) return refuse(options.error());
   if (options->wants_help) return answer(general_help());
   set_verbosity(options->verbosity);
+  if (const Result<void> places = check_places(*options); !places) return refuse(places.error());
   Result<run::RunPlan> plan =
       run::make_plan(std::move(*options), std::move(configuration), environment);
   if (!plan) return refuse(plan.error());

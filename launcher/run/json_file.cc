@@ -33,9 +33,21 @@ std::filesystem::path json_file(const settings::RunOptions& options) {
   return is_word ? "" : given->second.value;
 }
 
-Result<void> write_json(const std::filesystem::path& file, std::string_view json) {
+Result<void> check_json_file(const std::filesystem::path& file) {
+  if (file.empty()) return {};
+  std::error_code none;
+  if (std::filesystem::is_directory(file, none)) return cannot(file, std::strerror(EISDIR));
   if (holds_something_else(file))
     return cannot(file, "is there already and holds no JSON, so it is not overwritten");
+  const bool exists = std::filesystem::exists(file, none);
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (access(exists ? file.c_str() : folder.c_str(), W_OK) != 0)
+    return cannot(file, std::strerror(errno));
+  return {};
+}
+
+Result<void> write_json(const std::filesystem::path& file, std::string_view json) {
+  if (const Result<void> can = check_json_file(file); !can) return can;
   const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600));
   if (!fd) return cannot(file, std::strerror(errno));
   while (!json.empty()) {

@@ -117,8 +117,8 @@ std::optional<std::string> refuse_value(const Option& option, std::string_view v
     case Kind::texts:
     case Kind::list: return expected(value, !value.empty(), "a value");
     case Kind::flag:  // one with a placeholder also takes what that stands for, after a '='
-      return expected(value, !option.value.empty() ? !value.empty() : flag_word(value) != nullptr,
-                      "true or false");
+      return option.value.empty() ? expected(value, flag_word(value) != nullptr, "true or false")
+                                  : expected(value, !value.empty(), "a file");
     case Kind::count:
       return expected(
           value, whole_number(value, option.range).has_value(),

@@ -209,7 +209,8 @@ constexpr std::array kRunOptions{
            .put = put_into<&RunOptions::rendezvous>,
            .value = "URL",
            .fallback = "tcp on node 0",
-           .help = "where the agents of several nodes agree: tcp://H:P, etcd://H:P, file:///DIR, none"},
+           .help =
+               "where the agents of several nodes agree: tcp://H:P, etcd://H:P, file:///DIR, none"},
     Option{.name = "token-file",
            .kind = Kind::text,
            .scope = Scope::config,

@@ -71,13 +71,18 @@ class CommandLine(SafelaunchTest):
         os.close(other_end)
         with open(end) as told:
             self.assertEqual((json.load(told)["exit_status"], done.returncode), (3, 3))
-        (self.folder / "mine.txt").write_text("mine")
-        told = subprocess.run([SAFELAUNCH, "--json=mine.txt", "true"], env=self.environment(), cwd=self.folder, capture_output=True, text=True)
-        self.assertEqual((told.returncode, told.stdout), (0, ""))
-        self.assertIn("mine.txt: is there already and holds no JSON", told.stderr)
-        self.assertEqual((self.folder / "mine.txt").read_text(), "mine")
         self.run_words("--dry-run", "--json=plan.json", "true")
         self.assertEqual(json.loads((self.folder / "plan.json").read_text())["command"], ["true"])
+
+    def test_a_place_that_cannot_be_written_to_is_told_before_the_job_runs(self):
+        (self.folder / "mine.txt").write_text("mine")
+        for words, why in [(["--json=mine.txt"], "mine.txt: is there already and holds no JSON"), (["--json=."], "Is a directory"),
+                           (["--json="], "'' is not a file"), (["--json=none/x.json"], "No such file or directory"),
+                           (["--log-dir", "mine.txt"], "--log-dir mine.txt: is no folder")]:
+            with self.subTest(words):
+                self.assertIn(why, self.run_words(*words, "touch", "ran", status=64))
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertEqual((self.folder / "mine.txt").read_text(), "mine")
 
     def test_a_script_that_is_not_there_is_told(self):
         self.assertIn("no file nowhere.py", self.run_words("nowhere.py", status=127))
