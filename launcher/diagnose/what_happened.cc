@@ -158,9 +158,16 @@ std::string place_of(const Evidence& evidence, std::optional<Rank> rank) {
   return fmt::format(" {} {}", seen->inside ? "in" : "before", in_words(*evidence.failure.stage));
 }
 
+/// "Rank 3", and of a job on several nodes " on gpu-1" for a rank that ran on another node.
+std::string with_host(const Evidence& evidence, Rank rank) {
+  const auto host = evidence.hosts.find(rank);
+  return host == evidence.hosts.end() ? fmt::format("Rank {}", rank.value)
+                                      : fmt::format("Rank {} on {}", rank.value, host->second);
+}
+
 std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text = diagnosis.failure.first
-                         ? fmt::format("Rank {} failed first", diagnosis.failure.first->value)
+                         ? with_host(evidence, *diagnosis.failure.first) + " failed first"
                          : "The command failed";
   if (const auto status = status_of(evidence, diagnosis.failure.first))
     text += fmt::format(" ({})", describe(*status));

@@ -58,4 +58,16 @@ Result<void> add_evidence(std::string_view text, const NodeName& node,
   return {};
 }
 
+void add_hosts(const std::map<int, std::string>& hosts, diagnose::Evidence& evidence) {
+  const auto add = [&](const auto& deeds) {
+    for (const auto& deed : deeds)
+      if (const auto host = hosts.find(deed.process.node);
+          !deed.process.is_here() && host != hosts.end())
+        evidence.hosts[deed.rank] = host->second;
+  };
+  add(evidence.failure.raised);
+  add(evidence.failure.ended);
+  add(evidence.ended_in_stop);
+}
+
 }  // namespace safelaunch::run

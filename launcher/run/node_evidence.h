@@ -19,4 +19,7 @@ namespace safelaunch::run {
 [[nodiscard]] Result<void> add_evidence(std::string_view text, const NodeName& node,
                                         diagnose::Evidence& evidence);
 
+/// Notes the host of each rank that raised or ended on another node; `hosts` is by seat.
+void add_hosts(const std::map<int, std::string>& hosts, diagnose::Evidence& evidence);
+
 }  // namespace safelaunch::run

@@ -186,6 +186,7 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
   if (!settled->notice.empty() && start.number == 1) voice_.say(settled->notice);
   settled->spec.output.disk = &disk_;
   write_env_diff(disk_, inputs.directory, settled->differences, ledger_.redactor());
+  voice_.tell_of_start(start.number, start.profile.name, inputs.port, inputs.directory.native());
   Attempt::Listener& listener = *this;
   attempt_ = std::make_unique<Attempt>(services(), std::move(settled->spec), listener);
   return attempt_->start();
@@ -482,6 +483,9 @@ void Run::over_everywhere(const std::vector<OtherNode>& others,
   diagnose::Evidence evidence;
   if (!went_well(record_)) {
     evidence = evidence_of(record_);
+    std::map<int, std::string> hosts;
+    for (const OtherNode& node : others) hosts[node.name.seat] = node.name.host;
+    add_hosts(hosts, evidence);
     for (const OtherNode& node : others)
       if (node.news.end && !node.news.end->diagnosis.empty())
         if (const auto added = add_evidence(node.news.end->diagnosis, node.name, evidence); !added)

@@ -58,6 +58,14 @@ void RunVoice::tell_error(std::string_view text) {
   terminal_.write_message(fmt::format("safelaunch: {}", text));
 }
 
+void RunVoice::tell_of_start(int attempt, const std::string& profile, std::optional<int> port,
+                             const std::string& record) {
+  if (plan_.options.verbosity != Verbosity::verbose) return;
+  say(fmt::format("attempt {}: profile {}{}{}", attempt, profile,
+                  port ? fmt::format(", port {}", *port) : "",
+                  record.empty() ? "" : ", record in " + record));
+}
+
 void RunVoice::tell_of_fallback(const diagnose::Diagnosis& diagnosis, const NextStep& step) {
   const report::AttemptSummary& attempt = summary_.attempts.back();
   say(fmt::format("attempt {} ({}) {} after {}: {}", attempt.number, attempt.profile,

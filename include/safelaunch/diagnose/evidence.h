@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,10 +51,11 @@ struct Evidence {
   std::optional<int> signal;         ///< the first signal that safelaunch received
   std::optional<int> oom_kills;      ///< OOM kills in the job's cgroup; none if unknown
   std::optional<RendezvousPort> port;
-  std::vector<int> former_pids;  ///< processes of this job's earlier attempts
-  int retries_of_profile = 0;    ///< how often this profile was tried again already
-  int nodes = 1;                 ///< number of nodes of the job
-  bool autotuning = false;       ///< deepspeed --autotuning, which starts many runs itself
+  std::vector<int> former_pids;       ///< processes of this job's earlier attempts
+  int retries_of_profile = 0;         ///< how often this profile was tried again already
+  int nodes = 1;                      ///< number of nodes of the job
+  std::map<Rank, std::string> hosts;  ///< of ranks on other nodes that raised or ended
+  bool autotuning = false;            ///< deepspeed --autotuning, which starts many runs itself
 };
 
 }  // namespace safelaunch::diagnose

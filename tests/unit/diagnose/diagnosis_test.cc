@@ -279,6 +279,14 @@ TEST_CASE("a crash inside NCCL's init is not the script's own", "[diagnosis]") {
         "connect for collectives).");
 }
 
+TEST_CASE("a rank that failed first on another node is named with its host", "[diagnosis]") {
+  diagnose::Evidence evidence = crashed_in_communicator({Rank{1}, Activity::dead, "", "", true});
+  evidence.hosts[Rank{1}] = "gpu-17";
+  CHECK(diagnosed(evidence).failure.explanation ==
+        "Rank 1 on gpu-17 failed first (killed by SIGSEGV) in stage communicator (the ranks "
+        "connect for collectives).");
+}
+
 TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diagnosis]") {
   const auto crash = diagnosed(crashed_in_communicator({Rank{1}, Activity::dead, "", "", false}));
   CHECK(crash.failure.cause == "rank-died");

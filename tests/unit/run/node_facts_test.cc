@@ -73,3 +73,13 @@ TEST_CASE("a node that says very much tells the ends of it", "[nodes]") {
   REQUIRE(add_evidence(text, {1, "a"}, evidence).has_value());
   CHECK(evidence.output.front().text.ends_with("the end"));
 }
+
+TEST_CASE("the leader's diagnosis learns the hosts of ranks that failed on other nodes",
+          "[nodes]") {
+  diagnose::Evidence evidence;
+  evidence.failure.ended = {{Rank{0}, {100, 1, 0}, Exited{1}}, {Rank{2}, {100, 1, 1}, Exited{1}}};
+  evidence.failure.raised = {{Rank{4}, {200, 1, 2}, "ValueError", "", ""}};
+  evidence.ended_in_stop = {{Rank{6}, {300, 1, 3}, Exited{1}}};
+  add_hosts({{1, "gpu-1"}, {2, "gpu-2"}}, evidence);
+  CHECK(evidence.hosts == std::map<Rank, std::string>{{Rank{2}, "gpu-1"}, {Rank{4}, "gpu-2"}});
+}

@@ -51,6 +51,18 @@ TEST_CASE("with --quiet only what the run fails for is said", "[run_voice]") {
   CHECK(run.text() == "safelaunch: no port\n");
 }
 
+TEST_CASE("with --verbose each attempt is told with its profile, port and record", "[run_voice]") {
+  Spoken run;
+  run.voice.tell_of_start(1, "basic", 29500, "/runs/7/attempt-1");
+  CHECK(run.text().empty());
+  run.plan.options.verbosity = Verbosity::verbose;
+  run.voice.tell_of_start(1, "basic", 29500, "/runs/7/attempt-1");
+  run.voice.tell_of_start(2, "no-shm", std::nullopt, "");
+  CHECK(run.text() ==
+        "safelaunch: attempt 1: profile basic, port 29500, record in /runs/7/attempt-1\n"
+        "safelaunch: attempt 2: profile no-shm\n");
+}
+
 TEST_CASE("profiles that are passed over for one reason are told together", "[run_voice]") {
   Spoken run;
   NextStep step;
