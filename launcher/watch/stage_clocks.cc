@@ -167,7 +167,8 @@ std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint 
     const TimePoint news = std::max(last, progress_);
     const bool some_try = std::ranges::any_of(
         standing.waiting, [this](Rank rank) { return state_of(rank).waits_in(Stage::rendezvous); });
-    const auto waited = std::chrono::duration_cast<Duration>(news - standing.since);
+    // Its pauses grew also while a person held another rank, and no time passed here.
+    const auto waited = std::chrono::duration_cast<Duration>(news - standing.since) + clock_.lost();
     last = news + (some_try ? std::max(limit, next_try_within(waited)) : limit);
   }
   for (const Rank rank : standing.missing) {

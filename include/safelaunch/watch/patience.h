@@ -33,6 +33,9 @@ class JobClock {
   /// Job time at `now`, without having looked.
   [[nodiscard]] TimePoint at(TimePoint now) const { return now - lost_; }
 
+  /// The time that did not count so far.
+  [[nodiscard]] Duration lost() const { return std::chrono::duration_cast<Duration>(lost_); }
+
   /// The monotonic time of an instant of job time that lies ahead.
   [[nodiscard]] TimePoint monotonic(TimePoint job_time) const { return job_time + lost_; }
 

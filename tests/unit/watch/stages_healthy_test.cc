@@ -43,6 +43,26 @@ TEST_CASE("a rank that asks rarely for a store that came late is waited for", "[
   CHECK(story.words() == "hung in group: ranks 0 1 all wait, and none comes through");
 }
 
+TEST_CASE(
+    "a rank that asks rarely, since the store's rank was at a debugger's prompt, is waited for",
+    "[stages]") {
+  Story story({.limits = {.init = 8s}});
+  everybody_imports(story, 2);
+  story.entered(1, Stage::group, 2);
+  story.entered(1, Stage::rendezvous, 2, "127.0.0.1:29500");
+  story.does(0, Activity::attended, "waits for somebody to type at the terminal");
+  story.pass(20s);
+  story.does(0, Activity::idling);
+  story.entered(0, Stage::group, 2);
+  story.entered(0, Stage::rendezvous, 2, "127.0.0.1:29500");
+
+  story.pass(25s);
+  REQUIRE_FALSE(story.verdict());
+  story.pass(20s);
+
+  CHECK(story.words() == "hung in group: ranks 0 1 all wait, and none comes through");
+}
+
 TEST_CASE("scene k: after the first collective nothing is judged", "[stages]") {
   Story story = four_with_a_group();
   for (int rank = 0; rank < 4; ++rank) story.reached(rank, Stage::collective);
