@@ -160,7 +160,7 @@ void Agent::take(const EndWanted& event, TimePoint now) {
 }
 
 void Agent::take(const AttentionWanted& event, TimePoint) {
-  if (leader_) leader_->attend(event.watch, event.question);
+  if (leader_) leader_->attend(event);
 }
 
 void Agent::take(const ReachWanted& event, TimePoint) {
@@ -296,7 +296,7 @@ void Agent::follow_go(const Heard& word) {
   if (ready_for_ == called && signal_ == 0) {
     if (!is_confirmed() || !leader_here_) return;  // it may come yet
     ready_for_.reset();
-    running_ = Running{go.attempt, called};
+    running_ = Running{go.attempt, called, {false, 0, go.note}};
     ever_started_ = true;
     attempt_ = go.attempt;
     end_of_attempt_.reset();
@@ -317,10 +317,10 @@ void Agent::follow_stop(const Heard& word) {
 }
 
 void Agent::attend(const Decision& go) {
-  if (leader_ || (go.watch == running_->watch && go.question == running_->question)) return;
-  running_->watch = go.watch;
-  running_->question = go.question;
-  actions_.push_back(AttendHere{go.watch, go.question});
+  const AttendHere wanted{go.watch, go.question, go.note};
+  if (leader_ || wanted == running_->attends) return;
+  running_->attends = wanted;
+  actions_.push_back(wanted);
 }
 
 void Agent::claim_again() {

@@ -46,8 +46,7 @@ class Agent {
   struct Running {
     int attempt = 0;
     WordId called;  ///< the word that gathered for it
-    bool watch = false;
-    int question = 0;
+    AttendHere attends;
     bool stopping = false;
     bool hurried = false;
     bool killed = false;

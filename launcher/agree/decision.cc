@@ -44,6 +44,7 @@ void each_field(auto& decision, auto&& field) requires(
   field("doors", decision.doors);
   field("watch", decision.watch);
   field("question", decision.question);
+  field("note", decision.note);
 }
 
 void each_field(auto& end, auto&& field) requires(

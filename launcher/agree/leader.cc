@@ -78,9 +78,8 @@ void Leader::hurry() {
   if (end_ && end_->signal != 0) end_->hurry = true;
 }
 
-void Leader::attend(bool watch, int question) {
-  watch_ = watch;
-  question_ = question;
+void Leader::attend(const AttentionWanted& wanted) {
+  attention_ = wanted;
 }
 
 void Leader::want_reach(const std::string& doors) {
@@ -150,8 +149,9 @@ void Leader::start() {
   go.order = Order::go;
   go.gathered = number_;
   doors_.reset();
-  go.watch = watch_ = false;
-  go.question = question_ = 0;
+  go.watch = false;
+  go.question = 0;
+  attention_ = {false, 0, go.note};
   stop_.reset();
   started_ = true;
   say(std::move(go));
@@ -166,8 +166,9 @@ void Leader::lead_attempt() {
     next.why = stop_ ? *stop_ : roll_.failure();
     return say(std::move(next));
   }
-  next.watch = watch_;
-  next.question = question_;
+  next.watch = attention_.watch;
+  next.question = attention_.question;
+  next.note = attention_.note;
   if (next != *decision_) say(std::move(next));
 }
 

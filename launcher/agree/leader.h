@@ -36,7 +36,7 @@ class Leader {
   void want_end(int exit_code, const std::string& why, int signal, TimePoint now);
   /// Somebody who wanted the end has asked again.
   void hurry();
-  void attend(bool watch, int question);
+  void attend(const AttentionWanted& wanted);
   void want_reach(const std::string& doors);
 
   /// What is to be done now.
@@ -81,8 +81,7 @@ class Leader {
   std::optional<std::string> doors_;  ///< to be said once all are ready
   std::optional<std::string> stop_;
   std::optional<End> end_;
-  bool watch_ = false;
-  int question_ = 0;
+  AttentionWanted attention_;
   std::set<int> silent_;
   std::vector<std::string> turned_away_;  ///< each once, the first ones
   std::vector<AgentAction> actions_;

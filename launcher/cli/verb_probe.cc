@@ -2,21 +2,32 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "probe_nodes_text.h"
+#include "safelaunch/agree/token.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/gpu/libraries.h"
+#include "safelaunch/host/identity.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/find_program.h"
+#include "safelaunch/launch/guardian.h"
 #include "safelaunch/probe/session.h"
 #include "safelaunch/probe/tournament.h"
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
+#include "safelaunch/report/report.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/run/node_probe.h"
 #include "safelaunch/run/plan.h"
 #include "safelaunch/run/probe_diagnosis.h"
 #include "verbs.h"
@@ -83,6 +94,10 @@ Json row_json(const probe::ProbedProfile& probed) {
 
 // A probe's result is a table for people and an object for programs. Both are made of the same
 // values.
+
+std::string profile_json(const probe::ProbedProfile& probed) {
+  return row_json(probed).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string render_nccl(const ProbeGround& ground) {
   const probe::NcclSurvey& nccl = ground.nccl;
@@ -211,6 +226,48 @@ constexpr std::array kProbeOptions{
     settings::Option{.name = "json",
                      .put = settings::put_into<&ProbeOptions::json>,
                      .help = "the result as JSON"},
+    settings::Option{.name = "nnodes",
+                     .kind = settings::OptionKind::count,
+                     .put = settings::put_into<&ProbeOptions::nnodes>,
+                     .fallback = "as Slurm or Open MPI tell",
+                     .help = "probe over so many nodes, with safelaunch probe on each",
+                     .range = {1, 100'000}},
+    settings::Option{.name = "node-rank",
+                     .kind = settings::OptionKind::count,
+                     .put = settings::put_into<&ProbeOptions::node_rank>,
+                     .help = "number of this node"},
+    settings::Option{.name = "master-addr",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ProbeOptions::master_addr>,
+                     .value = "HOST",
+                     .help = "address of node 0"},
+    settings::Option{.name = "master-port",
+                     .kind = settings::OptionKind::count,
+                     .put = settings::put_into<&ProbeOptions::master_port>,
+                     .fallback = "29500",
+                     .help = "port of rank 0 in a job; the nodes meet 10,000 below",
+                     .range = {1, 65535}},
+    settings::Option{.name = "rendezvous",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ProbeOptions::rendezvous>,
+                     .value = "URL",
+                     .fallback = "tcp on node 0",
+                     .help = "where they meet: tcp://H:P, etcd://H:P, file:///DIR, none"},
+    settings::Option{.name = "token-file",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ProbeOptions::token_file>,
+                     .value = "FILE",
+                     .help = "the secret that the agents of all nodes share"},
+    settings::Option{.name = "nodes-timeout",
+                     .kind = kTime,
+                     .put = settings::put_into<&ProbeOptions::nodes_timeout>,
+                     .fallback = "10min",
+                     .help = "how long nodes that are missing are waited for"},
+    settings::Option{.name = "html",
+                     .kind = settings::OptionKind::text,
+                     .put = settings::put_into<&ProbeOptions::html>,
+                     .value = "FILE",
+                     .help = "several nodes: a page with what was seen of each pair"},
 };
 
 /// All that is needed to probe a profile.
@@ -222,6 +279,7 @@ struct Plan {
   std::vector<profile::Profile> profiles;
   std::string program;
   ProbeGround ground;
+  std::optional<run::PartyPlan> party;  ///< set: several nodes
 };
 
 Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& options,
@@ -240,6 +298,18 @@ Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& option
   return profiles;
 }
 
+/// The options that count nodes, as a run has them.
+settings::RunOptions meeting_of(const ProbeOptions& options) {
+  settings::RunOptions wishes;
+  const auto give = [&](const char* name) { wishes.given[name] = {"", std::string("--") + name}; };
+  if ((wishes.nnodes = options.nnodes)) give("nnodes");
+  if ((wishes.node_rank = options.node_rank)) give("node-rank");
+  if ((wishes.master_port = options.master_port)) give("master-port");
+  if (!(wishes.master_addr = options.master_addr).empty()) give("master-addr");
+  if (!(wishes.rendezvous = options.rendezvous).empty()) give("rendezvous");
+  return wishes;
+}
+
 Result<Plan> make_probe_plan(ProbeOptions options) {
   Plan plan;
   plan.environment = current_environment();
@@ -247,6 +317,17 @@ Result<Plan> make_probe_plan(ProbeOptions options) {
   auto configuration = run::read_configuration(options.config, options.cluster, plan.environment);
   if (!configuration) return configuration.error();
   plan.config = configuration->rules.variables;
+  auto party = run::plan_meeting(meeting_of(options), *configuration, plan.environment, "probe");
+  if (!party) return party.error();
+  plan.party = std::move(*party);
+  if (!plan.party && !options.html.empty())
+    return Error{Errc::usage, "--html shows pairs of nodes, and there is one node (--nnodes)"};
+  std::error_code none;
+  if (std::filesystem::exists(options.html, none) && !report::is_report_page(options.html))
+    return Error{Errc::usage,
+                 fmt::format("--html {}: is there already and is no page of safelaunch's, so it is "
+                             "not overwritten",
+                             options.html)};
   auto overrides = profile::parse_overrides(options.set, options.unset);
   if (!overrides) return overrides.error();
   plan.overrides = std::move(*overrides);
@@ -311,15 +392,21 @@ std::vector<probe::Entrant> entrants_of(const Plan& plan) {
   return entrants;
 }
 
-probe::ProbedProfile probe(const Plan& plan, const probe::Entrant& entrant) {
+probe::Spec spec_of(const Plan& plan, const Environment& environment,
+                    const probe::Part& part = {}) {
   const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
   probe::Spec spec;
   spec.program = plan.program;
   spec.nccl = plan.ground.nccl_file;
   spec.limits = limits_of(plan.options);
+  spec.part = part;
   spec.seats =
-      probe::seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version, entrant.environment);
-  const auto outcome = probe::run_probe(spec);
+      probe::seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version, environment, part);
+  return spec;
+}
+
+probe::ProbedProfile probe(const Plan& plan, const probe::Entrant& entrant) {
+  const auto outcome = probe::run_probe(spec_of(plan, entrant.environment));
   if (!outcome) return {entrant.name, probe::Untold{outcome.error().message}, ""};
   const bool refuted = probe::stopped_at(outcome->verdict).has_value();
   return {entrant.name, outcome->verdict, refuted ? run::cause_of(*outcome) : ""};
@@ -373,7 +460,139 @@ int report(const Plan& plan, const std::vector<probe::ProbedProfile>& probed) {
   return probe::exit_code_for(probed);
 }
 
+// ---- several nodes ------------------------------------------------------------------------------
+
+/// What this node can tell of itself; why it cannot take part, where it cannot.
+run::ProbedNode look_here(Plan& plan) {
+  run::ProbedNode here;
+  const auto nccl = find_nccl(plan);
+  auto driver = probe::survey_driver(plan.program, plan.environment,
+                                     limits_of(plan.options)[probe::Phase::driver]);
+  here.host = host::read_hostname();
+  here.nccl = version_text(plan.ground.nccl);
+  here.interface = plan.ground.nccl.interface;
+  here.address = plan.ground.nccl.address;
+  if (!nccl) here.trouble = nccl.error().message;
+  if (!driver) {
+    here.trouble = driver.error().message;
+    return here;
+  }
+  const std::size_t gpus = driver->gpus.size();
+  here.cuda = driver->cuda;
+  here.gpus = fmt::format("{} GPU{} ({})", gpus, gpus == 1 ? "" : "s", driver->gpus.front());
+  plan.ground.driver = std::move(*driver);
+  plan.ground.ranks = plan.options.ranks.value_or(static_cast<int>(gpus));
+  here.ranks = plan.ground.ranks;
+  return here;
+}
+
+std::vector<probe::SearchProfile> profiles_to_search(const Plan& plan) {
+  const std::vector<probe::Entrant> entrants = entrants_of(plan);
+  std::vector<probe::SearchProfile> profiles;
+  for (const probe::Entrant& one : entrants) {
+    const auto earlier = std::span(entrants).first(profiles.size());
+    profiles.push_back({one.name, probe::reason_not_to_probe(one, earlier)});
+  }
+  return profiles;
+}
+
+/// No rank gets the agents' token.
+Result<probe::Spec> spec_for_nodes(const Plan& plan, const std::string& name,
+                                   const probe::Part& part) {
+  const auto profile = std::ranges::find(plan.profiles, name, &profile::Profile::name);
+  if (profile == plan.profiles.end())
+    return Error{Errc::bad_config,
+                 fmt::format("there is no profile {} here; give all nodes the same options", name)};
+  Environment environment = environment_under(*profile, plan);
+  environment.erase(std::string(agree::kTokenVariable));
+  return spec_of(plan, environment, part);
+}
+
+/// stdout is node 0's: what starts safelaunch on all nodes may mix theirs.
+void tell(const std::string& line) {
+  std::fputs(harmless(fmt::format("safelaunch: {}\n", line)).c_str(), stderr);
+}
+
+/// Says on node 0 what happens, row by row.
+class NodesScreen final : public run::NodeProbeListener {
+ public:
+  explicit NodesScreen(const Plan& plan)
+      : plan_(plan), shows_(!plan.options.json), width_(longest_name(plan.profiles)) {}
+
+  void say(const std::string& line) override { tell(line); }
+
+  void nodes_met(const run::ProbedNodes& nodes) override {
+    nodes_ = nodes;
+    if (shows_) answer(render_nodes(nodes) + render_probe_header(width_));
+  }
+
+  void round_over(const probe::SearchRound& round,
+                  const std::vector<probe::GroupResult>& results) override {
+    if (!shows_) return;
+    const std::string& profile = plan_.profiles[round.profile].name;
+    if (round.purpose != probe::SearchRound::Purpose::everywhere)
+      return void(answer(render_round(round, results, profile, nodes_)));
+    const probe::GroupResult& all = results.front();
+    const std::string row =
+        render_probe_row({profile, all.verdict, all.cause}, kSeveralRanks, width_);
+    const std::string at = where(all, nodes_);
+    answer(at.empty() ? row : fmt::format("{} on {}\n", row.substr(0, row.size() - 1), at));
+  }
+
+ private:
+  static constexpr int kSeveralRanks = 2;
+
+  const Plan& plan_;
+  bool shows_;
+  std::size_t width_;
+  run::ProbedNodes nodes_;
+};
+
+int report_nodes(const Plan& plan, const run::NodeProbeEnd& end) {
+  if (!end.leads) {
+    tell(end.why);
+    return end.exit_code;
+  }
+  std::map<int, std::string> hosts;
+  for (const auto& [seat, node] : end.nodes) hosts[seat] = node.host;
+  const probe::NodeConclusion conclusion =
+      probe::conclude(end.findings, end.took_part, hosts, plan.party->placement.starter == "Slurm");
+  if (plan.options.json) {
+    answer(nodes_json(end, conclusion));
+  } else {
+    const std::string matrix = render_matrix(end);
+    answer(fmt::format("\n{}{}", matrix, matrix.empty() ? "" : "\n"));
+    for (const std::string& sentence : conclusion.sentences) answer(sentence + "\n");
+    if (!conclusion.use.empty()) answer(fmt::format("use: {}\n", conclusion.use));
+  }
+  if (plan.options.html.empty()) return end.exit_code;
+  if (report::write_atomically(plan.options.html, nodes_page(end, conclusion)))
+    return end.exit_code;
+  return refuse({Errc::os, fmt::format("--html {}: cannot be written: {}", plan.options.html,
+                                       std::strerror(errno))});
+}
+
+int run_over_nodes(Plan plan) {
+  run::NodeProbePlan probe;
+  probe.here = look_here(plan);
+  probe.party = *plan.party;
+  probe.token_file = plan.options.token_file;
+  probe.environment = plan.environment;
+  probe.nodes_within = plan.options.nodes_timeout.value_or(std::chrono::minutes(10));
+  probe.profiles = profiles_to_search(plan);
+  probe.spec = [&plan](const std::string& profile, const probe::Part& part) {
+    return spec_for_nodes(plan, profile, part);
+  };
+  // The guardian ends the ranks where this process is stopped for longer than its lease. It is
+  // larger than that of a run, since a probe on one node has none and so decides first.
+  launch::split_guardian();
+  NodesScreen screen(plan);
+  const auto end = run::probe_over_nodes(probe, screen);
+  return end ? report_nodes(plan, *end) : refuse(end.error());
+}
+
 int run_plan(Plan plan) {
+  if (plan.party) return run_over_nodes(std::move(plan));
   const auto nccl = find_nccl(plan);
   if (nccl && !plan.options.json) answer(render_nccl(plan.ground));
   auto driver = probe::survey_driver(plan.program, plan.environment,
@@ -403,9 +622,13 @@ const Verb kProbeVerb{
     .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
     .purpose =
         "Lets NCCL make a communicator and reduce over the GPUs of this host, under one profile "
-        "after the other, and says which works and which is the fastest. COMMAND is not run; its "
-        "Python tells which NCCL it would load.",
-    .example = "safelaunch probe --all --devices 0,1",
+        "after the other, and says which works and which is the fastest. Started on several nodes "
+        "(--nnodes, or by Slurm or Open MPI once a node) it reduces over all of them, and finds "
+        "the node or the link that is to blame. COMMAND is not run; its Python tells which NCCL it "
+        "would load.",
+    .example =
+        "safelaunch probe --all --devices 0,1\n"
+        "srun -N16 --ntasks-per-node=1 safelaunch probe --all --html probe.html",
     .options = kProbeOptions,
     .rest = settings::Rest::command};
 }  // namespace safelaunch::cli

@@ -30,6 +30,9 @@ struct ProbeGround {
 [[nodiscard]] std::string render_probe_row(const probe::ProbedProfile& probed, int ranks,
                                            std::size_t width);
 
+/// A profile's row as a JSON object.
+[[nodiscard]] std::string profile_json(const probe::ProbedProfile& probed);
+
 [[nodiscard]] std::string probe_json(const ProbeGround& ground,
                                      std::span<const probe::ProbedProfile> probed,
                                      const probe::Conclusion& conclusion);
@@ -49,6 +52,14 @@ struct ProbeOptions {
   std::vector<std::string> set;    ///< NAME=VALUE
   std::vector<std::string> unset;  ///< NAME
   bool json = false;
+  std::string html;  ///< the file for the page; several nodes
+  std::optional<int> nnodes;
+  std::optional<int> node_rank;
+  std::string master_addr;
+  std::optional<int> master_port;
+  std::string rendezvous;
+  std::string token_file;
+  std::optional<Duration> nodes_timeout;
   std::vector<std::string> command;  ///< its Python tells which NCCL is loaded; empty: python3
 };
 

@@ -1,6 +1,7 @@
 #include "safelaunch/probe/probe_run.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace safelaunch::probe {
 namespace {
@@ -14,9 +15,10 @@ constexpr Duration kEndGrace{2'000};
 
 }  // namespace
 
-Run::Run(int ranks, const Limits& limits, TimePoint now)
+Run::Run(int ranks, const Limits& limits, TimePoint now, const Part& part)
     : ranks_(static_cast<std::size_t>(ranks)),
       limits_(limits),
+      part_(part),
       deadline_(now + limits[Phase::driver]) {}
 
 std::vector<Action> Run::on(const Event& event, TimePoint now) {
@@ -26,15 +28,14 @@ std::vector<Action> Run::on(const Event& event, TimePoint now) {
 Run::Actions Run::take(const RankReported& event, TimePoint now) {
   RankState& rank = ranks_[static_cast<std::size_t>(event.rank)];
   const bool expected = static_cast<int>(event.report.phase) == rank.phases_done;
-  const bool listening = state_ == State::running || state_ == State::settling;
+  const bool listening = is_open() || state_ == State::settling;
   if (!listening || rank.failed || !expected) return {};
   switch (event.report.result) {
     case PhaseResult::done: return phase_done(rank, event, now);
     case PhaseResult::declined: return untold(event.report.words, now);
     case PhaseResult::failed: break;
   }
-  failed(event.rank, event.report.phase, event.report.words, now);
-  return {};
+  return failed(event.rank, event.report.phase, event.report.words, now);
 }
 
 Run::Actions Run::phase_done(RankState& rank, const RankReported& event, TimePoint now) {
@@ -44,39 +45,94 @@ Run::Actions Run::phase_done(RankState& rank, const RankReported& event, TimePoi
   rank.gb_per_s = report.gb_per_s.value_or(0);
   ++rank.phases_done;
   Actions actions;
-  if (report.phase == Phase::unique_id && event.rank == 0) actions = {HandOutId{report.id}};
-  const int reached = last_phases_done();
-  if (state_ != State::running || reached == front) return actions;
-  if (reached < kProbePhaseCount) {
-    deadline_ = now + limits_[static_cast<Phase>(reached)];
-    return actions;
+  if (report.phase == Phase::unique_id && event.rank == 0) id_ = report.id;
+  const bool made_id = !id_.empty() && report.phase == Phase::unique_id && event.rank == 0;
+  if (made_id && !part_.has_others()) actions = {HandOutId{report.id}};
+  if (state_ != State::running) return actions;
+  if (part_.has_others() && !told_ready_ && is_ready()) {
+    told_ready_ = true;
+    deadline_.reset();
+    return {TellReady{id_}};
   }
-  state_ = State::ending;
-  deadline_ = now + kEndGrace;
-  actions.emplace_back(LetRanksEnd{});
+  const int reached = last_phases_done();
+  if (reached == front || (told_ready_ && !met_)) return actions;
+  if (reached == kProbePhaseCount) return all_measured(now);
+  deadline_ = now + limits_[static_cast<Phase>(reached)];
   return actions;
 }
 
-void Run::failed(int rank, Phase phase, const std::string& words, TimePoint now) {
-  ranks_[static_cast<std::size_t>(rank)].failed = true;
-  failures_.push_back({rank, phase, words});
-  if (state_ != State::running) return;
+// Rank 0 makes the id; nobody else can go on without it.
+bool Run::is_ready() const {
+  const int before_id = static_cast<int>(Phase::unique_id);
+  if (part_.first == 0 && ranks_.front().phases_done <= before_id) return false;
+  return last_phases_done() >= before_id;
+}
+
+Run::Actions Run::all_measured(TimePoint now) {
+  if (!part_.has_others()) return let_ranks_end(now);
+  state_ = State::measured;
+  deadline_.reset();
+  return {TellMeasured{}};
+}
+
+Run::Actions Run::let_ranks_end(TimePoint now) {
+  state_ = State::ending;
+  deadline_ = now + kEndGrace;
+  return {LetRanksEnd{}};
+}
+
+Run::Actions Run::take(const IdCame& event, TimePoint now) {
+  if (!told_ready_ || std::exchange(met_, true) || !is_open()) return {};
+  deadline_ = now + limits_[static_cast<Phase>(last_phases_done())];
+  return {HandOutId{event.id}};
+}
+
+Run::Actions Run::take(const OthersOver&, TimePoint now) {
+  if (state_ == State::measured) return let_ranks_end(now);
+  if (state_ != State::running) return {};
+  hung_ = hung();
+  cut_short_ = true;
+  settle(now);
+  return {};
+}
+
+void Run::settle(TimePoint now) {
   state_ = State::settling;
   deadline_ = now + kSettle;
+}
+
+bool Run::is_open() const {
+  return state_ == State::running || state_ == State::measured;
+}
+
+Run::Actions Run::failed(int rank, Phase phase, const std::string& words, TimePoint now) {
+  ranks_[static_cast<std::size_t>(rank)].failed = true;
+  failures_.push_back({rank, phase, words});
+  if (!is_open()) return {};
+  settle(now);
+  return tell(Trouble::failed);
+}
+
+Run::Actions Run::tell(Trouble trouble) const {
+  if (!part_.has_others()) return {};
+  return {TellTrouble{trouble}};
 }
 
 Run::Actions Run::take(const RankEnded& event, TimePoint now) {
   RankState& rank = ranks_[static_cast<std::size_t>(event.rank)];
   rank.ended = true;
-  const bool too_early = state_ == State::running || state_ == State::settling;
+  const bool too_early = is_open() || state_ == State::settling;
+  Actions actions;
   if (too_early && !rank.failed)
-    failed(event.rank, static_cast<Phase>(std::min(rank.phases_done, kProbePhaseCount - 1)),
-           event.how, now);
+    actions =
+        failed(event.rank, static_cast<Phase>(std::min(rank.phases_done, kProbePhaseCount - 1)),
+               event.how, now);
   if (!std::all_of(ranks_.begin(), ranks_.end(), [](const RankState& r) { return r.ended; }))
-    return {};
+    return actions;
   state_ = State::done;
   deadline_.reset();
-  return {Done{}};
+  actions.emplace_back(Done{});
+  return actions;
 }
 
 Run::Actions Run::take(const Unwanted& event, TimePoint now) {
@@ -84,7 +140,7 @@ Run::Actions Run::take(const Unwanted& event, TimePoint now) {
 }
 
 Run::Actions Run::untold(const std::string& why, TimePoint now) {
-  if (state_ != State::running) return {};
+  if (!is_open()) return {};
   untold_ = Untold{why};
   return abort(now);
 }
@@ -92,16 +148,24 @@ Run::Actions Run::untold(const std::string& why, TimePoint now) {
 Run::Actions Run::take(const TimePassed&, TimePoint now) {
   if (!deadline_ || now < *deadline_) return {};
   switch (state_) {
-    case State::running: hung_ = hung(); return abort(now);
+    case State::running: return give_up(now);
     case State::settling: return abort(now);
     case State::ending:
     case State::aborting: break;
+    case State::measured:
     case State::killing:
     case State::done: return {};
   }
   state_ = State::killing;
   deadline_.reset();
   return {KillRanks{}};
+}
+
+Run::Actions Run::give_up(TimePoint now) {
+  hung_ = hung();
+  Actions actions = tell(Trouble::hung);
+  for (Action& action : abort(now)) actions.push_back(std::move(action));
+  return actions;
 }
 
 Run::Actions Run::abort(TimePoint now) {
@@ -136,7 +200,7 @@ Works Run::works() const {
   double slowest = ranks_.front().gb_per_s;
   for (const RankState& rank : ranks_) slowest = std::min(slowest, rank.gb_per_s);
   return {shortest(Phase::init), shortest(Phase::first_all_reduce),
-          bus_bandwidth(slowest, static_cast<int>(ranks_.size()))};
+          bus_bandwidth(slowest, part_.has_others() ? part_.all : static_cast<int>(ranks_.size()))};
 }
 
 Verdict Run::verdict() const {

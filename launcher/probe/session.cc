@@ -32,25 +32,31 @@ void share_by_permission(Environment& environment) {
   environment["NCCL_MAX_CTAS"] = kFewKernels;
 }
 
-void share_as_node(Environment& environment, int rank) {
+// Ranks of other nodes are not reached over the loopback.
+void share_as_node(Environment& environment, int rank, bool has_others) {
   environment["NCCL_HOSTID"] = fmt::format("safelaunch-probe-{}", rank);
   environment["NCCL_NET"] = "Socket";
   environment["NCCL_MNNVL_ENABLE"] = "0";  // would see through the host ids
   environment["NCCL_NVLS_ENABLE"] = "0";
   environment["NCCL_MAX_CTAS"] = kFewKernels;
+  if (has_others) return;
   environment.try_emplace("NCCL_SOCKET_IFNAME", "lo");  // one that is set is what is probed
 }
 
 constexpr nccl::Version kSharesByPermission{2, 30, 0};
 constexpr int kMostByPermission = 2;  // as documented
 
+std::size_t ranks_of(const Spec& spec) {
+  return spec.part.has_others() ? static_cast<std::size_t>(spec.part.all) : spec.seats.size();
+}
+
 launch::HelperSpec helper_for(const Spec& spec, std::size_t rank) {
   const RankSeat& seat = spec.seats[rank];
   launch::HelperSpec helper;
   helper.argv = {spec.program,
                  "rank",
-                 fmt::format("{}", rank),
-                 fmt::format("{}", spec.seats.size()),
+                 fmt::format("{}", rank + static_cast<std::size_t>(spec.part.first)),
+                 fmt::format("{}", ranks_of(spec)),
                  fmt::format("{}", seat.device),
                  spec.nccl};
   if (spec.beside == Beside::job) helper.argv.emplace_back("beside-job");
@@ -62,7 +68,7 @@ launch::HelperSpec helper_for(const Spec& spec, std::size_t rank) {
 }  // namespace
 
 std::vector<RankSeat> seat_ranks(int ranks, int gpus, const std::optional<nccl::Version>& nccl,
-                                 const Environment& applied) {
+                                 const Environment& applied, const Part& part) {
   const bool shared = ranks > gpus;
   const bool few = ranks <= gpus * kMostByPermission;
   const bool by_permission = few && nccl && *nccl >= kSharesByPermission;
@@ -71,7 +77,8 @@ std::vector<RankSeat> seat_ranks(int ranks, int gpus, const std::optional<nccl::
     RankSeat seat{rank % gpus, applied};
     make_probes_own(seat.environment);
     if (shared && by_permission) share_by_permission(seat.environment);
-    if (shared && !by_permission) share_as_node(seat.environment, rank);
+    if (shared && !by_permission)
+      share_as_node(seat.environment, part.first + rank, part.has_others());
     seats.push_back(std::move(seat));
   }
   return seats;
@@ -79,15 +86,19 @@ std::vector<RankSeat> seat_ranks(int ranks, int gpus, const std::optional<nccl::
 
 /// Performs what the Run decides, and decides nothing.
 struct Session::Running : std::enable_shared_from_this<Running> {
-  Running(boost::asio::io_context& io, const Spec& spec, OnOutcome callback)
-      : run(static_cast<int>(spec.seats.size()), spec.limits, Clock::now()),
+  Running(boost::asio::io_context& io, const Spec& spec, OnOutcome callback, Meeting others)
+      : run(static_cast<int>(spec.seats.size()), spec.limits, Clock::now(), spec.part),
         timer(io),
-        on_outcome(std::move(callback)) {}
+        on_outcome(std::move(callback)),
+        meeting(std::move(others)),
+        has_rank_0(spec.part.first == 0) {}
 
   Run run;
   std::vector<launch::Helper> helpers;
   boost::asio::steady_timer timer;
   OnOutcome on_outcome;
+  Meeting meeting;
+  bool has_rank_0;
   std::string log;
 
   Result<void> start(boost::asio::io_context& io, launch::Reaper& reaper, const Spec& spec);
@@ -101,6 +112,9 @@ struct Session::Running : std::enable_shared_from_this<Running> {
   void perform(const AbortRanks&) { tell_all("abort"); }
   void perform(const KillRanks&);
   void perform(const Done&);
+  void perform(const TellReady& action) { meeting.ready(action.id); }
+  void perform(const TellMeasured&) { meeting.measured(); }
+  void perform(const TellTrouble& action) { meeting.trouble(action.trouble); }
   void tell_all(std::string_view line);
 };
 
@@ -146,7 +160,7 @@ void Session::Running::wait() {
 }
 
 void Session::Running::perform(const HandOutId& action) {
-  for (std::size_t i = 1; i < helpers.size(); ++i)
+  for (std::size_t i = has_rank_0 ? 1 : 0; i < helpers.size(); ++i)
     helpers[i].write_line(fmt::format("id {}", action.id));
 }
 
@@ -159,7 +173,8 @@ void Session::Running::perform(const KillRanks&) {
 }
 
 void Session::Running::perform(const Done&) {
-  if (const OnOutcome tell = std::exchange(on_outcome, nullptr)) tell({run.verdict(), log});
+  if (const OnOutcome tell = std::exchange(on_outcome, nullptr))
+    tell({run.verdict(), log, run.was_cut_short()});
 }
 
 Session::Session(std::shared_ptr<Running> running) : running_(std::move(running)) {}
@@ -168,14 +183,27 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Result<Session> Session::start(boost::asio::io_context& io, launch::Reaper& reaper,
-                               const Spec& spec, OnOutcome on_outcome) {
-  auto running = std::make_shared<Running>(io, spec, std::move(on_outcome));
+                               const Spec& spec, OnOutcome on_outcome, Meeting meeting) {
+  auto running = std::make_shared<Running>(io, spec, std::move(on_outcome), std::move(meeting));
   if (const auto started = running->start(io, reaper, spec); !started) return started.error();
   return Session(std::move(running));
 }
 
 void Session::stop(const std::string& why) {
   running_->happened(Unwanted{why});
+}
+
+void Session::kill() {
+  running_->happened(Unwanted{"it was killed"});
+  running_->perform(KillRanks{});
+}
+
+void Session::meet(const std::string& id) {
+  running_->happened(IdCame{id});
+}
+
+void Session::others_are_over() {
+  running_->happened(OthersOver{});
 }
 
 Result<Outcome> run_probe(const Spec& spec) {

@@ -2,9 +2,73 @@
 #include "party.h"
 
 #include <boost/asio/io_context.hpp>
+#include <random>
 #include <utility>
 
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/network.h"
+
 namespace safelaunch::run {
+namespace {
+
+// Where it is not certain that there are other agents, the job must not wait long for them:
+// torchrun's own rendezvous waits ten minutes for other nodes.
+constexpr Duration kApartAfter = std::chrono::seconds(30);
+
+// As torch's own question for MASTER_ADDR, which comes at once behind it.
+constexpr Duration kNamesWithin{5'000};
+
+std::string first_of(const std::vector<std::string>& addresses) {
+  return addresses.empty() ? std::string() : addresses.front();
+}
+
+std::string random_name() {
+  std::random_device device;
+  std::string name;
+  for (int i = 0; i < 4; ++i) name += fmt::format("{:08x}", device());
+  return name;
+}
+
+// A launcher's nodes may have no numbers (torchrun's c10d): the one whose address all are given is
+// the first.
+bool keeps_board(const PartyPlan& party) {
+  if (party.address.backend != agree::Address::Backend::tcp) return false;
+  if (party.placement.node) return *party.placement.node == 0;
+  const std::string& endpoint = party.address.hosts.front();
+  const std::string name = endpoint.substr(0, endpoint.rfind(':'));
+  const std::string address =
+      host::is_address(name) ? name : first_of(host::look_up(name, kNamesWithin).addresses);
+  return host::is_loopback_address(address) ||
+         host::route_to(address).kind == host::Route::Kind::local;
+}
+
+}  // namespace
+
+agree::AgentConfig agent_of(const PartyPlan& party) {
+  agree::AgentConfig config;
+  config.claim.incarnation = random_name();
+  config.claim.seat = party.placement.node;
+  if (!config.claim.seat && keeps_board(party)) config.claim.seat = 0;
+  config.claim.seats = party.placement.nodes;
+  config.claim.job = party.placement.job;
+  config.claim.host = host::read_hostname();
+  if (!party.certain) config.apart_after = kApartAfter;
+  config.seed = std::random_device{}();
+  return config;
+}
+
+agree::BoardConfig board_of(const PartyPlan& party, const agree::Token& token,
+                            const Environment& environment) {
+  agree::BoardConfig board;
+  board.address = party.address;
+  board.token = token.secret;
+  board.token_from = token.from;
+  board.keeps_board = keeps_board(party);
+  const std::string state = user_folder(environment, "XDG_STATE_HOME", ".local/state");
+  if (!state.empty()) board.memory_folder = state + "/safelaunch/boards";
+  return board;
+}
 
 Result<std::unique_ptr<Party>> Party::open(boost::asio::io_context& io,
                                            const agree::BoardConfig& board,

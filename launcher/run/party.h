@@ -8,8 +8,16 @@
 
 #include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/agree/board.h"
+#include "safelaunch/agree/token.h"
+#include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
+
+/// The agent of this node as it joins, and the board on which it meets the others. Node 0 may be
+/// known by its address alone; then the name is looked up, which may take seconds.
+[[nodiscard]] agree::AgentConfig agent_of(const PartyPlan& party);
+[[nodiscard]] agree::BoardConfig board_of(const PartyPlan& party, const agree::Token& token,
+                                          const Environment& environment);
 
 /// This node's place among the agents of one job: performs at the board what an AgentMachine
 /// decides, and hands all else that it decides to the run. There is none where one node runs alone.

@@ -402,6 +402,47 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   return plan;
 }
 
+namespace {
+
+constexpr std::array kOfMeetings = {"nnodes",      "node-rank",  "master-addr",
+                                    "master-port", "rendezvous", "token-file"};
+
+// What the command line leaves open.
+void complete(settings::RunOptions& wishes, const settings::Settings& settings) {
+  for (const std::string name : kOfMeetings) {
+    const auto setting = settings.find(name);
+    if (setting == settings.end() || wishes.given.contains(name)) continue;
+    const settings::Option& option = *settings::find_run_option(name);
+    if (!settings::refuse_value(option, setting->second.value))
+      option.put(option, &wishes, setting->second.value);
+  }
+}
+
+}  // namespace
+
+Result<std::optional<PartyPlan>> plan_meeting(settings::RunOptions wishes,
+                                              const Configuration& configuration,
+                                              const Environment& environment,
+                                              const std::string& purpose) {
+  RunPlan plan;
+  plan.environment = environment;
+  plan.options = std::move(wishes);
+  complete(plan.options, configuration.settings);
+  plan.options.nproc_per_node = "1";  // how many ranks meet, is not asked here
+  Result<job::SpawnOptions> wanted = spawn_options(plan.options, environment);
+  if (!wanted) return wanted.error();
+  // A board of its own address needs no other.
+  const bool has_address = wanted->master_addr || environment.contains("MASTER_ADDR");
+  if (!has_address && !plan.options.rendezvous.empty()) wanted->master_addr = "";
+  const Result<job::SpawnPlan> spawn = job::plan_spawn(*wanted, environment, {});
+  if (!spawn) return spawn.error();
+  if (spawn->nodes < 2) return std::optional<PartyPlan>();
+  plan.spawn = *spawn;
+  if (const Result<void> party = plan_party(plan); !party) return party.error();
+  if (plan.party) plan.party->placement.job += "/" + purpose;
+  return std::move(plan.party);
+}
+
 redact::Redactor redactor_for(const RunPlan& plan) {
   redact::Redactor redactor;
   redactor.learn(plan.environment);

@@ -83,10 +83,12 @@ struct EndWanted {
   int exit_code = 0;
   std::string why;
 };
-/// The leader watches: ranks wait somewhere (or no more), or it asks where they stand.
+/// The leader watches: ranks wait somewhere (or no more), or it asks where they stand, or it has
+/// something to tell the attempt of every node.
 struct AttentionWanted {
   bool watch = false;
   int question = 0;
+  std::string note{};
 };
 /// To the leader, before the first attempt: all nodes are ready, and shall try to reach each other
 /// at these doors. An AttemptWanted that follows waits until each is ready again.
@@ -142,10 +144,13 @@ struct KillHere {
 struct HoldLease {
   TimePoint until;
 };
-/// Publish what this node's ranks do from now on, or no more; and answer this question.
+/// Publish what this node's ranks do from now on, or no more; and answer this question. Not to the
+/// leader, whose own run wanted it.
 struct AttendHere {
   bool watch = false;
   int question = 0;
+  std::string note{};
+  bool operator==(const AttendHere&) const = default;
 };
 /// Try to reach the other nodes at these doors, and publish what came of it.
 struct ReachOthers {

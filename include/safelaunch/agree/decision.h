@@ -43,6 +43,9 @@ struct Decision {
   bool watch = false;
   /// The number of the last question where the ranks stand; an agent answers each number once.
   int question = 0;
+  /// go: what the leader's run tells the attempt of every node, JSON made by the run. It may change
+  /// while the attempt runs.
+  std::string note{};
   bool operator==(const Decision&) const = default;
 };
 

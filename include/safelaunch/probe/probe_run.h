@@ -29,6 +29,13 @@ struct Limits {
   [[nodiscard]] Duration& operator[](Phase phase) { return of[static_cast<std::size_t>(phase)]; }
 };
 
+/// The ranks that one node has in a probe over several: `first` and those behind it, of `all`.
+struct Part {
+  int first = 0;
+  int all = 0;  ///< 0: no other node takes part
+  [[nodiscard]] bool has_others() const { return all > 0; }
+};
+
 /// A rank wrote a line.
 struct RankReported {
   int rank = 0;
@@ -49,8 +56,32 @@ struct Unwanted {
 /// The deadline that was asked for has come.
 struct TimePassed {};
 
-using Event = std::variant<RankReported, RankEnded, Unwanted, TimePassed>;
+/// Several nodes: all ranks of all nodes are ready, and this is the id that rank 0 has made.
+struct IdCame {
+  std::string id;
+};
+/// Several nodes: all ranks have measured, or those of another node have failed.
+struct OthersOver {};
 
+using Event = std::variant<RankReported, RankEnded, Unwanted, TimePassed, IdCame, OthersOver>;
+
+/// Several nodes: the ranks of this one are ready to meet the others. `id` is rank 0's, where it is
+/// here, else empty.
+struct TellReady {
+  std::string id;
+  bool operator==(const TellReady&) const = default;
+};
+/// Several nodes: the ranks of this one have measured.
+struct TellMeasured {
+  bool operator==(const TellMeasured&) const = default;
+};
+/// Several nodes: ranks of this one have failed, or hang. It is told before they are aborted, which
+/// those of other nodes see as a failure of their own.
+enum class Trouble { none, failed, hung };
+struct TellTrouble {
+  Trouble trouble = Trouble::none;
+  bool operator==(const TellTrouble&) const = default;
+};
 /// The id of the communicator is to be given to all ranks but 0.
 struct HandOutId {
   std::string id;
@@ -74,7 +105,8 @@ struct Done {
   bool operator==(const Done&) const = default;
 };
 
-using Action = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, Done>;
+using Action = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, Done, TellReady,
+                            TellMeasured, TellTrouble>;
 
 /// Decides what a probe of one profile does. A pure value: no process, no clock.
 ///
@@ -86,9 +118,13 @@ using Action = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, Done>
 ///
 /// One deadline at a time is enough: that of the phase in which the last rank is. Whoever is
 /// further on waits for that one, and is not to blame.
+///
+/// Over several nodes each has a Run of its own ranks. It has no deadline while it waits for other
+/// nodes: from TellReady to IdCame, and from TellMeasured to OthersOver, which ends it in every
+/// state. So a driver that is slow on one node costs nobody else his deadline.
 class Run {
  public:
-  Run(int ranks, const Limits& limits, TimePoint now);
+  Run(int ranks, const Limits& limits, TimePoint now, const Part& part = {});
 
   [[nodiscard]] std::vector<Action> on(const Event& event, TimePoint now);
 
@@ -98,8 +134,11 @@ class Run {
   /// The verdict so far; final once Done was told.
   [[nodiscard]] Verdict verdict() const;
 
+  /// The verdict is Hung only because another node was over first: it tells how far this one was.
+  [[nodiscard]] bool was_cut_short() const { return cut_short_; }
+
  private:
-  enum class State { running, settling, ending, aborting, killing, done };
+  enum class State { running, measured, settling, ending, aborting, killing, done };
   struct RankState {
     int phases_done = 0;
     bool failed = false;
@@ -113,10 +152,19 @@ class Run {
   Actions take(const RankEnded& event, TimePoint now);
   Actions take(const Unwanted& event, TimePoint now);
   Actions take(const TimePassed& event, TimePoint now);
+  Actions take(const IdCame& event, TimePoint now);
+  Actions take(const OthersOver& event, TimePoint now);
   Actions phase_done(RankState& rank, const RankReported& event, TimePoint now);
-  void failed(int rank, Phase phase, const std::string& words, TimePoint now);
+  Actions failed(int rank, Phase phase, const std::string& words, TimePoint now);
+  void settle(TimePoint now);
+  [[nodiscard]] Actions tell(Trouble trouble) const;
+  Actions all_measured(TimePoint now);
+  Actions let_ranks_end(TimePoint now);
   Actions untold(const std::string& why, TimePoint now);
+  Actions give_up(TimePoint now);
   Actions abort(TimePoint now);
+  [[nodiscard]] bool is_open() const;
+  [[nodiscard]] bool is_ready() const;
   [[nodiscard]] int last_phases_done() const;
   [[nodiscard]] Hung hung() const;
   [[nodiscard]] Works works() const;
@@ -124,6 +172,11 @@ class Run {
 
   std::vector<RankState> ranks_;
   Limits limits_;
+  Part part_;
+  bool told_ready_ = false;
+  bool met_ = false;  ///< the others' id has come
+  bool cut_short_ = false;
+  std::string id_;  ///< that rank 0 has made here
   State state_ = State::running;
   std::optional<TimePoint> deadline_;
   std::vector<RankFailure> failures_;

@@ -29,7 +29,7 @@ struct RankSeat {
 /// over sockets: then the probe tells nothing of links between GPUs, but all the rest.
 [[nodiscard]] std::vector<RankSeat> seat_ranks(int ranks, int gpus,
                                                const std::optional<nccl::Version>& nccl,
-                                               const Environment& applied);
+                                               const Environment& applied, const Part& part = {});
 
 /// Whether somebody else needs the GPUs meanwhile. Beside a job a probe declines on a GPU that has
 /// too little free memory, or that serves one process at a time.
@@ -42,12 +42,21 @@ struct Spec {
   std::vector<RankSeat> seats;  ///< one a rank
   Limits limits;
   Beside beside = Beside::nobody;
+  Part part{};
 };
 
 /// The outcome of a probe.
 struct Outcome {
   Verdict verdict;
-  std::string log;  ///< NCCL's lines of level WARN, of all ranks: they may show a cause
+  std::string log;         ///< NCCL's lines of level WARN, of all ranks: they may show a cause
+  bool cut_short = false;  ///< Run::was_cut_short()
+};
+
+/// What the ranks of this node tell those of other nodes.
+struct Meeting {
+  std::function<void(const std::string& id)> ready;  ///< TellReady
+  std::function<void()> measured;                    ///< TellMeasured
+  std::function<void(Trouble trouble)> trouble;      ///< TellTrouble
 };
 
 /// A probe that is under way. The outcome is told once, within the limits and some seconds,
@@ -58,13 +67,20 @@ class Session {
 
   /// Errors: not_found, not_executable, os.
   [[nodiscard]] static Result<Session> start(boost::asio::io_context& io, launch::Reaper& reaper,
-                                             const Spec& spec, OnOutcome on_outcome);
+                                             const Spec& spec, OnOutcome on_outcome,
+                                             Meeting meeting = {});
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
 
   /// Ends it politely, because somebody needs the GPUs; the outcome is still told.
   void stop(const std::string& why);
+  /// Kills its ranks; the outcome is told when they are gone.
+  void kill();
+
+  /// Several nodes: what IdCame and OthersOver say.
+  void meet(const std::string& id);
+  void others_are_over();
 
  private:
   struct Running;

@@ -82,6 +82,15 @@ struct RunPlan {
 [[nodiscard]] Result<RunPlan> make_plan(settings::RunOptions options, Configuration configuration,
                                         const Environment& environment);
 
+/// Where the agents of several nodes meet for a verb that starts no job, by the options of `wishes`
+/// that count nodes, the settings of `configuration` and whatever started us on each node, as in a
+/// run whose ranks safelaunch spawns. `purpose` tells such a meeting from that of a job. nullopt:
+/// there is one node, or --rendezvous none.
+[[nodiscard]] Result<std::optional<PartyPlan>> plan_meeting(settings::RunOptions wishes,
+                                                            const Configuration& configuration,
+                                                            const Environment& environment,
+                                                            const std::string& purpose);
+
 /// Reads what make_plan() left unread of the chain.
 [[nodiscard]] Result<void> read_rest_of_chain(RunPlan& plan);
 

@@ -433,6 +433,19 @@ TEST_CASE("the leader's questions go to all with the word that is in force", "[a
   CHECK(agent.deeds() == "node 1 told");
 }
 
+TEST_CASE("the leader's note goes to all while an attempt runs, and stays until it changes",
+          "[agree]") {
+  AgentStory agent;
+  agent.leads_attempt();
+  (void)agent.deeds();
+  agent.on(AttentionWanted{false, 0, "ids"});
+  CHECK(decision_from(agent.all<Say>().back().word.text)->note == "ids");
+  agent.echo();
+  agent.on(AttentionWanted{false, 0, "ids"});
+  agent.member_is(1, NodePhase::going);
+  CHECK(agent.deeds() == "say 1.3 go 1, node 1 told");
+}
+
 TEST_CASE(
     "before the first attempt all nodes are sent to each other's doors, and none starts before it "
     "has heard of it",

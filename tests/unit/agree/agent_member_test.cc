@@ -314,6 +314,22 @@ TEST_CASE("a member that has a signal starts nothing any more", "[agree]") {
   CHECK_FALSE(agent.did<StartHere>());
 }
 
+TEST_CASE("a member starts with the leader's note, and is told of each change once", "[agree]") {
+  AgentStory agent;
+  agent.sits();
+  agent.is_called();
+  Decision go{.order = Order::go, .attempt = 1, .gathered = 1, .profile = "basic"};
+  go.note = "groups";
+  agent.hears(go);
+  CHECK(agent.all<StartHere>().front().go.note == "groups");
+  CHECK(agent.all<AttendHere>().empty());
+  go.note = "ids";
+  agent.hears(go);
+  agent.hears(go);
+  REQUIRE(agent.all<AttendHere>().size() == 1);
+  CHECK(agent.all<AttendHere>().front().note == "ids");
+}
+
 TEST_CASE("a member answers what the leader asks, each question once", "[agree]") {
   AgentStory agent;
   agent.goes();

@@ -25,6 +25,7 @@ Decision full_decision() {
   decision.doors = R"([{"seat": 0}])";
   decision.watch = true;
   decision.question = 4;
+  decision.note = "groups";
   return decision;
 }
 

@@ -1,0 +1,137 @@
+#include "launcher/cli/probe_nodes_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::cli;
+
+namespace {
+
+using Catch::Matchers::Contains;
+
+probe::Verdict works(double bandwidth) {
+  return probe::Works{1, 1, bandwidth};
+}
+
+const probe::Verdict kHangs = probe::Hung{probe::Phase::init, {0, 1}};
+
+/// Three nodes, of which the last fails with both others.
+run::NodeProbeEnd one_bad_node() {
+  run::NodeProbeEnd end;
+  end.leads = true;
+  for (int i = 0; i < 3; ++i)
+    end.nodes[i] = {
+        "gpu-" + std::to_string(i),    8, "8 GPUs (NVIDIA H100)", "13.0", "2.29.7", "eth0",
+        "10.0.0." + std::to_string(i), ""};
+  end.took_part = {0, 1, 2};
+  end.findings.over_all = {{"basic", kHangs, ""}};
+  end.findings.bad_nodes = {2};
+  end.findings.left_out = {2};
+  end.findings.without = works(10);
+  end.findings.pairs = {{{0, 1}, {works(10), ""}}, {{1, 2}, {kHangs, ""}}};
+  end.exit_code = 1;
+  return end;
+}
+
+probe::NodeConclusion conclusion_of(const run::NodeProbeEnd& end) {
+  return probe::conclude(end.findings, end.took_part,
+                         {{0, end.nodes.at(0).host}, {1, "gpu-1"}, {2, "gpu-2"}}, true);
+}
+
+}  // namespace
+
+TEST_CASE("each node is told with its GPUs and the interface over which its ranks meet") {
+  run::ProbedNodes nodes = one_bad_node().nodes;
+  nodes[1].trouble = "no CUDA driver";
+  CHECK(render_nodes(nodes) ==
+        "3 nodes\n"
+        "  gpu-0  8 GPUs (NVIDIA H100), CUDA 13.0, NCCL 2.29.7, ranks meet over eth0 (10.0.0.0)\n"
+        "  gpu-1  cannot take part: no CUDA driver\n"
+        "  gpu-2  8 GPUs (NVIDIA H100), CUDA 13.0, NCCL 2.29.7, ranks meet over eth0 (10.0.0.2)\n");
+}
+
+TEST_CASE("the matrix shows each pair that was tried, both ways") {
+  CHECK(render_matrix(one_bad_node()) ==
+        "pairs under basic, GB/s (. not tried)\n"
+        "                  0       1       2\n"
+        "   0  gpu-0       -    10.0       .\n"
+        "   1  gpu-1    10.0       -   hangs\n"
+        "   2  gpu-2       .   hangs       -\n");
+}
+
+TEST_CASE("a slow pair is marked") {
+  run::NodeProbeEnd end = one_bad_node();
+  end.findings.pairs[{1, 2}] = {works(2), ""};
+  end.findings.slow_links = {{1, 2}};
+  CHECK_THAT(render_matrix(end), Contains("! slow") && Contains("2.00!"));
+}
+
+TEST_CASE("two nodes have no matrix beside their row") {
+  run::NodeProbeEnd end = one_bad_node();
+  end.findings.pairs = {{{0, 1}, {works(10), ""}}};
+  CHECK(render_matrix(end).empty());
+}
+
+TEST_CASE("of many nodes only the pairs that do not work are listed") {
+  run::NodeProbeEnd end = one_bad_node();
+  for (int i = 2; i < 40; ++i) end.findings.pairs[{i, i + 1}] = {works(10), ""};
+  end.findings.pairs[{20, 21}] = {kHangs, ""};
+  const std::string text = render_matrix(end);
+  CHECK_THAT(text, Contains("38 of 40 pairs work as usual under basic\n") &&
+                       Contains("  gpu-1 – gpu-2: hangs\n") &&
+                       Contains("  node 20 – node 21: hangs\n"));
+  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
+}
+
+TEST_CASE("a round tells how many of its groups work, and which do not") {
+  const probe::SearchRound round{probe::SearchRound::Purpose::pairs, 0, {{0, 1}, {2, 3}}};
+  const std::vector<probe::GroupResult> results{{{0, 1}, works(10)}, {{2, 3}, kHangs}};
+  CHECK(render_round(round, results, "basic", one_bad_node().nodes) ==
+        "pairs under basic: 1 of 2 work (gpu-2 node 3 hangs)\n");
+}
+
+TEST_CASE("nodes are told with a verdict that names some of them") {
+  const run::ProbedNodes nodes = one_bad_node().nodes;
+  probe::GroupResult result{{0, 1, 2}, kHangs};
+  result.stopped = {1};
+  CHECK(where(result, nodes) == "gpu-1");
+  result.stopped = {0, 1, 2};
+  CHECK(where(result, nodes).empty());
+}
+
+TEST_CASE("a program reads nodes, pairs, who is to blame and what to do") {
+  const run::NodeProbeEnd end = one_bad_node();
+  const auto json = nlohmann::json::parse(nodes_json(end, conclusion_of(end)));
+  CHECK(json["nodes"].size() == 3);
+  CHECK(json["nodes"][1]["interface"] == "eth0");
+  CHECK(json["profiles"][0]["verdict"] == "hung");
+  CHECK(json["pairs"][0]["bus_gb_per_s"] == 10);
+  CHECK(json["pairs"][1]["verdict"] == "hangs");
+  CHECK(json["bad_nodes"] == std::vector<int>{2});
+  CHECK(json["works_without"] == true);
+  CHECK(json["use"] == "srun --exclude=gpu-2 safelaunch --profile basic -- COMMAND");
+  CHECK(json["status"] == 1);
+}
+
+TEST_CASE("the page shows the matrix, and no word of a node becomes markup") {
+  run::NodeProbeEnd end = one_bad_node();
+  end.nodes[0].host = "<script>alert(1)</script>";
+  end.nodes[1].trouble = "\"><img src=x> & \x1b[2J";
+  end.findings.over_all[0].verdict = probe::Failed{{{0, probe::Phase::init, "<b>bold</b>"}}};
+  const std::string page = nodes_page(end, conclusion_of(end));
+  CHECK_THAT(page, Contains("class=\"matrix\"") && Contains("class=\"bad\"") &&
+                       Contains("&lt;script&gt;") && Contains("&lt;b&gt;bold"));
+  CHECK_THAT(page,
+             !Contains("<script") && !Contains("<img") && !Contains("<b>") && !Contains("\x1b"));
+}
+
+TEST_CASE("what a node tells of itself is read as it was written, and nonsense as nothing") {
+  const run::ProbedNode node = one_bad_node().nodes[0];
+  CHECK(run::probed_node_from(to_text(node)) == node);
+  CHECK(run::probed_node_from("nonsense") == run::ProbedNode{});
+  CHECK(run::probed_node_from(R"({"ranks":-3,"host":7})") == run::ProbedNode{});
+  CHECK(run::probed_node_from(R"({"ranks":1e99,"gpus":["x"]})") == run::ProbedNode{});
+}
