@@ -115,6 +115,7 @@ std::string html_report(const RunRecord& run) {
   write_head(run, body);
   write_overview(run, body);
   write_findings(run, body);
+  write_ways(run, body);
   for (const AttemptHistory& attempt : run.attempts) write_attempt(attempt, run, budget, body);
   write_lines(run, body);
   write_foot(run, body);

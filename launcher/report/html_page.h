@@ -135,6 +135,8 @@ void write_axis(Duration length, HtmlWriter& to);
 
 /// Writes the head: the verdict, the command and how to run it again.
 void write_head(const RunRecord& run, HtmlWriter& to);
+/// Writes the ways between the nodes, node × node.
+void write_ways(const RunRecord& run, HtmlWriter& to);
 /// "Worked with no-shm": the end of the run in a word or two.
 [[nodiscard]] std::string headline_text(const RunRecord& run);
 

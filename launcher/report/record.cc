@@ -67,6 +67,12 @@ std::string words_of(const Node& node) {
   return fmt::format("node {} ({}): {}", node.node, node.host, rank_list(ranks));
 }
 
+std::string words_of(const Ways& ways) {
+  const auto reached = std::ranges::count(ways.end, "reached") + ways.left_out;
+  return fmt::format("{} nodes, {} of {} ways are reached", ways.hosts.size(), reached,
+                     ways.end.size() + static_cast<std::size_t>(std::max(0, ways.left_out)));
+}
+
 std::string words_of(const Training&) {
   return {};
 }

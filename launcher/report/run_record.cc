@@ -83,6 +83,14 @@ class RecordReader {
                              event.evidence, event.remedy});
   }
 
+  // Each way has an entry in every list; a torn line has none.
+  void take(const record::Ways& event) {
+    const std::size_t count = event.end.size();
+    const bool whole = event.from.size() == count && event.to.size() == count &&
+                       event.interface.size() == count && event.round_trip_us.size() == count;
+    if (whole) run_.ways = event;
+  }
+
   void take(const record::Attempt& event) {
     if (attempt_ == nullptr) return;
     attempt_->began = attempt_->until = at_;

@@ -160,6 +160,63 @@ void add_different_routes(const Mesh& mesh, const std::string& common,
       {cause::kWrongInterface, Severity::risk, std::move(evidence), remedy_with(common)});
 }
 
+// ---- the master's name --------------------------------------------------------------------------
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+bool have_one_in_common(const std::vector<std::string>& one,
+                        const std::vector<std::string>& other) {
+  return std::ranges::any_of(one, [&](const std::string& address) {
+    return std::ranges::find(other, address) != other.end();
+  });
+}
+
+/// Nodes that find the same address for the master's name.
+struct Believers {
+  std::vector<std::string> addresses;
+  std::vector<int> seats;
+};
+
+// Node 0 may know itself as the loopback: it listens there, too. And it may have several addresses,
+// of which each will do.
+std::vector<Believers> believers_in(const Mesh& mesh) {
+  std::vector<Believers> groups;
+  std::vector<std::string> of_master;
+  if (mesh.contains(0))
+    for (const Door& door : mesh.at(0).doors.doors) of_master.push_back(door.address);
+  for (const auto& [seat, node] : mesh) {
+    const std::vector<std::string>& found = node.doors.master;
+    if (found.empty() || (seat == 0 && is_loopback(found.front()))) continue;
+    const auto alike = std::ranges::find_if(groups, [&](const Believers& one) {
+      return have_one_in_common(one.addresses, found) ||
+             (have_one_in_common(one.addresses, of_master) && have_one_in_common(found, of_master));
+    });
+    if (alike == groups.end())
+      groups.push_back({found, {seat}});
+    else
+      alike->seats.push_back(seat);
+  }
+  return groups;
+}
+
+void add_names(const Mesh& mesh, std::vector<Finding>& findings) {
+  const std::vector<Believers> groups = believers_in(mesh);
+  const bool looped = groups.size() == 1 && is_loopback(groups.front().addresses.front());
+  if (groups.size() < 2 && !looped) return;
+  std::string evidence = "the name of the ranks' master leads";
+  const char* separator = "";
+  for (const Believers& one : groups) {
+    if (&one - groups.data() == static_cast<std::ptrdiff_t>(kMostLines)) break;
+    evidence +=
+        fmt::format("{} to {} on {}", separator, one.addresses.front(), some_of(mesh, one.seats));
+    separator = ",";
+  }
+  findings.push_back({cause::kNameResolution, Severity::risk, std::move(evidence),
+                      "correct /etc/hosts or DNS there, or name the master by its address"});
+}
+
 // ---- slow ways ----------------------------------------------------------------------------------
 
 void add_slow_way(const Mesh& mesh, std::vector<Finding>& findings) {
@@ -283,6 +340,7 @@ std::vector<Finding> mesh_findings(const Mesh& mesh) {
   std::vector<Finding> findings;
   add_cut_doors(mesh, common, findings);
   add_different_routes(mesh, common, findings);
+  add_names(mesh, findings);
   add_slow_way(mesh, findings);
   add_clocks(mesh, findings);
   return findings;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "safelaunch/base/finding.h"
+#include "safelaunch/report/record.h"
 
 /// The ways between the nodes of one job: where each can be reached, what came of it when the
 /// others tried, and what that means for the job. Values only.
@@ -31,6 +32,9 @@ struct NodeDoors {
   std::string nccl{};       ///< the interface that NCCL takes here; empty: no GPU, or none
   std::string gloo{};       ///< the one that GLOO_SOCKET_IFNAME names; empty: it is not set
   std::string meets{};      ///< the one of the way to the master's address; empty: not known
+  /// The addresses that this node finds for the master's name; none where that is an address, or is
+  /// not found.
+  std::vector<std::string> master{};
   bool nccl_named = false;  ///< NCCL_SOCKET_IFNAME is set
   bool operator==(const NodeDoors&) const = default;
 };
@@ -84,8 +88,12 @@ using AllDoors = std::map<int, NodeDoors>;
 [[nodiscard]] std::string interface_for_all(const Mesh& mesh);
 
 /// The risks that the ways show: a node that another one cannot reach on the interface that is
-/// used, different interfaces towards the master, a slow way, clocks that differ by more than a
-/// second. Nothing is said of a way that was not tried.
+/// used, different interfaces towards the master, a master's name that is another address on some
+/// node, a slow way, clocks that differ by more than a second. Nothing is said of a way that was
+/// not tried.
 [[nodiscard]] std::vector<Finding> mesh_findings(const Mesh& mesh);
+
+/// What came of all ways, for the record.
+[[nodiscard]] report::record::Ways record_of(const Mesh& mesh);
 
 }  // namespace safelaunch::run

@@ -19,12 +19,18 @@ constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMostDoors = 16;
 constexpr std::size_t kMostWays = 4'096;
 
+// The record of a large job must stay small.
+constexpr std::size_t kAllRecorded = 16;
+constexpr std::size_t kMostRecorded = 1'000;
+constexpr std::int64_t kLongestRoundTrip = 1'000'000'000;
+
 MeshJson json_of(const NodeDoors& doors) {
   MeshJson list = MeshJson::array();
   for (const Door& door : doors.doors)
     list.push_back({{"if", door.interface}, {"at", door.address}, {"port", door.port}});
-  return {{"name", doors.name}, {"doors", std::move(list)}, {"nccl", doors.nccl},
-          {"gloo", doors.gloo}, {"meets", doors.meets},     {"named", doors.nccl_named}};
+  return {{"name", doors.name},    {"doors", std::move(list)}, {"nccl", doors.nccl},
+          {"gloo", doors.gloo},    {"meets", doors.meets},     {"named", doors.nccl_named},
+          {"master", doors.master}};
 }
 
 NodeDoors doors_of(const MeshJson& json) {
@@ -40,6 +46,7 @@ NodeDoors doors_of(const MeshJson& json) {
   read.gloo = text_of(json, "gloo", kLongestWord);
   read.meets = text_of(json, "meets", kLongestWord);
   read.nccl_named = is_true(json, "named");
+  read.master = texts_of(json, "master", kMostDoors, kLongestWord);
   return read;
 }
 
@@ -61,6 +68,28 @@ std::optional<microseconds> microseconds_of(const MeshJson& json, const char* ke
 }
 
 }  // namespace
+
+report::record::Ways record_of(const Mesh& mesh) {
+  report::record::Ways record;
+  const bool all = mesh.size() <= kAllRecorded;
+  for (const auto& [from, node] : mesh) {
+    record.hosts.push_back(node.host);
+    for (const Way& way : node.ways.value_or(std::vector<Way>())) {
+      const bool listed = all || way.end != Way::End::reached;
+      if (!listed || record.end.size() >= kMostRecorded) {
+        ++record.left_out;
+        continue;
+      }
+      record.from.push_back(from);
+      record.to.push_back(way.seat);
+      record.interface.push_back(way.interface);
+      record.end.emplace_back(kEndNames.at(static_cast<std::size_t>(way.end)));
+      record.round_trip_us.push_back(
+          static_cast<int>(std::clamp<std::int64_t>(way.round_trip.count(), 0, kLongestRoundTrip)));
+    }
+  }
+  return record;
+}
 
 std::string to_text(const NodeDoors& doors) {
   return dump(json_of(doors));

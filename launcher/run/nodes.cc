@@ -240,6 +240,7 @@ void Nodes::note_ways() {
 void Nodes::end_mesh() {
   if (!std::exchange(meshing_, false)) return;
   waits_for_ways_.cancel();
+  listener_.ways_told(record_of(mesh()));
   listener_.take(compare_nodes());
 }
 

@@ -49,15 +49,17 @@ std::string nccl_variable_of_job(const RunPlan& plan, const std::string& name) {
   return {};
 }
 
-std::string interface_towards(const std::string& head,
+/// The addresses that this node finds for a host's name; none for what is an address already.
+std::vector<std::string> addresses_of_name(const std::string& head) {
+  if (head.empty() || host::is_address(head)) return {};
+  host::NameLookup found = host::look_up_in_hosts_file(head);
+  if (found.addresses.empty()) found = host::look_up(head, kMasterWithin);
+  return found.addresses;
+}
+
+std::string interface_towards(const std::string& address,
                               std::span<const host::NetworkInterface> interfaces) {
-  std::string address = head;
-  if (!host::is_address(head)) {
-    host::NameLookup found = host::look_up_in_hosts_file(head);
-    if (found.addresses.empty()) found = host::look_up(head, kMasterWithin);
-    if (found.addresses.empty()) return {};
-    address = found.addresses.front();
-  }
+  if (address.empty()) return {};
   for (const host::NetworkInterface& one : interfaces)
     if (std::ranges::find(one.addresses, address) != one.addresses.end())
       return one.loopback ? "" : one.name;
@@ -104,7 +106,9 @@ NodeDoors own_doors(const RunPlan& plan) {
   }
   const std::string gloo = variable_of_job(plan, "GLOO_SOCKET_IFNAME");
   doors.gloo = gloo.substr(0, gloo.find(','));
-  doors.meets = interface_towards(plan.party->placement.head, interfaces);
+  const std::string& head = plan.party->placement.head;
+  doors.master = addresses_of_name(head);
+  doors.meets = interface_towards(doors.master.empty() ? head : doors.master.front(), interfaces);
   doors.doors = doors_to_open(interfaces, doors);
   return doors;
 }

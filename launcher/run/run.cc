@@ -503,6 +503,10 @@ void Run::over_everywhere(const std::vector<OtherNode>& others,
   decide(evidence);
 }
 
+void Run::ways_told(const report::record::Ways& ways) {
+  ledger_.events().record(ways);
+}
+
 void Run::end_agreed(int exit_code, const std::string& why) {
   if (std::exchange(waits_for_others_, false)) record_alone(evidence_of(record_));
   take(EndAgreed{exit_code, why});

@@ -82,6 +82,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   Attempt* attempt() override { return attempt_.get(); }
   void over_everywhere(const std::vector<OtherNode>& others,
                        const std::vector<std::string>& lost) override;
+  void ways_told(const report::record::Ways& ways) override;
   void end_agreed(int exit_code, const std::string& why) override;
   void say(const std::string& line) override;
   std::string redact(std::string text) override;

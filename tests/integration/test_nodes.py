@@ -110,6 +110,9 @@ class Nodes(SafelaunchTest):
         events = (self.folder / "node0" / "events.jsonl").read_text().splitlines()
         found = [json.loads(line) for line in events if '"wrong-interface"' in line]
         self.assertEqual(len(found), 2, events)  # one for each direction
+        ways = [json.loads(line) for line in events if '"e":"ways"' in line]
+        self.assertEqual([(way["hosts"], sorted(set(way["end"]))) for way in ways],
+                         [(["node0", "node1"], ["no answer", "reached"])])
 
     def test_of_ways_that_work_nothing_is_said_and_no_door_stays_open(self):
         self.make_hosts(2)

@@ -77,6 +77,27 @@ struct Node {
   }
 };
 
+/// The nodes have tried to reach each other. The lists from `from` on have one entry a way.
+struct Ways {
+  static constexpr const char* kName = "ways";
+  std::vector<std::string> hosts;  ///< of the nodes, by number
+  std::vector<int> from;           ///< the node that has tried
+  std::vector<int> to;
+  std::vector<std::string> interface;  ///< of the other node
+  std::vector<std::string> end;        ///< reached, no answer, refused, no route, …
+  std::vector<int> round_trip_us;      ///< 0: not known
+  int left_out = 0;                    ///< ways that are reached and not listed, of many nodes
+  static void fields(auto& self, auto&& field) {
+    field("hosts", self.hosts);
+    field("from", self.from);
+    field("to", self.to);
+    field("interface", self.interface);
+    field("end", self.end);
+    field("round_trip_us", self.round_trip_us);
+    field("left_out", self.left_out);
+  }
+};
+
 /// The status line has changed.
 struct Status {
   static constexpr const char* kName = "status";
@@ -321,9 +342,9 @@ struct Unknown {
 };
 
 /// All events that this version writes.
-using Event = std::variant<Run, Finding, Attempt, Stage, Node, Status, Notice, Training, Probe,
-                           Usage, Counted, Gpus, Nccl, Collectives, Segments, Ras, Verdict, Cause,
-                           Exit, Signal, Stall, HookError, Unheard, Unrecorded, End>;
+using Event = std::variant<Run, Finding, Attempt, Stage, Node, Ways, Status, Notice, Training,
+                           Probe, Usage, Counted, Gpus, Nccl, Collectives, Segments, Ras, Verdict,
+                           Cause, Exit, Signal, Stall, HookError, Unheard, Unrecorded, End>;
 
 /// One line of the record, read back. A field that the line lacks stays empty.
 struct Line {

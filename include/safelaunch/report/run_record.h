@@ -104,6 +104,7 @@ struct RunRecord {
   RunSummary summary;  ///< holds only the attempts that ended
   Duration took{};
   std::vector<Finding> findings;
+  std::optional<record::Ways> ways;  ///< between the nodes
   std::vector<AttemptHistory> attempts;
   std::vector<RecordedLine>
       lines;  ///< without stages and figures; of too many, the middle is left out

@@ -61,6 +61,52 @@ class Cluster {
 
 }  // namespace
 
+TEST_CASE("a master's name that is another address on some node is told with the hosts", "[mesh]") {
+  Cluster cluster(4);
+  for (auto& [seat, node] : cluster.mesh) node.doors.master = {"10.0.0.0"};
+  CHECK(cluster.findings().empty());
+  cluster.mesh[3].doors.master = {"10.9.9.9"};
+  const Finding finding = cluster.only_finding();
+  CHECK(finding.cause == cause::kNameResolution);
+  CHECK(finding.evidence ==
+        "the name of the ranks' master leads to 10.0.0.0 on gpu-0, gpu-1 and gpu-2, to 10.9.9.9 on "
+        "gpu-3");
+}
+
+TEST_CASE("a master's name that leads another node to itself is told", "[mesh]") {
+  Cluster cluster(2);
+  for (auto& [seat, node] : cluster.mesh) node.doors.master = {"127.0.0.1"};
+  CHECK(cluster.only_finding().evidence ==
+        "the name of the ranks' master leads to 127.0.0.1 on gpu-1");
+}
+
+TEST_CASE("of a master's name that is any address of the master nothing is said", "[mesh]") {
+  Cluster cluster(4);
+  cluster.mesh[0].doors.master = {"127.0.1.1"};  // as Debian writes it on the host itself
+  cluster.mesh[1].doors.master = {"10.0.0.0", "fd00::1"};
+  cluster.mesh[2].doors.master = {"fd00::1", "10.0.0.0"};
+  cluster.mesh[3].doors.master = {"10.1.0.0"};  // its other interface
+  CHECK(cluster.findings().empty());
+  cluster.mesh[3].doors.master = {};  // not known there
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("the ways are recorded, of many nodes only those that are not reached", "[mesh]") {
+  Cluster few(3);
+  few.cut(2, "eth1");
+  const report::record::Ways ways = record_of(few.mesh);
+  CHECK(ways.hosts == std::vector<std::string>{"gpu-0", "gpu-1", "gpu-2"});
+  CHECK(ways.end.size() == 12);
+  CHECK(ways.left_out == 0);
+  CHECK(std::ranges::count(ways.end, "no answer") == 2);
+  CHECK(ways.round_trip_us.front() == 200);
+  Cluster many(200);
+  many.cut(2, "eth1");
+  const report::record::Ways cut = record_of(many.mesh);
+  CHECK(std::ranges::all_of(cut.end, [](const auto& end) { return end == "no answer"; }));
+  CHECK(cut.left_out > 1'000);
+}
+
 TEST_CASE("of nodes that reach each other there is nothing to say", "[mesh]") {
   for (const int nodes : {2, 3, 16, 17, 200}) CHECK(Cluster(nodes).findings().empty());
   CHECK(mesh_findings({}).empty());
