@@ -56,7 +56,8 @@ void keep_the_telling(std::vector<ChartLine>& lines, const std::string& most_of)
 
 double rounded_up(double value, Rounding rounding) {
   const double base = rounding == Rounding::binary ? 2 : 10;
-  const double unit = std::pow(base, std::floor(std::log(std::max(value, 1.0)) / std::log(base)));
+  double unit = 1;  // multiplied here, since std::log and std::pow ask for glibc 2.29
+  while (std::isfinite(value) && unit * base <= value) unit *= base;
   for (const double times : {1.0, 1.25, 1.5, 2.0, 2.5, 5.0, 10.0})
     if (unit * times >= value) return unit * times;
   return value;

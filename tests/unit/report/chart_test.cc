@@ -1,6 +1,7 @@
 #include "launcher/report/html_page.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "catch.h"
 
@@ -63,5 +64,8 @@ TEST_CASE("a scale ends at a round number", "[chart]") {
   CHECK(rounded_up(109, Rounding::decimal) == 125);
   CHECK(rounded_up(100, Rounding::decimal) == 100);
   CHECK(rounded_up(1'100, Rounding::binary) == 1'280);
+  CHECK(rounded_up(1'000, Rounding::decimal) == 1'000);
   CHECK(rounded_up(0, Rounding::binary) == 1);
+  CHECK(rounded_up(std::numeric_limits<double>::infinity(), Rounding::binary) ==
+        std::numeric_limits<double>::infinity());
 }
