@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <iterator>
 
@@ -39,6 +41,13 @@ char __libc_single_threaded = 0;
 // 2.34. Kernels before 5.9 refuse the call, and callers know it.
 int close_range(unsigned int first, unsigned int last, int flags) noexcept {
   return static_cast<int>(::syscall(SYS_close_range, first, last, flags));
+}
+
+// 2.36. The std::random_device of Debian 12's library for 64-bit ARM asks for it.
+std::uint32_t arc4random() noexcept {
+  std::uint32_t value = 0;
+  if (::getentropy(&value, sizeof value) != 0) std::abort();  // as the C library's own does
+  return value;
 }
 
 // 2.32.
