@@ -523,7 +523,7 @@ class NodesScreen final : public run::NodeProbeListener {
 
   void nodes_met(const run::ProbedNodes& nodes) override {
     nodes_ = nodes;
-    if (shows_) answer(render_nodes(nodes) + render_probe_header(width_));
+    if (shows_) answer(harmless(render_nodes(nodes)) + render_probe_header(width_));
   }
 
   void round_over(const probe::SearchRound& round,
@@ -531,12 +531,13 @@ class NodesScreen final : public run::NodeProbeListener {
     if (!shows_) return;
     const std::string& profile = plan_.profiles[round.profile].name;
     if (round.purpose != probe::SearchRound::Purpose::everywhere)
-      return void(answer(render_round(round, results, profile, nodes_)));
+      return void(answer(harmless(render_round(round, results, profile, nodes_))));
     const probe::GroupResult& all = results.front();
     const std::string row =
         render_probe_row({profile, all.verdict, all.cause}, kSeveralRanks, width_);
     const std::string at = where(all, nodes_);
-    answer(at.empty() ? row : fmt::format("{} on {}\n", row.substr(0, row.size() - 1), at));
+    answer(
+        harmless(at.empty() ? row : fmt::format("{} on {}\n", row.substr(0, row.size() - 1), at)));
   }
 
  private:
@@ -551,6 +552,10 @@ class NodesScreen final : public run::NodeProbeListener {
 int report_nodes(const Plan& plan, const run::NodeProbeEnd& end) {
   if (!end.leads) {
     tell(end.why);
+    if (plan.options.json && plan.party->placement.node == 0)
+      answer(Json{{"conclusion", {end.why}}, {"status", end.exit_code}}.dump(
+                 2, ' ', false, Json::error_handler_t::replace) +
+             "\n");
     return end.exit_code;
   }
   std::map<int, std::string> hosts;
@@ -560,10 +565,10 @@ int report_nodes(const Plan& plan, const run::NodeProbeEnd& end) {
   if (plan.options.json) {
     answer(nodes_json(end, conclusion));
   } else {
-    const std::string matrix = render_matrix(end);
+    const std::string matrix = harmless(render_matrix(end));
     answer(fmt::format("\n{}{}", matrix, matrix.empty() ? "" : "\n"));
-    for (const std::string& sentence : conclusion.sentences) answer(sentence + "\n");
-    if (!conclusion.use.empty()) answer(fmt::format("use: {}\n", conclusion.use));
+    for (const std::string& sentence : conclusion.sentences) answer(harmless(sentence) + "\n");
+    if (!conclusion.use.empty()) answer(harmless(fmt::format("use: {}\n", conclusion.use)));
   }
   if (plan.options.html.empty()) return end.exit_code;
   if (report::write_atomically(plan.options.html, nodes_page(end, conclusion)))

@@ -27,6 +27,21 @@ double bandwidth(const Verdict& verdict) {
   return measured != nullptr ? measured->bus_gb_per_s.value_or(0) : 0;
 }
 
+// The ids of all groups of a round go with one word, and that must stay small.
+constexpr std::size_t kMostPairsAtOnce = 256;
+
+/// So that none has too many groups.
+std::vector<std::vector<NodeGroup>> split(const std::vector<std::vector<NodeGroup>>& rounds) {
+  std::vector<std::vector<NodeGroup>> smaller;
+  for (const std::vector<NodeGroup>& round : rounds)
+    for (std::size_t i = 0; i < round.size(); i += kMostPairsAtOnce) {
+      const auto from = round.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto count = std::min(kMostPairsAtOnce, round.size() - i);
+      smaller.emplace_back(from, from + static_cast<std::ptrdiff_t>(count));
+    }
+  return smaller;
+}
+
 // The nodes stand in a ring; each has both its neighbours as partners.
 std::vector<std::vector<NodeGroup>> rounds_of_pairs(const NodeGroup& nodes) {
   const std::size_t count = nodes.size();
@@ -121,7 +136,7 @@ void NodeSearch::begin_pairs() {
     if (fails()) return conclude_pairs();
     return;
   }
-  to_pair_ = rounds_of_pairs(nodes_);
+  to_pair_ = split(rounds_of_pairs(nodes_));
   probe_pairs();
 }
 

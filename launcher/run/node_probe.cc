@@ -92,6 +92,7 @@ class NodeProbe final : Party::Listener {
 
   void publish();
   void tell_round();
+  [[nodiscard]] probe::NodeRound without_secrets(probe::NodeRound round) const;
   void start_ranks(const std::string& profile);
   void follow(const probe::RoundWord& word);
   void ranks_over(const probe::Outcome& outcome);
@@ -234,9 +235,19 @@ void NodeProbe::round_over_here() {
 }
 
 void NodeProbe::tell_round() {
-  news_.ranks = redactor_.redact(to_text(here_));
+  news_.ranks = to_text(without_secrets(here_));
   publish();
   if (party_->leads()) note_round(*party_->seat(), news_.ranks);
+}
+
+// A communicator's id looks like a secret, and has to come through.
+probe::NodeRound NodeProbe::without_secrets(probe::NodeRound round) const {
+  if (!round.verdict) return round;
+  if (auto* failed = std::get_if<probe::Failed>(&*round.verdict))
+    for (probe::RankFailure& one : failed->failures) one.words = redactor_.redact(one.words);
+  if (auto* untold = std::get_if<probe::Untold>(&*round.verdict))
+    untold->why = redactor_.redact(untold->why);
+  return round;
 }
 
 void NodeProbe::hear(const agree::AttendHere& attend) {

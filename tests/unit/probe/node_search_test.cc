@@ -103,6 +103,19 @@ TEST_CASE("of healthy nodes each meets two partners, whatever their number") {
   }
 }
 
+TEST_CASE("of a thousand nodes no round has more pairs than one word has room for") {
+  const Search many(1'001, bad_node(700));
+  CHECK(many.found().bad_nodes == std::set<int>{700});
+  CHECK(many.rounds.size() <= 12);
+  for (const SearchRound& round : many.rounds) {
+    RoundWord word{1, round.groups};
+    const std::string id(256, 'a');
+    for (std::size_t i = 0; i < round.groups.size(); ++i)
+      if (round.groups[i].size() > 1) word.ids[static_cast<int>(i)] = id;
+    CHECK(to_text(word).size() < 128 * 1024);
+  }
+}
+
 TEST_CASE("a node that fails with every partner is found, wherever it stands") {
   for (const int count : {3, 4, 5, 8, 16})
     for (int bad = 0; bad < count; ++bad) {

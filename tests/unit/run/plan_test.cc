@@ -336,3 +336,69 @@ TEST_CASE("a plan's JSON tells of workers or of processes per node, as who start
   CHECK(json(options_for(kTorchrun))["processes_per_node"] == "4");
   CHECK_FALSE(json(options_for(kTorchrun)).contains("workers"));
 }
+
+// ---- a verb that meets other nodes and starts no job --------------------------------------------
+
+namespace {
+
+const Environment kSlurmStep{{"HOME", "/nonexistent"},
+                             {"SLURM_STEP_NUM_NODES", "4"},
+                             {"SLURM_STEP_TASKS_PER_NODE", "1(x4)"},
+                             {"SLURM_NODEID", "2"},
+                             {"SLURM_STEP_NODELIST", "gpu[1-4]"},
+                             {"SLURM_JOB_ID", "47"},
+                             {"SLURM_STEP_ID", "0"}};
+
+Result<std::optional<PartyPlan>> meeting(settings::RunOptions wishes,
+                                         const Environment& environment = {}) {
+  return plan_meeting(std::move(wishes), {}, environment, "probe");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a verb that Slurm starts on each node meets the others as a job would, under a name of "
+    "its own",
+    "[plan]") {
+  const auto party = meeting({}, kSlurmStep);
+  REQUIRE(party.has_value());
+  REQUIRE(party->has_value());
+  CHECK((*party)->placement.nodes == 4);
+  CHECK((*party)->placement.node == 2);
+  CHECK((*party)->placement.head == "gpu1");
+  CHECK((*party)->placement.job == "slurm-47.0/probe");
+  CHECK(to_string((*party)->address) == "tcp://gpu1:19500");
+}
+
+TEST_CASE("on one node nobody is met", "[plan]") {
+  CHECK_FALSE(meeting({})->has_value());
+  settings::RunOptions one;
+  one.nnodes = 1;
+  CHECK_FALSE(meeting(one)->has_value());
+  CHECK_FALSE(meeting(one, kSlurmStep)->has_value());
+  settings::RunOptions none;
+  none.rendezvous = "none";
+  CHECK_FALSE(meeting(none, kSlurmStep)->has_value());
+  Environment alone = kSlurmStep;
+  alone["SLURM_STEP_NUM_NODES"] = "1";
+  alone["SLURM_STEP_TASKS_PER_NODE"] = "1";
+  alone["SLURM_NODEID"] = "0";
+  CHECK_FALSE(meeting({}, alone)->has_value());
+}
+
+TEST_CASE("two nodes that nothing tells where to meet are an error; a folder is place enough",
+          "[plan]") {
+  settings::RunOptions two;
+  two.nnodes = 2;
+  two.node_rank = 1;
+  const auto lost = meeting(two);
+  REQUIRE(lost.has_error());
+  CHECK_THAT(lost.error().message, ContainsSubstring("--master-addr"));
+  two.rendezvous = "file:///shared";
+  const auto met = meeting(two);
+  REQUIRE(met.has_value());
+  REQUIRE(met->has_value());
+  CHECK((*met)->address.folder == "/shared");
+  two.node_rank = 2;
+  CHECK(meeting(two).has_error());
+}
