@@ -119,6 +119,11 @@ class DoorVisits::Visit : public std::enable_shared_from_this<Visit> {
       way_.round_trip = round_trip;
     boost::asio::async_read(
         one.socket, boost::asio::buffer(one.text),
+        // Whoever closes first keeps the port for a minute, and the other side may need its own.
+        [&one](const error_code& ended, std::size_t length) -> std::size_t {
+          const std::string_view read(one.text.data(), length);
+          return ended || read.find('\n') != read.npos ? 0 : one.text.size() - length;
+        },
         [self = shared_from_this(), &one](const error_code&, std::size_t length) {
           if (self->over_) self->greeted(one, {one.text.data(), length});
         });

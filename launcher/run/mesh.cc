@@ -56,6 +56,7 @@ const Door* door_at(const NodeDoors& doors, const std::string& interface) {
 
 /// How the job uses an interface of a node; empty: as far as we know it does not.
 std::string use_of(const Mesh& mesh, int seat, const std::string& interface) {
+  if (interface == kMasterDoor) return "where the ranks meet";
   const NodeDoors& doors = mesh.at(seat).doors;
   if (interface == doors.nccl)
     return doors.nccl_named ? "which NCCL_SOCKET_IFNAME names" : "which NCCL takes by itself";
@@ -101,14 +102,32 @@ std::string some_of(const Mesh& mesh, const std::vector<int>& seats) {
 
 std::string line_of(const Mesh& mesh, const CutDoor& cut, const std::vector<int>& askers) {
   const MeshNode& node = mesh.at(cut.seat);
+  const Door& door = *door_at(node.doors, cut.interface);
+  const std::string where =
+      cut.interface == kMasterDoor ? fmt::format("port {}", door.port) : cut.interface;
   return fmt::format("{} cannot reach {} on {} ({}), {}: {}", some_of(mesh, askers), node.host,
-                     cut.interface, door_at(node.doors, cut.interface)->address,
-                     use_of(mesh, cut.seat, cut.interface), in_words(cut.end));
+                     where, door.address, use_of(mesh, cut.seat, cut.interface), in_words(cut.end));
+}
+
+/// Whether the same node does not reach the address at all: then its ports are not to blame.
+bool is_cut_on_every_port(const Mesh& mesh, int from, const Way& way) {
+  const NodeDoors& doors = mesh.at(way.seat).doors;
+  const std::string& address = door_at(doors, way.interface)->address;
+  return std::ranges::any_of(*mesh.at(from).ways, [&](const Way& other) {
+    if (other.seat != way.seat || other.interface == way.interface || !is_cut(other)) return false;
+    const Door* door = door_at(doors, other.interface);
+    return door != nullptr && door->address == address;
+  });
 }
 
 Finding finding_of(const Mesh& mesh, const CutDoor& cut, int asker, const std::string& common,
                    std::string evidence) {
-  const std::string& address = door_at(mesh.at(cut.seat).doors, cut.interface)->address;
+  const Door& door = *door_at(mesh.at(cut.seat).doors, cut.interface);
+  const std::string& address = door.address;
+  if (cut.interface == kMasterDoor)
+    return {cause::kConnectFailed, Severity::risk, std::move(evidence),
+            fmt::format("let the firewall of {} pass port {}, or take a port that it passes",
+                        mesh.at(cut.seat).host, door.port)};
   if (common.empty())
     return {cause::kConnectFailed, Severity::risk, std::move(evidence),
             fmt::format("`ip route get {}` on {}; let the firewall of {} pass what comes from the "
@@ -125,7 +144,8 @@ Finding finding_of(const Mesh& mesh, const CutDoor& cut, int asker, const std::s
 void add_cut_doors(const Mesh& mesh, const std::string& common, std::vector<Finding>& findings) {
   std::map<CutDoor, std::vector<int>> cut;
   each_way(mesh, [&](int from, const Way& way) {
-    if (is_cut(way) && !use_of(mesh, way.seat, way.interface).empty())
+    const bool is_told = way.interface == kMasterDoor && is_cut_on_every_port(mesh, from, way);
+    if (is_cut(way) && !is_told && !use_of(mesh, way.seat, way.interface).empty())
       cut[{way.seat, way.interface, way.end}].push_back(from);
   });
   std::size_t left = cut.size();

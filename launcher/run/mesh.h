@@ -15,6 +15,10 @@
 /// others tried, and what that means for the job. Values only.
 namespace safelaunch::run {
 
+/// The name, in the place of an interface, of the door of node 0 at the port where the ranks will
+/// meet: a firewall may pass other ports than this one.
+inline constexpr const char* kMasterDoor = "master port";
+
 /// An address at which a node listens for the others, one an interface.
 struct Door {
   std::string interface;
@@ -29,9 +33,9 @@ struct NodeDoors {
   /// address (docker0 has one on every host) is not taken for it.
   std::string name;
   std::vector<Door> doors{};
-  std::string nccl{};       ///< the interface that NCCL takes here; empty: no GPU, or none
-  std::string gloo{};       ///< the one that GLOO_SOCKET_IFNAME names; empty: it is not set
-  std::string meets{};      ///< the one of the way to the master's address; empty: not known
+  std::string nccl{};   ///< the interface that NCCL takes here; empty: no GPU, or none
+  std::string gloo{};   ///< the one that GLOO_SOCKET_IFNAME names; empty: it is not set
+  std::string meets{};  ///< the one of the way to the master's address; empty: not known
   /// The addresses that this node finds for the master's name; none where that is an address, or is
   /// not found.
   std::vector<std::string> master{};

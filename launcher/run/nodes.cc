@@ -197,7 +197,7 @@ void Nodes::hear(const agree::AllReady& ready) {
     node.news = *std::move(news);
   }
   listener_.take(LeadsNodes{});
-  if (!begin_mesh()) listener_.take(compare_nodes());
+  if (!begin_mesh()) tell_compared();
 }
 
 // The ways between the nodes. False: there is nothing to try, or no word has room for all doors.
@@ -241,6 +241,12 @@ void Nodes::end_mesh() {
   if (!std::exchange(meshing_, false)) return;
   waits_for_ways_.cancel();
   listener_.ways_told(record_of(mesh()));
+  tell_compared();
+}
+
+// What follows looks whether the port is free.
+void Nodes::tell_compared() {
+  if (doors_) doors_->close(kMasterDoor);
   listener_.take(compare_nodes());
 }
 

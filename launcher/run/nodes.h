@@ -109,6 +109,7 @@ class Nodes final : Party::Listener {
   [[nodiscard]] bool begin_mesh();
   void note_ways();
   void end_mesh();
+  void tell_compared();
   [[nodiscard]] Mesh mesh() const;
   [[nodiscard]] NodesReady compare_nodes() const;
   [[nodiscard]] std::vector<int> workers_of_nodes(const profile::Profile& profile) const;

@@ -93,6 +93,20 @@ std::vector<Door> doors_to_open(std::span<const host::NetworkInterface> interfac
   return doors;
 }
 
+std::optional<Door> master_door(const RunPlan& plan, const NodeDoors& doors) {
+  const job::Placement& placement = plan.party->placement;
+  const std::string& backend = plan.command.rendezvous;
+  const bool is_static = plan.spawn || backend.empty() || backend == "static";
+  const bool keeps_port =
+      plan.options.port.empty() || plan.options.port == "auto" || plan.options.port == "keep";
+  if (placement.node != 0 || !placement.port || !is_static || !keeps_port) return std::nullopt;
+  for (const Door& door : doors.doors)
+    if (door.address == placement.head ||
+        std::ranges::find(doors.master, door.address) != doors.master.end())
+      return Door{kMasterDoor, door.address, *placement.port};
+  return std::nullopt;
+}
+
 NodeDoors own_doors(const RunPlan& plan) {
   const auto interfaces = host::network_interfaces();
   NodeDoors doors;
@@ -110,6 +124,7 @@ NodeDoors own_doors(const RunPlan& plan) {
   doors.master = addresses_of_name(head);
   doors.meets = interface_towards(doors.master.empty() ? head : doors.master.front(), interfaces);
   doors.doors = doors_to_open(interfaces, doors);
+  if (auto master = master_door(plan, doors)) doors.doors.push_back(*std::move(master));
   return doors;
 }
 

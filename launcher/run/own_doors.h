@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,10 @@
 #include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
+
+/// The door of node 0 at the port where the ranks will meet. nullopt on another node, where it is
+/// not known, and where torchrun's own rendezvous decides on it (c10d, etcd).
+[[nodiscard]] std::optional<Door> master_door(const RunPlan& plan, const NodeDoors& doors);
 
 /// The addresses at which a node is to be reached, without ports: one an interface that is up, at
 /// first those that the job uses. Containers' bridges and VPNs are left out where it does not, and

@@ -113,6 +113,7 @@ class Nodes(SafelaunchTest):
         ways = [json.loads(line) for line in events if '"e":"ways"' in line]
         self.assertEqual([(way["hosts"], sorted(set(way["end"]))) for way in ways],
                          [(["node0", "node1"], ["no answer", "reached"])])
+        self.assertIn(("master port", "reached"), set(zip(ways[0]["interface"], ways[0]["end"])))
 
     def test_of_ways_that_work_nothing_is_said_and_no_door_stays_open(self):
         self.make_hosts(2)

@@ -43,6 +43,30 @@ TEST_CASE("a door of another node is told apart by its name", "[mesh]") {
   CHECK(ways.front().end == Way::End::other_host);
 }
 
+TEST_CASE("a port that the job needs is free as soon as its door is closed", "[mesh]") {
+  boost::asio::io_context io;
+  DoorKeeper keeper(io, "abc");
+  std::vector<Door> doors;
+  {
+    DoorKeeper other(io, "abc");
+    doors = other.open({{"lo", "127.0.0.1", 0}});
+  }
+  io.poll();
+  io.restart();
+  const auto opened = keeper.open(doors);
+  REQUIRE(opened == doors);
+  const auto ways = visit(io, {{1, {"abc", opened}}});
+  CHECK(ways.front().end == Way::End::reached);
+  keeper.close("lo");
+  // As a program does that does not ask for SO_REUSEADDR.
+  using boost::asio::ip::tcp;
+  tcp::acceptor rank(io);
+  rank.open(tcp::v4());
+  boost::system::error_code error;
+  rank.bind({tcp::v4(), static_cast<std::uint16_t>(doors.front().port)}, error);
+  CHECK(error.message() == boost::system::error_code().message());
+}
+
 TEST_CASE("a closed door refuses", "[mesh]") {
   boost::asio::io_context io;
   std::vector<Door> doors;

@@ -107,6 +107,41 @@ TEST_CASE("the ways are recorded, of many nodes only those that are not reached"
   CHECK(cut.left_out > 1'000);
 }
 
+namespace {
+
+/// Node 0 listens at the master's port, too, and all others have tried it.
+void add_master_door(Cluster& cluster, Way::End end) {
+  cluster.mesh[0].doors.doors.push_back({kMasterDoor, "10.0.0.0", 29500});
+  for (auto& [seat, node] : cluster.mesh)
+    if (seat != 0) node.ways->push_back({0, kMasterDoor, end, 200us, 0us, 100us});
+}
+
+}  // namespace
+
+TEST_CASE("a firewall that does not pass the ranks' port is told", "[mesh]") {
+  Cluster cluster(3);
+  add_master_door(cluster, Way::End::no_answer);
+  const Finding finding = cluster.only_finding();
+  CHECK(finding.cause == cause::kConnectFailed);
+  CHECK(finding.evidence ==
+        "gpu-1 and gpu-2 cannot reach gpu-0 on port 29500 (10.0.0.0), where the ranks meet: no "
+        "answer");
+  CHECK(finding.remedy ==
+        "let the firewall of gpu-0 pass port 29500, or take a port that it passes");
+}
+
+TEST_CASE("of a port that is reached, or whose whole address is not, nothing more is said",
+          "[mesh]") {
+  Cluster healthy(3);
+  add_master_door(healthy, Way::End::reached);
+  CHECK(healthy.findings().empty());
+  CHECK(interface_for_all(healthy.mesh) == "eth0");
+  Cluster cut(3);
+  add_master_door(cut, Way::End::no_answer);
+  cut.cut(0, "eth0");
+  CHECK_THAT(cut.only_finding().evidence, ContainsSubstring("gpu-0 on eth0"));
+}
+
 TEST_CASE("of nodes that reach each other there is nothing to say", "[mesh]") {
   for (const int nodes : {2, 3, 16, 17, 200}) CHECK(Cluster(nodes).findings().empty());
   CHECK(mesh_findings({}).empty());
