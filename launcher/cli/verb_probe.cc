@@ -516,14 +516,21 @@ void tell(const std::string& line) {
 /// Says on node 0 what happens, row by row.
 class NodesScreen final : public run::NodeProbeListener {
  public:
-  explicit NodesScreen(const Plan& plan)
-      : plan_(plan), shows_(!plan.options.json), width_(longest_name(plan.profiles)) {}
+  NodesScreen(const Plan& plan, const std::vector<probe::SearchProfile>& searched)
+      : plan_(plan),
+        searched_(searched),
+        shows_(!plan.options.json),
+        width_(longest_name(plan.profiles)) {}
 
   void say(const std::string& line) override { tell(line); }
 
   void nodes_met(const run::ProbedNodes& nodes) override {
     nodes_ = nodes;
-    if (shows_) answer(harmless(render_nodes(nodes)) + render_probe_header(width_));
+    if (!shows_) return;
+    answer(harmless(render_nodes(nodes)) + render_probe_header(width_));
+    for (const probe::SearchProfile& one : searched_)
+      if (!one.known.empty())
+        answer(render_probe_row({one.name, probe::Untold{one.known}, ""}, kSeveralRanks, width_));
   }
 
   void round_over(const probe::SearchRound& round,
@@ -544,6 +551,7 @@ class NodesScreen final : public run::NodeProbeListener {
   static constexpr int kSeveralRanks = 2;
 
   const Plan& plan_;
+  const std::vector<probe::SearchProfile>& searched_;
   bool shows_;
   std::size_t width_;
   run::ProbedNodes nodes_;
@@ -588,10 +596,10 @@ int run_over_nodes(Plan plan) {
   probe.spec = [&plan](const std::string& profile, const probe::Part& part) {
     return spec_for_nodes(plan, profile, part);
   };
-  // The guardian ends the ranks where this process is stopped for longer than its lease. It is
-  // larger than that of a run, since a probe on one node has none and so decides first.
+  // The guardian ends the ranks where this process is stopped for longer than its lease. A run has
+  // it from the first on; a probe learns only here that there are several nodes.
   launch::split_guardian();
-  NodesScreen screen(plan);
+  NodesScreen screen(plan, probe.profiles);
   const auto end = run::probe_over_nodes(probe, screen);
   return end ? report_nodes(plan, *end) : refuse(end.error());
 }

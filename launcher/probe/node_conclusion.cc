@@ -132,8 +132,10 @@ class Words {
       if (std::holds_alternative<Works>(one.verdict)) working.push_back(one.profile);
       if (stopped_at(one.verdict)) failing.push_back(one.profile);
     }
-    const std::string over = fmt::format(" over {}{} nodes", found_.ill.empty() ? "all " : "the ",
-                                         found_.ill.empty() ? nodes_.size() : nodes_.size());
+    const std::string over = !found_.ill.empty() ? fmt::format(" over the {} nodes", nodes_.size())
+                             : nodes_.size() == 2
+                                 ? std::string(" over both nodes")
+                                 : fmt::format(" over all {} nodes", nodes_.size());
     if (working.empty() && failing.empty()) return;
     if (working.empty())
       return said_.push_back(fmt::format("no profile works{}: {} {}", over, list_in_words(failing),
