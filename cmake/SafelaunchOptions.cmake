@@ -10,7 +10,7 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
-option(SAFELAUNCH_UNITY "Compile the sources of a room a dozen at a time: a cold build takes a quarter of the time" OFF)
+option(SAFELAUNCH_UNITY "Compile the sources of a room many at a time: a cold build takes a quarter of the time" OFF)
 if(SAFELAUNCH_UNITY)
   # GCC takes a batch for a header, and warns of unnamed namespaces in it.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)

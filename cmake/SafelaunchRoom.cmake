@@ -1,3 +1,11 @@
+# safelaunch_unity(TARGET): with SAFELAUNCH_UNITY its sources are compiled many at a time, so each batch reads the
+# heavy headers once. Of the largest room two batches come, one for each core of a small machine.
+function(safelaunch_unity target)
+  if(SAFELAUNCH_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
+  endif()
+endfunction()
+
 # safelaunch_room(NAME [LIBRARY...]): the library safelaunch_NAME of all launcher/NAME/*.cc, which
 # may use the named rooms and libraries. The rooms' order is the direction of includes
 # (docs/architecture.md); tests/lint/layers.py holds it.
@@ -11,9 +19,7 @@ function(safelaunch_room room)
   endif()
   add_library(safelaunch_${room} STATIC ${sources})
   target_link_libraries(safelaunch_${room} PUBLIC safelaunch_options ${ARGN})
-  if(SAFELAUNCH_UNITY)
-    set_target_properties(safelaunch_${room} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-  endif()
+  safelaunch_unity(safelaunch_${room})
   # A batch reads a header once as it is; and so CI compiles the rooms as a release does, where a missing include shows.
   if(SAFELAUNCH_PRECOMPILE AND NOT SAFELAUNCH_UNITY)
     target_precompile_headers(safelaunch_${room} REUSE_FROM safelaunch_precompiled)
