@@ -2,11 +2,14 @@
 
 import importlib.util
 import json
+import pathlib
 import subprocess
 import sys
 import unittest
 
 from harness import SAFELAUNCH, SafelaunchTest, extensions, free_port, main, torchrun
+
+DOUBLES = pathlib.Path(SAFELAUNCH).resolve().parents[2] / "tests/doubles/lib"
 
 # It prints the variables of NCCL and its own arguments, as a training script would see them.
 JOB = """
@@ -16,13 +19,39 @@ print(json.dumps([{name: value for name, value in os.environ.items() if name.sta
 """
 ARGUMENTS = ["--num_workers", "4", "--batch_size", "1024", "--pin_memory"]
 
+# By profile: what the script exported, the arguments that it gave, and what else the new line says.
 OLD = {
+    "basic": ("export NCCL_DEBUG=INFO", ARGUMENTS, "--set", "NCCL_DEBUG=INFO"),
     "minimal": ("export NCCL_IB_DISABLE=1 NCCL_DEBUG=INFO", ARGUMENTS),
     "low-resources": ("export NCCL_IB_DISABLE=1 NCCL_P2P_DISABLE=1", ["--num_workers", "0", "--batch_size", "256"]),
     "gpu-cache": ("", ["--num_workers", "1", "--batch_size", "1024", "--pin_memory", "--use_gpu_cache", "--gpu_cache_size", "5000"]),
     "prefetch": ("", ["--num_workers", "1", "--batch_size", "1024", "--pin_memory", "--use_prefetch", "--prefetch_factor", "2"]),
 }
 
+ASKS_FOR_NCCL = """
+import torch, torch.distributed as dist
+dist.init_process_group("nccl")
+total = torch.ones(1)
+dist.all_reduce(total)
+print(dist.get_backend(), total.item(), flush=True)
+dist.destroy_process_group()
+"""
+
+MULTI_NODE = """
+addr=$1 port=$2 devices=$4 world=$5 rank=$6
+shift 6
+IFS=,
+local=0
+for device in $devices; do
+  MASTER_ADDR=$addr MASTER_PORT=$port WORLD_SIZE=$world RANK=$rank LOCAL_RANK=$local CUDA_VISIBLE_DEVICES=$devices "$@"
+  rank=$((rank + 1)) local=$((local + 1))
+done
+"""
+PLACE = """
+import json, os
+names = ["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "CUDA_VISIBLE_DEVICES"]
+print(json.dumps({name: os.environ.get(name) for name in names}), flush=True)
+"""
 
 # What the old diagnoses printed: versions, and whether ranks could meet and reduce. On the CPU, so that any host can run them.
 DIAGNOSE_NCCL = """
@@ -56,13 +85,13 @@ class OldScripts(SafelaunchTest):
         return json.loads(subprocess.run(shell, env=self.environment(), capture_output=True, text=True, check=True).stdout)
 
     def assert_profile_does_what_the_script_did(self, profile):
-        variables, arguments = self.old(*OLD[profile])
-        run = self.run_safelaunch("--profile", profile, "--", sys.executable, self.script(JOB), *ARGUMENTS)
+        exports, given, *more = OLD[profile]
+        variables, arguments = self.old(exports, given)
+        run = self.run_safelaunch("--profile", profile, *more, "--", sys.executable, self.script(JOB), *ARGUMENTS)
         self.assert_status(run, 0)
         seen, words = json.loads(run.out)
         self.assertEqual({name: seen.get(name) for name in variables}, variables, str(run))
         self.assertEqual(words, arguments, str(run))
-
 
     def said_by(self, command, **variables):
         run = subprocess.run(command, env=self.environment(**variables), cwd=self.folder, stdin=subprocess.DEVNULL,
@@ -81,6 +110,30 @@ class OldScripts(SafelaunchTest):
         for package in {"torch", "deepspeed"} & old.keys():
             self.assertEqual(told["python"]["packages"][package], old[package])
         self.assertIn("interfaces", [theme["what"] for theme in told["host"]["looked_at"]])
+
+    def test_train_sft_gloo(self):
+        run = self.run_safelaunch("--profile", "gloo-fallback", *torchrun("--nproc_per_node=2", self.script(ASKS_FOR_NCCL)))
+        self.assert_status(run, 0)
+        self.assertEqual(sorted(line for line in run.out.splitlines() if line), ["gloo 2.0", "gloo 2.0"])
+        self.assertEqual(len(run.attempts), 1)
+
+    def test_launch_multi_node_diff_devices(self):
+        # ADDR PORT NODE DEVICES WORLD START, as that script was called on each of two nodes. Both are this host here, which the
+        # checks would not let pass.
+        port = str(free_port())
+        nodes = [("127.0.0.1", port, "0", "0,1", "3", "0"), ("127.0.0.1", port, "1", "1", "3", "2")]
+        old = [json.loads(line) for node in nodes
+               for line in subprocess.run(["sh", "-c", MULTI_NODE, "old", *node, sys.executable, self.script(PLACE)], check=True,
+                                          env=self.environment(), capture_output=True, text=True).stdout.splitlines()]
+        with_gpus = self.environment(LD_LIBRARY_PATH=str(DOUBLES), SAFELAUNCH_DOUBLE_GPUS="2")
+        agents = [self.start("--no-preflight", "--nnodes", "2", "--node-rank", node, "--master-addr", address, "--master-port", port, "--devices", devices,
+                             "--world-size", world, "--start-rank", start, "--", sys.executable, self.script(PLACE), env=with_gpus)
+                  for address, port, node, devices, world, start in nodes]
+        runs = [self.finish(agent) for agent in agents]
+        for run in runs:
+            self.assert_status(run, 0)
+        new = [json.loads(line) for run in runs for line in run.out.splitlines()]
+        self.assertEqual(sorted(new, key=str), sorted(old, key=str))
 
     def test_diagnose_nccl(self):
         old = self.said_by(torchrun("--nproc_per_node=2", f"--master_port={free_port()}", self.script(DIAGNOSE_NCCL)))
