@@ -4,12 +4,13 @@ whose ranks really meet over the network between the hosts."""
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
 
 import hosts
-from harness import SAFELAUNCH, SafelaunchTest, main, processes_with
+from harness import SAFELAUNCH, SafelaunchTest, main, processes_with, wait_until
 
 BUILD = pathlib.Path(SAFELAUNCH).resolve().parents[2]
 DOUBLES = pathlib.Path(os.environ.get("SAFELAUNCH_DOUBLES", BUILD / "tests/doubles/lib"))
@@ -127,6 +128,13 @@ class ProbeOverNodes(SafelaunchTest):
         self.assert_statuses(scene, 1, 1, 1)
         self.assertIn("node2 cannot take part: cuInit: CUDA_ERROR_NO_DEVICE", scene.said("out0"))
         self.assertIn("basic works over the 2 nodes", scene.said("out0"))
+
+    def test_a_signal_at_one_node_ends_the_probe_on_all(self):
+        scene = self.here((0, 1), "--collective-timeout", "100s", ill={"SAFELAUNCH_DOUBLE_FAULT": "no-kernel"})
+        wait_until(lambda: "bandwidth" in scene.said("out0"), LIMIT, "that the nodes have met")
+        scene.agents[1].send_signal(signal.SIGTERM)
+        self.assert_statuses(scene, 143, 143)
+        self.assertIn("signal 15 at node 1 (node1)", scene.said("err0"))
 
     def test_a_node_that_does_not_come_is_named(self):
         scene = self.here((0, None, 2), "--nodes-timeout", "1s")
