@@ -20,13 +20,13 @@ constexpr std::size_t kMostOnScreen = 12;
 constexpr std::size_t kMostOnPage = 128;
 constexpr std::size_t kMostPairs = 16;
 
-std::string host_of(const run::ProbedNodes& nodes, int seat) {
+std::string host_of(const nodes::ProbedNodes& nodes, int seat) {
   const auto node = nodes.find(seat);
   return node != nodes.end() && !node->second.host.empty() ? node->second.host
                                                            : fmt::format("node {}", seat);
 }
 
-std::string hosts_of(const run::ProbedNodes& nodes, const std::vector<int>& seats) {
+std::string hosts_of(const nodes::ProbedNodes& nodes, const std::vector<int>& seats) {
   std::vector<std::string> names;
   for (const int seat : seats) names.push_back(host_of(nodes, seat));
   return join(names, " ");
@@ -69,7 +69,7 @@ std::string searched_profile(const probe::SearchFindings& findings) {
                                                       : std::string();
 }
 
-std::string odd_pairs(const run::NodeProbeEnd& end) {
+std::string odd_pairs(const nodes::NodeProbeEnd& end) {
   const probe::SearchFindings& findings = end.findings;
   std::string text;
   std::size_t odd = 0;
@@ -86,7 +86,7 @@ std::string odd_pairs(const run::NodeProbeEnd& end) {
 
 }  // namespace
 
-std::string render_nodes(const run::ProbedNodes& nodes) {
+std::string render_nodes(const nodes::ProbedNodes& nodes) {
   std::size_t width = 0;
   for (const auto& [seat, node] : nodes) width = std::max(width, host_of(nodes, seat).size());
   std::string text = fmt::format("{} nodes\n", nodes.size());
@@ -104,7 +104,7 @@ std::string render_nodes(const run::ProbedNodes& nodes) {
   return text;
 }
 
-std::string where(const probe::GroupResult& result, const run::ProbedNodes& nodes) {
+std::string where(const probe::GroupResult& result, const nodes::ProbedNodes& nodes) {
   const bool all = result.stopped.size() == result.nodes.size();
   if (result.stopped.empty() || all || result.stopped.size() > kMostPairs) return "";
   return hosts_of(nodes, result.stopped);
@@ -112,7 +112,7 @@ std::string where(const probe::GroupResult& result, const run::ProbedNodes& node
 
 std::string render_round(const probe::SearchRound& round,
                          const std::vector<probe::GroupResult>& results, const std::string& profile,
-                         const run::ProbedNodes& nodes) {
+                         const nodes::ProbedNodes& nodes) {
   using Purpose = probe::SearchRound::Purpose;
   constexpr std::array kNames{"",      "pairs",   "pairs again, with proved partners",
                               "alone", "without", "halves"};
@@ -134,7 +134,7 @@ std::string render_round(const probe::SearchRound& round,
                      odd.empty() ? "" : fmt::format(" ({})", join(odd, ", ")));
 }
 
-std::string render_matrix(const run::NodeProbeEnd& end) {
+std::string render_matrix(const nodes::NodeProbeEnd& end) {
   const probe::SearchFindings& findings = end.findings;
   const std::vector<int> seats = seats_in_matrix(findings);
   if (seats.size() < 3) return "";
@@ -156,7 +156,7 @@ std::string render_matrix(const run::NodeProbeEnd& end) {
 
 namespace {
 
-NodesJson node_json(int seat, const run::ProbedNode& node) {
+NodesJson node_json(int seat, const nodes::ProbedNode& node) {
   NodesJson json{{"node", seat},      {"host", node.host}, {"ranks", node.ranks},
                  {"gpus", node.gpus}, {"cuda", node.cuda}, {"nccl", node.nccl}};
   json["interface"] = node.interface;
@@ -165,7 +165,7 @@ NodesJson node_json(int seat, const run::ProbedNode& node) {
   return json;
 }
 
-NodesJson pair_json(const run::NodeProbeEnd& end, const probe::NodePair& pair,
+NodesJson pair_json(const nodes::NodeProbeEnd& end, const probe::NodePair& pair,
                     const probe::PairSeen& seen) {
   NodesJson json{{"nodes", {pair.first, pair.second}},
                  {"hosts", {host_of(end.nodes, pair.first), host_of(end.nodes, pair.second)}},
@@ -185,7 +185,7 @@ NodesJson links_json(const std::set<probe::NodePair>& links) {
 
 }  // namespace
 
-std::string nodes_json(const run::NodeProbeEnd& end, const probe::NodeConclusion& conclusion) {
+std::string nodes_json(const nodes::NodeProbeEnd& end, const probe::NodeConclusion& conclusion) {
   const probe::SearchFindings& findings = end.findings;
   NodesJson nodes = NodesJson::array();
   for (const auto& [seat, node] : end.nodes) nodes.push_back(node_json(seat, node));
@@ -281,7 +281,7 @@ std::string title_of(const probe::SearchFindings& findings, int one, int other) 
   return why.empty() ? "" : fmt::format(" title=\"{}\"", escaped(why));
 }
 
-std::string page_matrix(const run::NodeProbeEnd& end) {
+std::string page_matrix(const nodes::NodeProbeEnd& end) {
   const std::vector<int> seats = seats_in_matrix(end.findings);
   if (seats.size() < 2) return "";
   std::string text = fmt::format("<section>\n<h2>Pairs under {}, GB/s</h2>\n",
@@ -299,7 +299,7 @@ std::string page_matrix(const run::NodeProbeEnd& end) {
   return text + "</tr>\n</table>\n<p class=\"dim\">. not tried</p>\n</section>\n";
 }
 
-std::string page_profiles(const run::NodeProbeEnd& end) {
+std::string page_profiles(const nodes::NodeProbeEnd& end) {
   std::string text = "<section>\n<h2>Profiles over all nodes</h2>\n<table>\n";
   for (const probe::ProbedProfile& one : end.findings.over_all) {
     const auto bandwidth = bandwidth_of(one.verdict);
@@ -314,7 +314,7 @@ std::string page_profiles(const run::NodeProbeEnd& end) {
   return text + "</table>\n</section>\n";
 }
 
-std::string page_nodes(const run::ProbedNodes& nodes) {
+std::string page_nodes(const nodes::ProbedNodes& nodes) {
   std::string text =
       "<section>\n<h2>Nodes</h2>\n<table>\n<tr><th></th><th>host</th><th>GPUs</th><th>CUDA</th>"
       "<th>NCCL</th><th>ranks meet over</th></tr>\n";
@@ -332,7 +332,7 @@ std::string page_nodes(const run::ProbedNodes& nodes) {
 
 }  // namespace
 
-std::string nodes_page(const run::NodeProbeEnd& end, const probe::NodeConclusion& conclusion) {
+std::string nodes_page(const nodes::NodeProbeEnd& end, const probe::NodeConclusion& conclusion) {
   std::string page = kHead;
   page +=
       fmt::format("<header class=\"{}\">\n<h1>{}</h1>\n", conclusion.exit_code == 0 ? "good" : "",

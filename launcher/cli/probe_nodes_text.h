@@ -2,33 +2,33 @@
 
 #include <string>
 
+#include "safelaunch/nodes/node_probe.h"
 #include "safelaunch/probe/node_conclusion.h"
-#include "safelaunch/run/node_probe.h"
 
 // A probe over several nodes, for people, for programs and as a page. All are made of the same
 // values.
 namespace safelaunch::cli {
 
 /// A line a node: its GPUs, its NCCL and the interface over which its ranks would meet.
-[[nodiscard]] std::string render_nodes(const run::ProbedNodes& nodes);
+[[nodiscard]] std::string render_nodes(const nodes::ProbedNodes& nodes);
 
 /// What a round was for, and what came of it: "pairs under basic: 3 of 4 work (gpu-2 gpu-3 hangs)".
 /// Empty for one over all nodes, which has a row of its own.
 [[nodiscard]] std::string render_round(const probe::SearchRound& round,
                                        const std::vector<probe::GroupResult>& results,
-                                       const std::string& profile, const run::ProbedNodes& nodes);
+                                       const std::string& profile, const nodes::ProbedNodes& nodes);
 
 /// "gpu-1", the nodes whose ranks the verdict names; empty where these are all.
-[[nodiscard]] std::string where(const probe::GroupResult& result, const run::ProbedNodes& nodes);
+[[nodiscard]] std::string where(const probe::GroupResult& result, const nodes::ProbedNodes& nodes);
 
 /// What was seen of the pairs: node × node, or, of more than a screen holds, a line for each pair
 /// that does not work. Empty where no pair says more than the row over all nodes.
-[[nodiscard]] std::string render_matrix(const run::NodeProbeEnd& end);
+[[nodiscard]] std::string render_matrix(const nodes::NodeProbeEnd& end);
 
-[[nodiscard]] std::string nodes_json(const run::NodeProbeEnd& end,
+[[nodiscard]] std::string nodes_json(const nodes::NodeProbeEnd& end,
                                      const probe::NodeConclusion& conclusion);
 
-[[nodiscard]] std::string nodes_page(const run::NodeProbeEnd& end,
+[[nodiscard]] std::string nodes_page(const nodes::NodeProbeEnd& end,
                                      const probe::NodeConclusion& conclusion);
 
 }  // namespace safelaunch::cli

@@ -6,9 +6,9 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/doctor/render.h"
+#include "safelaunch/plan/typed_command.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"
-#include "safelaunch/run/typed_command.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -39,7 +39,7 @@ doctor::Subject subject_of(const DoctorWords& words) {
   subject.runs = report::places_of_runs(subject.environment);
   if (!words.command.empty()) subject.command = job::recognise(words.command, subject.environment);
   if (subject.command)
-    subject.missing_files = run::missing_files(*subject.command, subject.environment);
+    subject.missing_files = plan::missing_files(*subject.command, subject.environment);
   return subject;
 }
 
@@ -63,7 +63,7 @@ int examine_host(std::span<const std::string> words) {
   DoctorWords given;
   if (const auto status = settle(kDoctorVerb, words, &given, given.command)) return *status;
   // A script alone means what it means to a run.
-  if (auto command = run::spelled_out({given.command}, current_environment()))
+  if (auto command = plan::spelled_out({given.command}, current_environment()))
     given.command = *std::move(command);
   const doctor::HostFacts facts = doctor::read_facts(subject_of(given), doctor::Depth::full);
   const std::vector<doctor::Advice> advices = doctor::examine(facts);

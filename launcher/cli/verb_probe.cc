@@ -20,6 +20,9 @@
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/launch/guardian.h"
+#include "safelaunch/nodes/node_probe.h"
+#include "safelaunch/plan/plan.h"
+#include "safelaunch/plan/probe_diagnosis.h"
 #include "safelaunch/probe/session.h"
 #include "safelaunch/probe/tournament.h"
 #include "safelaunch/profile/apply.h"
@@ -27,9 +30,6 @@
 #include "safelaunch/profile/library.h"
 #include "safelaunch/report/report.h"
 #include "safelaunch/report/run_directory.h"
-#include "safelaunch/run/node_probe.h"
-#include "safelaunch/run/plan.h"
-#include "safelaunch/run/probe_diagnosis.h"
 #include "verbs.h"
 
 // `probe` finds the driver and the job's NCCL, lets each profile try in turn and prints a row at
@@ -279,7 +279,7 @@ struct Plan {
   std::vector<profile::Profile> profiles;
   std::string program;
   ProbeGround ground;
-  std::optional<run::PartyPlan> party;  ///< set: several nodes
+  std::optional<plan::PartyPlan> party;  ///< set: several nodes
 };
 
 Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& options,
@@ -314,10 +314,10 @@ Result<Plan> make_probe_plan(ProbeOptions options) {
   Plan plan;
   plan.environment = current_environment();
   if (!options.devices.empty()) plan.environment["CUDA_VISIBLE_DEVICES"] = options.devices;
-  auto configuration = run::read_configuration(options.config, options.cluster, plan.environment);
+  auto configuration = plan::read_configuration(options.config, options.cluster, plan.environment);
   if (!configuration) return configuration.error();
   plan.config = configuration->rules.variables;
-  auto party = run::plan_meeting(meeting_of(options), *configuration, plan.environment, "probe");
+  auto party = plan::plan_meeting(meeting_of(options), *configuration, plan.environment, "probe");
   if (!party) return party.error();
   plan.party = std::move(*party);
   if (!plan.party && !options.html.empty())
@@ -409,7 +409,7 @@ probe::ProbedProfile probe(const Plan& plan, const probe::Entrant& entrant) {
   const auto outcome = probe::run_probe(spec_of(plan, entrant.environment));
   if (!outcome) return {entrant.name, probe::Untold{outcome.error().message}, ""};
   const bool refuted = probe::stopped_at(outcome->verdict).has_value();
-  return {entrant.name, outcome->verdict, refuted ? run::cause_of(*outcome) : ""};
+  return {entrant.name, outcome->verdict, refuted ? plan::cause_of(*outcome) : ""};
 }
 
 std::size_t longest_name(const std::vector<profile::Profile>& profiles) {
@@ -439,7 +439,7 @@ std::vector<probe::ProbedProfile> hold_tournament(const Plan& plan) {
 void keep_measurements(const Plan& plan, const std::vector<probe::ProbedProfile>& probed) {
   const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
   if (!probe::measures_links(plan.ground.ranks, gpus) || !plan.ground.nccl.version) return;
-  profile::HostKey key = run::host_key();
+  profile::HostKey key = plan::host_key();
   key.nccl = to_string(*plan.ground.nccl.version);
   const std::string file = probe::measured_file(plan.environment, key.hostname);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -463,8 +463,8 @@ int report(const Plan& plan, const std::vector<probe::ProbedProfile>& probed) {
 // ---- several nodes ------------------------------------------------------------------------------
 
 /// What this node can tell of itself; why it cannot take part, where it cannot.
-run::ProbedNode look_here(Plan& plan) {
-  run::ProbedNode here;
+nodes::ProbedNode look_here(Plan& plan) {
+  nodes::ProbedNode here;
   const auto nccl = find_nccl(plan);
   auto driver = probe::survey_driver(plan.program, plan.environment,
                                      limits_of(plan.options)[probe::Phase::driver]);
@@ -514,7 +514,7 @@ void tell(const std::string& line) {
 }
 
 /// Says on node 0 what happens, row by row.
-class NodesScreen final : public run::NodeProbeListener {
+class NodesScreen final : public nodes::NodeProbeListener {
  public:
   NodesScreen(const Plan& plan, const std::vector<probe::SearchProfile>& searched)
       : plan_(plan),
@@ -524,7 +524,7 @@ class NodesScreen final : public run::NodeProbeListener {
 
   void say(const std::string& line) override { tell(line); }
 
-  void nodes_met(const run::ProbedNodes& nodes) override {
+  void nodes_met(const nodes::ProbedNodes& nodes) override {
     nodes_ = nodes;
     if (!shows_) return;
     answer(harmless(render_nodes(nodes)) + render_probe_header(width_));
@@ -554,10 +554,10 @@ class NodesScreen final : public run::NodeProbeListener {
   const std::vector<probe::SearchProfile>& searched_;
   bool shows_;
   std::size_t width_;
-  run::ProbedNodes nodes_;
+  nodes::ProbedNodes nodes_;
 };
 
-int report_nodes(const Plan& plan, const run::NodeProbeEnd& end) {
+int report_nodes(const Plan& plan, const nodes::NodeProbeEnd& end) {
   if (!end.leads) {
     tell(end.why);
     if (plan.options.json && plan.party->placement.node == 0)
@@ -586,7 +586,7 @@ int report_nodes(const Plan& plan, const run::NodeProbeEnd& end) {
 }
 
 int run_over_nodes(Plan plan) {
-  run::NodeProbePlan probe;
+  nodes::NodeProbePlan probe;
   probe.here = look_here(plan);
   probe.party = *plan.party;
   probe.token_file = plan.options.token_file;
@@ -600,7 +600,7 @@ int run_over_nodes(Plan plan) {
   // it from the first on; a probe learns only here that there are several nodes.
   launch::split_guardian();
   NodesScreen screen(plan, probe.profiles);
-  const auto end = run::probe_over_nodes(probe, screen);
+  const auto end = nodes::probe_over_nodes(probe, screen);
   return end ? report_nodes(plan, *end) : refuse(end.error());
 }
 

@@ -12,11 +12,12 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/launch/find_program.h"
+#include "safelaunch/plan/host_checks.h"
+#include "safelaunch/plan/json_file.h"
+#include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/dry_run.h"
-#include "safelaunch/run/host_checks.h"
-#include "safelaunch/run/json_file.h"
-#include "safelaunch/run/plan.h"
+#include "safelaunch/run/run_job.h"
 #include "verbs.h"
 
 // `run` makes a plan of its words and hands it on. With --dry-run the plan is shown, and nothing
@@ -41,7 +42,7 @@ auto by_name(std::string_view name) {
 }
 
 /// The chain's profiles, then all others that can be named here.
-std::vector<profile::Profile> profiles_to_choose(const run::RunPlan& plan) {
+std::vector<profile::Profile> profiles_to_choose(const plan::RunPlan& plan) {
   std::vector<profile::Profile> profiles = plan.chain;
   for (profile::Profile& other : profile::ProfileLibrary::standard(plan.environment).load_all())
     if (std::ranges::none_of(plan.chain, by_name(other.name))) profiles.push_back(std::move(other));
@@ -82,7 +83,7 @@ std::string hint_for(const std::string& word) {
 }
 
 // A misspelt verb is taken for a command that does not exist.
-Result<void> check_command(const run::RunPlan& plan) {
+Result<void> check_command(const plan::RunPlan& plan) {
   const std::string& word = plan.options.command.front();
   const std::string hint = hint_for(word);
   if (hint.empty()) return {};
@@ -97,11 +98,11 @@ Result<void> check_places(const settings::RunOptions& options) {
   const auto& logs = options.log_dir;
   if (std::filesystem::exists(logs, none) && !std::filesystem::is_directory(logs, none))
     return Error{Errc::usage, fmt::format("--log-dir {}: is no folder", logs.native())};
-  return run::check_json_file(run::json_file(options));
+  return plan::check_json_file(plan::json_file(options));
 }
 
 // The records of earlier runs are tidied when the job is over, so that it never waits for it.
-int run_and_tidy(run::RunPlan plan) {
+int run_and_tidy(plan::RunPlan plan) {
   const report::KeepLimits fallback;
   const report::KeepLimits limits{plan.options.keep_runs.value_or(fallback.runs),
                                   plan.options.keep_days.value_or(fallback.days)};
@@ -111,22 +112,22 @@ int run_and_tidy(run::RunPlan plan) {
   return status;
 }
 
-int show(const run::RunPlan& plan) {
+int show(const plan::RunPlan& plan) {
   const run::ShownPlan shown = plan.options.json ? run::plan_json(plan) : run::render_plan(plan);
-  const std::filesystem::path file = run::json_file(plan.options);
+  const std::filesystem::path file = plan::json_file(plan.options);
   if (file.empty())
     answer(shown.text);
-  else if (const Result<void> written = run::write_json(file, shown.text); !written)
+  else if (const Result<void> written = plan::write_json(file, shown.text); !written)
     return refuse(written.error());
   return shown.refusal ? refuse(*shown.refusal) : 0;
 }
 
 int run_command(std::span<const std::string> words) {
   const Environment environment = current_environment();
-  run::Configuration configuration;
+  plan::Configuration configuration;
   const auto read_defaults = [&](const std::string& file,
                                  const std::string& cluster) -> Result<settings::Settings> {
-    Result<run::Configuration> read = run::read_configuration(file, cluster, environment);
+    Result<plan::Configuration> read = plan::read_configuration(file, cluster, environment);
     if (!read) return read.error();
     configuration = std::move(*read);
     return configuration.settings;
@@ -136,8 +137,8 @@ int run_command(std::span<const std::string> words) {
   if (options->wants_help) return answer(general_help());
   set_verbosity(options->verbosity);
   if (const Result<void> places = check_places(*options); !places) return refuse(places.error());
-  Result<run::RunPlan> plan =
-      run::make_plan(std::move(*options), std::move(configuration), environment);
+  Result<plan::RunPlan> plan =
+      plan::make_plan(std::move(*options), std::move(configuration), environment);
   if (!plan) return refuse(plan.error());
   if (plan->options.interactive) {
     const Result<Wish> wish = ask_for_profile(*plan);
@@ -189,7 +190,7 @@ std::string profile_menu(std::span<const Finding> findings,
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (i == in_chain) text += "others:\n";
     text += fmt::format("{:3}  {:16} cost: {}\n", i + 1, profiles[i].name,
-                        run::cost_in_words(profiles[i]));
+                        plan::cost_in_words(profiles[i]));
   }
   return text;
 }
@@ -209,7 +210,7 @@ Result<std::size_t> profile_meant(std::string_view answer,
   return Error{Errc::usage, fmt::format("no profile '{}'{}", answer, did_you_mean(answer, names))};
 }
 
-void begin_with(run::RunPlan& plan, const profile::Profile& profile) {
+void begin_with(plan::RunPlan& plan, const profile::Profile& profile) {
   const profile::Profile chosen = profile;  // it may stand in the chain that changes now
   std::erase_if(plan.chain, by_name(chosen.name));
   std::erase(plan.chain_names, chosen.name);
@@ -220,12 +221,12 @@ void begin_with(run::RunPlan& plan, const profile::Profile& profile) {
     plan.max_attempts = static_cast<int>(plan.chain.size());
 }
 
-Result<Wish> ask_for_profile(run::RunPlan& plan) {
+Result<Wish> ask_for_profile(plan::RunPlan& plan) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
     return Error{Errc::usage, "--interactive asks on the terminal, and there is none"};
-  if (const Result<void> read = run::read_rest_of_chain(plan); !read) return read.error();
+  if (const Result<void> read = plan::read_rest_of_chain(plan); !read) return read.error();
   const std::vector<profile::Profile> profiles = profiles_to_choose(plan);
-  const auto findings = plan.options.preflight ? run::examine_host(plan) : std::vector<Finding>();
+  const auto findings = plan.options.preflight ? plan::examine_host(plan) : std::vector<Finding>();
   show(profile_menu(findings, profiles, plan.chain.size()));
   for (;;) {
     show(fmt::format("Begin with which profile? [1: {}; q: run nothing] ", profiles.front().name));

@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/finding.h"
 #include "safelaunch/base/result.h"
-#include "safelaunch/run/plan.h"
+#include "safelaunch/plan/plan.h"
 #include "safelaunch/settings/run_options.h"
 #include "safelaunch/settings/settings.h"
 
@@ -35,13 +35,13 @@ using OptionDefaults = std::function<Result<settings::Settings>(const std::strin
                                                 std::span<const profile::Profile> profiles);
 
 /// Puts a profile in front of the plan's chain; one that is in the chain already moves there.
-void begin_with(run::RunPlan& plan, const profile::Profile& profile);
+void begin_with(plan::RunPlan& plan, const profile::Profile& profile);
 
 enum class Wish { run, nothing };
 
 /// Shows the menu on the terminal and asks until the answer is understood; the run then begins with
 /// the chosen profile and goes on with the rest of the chain. `q`, or the end of the input, is the
 /// wish to run nothing. Errors: there is no terminal to ask on (usage), a profile cannot be read.
-[[nodiscard]] Result<Wish> ask_for_profile(run::RunPlan& plan);
+[[nodiscard]] Result<Wish> ask_for_profile(plan::RunPlan& plan);
 
 }  // namespace safelaunch::cli

@@ -9,9 +9,9 @@
 #include "safelaunch/doctor/render.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/reader.h"
+#include "safelaunch/plan/typed_command.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"
-#include "safelaunch/run/typed_command.h"
 #include "safelaunch/trial/play.h"
 #include "safelaunch/trial/render.h"
 #include "verbs.h"
@@ -76,8 +76,8 @@ struct Trial {
 // The Python of a command, or the one that would run a script here.
 Result<std::string> python_to_test(const std::vector<std::string>& command,
                                    const Environment& environment) {
-  if (command.empty()) return run::python_of(environment);
-  const auto words = run::spelled_out({command}, environment);
+  if (command.empty()) return plan::python_of(environment);
+  const auto words = plan::spelled_out({command}, environment);
   if (!words) return words.error();
   if (auto python = job::recognise(*words, environment).python) return *std::move(python);
   return Error{Errc::usage, fmt::format("safelaunch cannot tell which Python {} starts; name it: "

@@ -5,7 +5,6 @@
 #include <boost/asio/post.hpp>
 #include <csignal>
 
-#include "attempt_place.h"
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
@@ -13,6 +12,7 @@
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/nccl/ras.h"
 #include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
 
@@ -44,7 +44,7 @@ AttemptRules rules_of(const AttemptSpec& spec) {
           .kill_on_stall = spec.kill_on_stall};
 }
 
-RankWatchConfig watch_config(const AttemptSpec& spec) {
+ranks::RankWatchConfig watch_config(const AttemptSpec& spec) {
   return {spec.stages, spec.start, spec.stall,
           spec.hook,   spec.nccl,  spec.workers.front().environment,
           spec.clean,  spec.run,   spec.for_leader};
@@ -57,7 +57,7 @@ bool may_ask_ras_about(const Failure& verdict, const nccl::Record& nccl) {
          nccl.complete && !nccl.standing && nccl.in_old_bootstrap == 0;
 }
 
-Attempt::Attempt(const Services& services, AttemptSpec spec, Listener& listener)
+Attempt::Attempt(const ranks::Services& services, AttemptSpec spec, Listener& listener)
     : services_(services),
       spec_(std::move(spec)),
       listener_(listener),
@@ -169,7 +169,7 @@ void Attempt::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
   services_.terminal.write_message(replayed(rank, said));
 }
 
-void Attempt::on_picture(const std::vector<RankPicture>& ranks) {
+void Attempt::on_picture(const std::vector<ranks::RankPicture>& ranks) {
   listener_.ranks_pictured(ranks);
 }
 
@@ -186,7 +186,7 @@ void Attempt::ask_for_leader(Duration limit) {
   watch_.ask_ranks(spec_.directory, limit);
 }
 
-void Attempt::on_answers(const RankAnswers& answers) {
+void Attempt::on_answers(const ranks::RankAnswers& answers) {
   if (std::exchange(leader_asks_, false)) listener_.leader_answered(answers);
   record_collectives(services_.log, answers);
   take(RanksAnswered{answers});
@@ -357,7 +357,7 @@ void Attempt::keep_tails() {
 void Attempt::link_rank_files() const {
   if (spec_.rank_logs.empty() || !spec_.rank_logs_are_of_ranks) return;
   const auto link = [logs = spec_.rank_logs, directory = spec_.output.directory] {
-    run::link_rank_files(logs, directory);
+    ranks::link_rank_files(logs, directory);
   };
   if (!services_.disk.post(0, link))
     log_debug("the ranks' files have no names of their own: the disk does not keep up");

@@ -8,12 +8,12 @@
 
 #include "attempt_machine.h"
 #include "leftovers.h"
-#include "rank_watch.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/nccl/ras.h"
 #include "safelaunch/output/job_output.h"
 #include "safelaunch/profile/profile.h"
-#include "services.h"
+#include "safelaunch/ranks/rank_watch.h"
+#include "safelaunch/ranks/services.h"
 #include "workers.h"
 
 namespace safelaunch::run {
@@ -35,7 +35,7 @@ struct AttemptSpec {
   bool rank_logs_are_of_ranks = false;  ///< its local ranks are those of the whole job
   std::string users_rank_logs;          ///< the user's own --log-dir of the launcher
   std::filesystem::path directory;      ///< of this attempt; empty where nothing is recorded
-  std::optional<HookDoor> hook;         ///< none: watch from /proc alone
+  std::optional<ranks::HookDoor> hook;  ///< none: watch from /proc alone
   std::string run;                      ///< its id
   bool for_leader = false;              ///< the agent of another node watches the ranks, too
   nccl::Listening nccl;
@@ -49,7 +49,7 @@ struct AttemptSpec {
 /// One start of the command under one profile: performs what an AttemptMachine decides. Starts the
 /// command, has its ranks watched, stops it whole, and is over when no process of it lives and all
 /// its output is passed on. Use it on the io_context's thread.
-class Attempt final : Workers::Listener, RankWatch::Listener {
+class Attempt final : Workers::Listener, ranks::RankWatch::Listener {
  public:
   class Listener {
    public:
@@ -60,12 +60,12 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
     /// From now on ranks wait for others, or no more.
     virtual void ranks_wait(bool wait) = 0;
     /// Several nodes: another picture of this node's ranks, for the leader.
-    virtual void ranks_pictured(const std::vector<RankPicture>& ranks) = 0;
+    virtual void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) = 0;
     /// The same: the ranks of other nodes are to be asked where they stand; watch() takes each
     /// node's answers.
     virtual void nodes_asked() = 0;
     /// The answers to ask_for_leader().
-    virtual void leader_answered(const RankAnswers& answers) = 0;
+    virtual void leader_answered(const ranks::RankAnswers& answers) = 0;
     /// The last word of an attempt; it may be destroyed from here.
     virtual void attempt_ended(AttemptRecord record) = 0;
 
@@ -73,7 +73,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
     ~Listener() = default;
   };
 
-  Attempt(const Services& services, AttemptSpec spec, Listener& listener);
+  Attempt(const ranks::Services& services, AttemptSpec spec, Listener& listener);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
   ~Attempt();
@@ -95,7 +95,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   void note_why(const std::string& why);
 
   // Several nodes: what the agents of other nodes tell of their ranks.
-  [[nodiscard]] RankWatch& watch() { return watch_; }
+  [[nodiscard]] ranks::RankWatch& watch() { return watch_; }
   /// Asks this node's ranks where they stand, for the leader; leader_answered() follows.
   void ask_for_leader(Duration limit);
 
@@ -125,9 +125,9 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   void on_notice(const std::string& text) override;
   void on_stall(const watch::StallReport& report) override;
   void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
-  void on_answers(const RankAnswers& answers) override;
+  void on_answers(const ranks::RankAnswers& answers) override;
   void on_ranks_gone() override;
-  void on_picture(const std::vector<RankPicture>& ranks) override;
+  void on_picture(const std::vector<ranks::RankPicture>& ranks) override;
   void on_nodes_asked() override;
   void on_ranks_wait(bool wait) override;
 
@@ -152,7 +152,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   void on_tree_gone(const std::vector<launch::Survivor>& survivors);
   [[nodiscard]] AttemptRecord finished_record();
 
-  Services services_;
+  ranks::Services services_;
   AttemptSpec spec_;
   Listener& listener_;
   TimePoint began_;
@@ -165,7 +165,7 @@ class Attempt final : Workers::Listener, RankWatch::Listener {
   AttemptRecord seen_;  ///< the part that the machine need not know: words, tails, survivors
   output::JobOutput output_;
   Workers workers_;
-  RankWatch watch_;
+  ranks::RankWatch watch_;
   launch::TreeStopper stopper_;
 };
 

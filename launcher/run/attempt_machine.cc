@@ -4,8 +4,8 @@
 #include <csignal>
 #include <utility>
 
-#include "rank_questions.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/ranks/rank_questions.h"
 
 namespace safelaunch::run {
 namespace {
@@ -122,8 +122,9 @@ void AttemptMachine::take(const RanksAnswered& event, TimePoint) {
     explain_and_stop(Explaining(*explaining), event.answers);
 }
 
-void AttemptMachine::tell_stall(const watch::StallReport& report, const RankAnswers& answers) {
-  const Failure verdict = verdict_of(report, answers);
+void AttemptMachine::tell_stall(const watch::StallReport& report,
+                                const ranks::RankAnswers& answers) {
+  const Failure verdict = ranks::verdict_of(report, answers);
   actions_.push_back(RecordStall{verdict});
   actions_.push_back(TellUser{"training stands still: " + describe(verdict)});
   if (!rules_.kill_on_stall) return;
@@ -175,11 +176,12 @@ void AttemptMachine::stop_as_the_user_wants(const SignalCame& event) {
              event.origin);
 }
 
-void AttemptMachine::explain_and_stop(const Explaining& explaining, const RankAnswers& answers) {
+void AttemptMachine::explain_and_stop(const Explaining& explaining,
+                                      const ranks::RankAnswers& answers) {
   const SignalCame& told = explaining.told;
   const std::string who = signal_name(told.signal);
   actions_.push_back(
-      TellUser{fmt::format("{}: {}", who, who_waits_for_whom(*told.waiting, answers))});
+      TellUser{fmt::format("{}: {}", who, ranks::who_waits_for_whom(*told.waiting, answers))});
   actions_.push_back(
       TellUser{time_to_save(told.signal == SIGINT ? "Ctrl-C again" : "a second " + who)});
   stop_as_the_user_wants(told);

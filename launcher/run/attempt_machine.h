@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "attempt_record.h"
-#include "rank_questions.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/stop.h"
+#include "safelaunch/ranks/rank_questions.h"
 #include "safelaunch/watch/stall.h"
 
 namespace safelaunch::run {
@@ -57,7 +57,7 @@ struct TrainingStalled {
 };
 /// The ranks have answered what they were asked, each as far as it could in time.
 struct RanksAnswered {
-  RankAnswers answers;
+  ranks::RankAnswers answers;
 };
 /// NCCL's RAS has answered, or its time is over.
 struct RasAnswered {};
@@ -213,8 +213,8 @@ class AttemptMachine {
 
   void note(const SignalCame& event);
   void stop_as_the_user_wants(const SignalCame& event);
-  void explain_and_stop(const Explaining& explaining, const RankAnswers& answers);
-  void tell_stall(const watch::StallReport& report, const RankAnswers& answers);
+  void explain_and_stop(const Explaining& explaining, const ranks::RankAnswers& answers);
+  void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers);
   void one_has_answered();
   void stop_lost();
   void make_way();

@@ -34,7 +34,7 @@ const char* proved_by(FailureKind kind) {
 }
 
 // Adds where a missing rank was when it was asked.
-void take_answer(const RankAnswers& answers, MissingRank& missing) {
+void take_answer(const ranks::RankAnswers& answers, MissingRank& missing) {
   const auto answer = answers.stacks.find(missing.rank);
   if (answer == answers.stacks.end()) return;
   missing.where = answer->second.where;
@@ -42,7 +42,7 @@ void take_answer(const RankAnswers& answers, MissingRank& missing) {
   missing.known = missing.known || !missing.where.empty();
 }
 
-void take_verdict(const Failure& verdict, const RankAnswers& answers,
+void take_verdict(const Failure& verdict, const ranks::RankAnswers& answers,
                   diagnose::Evidence& evidence) {
   evidence.failure = verdict;
   // The two WORLD_SIZEs, the two processes of one rank, the question that had no answer, where all
@@ -53,7 +53,7 @@ void take_verdict(const Failure& verdict, const RankAnswers& answers,
 }
 
 // Adds what torch's own counters tell beyond the stages: which rank called which collective.
-void take_collectives(const RankAnswers& answers, diagnose::Evidence& evidence) {
+void take_collectives(const ranks::RankAnswers& answers, diagnose::Evidence& evidence) {
   Failure& failure = evidence.failure;
   if (!is_hang(failure.kind) && failure.kind != FailureKind::stalled) return;
   const watch::CollectivesCompared compared = watch::compare(answers.collectives);
@@ -103,7 +103,7 @@ void take_nccl(const nccl::Record& nccl, diagnose::Evidence& evidence) {
 }
 
 // A rank that ended with 0 has come to its end too, whoever saw it.
-void take_finished(const RanksSeen& ranks, diagnose::Evidence& evidence) {
+void take_finished(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   std::set<Rank> finished = ranks.finished;
   for (const auto* exits : {&ranks.exits, &ranks.late_exits})
     for (const RankExited& exited : *exits)
@@ -114,7 +114,7 @@ void take_finished(const RanksSeen& ranks, diagnose::Evidence& evidence) {
 }
 
 // Ranks that are given different stores never meet: one has another MASTER_ADDR or MASTER_PORT.
-void take_stores(const RanksSeen& ranks, diagnose::Evidence& evidence) {
+void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (!is_hang(evidence.failure.kind) || ranks.knocking.empty()) return;
   std::vector<AlikeRanks> stores;
   for (const auto& [rank, store] : ranks.stores)
@@ -228,7 +228,7 @@ report::AttemptSummary summary_of(const FinishedAttempt& attempt) {
 }
 
 report::AttemptSummary summary_of(const FinishedAttempt& attempt,
-                                  const diagnose::Diagnosis& diagnosis, const RunPlan& plan) {
+                                  const diagnose::Diagnosis& diagnosis, const plan::RunPlan& plan) {
   report::AttemptSummary summary = summary_of(attempt);
   summary.failure = failure_of(attempt.record, diagnosis);
   summary.told_by_itself =
@@ -236,7 +236,7 @@ report::AttemptSummary summary_of(const FinishedAttempt& attempt,
   return summary;
 }
 
-bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
+bool speaks_for_itself(const plan::RunPlan& plan, const AttemptRecord& record,
                        const diagnose::Diagnosis& diagnosis) {
   const job::Launcher launcher = plan.command.launcher;
   const bool buried =

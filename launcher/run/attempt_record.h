@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "node_ranks.h"
-#include "rank_machine.h"
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"
@@ -14,8 +12,10 @@
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
+#include "safelaunch/plan/plan.h"
+#include "safelaunch/ranks/node_ranks.h"
+#include "safelaunch/ranks/rank_machine.h"
 #include "safelaunch/report/summary.h"
-#include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
 
@@ -32,7 +32,7 @@ struct AttemptOutcome {
 /// All that is known of an attempt once it is over: its diagnosis rests on this.
 struct AttemptRecord : AttemptOutcome {
   Duration took{};
-  RanksSeen ranks;
+  ranks::RanksSeen ranks;
   std::string ras;     ///< the trouble that NCCL's RAS reported; empty: none, or not asked
   std::string stages;  ///< "group 4/4 · collective 3/4"
   std::vector<launch::Survivor> survivors;  ///< not gone, though killed or another user's
@@ -41,8 +41,8 @@ struct AttemptRecord : AttemptOutcome {
     output::StreamId stream;
     std::string text;
   };
-  std::string ended_because;         ///< by the other nodes: why; empty: it ended by itself
-  std::vector<RankPicture> picture;  ///< of the ranks of this node, as they were last seen
+  std::string ended_because;                ///< by the other nodes: why; empty: it ended by itself
+  std::vector<ranks::RankPicture> picture;  ///< of the ranks of this node, as they were last seen
   std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
 };
 
@@ -77,10 +77,10 @@ struct FinishedAttempt {
 /// The report's summary of a failed attempt, with its cause; a signal that ended it is the cause.
 [[nodiscard]] report::AttemptSummary summary_of(const FinishedAttempt& attempt,
                                                 const diagnose::Diagnosis& diagnosis,
-                                                const RunPlan& plan);
+                                                const plan::RunPlan& plan);
 
 /// A single process that fails has told why, and its words stand last on the screen.
-[[nodiscard]] bool speaks_for_itself(const RunPlan& plan, const AttemptRecord& record,
+[[nodiscard]] bool speaks_for_itself(const plan::RunPlan& plan, const AttemptRecord& record,
                                      const diagnose::Diagnosis& diagnosis);
 
 }  // namespace safelaunch::run

@@ -13,8 +13,8 @@
 #include "safelaunch/job/command.h"
 #include "safelaunch/job/worker.h"
 #include "safelaunch/launch/guardian.h"
+#include "safelaunch/plan/plan.h"
 #include "safelaunch/plugin/plugin.h"
-#include "safelaunch/run/plan.h"
 
 // All that one attempt starts is settled before anything runs: the environment of its processes,
 // the command or the workers, the deadlines, and where the output goes. The command line's word
@@ -103,7 +103,7 @@ std::optional<int> world_size_of(const job::Command& command) {
   return *processes * command.nodes->max;
 }
 
-watch::DeadRank meaning_of_dead_rank(const RunPlan& plan) {
+watch::DeadRank meaning_of_dead_rank(const plan::RunPlan& plan) {
   if (plan.spawn) return watch::DeadRank::ends_the_job;
   switch (plan.command.launcher) {
     case job::Launcher::torchrun:
@@ -117,7 +117,7 @@ watch::DeadRank meaning_of_dead_rank(const RunPlan& plan) {
   return watch::DeadRank::hangs_the_others;
 }
 
-watch::StagesConfig stages_of(const RunPlan& plan, const profile::Profile& profile) {
+watch::StagesConfig stages_of(const plan::RunPlan& plan, const profile::Profile& profile) {
   watch::StagesConfig config;
   config.limits = limits_of(plan.options, profile.timeouts);
   config.dead_rank = meaning_of_dead_rank(plan);
@@ -290,7 +290,7 @@ std::vector<std::string> set_for_nccl(const std::vector<profile::Difference>& di
 }  // namespace
 
 Result<SettledAttempt> settle(const AttemptInputs& inputs) {
-  const RunPlan& plan = inputs.plan;
+  const plan::RunPlan& plan = inputs.plan;
   SettledAttempt result;
   AttemptSpec& spec = result.spec;
   spec.number = inputs.number;
@@ -299,7 +299,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.stages = stages_of(plan, inputs.profile);
   spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
-  const settings::RunOptions options = options_under(plan.options, inputs.profile);
+  const settings::RunOptions options = plan::options_under(plan.options, inputs.profile);
   spec.clean = options.clean;
   spec.kill_on_stall = inputs.profile.on_stall == profile::OnStall::kill;
   spec.directory = inputs.directory;

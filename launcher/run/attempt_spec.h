@@ -13,8 +13,8 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/output/std_streams.h"
+#include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/apply.h"
-#include "safelaunch/run/plan.h"
 #include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::run {
@@ -38,7 +38,7 @@ void pass_grace_on(const Grace& grace, Environment& environment);
 
 /// The facts that an attempt adds to the plan.
 struct AttemptInputs {
-  const RunPlan& plan;
+  const plan::RunPlan& plan;
   const profile::Profile& profile;
   int number = 1;
   std::string run_id;
@@ -47,7 +47,7 @@ struct AttemptInputs {
   /// Several nodes: what they have agreed on, and whether another node's agent leads.
   std::optional<agree::Decision> agreed{};
   bool is_member = false;
-  std::optional<HookDoor> hook;
+  std::optional<ranks::HookDoor> hook;
   nccl::Door nccl;
   output::StandardStreams streams;
 };

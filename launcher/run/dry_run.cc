@@ -6,7 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
-#include "safelaunch/run/typed_command.h"
+#include "safelaunch/plan/typed_command.h"
 
 namespace safelaunch::run {
 namespace {
@@ -28,7 +28,7 @@ std::string shown(std::string_view name, const std::optional<std::string>& value
   return value ? redactor.redact(name, *value) : "(not set)";
 }
 
-std::string ranks_in_words(const RunPlan& plan) {
+std::string ranks_in_words(const plan::RunPlan& plan) {
   if (plan.spawn)
     return fmt::format("{} of {}, spawned by safelaunch", plan.spawn->workers,
                        plan.spawn->world_size);
@@ -38,7 +38,7 @@ std::string ranks_in_words(const RunPlan& plan) {
   return "not known before they start";
 }
 
-std::string port_in_words(const RunPlan& plan, const Rehearsal& rehearsal) {
+std::string port_in_words(const plan::RunPlan& plan, const Rehearsal& rehearsal) {
   if (rehearsal.port_refusal) return rehearsal.port_refusal->message;
   if (!rehearsal.port_notice.empty()) return rehearsal.port_notice;
   if (!rehearsal.port) return in_words(plan.port_policy());
@@ -74,7 +74,7 @@ std::string deadlines_in_words(const AttemptSpec& spec) {
 }
 
 // The plan without its attempts.
-std::string head(const RunPlan& plan, const Rehearsal& rehearsal,
+std::string head(const plan::RunPlan& plan, const Rehearsal& rehearsal,
                  const redact::Redactor& redactor) {
   std::string text =
       fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
@@ -101,7 +101,7 @@ void add_variables(const RehearsedAttempt& attempt, const redact::Redactor& reda
   }
 }
 
-Lines details_of(const RunPlan& plan, const RehearsedAttempt& attempt,
+Lines details_of(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
                  const redact::Redactor& redactor) {
   const profile::Profile& profile = *attempt.profile;
   Lines lines;
@@ -133,7 +133,7 @@ Lines without_its_own_names(Lines lines, const RehearsedAttempt& attempt) {
 }
 
 // The first attempt is told whole, of each later one what is different.
-std::string attempts_in_words(const RunPlan& plan, const Rehearsal& rehearsal,
+std::string attempts_in_words(const plan::RunPlan& plan, const Rehearsal& rehearsal,
                               const redact::Redactor& redactor) {
   std::string text;
   std::optional<Lines> first;
@@ -186,7 +186,7 @@ Json options_json(const settings::Settings& settings, const redact::Redactor& re
   return json;
 }
 
-Json attempt_json(const RunPlan& plan, const RehearsedAttempt& attempt,
+Json attempt_json(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
                   const redact::Redactor& redactor) {
   const profile::Profile& profile = *attempt.profile;
   Json json{
@@ -221,9 +221,9 @@ void add_rest(const Rehearsal& rehearsal, Json& json) {
   json["only_if_it_heals"] = rehearsal.others;
 }
 
-std::vector<std::string> warnings_of(const RunPlan& plan, const Rehearsal& rehearsal) {
+std::vector<std::string> warnings_of(const plan::RunPlan& plan, const Rehearsal& rehearsal) {
   std::vector<std::string> warnings = plan.warnings;
-  for (std::string& missing : missing_files(plan.command, plan.environment))
+  for (std::string& missing : plan::missing_files(plan.command, plan.environment))
     if (!rehearsal.refusal || rehearsal.refusal->message != missing)
       warnings.push_back(std::move(missing));
   return warnings;
@@ -231,8 +231,8 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const Rehearsal& rehea
 
 }  // namespace
 
-ShownPlan render_plan(const RunPlan& plan) {
-  const redact::Redactor redactor = redactor_for(plan);
+ShownPlan render_plan(const plan::RunPlan& plan) {
+  const redact::Redactor redactor = plan::redactor_for(plan);
   const Rehearsal rehearsal = rehearse(plan);
   std::string text = head(plan, rehearsal, redactor);
   text += fmt::format("chain     from {}, at most {} attempt{}\n", plan.chain_origin,
@@ -244,8 +244,8 @@ ShownPlan render_plan(const RunPlan& plan) {
   return {std::move(text), rehearsal.refusal};
 }
 
-ShownPlan plan_json(const RunPlan& plan) {
-  const redact::Redactor redactor = redactor_for(plan);
+ShownPlan plan_json(const plan::RunPlan& plan) {
+  const redact::Redactor redactor = plan::redactor_for(plan);
   const Rehearsal rehearsal = rehearse(plan);
   Json json;
   json["command"] = redactor.redact(plan.options.command);

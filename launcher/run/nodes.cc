@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "node_evidence.h"
-#include "node_facts.h"
-#include "own_doors.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/launch/guardian.h"
+#include "safelaunch/nodes/node_evidence.h"
+#include "safelaunch/nodes/node_facts.h"
+#include "safelaunch/nodes/own_doors.h"
 
 namespace safelaunch::run {
 namespace {
@@ -26,15 +26,16 @@ constexpr Duration kWaysWithin{2'000};
 
 }  // namespace
 
-Result<std::unique_ptr<Nodes>> Nodes::open(boost::asio::io_context& io, const RunPlan& plan,
+Result<std::unique_ptr<Nodes>> Nodes::open(boost::asio::io_context& io, const plan::RunPlan& plan,
                                            const agree::Token& token, Listener& listener) {
   std::unique_ptr<Nodes> nodes(new Nodes(io, plan, listener));
-  Result<std::unique_ptr<Party>> party = Party::open(
-      io, board_of(*plan.party, token, plan.environment), agent_of(*plan.party), *nodes);
+  Result<std::unique_ptr<nodes::Party>> party =
+      nodes::Party::open(io, nodes::board_of(*plan.party, token, plan.environment),
+                         nodes::agent_of(*plan.party), *nodes);
   if (!party) return party.error();
   nodes->party_ = *std::move(party);
   nodes->news_.workers = plan.spawn ? plan.spawn->workers : 0;
-  nodes->news_.facts = listener.redact(to_text(facts_of(plan)));
+  nodes->news_.facts = listener.redact(nodes::to_text(nodes::facts_of(plan)));
   return nodes;
 }
 
@@ -56,10 +57,10 @@ void Nodes::tell_ready(const TellReady& ready) {
 
 // From now on the others may come, until the first attempt begins.
 void Nodes::open_doors() {
-  NodeDoors doors = own_doors(plan_);
-  doors_ = std::make_unique<DoorKeeper>(io_, doors.name);
+  nodes::NodeDoors doors = nodes::own_doors(plan_);
+  doors_ = std::make_unique<nodes::DoorKeeper>(io_, doors.name);
   doors.doors = doors_->open(doors.doors);
-  news_.doors = to_text(doors);
+  news_.doors = nodes::to_text(doors);
 }
 
 void Nodes::close_doors() {
@@ -108,8 +109,8 @@ void Nodes::tell_signal(int signal) {
   party_->take(agree::SignalHere{signal});
 }
 
-void Nodes::ranks_pictured(const std::vector<RankPicture>& ranks) {
-  news_.ranks = listener_.redact(to_text(NodePicture{attempt_, ranks}));
+void Nodes::ranks_pictured(const std::vector<ranks::RankPicture>& ranks) {
+  news_.ranks = listener_.redact(to_text(ranks::NodePicture{attempt_, ranks}));
   publish();
 }
 
@@ -123,7 +124,7 @@ void Nodes::ask_others() {
   party_->take(agree::AttentionWanted{watching_, ++question_});
 }
 
-void Nodes::ranks_answered(const RankAnswers& answers) {
+void Nodes::ranks_answered(const ranks::RankAnswers& answers) {
   news_.answered = question_;
   news_.answers = listener_.redact(to_text(answers));
   publish();
@@ -135,14 +136,14 @@ void Nodes::attempt_stops(const std::string& why) {
 
 void Nodes::attempt_over(int attempt, int exit_code, const AttemptRecord& record,
                          const diagnose::Evidence& evidence) {
-  news_.ranks = listener_.redact(to_text(NodePicture{attempt, record.picture}));
+  news_.ranks = listener_.redact(to_text(ranks::NodePicture{attempt, record.picture}));
   publish();
   watching_ = false;
   launch::release_lease();
   agree::NodeEnd end;
   end.attempt = attempt;
   end.exit_code = exit_code;
-  if (!went_well(record)) end.diagnosis = listener_.redact(to_text(evidence));
+  if (!went_well(record)) end.diagnosis = listener_.redact(nodes::to_text(evidence));
   party_->take(agree::AttemptOverHere{end, !record.gave_way});
 }
 
@@ -202,11 +203,11 @@ void Nodes::hear(const agree::AllReady& ready) {
 
 // The ways between the nodes. False: there is nothing to try, or no word has room for all doors.
 bool Nodes::begin_mesh() {
-  AllDoors all;
+  nodes::AllDoors all;
   for (const auto& [seat, node] : mesh()) all[seat] = node.doors;
   const auto has_doors = [](const auto& one) { return !one.second.doors.empty(); };
   if (!std::ranges::all_of(all, has_doors)) return false;
-  agree::ReachWanted reach{to_text(all)};
+  agree::ReachWanted reach{nodes::to_text(all)};
   if (agree::to_text(agree::Decision{.doors = reach.doors}).size() > agree::kLongestText) {
     log_debug(fmt::format("the ways between {} nodes are not tried", all.size()));
     return false;
@@ -223,13 +224,14 @@ bool Nodes::begin_mesh() {
 void Nodes::hear(const agree::ReachOthers& reach) {
   const auto seat = party_->seat();
   if (!doors_ || !seat) return;
-  visits_ = std::make_unique<DoorVisits>(io_, all_doors_from(reach.doors),
-                                         seats_to_reach(*seat, plan_.party->placement.nodes),
-                                         [this](const std::vector<Way>& ways) {
-                                           news_.ways = to_text(ways);
-                                           publish();
-                                           note_ways();
-                                         });
+  visits_ = std::make_unique<nodes::DoorVisits>(
+      io_, nodes::all_doors_from(reach.doors),
+      nodes::seats_to_reach(*seat, plan_.party->placement.nodes),
+      [this](const std::vector<nodes::Way>& ways) {
+        news_.ways = to_text(ways);
+        publish();
+        note_ways();
+      });
 }
 
 void Nodes::note_ways() {
@@ -240,23 +242,23 @@ void Nodes::note_ways() {
 void Nodes::end_mesh() {
   if (!std::exchange(meshing_, false)) return;
   waits_for_ways_.cancel();
-  listener_.ways_told(record_of(mesh()));
+  listener_.ways_told(nodes::record_of(mesh()));
   tell_compared();
 }
 
 // What follows looks whether the port is free.
 void Nodes::tell_compared() {
-  if (doors_) doors_->close(kMasterDoor);
+  if (doors_) doors_->close(nodes::kMasterDoor);
   listener_.take(compare_nodes());
 }
 
-Mesh Nodes::mesh() const {
-  Mesh mesh;
+nodes::Mesh Nodes::mesh() const {
+  nodes::Mesh mesh;
   const auto add = [&](int seat, const std::string& host, const agree::NodeNews& news) {
-    MeshNode& node = mesh[seat];
+    nodes::MeshNode& node = mesh[seat];
     node.host = host;
-    node.doors = doors_from(news.doors);
-    if (!news.ways.empty()) node.ways = ways_from(news.ways);
+    node.doors = nodes::doors_from(news.doors);
+    if (!news.ways.empty()) node.ways = nodes::ways_from(news.ways);
   };
   add(0, host::read_hostname(), news_);
   for (const auto& [seat, node] : others_) add(seat, node.name.host, node.news);
@@ -265,11 +267,11 @@ Mesh Nodes::mesh() const {
 
 NodesReady Nodes::compare_nodes() const {
   NodesReady ready;
-  std::map<std::string, NodeFacts> facts;
-  facts[host::read_hostname()] = facts_from(news_.facts);
+  std::map<std::string, nodes::NodeFacts> facts;
+  facts[host::read_hostname()] = nodes::facts_from(news_.facts);
   if (news_.blocked) ready.blocked = news_.findings.front();
   for (const auto& [seat, node] : others_) {
-    facts[node.name.host] = facts_from(node.news.facts);
+    facts[node.name.host] = nodes::facts_from(node.news.facts);
     if (node.news.blocked && !node.news.findings.empty()) {
       if (ready.blocked.empty())
         ready.blocked =
@@ -279,8 +281,8 @@ NodesReady Nodes::compare_nodes() const {
     for (const std::string& line : node.news.findings)
       ready.lines.push_back(fmt::format("{} (node {}): {}", node.name.host, seat, line));
   }
-  for (const std::string& line : differences(facts)) ready.lines.push_back("risk: " + line);
-  ready.findings = mesh_findings(mesh());
+  for (const std::string& line : nodes::differences(facts)) ready.lines.push_back("risk: " + line);
+  ready.findings = nodes::mesh_findings(mesh());
   return ready;
 }
 
@@ -298,7 +300,7 @@ void Nodes::hear(const agree::NodeTold& told) {
 void Nodes::take_ranks(const OtherNode& node) {
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr || node.news.ranks.empty()) return;
-  const Result<NodePicture> picture = picture_from(node.news.ranks);
+  const Result<ranks::NodePicture> picture = ranks::picture_from(node.news.ranks);
   if (!picture) return log_warning(fmt::format("{}: {}", node.name.host, picture.error().message));
   if (picture->attempt == attempt_) attempt->watch().node_spoke(node.name, picture->ranks);
 }
@@ -306,7 +308,7 @@ void Nodes::take_ranks(const OtherNode& node) {
 void Nodes::take_answers(const OtherNode& node, int before) {
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr || node.news.answered == before || node.news.answered != question_) return;
-  const Result<RankAnswers> answers = answers_from(node.news.answers);
+  const Result<ranks::RankAnswers> answers = ranks::answers_from(node.news.answers);
   if (answers) attempt->watch().node_answered(node.name.seat, *answers);
 }
 

@@ -9,20 +9,20 @@
 
 #include "attempt.h"
 #include "attempt_record.h"
-#include "door_keeper.h"
-#include "door_visits.h"
-#include "mesh.h"
-#include "node_ranks.h"
-#include "party.h"
 #include "run_machine.h"
 #include "safelaunch/agree/token.h"
-#include "safelaunch/run/plan.h"
+#include "safelaunch/nodes/door_keeper.h"
+#include "safelaunch/nodes/door_visits.h"
+#include "safelaunch/nodes/mesh.h"
+#include "safelaunch/nodes/party.h"
+#include "safelaunch/plan/plan.h"
+#include "safelaunch/ranks/node_ranks.h"
 
 namespace safelaunch::run {
 
 /// What the leader knows of another node.
 struct OtherNode {
-  NodeName name;
+  ranks::NodeName name;
   bool heard = true;
   agree::NodeNews news;
 };
@@ -30,7 +30,7 @@ struct OtherNode {
 /// The other nodes of a run, for the Run of this one: what they have agreed on becomes events of
 /// the RunMachine, what they tell of their ranks goes to the attempt, and what happens here is
 /// published.
-class Nodes final : Party::Listener {
+class Nodes final : nodes::Party::Listener {
  public:
   class Listener {
    public:
@@ -55,7 +55,7 @@ class Nodes final : Party::Listener {
 
   /// Errors: the board cannot be reached at all, or kept here.
   [[nodiscard]] static Result<std::unique_ptr<Nodes>> open(boost::asio::io_context& io,
-                                                           const RunPlan& plan,
+                                                           const plan::RunPlan& plan,
                                                            const agree::Token& token,
                                                            Listener& listener);
 
@@ -70,18 +70,18 @@ class Nodes final : Party::Listener {
   void tell_signal(int signal);
 
   // What happens to the attempt of this node.
-  void ranks_pictured(const std::vector<RankPicture>& ranks);
+  void ranks_pictured(const std::vector<ranks::RankPicture>& ranks);
   /// Ranks wait for others, or all are through.
   void watch_others(bool watch);
   void ask_others();
-  void ranks_answered(const RankAnswers& answers);
+  void ranks_answered(const ranks::RankAnswers& answers);
   /// It is being stopped, and all others with it.
   void attempt_stops(const std::string& why);
   void attempt_over(int attempt, int exit_code, const AttemptRecord& record,
                     const diagnose::Evidence& evidence);
 
  private:
-  Nodes(boost::asio::io_context& io, const RunPlan& plan, Listener& listener)
+  Nodes(boost::asio::io_context& io, const plan::RunPlan& plan, Listener& listener)
       : io_(io), plan_(plan), listener_(listener), waits_for_ways_(io) {}
 
   void party_wants(const agree::AgentAction& action) override;
@@ -110,16 +110,16 @@ class Nodes final : Party::Listener {
   void note_ways();
   void end_mesh();
   void tell_compared();
-  [[nodiscard]] Mesh mesh() const;
+  [[nodiscard]] nodes::Mesh mesh() const;
   [[nodiscard]] NodesReady compare_nodes() const;
   [[nodiscard]] std::vector<int> workers_of_nodes(const profile::Profile& profile) const;
 
   boost::asio::io_context& io_;
-  const RunPlan& plan_;
+  const plan::RunPlan& plan_;
   Listener& listener_;
-  std::unique_ptr<Party> party_;
-  std::unique_ptr<DoorKeeper> doors_;  ///< until the first attempt
-  std::unique_ptr<DoorVisits> visits_;
+  std::unique_ptr<nodes::Party> party_;
+  std::unique_ptr<nodes::DoorKeeper> doors_;  ///< until the first attempt
+  std::unique_ptr<nodes::DoorVisits> visits_;
   bool meshing_ = false;  ///< the leader waits for the ways of all
   boost::asio::steady_timer waits_for_ways_;
   agree::NodeNews news_;  ///< of this node

@@ -6,11 +6,11 @@
 #include <array>
 #include <filesystem>
 
-#include "attempt_place.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/plugin/plugin.h"
+#include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/report/run_directory.h"
 
 namespace safelaunch::run {
@@ -24,30 +24,31 @@ constexpr std::string_view kRandom = "<random>";
 constexpr std::string_view kThisSafelaunch = "<this safelaunch>";
 constexpr std::string_view kFreeAddress = "127.0.0.1:<free port>";
 
-fs::path run_folder(const RunPlan& plan) {
+fs::path run_folder(const plan::RunPlan& plan) {
   if (plan.options.run_dir.empty()) return report::runs_directory(plan.environment) / kRunId;
   std::error_code none;
   const fs::path named = fs::absolute(plan.options.run_dir, none);
   return fs::exists(named / "job.json", none) ? named / kRunId : named;
 }
 
-HookDoor foreseen_door(const settings::RunOptions& options, const fs::path& cache) {
-  HookDoor door{{}, {}, fmt::format("@safelaunch/hook/{}", kRandom), std::string(kRandom)};
+ranks::HookDoor foreseen_door(const settings::RunOptions& options, const fs::path& cache) {
+  ranks::HookDoor door{{}, {}, fmt::format("@safelaunch/hook/{}", kRandom), std::string(kRandom)};
   if (options.hook) door.hook = hook::place_of_hook(cache);
   if (options.plugin) door.plugin = plugin::place_of_plugin(cache);
   return door;
 }
 
 // The place that make_place() would make.
-AttemptPlace foreseen_place(const RunPlan& plan, const profile::Profile& profile, int number) {
-  const settings::RunOptions options = options_under(plan.options, profile);
-  AttemptPlace place;
+ranks::AttemptPlace foreseen_place(const plan::RunPlan& plan, const profile::Profile& profile,
+                                   int number) {
+  const settings::RunOptions options = plan::options_under(plan.options, profile);
+  ranks::AttemptPlace place;
   place.directory = run_folder(plan) / fmt::format("attempt-{}-{}", number, profile.name);
   place.nccl = {place.directory, std::string(kFreeAddress), std::string(kRandom)};
   const fs::path usual = cache_directory(plan.environment);
   if (options.hook || options.plugin)
     place.hook = foreseen_door(options, usual.empty() ? run_folder(plan) : usual);
-  if (!changes_user(plan.command.argv, geteuid()).empty()) {
+  if (!ranks::changes_user(plan.command.argv, geteuid()).empty()) {
     place.hook.reset();
     place.nccl.directory.clear();
   }
@@ -113,7 +114,7 @@ std::map<std::string, SetVariable> changes(const Environment& users, const Envir
 }
 
 // The hook sets this one itself, in Python (_safelaunch_hook/__init__.py).
-void add_what_the_hook_sets(const AttemptPlace& place, RehearsedAttempt& attempt) {
+void add_what_the_hook_sets(const ranks::AttemptPlace& place, RehearsedAttempt& attempt) {
   constexpr const char* kOfJax = "JAX_CPU_COLLECTIVES_IMPLEMENTATION";
   const Environment& environment = attempt.spec.workers.front().environment;
   const bool hooked = place.hook && !place.hook->hook.empty();
@@ -141,9 +142,9 @@ void split_by_worker(RehearsedAttempt& attempt) {
   });
 }
 
-RehearsedAttempt rehearse_attempt(const RunPlan& plan, const profile::Profile& profile, int number,
-                                  std::optional<int> port) {
-  const AttemptPlace place = foreseen_place(plan, profile, number);
+RehearsedAttempt rehearse_attempt(const plan::RunPlan& plan, const profile::Profile& profile,
+                                  int number, std::optional<int> port) {
+  const ranks::AttemptPlace place = foreseen_place(plan, profile, number);
   RehearsedAttempt attempt;
   attempt.profile = &profile;
   Result<SettledAttempt> settled = settle({.plan = plan,
@@ -174,11 +175,11 @@ RehearsedAttempt rehearse_attempt(const RunPlan& plan, const profile::Profile& p
 }
 
 // One node alone starts nothing a second time, and neither does --only.
-int most_attempts(const RunPlan& plan) {
+int most_attempts(const plan::RunPlan& plan) {
   return plan.others_start_ranks() && !plan.party ? 1 : plan.max_attempts;
 }
 
-std::string never_tried(const RunPlan& plan, const profile::Profile& profile) {
+std::string never_tried(const plan::RunPlan& plan, const profile::Profile& profile) {
   if (plan.options.only) return "--only";
   if (plan.others_start_ranks() && !plan.party) return "others start ranks of this job too";
   if (plan.options.fail_on_slow && profile.cost == profile::Cost::large)
@@ -187,8 +188,9 @@ std::string never_tried(const RunPlan& plan, const profile::Profile& profile) {
   return plan.max_attempts == 1 ? "--max-attempts 1" : "";
 }
 
-void take_port(const RunPlan& plan, Rehearsal& rehearsal) {
-  const Result<PortChoice> choice = choose_port(plan, plan.chain.front(), FormerPort::none);
+void take_port(const plan::RunPlan& plan, Rehearsal& rehearsal) {
+  const Result<plan::PortChoice> choice =
+      plan::choose_port(plan, plan.chain.front(), plan::FormerPort::none);
   if (!choice) {
     rehearsal.port_refusal = choice.error();
     return;
@@ -199,7 +201,7 @@ void take_port(const RunPlan& plan, Rehearsal& rehearsal) {
 
 }  // namespace
 
-Rehearsal rehearse(const RunPlan& plan) {
+Rehearsal rehearse(const plan::RunPlan& plan) {
   Rehearsal rehearsal;
   rehearsal.max_attempts = most_attempts(plan);
   take_port(plan, rehearsal);

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "attempt_spec.h"
-#include "port_choice.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/plan/plan.h"
+#include "safelaunch/plan/port_choice.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/profile.h"
-#include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
 
@@ -50,6 +50,6 @@ struct Rehearsal {
   std::optional<Error> refusal;       ///< why the first attempt, and so the run, does not start
 };
 
-[[nodiscard]] Rehearsal rehearse(const RunPlan& plan);
+[[nodiscard]] Rehearsal rehearse(const plan::RunPlan& plan);
 
 }  // namespace safelaunch::run

@@ -7,10 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <thread>
 
-#include "attempt_place.h"
 #include "attempt_record.h"
-#include "node_evidence.h"
-#include "port_choice.h"
 #include "run_ledger.h"
 #include "safelaunch/agree/token.h"
 #include "safelaunch/base/cause_ids.h"
@@ -20,9 +17,13 @@
 #include "safelaunch/host/cgroup.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
+#include "safelaunch/nodes/node_evidence.h"
+#include "safelaunch/plan/json_file.h"
+#include "safelaunch/plan/plan.h"
+#include "safelaunch/plan/port_choice.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/run/json_file.h"
-#include "safelaunch/run/plan.h"
+#include "safelaunch/ranks/attempt_place.h"
+#include "safelaunch/run/run_job.h"
 
 namespace safelaunch::run {
 namespace {
@@ -65,7 +66,7 @@ constexpr Duration kDiskAnswersWithin{3'000};
 
 }  // namespace
 
-Run::Run(RunPlan plan)
+Run::Run(plan::RunPlan plan)
     : plan_(std::move(plan)),
       streams_(output::inspect_streams()),
       ledger_(disk_, Clock::now()),
@@ -139,7 +140,7 @@ void Run::perform(const CheckHost&) {
   // They are forked off, and a lock that another thread held then would be held in them for ever.
   (void)disk_.drain(kDiskAnswersWithin);
   checks_.emplace(io_, plan_, kChecksWithin,
-                  [this](const HostReport& report) { take(HostChecked{report}); });
+                  [this](const plan::HostReport& report) { take(HostChecked{report}); });
 }
 
 void Run::perform(const StartAttempt& start) {
@@ -152,12 +153,12 @@ void Run::perform(const StartAttempt& start) {
 Result<void> Run::take_port(const StartAttempt& start) {
   if (start.agreed) return {};
   port_.reset();
-  Result<PortChoice> port = choose_port(plan_, start.profile, start.former_port);
+  Result<plan::PortChoice> port = plan::choose_port(plan_, start.profile, start.former_port);
   if (!port) {
     ledger_.note({cause::kPortTaken, Severity::blocks, port.error().message, "--port auto"});
     return port.error();
   }
-  keeps_port_ = options_under(plan_.options, start.profile).port == "keep";
+  keeps_port_ = plan::options_under(plan_.options, start.profile).port == "keep";
   if (!port->notice.empty()) voice_.say(port->notice);
   port_ = std::move(port->lease);
   return {};
@@ -166,7 +167,7 @@ Result<void> Run::take_port(const StartAttempt& start) {
 Result<void> Run::start_attempt(const StartAttempt& start) {
   if (const Result<void> taken = take_port(start); !taken) return taken.error();
   oom_kills_before_ = host::oom_kills_of_our_cgroup();
-  AttemptPlace place = prepare(start);
+  ranks::AttemptPlace place = prepare(start);
   leave_out_what_another_user_cannot_use(place, start.number);
   AttemptInputs inputs{.plan = plan_,
                        .profile = start.profile,
@@ -192,25 +193,26 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
   return attempt_->start();
 }
 
-AttemptPlace Run::prepare(const StartAttempt& start) {
-  const settings::RunOptions options = options_under(plan_.options, start.profile);
-  const PlaceWanted wanted{ledger_.run_directory(),
-                           start.number,
-                           start.profile.name,
-                           {options.hook, options.plugin},
-                           plan_.environment};
-  const auto place = disk_.within(kDiskAnswersWithin, [wanted] { return make_place(wanted); });
+ranks::AttemptPlace Run::prepare(const StartAttempt& start) {
+  const settings::RunOptions options = plan::options_under(plan_.options, start.profile);
+  const ranks::PlaceWanted wanted{ledger_.run_directory(),
+                                  start.number,
+                                  start.profile.name,
+                                  {options.hook, options.plugin},
+                                  plan_.environment};
+  const auto place =
+      disk_.within(kDiskAnswersWithin, [wanted] { return ranks::make_place(wanted); });
   if (!place)
     voice_.say(
         "warning: the file system of safelaunch's folders does not answer; the job runs "
         "without its hook and record");
   else if (!place->trouble.empty())
     voice_.say("warning: " + place->trouble);
-  return place.value_or(AttemptPlace{});
+  return place.value_or(ranks::AttemptPlace{});
 }
 
-void Run::leave_out_what_another_user_cannot_use(AttemptPlace& place, int attempt) {
-  const std::string changer = changes_user(plan_.command.argv, geteuid());
+void Run::leave_out_what_another_user_cannot_use(ranks::AttemptPlace& place, int attempt) {
+  const std::string changer = ranks::changes_user(plan_.command.argv, geteuid());
   if (changer.empty()) return;
   place.hook.reset();
   place.nccl.directory.clear();
@@ -226,7 +228,7 @@ void Run::perform(const ProbeBesideAttempt& probe) {
   Result<ProbeMeans> means = means_to_probe(plan_, probe.profile, probe::Moment::beside_the_first);
   if (!means) {
     const bool asked_for =
-        options_under(plan_.options, probe.profile).probe == settings::WhenToProbe::always;
+        plan::options_under(plan_.options, probe.profile).probe == settings::WhenToProbe::always;
     return asked_for ? voice_.say("warning: no probe: " + means.error().message)
                      : log_debug("no probe: " + means.error().message);
   }
@@ -235,12 +237,12 @@ void Run::perform(const ProbeBesideAttempt& probe) {
   probe_->begin_beside(probe.profile);
 }
 
-NextStep Run::would_follow(const diagnose::Diagnosis& diagnosis,
-                           const std::vector<std::string>& tried) {
+plan::NextStep Run::would_follow(const diagnose::Diagnosis& diagnosis,
+                                 const std::vector<std::string>& tried) {
   return machine_.would_follow(diagnosis, tried);
 }
 
-void Run::on_switch(const diagnose::Diagnosis& diagnosis, const NextStep& step) {
+void Run::on_switch(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) {
   take(SwitchFound{diagnosis, step});
 }
 
@@ -301,9 +303,9 @@ diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
   if (const auto kills = host::oom_kills_of_our_cgroup(); kills && oom_kills_before_)
     context.oom_kills = static_cast<int>(*kills - *oom_kills_before_);
   diagnose::Evidence evidence = make_evidence(record, context);
-  std::ranges::move(
-      port_facts(evidence, record.ranks.knocking, diagnose::catalogue(), host::KernelSockets()),
-      std::back_inserter(evidence.confirmations));
+  std::ranges::move(plan::port_facts(evidence, record.ranks.knocking, diagnose::catalogue(),
+                                     host::KernelSockets()),
+                    std::back_inserter(evidence.confirmations));
   return evidence;
 }
 
@@ -369,7 +371,7 @@ void Run::perform(const TellSwept&) {
 
 void Run::perform(const KeepWhatWorked& keep) {
   if (keep.profile.cost != profile::Cost::none)
-    ledger_.set_cost(cost_in_words(plan_, keep.profile));
+    ledger_.set_cost(plan::cost_in_words(plan_, keep.profile));
   const auto remember = [plan = plan_, keep, probed = probe_ ? Probed::yes : Probed::no] {
     remember_success(plan, keep.profile, keep.attempts, probed);
   };
@@ -380,7 +382,7 @@ void Run::perform(const KeepWhatWorked& keep) {
 // Read only when something has to be healed: a healthy run needs its first profile alone.
 std::span<const profile::Profile> Run::all_profiles() {
   if (!known_.empty()) return known_;
-  if (const Result<void> read = read_rest_of_chain(plan_); !read)
+  if (const Result<void> read = plan::read_rest_of_chain(plan_); !read)
     voice_.say("warning: " + read.error().message);
   known_ = profile::ProfileLibrary::standard(plan_.environment).load_all();
   return known_;
@@ -391,11 +393,12 @@ const diagnose::Catalogue& Run::catalogue() {
 }
 
 void Run::write_json_report() {
-  const std::filesystem::path file = json_file(plan_.options);
+  const std::filesystem::path file = plan::json_file(plan_.options);
   if (file.empty()) return;
-  const auto written = disk_.within(
-      kDiskAnswersWithin,
-      [file, json = report::outcome_json(ledger_.summary())] { return write_json(file, json); });
+  const auto written =
+      disk_.within(kDiskAnswersWithin, [file, json = report::outcome_json(ledger_.summary())] {
+        return plan::write_json(file, json);
+      });
   if (!written)
     voice_.say("warning: --json=" + file.native() + ": nobody takes the report");
   else if (!*written)
@@ -455,7 +458,7 @@ void Run::ranks_wait(bool wait) {
   if (nodes_) nodes_->watch_others(wait);
 }
 
-void Run::ranks_pictured(const std::vector<RankPicture>& ranks) {
+void Run::ranks_pictured(const std::vector<ranks::RankPicture>& ranks) {
   if (nodes_) nodes_->ranks_pictured(ranks);
 }
 
@@ -463,7 +466,7 @@ void Run::nodes_asked() {
   nodes_->ask_others();
 }
 
-void Run::leader_answered(const RankAnswers& answers) {
+void Run::leader_answered(const ranks::RankAnswers& answers) {
   nodes_->ranks_answered(answers);
 }
 
@@ -485,10 +488,11 @@ void Run::over_everywhere(const std::vector<OtherNode>& others,
     evidence = evidence_of(record_);
     std::map<int, std::string> hosts;
     for (const OtherNode& node : others) hosts[node.name.seat] = node.name.host;
-    add_hosts(hosts, evidence);
+    nodes::add_hosts(hosts, evidence);
     for (const OtherNode& node : others)
       if (node.news.end && !node.news.end->diagnosis.empty())
-        if (const auto added = add_evidence(node.news.end->diagnosis, node.name, evidence); !added)
+        if (const auto added = nodes::add_evidence(node.news.end->diagnosis, node.name, evidence);
+            !added)
           log_warning(added.error().message);
   }
   if (!lost.empty())
@@ -528,7 +532,7 @@ void Run::perform(const EndRun& end) {
   io_.stop();
 }
 
-int run_job(RunPlan plan) {
+int run_job(plan::RunPlan plan) {
   return Run(std::move(plan)).run();
 }
 

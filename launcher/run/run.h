@@ -3,7 +3,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "attempt_place.h"
 #include "attempt_spec.h"
 #include "leftovers.h"
 #include "nodes.h"
@@ -15,13 +14,14 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/ranks/attempt_place.h"
 
 namespace safelaunch::run {
 
 /// One run: performs what a RunMachine decides, and owns what lives as long as the run.
 class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf {
  public:
-  explicit Run(RunPlan plan);
+  explicit Run(plan::RunPlan plan);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() { set_log_writer({}); }  // which wrote to our terminal
@@ -62,22 +62,22 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   void perform(const EndRun& end);
 
   Result<void> start_attempt(const StartAttempt& start);
-  AttemptPlace prepare(const StartAttempt& start);
+  ranks::AttemptPlace prepare(const StartAttempt& start);
   void write_json_report();
-  void leave_out_what_another_user_cannot_use(AttemptPlace& place, int attempt);
+  void leave_out_what_another_user_cannot_use(ranks::AttemptPlace& place, int attempt);
   std::span<const profile::Profile> all_profiles() override;
   std::optional<profile::Profile> profile_named(const std::string& name) override;
   const diagnose::Catalogue& catalogue() override;
-  [[nodiscard]] NextStep would_follow(const diagnose::Diagnosis& diagnosis,
-                                      const std::vector<std::string>& tried) override;
-  void on_switch(const diagnose::Diagnosis& diagnosis, const NextStep& step) override;
+  [[nodiscard]] plan::NextStep would_follow(const diagnose::Diagnosis& diagnosis,
+                                            const std::vector<std::string>& tried) override;
+  void on_switch(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) override;
   void on_chosen(const std::string& profile) override;
   void ranks_meet() override;
   void attempt_stops() override;
   void ranks_wait(bool wait) override;
-  void ranks_pictured(const std::vector<RankPicture>& ranks) override;
+  void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) override;
   void nodes_asked() override;
-  void leader_answered(const RankAnswers& answers) override;
+  void leader_answered(const ranks::RankAnswers& answers) override;
   void attempt_ended(AttemptRecord record) override;
   Attempt* attempt() override { return attempt_.get(); }
   void over_everywhere(const std::vector<OtherNode>& others,
@@ -91,9 +91,11 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   Result<void> take_port(const StartAttempt& start);
   [[nodiscard]] diagnose::Evidence evidence_of(const AttemptRecord& record) const;
   [[nodiscard]] std::vector<std::string> refuted() const;
-  [[nodiscard]] Services services() { return {io_, reaper_, terminal_, ledger_.events(), disk_}; }
+  [[nodiscard]] ranks::Services services() {
+    return {io_, reaper_, terminal_, ledger_.events(), disk_};
+  }
 
-  RunPlan plan_;
+  plan::RunPlan plan_;
   output::StandardStreams streams_;
   DiskQueue disk_;
   RunLedger ledger_;
@@ -109,7 +111,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
 
   std::unique_ptr<Nodes> nodes_;        ///< the others; none where this one runs alone
   std::unique_ptr<Nodes> parted_from_;  ///< they may be in the middle of telling so
-  std::optional<HostChecks> checks_;
+  std::optional<plan::HostChecks> checks_;
   std::unique_ptr<Attempt> attempt_;
   int attempt_number_ = 0;         ///< of the attempt that runs, or ran last
   AttemptRecord record_;           ///< of the attempt that ended last

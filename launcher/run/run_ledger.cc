@@ -22,9 +22,9 @@ constexpr Duration kFolderMadeWithin{3'000};
 
 }  // namespace
 
-Result<void> RunLedger::open(const RunPlan& plan) {
+Result<void> RunLedger::open(const plan::RunPlan& plan) {
   summary_.run_id = report::new_run_id();
-  redactor_ = redactor_for(plan);
+  redactor_ = plan::redactor_for(plan);
   summary_.command = redactor_.redact(plan.options.command);
   struct Opened {
     Result<report::RunDirectory> directory;
@@ -93,8 +93,9 @@ void write_later(DiskQueue& disk, std::filesystem::path file, std::string text) 
     log_warning("a file of the record is missing: the disk does not keep up");
 }
 
-void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, const RunPlan& plan,
-                    const report::RunSummary& summary, const redact::Redactor& redactor) {
+void write_job_file(DiskQueue& disk, const report::RunDirectory& directory,
+                    const plan::RunPlan& plan, const report::RunSummary& summary,
+                    const redact::Redactor& redactor) {
   const int guardian = launch::guardian_pid();
   const auto facts = host::facts_of(guardian != 0 ? guardian : getpid());
   nlohmann::ordered_json json;
@@ -135,7 +136,7 @@ void record_nccl(report::EventLog& log, const nccl::Record& nccl) {
                                   .standing = describe_standing(nccl)});
 }
 
-void record_collectives(report::EventLog& log, const RankAnswers& answers) {
+void record_collectives(report::EventLog& log, const ranks::RankAnswers& answers) {
   if (answers.collectives.empty()) return;
   std::vector<std::string> ranks;
   for (const auto& [rank, seen] : answers.collectives)
@@ -156,14 +157,14 @@ void record_removed_segments(report::EventLog& log, const std::vector<host::Left
   log.record(report::record::Segments{paths, static_cast<std::int64_t>(bytes)});
 }
 
-void remember_success(const RunPlan& plan, const profile::Profile& profile, int attempts,
+void remember_success(const plan::RunPlan& plan, const profile::Profile& profile, int attempts,
                       Probed probed) {
   const bool worth_it = attempts >= 2 || probed == Probed::yes;
   if (!worth_it && !plan.options.forget) return;
   const std::string file = profile::memory_file(plan.environment);
   if (file.empty()) return;
-  const profile::HostKey key = host_key(plan);
-  const std::string job = job_of(plan);
+  const profile::HostKey key = plan::host_key(plan);
+  const std::string job = plan::job_of(plan);
   profile::Memory memory = profile::load_memory(file);
   if (plan.options.forget) memory = profile::forget(std::move(memory), key, job);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());

@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "rank_machine.h"
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/finding.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/host/left_files.h"
+#include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/apply.h"
+#include "safelaunch/ranks/rank_machine.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/summary.h"
-#include "safelaunch/run/plan.h"
 
 namespace safelaunch::run {
 
@@ -29,7 +29,7 @@ class RunLedger {
   RunLedger& operator=(const RunLedger&) = delete;
 
   /// An error only for a --run-dir that cannot be made.
-  Result<void> open(const RunPlan& plan);
+  Result<void> open(const plan::RunPlan& plan);
 
   [[nodiscard]] const std::string& run_id() const { return summary_.run_id; }
   /// Empty where nothing can be recorded; `trouble()` says why, or why it is not as wanted.
@@ -70,8 +70,9 @@ class RunLedger {
 void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
 
 /// Writes job.json, which tells `safelaunch status` whose run this is.
-void write_job_file(DiskQueue& disk, const report::RunDirectory& directory, const RunPlan& plan,
-                    const report::RunSummary& summary, const redact::Redactor& redactor);
+void write_job_file(DiskQueue& disk, const report::RunDirectory& directory,
+                    const plan::RunPlan& plan, const report::RunSummary& summary,
+                    const redact::Redactor& redactor);
 
 /// Writes env.diff: how the environment of an attempt differs from the user's, and who decided it.
 void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
@@ -82,7 +83,7 @@ void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
 void record_nccl(report::EventLog& log, const nccl::Record& nccl);
 
 /// Records which collectives the ranks of a hang named, and what that shows; nothing if none did.
-void record_collectives(report::EventLog& log, const RankAnswers& answers);
+void record_collectives(report::EventLog& log, const ranks::RankAnswers& answers);
 
 /// Records the segments that were removed behind an attempt; nothing if there were none.
 void record_removed_segments(report::EventLog& log, const std::vector<host::LeftFile>& removed);
@@ -92,7 +93,7 @@ enum class Probed { no, yes };
 
 /// Remembers that the profile worked here, if others had failed before it, or if the host was
 /// probed, which then need not be done again; forgets if asked to.
-void remember_success(const RunPlan& plan, const profile::Profile& profile, int attempts,
+void remember_success(const plan::RunPlan& plan, const profile::Profile& profile, int attempts,
                       Probed probed);
 
 }  // namespace safelaunch::run

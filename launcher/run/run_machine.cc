@@ -238,9 +238,9 @@ void RunMachine::fail(const AttemptEnded& event) {
   if (!event.record.signal) actions_.push_back(RecordCause{diagnosis});
   take_seen(event);
   strike(event.refuted);
-  RunProgress now = progress(diagnosis, tried_, attempts_);
-  now.impasse = impasse_of(event.evidence, diagnosis);
-  const NextStep step = next_step(plan_, diagnosis, now);
+  plan::RunProgress now = progress(diagnosis, tried_, attempts_);
+  now.impasse = plan::impasse_of(event.evidence, diagnosis);
+  const plan::NextStep step = plan::next_step(plan_, diagnosis, now);
   if (now.impasse) impasses_.push_back(*now.impasse);
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   if (!worth_probing(event.evidence, diagnosis, step))
@@ -257,7 +257,7 @@ void RunMachine::switch_profile(const AttemptEnded& event, const SwitchFound& fo
 }
 
 void RunMachine::take_seen(const AttemptEnded& event) {
-  const RanksSeen& ranks = event.record.ranks;
+  const ranks::RanksSeen& ranks = event.record.ranks;
   if (ranks.nccl.version) seen_.nccl = ranks.nccl.version;
   seen_.nccl_spoke = seen_.nccl_spoke || ranks.nccl.any;
   seen_.backends.insert(ranks.backends.begin(), ranks.backends.end());
@@ -274,8 +274,8 @@ void RunMachine::strike(const std::vector<std::string>& refuted) {
   }
 }
 
-RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
-                                 std::vector<std::string> tried, int attempts) const {
+plan::RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
+                                       std::vector<std::string> tried, int attempts) const {
   // A healthy run, and one that only starts again, need no further profile.
   const bool falls_back = std::holds_alternative<diagnose::FallBack>(diagnosis.decision);
   return {attempts,
@@ -288,15 +288,16 @@ RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
           impasses_};
 }
 
-NextStep RunMachine::would_follow(const diagnose::Diagnosis& diagnosis,
-                                  const std::vector<std::string>& tried) const {
-  return next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_ + 1));
+plan::NextStep RunMachine::would_follow(const diagnose::Diagnosis& diagnosis,
+                                        const std::vector<std::string>& tried) const {
+  return plan::next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_ + 1));
 }
 
 // Once a run, where NCCL itself failed, or ranks in it: seconds of probing save attempts of
 // minutes.
 bool RunMachine::worth_probing(const diagnose::Evidence& evidence,
-                               const diagnose::Diagnosis& diagnosis, const NextStep& step) const {
+                               const diagnose::Diagnosis& diagnosis,
+                               const plan::NextStep& step) const {
   const bool in_nccl =
       seen_.nccl && evidence.failure.stage.value_or(Stage::spawned) >= Stage::group;
   return in_nccl && attempts_ == 1 && step.profile->backend == profile::Backend::keep &&
@@ -309,7 +310,8 @@ std::vector<profile::Profile> RunMachine::candidates_after(
   std::vector<profile::Profile> candidates;
   std::vector<std::string> tried = tried_;
   while (true) {
-    const NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_));
+    const plan::NextStep step =
+        plan::next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_));
     if (!step.profile) return candidates;
     if (step.profile->backend == profile::Backend::keep) candidates.push_back(*step.profile);
     tried.push_back(step.profile->name);
@@ -326,7 +328,7 @@ void RunMachine::take(const ProfileChosen& event, TimePoint) {
   if (!std::holds_alternative<Probing>(state_)) return;
   auto [summary, diagnosis, former] = std::get<Probing>(std::exchange(state_, Idle{}));
   strike(event.refuted);
-  NextStep step = next_step(plan_, diagnosis, progress(diagnosis, tried_, attempts_));
+  plan::NextStep step = plan::next_step(plan_, diagnosis, progress(diagnosis, tried_, attempts_));
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   const auto candidates = candidates_after(diagnosis);
   const auto chosen = std::ranges::find(candidates, event.profile, &profile::Profile::name);
@@ -338,11 +340,11 @@ void RunMachine::take(const ProfileChosen& event, TimePoint) {
 }
 
 void RunMachine::follow(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
-                        const NextStep& step) {
+                        const plan::NextStep& step) {
   summary.next = step.profile->name + ": " + step.why;
   actions_.push_back(RecordAttempt{std::move(summary)});
   actions_.push_back(TellFallback{diagnosis, step});
-  if (step.other_port) former_port_ = FormerPort::was_taken;
+  if (step.other_port) former_port_ = plan::FormerPort::was_taken;
   if (step.profile->name == profile_.name) ++retries_of_profile_;
   state_ = Waiting{*step.profile, step.wait};
   actions_.push_back(AwaitGpuMemory{});
@@ -395,7 +397,7 @@ void RunMachine::record_probed() {
 
 // People read the end of a screen; a program takes the end for the object that it asked for.
 void RunMachine::give_up(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
-                         const NextStep& step) {
+                         const plan::NextStep& step) {
   actions_.push_back(RecordAttempt{std::move(summary)});
   actions_.push_back(TellStruckOut{step});
   if (plan_.options.json) actions_.push_back(TellFirstFailure{diagnosis});

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "attempt_record.h"
-#include "next_step.h"
-#include "port_choice.h"
 #include "safelaunch/agree/decision.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/launch/signals.h"
+#include "safelaunch/plan/host_checks.h"
+#include "safelaunch/plan/next_step.h"
+#include "safelaunch/plan/port_choice.h"
 #include "safelaunch/report/summary.h"
-#include "safelaunch/run/host_checks.h"
 
 namespace safelaunch::run {
 
@@ -21,7 +21,7 @@ namespace safelaunch::run {
 struct RunBegins {};
 /// The checks before the run are done, or left behind.
 struct HostChecked {
-  HostReport report;
+  plan::HostReport report;
 };
 struct AttemptStarted {};
 /// Nothing runs: no port, a command that does not exist.
@@ -41,7 +41,7 @@ struct EndedHere {};
 /// A probe beside the attempt shows that it cannot work, and which profile does.
 struct SwitchFound {
   diagnose::Diagnosis diagnosis;
-  NextStep step;
+  plan::NextStep step;
 };
 /// There is nothing to probe with, or nothing to probe.
 struct CannotProbe {};
@@ -112,7 +112,7 @@ struct CheckHost {};
 struct StartAttempt {
   profile::Profile profile;
   int number = 1;
-  FormerPort former_port = FormerPort::none;
+  plan::FormerPort former_port = plan::FormerPort::none;
   std::optional<agree::Decision> agreed{};  ///< several nodes: port and layout are decided
 };
 /// Probe the profile of the first attempt beside it, where --probe wants that; SwitchFound may
@@ -154,11 +154,11 @@ struct SayFailure {
 /// The attempt recorded last failed for this reason, and another one follows.
 struct TellFallback {
   diagnose::Diagnosis diagnosis;
-  NextStep step;
+  plan::NextStep step;
 };
 /// Profiles that are passed over, and why.
 struct TellStruckOut {
-  NextStep step;
+  plan::NextStep step;
 };
 /// The first failing rank's own words.
 struct TellFirstFailure {
@@ -186,7 +186,7 @@ struct TellReady {
 struct ProposeAttempt {
   profile::Profile profile;
   int number = 1;
-  FormerPort former_port = FormerPort::none;
+  plan::FormerPort former_port = plan::FormerPort::none;
 };
 /// A member's attempt could not be started.
 struct TellNotStarted {
@@ -251,7 +251,7 @@ class Shelf {
 class RunMachine {
  public:
   /// Both must outlive it.
-  RunMachine(const RunPlan& plan, Shelf& shelf) : plan_(plan), shelf_(shelf) {}
+  RunMachine(const plan::RunPlan& plan, Shelf& shelf) : plan_(plan), shelf_(shelf) {}
 
   [[nodiscard]] std::vector<RunAction> on(const RunEvent& event, TimePoint now);
 
@@ -263,8 +263,8 @@ class RunMachine {
 
   /// The step that the chain would take after the present attempt if it were lost for this reason,
   /// and if the profiles of `tried` had failed.
-  [[nodiscard]] NextStep would_follow(const diagnose::Diagnosis& diagnosis,
-                                      const std::vector<std::string>& tried) const;
+  [[nodiscard]] plan::NextStep would_follow(const diagnose::Diagnosis& diagnosis,
+                                            const std::vector<std::string>& tried) const;
 
  private:
   struct Idle {};
@@ -277,7 +277,7 @@ class RunMachine {
   struct Probing {
     report::AttemptSummary summary;
     diagnose::Diagnosis diagnosis;
-    NextStep step;
+    plan::NextStep step;
   };
   struct Waiting {
     profile::Profile profile;
@@ -325,20 +325,20 @@ class RunMachine {
   void switch_profile(const AttemptEnded& event, const SwitchFound& found);
   void take_seen(const AttemptEnded& event);
   void strike(const std::vector<std::string>& refuted);
-  [[nodiscard]] RunProgress progress(const diagnose::Diagnosis& diagnosis,
-                                     std::vector<std::string> tried, int attempts) const;
+  [[nodiscard]] plan::RunProgress progress(const diagnose::Diagnosis& diagnosis,
+                                           std::vector<std::string> tried, int attempts) const;
   [[nodiscard]] bool worth_probing(const diagnose::Evidence& evidence,
                                    const diagnose::Diagnosis& diagnosis,
-                                   const NextStep& step) const;
+                                   const plan::NextStep& step) const;
   [[nodiscard]] std::vector<profile::Profile> candidates_after(
       const diagnose::Diagnosis& diagnosis) const;
   void follow(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
-              const NextStep& step);
+              const plan::NextStep& step);
   void give_up(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
-               const NextStep& step);
+               const plan::NextStep& step);
   void end(int exit_code, std::string stopped_because);
 
-  const RunPlan& plan_;
+  const plan::RunPlan& plan_;
   Shelf& shelf_;
   std::variant<Idle, Checking, Gathering, Attempting, Probing, Waiting, Pausing, Over> state_ =
       Idle{};
@@ -358,11 +358,11 @@ class RunMachine {
   int attempts_ = 0;          ///< that have ended
   profile::Profile profile_;  ///< of the present attempt, or the last
   int retries_of_profile_ = 0;
-  FormerPort former_port_ = FormerPort::none;
+  plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
-  SeenOfJob seen_;
-  std::vector<Impasse> impasses_;  ///< of the attempts until now
-  int exit_code_ = 125;            ///< of the last attempt
+  plan::SeenOfJob seen_;
+  std::vector<plan::Impasse> impasses_;  ///< of the attempts until now
+  int exit_code_ = 125;                  ///< of the last attempt
   std::vector<RunAction> actions_;
 };
 

@@ -10,9 +10,9 @@
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/find_program.h"
+#include "safelaunch/plan/plan.h"
+#include "safelaunch/plan/probe_diagnosis.h"
 #include "safelaunch/probe/session.h"
-#include "safelaunch/run/plan.h"
-#include "safelaunch/run/probe_diagnosis.h"
 
 // A run probes at two moments. Beside the first attempt the profile of that attempt is probed, then
 // those that may heal it, until the job's own ranks meet and prove more. Between two attempts all
@@ -22,7 +22,7 @@ namespace safelaunch::run {
 namespace {
 
 /// How many ranks this node has; 0: not known.
-int ranks_here(const RunPlan& plan, int gpus) {
+int ranks_here(const plan::RunPlan& plan, int gpus) {
   if (plan.spawn) return plan.spawn->workers;
   if (!plan.command.processes_per_node) return 0;
   if (const int* number = std::get_if<int>(&*plan.command.processes_per_node)) return *number;
@@ -37,11 +37,11 @@ bool chooses_gpus(const job::Command& command) {
   });
 }
 
-probe::Situation situation_of(const RunPlan& plan, const profile::Profile& profile,
+probe::Situation situation_of(const plan::RunPlan& plan, const profile::Profile& profile,
                               probe::Moment moment) {
   probe::Situation situation;
   situation.moment = moment;
-  situation.wish = options_under(plan.options, profile).probe;
+  situation.wish = plan::options_under(plan.options, profile).probe;
   situation.gpus = host::read_identity().gpus;
   situation.ranks = ranks_here(plan, situation.gpus);
   situation.nodes = plan.nodes();
@@ -51,7 +51,7 @@ probe::Situation situation_of(const RunPlan& plan, const profile::Profile& profi
 }
 
 /// The environment of the job's ranks, as far as NCCL and the driver read it.
-Environment environment_of_ranks(const profile::Profile& profile, const RunPlan& plan) {
+Environment environment_of_ranks(const profile::Profile& profile, const plan::RunPlan& plan) {
   Environment environment = plan.environment_under(profile).environment;
   if (!plan.spawn || !plan.spawn->devices_selected) return environment;
   environment["CUDA_VISIBLE_DEVICES"] = join(plan.spawn->devices, ",");
@@ -72,7 +72,7 @@ const char* kind_of(const probe::Verdict& verdict) {
 
 }  // namespace
 
-Result<ProbeMeans> means_to_probe(const RunPlan& plan, const profile::Profile& profile,
+Result<ProbeMeans> means_to_probe(const plan::RunPlan& plan, const profile::Profile& profile,
                                   probe::Moment moment) {
   const probe::Situation situation = situation_of(plan, profile, moment);
   // The cheap questions first: a host without a GPU looks for no library.
@@ -88,8 +88,8 @@ Result<ProbeMeans> means_to_probe(const RunPlan& plan, const profile::Profile& p
 }
 
 struct RunProbe::State {
-  Services services;
-  const RunPlan& plan;
+  ranks::Services services;
+  const plan::RunPlan& plan;
   ProbeMeans means;
   Listener& listener;
   std::optional<probe::Campaign> campaign{};    ///< beside an attempt
@@ -97,8 +97,8 @@ struct RunProbe::State {
   std::vector<profile::Profile> candidates{};
   std::optional<probe::Session> session{};
   std::optional<diagnose::Diagnosis> diagnosis{};  ///< of the attempt's profile, once it has failed
-  NextStep probing{};                              ///< the profile that is probed in its place
-  NextStep following{};                            ///< the profile that would come after that one
+  plan::NextStep probing{};                        ///< the profile that is probed in its place
+  plan::NextStep following{};                      ///< the profile that would come after that one
 
   void start(const profile::Profile& profile, probe::Beside beside,
              probe::Session::OnOutcome on_outcome);
@@ -106,7 +106,7 @@ struct RunProbe::State {
   void take(const probe::Outcome& outcome);
   void record(const std::string& profile, const probe::Outcome& outcome) const;
   void probe_next_candidate();
-  [[nodiscard]] NextStep after(const probe::Outcome& outcome);
+  [[nodiscard]] plan::NextStep after(const probe::Outcome& outcome);
   void act_on(const probe::CampaignEvent& event);
   void perform(const probe::StartProbe& action);
   void perform(const probe::StopProbe& action);
@@ -151,18 +151,18 @@ void RunProbe::State::probe_next_candidate() {
 
 void RunProbe::State::take(const probe::Outcome& outcome) {
   record(campaign->probing(), outcome);
-  following = probe::stopped_at(outcome.verdict) ? after(outcome) : NextStep{};
+  following = probe::stopped_at(outcome.verdict) ? after(outcome) : plan::NextStep{};
   act_on(probe::CampaignProbed{outcome.verdict, following.profile ? following.profile->name : ""});
 }
 
 /// The profile that may do better, if there is one that can be probed.
-NextStep RunProbe::State::after(const probe::Outcome& outcome) {
-  if (!diagnosis) diagnosis = diagnose(outcome);
+plan::NextStep RunProbe::State::after(const probe::Outcome& outcome) {
+  if (!diagnosis) diagnosis = plan::diagnose(outcome);
   std::vector<std::string> tried = safelaunch::probe::refuted(campaign->probed());
   tried.push_back(campaign->probing());
-  NextStep step = listener.would_follow(*diagnosis, tried);
+  plan::NextStep step = listener.would_follow(*diagnosis, tried);
   const bool can_be_probed = step.profile && step.profile->backend == profile::Backend::keep;
-  return can_be_probed ? step : NextStep{};
+  return can_be_probed ? step : plan::NextStep{};
 }
 
 void RunProbe::State::act_on(const probe::CampaignEvent& event) {
@@ -185,7 +185,7 @@ void RunProbe::State::perform(const probe::SwitchProfile&) {
   listener.on_switch(*diagnosis, probing);
 }
 
-RunProbe::RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means,
+RunProbe::RunProbe(const ranks::Services& services, const plan::RunPlan& plan, ProbeMeans means,
                    Listener& listener)
     : state_(new State{services, plan, std::move(means), listener}) {}
 

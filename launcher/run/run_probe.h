@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "next_step.h"
 #include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/plan/next_step.h"
+#include "safelaunch/plan/plan.h"
 #include "safelaunch/probe/policy.h"
-#include "safelaunch/run/plan.h"
-#include "services.h"
+#include "safelaunch/ranks/services.h"
 
 namespace safelaunch::run {
 
@@ -22,7 +22,7 @@ struct ProbeMeans {
 
 /// The means of this run, or why it does not probe now. Looks for libraries, which takes
 /// milliseconds: not to be called before the workers have been started.
-[[nodiscard]] Result<ProbeMeans> means_to_probe(const RunPlan& plan,
+[[nodiscard]] Result<ProbeMeans> means_to_probe(const plan::RunPlan& plan,
                                                 const profile::Profile& profile,
                                                 probe::Moment moment);
 
@@ -34,10 +34,10 @@ class RunProbe {
   class Listener {
    public:
     /// The chain's next step if the profiles of `tried` have failed.
-    [[nodiscard]] virtual NextStep would_follow(const diagnose::Diagnosis& diagnosis,
-                                                const std::vector<std::string>& tried) = 0;
+    [[nodiscard]] virtual plan::NextStep would_follow(const diagnose::Diagnosis& diagnosis,
+                                                      const std::vector<std::string>& tried) = 0;
     /// The attempt is to be ended: `diagnosis` says why it cannot work, `step` what does.
-    virtual void on_switch(const diagnose::Diagnosis& diagnosis, const NextStep& step) = 0;
+    virtual void on_switch(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) = 0;
     /// The fastest profile that works; empty: none does.
     virtual void on_chosen(const std::string& profile) = 0;
 
@@ -46,7 +46,8 @@ class RunProbe {
   };
 
   /// `plan` must outlive it.
-  RunProbe(const Services& services, const RunPlan& plan, ProbeMeans means, Listener& listener);
+  RunProbe(const ranks::Services& services, const plan::RunPlan& plan, ProbeMeans means,
+           Listener& listener);
   RunProbe(const RunProbe&) = delete;
   RunProbe& operator=(const RunProbe&) = delete;
   ~RunProbe();

@@ -8,7 +8,7 @@
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/run/json_file.h"
+#include "safelaunch/plan/json_file.h"
 
 // All that a run says goes through here, so that --quiet and --json hold for every line. What is
 // told of a failure is short: what happened, the cause, what is tried now. The rest stands in the
@@ -66,7 +66,7 @@ void RunVoice::tell_of_start(int attempt, const std::string& profile, std::optio
                   record.empty() ? "" : ", record in " + record));
 }
 
-void RunVoice::tell_of_fallback(const diagnose::Diagnosis& diagnosis, const NextStep& step) {
+void RunVoice::tell_of_fallback(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) {
   const report::AttemptSummary& attempt = summary_.attempts.back();
   say(fmt::format("attempt {} ({}) {} after {}: {}", attempt.number, attempt.profile,
                   report::end_name(attempt.failure), describe_duration(attempt.took),
@@ -75,10 +75,10 @@ void RunVoice::tell_of_fallback(const diagnose::Diagnosis& diagnosis, const Next
                   name(diagnosis.failure.certainty)));
   tell_of_struck_out(step);
   say(fmt::format("retrying (attempt {}) with profile {} ({}); cost: {}", attempt.number + 1,
-                  step.profile->name, step.why, cost_in_words(plan_, *step.profile)));
+                  step.profile->name, step.why, plan::cost_in_words(plan_, *step.profile)));
 }
 
-void RunVoice::tell_of_struck_out(const NextStep& step) {
+void RunVoice::tell_of_struck_out(const plan::NextStep& step) {
   std::vector<profile::StruckOut> told;  // those with one reason are told together
   for (const profile::StruckOut& struck : step.struck_out) {
     const auto same = std::ranges::find(told, struck.why, &profile::StruckOut::why);
@@ -121,7 +121,7 @@ void RunVoice::tell_of_lost_output() {
 }
 
 void RunVoice::tell_end() {
-  if (plan_.options.json && json_file(plan_.options).empty())
+  if (plan_.options.json && plan::json_file(plan_.options).empty())
     return terminal_.write_redacted(report::outcome_json(summary_));
   if (!report::worth_telling(summary_) || plan_.options.verbosity == Verbosity::quiet) return;
   const bool coloured =

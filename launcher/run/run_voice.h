@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "attempt_record.h"
-#include "next_step.h"
 #include "safelaunch/output/terminal_writer.h"
+#include "safelaunch/plan/next_step.h"
 #include "safelaunch/report/summary.h"
 
 namespace safelaunch::run {
@@ -14,7 +14,7 @@ namespace safelaunch::run {
 class RunVoice {
  public:
   /// All of them belong to the run, and outlive this.
-  RunVoice(const RunPlan& plan, const output::StandardStreams& streams,
+  RunVoice(const plan::RunPlan& plan, const output::StandardStreams& streams,
            output::TerminalWriter& terminal, const report::RunSummary& summary)
       : plan_(plan), streams_(streams), terminal_(terminal), summary_(summary) {}
 
@@ -27,9 +27,9 @@ class RunVoice {
   void tell_of_start(int attempt, const std::string& profile, std::optional<int> port,
                      const std::string& record);
   /// The last attempt has failed, and another one follows.
-  void tell_of_fallback(const diagnose::Diagnosis& diagnosis, const NextStep& step);
+  void tell_of_fallback(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step);
   /// The profiles that are passed over, and why.
-  void tell_of_struck_out(const NextStep& step);
+  void tell_of_struck_out(const plan::NextStep& step);
   /// The user's own failure: launchers bury it under their own words. Of a job that was stuck
   /// nothing failed.
   void tell_of_first_failure(const AttemptRecord& record, const diagnose::Diagnosis& diagnosis);
@@ -43,7 +43,7 @@ class RunVoice {
   void tell_end();
 
  private:
-  const RunPlan& plan_;
+  const plan::RunPlan& plan_;
   const output::StandardStreams& streams_;
   output::TerminalWriter& terminal_;
   const report::RunSummary& summary_;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "safelaunch/base/result.h"
-#include "safelaunch/run/plan.h"
+#include "safelaunch/plan/plan.h"
 
 namespace safelaunch::run {
 
@@ -18,7 +18,7 @@ struct ShownPlan {
 };
 
 /// For a reader.
-[[nodiscard]] ShownPlan render_plan(const RunPlan& plan);
-[[nodiscard]] ShownPlan plan_json(const RunPlan& plan);
+[[nodiscard]] ShownPlan render_plan(const plan::RunPlan& plan);
+[[nodiscard]] ShownPlan plan_json(const plan::RunPlan& plan);
 
 }  // namespace safelaunch::run

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "catch.h"
+#include "machine_story.h"
 #include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/base/format.h"
-#include "tests/unit/run/machine_story.h"
 
 namespace safelaunch::agree {
 

@@ -52,7 +52,7 @@ TEST_CASE("an answer that is not understood is told with the nearest name", "[in
 
 TEST_CASE("the run begins with the chosen profile, and keeps the rest of its chain",
           "[interactive]") {
-  run::RunPlan plan;
+  plan::RunPlan plan;
   plan.chain = {kProfiles[0], kProfiles[1]};
   plan.chain_names = {"basic", "no-p2p"};
   plan.chain_origin = "default";

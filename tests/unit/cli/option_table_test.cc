@@ -6,8 +6,8 @@
 #include "launcher/cli/help.h"
 #include "launcher/cli/verb_run.h"
 #include "launcher/cli/verbs.h"
+#include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/shared_keys.h"
-#include "safelaunch/run/plan.h"
 #include "test_data.h"
 
 using namespace safelaunch;
@@ -105,7 +105,7 @@ TEST_CASE("every option acts in each place that its row names", "[option_table]"
     if (option.scope >= settings::OptionScope::profile) {
       profile::Profile profile;
       profile.options = of_profile.value();
-      CHECK(in_words(run::options_under(parse({"x"}).value(), profile)) == given);
+      CHECK(in_words(plan::options_under(parse({"x"}).value(), profile)) == given);
     }
   }
 }

@@ -19,8 +19,8 @@ probe::Verdict works(double bandwidth) {
 const probe::Verdict kHangs = probe::Hung{probe::Phase::init, {0, 1}};
 
 /// Three nodes, of which the last fails with both others.
-run::NodeProbeEnd one_bad_node() {
-  run::NodeProbeEnd end;
+nodes::NodeProbeEnd one_bad_node() {
+  nodes::NodeProbeEnd end;
   end.leads = true;
   for (int i = 0; i < 3; ++i)
     end.nodes[i] = {
@@ -36,7 +36,7 @@ run::NodeProbeEnd one_bad_node() {
   return end;
 }
 
-probe::NodeConclusion conclusion_of(const run::NodeProbeEnd& end) {
+probe::NodeConclusion conclusion_of(const nodes::NodeProbeEnd& end) {
   return probe::conclude(end.findings, end.took_part,
                          {{0, end.nodes.at(0).host}, {1, "gpu-1"}, {2, "gpu-2"}}, true);
 }
@@ -44,7 +44,7 @@ probe::NodeConclusion conclusion_of(const run::NodeProbeEnd& end) {
 }  // namespace
 
 TEST_CASE("each node is told with its GPUs and the interface over which its ranks meet") {
-  run::ProbedNodes nodes = one_bad_node().nodes;
+  nodes::ProbedNodes nodes = one_bad_node().nodes;
   nodes[1].trouble = "no CUDA driver";
   CHECK(render_nodes(nodes) ==
         "3 nodes\n"
@@ -63,20 +63,20 @@ TEST_CASE("the matrix shows each pair that was tried, both ways") {
 }
 
 TEST_CASE("a slow pair is marked") {
-  run::NodeProbeEnd end = one_bad_node();
+  nodes::NodeProbeEnd end = one_bad_node();
   end.findings.pairs[{1, 2}] = {works(2), ""};
   end.findings.slow_links = {{1, 2}};
   CHECK_THAT(render_matrix(end), Contains("! slow") && Contains("2.00!"));
 }
 
 TEST_CASE("two nodes have no matrix beside their row") {
-  run::NodeProbeEnd end = one_bad_node();
+  nodes::NodeProbeEnd end = one_bad_node();
   end.findings.pairs = {{{0, 1}, {works(10), ""}}};
   CHECK(render_matrix(end).empty());
 }
 
 TEST_CASE("of many nodes only the pairs that do not work are listed") {
-  run::NodeProbeEnd end = one_bad_node();
+  nodes::NodeProbeEnd end = one_bad_node();
   for (int i = 2; i < 40; ++i) end.findings.pairs[{i, i + 1}] = {works(10), ""};
   end.findings.pairs[{20, 21}] = {kHangs, ""};
   const std::string text = render_matrix(end);
@@ -94,7 +94,7 @@ TEST_CASE("a round tells how many of its groups work, and which do not") {
 }
 
 TEST_CASE("nodes are told with a verdict that names some of them") {
-  const run::ProbedNodes nodes = one_bad_node().nodes;
+  const nodes::ProbedNodes nodes = one_bad_node().nodes;
   probe::GroupResult result{{0, 1, 2}, kHangs};
   result.stopped = {1};
   CHECK(where(result, nodes) == "gpu-1");
@@ -103,7 +103,7 @@ TEST_CASE("nodes are told with a verdict that names some of them") {
 }
 
 TEST_CASE("a program reads nodes, pairs, who is to blame and what to do") {
-  const run::NodeProbeEnd end = one_bad_node();
+  const nodes::NodeProbeEnd end = one_bad_node();
   const auto json = nlohmann::json::parse(nodes_json(end, conclusion_of(end)));
   CHECK(json["nodes"].size() == 3);
   CHECK(json["nodes"][1]["interface"] == "eth0");
@@ -117,7 +117,7 @@ TEST_CASE("a program reads nodes, pairs, who is to blame and what to do") {
 }
 
 TEST_CASE("the page shows the matrix, and no word of a node becomes markup") {
-  run::NodeProbeEnd end = one_bad_node();
+  nodes::NodeProbeEnd end = one_bad_node();
   end.nodes[0].host = "<script>alert(1)</script>";
   end.nodes[1].trouble = "\"><img src=x> & \x1b[2J";
   end.findings.over_all[0].verdict = probe::Failed{{{0, probe::Phase::init, "<b>bold</b>"}}};
@@ -129,9 +129,9 @@ TEST_CASE("the page shows the matrix, and no word of a node becomes markup") {
 }
 
 TEST_CASE("what a node tells of itself is read as it was written, and nonsense as nothing") {
-  const run::ProbedNode node = one_bad_node().nodes[0];
-  CHECK(run::probed_node_from(to_text(node)) == node);
-  CHECK(run::probed_node_from("nonsense") == run::ProbedNode{});
-  CHECK(run::probed_node_from(R"({"ranks":-3,"host":7})") == run::ProbedNode{});
-  CHECK(run::probed_node_from(R"({"ranks":1e99,"gpus":["x"]})") == run::ProbedNode{});
+  const nodes::ProbedNode node = one_bad_node().nodes[0];
+  CHECK(nodes::probed_node_from(to_text(node)) == node);
+  CHECK(nodes::probed_node_from("nonsense") == nodes::ProbedNode{});
+  CHECK(nodes::probed_node_from(R"({"ranks":-3,"host":7})") == nodes::ProbedNode{});
+  CHECK(nodes::probed_node_from(R"({"ranks":1e99,"gpus":["x"]})") == nodes::ProbedNode{});
 }

@@ -4,6 +4,8 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::plan;
+using namespace safelaunch::ranks;
 using namespace safelaunch::run;
 using namespace std::chrono_literals;
 

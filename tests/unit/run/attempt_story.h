@@ -10,6 +10,7 @@
 #include "machine_story.h"
 
 namespace safelaunch::run {
+using namespace ranks;
 
 using namespace std::chrono_literals;
 

@@ -1,4 +1,4 @@
-#include "safelaunch/run/plan.h"
+#include "safelaunch/plan/plan.h"
 
 #include "safelaunch/base/strings.h"
 #include "safelaunch/run/dry_run.h"
@@ -11,6 +11,7 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::plan;
 using namespace safelaunch::run;
 using namespace safelaunch::testing;
 using Catch::Matchers::ContainsSubstring;
@@ -26,10 +27,10 @@ settings::RunOptions options_for(std::vector<std::string> command) {
 }
 
 /// Of a user whose home is empty.
-Result<run::RunPlan> plan(settings::RunOptions options, run::Configuration configuration = {},
-                          Environment environment = {}) {
+Result<plan::RunPlan> planned(settings::RunOptions options, plan::Configuration configuration = {},
+                              Environment environment = {}) {
   environment.try_emplace("HOME", "/nonexistent");
-  return run::make_plan(std::move(options), std::move(configuration), environment);
+  return plan::make_plan(std::move(options), std::move(configuration), environment);
 }
 
 settings::RunOptions spawning(const std::string& workers) {
@@ -39,7 +40,7 @@ settings::RunOptions spawning(const std::string& workers) {
 }
 
 int node_rank(settings::RunOptions options, Environment environment) {
-  const auto made = plan(std::move(options), {}, std::move(environment));
+  const auto made = planned(std::move(options), {}, std::move(environment));
   REQUIRE(made.has_value());
   return made->spawn->node_rank;
 }
@@ -72,9 +73,9 @@ TEST_CASE("what DeepSpeed would hand to other hosts by ssh is set where an agent
   home.write(".deepspeed_env", "# ours\nNCCL_IB_DISABLE=1\nNCCL_SOCKET_IFNAME=eth1\n");
   home.write("hosts", "a slots=2\nb slots=2\n");
   const Environment user{{"HOME", home / ""}, {"NCCL_IB_DISABLE", "0"}};
-  const auto made = plan(options_for({"deepspeed", "--no_ssh", "--hostfile", home / "hosts",
-                                      "--node_rank", "1", "--master_addr", "a", "train.py"}),
-                         {}, user);
+  const auto made = planned(options_for({"deepspeed", "--no_ssh", "--hostfile", home / "hosts",
+                                         "--node_rank", "1", "--master_addr", "a", "train.py"}),
+                            {}, user);
   REQUIRE(made.has_value());
   const auto applied = made->environment_under(made->chain.front());
   const Environment& environment = applied.environment;
@@ -84,7 +85,7 @@ TEST_CASE("what DeepSpeed would hand to other hosts by ssh is set where an agent
   REQUIRE(told != applied.differences.end());
   CHECK_THAT(told->why, ContainsSubstring(".deepspeed_env:3"));
   CHECK(environment.at("NCCL_IB_DISABLE") == "0");  // what is set here counts more
-  const auto alone = plan(options_for({"deepspeed", "--num_gpus", "2", "train.py"}), {}, user);
+  const auto alone = planned(options_for({"deepspeed", "--num_gpus", "2", "train.py"}), {}, user);
   REQUIRE(alone.has_value());
   CHECK_FALSE(
       alone->environment_under(alone->chain.front()).environment.contains("NCCL_SOCKET_IFNAME"));
@@ -96,7 +97,7 @@ TEST_CASE("a job of one node runs in a pod whose name ends with a number", "[pla
 }
 
 TEST_CASE("without a word of the user's the default chain is tried", "[plan]") {
-  const auto made = plan(options_for(kTorchrun));
+  const auto made = planned(options_for(kTorchrun));
   REQUIRE(made.has_value());
   CHECK(made->command.launcher == job::Launcher::torchrun);
   CHECK(made->chain_origin == "the default");
@@ -106,10 +107,10 @@ TEST_CASE("without a word of the user's the default chain is tried", "[plan]") {
 }
 
 TEST_CASE("the rest of a chain is read when it is needed, and once", "[plan]") {
-  auto made = plan(options_for(kTorchrun));
+  auto made = planned(options_for(kTorchrun));
   REQUIRE(made.has_value());
-  REQUIRE(run::read_rest_of_chain(*made).has_value());
-  REQUIRE(run::read_rest_of_chain(*made).has_value());
+  REQUIRE(plan::read_rest_of_chain(*made).has_value());
+  REQUIRE(plan::read_rest_of_chain(*made).has_value());
   REQUIRE(made->chain.size() == made->chain_names.size());
   for (std::size_t i = 0; i < made->chain.size(); ++i)
     CHECK(made->chain[i].name == made->chain_names[i]);
@@ -118,7 +119,7 @@ TEST_CASE("the rest of a chain is read when it is needed, and once", "[plan]") {
 TEST_CASE("what is shown before a run is read whole", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.dry_run = true;
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE(made.has_value());
   CHECK(made->chain.size() == made->chain_names.size());
 }
@@ -127,54 +128,54 @@ TEST_CASE("a mistake in a profile of the user's is told before anything runs", "
   const TemporaryFolder folder;
   settings::RunOptions options = options_for(kTorchrun);
   options.profiles = {"basic", folder.write("mine.yaml", "enviroment: {}\n")};
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE_FALSE(made.has_value());
   CHECK_THAT(made.error().message, ContainsSubstring("mine.yaml:1:1"));
 }
 
 TEST_CASE("the option --profile beats a cluster rule, which beats the default", "[plan]") {
-  run::Configuration configuration;
+  plan::Configuration configuration;
   configuration.cluster = "hgx";
   configuration.rules.chain = {"no-p2p"};
   settings::RunOptions options = options_for(kTorchrun);
-  CHECK(plan(options, configuration)->chain_origin == "cluster rule hgx");
-  CHECK(plan(options, configuration)->chain_names == std::vector<std::string>{"no-p2p"});
+  CHECK(planned(options, configuration)->chain_origin == "cluster rule hgx");
+  CHECK(planned(options, configuration)->chain_names == std::vector<std::string>{"no-p2p"});
   configuration.cluster.clear();
-  CHECK(plan(options, configuration)->chain_origin == "safelaunch.yaml");
+  CHECK(planned(options, configuration)->chain_origin == "safelaunch.yaml");
   options.profiles = {"conservative"};
-  CHECK(plan(options, configuration)->chain_origin == "--profile");
+  CHECK(planned(options, configuration)->chain_origin == "--profile");
 }
 
 TEST_CASE("the number of attempts is the chain's length, --max-attempts, or one with --only",
           "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.max_attempts = 2;
-  CHECK(plan(options)->max_attempts == 2);
+  CHECK(planned(options)->max_attempts == 2);
   options.only = true;
-  CHECK(plan(options)->max_attempts == 1);
+  CHECK(planned(options)->max_attempts == 1);
 }
 
 TEST_CASE("a chain begins with what worked here lately, unless that is to be forgotten", "[plan]") {
   const TemporaryFolder home;
   const Environment environment{{"HOME", home / ""}, {"XDG_STATE_HOME", home / "state"}};
   settings::RunOptions options = options_for({"true"});
-  const auto first = plan(options, {}, environment);
+  const auto first = planned(options, {}, environment);
   REQUIRE(first.has_value());
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const std::string file = profile::memory_file(environment);
   std::filesystem::create_directories(std::filesystem::path(file).parent_path());
   const auto saved = profile::save_memory(
-      file, profile::remember({}, {run::host_key(*first), "conservative", now}));
+      file, profile::remember({}, {plan::host_key(*first), "conservative", now}));
   REQUIRE(saved.has_value());
-  const auto second = plan(options, {}, environment);
+  const auto second = planned(options, {}, environment);
   CHECK(second->chain_names.front() == "conservative");
   CHECK_THAT(second->warnings.front(), ContainsSubstring("begins with conservative"));
   options.forget = true;
-  CHECK(plan(options, {}, environment)->chain_names.front() == "basic");
+  CHECK(planned(options, {}, environment)->chain_names.front() == "basic");
 }
 
 TEST_CASE("safelaunch spawns the workers where it is told how many", "[plan]") {
-  const auto made = plan(spawning("3"));
+  const auto made = planned(spawning("3"));
   REQUIRE(made.has_value());
   REQUIRE(made->spawn.has_value());
   CHECK(made->spawn->workers == 3);
@@ -185,21 +186,21 @@ TEST_CASE("safelaunch spawns the workers where it is told how many", "[plan]") {
 TEST_CASE("a launcher and safelaunch do not both spawn", "[plan]") {
   settings::RunOptions options = spawning("3");
   options.command = kTorchrun;
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error().code == Errc::usage);
   CHECK_THAT(made.error().message, ContainsSubstring("torchrun spawns its own"));
 }
 
 TEST_CASE("a number of workers that no node has is a mistake", "[plan]") {
-  CHECK(plan(spawning("99999")).error().code == Errc::usage);
-  CHECK(plan(spawning("many")).error().code == Errc::usage);
+  CHECK(planned(spawning("99999")).error().code == Errc::usage);
+  CHECK(planned(spawning("many")).error().code == Errc::usage);
 }
 
 TEST_CASE("a choice of ranks that are not there would hide all output, and is refused", "[plan]") {
   settings::RunOptions options = spawning("2");
   options.ranks = "5";
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error().message == "--ranks 5: this job has no rank 5; its last is 1");
 }
@@ -207,7 +208,7 @@ TEST_CASE("a choice of ranks that are not there would hide all output, and is re
 TEST_CASE("an option that does nothing for this command is told", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.prefix = true;
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE(made.has_value());
   REQUIRE(made->warnings.size() == 1);
   CHECK_THAT(made->warnings.front(), ContainsSubstring("--prefix and --ranks have no effect"));
@@ -220,7 +221,7 @@ TEST_CASE("whoever counts nodes or ranks gets them spawned, without --nproc-per-
   options.master_addr = "10.0.0.1";
   options.world_size = 3;
   options.start_rank = 2;
-  const auto made = plan(options, {}, {{"CUDA_VISIBLE_DEVICES", ""}});
+  const auto made = planned(options, {}, {{"CUDA_VISIBLE_DEVICES", ""}});
   REQUIRE(made.has_value());
   REQUIRE(made->spawn);
   CHECK(made->spawn->workers == 1);
@@ -233,7 +234,7 @@ TEST_CASE("options of own workers that have no effect are told, where they were 
   const auto warned = [](std::vector<std::string> command, const std::string& origin) {
     settings::RunOptions options = options_for(std::move(command));
     options.given["master-port"] = {"29501", origin};
-    const auto made = plan(options);
+    const auto made = planned(options);
     REQUIRE(made.has_value());
     return join(made->warnings, "\n");
   };
@@ -248,20 +249,20 @@ TEST_CASE("options of own workers that have no effect are told, where they were 
 TEST_CASE("the option --set wants NAME=VALUE", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.set = {"NCCL_DEBUG"};
-  CHECK_FALSE(plan(options).has_value());
+  CHECK_FALSE(planned(options).has_value());
   options.set = {"NCCL_DEBUG=WARN"};
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE(made.has_value());
   CHECK(made->environment_under(made->chain.front()).environment.at("NCCL_DEBUG") == "WARN");
 }
 
 TEST_CASE("other nodes start the rest of a job of several", "[plan]") {
-  CHECK(plan(options_for({"torchrun", "--nnodes=2", "--node-rank=0", "--nproc-per-node=1",
-                          "--master-addr=n0", "train.py"}))
+  CHECK(planned(options_for({"torchrun", "--nnodes=2", "--node-rank=0", "--nproc-per-node=1",
+                             "--master-addr=n0", "train.py"}))
             ->others_start_ranks());
-  CHECK_FALSE(plan(options_for(kTorchrun))->others_start_ranks());
-  CHECK_FALSE(plan(options_for({"mpirun", "-n", "4", "python", "x.py"}))->others_start_ranks());
-  CHECK(plan(options_for({"mpirun", "-n", "4", "python", "x.py"}), {}, {{"RANK", "1"}})
+  CHECK_FALSE(planned(options_for(kTorchrun))->others_start_ranks());
+  CHECK_FALSE(planned(options_for({"mpirun", "-n", "4", "python", "x.py"}))->others_start_ranks());
+  CHECK(planned(options_for({"mpirun", "-n", "4", "python", "x.py"}), {}, {{"RANK", "1"}})
             ->others_start_ranks());
 }
 
@@ -269,7 +270,7 @@ TEST_CASE("a plan names chain, port and what each profile changes, and no secret
   settings::RunOptions options = options_for({"torchrun", "train.py", "--token", "hunter2hunter2"});
   options.dry_run = true;
   options.set = {"HF_TOKEN=hf_abcdefghijklmnop"};
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE(made.has_value());
   const std::string text = run::render_plan(*made).text;
   CHECK_THAT(text, ContainsSubstring("launcher  torchrun"));
@@ -281,7 +282,7 @@ TEST_CASE("a plan names chain, port and what each profile changes, and no secret
 TEST_CASE("a plan tells of later attempts only what is different", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.dry_run = true;
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE(made.has_value());
   const std::string text = run::render_plan(*made).text;
   const auto times = [&](std::string_view word) {
@@ -298,7 +299,7 @@ TEST_CASE("a plan tells of later attempts only what is different", "[plan]") {
 TEST_CASE("a plan as JSON has the chain with the environment of each profile", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.dry_run = true;
-  const auto made = plan(options);
+  const auto made = planned(options);
   REQUIRE(made.has_value());
   const auto json = nlohmann::json::parse(run::plan_json(*made).text);
   CHECK(json["launcher"] == "torchrun");
@@ -309,7 +310,7 @@ TEST_CASE("a plan as JSON has the chain with the environment of each profile", "
 
 TEST_CASE("a plan says in words who starts how many ranks", "[plan]") {
   const auto ranks = [](settings::RunOptions options) {
-    const std::string text = run::render_plan(*plan(std::move(options))).text;
+    const std::string text = run::render_plan(*planned(std::move(options))).text;
     const std::size_t at = text.find("ranks     ");
     return text.substr(at + 10, text.find('\n', at) - at - 10);
   };
@@ -321,7 +322,7 @@ TEST_CASE("a plan says in words who starts how many ranks", "[plan]") {
 TEST_CASE("a secret that a user gives with --set stands in no plan", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.set = {"WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567"};
-  const auto made = plan(std::move(options));
+  const auto made = planned(std::move(options));
   REQUIRE(made.has_value());
   CHECK_THAT(run::render_plan(*made).text, !ContainsSubstring("0123456789abcdef"));
   CHECK_THAT(run::plan_json(*made).text, !ContainsSubstring("0123456789abcdef"));
@@ -329,7 +330,7 @@ TEST_CASE("a secret that a user gives with --set stands in no plan", "[plan]") {
 
 TEST_CASE("a plan's JSON tells of workers or of processes per node, as who starts them", "[plan]") {
   const auto json = [](settings::RunOptions options) {
-    return nlohmann::json::parse(run::plan_json(*plan(std::move(options))).text);
+    return nlohmann::json::parse(run::plan_json(*planned(std::move(options))).text);
   };
   CHECK(json(spawning("2"))["workers"] == 2);
   CHECK_FALSE(json(spawning("2")).contains("processes_per_node"));

@@ -2,6 +2,7 @@
 #include "launcher/run/run_probe.h"
 
 using namespace safelaunch;
+using namespace safelaunch::plan;
 using namespace safelaunch::run;
 
 namespace {

@@ -4,6 +4,7 @@
 #include "temporary_folder.h"
 
 using namespace safelaunch;
+using namespace safelaunch::plan;
 using namespace safelaunch::run;
 using safelaunch::testing::TemporaryFolder;
 

@@ -8,6 +8,8 @@
 #include "temporary_folder.h"
 
 using namespace safelaunch;
+using namespace safelaunch::plan;
+using namespace safelaunch::ranks;
 using namespace safelaunch::run;
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;

@@ -2,6 +2,7 @@
 
 using namespace safelaunch;
 
+using namespace safelaunch::plan;
 using namespace safelaunch::run;
 using namespace std::chrono_literals;
 using Told = RunStory;

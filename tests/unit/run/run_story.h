@@ -11,6 +11,7 @@
 #include "safelaunch/profile/library.h"
 
 namespace safelaunch::run {
+using namespace plan;
 
 using namespace std::chrono_literals;
 

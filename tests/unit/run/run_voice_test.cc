@@ -6,6 +6,7 @@
 #include "unit/output/plumbing.h"
 
 using namespace safelaunch;
+using namespace safelaunch::plan;
 using namespace safelaunch::run;
 using Catch::Matchers::ContainsSubstring;
 using safelaunch::testing::make_pipe;

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "safelaunch/nodes/mesh.h"
+
+namespace safelaunch::nodes {
+
+/// Listens at this node's doors, each on its one address and its port, or, without one, a port that
+/// the kernel gives. Whoever comes is told the node's name and the time, and is let go at once:
+/// nothing is read from him, and nothing kept. Lives on the thread of the io_context; it is open
+/// until it is destroyed.
+class DoorKeeper {
+ public:
+  DoorKeeper(boost::asio::io_context& io, std::string name) : io_(io), name_(std::move(name)) {}
+  DoorKeeper(const DoorKeeper&) = delete;
+  DoorKeeper& operator=(const DoorKeeper&) = delete;
+  ~DoorKeeper();
+
+  /// The doors that could be opened, with their ports.
+  [[nodiscard]] std::vector<Door> open(const std::vector<Door>& doors);
+  /// Closes the door of this interface. The port is free at once, for whoever binds it.
+  void close(const std::string& interface);
+
+ private:
+  struct Opened {
+    std::string interface;
+    bool own_port;  ///< the job needs it afterwards
+    boost::asio::ip::tcp::acceptor acceptor;
+    std::set<std::shared_ptr<boost::asio::ip::tcp::socket>> inside{};  ///< visitors, at such a port
+  };
+
+  void accept(Opened& door);
+  void hold(Opened& door, boost::asio::ip::tcp::socket visitor);
+  static void shut(Opened& door);
+
+  boost::asio::io_context& io_;
+  std::string name_;
+  std::list<Opened> opened_;
+  std::shared_ptr<int> visits_ = std::make_shared<int>(0);  ///< gone with this object
+};
+
+/// What a visitor is told.
+struct Greeting {
+  std::string name;
+  std::chrono::microseconds time{};  ///< of the wall clock, since 1970
+};
+inline constexpr std::size_t kLongestGreeting = 96;
+[[nodiscard]] std::string to_text(const Greeting& greeting);
+/// nullopt: the text is not ours.
+[[nodiscard]] std::optional<Greeting> greeting_from(std::string_view text);
+[[nodiscard]] std::chrono::microseconds wall_time();
+
+}  // namespace safelaunch::nodes

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/diagnose/evidence.h"
+#include "safelaunch/nccl/version.h"
+#include "safelaunch/plan/plan.h"
+#include "safelaunch/profile/chain.h"
+
+namespace safelaunch::plan {
+
+/// The ways in which a job has communicated in all its attempts until now. They decide which
+/// profiles can change anything for it.
+struct SeenOfJob {
+  std::optional<nccl::Version> nccl{};  ///< the version that the job runs; none: not known
+  bool nccl_spoke = false;              ///< some rank came to it, whatever the host shows of GPUs
+  std::set<std::string> backends{};     ///< as given to init_process_group; "": torch's own choice
+  bool gpu = true;                      ///< whether this host has one
+};
+
+/// Whether a variable of NCCL may change anything.
+[[nodiscard]] bool may_use_nccl(const SeenOfJob& seen);
+
+/// Whether gloo in place of NCCL may change anything.
+[[nodiscard]] bool may_change_to_gloo(const SeenOfJob& seen);
+
+/// Of the candidates, those under which the job would find just what it found under a profile that
+/// was tried in vain, and why: the user's own value of a variable stays, the job's NCCL does not
+/// know the variable yet, the job has no use for NCCL, or is on gloo already. An attempt under one
+/// would be lost time. Pure.
+///
+/// Profiles that --profile names are there for what the user knows: his script may read a variable
+/// of NCCL by itself. Of them only those are struck out that are another's very copy.
+[[nodiscard]] std::vector<profile::StruckOut> same_as_tried(
+    const RunPlan& plan, std::span<const profile::Profile* const> tried,
+    std::span<const profile::Profile* const> candidates, const SeenOfJob& seen);
+
+/// Ranks that others waited for in vain, each at a place that no profile changes: in the script's
+/// own code, outside torch, JAX and NCCL, or stopped by somebody. A job that stands so again stands
+/// so under every profile.
+struct Impasse {
+  std::string cause;
+  Stage stage = Stage::spawned;
+  std::map<Rank, std::string> places;  ///< "train.py:50 never_reaches_init", "stopped"
+  bool operator==(const Impasse&) const = default;
+};
+
+/// nullopt where the attempt did not hang so, or where it cannot be seen where a rank stands.
+[[nodiscard]] std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
+                                                const diagnose::Diagnosis& diagnosis);
+
+/// "rank 1 stands in train.py:50 never_reaches_init again".
+[[nodiscard]] std::string describe_again(const Impasse& impasse);
+
+/// The step that follows a failed attempt. A plain value.
+struct NextStep {
+  std::optional<profile::Profile> profile;  ///< to try now; none: no further attempt
+  Duration wait{};                          ///< first
+  bool other_port = false;                  ///< the same profile on another port
+  std::string why;  ///< "heals shm-small", "the port was taken meanwhile"; or why not
+  std::vector<profile::StruckOut> struck_out;
+};
+
+/// How far the run has come.
+struct RunProgress {
+  int attempts = 0;
+  profile::Profile last;  ///< tried
+  std::vector<std::string> tried;
+  std::span<const profile::Profile>
+      known;  ///< all profiles there are, for healers outside the chain
+  SeenOfJob seen;
+  bool agreed = false;             ///< with the agents of all other nodes, which follow
+  std::optional<Impasse> impasse;  ///< of the last attempt
+  std::vector<Impasse> former;     ///< of those before it
+};
+
+/// Chooses the next step from the diagnosis; pure.
+[[nodiscard]] NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
+                                 const RunProgress& progress);
+
+}  // namespace safelaunch::plan

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/launch/helper.h"
+#include "safelaunch/ranks/services.h"
+#include "safelaunch/watch/activity_sampler.h"
+#include "safelaunch/watch/rank_state.h"
+
+namespace safelaunch::ranks {
+
+/// Decides when ranks that stand still with the CUDA driver loaded are a reason to ask the driver,
+/// and when its silence counts. A driver that answers lets the ranks rest, and is asked again only
+/// after twice the time. One silence alone may be a driver that wakes its GPUs, or a host that was
+/// suspended: the second counts, where the same ranks still stand. Pure.
+class DriverDoubt {
+ public:
+  /// So long ranks may stand still before the driver is asked.
+  explicit DriverDoubt(Duration still) : still_(still), patience_(still) {}
+
+  void stands_still(Rank rank, TimePoint now) { still_since_.try_emplace(rank, now); }
+  /// The rank is at work, has ended or uses no driver.
+  void moves(Rank rank) { still_since_.erase(rank); }
+
+  /// The ranks for which the driver is to be asked now; empty: it is not.
+  [[nodiscard]] std::vector<Rank> suspects(TimePoint now) const;
+  /// The ranks have rested for so long that they need no close look.
+  [[nodiscard]] bool looks_seldom() const { return patience_ > 4 * still_; }
+
+  void answered();
+  /// The driver did not answer in time when it was asked for these ranks. Returns whether it now
+  /// counts as silent.
+  [[nodiscard]] bool silent(const std::vector<Rank>& asked_for, TimePoint now);
+
+ private:
+  Duration still_;
+  Duration patience_;
+  int silences_ = 0;  // in a row
+  std::map<Rank, TimePoint> still_since_;
+};
+
+/// Finds out that the CUDA driver answers nobody. Ranks that stand still in their first call of it
+/// wait for no other rank, so no clock runs for them; and nothing that they show tells them from a
+/// program that has loaded the driver and rests. So where ranks with the driver stand still, the
+/// driver itself is asked, by a process of its own with a deadline: a healthy one answers, and the
+/// job is left alone. A silent one is asked twice.
+///
+/// Looks only until the first rank waits for another, and only where there is a driver.
+class DriverWatch {
+ public:
+  struct Limits {
+    Duration still;   ///< so long ranks may stand still before the driver is asked; 0: never asked
+    Duration answer;  ///< so long it has
+  };
+  class Listener {
+   public:
+    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
+    /// The driver is silent: `ranks` stand still in it, and `text` says what was asked.
+    virtual void on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  DriverWatch(const Services& services, const Limits& limits, Listener& listener)
+      : services_(services),
+        limits_(limits),
+        listener_(listener),
+        timer_(services.io),
+        sampler_(table_),
+        doubt_(limits.still) {}
+
+  /// `environment` is the job's: its LD_LIBRARY_PATH decides which driver library is asked.
+  void begin(Environment environment);
+  void end();
+
+ private:
+  void look_later();
+  [[nodiscard]] bool find_means();
+  void look();
+  void note(Rank rank, const watch::RankState& state, TimePoint now);
+  void ask(const std::vector<Rank>& ranks);
+  void heard(const std::vector<Rank>& ranks, const launch::HelperEnd& end);
+
+  Services services_;
+  Limits limits_;
+  Listener& listener_;
+  boost::asio::steady_timer timer_;
+  host::Procfs table_;
+  watch::ActivitySampler sampler_;
+  Environment environment_;
+  std::string program_;
+  bool watching_ = false;
+  std::map<ProcessId, bool> has_driver_;
+  std::optional<launch::Helper> question_;
+  DriverDoubt doubt_;
+};
+
+}  // namespace safelaunch::ranks

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <filesystem>
+#include <functional>
+#include <span>
+
+#include "safelaunch/ranks/rank_questions.h"
+
+namespace safelaunch::watch {
+class HookChannel;
+}  // namespace safelaunch::watch
+
+namespace safelaunch::ranks {
+
+/// Asks the hook of every rank where the rank is, which collectives it has called and in which of
+/// the store's operations it waits: after a verdict and before anything is ended. The answers are
+/// kept as `evidence/rank-N.stack` and `evidence/collectives`. A rank that does not answer in time
+/// holds the GIL, is stopped, or has no hook.
+class RankInquiry {
+ public:
+  using Done = std::function<void(const RankAnswers&)>;
+
+  explicit RankInquiry(boost::asio::io_context& io) : timer_(io) {}
+
+  /// Asks through `channel` (null: nobody has a hook). `directory` is the attempt's; empty: nothing
+  /// is kept. Calls `done` once, through the io_context.
+  void begin(watch::HookChannel* channel, std::span<const AskedRank> ranks,
+             std::span<const watch::HookQuestion> questions, const std::filesystem::path& directory,
+             Duration limit, Done done);
+  void answered(ProcessId process, const watch::StackAnswer& answer);
+  void answered(ProcessId process, const watch::CountersAnswer& answer);
+  void answered(ProcessId process, const watch::CollectivesAnswer& answer);
+
+ private:
+  void keep_collectives() const;
+  void finish_if_all_have_answered();
+  void finish_after(Duration time);
+
+  boost::asio::steady_timer timer_;
+  std::filesystem::path evidence_;
+  RankQuestions questions_;
+  Done done_;
+};
+
+}  // namespace safelaunch::ranks

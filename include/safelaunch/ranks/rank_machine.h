@@ -1,0 +1,382 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/failure.h"
+#include "safelaunch/base/process.h"
+#include "safelaunch/clean/stale_file.h"
+#include "safelaunch/host/activity.h"
+#include "safelaunch/nccl/job.h"
+#include "safelaunch/nccl/watch.h"
+#include "safelaunch/ranks/node_ranks.h"
+#include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/report/record.h"
+#include "safelaunch/stacks/question.h"
+#include "safelaunch/watch/hook_message.h"
+#include "safelaunch/watch/observer.h"
+#include "safelaunch/watch/stages.h"
+#include "safelaunch/watch/standstill.h"
+
+namespace safelaunch::ranks {
+
+/// The news of the ranks that goes into an attempt's record. It is bounded: a process of the job
+/// cannot make safelaunch remember ever more, however much it says.
+struct RanksSeen {
+  int world_size = 0;                    ///< of the job; 0: no rank was seen
+  std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
+  std::vector<RankExited> late_exits;    ///< of ranks, in order, while it was being stopped
+  std::vector<RankRaised> raised;        ///< in order
+  RankAnswers answers;                   ///< to what they were asked after the verdict
+  std::map<Rank, std::string> stores;    ///< "host:port" of the store that a rank was given last
+  std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
+  std::set<std::string> backends;        ///< as the ranks gave them to init_process_group
+  std::set<Rank> finished;               ///< their Python came to its end without an exception
+  nccl::Record nccl;
+};
+
+/// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of
+/// times: its first and its last one tell what matters, and no more are kept.
+void note_raised(std::vector<RankRaised>& raised, RankRaised news);
+
+/// The ranks as which each process has spoken.
+class NamedRanks {
+ public:
+  /// False for one that a process names beyond all that a script may be: it may meet as several
+  /// ranks one after the other, but not as ever more.
+  [[nodiscard]] bool accept(ProcessId process, Rank rank);
+
+ private:
+  std::map<ProcessId, std::set<Rank>> named_;
+};
+
+/// The settings on which the decisions of the watch depend.
+struct RankRules {
+  watch::StagesConfig stages;
+  bool hook = false;  ///< the ranks are given a hook
+};
+
+/// The job has been started.
+struct WatchBegins {};
+/// A worker of our own spawn was started.
+struct RankSpawned {
+  Rank rank;
+  ProcessId process;
+};
+/// A process has ended that was started as this rank, or has spoken as it.
+struct ProcessEnded {
+  Rank rank;
+  ProcessId process;
+  std::optional<ExitStatus> status{};
+};
+/// A hook, or NCCL's plugin, has said something. The message is needed during the call alone.
+struct HookSpoke {
+  ProcessId process;
+  const watch::HookMessage& message;
+  /// The process and those above it (see line_of()); needed where wants_line() says so.
+  std::vector<watch::ProcessOfRank> line{};
+};
+/// The connection of a process's hook is closed.
+struct HookClosed {
+  ProcessId process;
+};
+/// A process says more than is heard of it.
+struct HookFlooded {
+  ProcessId process;
+};
+/// NCCL's log tells how far a rank is.
+struct NcclTold {
+  Event event;
+};
+/// NCCL has said something to people.
+struct NcclSpoke {
+  std::optional<Rank> rank;
+  nccl::Said said;
+};
+/// The result of TakeLook.
+struct LookTaken {
+  std::vector<ProcessId> running;  ///< of those whose hook is silent
+  watch::Snapshot processes;
+};
+/// The result of SampleRanks.
+struct RanksSampled {
+  std::vector<RankActivity> activities;
+};
+/// The result of SampleOthers.
+struct OthersSampled {
+  std::optional<host::ActivitySeen> others;
+  std::optional<host::ActivitySeen> helpers;
+};
+/// FindUser has found a process that is not of our own user.
+struct AnotherUserRuns {
+  Rank rank;
+  host::ProcessFacts process;
+};
+/// The CUDA driver answers nobody, and these ranks stand still in it, in words.
+struct DriverSilent {
+  std::vector<Rank> ranks;
+  std::string text;
+};
+/// All ranks stand still, and what each does in the kernel.
+struct AllStandStill {
+  watch::StoodStill still;
+  std::map<Rank, std::string> doings;
+};
+/// The result of AskPlaces.
+struct PlacesTold {
+  RankAnswers answers;
+  std::string locks;                   ///< that the ranks may wait for, in words
+  std::vector<clean::StaleFile> left;  ///< locks that may be removed
+};
+/// An agent has published what its ranks do.
+struct NodeSpoke {
+  NodeName node;
+  std::vector<RankPicture> ranks;
+};
+/// An agent is heard no more, or is heard again: its ranks are unseen meanwhile.
+struct NodeHeard {
+  int seat = 0;
+  bool heard = true;
+};
+/// The leader wants to know what the ranks of this node do, whether or not one of them waits.
+struct LeaderWatches {
+  bool watches = true;
+};
+/// A person asks from outside where the ranks stand (`safelaunch stacks`).
+struct StacksWanted {};
+/// The machine's deadline has come.
+struct WatchTimePassed {};
+/// The attempt is being stopped: nothing is judged any more. Ends of ranks are still noted.
+struct WatchFreezes {};
+
+using WatchEvent =
+    std::variant<WatchBegins, RankSpawned, ProcessEnded, HookSpoke, HookClosed, HookFlooded,
+                 NcclTold, nccl::Contradiction, NcclSpoke, LookTaken, RanksSampled, OthersSampled,
+                 AnotherUserRuns, DriverSilent, AllStandStill, PlacesTold, NodeSpoke, NodeHeard,
+                 LeaderWatches, StacksWanted, WatchTimePassed, WatchFreezes>;
+
+/// Watch for the end of a process that is not our child; ProcessEnded follows.
+struct WatchExit {
+  Rank rank;
+  ProcessId process;
+};
+/// Ask a process's hook nothing but whether it hears.
+struct AskWhetherItHears {
+  ProcessId process;
+};
+/// Look at all processes of the job, and whether these still run; LookTaken follows.
+struct TakeLook {
+  std::vector<ProcessId> silent;
+};
+/// Look at what these ranks do; RanksSampled follows.
+struct SampleRanks {
+  std::vector<AskedRank> ranks;
+};
+/// Look at what processes do that are no ranks; OthersSampled follows.
+struct SampleOthers {
+  std::set<ProcessId> ranks;
+  bool others = false;   ///< those that may be a rank
+  bool helpers = false;  ///< those that may work for one
+};
+/// Find out whether a process runs as another user; AnotherUserRuns follows where it does.
+struct FindUser {
+  Rank rank;
+  ProcessId process;
+};
+/// Ask all ranks where they stand, and look for the locks that they may wait for there; PlacesTold
+/// follows.
+struct AskPlaces {};
+/// Remove locks that nobody holds, and tell of each.
+struct RemoveLocks {
+  std::vector<clean::StaleFile> left;
+};
+/// Ask these ranks where they stand, and tell it the person who wants to know, with what is known
+/// of all ranks.
+struct ShowStacks {
+  std::vector<AskedRank> ask;
+  stacks::SupervisorAnswer known;  ///< the stacks are not in it yet
+};
+/// A hook has answered a question.
+struct PassAnswer {
+  ProcessId process;
+  std::optional<Rank> rank;
+  std::variant<watch::StackAnswer, watch::CollectivesAnswer, watch::CountersAnswer> answer;
+};
+struct RecordEvent {
+  report::record::Event event;
+};
+/// Record this event unless the job has caused too many of its kind already.
+struct RecordSome {
+  report::record::Event event;
+};
+/// The attempt is lost.
+struct TellVerdict {
+  Failure verdict;
+};
+/// A rank waits for the others, or has begun to connect.
+struct TellMeeting {};
+/// Every rank has its first collective behind it: nothing is looked at any more.
+struct BeginTraining {};
+/// The status line; empty: none.
+struct ShowStatus {
+  std::string line;
+};
+/// A line about the wait, for a terminal without a status line: after a while, then now and then.
+struct ShowWaiting {
+  std::string line;
+};
+/// Tell the user this in a line of its own.
+struct TellNotice {
+  std::string text;
+};
+struct TellNcclSaid {
+  NcclSpoke words;
+};
+/// The last rank has ended while the job was stopped.
+struct TellRanksGone {};
+
+using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers,
+                                 FindUser, AskPlaces, RemoveLocks, ShowStacks, PassAnswer,
+                                 RecordEvent, RecordSome, TellVerdict, TellMeeting, BeginTraining,
+                                 ShowStatus, ShowWaiting, TellNotice, TellNcclSaid, TellRanksGone>;
+
+/// Knows which process speaks for which rank, and decides what its words, its end and a look at
+/// /proc mean: what `Stages` is told, when to look and at what, whom to ask, what the user is told.
+/// `RankWatch` performs it. Pure: the time is handed in.
+///
+/// A look goes in steps, each of which decides the next: TakeLook (where a rank has no hook) →
+/// SampleRanks (while somebody waits) → SampleOthers (where a missing rank may be, or be helped by,
+/// another process) → judgement.
+class RankMachine {
+ public:
+  explicit RankMachine(RankRules rules) : rules_(std::move(rules)), stages_(rules_.stages) {}
+
+  [[nodiscard]] std::vector<WatchAction> on(const WatchEvent& event, TimePoint now);
+
+  /// When WatchTimePassed is to come; nullopt while there is nothing to look for.
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  /// Whether a message can be understood only with the processes above the one that sent it.
+  [[nodiscard]] bool wants_line(ProcessId process, const watch::HookMessage& message) const;
+  /// As the process told it; 0: it has not.
+  [[nodiscard]] int parent_of(ProcessId process) const;
+
+  [[nodiscard]] bool frozen() const { return frozen_; }
+  /// Nothing is decided yet.
+  [[nodiscard]] bool judging() const {
+    return !frozen_ && !stages_.verdict() && !stages_.training();
+  }
+  [[nodiscard]] const watch::Stages& stages() const { return stages_; }
+  /// The other nodes whose agents are heard.
+  [[nodiscard]] std::set<int> nodes_heard() const;
+  [[nodiscard]] const RanksSeen& seen() const { return seen_; }
+  [[nodiscard]] const std::map<ProcessId, Rank>& hooked() const { return hooked_; }
+  [[nodiscard]] const std::map<ProcessId, Rank>& plugged() const { return plugged_; }
+
+ private:
+  void take(const WatchBegins& event, TimePoint now);
+  void take(const RankSpawned& event, TimePoint now);
+  void take(const ProcessEnded& event, TimePoint now);
+  void take(const HookSpoke& event, TimePoint now);
+  void take(const HookClosed& event, TimePoint now);
+  void take(const HookFlooded& event, TimePoint now);
+  void take(const NcclTold& event, TimePoint now);
+  void take(const nccl::Contradiction& event, TimePoint now);
+  void take(const NcclSpoke& event, TimePoint now);
+  void take(const LookTaken& event, TimePoint now);
+  void take(const RanksSampled& event, TimePoint now);
+  void take(const OthersSampled& event, TimePoint now);
+  void take(const AnotherUserRuns& event, TimePoint now);
+  void take(const DriverSilent& event, TimePoint now);
+  void take(const AllStandStill& event, TimePoint now);
+  void take(const PlacesTold& event, TimePoint now);
+  void take(const NodeSpoke& event, TimePoint now);
+  void take(const NodeHeard& event, TimePoint now);
+  void take(const LeaderWatches& event, TimePoint now);
+  void take(const StacksWanted& event, TimePoint now);
+  void take(const WatchTimePassed& event, TimePoint now);
+  void take(const WatchFreezes& event, TimePoint now);
+
+  // The events that `Stages` takes, and the actions that it asks for.
+  void feed(const Event& event, TimePoint now);
+  void feed(std::span<const Event> events, TimePoint now);
+  void follow(const std::vector<watch::StageAction>& wanted);
+  void perform(const Failure& verdict);
+  void perform(const watch::StatusChanged& status);
+  void perform(const watch::JobTraining& training);
+
+  // The words of a hook.
+  void note_finished(ProcessId process, const watch::HookMessage& message);
+  void hear(Event event, const HookSpoke& from, TimePoint now);
+  void note_what_it_names(const Event& event);
+  void hear_body(ProcessId process, const watch::HookMessage& message);
+  [[nodiscard]] bool is_a_ranks_child(Rank rank, const HookSpoke& speaker) const;
+  void record_stage(const StageReached& reached);
+  void forget_former_life(const RankStarted& started);
+
+  // The ranks of other nodes.
+  void weigh_other_nodes(TimePoint now);
+
+  // Processes and their ends.
+  void watch_exit(Rank rank, ProcessId process);
+  void end_late(const RankExited& end);
+  [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const;
+  [[nodiscard]] bool all_ranks_have_gone() const;
+
+  // The looks, in their order.
+  void look_again(TimePoint now);
+  void look(TimePoint now);
+  void sample(TimePoint now);
+  void ask_whether_it_hears(ProcessId process, TimePoint now);
+  void sample_others(TimePoint now);
+  void judge(TimePoint now);
+  void show_waiting(TimePoint now);
+
+  void tell(const std::string& text);
+
+  RankRules rules_;
+  watch::Stages stages_;
+  watch::Observer ranks_in_proc_;
+  RanksSeen seen_;
+  std::map<ProcessId, Rank> hooked_;
+  std::map<ProcessId, Rank> plugged_;  // by NCCL's plugin
+  NamedRanks named_;
+  std::map<ProcessId, TimePoint> asked_at_;  // the last question whether its hook hears
+  std::set<ProcessId> failing_;              // processes that an uncaught exception is ending
+  std::set<ProcessId> in_torch_;             // their hook has seen them call torch.distributed
+  std::map<ProcessId, int> parents_;         // the parent that each process has told of itself
+  std::set<ProcessId> silent_;      // their hook's connection is closed: they may have ended
+  std::set<ProcessId> spawned_;     // our own children
+  std::set<ProcessId> watched_;     // not our children, yet their end will be told to us
+  std::set<ProcessId> ended_late_;  // processes that ended while the job was stopped
+  struct Node {
+    NodeName name;
+    std::vector<RankPicture> ranks;
+    bool heard = true;
+  };
+  std::map<int, Node> nodes_;          // by seat, without ours
+  std::vector<Event> unweighed_;       // news of other nodes, in the order in which they came
+  std::optional<TimePoint> weigh_at_;  // not before
+  bool leader_watches_ = false;
+  std::optional<TimePoint> shown_to_leader_;  // the last sample, while nobody waits here
+  std::optional<AllStandStill> standstill_;  // the standstill about which the ranks are being asked
+  bool frozen_ = false;
+  bool flood_told_ = false;
+  bool another_user_told_ = false;
+  TimePoint begun_{};
+  std::optional<TimePoint> next_look_;  // for ranks that no hook speaks for
+  std::optional<TimePoint> waiting_since_;
+  TimePoint noticed_at_{};
+  std::vector<WatchAction> actions_;  // of the present call
+};
+
+/// Whether a rank stands where torch waits until another process has built an extension.
+[[nodiscard]] bool waits_for_a_build(const RankAnswers& answers);
+
+}  // namespace safelaunch::ranks

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/event.h"
+#include "safelaunch/base/failure.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/watch/collectives.h"
+#include "safelaunch/watch/hook_message.h"
+#include "safelaunch/watch/rank_state.h"
+#include "safelaunch/watch/stall.h"
+
+namespace safelaunch::ranks {
+
+/// The place in its code at which a rank stands.
+struct StackSeen {
+  std::string where;   ///< its place in the user's code: "train.py:40 main → init_process_group"
+  std::string frames;  ///< of all its threads, one a line
+};
+
+/// The answers of the ranks; a rank that gave none is missing here.
+struct RankAnswers {
+  std::map<Rank, StackSeen> stacks;
+  std::map<Rank, watch::RankCollectives> collectives;
+};
+
+/// A rank's process that is worth asking.
+struct AskedRank {
+  Rank rank;
+  ProcessId process;
+  bool operator==(const AskedRank&) const = default;
+};
+
+/// Only a process that runs can answer.
+[[nodiscard]] std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
+                                                    TimePoint now);
+
+/// The questions of one round, and what was answered to them. An answer to a question that is not
+/// open says nothing: a hook may be anybody's program. Pure.
+class RankQuestions {
+ public:
+  /// A question was sent.
+  void open(const AskedRank& to, watch::HookQuestion question);
+
+  /// The rank whose answer this is; nullopt where nobody has asked for it.
+  std::optional<Rank> answered(ProcessId process, const watch::StackAnswer& answer);
+  std::optional<Rank> answered(ProcessId process, const watch::CountersAnswer& answer);
+  std::optional<Rank> answered(ProcessId process, const watch::CollectivesAnswer& answer);
+
+  [[nodiscard]] bool all_answered() const { return asked_.empty(); }
+  [[nodiscard]] const RankAnswers& answers() const { return answers_; }
+
+ private:
+  struct Asked {
+    Rank rank;
+    std::set<watch::HookQuestion> open;
+  };
+  std::optional<Rank> close(ProcessId process, watch::HookQuestion question);
+
+  std::map<ProcessId, Asked> asked_;
+  RankAnswers answers_;
+};
+
+/// "rank 0 has waited 12s in group for rank 1 (idling: sleeping in hrtimer_nanosleep), which is in
+/// train.py:50 never_reaches_init": for whoever ends a job that waits.
+[[nodiscard]] std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers);
+
+/// Puts a standstill of the training, and what its ranks answered then, into a verdict: who waits
+/// in which collective, who never called it, and where each of those is in its code.
+[[nodiscard]] Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers);
+
+}  // namespace safelaunch::ranks

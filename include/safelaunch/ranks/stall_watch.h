@@ -1,0 +1,111 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "safelaunch/base/environment.h"
+#include "safelaunch/clean/stale.h"
+#include "safelaunch/clean/stale_file.h"
+#include "safelaunch/host/activity.h"
+#include "safelaunch/watch/activity_sampler.h"
+#include "safelaunch/watch/hook_message.h"
+#include "safelaunch/watch/rank_state.h"
+#include "safelaunch/watch/stall.h"
+#include "safelaunch/watch/standstill.h"
+
+namespace safelaunch::ranks {
+
+/// Drives `Stall` during training, where --stall-timeout asks for it: its timer, and the questions
+/// to the hooks. Without a timeout it never wakes up.
+class StallWatch {
+ public:
+  class Listener {
+   public:
+    /// All hooks are to be asked for their counters; `id` numbers the question.
+    virtual void ask_counters(int id) = 0;
+    virtual void on_stall(const watch::StallReport& report) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  StallWatch(boost::asio::io_context& io, Duration timeout, Listener& listener)
+      : timer_(io), timeout_(timeout), listener_(listener) {}
+
+  void begin();
+  void end();
+  void saw_output();
+  void answered(Rank rank, const watch::CountersAnswer& answer);
+
+ private:
+  void rearm();
+  void tick();
+
+  boost::asio::steady_timer timer_;
+  Duration timeout_;
+  Listener& listener_;
+  std::optional<watch::Stall> stall_;
+  int questions_ = 0;
+};
+
+/// Looks, rarely, whether all ranks stand still although none waits for another, and no process of
+/// the job that may work for them does anything either. Ends with the first collective.
+class StandstillWatch {
+ public:
+  class Listener {
+   public:
+    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
+    /// All ranks stand still: `still` says what follows, `doings` what each rank does in the
+    /// kernel.
+    virtual void on_standstill(const watch::StoodStill& still,
+                               const std::map<Rank, std::string>& doings) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  StandstillWatch(boost::asio::io_context& io, const watch::StandstillLimits& limits,
+                  Listener& listener)
+      : limits_(limits), listener_(listener), timer_(io) {}
+
+  void begin();
+  void end();
+
+ private:
+  void look_later();
+  void look();
+  [[nodiscard]] bool all_still(TimePoint now);
+  [[nodiscard]] bool others_work(TimePoint now);
+
+  watch::StandstillLimits limits_;
+  Listener& listener_;
+  boost::asio::steady_timer timer_;
+  host::Procfs table_;
+  std::optional<watch::Standstill> standstill_;
+  std::map<Rank, host::TreeSample> looks_;
+  watch::ActivitySampler others_{table_};
+  std::map<Rank, std::string> doings_;
+};
+
+/// The locks of torch's extensions that the ranks of a job may wait for.
+struct WaitedLocks {
+  std::string words;  ///< the locks' owners and ages, and what to do; empty: there are no locks
+  std::vector<clean::StaleFile> left;  ///< those that nobody holds and nobody builds: they may go
+};
+
+/// Whether a build has ended before: the folder of its lock holds the library that torch loads.
+/// If it holds none, a rank that has waited for the lock goes on to load a file that is not there.
+[[nodiscard]] bool has_built_extension(const std::string& lock);
+
+/// Looks for those of a job with this environment. None where only a server knows of them.
+[[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment,
+                                            settings::CleanPolicy policy);
+
+/// Removes them as far as the policy allows; what was done, one line each.
+[[nodiscard]] std::vector<std::string> remove_waited_locks(
+    const std::vector<clean::StaleFile>& left, settings::CleanPolicy policy);
+
+}  // namespace safelaunch::ranks

@@ -1,0 +1,167 @@
+// What the board tells becomes an event of the machine; what the machine wants of it is done.
+#include "safelaunch/nodes/party.h"
+
+#include <boost/asio/io_context.hpp>
+#include <random>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/network.h"
+
+namespace safelaunch::nodes {
+namespace {
+
+// Where it is not certain that there are other agents, the job must not wait long for them:
+// torchrun's own rendezvous waits ten minutes for other nodes.
+constexpr Duration kApartAfter = std::chrono::seconds(30);
+
+// As torch's own question for MASTER_ADDR, which comes at once behind it.
+constexpr Duration kNamesWithin{5'000};
+
+std::string first_of(const std::vector<std::string>& addresses) {
+  return addresses.empty() ? std::string() : addresses.front();
+}
+
+std::string random_name() {
+  std::random_device device;
+  std::string name;
+  for (int i = 0; i < 4; ++i) name += fmt::format("{:08x}", device());
+  return name;
+}
+
+// A launcher's nodes may have no numbers (torchrun's c10d): the one whose address all are given is
+// the first.
+bool keeps_board(const plan::PartyPlan& party) {
+  if (party.address.backend != agree::Address::Backend::tcp) return false;
+  if (party.placement.node) return *party.placement.node == 0;
+  const std::string& endpoint = party.address.hosts.front();
+  const std::string name = endpoint.substr(0, endpoint.rfind(':'));
+  const std::string address =
+      host::is_address(name) ? name : first_of(host::look_up(name, kNamesWithin).addresses);
+  return host::is_loopback_address(address) ||
+         host::route_to(address).kind == host::Route::Kind::local;
+}
+
+}  // namespace
+
+agree::AgentConfig agent_of(const plan::PartyPlan& party) {
+  agree::AgentConfig config;
+  config.claim.incarnation = random_name();
+  config.claim.seat = party.placement.node;
+  if (!config.claim.seat && keeps_board(party)) config.claim.seat = 0;
+  config.claim.seats = party.placement.nodes;
+  config.claim.job = party.placement.job;
+  config.claim.host = host::read_hostname();
+  if (!party.certain) config.apart_after = kApartAfter;
+  config.seed = std::random_device{}();
+  return config;
+}
+
+agree::BoardConfig board_of(const plan::PartyPlan& party, const agree::Token& token,
+                            const Environment& environment) {
+  agree::BoardConfig board;
+  board.address = party.address;
+  board.token = token.secret;
+  board.token_from = token.from;
+  board.keeps_board = keeps_board(party);
+  const std::string state = user_folder(environment, "XDG_STATE_HOME", ".local/state");
+  if (!state.empty()) board.memory_folder = state + "/safelaunch/boards";
+  return board;
+}
+
+Result<std::unique_ptr<Party>> Party::open(boost::asio::io_context& io,
+                                           const agree::BoardConfig& board,
+                                           const agree::AgentConfig& agent, Listener& listener) {
+  std::unique_ptr<Party> party(new Party(io, agent, listener));
+  Result<std::unique_ptr<agree::Board>> opened = agree::open_board(io, board, *party);
+  if (!opened) return opened.error();
+  party->board_ = *std::move(opened);
+  return party;
+}
+
+Party::Party(boost::asio::io_context& io, const agree::AgentConfig& agent, Listener& listener)
+    : listener_(listener), machine_(agent), timer_(io) {}
+
+void Party::take(const agree::AgentEvent& event) {
+  for (const agree::AgentAction& action : machine_.on(event, Clock::now()))
+    std::visit([this](const auto& one) { perform(one); }, action);
+  set_timer();
+}
+
+void Party::set_timer() {
+  const auto deadline = machine_.deadline();
+  if (!deadline) return void(timer_.cancel());
+  timer_.expires_at(*deadline);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) take(agree::AgentTimePassed{});
+  });
+}
+
+void Party::seated(const agree::Seat& seat) {
+  take(agree::Seated{seat});
+}
+
+void Party::parked(const std::string& why) {
+  take(agree::Parked{why});
+}
+
+void Party::confirmed(TimePoint sent) {
+  take(agree::Confirmed{sent});
+}
+
+void Party::word(const agree::Word& word) {
+  take(agree::WordCame{word});
+}
+
+void Party::standing(const agree::Standing& standing) {
+  take(agree::StandingCame{standing});
+}
+
+void Party::vacated(int seat) {
+  take(agree::SeatVacated{seat});
+}
+
+void Party::unseated(const std::string& why) {
+  take(agree::Unseated{why});
+}
+
+void Party::unreachable(const std::string& why) {
+  take(agree::Unreachable{why});
+}
+
+void Party::refused(const Error& error) {
+  take(agree::Refused{error});
+}
+
+void Party::turned_away(const std::string& who_and_why) {
+  take(agree::TurnedAway{who_and_why});
+}
+
+void Party::perform(const agree::ClaimSeat& claim) {
+  board_->claim(claim.claim);
+}
+
+void Party::perform(const agree::Publish& publish) {
+  board_->publish(to_text(publish.news));
+}
+
+void Party::perform(const agree::Say& say) {
+  board_->say(say.word);
+}
+
+// The last word of this node, and that it goes, must reach the others before the program ends.
+void Party::perform(const agree::LeaveBoard&) {
+  leaving_ = true;
+  board_->leave([this] {
+    leaving_ = false;
+    if (end_) listener_.party_wants(*std::exchange(end_, std::nullopt));
+  });
+}
+
+void Party::perform(const agree::EndHere& end) {
+  end_ = end;
+  if (!leaving_) listener_.party_wants(*std::exchange(end_, std::nullopt));
+}
+
+}  // namespace safelaunch::nodes

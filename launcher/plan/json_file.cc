@@ -1,0 +1,61 @@
+#include "safelaunch/plan/json_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
+
+namespace safelaunch::plan {
+namespace {
+
+bool holds_something_else(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;
+  const int first = std::ifstream(file).get();
+  return first != std::char_traits<char>::eof() && first != '{';
+}
+
+Error cannot(const std::filesystem::path& file, std::string_view why) {
+  return Error{Errc::usage, fmt::format("--json={}: {}", file.native(), why)};
+}
+
+}  // namespace
+
+std::filesystem::path json_file(const settings::RunOptions& options) {
+  const auto given = options.given.find("json");
+  if (given == options.given.end()) return {};
+  const bool is_word = !settings::refuse_value(settings::Option{}, given->second.value);
+  return is_word ? "" : given->second.value;
+}
+
+Result<void> check_json_file(const std::filesystem::path& file) {
+  if (file.empty()) return {};
+  std::error_code none;
+  if (std::filesystem::is_directory(file, none)) return cannot(file, std::strerror(EISDIR));
+  if (holds_something_else(file))
+    return cannot(file, "is there already and holds no JSON, so it is not overwritten");
+  const bool exists = std::filesystem::exists(file, none);
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (access(exists ? file.c_str() : folder.c_str(), W_OK) != 0)
+    return cannot(file, std::strerror(errno));
+  return {};
+}
+
+Result<void> write_json(const std::filesystem::path& file, std::string_view json) {
+  if (const Result<void> can = check_json_file(file); !can) return can;
+  const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600));
+  if (!fd) return cannot(file, std::strerror(errno));
+  while (!json.empty()) {
+    const ssize_t written = write(fd.get(), json.data(), json.size());
+    if (written <= 0) return cannot(file, std::strerror(errno));
+    json.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace safelaunch::plan

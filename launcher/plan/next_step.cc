@@ -1,0 +1,278 @@
+#include "safelaunch/plan/next_step.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/profile/variables.h"
+
+// After a failed attempt three questions are asked in this order: does the diagnosis forbid another
+// attempt, do ranks stand where they stood before, and which profile could change anything for this
+// job. Profiles under which the job would find what it found before are struck out, each with its
+// reason, because an attempt under one costs minutes.
+namespace safelaunch::plan {
+namespace {
+
+// "gloo", "cpu:gloo,cuda:gloo". Anything else, UCC say, may use NCCL below.
+bool does_without_nccl(std::string_view backend) {
+  while (!backend.empty()) {
+    std::string_view one = backend.substr(0, backend.find(','));
+    backend.remove_prefix(std::min(one.size() + 1, backend.size()));
+    one.remove_prefix(one.find(':') == std::string_view::npos ? 0 : one.find(':') + 1);
+    if (one != "gloo" && one != "mpi") return false;
+    if (backend.empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool may_use_nccl(const SeenOfJob& seen) {
+  if (seen.nccl || seen.nccl_spoke) return true;
+  const bool others_alone =
+      !seen.backends.empty() && std::ranges::all_of(seen.backends, does_without_nccl);
+  return seen.gpu && !others_alone;
+}
+
+bool may_change_to_gloo(const SeenOfJob& seen) {
+  if (seen.backends.empty()) return true;  // nobody came so far
+  return std::ranges::any_of(seen.backends, [&](const std::string& backend) {
+    if (backend.empty()) return seen.gpu;  // NCCL for tensors on a GPU, gloo for all others
+    return backend != "jax" && !does_without_nccl(backend);
+  });
+}
+
+namespace {
+
+/// The first NCCL that reads the variable; nullopt for one that the job's own reads.
+std::optional<nccl::Version> too_new(const std::string& name, std::optional<nccl::Version> nccl) {
+  if (!nccl || !name.starts_with("NCCL_")) return std::nullopt;
+  const auto truth = profile::truth_about(name);
+  const auto since = truth ? nccl::parse_nccl_version(truth->since) : std::nullopt;
+  return since && *nccl < *since ? since : std::nullopt;
+}
+
+bool is_of_nccl(std::string_view name) {
+  return name.starts_with("NCCL_") || name.starts_with("TORCH_NCCL_") ||
+         name == "TORCH_DIST_USE_NCCL2";
+}
+
+const char* why_without_nccl(const SeenOfJob& seen) {
+  return seen.backends.empty() || !seen.gpu ? "nothing here reads NCCL's variables without a GPU"
+                                            : "the job's backend reads no variable of NCCL";
+}
+
+/// The surroundings of a job under a profile.
+struct Found {
+  Environment environment;  ///< without the variables that its NCCL does not know
+  profile::Backend backend = profile::Backend::keep;
+  std::string why;  ///< why a change of the profile has no effect here
+};
+
+Found found_under(const profile::Profile& profile, const RunPlan& plan, const SeenOfJob& seen) {
+  profile::AppliedEnvironment applied = plan.environment_under(profile);
+  Found found{std::move(applied.environment), profile.backend, ""};
+  if (profile.backend == profile::Backend::gloo && !may_change_to_gloo(seen)) {
+    found.backend = profile::Backend::keep;
+    found.why = "the job does not ask for NCCL";
+  }
+  for (const profile::Difference& difference : applied.differences) {
+    const std::string& name = difference.name;
+    if (difference.winner == profile::Winner::user)
+      found.why = fmt::format("your {}={} stays", name, difference.after.value_or(""));
+    if (difference.winner != profile::Winner::profile) continue;
+    if (is_of_nccl(name) && !may_use_nccl(seen)) {
+      found.environment.erase(name);
+      found.why = why_without_nccl(seen);
+    } else if (const auto since = too_new(name, seen.nccl)) {
+      found.environment.erase(name);
+      found.why = fmt::format("NCCL {} does not know {} (from {} on)", to_string(*seen.nccl), name,
+                              profile::truth_about(name)->since);
+    }
+  }
+  return found;
+}
+
+/// All but environment and backend by which a profile makes an attempt another one.
+bool same_otherwise(const profile::Profile& a, const profile::Profile& b) {
+  return a.verify == b.verify && a.args == b.args && a.processes == b.processes &&
+         a.process_group_timeout == b.process_group_timeout && a.timeouts == b.timeouts &&
+         a.options == b.options;
+}
+
+bool finds_the_same(const Found& a, const Found& b) {
+  return a.backend == b.backend && a.environment == b.environment;
+}
+
+bool is_named(const profile::Profile& profile, const RunPlan& plan) {
+  return !plan.options.profiles.empty() &&
+         std::ranges::find(plan.chain_names, profile.name) != plan.chain_names.end();
+}
+
+}  // namespace
+
+std::vector<profile::StruckOut> same_as_tried(const RunPlan& plan,
+                                              std::span<const profile::Profile* const> tried,
+                                              std::span<const profile::Profile* const> candidates,
+                                              const SeenOfJob& seen) {
+  std::vector<profile::StruckOut> result;
+  for (const profile::Profile* candidate : candidates) {
+    const SeenOfJob counts = is_named(*candidate, plan) ? SeenOfJob{.nccl = seen.nccl} : seen;
+    const Found found = found_under(*candidate, plan, counts);
+    const auto same = std::ranges::find_if(tried, [&](const profile::Profile* one) {
+      return one->name != candidate->name && same_otherwise(*one, *candidate) &&
+             finds_the_same(found_under(*one, plan, counts), found);
+    });
+    if (same == tried.end()) continue;
+    const std::string why = found.why.empty() ? "" : ": " + found.why;
+    result.push_back({candidate->name, fmt::format("would be {} again{}", (*same)->name, why)});
+  }
+  return result;
+}
+
+namespace {
+
+constexpr std::string_view kStopped = "stopped";
+
+// The innermost frame of the main thread: threads come one after the other, frames indented.
+std::string_view innermost(std::string_view stack) {
+  std::string_view last;
+  stack.remove_prefix(std::min(stack.find('\n'), stack.size()));
+  while (stack.starts_with("\n  ")) {
+    stack.remove_prefix(1);
+    last = stack.substr(0, stack.find('\n'));
+    stack.remove_prefix(last.size());
+  }
+  return last;
+}
+
+bool is_communication(std::string_view frame) {
+  constexpr std::array<std::string_view, 5> kLibraries{"/torch/", "/jax/", "/jaxlib/", "/nccl/",
+                                                       "/cupy"};
+  return std::ranges::any_of(kLibraries, [&](std::string_view library) {
+    return frame.find(library) != std::string_view::npos;
+  });
+}
+
+// Empty: a profile may change what it does there, or it cannot be seen.
+std::string place_of(const MissingRank& missing) {
+  if (missing.activity == Activity::stopped) return std::string(kStopped);
+  const std::string_view frame = innermost(missing.stack);
+  const bool own = !missing.inside && !frame.empty() && !is_communication(frame);
+  return own ? missing.where : std::string();
+}
+
+}  // namespace
+
+std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
+                                  const diagnose::Diagnosis& diagnosis) {
+  if (!is_hang(evidence.failure.kind) || evidence.failure.missing.empty()) return std::nullopt;
+  Impasse impasse{diagnosis.failure.cause, evidence.failure.stage.value_or(Stage::spawned), {}};
+  for (const MissingRank& missing : evidence.failure.missing) {
+    std::string place = place_of(missing);
+    if (place.empty()) return std::nullopt;
+    impasse.places[missing.rank] = std::move(place);
+  }
+  return impasse;
+}
+
+std::string describe_again(const Impasse& impasse) {
+  const auto& [rank, place] = *impasse.places.begin();
+  std::string text = place == kStopped
+                         ? fmt::format("rank {} is stopped again", rank.value)
+                         : fmt::format("rank {} stands in {} again", rank.value, place);
+  if (const std::size_t others = impasse.places.size() - 1; others > 0)
+    text += fmt::format(", {} other{} likewise", others, others == 1 ? "" : "s");
+  return text;
+}
+
+namespace {
+
+NextStep stop(std::string why) {
+  NextStep step;
+  step.why = std::move(why);
+  return step;
+}
+
+NextStep used_up(const RunProgress& progress) {
+  const bool one = progress.attempts == 1;
+  return stop(fmt::format("{} attempt{} made", progress.attempts, one ? " was" : "s were"));
+}
+
+NextStep same_again(const RunPlan& plan, const diagnose::RetrySame& retry,
+                    const RunProgress& progress) {
+  const bool on_another_port = retry.with == diagnose::RetrySame::With::another_port;
+  if (plan.options.only && !on_another_port) return stop("--only: one attempt is made");
+  if (plan.options.max_attempts && progress.attempts >= *plan.options.max_attempts)
+    return used_up(progress);
+  NextStep step;
+  step.profile = progress.last;
+  step.wait = retry.backoff;
+  step.other_port = on_another_port;
+  step.why = step.other_port ? "the same settings on another port"
+                             : "the same settings; this passes by itself";
+  return step;
+}
+
+std::vector<profile::StruckOut> hopeless(const RunPlan& plan, const RunProgress& progress) {
+  std::vector<const profile::Profile*> tried;
+  std::vector<const profile::Profile*> others;
+  for (const std::span<const profile::Profile> profiles : {std::span(plan.chain), progress.known})
+    for (const profile::Profile& profile : profiles) {
+      const bool was = std::ranges::find(progress.tried, profile.name) != progress.tried.end();
+      (was ? tried : others).push_back(&profile);
+    }
+  return same_as_tried(plan, tried, others, progress.seen);
+}
+
+// Every node must run the same profile, and nobody here can tell the others.
+std::string without_the_others(const RunPlan& plan) {
+  const std::string whose = plan.nodes() > 1
+                                ? fmt::format("a job of {} nodes", plan.nodes())
+                                : std::string("a job whose other ranks are started elsewhere");
+  return "one node alone cannot start " + whose + " again";
+}
+
+NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
+                   const RunProgress& progress) {
+  if (plan.others_start_ranks() && !progress.agreed) return stop(without_the_others(plan));
+  if (plan.options.only) return stop("--only: the first profile alone is tried");
+  if (progress.attempts >= plan.max_attempts) return used_up(progress);
+  profile::ChainState state;
+  state.chain = plan.chain;
+  state.known = progress.known;
+  state.tried = progress.tried;
+  state.cause = diagnosis.failure.cause;
+  state.nodes = plan.nodes();
+  state.slow =
+      plan.options.fail_on_slow ? profile::SlowProfiles::refuse : profile::SlowProfiles::allow;
+  const std::vector<profile::StruckOut> struck = hopeless(plan, progress);
+  state.hopeless = struck;
+  profile::NextProfile next = profile::next_profile(state);
+  NextStep step;
+  if (next.profile != nullptr) step.profile = *next.profile;
+  step.struck_out = std::move(next.struck_out);
+  if (step.profile)
+    step.why = std::move(next.why);
+  else
+    step.why = step.struck_out.empty() ? "every profile of the chain was tried"
+                                       : "no profile is left that could change anything";
+  return step;
+}
+
+}  // namespace
+
+NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
+                   const RunProgress& progress) {
+  if (const auto* stopped = std::get_if<diagnose::Stop>(&diagnosis.decision))
+    return stop(describe(stopped->reason));
+  if (progress.impasse &&
+      std::ranges::find(progress.former, *progress.impasse) != progress.former.end())
+    return stop(describe_again(*progress.impasse) + ", where no profile changes anything");
+  if (const auto* retry = std::get_if<diagnose::RetrySame>(&diagnosis.decision))
+    return same_again(plan, *retry, progress);
+  return fall_back(plan, diagnosis, progress);
+}
+
+}  // namespace safelaunch::plan

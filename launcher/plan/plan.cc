@@ -1,0 +1,474 @@
+#include "safelaunch/plan/plan.h"
+
+#include "safelaunch/job/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/base/user_file.h"
+#include "safelaunch/gpu/devices.h"
+#include "safelaunch/gpu/libraries.h"
+#include "safelaunch/gpu/reader.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/network.h"
+#include "safelaunch/host/process_facts.h"
+#include "safelaunch/host/variable_files.h"
+#include "safelaunch/output/rank_selection.h"
+#include "safelaunch/plan/typed_command.h"
+#include "safelaunch/probe/tournament.h"
+#include "safelaunch/profile/chain.h"
+#include "safelaunch/profile/library.h"
+#include "safelaunch/profile/variables.h"
+#include "safelaunch/redact/redactor.h"
+
+// A plan is made once, before anything runs, from the options, safelaunch.yaml, the command and the
+// environment: the chain of profiles, how many attempts, the workers of our own spawn. Every
+// mistake in these is an error here. Only the first profile is read at once; the rest are read when
+// the first has failed.
+namespace safelaunch::plan {
+
+Result<Configuration> read_configuration(const std::string& file, const std::string& cluster,
+                                         const Environment& environment) {
+  Configuration result;
+  Result<profile::FoundConfig> found = profile::find_config(file, environment);
+  if (!found) return found.error();
+  result.warnings = std::move(found->warnings);
+  for (std::string& warning : settings::misspelt_settings(environment))
+    result.warnings.push_back(std::move(warning));
+  const profile::Config& config = found->config;
+  // Facts of the host are read only where a rule asks for them: most people have none.
+  profile::ClusterHost host;
+  host.environment = environment;
+  if (!config.clusters.empty()) {
+    host.hostname = host::read_identity().hostname;
+    host.addresses = host::local_addresses();
+    if (profile::asks_for_gpus(config)) host.gpus = host::gpu_models();
+  }
+  const Result<const profile::ClusterRule*> rule = profile::choose_cluster(config, cluster, host);
+  if (!rule) return rule.error();
+  result.rules = profile::rules_for(config, *rule);
+  if (*rule != nullptr) result.cluster = (*rule)->name;
+  const Result<settings::Settings> variables = settings::settings_from(environment);
+  if (!variables) return variables.error();
+  result.settings = settings::overlay(result.rules.options, *variables);
+  return result;
+}
+
+settings::RunOptions options_under(settings::RunOptions options, const profile::Profile& profile) {
+  for (const auto& [name, setting] : profile.options) {
+    if (options.given.contains(name)) continue;
+    const settings::Option& option =
+        *settings::find_run_option(name);  // else the profile was not read
+    option.put(option, &options, setting.value);
+  }
+  return options;
+}
+
+namespace {
+
+bool spawns_by_itself(job::Launcher launcher) {
+  return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
+         launcher == job::Launcher::accelerate;
+}
+
+// Whoever counts nodes or ranks wants them. The rest of those options may stand in a file for jobs
+// of every kind.
+bool wants_own_workers(const settings::RunOptions& options) {
+  return !options.nproc_per_node.empty() || options.nnodes || options.node_rank ||
+         options.start_rank || options.world_size;
+}
+
+Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
+                                        const Environment& environment) {
+  job::SpawnOptions result;
+  if (!options.nproc_per_node.empty()) {
+    const Result<job::ProcessCount> count = job::parse_process_count(options.nproc_per_node);
+    if (!count) return count.error();
+    if (const int* number = std::get_if<int>(&*count); number && *number > kMostRanksOfANode)
+      return Error{Errc::usage, fmt::format("--nproc-per-node {}: a node has at most {} ranks",
+                                            *number, kMostRanksOfANode)};
+    result.processes_per_node = *count;
+  }
+  if (!options.devices.empty()) result.devices = job::parse_devices(options.devices);
+  job::Starter starter = job::find_starter(environment);
+  if (options.nnodes && starter.nodes != 0 && starter.nodes != *options.nnodes) starter = {};
+  result.nodes = starter.nodes > 1 ? starter.nodes : options.nnodes;
+  result.node_rank = options.node_rank;
+  // A pod of a StatefulSet has a number too where it does its job alone.
+  if (!result.node_rank && result.nodes.value_or(1) > 1)
+    result.node_rank = job::node_told(starter, environment);
+  if (!starter.hosts.empty() && !environment.contains("MASTER_ADDR"))
+    result.master_addr = starter.hosts.front();
+  result.start_rank = options.start_rank;
+  result.world_size = options.world_size;
+  if (!options.master_addr.empty()) result.master_addr = options.master_addr;
+  result.master_port = options.master_port;
+  return result;
+}
+
+// Only the driver knows which GPUs can be used. It is asked only if the number of workers depends
+// on it.
+job::HostCounts host_counts(const RunPlan& plan) {
+  const host::HostIdentity host = host::read_identity();
+  job::HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};
+  const std::string& workers = plan.options.nproc_per_node;
+  const bool by_number =
+      !workers.empty() && workers.find_first_not_of("0123456789") == std::string::npos;
+  if (by_number && plan.options.devices.empty()) return counts;
+  const gpu::Facts facts = gpu::read_gpu_facts({plan.environment, gpu::kGpuDeadline});
+  if (facts.trouble == gpu::Trouble::none)
+    counts.usable = gpu::usable_devices(facts, plan.environment);
+  return counts;
+}
+
+// A choice of none would hide all that the ranks say.
+Result<void> refuse_ranks_that_are_not(const RunPlan& plan) {
+  const Result<output::RankSelection> chosen = output::RankSelection::parse(plan.options.ranks);
+  if (!chosen) return chosen.error();
+  if (!plan.spawn) return {};
+  const int last = plan.spawn->world_size - 1;
+  if (const auto beyond = chosen->beyond(plan.spawn->world_size))
+    return Error{Errc::usage, fmt::format("--ranks {}: this job has no rank {}; its last is {}",
+                                          plan.options.ranks, beyond->value, last)};
+  return {};
+}
+
+Result<void> plan_own_spawn(RunPlan& plan) {
+  if (!wants_own_workers(plan.options)) return {};
+  const bool by_launcher = spawns_by_itself(plan.command.launcher);
+  if (by_launcher && plan.options.nproc_per_node.empty()) return {};  // warned of
+  if (by_launcher)
+    return Error{
+        Errc::usage,
+        fmt::format("--nproc-per-node {} makes safelaunch spawn the workers, and {} spawns "
+                    "its own; give the option to one of the two",
+                    plan.options.nproc_per_node, name(plan.command.launcher))};
+  const Result<job::SpawnOptions> wanted = spawn_options(plan.options, plan.environment);
+  if (!wanted) return wanted.error();
+  Result<job::SpawnPlan> spawn = job::plan_spawn(*wanted, plan.environment, host_counts(plan));
+  if (!spawn) return spawn.error();
+  plan.spawn = std::move(*spawn);
+  return {};
+}
+
+// Below the ports that the kernel hands out, and where few programs listen.
+constexpr int kAgreementBelow = 10'000;
+
+int agreement_port(int port) {
+  return port > kAgreementBelow + 1'024 ? port - kAgreementBelow : port + kAgreementBelow;
+}
+
+// Without a wish the agents meet where the ranks do, on a port of their own.
+Result<void> plan_party(RunPlan& plan) {
+  const std::string& wanted = plan.options.rendezvous;
+  if (wanted == "none") return {};
+  auto placement = job::find_placement(plan.command, plan.spawn, plan.environment);
+  if (!placement && !wanted.empty())
+    return Error{Errc::usage,
+                 fmt::format("--rendezvous {}: this is a job of one node; say how many there are "
+                             "(--nnodes, or the launcher's own option)",
+                             wanted)};
+  if (!placement || (wanted.empty() && placement->head.empty())) return {};
+  PartyPlan party;
+  party.certain = !wanted.empty() || plan.spawn || !placement->starter.empty();
+  Result<agree::Address> address = agree::parse_address(
+      !wanted.empty() ? wanted
+                      : fmt::format("tcp://{}:{}", placement->head,
+                                    agreement_port(placement->port.value_or(0))));
+  if (!address) return address.error();
+  party.placement = *std::move(placement);
+  party.address = *std::move(address);
+  plan.party = std::move(party);
+  return {};
+}
+
+// DeepSpeed hands them to the hosts that it reaches by ssh. Where an agent on each node starts its
+// own, they would be forgotten.
+void take_deepspeed_variables(RunPlan& plan) {
+  if (!plan.party || plan.command.launcher != job::Launcher::deepspeed) return;
+  for (host::FileVariable& one : host::deepspeed_file_variables(plan.environment))
+    plan.configuration.rules.variables.env.try_emplace(
+        one.name, profile::VariableSetting{std::move(one.value), {one.file, one.line, 1}});
+}
+
+// The chain of the default or of a cluster rule begins with what worked here before.
+void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
+  if (plan.options.forget) return;
+  const std::string file = profile::memory_file(plan.environment);
+  if (file.empty()) return;
+  const profile::Memory memory = profile::load_memory(file);
+  if (memory.empty()) return;  // the key takes milliseconds
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto worked = profile::recall(memory, host_key(plan), job_of(plan), now);
+  const auto found = worked ? std::find(chain.begin(), chain.end(), worked->profile) : chain.end();
+  if (found == chain.end() || found == chain.begin()) return;
+  std::rotate(chain.begin(), found, found + 1);
+  plan.warnings.push_back(
+      fmt::format("begins with {}, which worked here lately{}; --forget begins with {} again",
+                  chain[0], worked->job.empty() ? "" : " for this script", chain[1]));
+}
+
+Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
+  if (!plan.options.profiles.empty()) {
+    plan.chain_origin = "--profile";
+    return profile::parse_chain(plan.options.profiles);
+  }
+  std::vector<std::string> chain = plan.configuration.rules.chain;
+  plan.chain_origin = plan.configuration.cluster.empty()
+                          ? "safelaunch.yaml"
+                          : "cluster rule " + plan.configuration.cluster;
+  if (chain.empty()) {
+    chain = profile::default_chain();
+    plan.chain_origin = "the default";
+  }
+  return chain;
+}
+
+// More processes than GPUs would only fail. A chain of nothing else is the user's own wish.
+void drop_rungs_without_gpus(RunPlan& plan, const std::vector<std::string>& named) {
+  if (plan.chain_names.size() == named.size()) return;
+  const int gpus = host_counts(plan).gpus;
+  const auto fits = [&](const std::string& name) {
+    return gpus == 0 || profile::rung_in(name).processes.value_or(0) <= gpus;
+  };
+  std::vector<std::string> fitting;
+  std::ranges::copy_if(plan.chain_names, std::back_inserter(fitting), fits);
+  if (fitting.empty() || fitting.size() == plan.chain_names.size()) return;
+  plan.warnings.push_back(
+      fmt::format("{} GPUs are here: of the chain {} are left", gpus, join(fitting, ", ")));
+  plan.chain_names = std::move(fitting);
+}
+
+// How much of the chain is read before the launch. A mistake in a user's file must be told before
+// an hour of waiting leads to it; built-in profiles hold none, and most runs need the first alone.
+std::size_t read_at_once(const RunPlan& plan, const profile::ProfileLibrary& library) {
+  const bool later_will_do = !plan.options.dry_run && library.all_built_in(plan.chain_names);
+  return later_will_do ? 1 : plan.chain_names.size();
+}
+
+// Reads the chain's first `count` profiles, as far as they are not read yet.
+Result<void> read_chain(RunPlan& plan, profile::ProfileLibrary& library, std::size_t count) {
+  if (count <= plan.chain.size()) return {};
+  const auto unread = std::span(plan.chain_names).first(count).subspan(plan.chain.size());
+  Result<std::vector<profile::Profile>> profiles = library.load_chain(unread, plan.chain_origin);
+  if (!profiles) return profiles.error();
+  for (std::string& warning : library.take_warnings()) plan.warnings.push_back(std::move(warning));
+  for (profile::Profile& profile : *profiles) {
+    for (std::string& warning : profile::warnings_for(profile.env))
+      plan.warnings.push_back(std::move(warning));
+    plan.chain.push_back(std::move(profile));
+  }
+  return {};
+}
+
+Result<void> load_chain(RunPlan& plan) {
+  Result<std::vector<std::string>> names = choose_chain(plan);
+  if (!names) return names.error();
+  profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
+  plan.chain_names = library.with_rungs(*names);
+  drop_rungs_without_gpus(plan, *names);
+  if (plan.options.profiles.empty()) put_first_what_worked(plan, plan.chain_names);
+  const Result<void> read = read_chain(plan, library, read_at_once(plan, library));
+  if (!read) return read;
+  const int length = static_cast<int>(plan.chain_names.size());
+  plan.max_attempts = plan.options.only ? 1 : plan.options.max_attempts.value_or(length);
+  return {};
+}
+
+void warn_of_variables(RunPlan& plan) {
+  for (const auto& [name, setting] : plan.overrides.env)
+    if (auto warning = profile::warning_for(name, setting.value))
+      plan.warnings.push_back("--set: " + *warning);
+  for (const job::CommandWarning& warning : plan.command.warnings)
+    plan.warnings.push_back(warning.text);
+}
+
+// Those of a file are for jobs of every kind.
+bool is_typed(const settings::RunOptions& options, const std::string& name) {
+  const auto given = options.given.find(name);
+  return given != options.given.end() && given->second.origin == "--" + name;
+}
+
+constexpr std::array kOfOwnWorkers = {"devices",    "nnodes",      "node-rank",   "start-rank",
+                                      "world-size", "master-addr", "master-port", "binding"};
+
+void warn_of_worker_options(RunPlan& plan) {
+  std::vector<std::string> idle;
+  for (const std::string name : kOfOwnWorkers)
+    if (is_typed(plan.options, name)) idle.push_back("--" + name);
+  if (plan.spawn || idle.empty()) return;
+  plan.warnings.push_back(fmt::format(
+      "{} {} no effect: safelaunch does not spawn the ranks here; {}", list_in_words(idle),
+      idle.size() == 1 ? "has" : "have",
+      spawns_by_itself(plan.command.launcher)
+          ? fmt::format("{} has options of its own for that", name(plan.command.launcher))
+          : "it does with --nproc-per-node"));
+}
+
+// A launcher's ranks write to one pipe: whose line is whose only the launcher can tell.
+void warn_of_options(RunPlan& plan) {
+  const settings::RunOptions& options = plan.options;
+  warn_of_worker_options(plan);
+  if (!plan.spawn && (options.prefix || options.ranks != "all"))
+    plan.warnings.push_back(
+        "--prefix and --ranks have no effect where a launcher starts the ranks; use its own "
+        "options "
+        "(torchrun: --local-ranks-filter, --redirects), or --nproc-per-node");
+}
+
+constexpr std::array kSaysThatOneIsARank = {"RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                            "SLURM_STEP_NUM_TASKS"};
+
+}  // namespace
+
+bool RunPlan::others_start_ranks() const {
+  if (spawn) return spawn->nodes > 1;
+  if (command.descendants != job::Descendants::some) return false;
+  if (command.launcher != job::Launcher::opaque) return true;
+  // Below mpirun not all ranks are ours to see, but it starts them all, unless we are its rank.
+  return std::ranges::any_of(kSaysThatOneIsARank,
+                             [&](const char* name) { return environment.contains(name); });
+}
+
+profile::AppliedEnvironment RunPlan::environment_under(const profile::Profile& profile) const {
+  return profile::apply_profile(profile, environment, configuration.rules.variables, overrides);
+}
+
+int RunPlan::nodes() const {
+  if (spawn) return spawn->nodes;
+  return command.nodes ? command.nodes->max : 1;
+}
+
+Result<void> read_rest_of_chain(RunPlan& plan) {
+  profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
+  return read_chain(plan, library, plan.chain_names.size());
+}
+
+profile::HostKey host_key() {
+  profile::HostKey key;
+  key.hostname = host::read_hostname();
+  key.gpus = host::gpu_models();
+  key.driver = user_file_text("/proc/driver/nvidia/version").value_or("");
+  return key;
+}
+
+std::string job_of(const RunPlan& plan) {
+  const job::Command& command = plan.command;
+  const std::size_t program = command.script ? command.script->word : command.launcher_word;
+  const std::string& word = command.argv.at(program);
+  std::error_code unknown;  // of a script in a folder that is gone
+  const auto file = std::filesystem::absolute(word, unknown);
+  const bool is_file = word.find('/') != std::string::npos || word.ends_with(".py");
+  return fmt::format("{} {}", plan.spawn ? "safelaunch" : name(command.launcher),
+                     is_file && !unknown ? file.lexically_normal().string() : word);
+}
+
+profile::HostKey host_key(const RunPlan& plan) {
+  profile::HostKey key = host_key();
+  key.python = plan.command.python.value_or("");
+  const std::vector<gpu::FoundLibrary> nccl =
+      gpu::find_job_libraries(key.python, plan.environment).nccl;
+  if (!nccl.empty()) key.nccl = nccl.front().version;
+  return key;
+}
+
+Result<RunPlan> make_plan(settings::RunOptions options, Configuration configuration,
+                          const Environment& environment) {
+  RunPlan plan;
+  plan.environment = environment;
+  plan.options = std::move(options);
+  Result<std::vector<std::string>> command = spelled_out(
+      {std::move(plan.options.command), plan.options.module, wants_own_workers(plan.options)},
+      environment);
+  if (!command) return command.error();
+  plan.options.command = *std::move(command);
+  plan.command = job::recognise(plan.options.command, environment);
+  plan.configuration = std::move(configuration);
+  plan.warnings = plan.configuration.warnings;
+  Result<profile::Overrides> overrides =
+      profile::parse_overrides(plan.options.set, plan.options.unset);
+  if (!overrides) return overrides.error();
+  plan.overrides = std::move(*overrides);
+  if (const Result<void> spawn = plan_own_spawn(plan); !spawn) return spawn.error();
+  if (const Result<void> ranks = refuse_ranks_that_are_not(plan); !ranks) return ranks.error();
+  if (const Result<void> party = plan_party(plan); !party) return party.error();
+  take_deepspeed_variables(plan);
+  if (const Result<void> chain = load_chain(plan); !chain) return chain.error();
+  warn_of_variables(plan);
+  warn_of_options(plan);
+  return plan;
+}
+
+namespace {
+
+constexpr std::array kOfMeetings = {"nnodes",      "node-rank",  "master-addr",
+                                    "master-port", "rendezvous", "token-file"};
+
+// What the command line leaves open.
+void complete(settings::RunOptions& wishes, const settings::Settings& settings) {
+  for (const std::string name : kOfMeetings) {
+    const auto setting = settings.find(name);
+    if (setting == settings.end() || wishes.given.contains(name)) continue;
+    const settings::Option& option = *settings::find_run_option(name);
+    if (!settings::refuse_value(option, setting->second.value))
+      option.put(option, &wishes, setting->second.value);
+  }
+}
+
+}  // namespace
+
+Result<std::optional<PartyPlan>> plan_meeting(settings::RunOptions wishes,
+                                              const Configuration& configuration,
+                                              const Environment& environment,
+                                              const std::string& purpose) {
+  RunPlan plan;
+  plan.environment = environment;
+  plan.options = std::move(wishes);
+  complete(plan.options, configuration.settings);
+  plan.options.nproc_per_node = "1";  // how many ranks meet, is not asked here
+  Result<job::SpawnOptions> wanted = spawn_options(plan.options, environment);
+  if (!wanted) return wanted.error();
+  // A board of its own address needs no other.
+  const bool has_address = wanted->master_addr || environment.contains("MASTER_ADDR");
+  if (!has_address && !plan.options.rendezvous.empty()) wanted->master_addr = "";
+  const Result<job::SpawnPlan> spawn = job::plan_spawn(*wanted, environment, {});
+  if (!spawn) return spawn.error();
+  if (spawn->nodes < 2) return std::optional<PartyPlan>();
+  plan.spawn = *spawn;
+  if (const Result<void> party = plan_party(plan); !party) return party.error();
+  if (plan.party) plan.party->placement.job += "/" + purpose;
+  return std::move(plan.party);
+}
+
+redact::Redactor redactor_for(const RunPlan& plan) {
+  redact::Redactor redactor;
+  redactor.learn(plan.environment);
+  const auto learn = [&](const profile::VariableSettings& variables) {
+    for (const auto& [variable, setting] : variables) redactor.learn(variable, setting.value);
+  };
+  learn(plan.overrides.env);
+  learn(plan.configuration.rules.variables.env);
+  for (const profile::Profile& profile : plan.chain) learn(profile.env);
+  redactor.learn(plan.options.command);
+  return redactor;
+}
+
+std::string cost_in_words(const profile::Profile& profile) {
+  const std::string cost(name(profile.cost));
+  return profile.description.empty() ? cost : cost + " (" + profile.description + ")";
+}
+
+std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile) {
+  const profile::HostKey key = host_key(plan);
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto host = probe::load_measured(probe::measured_file(plan.environment, key.hostname));
+  const auto measured =
+      host ? probe::measured_cost(*host, key, now, plan.chain_names.front(), profile.name)
+           : std::nullopt;
+  return measured ? *measured : cost_in_words(profile);
+}
+
+}  // namespace safelaunch::plan

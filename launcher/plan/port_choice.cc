@@ -1,0 +1,136 @@
+#include "safelaunch/plan/port_choice.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "safelaunch/base/cause_ids.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/host/network.h"
+#include "safelaunch/plan/plan.h"
+
+// A port is chosen only where safelaunch may decide it: other nodes know theirs from their own
+// command lines, so a job of several nodes keeps its port. A port of the user's is taken where it
+// is free. Where somebody holds it, the job gets another one, unless the user insists on it. After
+// a failed attempt, the process that holds a port is the proof of a port that was taken.
+namespace safelaunch::plan {
+namespace {
+
+std::optional<std::uint16_t> users_port(const RunPlan& plan) {
+  const std::optional<int> port = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
+  if (!port || *port <= 0 || *port > 65535) return std::nullopt;
+  return static_cast<std::uint16_t>(*port);
+}
+
+// Ranks of our own spawn always need a number; a launcher that was told none finds one itself.
+std::optional<std::uint16_t> kept_port(const RunPlan& plan) {
+  const auto port = users_port(plan);
+  return port || !plan.spawn ? port : std::uint16_t{job::kDefaultMasterPort};
+}
+
+// The agents tell the port to every node, so that one of them may choose it: the one where the
+// ranks meet.
+bool meets_here(const RunPlan& plan) {
+  if (!plan.party || plan.party->placement.node != 0) return false;
+  return plan.party->address.backend == agree::Address::Backend::tcp ||
+         host::route_to(plan.party->placement.head).kind == host::Route::Kind::local;
+}
+
+Result<PortChoice> lease(settings::PortRange range) {
+  Result<clean::PortLease> leased = clean::lease_port(range);
+  if (!leased) return leased.error();
+  PortChoice choice;
+  choice.lease = std::move(*leased);
+  return choice;
+}
+
+Result<PortChoice> lease_automatic() {
+  return lease(clean::automatic_ports(clean::ephemeral_ports()));
+}
+
+Result<PortChoice> lease_or_rotate(std::uint16_t port) {
+  Result<clean::PortLease> leased = clean::lease_port({port, port});
+  PortChoice choice;
+  if (leased) {
+    choice.lease = std::move(*leased);
+    return choice;
+  }
+  Result<PortChoice> other = lease_automatic();
+  if (!other) return other;
+  other->notice = fmt::format("port {} is held by {}; the job uses port {} (--port keep insists)",
+                              port, clean::describe_holders(port), other->lease->port());
+  return other;
+}
+
+}  // namespace
+
+Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
+                               FormerPort former) {
+  const job::PortPolicy policy = plan.port_policy();
+  const std::string wanted = options_under(plan.options, profile).port;
+  if (policy == job::PortPolicy::multi_node && !meets_here(plan)) return PortChoice{};
+  if (wanted == "keep") {
+    const auto port = kept_port(plan);
+    return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
+  }
+  if (wanted != "auto") {
+    const Result<settings::PortRange> range = settings::parse_port_range(wanted);
+    return range ? lease(*range) : Result<PortChoice>(range.error());
+  }
+  if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
+  const bool several = policy == job::PortPolicy::multi_node;
+  const auto port = several ? kept_port(plan) : users_port(plan);
+  const bool users = several || policy == job::PortPolicy::user;
+  if (users && port && former == FormerPort::none) return lease_or_rotate(*port);
+  return lease_automatic();
+}
+
+namespace {
+
+// "127.0.0.1:29500" → 29500. A name that only a resolver knows may well be ours; it is not asked,
+// since it may take long.
+std::optional<int> port_here(std::string_view store) {
+  const std::size_t colon = store.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view host = store.substr(0, colon);
+  constexpr std::string_view kHere[] = {"localhost", "127.0.0.1", "::1", "[::1]"};
+  if (std::ranges::find(kHere, host) == std::end(kHere)) return std::nullopt;
+  const int port = number_in<int>(store.substr(colon + 1));
+  return port > 0 && port <= 65535 ? std::optional(port) : std::nullopt;
+}
+
+void confirm(std::string_view cause, int port, const host::SocketTable& sockets,
+             std::vector<diagnose::Confirmation>& facts) {
+  std::string holders;
+  for (const host::PortHolder& holder :
+       host::holders_of(static_cast<std::uint16_t>(port), sockets)) {
+    if (holder.pid == getpid()) continue;  // we keep the job's own port bound
+    holders += (holders.empty() ? "" : ", ") + describe(holder);
+  }
+  if (holders.empty()) return;
+  facts.push_back({std::string(cause), fmt::format("Port {} is held by {}", port, holders), port});
+}
+
+}  // namespace
+
+std::vector<diagnose::Confirmation> port_facts(const diagnose::Evidence& evidence,
+                                               const std::map<Rank, std::string>& knocking,
+                                               const diagnose::Catalogue& catalogue,
+                                               const host::SocketTable& sockets) {
+  std::vector<diagnose::Confirmation> facts;
+  for (const int port : diagnose::ports_said_taken(evidence, catalogue))
+    confirm(cause::kPortTaken, port, sockets, facts);
+  if (!is_hang(evidence.failure.kind)) return facts;
+  std::set<int> silent;
+  for (const auto& [rank, store] : knocking)
+    if (const auto port = port_here(store)) silent.insert(*port);
+  for (const int port : silent) confirm(cause::kStoreForeign, port, sockets, facts);
+  return facts;
+}
+
+}  // namespace safelaunch::plan

@@ -1,0 +1,69 @@
+#include "safelaunch/ranks/rank_inquiry.h"
+
+#include <sys/stat.h>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/report/run_directory.h"
+#include "safelaunch/watch/hook_channel.h"
+
+// The questions go through the hook's socket all at once, and the answers are kept as files as they
+// come. The round ends with the last answer, or at its limit: a rank that holds the GIL never
+// answers.
+namespace safelaunch::ranks {
+
+void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> ranks,
+                        std::span<const watch::HookQuestion> questions,
+                        const std::filesystem::path& directory, Duration limit, Done done) {
+  done_ = std::move(done);
+  questions_ = {};
+  if (!directory.empty()) {
+    evidence_ = directory / "evidence";
+    mkdir(evidence_.c_str(), 0700);  // if this fails, no answer is kept, and nothing else is lost
+  }
+  for (const AskedRank& rank : ranks)
+    for (const watch::HookQuestion question : questions)
+      if (channel != nullptr && channel->ask(rank.process, question, 0))
+        questions_.open(rank, question);
+  finish_after(questions_.all_answered() ? Duration::zero() : limit);
+}
+
+void RankInquiry::answered(ProcessId process, const watch::StackAnswer& answer) {
+  const auto rank = questions_.answered(process, answer);
+  if (!rank) return;
+  if (!evidence_.empty())
+    (void)report::write_atomically(evidence_ / fmt::format("rank-{}.stack", rank->value),
+                                   questions_.answers().stacks.at(*rank).frames);
+  finish_if_all_have_answered();
+}
+
+void RankInquiry::answered(ProcessId process, const watch::CountersAnswer& answer) {
+  if (questions_.answered(process, answer)) finish_if_all_have_answered();
+}
+
+void RankInquiry::answered(ProcessId process, const watch::CollectivesAnswer& answer) {
+  if (questions_.answered(process, answer)) finish_if_all_have_answered();
+}
+
+void RankInquiry::keep_collectives() const {
+  const auto& collectives = questions_.answers().collectives;
+  if (evidence_.empty() || collectives.empty()) return;
+  std::string text;
+  for (const auto& [rank, seen] : collectives)
+    text += fmt::format("rank {}: {}\n", rank.value, describe(seen));
+  (void)report::write_atomically(evidence_ / "collectives", text);
+}
+
+void RankInquiry::finish_if_all_have_answered() {
+  if (questions_.all_answered()) finish_after(Duration::zero());
+}
+
+void RankInquiry::finish_after(Duration time) {
+  timer_.expires_after(time);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled || !done_) return;
+    keep_collectives();
+    std::exchange(done_, nullptr)(questions_.answers());
+  });
+}
+
+}  // namespace safelaunch::ranks

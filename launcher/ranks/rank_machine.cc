@@ -1,0 +1,569 @@
+#include "safelaunch/ranks/rank_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/ranks/attempt_place.h"
+#include "safelaunch/watch/hook_channel.h"
+
+// Every event has a function; what it wants done it adds to actions_. First what is heard, then how
+// processes end, then the looks in the order of their steps.
+namespace safelaunch::ranks {
+namespace {
+
+constexpr std::size_t kMostRanksOfAProcess = 16;
+
+}  // namespace
+
+void note_raised(std::vector<RankRaised>& raised, RankRaised news) {
+  const auto is_of_rank = [&](const RankRaised& one) { return one.rank == news.rank; };
+  if (std::ranges::count_if(raised, is_of_rank) >= 2) {
+    const auto last = std::find_if(raised.rbegin(), raised.rend(), is_of_rank);
+    raised.erase(std::next(last).base());
+  }
+  raised.push_back(std::move(news));
+}
+
+bool NamedRanks::accept(ProcessId process, Rank rank) {
+  std::set<Rank>& ranks = named_[process];
+  if (ranks.size() >= kMostRanksOfAProcess && !ranks.contains(rank)) return false;
+  ranks.insert(rank);
+  return true;
+}
+
+namespace {
+
+// Ranks that no hook speaks for are looked for in /proc.
+constexpr Duration kLookEvery{1'000};
+
+// A job that has shown no rank for long shows none in the next moment: one eighth of its age later
+// is soon enough, and a job that never shows any costs nothing in the end.
+constexpr int kOneLookIn = 8;
+
+// Without a status line a user who waits gets a line now and then.
+constexpr Duration kNoticeAfter{10'000};
+constexpr Duration kNoticeEvery{60'000};
+
+// A question wakes one thread of the missing rank, for microseconds.
+constexpr Duration kAskAgain{2'000};
+
+// Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
+constexpr Duration kStatusAfter{2'000};
+
+// One weighing of 8192 ranks takes a few milliseconds, and is to come twelve times a second.
+constexpr int kRanksWeighedInAMs = 100;
+
+// The file in which torch waits until another process has built an extension.
+constexpr const char* kWaitsForBuild = "file_baton.py";
+
+// A launcher may start it again, and a script another program as the same rank.
+std::optional<Rank> rank_that_begins(const Event& event) {
+  if (const auto* started = std::get_if<RankStarted>(&event)) return started->rank;
+  if (const auto* entered = std::get_if<StageEntered>(&event)) return entered->rank;
+  return std::nullopt;
+}
+
+std::vector<watch::RankPlace> places_of(const std::map<Rank, std::string>& doings,
+                                        const RankAnswers& answers) {
+  std::vector<watch::RankPlace> places;
+  for (const auto& [rank, doing] : doings) {
+    const auto answer = answers.stacks.find(rank);
+    places.push_back({rank, answer == answers.stacks.end() ? "" : answer->second.where, doing});
+  }
+  return places;
+}
+
+std::vector<int> ranks_in(const std::vector<RankPicture>& ranks) {
+  std::vector<int> numbers;
+  for (const RankPicture& one : ranks) numbers.push_back(one.rank.value);
+  return numbers;
+}
+
+}  // namespace
+
+bool waits_for_a_build(const RankAnswers& answers) {
+  return std::ranges::any_of(answers.stacks, [](const auto& one) {
+    return one.second.frames.find(kWaitsForBuild) != std::string::npos;
+  });
+}
+
+std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now) {
+  actions_.clear();
+  std::visit([&](const auto& one) { take(one, now); }, event);
+  return std::exchange(actions_, {});
+}
+
+std::optional<TimePoint> RankMachine::deadline() const {
+  if (!judging()) return std::nullopt;
+  std::optional<TimePoint> next = stages_.next_deadline();
+  if (leader_watches_ && !next) next = shown_to_leader_.value_or(begun_) + rules_.stages.look_every;
+  for (const auto& other : {next_look_, unweighed_.empty() ? std::nullopt : weigh_at_})
+    if (other && (!next || *other < *next)) next = other;
+  return next;
+}
+
+void RankMachine::tell(const std::string& text) {
+  actions_.push_back(RecordEvent{report::record::Notice{text}});
+  actions_.push_back(TellNotice{text});
+}
+
+void RankMachine::take(const WatchBegins&, TimePoint now) {
+  begun_ = now;
+  next_look_ = now + kLookEvery;
+}
+
+void RankMachine::take(const WatchFreezes&, TimePoint) {
+  frozen_ = true;
+}
+
+void RankMachine::feed(const Event& event, TimePoint now) {
+  feed(std::span(&event, 1), now);
+}
+
+void RankMachine::feed(std::span<const Event> events, TimePoint now) {
+  for (const Event& event : events) {
+    const auto* entered = std::get_if<StageEntered>(&event);
+    if (entered != nullptr && entered->stage >= Stage::group) actions_.push_back(TellMeeting{});
+  }
+  follow(stages_.on(events, now));
+  seen_.world_size = stages_.world_size();
+  for (const Event& event : events)
+    if (const auto* started = std::get_if<RankStarted>(&event)) forget_former_life(*started);
+}
+
+void RankMachine::follow(const std::vector<watch::StageAction>& wanted) {
+  for (const watch::StageAction& action : wanted)
+    std::visit([this](const auto& one) { perform(one); }, action);
+}
+
+void RankMachine::perform(const Failure& verdict) {
+  actions_.push_back(TellVerdict{verdict});
+}
+
+void RankMachine::perform(const watch::StatusChanged& status) {
+  actions_.push_back(RecordSome{report::record::Status{status.text}});
+}
+
+void RankMachine::perform(const watch::JobTraining&) {
+  actions_.push_back(BeginTraining{});
+}
+
+// Whoever started the rank again has mended how its former process ended.
+void RankMachine::forget_former_life(const RankStarted& started) {
+  if (!is_rank(started.rank, started.process)) return;
+  const auto is_former = [&](const auto& one) {
+    return one.rank == started.rank && one.process != started.process;
+  };
+  std::erase_if(seen_.exits, is_former);
+  std::erase_if(seen_.raised, is_former);
+}
+
+void RankMachine::take(const HookSpoke& event, TimePoint now) {
+  const auto& [process, message, line] = event;
+  note_finished(process, message);
+  if (frozen_ || (message.rank && !named_.accept(process, *message.rank))) return;
+  const bool by_plugin = message.source == Source::plugin;
+  if (message.rank) (by_plugin ? plugged_ : hooked_)[process] = *message.rank;
+  if (!by_plugin) silent_.erase(process);
+  // If the hook watches the collectives, its word counts: the plugin reports a collective as passed
+  // even when its communicator was aborted.
+  if (by_plugin && in_torch_.contains(process)) return;
+  for (const Event& one : message.events) hear(one, event, now);
+  hear_body(process, message);
+}
+
+// Also while the job is stopped: a rank that ends in order then has lost nothing.
+void RankMachine::note_finished(ProcessId process, const watch::HookMessage& message) {
+  if (std::holds_alternative<watch::HookException>(message.body)) failing_.insert(process);
+  if (message.name != "exit" || message.source != Source::hook) return;
+  const auto rank = stages_.rank_of(process);
+  if (!rank) return;
+  if (!failing_.contains(process)) seen_.finished.insert(*rank);
+  const auto* exit = std::get_if<watch::HookExit>(&message.body);
+  if (exit != nullptr && exit->collectives)
+    actions_.push_back(RecordSome{report::record::Counted{rank->value, *exit->collectives}});
+}
+
+void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
+  note_what_it_names(event);
+  if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
+  if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
+  if (const auto rank = rank_that_begins(event)) seen_.finished.erase(*rank);
+  if (auto* started = std::get_if<RankStarted>(&event)) {
+    // Whoever speaks first may be a helper of the shell that is the rank.
+    const auto topmost = started->anew ? watch::topmost_of_rank(from.line) : std::nullopt;
+    if (topmost && *topmost != started->process) started->wrapper = topmost;
+    if (started->wrapper) watch_exit(started->rank, *started->wrapper);
+    watch_exit(started->rank, from.process);
+  }
+  if (const auto* entered = std::get_if<StageEntered>(&event)) {
+    watch_exit(entered->rank, from.process);
+    if (from.message.source != Source::plugin) in_torch_.insert(from.process);
+    if (is_a_ranks_child(entered->rank, from)) return;
+  }
+  feed(event, now);
+}
+
+// Its store, and its backend.
+void RankMachine::note_what_it_names(const Event& event) {
+  const auto* entered = std::get_if<StageEntered>(&event);
+  if (entered != nullptr && entered->stage == Stage::rendezvous)
+    seen_.stores[entered->rank] = seen_.knocking[entered->rank] = entered->detail;
+  if (entered != nullptr && entered->stage == Stage::group && entered->source == Source::hook)
+    seen_.backends.insert(entered->detail);
+  const auto* reached = std::get_if<StageReached>(&event);
+  if (reached != nullptr && reached->stage == Stage::rendezvous)
+    seen_.knocking.erase(reached->rank);
+}
+
+void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message) {
+  // In another pid namespace its parent's number means another process.
+  const auto* hello = std::get_if<watch::HookHello>(&message.body);
+  if (hello != nullptr && hello->pid == process.pid) parents_[process] = hello->parent;
+  if (const auto* stack = std::get_if<watch::StackAnswer>(&message.body))
+    actions_.push_back(PassAnswer{process, message.rank, *stack});
+  else if (const auto* collectives = std::get_if<watch::CollectivesAnswer>(&message.body))
+    actions_.push_back(PassAnswer{process, message.rank, *collectives});
+  else if (const auto* counters = std::get_if<watch::CountersAnswer>(&message.body))
+    actions_.push_back(PassAnswer{process, message.rank, *counters});
+  else if (const auto* refusal = std::get_if<watch::HookRefusal>(&message.body))
+    actions_.push_back(TellNotice{fmt::format("{} is refused: {}", refusal->what, refusal->why)});
+  else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))
+    actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
+}
+
+bool RankMachine::wants_line(ProcessId process, const watch::HookMessage& message) const {
+  if (frozen_) return false;
+  return std::ranges::any_of(message.events, [&](const Event& event) {
+    if (const auto* started = std::get_if<RankStarted>(&event)) return started->anew;
+    const auto* entered = std::get_if<StageEntered>(&event);
+    const auto known =
+        entered != nullptr ? stages_.ranks().find(entered->rank) : stages_.ranks().end();
+    return known != stages_.ranks().end() && known->second.alive() &&
+           known->second.process() != process && known->second.entered(Stage::rendezvous);
+  });
+}
+
+int RankMachine::parent_of(ProcessId process) const {
+  const auto known = parents_.find(process);
+  return known == parents_.end() ? 0 : known->second;
+}
+
+// A child of a rank has inherited its RANK, and may meet any other process, even at the same store.
+bool RankMachine::is_a_ranks_child(Rank rank, const HookSpoke& speaker) const {
+  const auto known = stages_.ranks().find(rank);
+  if (known == stages_.ranks().end()) return false;
+  const watch::RankState& state = known->second;
+  if (!state.alive() || state.process() == speaker.process || !state.entered(Stage::rendezvous))
+    return false;
+  return std::ranges::find(speaker.line, *state.process(), &watch::ProcessOfRank::process) !=
+         speaker.line.end();
+}
+
+// Hook, log and plugin may tell the same.
+void RankMachine::record_stage(const StageReached& reached) {
+  const auto known = stages_.ranks().find(reached.rank);
+  if (known != stages_.ranks().end() && known->second.reached(reached.stage)) return;
+  actions_.push_back(RecordEvent{
+      report::record::Stage{reached.rank.value, name(reached.stage), reached.process.pid}});
+}
+
+// An end is seen by its pidfd; a process that is still there at the next look has closed it.
+void RankMachine::take(const HookClosed& event, TimePoint now) {
+  if (hooked_.contains(event.process)) silent_.insert(event.process);
+  look_again(now);
+}
+
+void RankMachine::take(const HookFlooded& event, TimePoint) {
+  const auto rank = hooked_.find(event.process);
+  const std::string who =
+      rank == hooked_.end()
+          ? fmt::format("pid {}", event.process.pid)
+          : fmt::format("rank {} (pid {})", rank->second.value, event.process.pid);
+  const std::string text = fmt::format(
+      "{} reports more than {} events a second; safelaunch drops all but the last of the rest", who,
+      watch::PacketBudget::kASecond);
+  actions_.push_back(RecordSome{report::record::Notice{text}});
+  if (!frozen_ && !std::exchange(flood_told_, true)) actions_.push_back(TellNotice{text});
+}
+
+void RankMachine::take(const NcclTold& told, TimePoint now) {
+  if (!judging()) return;
+  if (const auto* started = std::get_if<RankStarted>(&told.event))
+    if (started->process.start_ticks != 0) watch_exit(started->rank, started->process);
+  if (const auto* reached = std::get_if<StageReached>(&told.event)) record_stage(*reached);
+  feed(told.event, now);
+}
+
+void RankMachine::take(const nccl::Contradiction& found, TimePoint now) {
+  if (frozen_) return;
+  const bool twice = found.about == nccl::RootComplaint::About::rank_twice;
+  follow(stages_.contradict(twice ? FailureKind::duplicate_rank : FailureKind::world_size_mismatch,
+                            found.text, now));
+}
+
+void RankMachine::take(const NcclSpoke& event, TimePoint) {
+  if (!frozen_) actions_.push_back(TellNcclSaid{event});
+}
+
+void RankMachine::take(const DriverSilent& event, TimePoint now) {
+  if (judging()) follow(stages_.driver_is_silent(event.ranks, event.text, now));
+}
+
+void RankMachine::take(const AllStandStill& event, TimePoint) {
+  if (!judging()) return;
+  standstill_ = event;
+  actions_.push_back(AskPlaces{});
+}
+
+namespace {
+
+std::string standing_of(const watch::RankState& state) {
+  if (state.ended()) return "has ended";
+  for (int index = kStageCount - 1; index > 0; --index)
+    if (const auto stage = static_cast<Stage>(index); state.waits_in(stage))
+      return fmt::format("waits in {}", name(stage));
+  return fmt::format("has reached {}", name(state.furthest()));
+}
+
+}  // namespace
+
+// No decision hangs on it. While the job is being stopped nobody hears the answers any more.
+void RankMachine::take(const StacksWanted&, TimePoint now) {
+  ShowStacks show{{}, {.training = stages_.training(), .ranks = {}}};
+  for (const auto& [rank, state] : stages_.ranks())
+    if (state.known())
+      show.known.ranks.push_back({rank, *state.process(), standing_of(state), {}, {}});
+  if (!frozen_) show.ask = who_can_answer(stages_.ranks(), now);
+  actions_.push_back(std::move(show));
+}
+
+// A program may well wait for hours for what nobody here can see: it is ended for it only where
+// somebody has set a limit, and nothing could be removed that it waits for.
+void RankMachine::take(const PlacesTold& told, TimePoint now) {
+  if (!judging() || !standstill_) return;
+  const auto [still, doings] = *std::exchange(standstill_, std::nullopt);
+  std::string text = watch::describe_standstill(still.lasts, places_of(doings, told.answers));
+  if (!told.locks.empty()) text += "; " + told.locks;
+  if (still.then == watch::StoodStill::Then::ends_the_job && told.left.empty())
+    return follow(stages_.stood_still(still.lasts, doings, text, now));
+  actions_.push_back(RecordEvent{report::record::Status{stages_.counts_text() + " · " + text}});
+  actions_.push_back(TellNotice{text});
+  if (!told.left.empty()) actions_.push_back(RemoveLocks{told.left});
+}
+
+void RankMachine::take(const RankSpawned& event, TimePoint now) {
+  spawned_.insert(event.process);
+  feed(RankStarted{event.rank, event.process, rules_.stages.world_size, Source::launch}, now);
+}
+
+// Of a process that we spawned we are told the end; others are watched.
+void RankMachine::watch_exit(Rank rank, ProcessId process) {
+  if (spawned_.contains(process) || !watched_.insert(process).second) return;
+  actions_.push_back(WatchExit{rank, process});
+}
+
+void RankMachine::take(const ProcessEnded& event, TimePoint now) {
+  // Its script may have chosen another rank than it was started as.
+  const RankExited end{stages_.rank_of(event.process).value_or(event.rank), event.process,
+                       event.status};
+  if (frozen_) return end_late(end);
+  const bool was_rank = is_rank(end.rank, end.process);
+  feed(end, now);
+  // If a wrapper goes on, its helper has ended, and the wrapper is the rank's process again.
+  if (was_rank && is_rank(end.rank, end.process)) seen_.exits.push_back(end);
+  watched_.erase(end.process);
+  silent_.erase(end.process);
+  look_again(now);
+}
+
+void RankMachine::end_late(const RankExited& end) {
+  if (!is_rank(end.rank, end.process) || !ended_late_.insert(end.process).second) return;
+  seen_.late_exits.push_back(end);
+  if (all_ranks_have_gone()) actions_.push_back(TellRanksGone{});
+}
+
+bool RankMachine::is_rank(Rank rank, ProcessId process) const {
+  const auto known = stages_.ranks().find(rank);
+  return known != stages_.ranks().end() && known->second.process() == process;
+}
+
+// A process in which no hook has spoken may be a wrapper, whose rank is below it and still saves.
+bool RankMachine::all_ranks_have_gone() const {
+  return std::ranges::all_of(stages_.ranks(), [this](const auto& one) {
+    const watch::RankState& state = one.second;
+    if (!state.known()) return !spawned_.empty();  // of another node: all of ours were spawned
+    if (!state.process()->is_here()) return true;  // its own agent ends it
+    return state.ended() || (!state.blind() && ended_late_.contains(*state.process()));
+  });
+}
+
+// As long as all ranks have a hook, /proc is not read; a rank that has lost its hook makes that
+// necessary again.
+void RankMachine::look_again(TimePoint now) {
+  if (next_look_ || !judging() || (silent_.empty() && stages_.all_heard())) return;
+  next_look_ = now + kLookEvery;
+}
+
+void RankMachine::take(const WatchTimePassed&, TimePoint now) {
+  if (!unweighed_.empty() && now >= *weigh_at_) return weigh_other_nodes(now);
+  next_look_&& now >= *next_look_ ? look(now) : sample(now);
+}
+
+void RankMachine::look(TimePoint now) {
+  const TimePoint::duration age = (now - begun_) / kOneLookIn;
+  const bool soon = stages_.wants_samples() || age < kLookEvery;
+  next_look_ = now + (soon ? TimePoint::duration(kLookEvery) : age);
+  if (silent_.empty() && stages_.all_heard()) {
+    next_look_.reset();
+    return sample(now);
+  }
+  actions_.push_back(TakeLook{{silent_.begin(), silent_.end()}});
+  silent_.clear();
+}
+
+void RankMachine::take(const LookTaken& found, TimePoint now) {
+  for (const ProcessId process : found.running) {
+    hooked_.erase(process);
+    in_torch_.erase(process);
+    if (const auto rank = stages_.rank_of(process)) feed(RankSilent{*rank, process}, now);
+  }
+  if (stages_.all_heard()) {
+    next_look_.reset();
+    return sample(now);
+  }
+  for (const Event& event : ranks_in_proc_.on(found.processes, hooked_)) {
+    if (const auto* started = std::get_if<RankStarted>(&event)) {
+      watch_exit(started->rank, started->process);
+      if (rules_.hook && !another_user_told_)
+        actions_.push_back(FindUser{started->rank, started->process});
+    }
+    feed(event, now);
+  }
+  sample(now);
+}
+
+// An entrypoint may hand on to another user far below us; once it has, nothing can be given to it.
+void RankMachine::take(const AnotherUserRuns& event, TimePoint) {
+  if (!std::exchange(another_user_told_, true))
+    tell(runs_as_another_user(event.rank, event.process));
+}
+
+void RankMachine::sample(TimePoint now) {
+  if (!judging()) return;
+  if (!stages_.wants_samples() && !leader_watches_) return judge(now);
+  shown_to_leader_ = now;
+  SampleRanks wanted;
+  for (const Rank rank : stages_.sample_these()) {
+    const auto known = stages_.ranks().find(rank);
+    if (known == stages_.ranks().end() || !known->second.process()) continue;
+    if (!known->second.process()->is_here()) continue;
+    ask_whether_it_hears(*known->second.process(), now);
+    wanted.ranks.push_back({rank, *known->second.process()});
+  }
+  actions_.push_back(std::move(wanted));
+}
+
+// A missing rank may have closed its hook's descriptor, and be waiting where only /proc shows it.
+void RankMachine::ask_whether_it_hears(ProcessId process, TimePoint now) {
+  if (!hooked_.contains(process)) return;
+  const auto [asked, first] = asked_at_.try_emplace(process, now);
+  if (!first && now - asked->second < kAskAgain) return;
+  asked->second = now;
+  actions_.push_back(AskWhetherItHears{process});
+}
+
+void RankMachine::take(const RanksSampled& found, TimePoint now) {
+  std::vector<Event> samples(found.activities.begin(), found.activities.end());
+  // What an agent told last holds until it tells something else, or is heard no more.
+  for (const auto& [seat, node] : nodes_)
+    if (node.heard)
+      std::ranges::move(activities_of(node.name, node.ranks), std::back_inserter(samples));
+  feed(samples, now);
+  sample_others(now);
+}
+
+// In training nothing is judged any more, but how the ranks end is noted, as of those here.
+void RankMachine::take(const NodeSpoke& event, TimePoint now) {
+  if (frozen_ || stages_.verdict()) return;
+  Node& node = nodes_[event.node.seat];
+  const std::vector<RankPicture> before = std::exchange(node.ranks, event.ranks);
+  node.name = event.node;
+  node.heard = true;
+  const std::vector<int> ranks = ranks_in(node.ranks);
+  if (ranks != ranks_in(before))
+    actions_.push_back(RecordEvent{report::record::Node{event.node.seat, event.node.host, ranks}});
+  std::ranges::move(events_between(node.name, before, node.ranks), std::back_inserter(unweighed_));
+  if (!weigh_at_ || now >= *weigh_at_ || stages_.training()) weigh_other_nodes(now);
+}
+
+// A weighing looks at all ranks: of 8192 it takes some milliseconds, and the nodes send thousands
+// of pictures while they start. So it takes a bounded share of a CPU, however many they are.
+void RankMachine::weigh_other_nodes(TimePoint now) {
+  const std::vector<Event> news = std::exchange(unweighed_, {});
+  weigh_at_ = now + Duration(stages_.world_size() / kRanksWeighedInAMs);
+  if (news.empty() || frozen_ || stages_.verdict()) return;
+  for (const Event& event : news) {
+    note_what_it_names(event);
+    if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
+    if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
+  }
+  feed(news, now);
+  for (const Event& event : news) {
+    const auto* exited = std::get_if<RankExited>(&event);
+    if (exited != nullptr && is_rank(exited->rank, exited->process)) seen_.exits.push_back(*exited);
+  }
+}
+
+void RankMachine::take(const NodeHeard& event, TimePoint) {
+  if (const auto node = nodes_.find(event.seat); node != nodes_.end())
+    node->second.heard = event.heard;
+}
+
+void RankMachine::take(const LeaderWatches& event, TimePoint now) {
+  leader_watches_ = event.watches;
+  if (leader_watches_) sample(now);
+}
+
+std::set<int> RankMachine::nodes_heard() const {
+  std::set<int> heard;
+  for (const auto& [seat, node] : nodes_)
+    if (node.heard) heard.insert(seat);
+  return heard;
+}
+
+void RankMachine::sample_others(TimePoint now) {
+  SampleOthers wanted{{}, stages_.misses_unseen(), stages_.misses_helped(now)};
+  if (!wanted.others && !wanted.helpers) return judge(now);
+  for (const auto& [rank, state] : stages_.ranks())
+    if (state.process()) wanted.ranks.insert(*state.process());
+  actions_.push_back(std::move(wanted));
+}
+
+void RankMachine::take(const OthersSampled& found, TimePoint now) {
+  if (found.others) stages_.others_do(found.others->activity, found.others->doing, now);
+  if (found.helpers) stages_.helpers_do(found.helpers->activity, found.helpers->doing, now);
+  judge(now);
+}
+
+void RankMachine::judge(TimePoint now) {
+  if (judging()) follow(stages_.tick(now));
+  // A member knows nothing of the ranks that its own wait for: the leader shows those.
+  if (judging() && !rules_.stages.judged_elsewhere) show_waiting(now);
+}
+
+void RankMachine::show_waiting(TimePoint now) {
+  if (!stages_.wants_samples()) {
+    waiting_since_.reset();
+    return actions_.push_back(ShowStatus{});
+  }
+  if (!waiting_since_) waiting_since_ = now;
+  const std::string line = stages_.status_line(now);
+  if (now - *waiting_since_ >= kStatusAfter) actions_.push_back(ShowStatus{line});
+  if (now - *waiting_since_ < kNoticeAfter || now - noticed_at_ < kNoticeEvery) return;
+  noticed_at_ = now;
+  actions_.push_back(ShowWaiting{line});
+}
+
+}  // namespace safelaunch::ranks

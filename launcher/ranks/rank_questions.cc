@@ -1,0 +1,136 @@
+#include "safelaunch/ranks/rank_questions.h"
+
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
+
+// A round of questions to the ranks ends when each question has its answer. Answers that nobody has
+// asked for are dropped. What the ranks answered is then put beside what the watch knows: which
+// ranks wait, which never called the collective that the others are in, and where each of those
+// stands in its code.
+namespace safelaunch::ranks {
+std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
+                                      TimePoint now) {
+  std::vector<AskedRank> found;
+  for (const auto& [rank, state] : ranks)
+    if (state.alive() && state.process()->is_here() && state.activity(now) != Activity::stopped)
+      found.push_back({rank, *state.process()});
+  return found;
+}
+
+void RankQuestions::open(const AskedRank& to, watch::HookQuestion question) {
+  asked_.try_emplace(to.process, Asked{to.rank, {}}).first->second.open.insert(question);
+}
+
+std::optional<Rank> RankQuestions::close(ProcessId process, watch::HookQuestion question) {
+  const auto found = asked_.find(process);
+  if (found == asked_.end() || found->second.open.erase(question) == 0) return std::nullopt;
+  const Rank rank = found->second.rank;
+  if (found->second.open.empty()) asked_.erase(found);
+  return rank;
+}
+
+std::optional<Rank> RankQuestions::answered(ProcessId process, const watch::StackAnswer& answer) {
+  const auto rank = close(process, watch::HookQuestion::stack);
+  if (rank)
+    answers_.stacks[*rank] = {watch::summarize(answer.threads), watch::all_frames(answer.threads)};
+  return rank;
+}
+
+std::optional<Rank> RankQuestions::answered(ProcessId process,
+                                            const watch::CountersAnswer& answer) {
+  const auto rank = close(process, watch::HookQuestion::counters);
+  if (!rank) return rank;
+  watch::RankCollectives& seen = answers_.collectives[*rank];
+  seen.groups = answer.groups;
+  for (const auto& [name, active] : answer.waits)
+    if (active > 0) seen.waits.push_back(name);
+  return rank;
+}
+
+std::optional<Rank> RankQuestions::answered(ProcessId process,
+                                            const watch::CollectivesAnswer& answer) {
+  const auto rank = close(process, watch::HookQuestion::collectives);
+  if (!rank) return rank;
+  watch::RankCollectives& seen = answers_.collectives[*rank];
+  seen.told = true;
+  seen.last = answer.last;
+  seen.members = answer.members;
+  return rank;
+}
+
+namespace {
+
+// Of many the first tells enough; the report has them all.
+constexpr std::size_t kMostAwaited = 3;
+
+std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
+  std::string text = fmt::format("rank {} ({}{}{})", suspect.rank.value, name(suspect.activity),
+                                 suspect.doing.empty() ? "" : ": ", suspect.doing);
+  const auto stack = answers.stacks.find(suspect.rank);
+  if (stack != answers.stacks.end() && !stack->second.where.empty())
+    text += ", in " + stack->second.where;
+  return text;
+}
+
+}  // namespace
+
+std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers) {
+  if (waiting.missing.empty())
+    return fmt::format("{} all wait in {}", rank_list(waiting.waiting),
+                       name(waiting.stage.value_or(Stage::spawned)));
+  std::string text;
+  if (!waiting.waiting.empty()) {
+    const auto waited = std::chrono::duration_cast<std::chrono::seconds>(waiting.waited);
+    text = fmt::format("{} {} waited {} in {} for ", rank_list(waiting.waiting),
+                       waiting.waiting.size() == 1 ? "has" : "have", describe_duration(waited),
+                       name(waiting.stage.value_or(Stage::spawned)));
+  } else {
+    text = fmt::format("no rank gets through {}: ", name(waiting.stage.value_or(Stage::spawned)));
+  }
+  std::size_t told = 0;
+  for (const MissingRank& suspect : waiting.missing) {
+    if (++told > kMostAwaited) break;
+    text += (told > 1 ? "; " : "") + awaited(suspect, answers);
+  }
+  if (waiting.missing.size() > kMostAwaited)
+    text += fmt::format("; and {} more", waiting.missing.size() - kMostAwaited);
+  return text;
+}
+
+namespace {
+
+// Of a thousand ranks that are behind a few tell enough.
+constexpr std::size_t kMostPlaces = 3;
+
+std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers) {
+  std::string text;
+  std::size_t told = 0;
+  for (const Rank rank : ranks) {
+    const auto stack = answers.stacks.find(rank);
+    if (stack == answers.stacks.end() || stack->second.where.empty()) continue;
+    if (++told > kMostPlaces) break;
+    text += fmt::format("; rank {} is in {}", rank.value, stack->second.where);
+  }
+  return text;
+}
+
+}  // namespace
+
+Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers) {
+  const watch::CollectivesCompared compared = watch::compare(answers.collectives);
+  const std::vector<Rank>& behind = compared.behind.empty() ? report.lagging : compared.behind;
+  Failure verdict{.kind = FailureKind::stalled, .stage = Stage::collective};
+  for (const Rank rank : compared.waiting)
+    if (std::ranges::find(behind, rank) == behind.end()) verdict.waiting.push_back(rank);
+  for (const Rank rank : behind) verdict.missing.push_back({.rank = rank, .known = false});
+  if (!behind.empty()) verdict.waited = report.silent_for;
+  std::string text = describe(report);
+  for (const std::string& more : {compared.contradiction, compared.behind_what})
+    if (!more.empty()) text += "; " + more;
+  verdict.proof = text + places_of(behind.empty() ? verdict.waiting : behind, answers);
+  return verdict;
+}
+
+}  // namespace safelaunch::ranks

@@ -1,0 +1,468 @@
+#include "safelaunch/ranks/rank_watch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/clean/removal.h"
+#include "safelaunch/host/process_facts.h"
+
+// First what is heard, then what the machine wants done.
+
+namespace safelaunch::ranks {
+namespace {
+
+// RANK of a process that was started with this value of NCCL_DEBUG_FILE.
+std::optional<Rank> rank_by_environment(int pid, std::string_view log_file) {
+  const auto environment = host::environment_of(pid);
+  if (!environment || value_or(*environment, "NCCL_DEBUG_FILE") != log_file) return std::nullopt;
+  const auto rank = to_number(value_or(*environment, "RANK"));
+  return rank && *rank >= 0 ? std::optional(Rank{*rank}) : std::nullopt;
+}
+
+std::optional<Rank> rank_by_process(const ProcessId& process, const KnownRanks& known) {
+  for (const auto* told : {&known.hooked, &known.plugged})
+    if (const auto found = told->find(process); found != told->end()) return found->second;
+  for (const auto& [rank, state] : known.stages.ranks())
+    if (state.process() == process) return rank;
+  return std::nullopt;
+}
+
+std::optional<RankStarted> rank_by_part(const ProcessId& process, const nccl::Part& part,
+                                        const watch::Stages& stages) {
+  const int world = stages.world_size();
+  if (world > 0 && world != part.ranks) return std::nullopt;
+  RankStarted found{Rank{part.rank}, process, part.ranks, Source::nccl_log};
+  const auto known = stages.ranks().find(found.rank);
+  if (known != stages.ranks().end() && known->second.alive())
+    found.process = *known->second.process();
+  return found;
+}
+
+}  // namespace
+
+std::optional<RankStarted> rank_of(const nccl::ProcessName& who,
+                                   const std::optional<nccl::Part>& part, const KnownRanks& known) {
+  const auto facts = host::facts_of(who.pid);
+  const ProcessId process = facts ? facts->id : ProcessId{who.pid, 0};
+  auto rank = rank_by_process(process, known);
+  if (!rank) rank = rank_by_environment(who.pid, known.log_file);
+  if (rank) return RankStarted{*rank, process, std::nullopt, Source::nccl_log};
+  return part ? rank_by_part(process, *part, known.stages) : std::nullopt;
+}
+
+namespace {
+
+// cuInit takes ten seconds and more where eight GPUs have to be woken.
+constexpr Duration kDriverAnswersWithin{30'000};
+
+// A hook answers within a second, or not at all.
+constexpr Duration kPlacesWithin{2'000};
+
+// Nobody waits for news of other nodes more impatiently, and a board takes them all from everybody.
+constexpr Duration kShowLeaderEvery{200};
+
+constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
+                                   watch::HookQuestion::collectives};
+constexpr std::array kWhereTheyStand{watch::HookQuestion::stack};
+
+DriverWatch::Limits driver_limits(const watch::StageLimits& limits) {
+  return {limits.quiet, std::min(limits.init, kDriverAnswersWithin)};
+}
+
+}  // namespace
+
+RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener& listener)
+    : services_(services),
+      config_(std::move(config)),
+      listener_(listener),
+      machine_({config_.stages, config_.hook.has_value()}),
+      looker_(table_, sockets_),
+      sampler_(table_),
+      timer_(services.io),
+      inquiry_(services.io),
+      places_(services.io),
+      shown_(services.io),
+      nodes_answer_(services.io),
+      show_(services.io),
+      stall_(services.io, config_.stall, *this),
+      nccl_(services.io, config_.nccl, *this),
+      driver_(services, driver_limits(config_.stages.limits), *this),
+      standstill_(services.io, {config_.stages.limits.init, config_.start}, *this),
+      usage_(services, *this) {
+  open_channel();
+}
+
+RankWatch::~RankWatch() = default;
+
+void RankWatch::open_channel() {
+  if (!config_.hook) return;
+  auto opened =
+      watch::HookChannel::open(services_.io, config_.hook->socket, config_.hook->token, *this);
+  // Without it the ranks are watched from /proc alone, as with --no-hook.
+  if (!opened) return log_warning(opened.error().message);
+  channel_ = std::move(*opened);
+  if (!config_.run.empty())
+    door_ = StacksDoor::open(services_.io, stacks::door_of(config_.run),
+                             [this] { take(StacksWanted{}); });
+}
+
+void RankWatch::on_hook_message(ProcessId process, const watch::HookMessage& message) {
+  take(HookSpoke{process, message, line_above(process, message)});
+}
+
+void RankWatch::on_hook_closed(ProcessId process) {
+  take(HookClosed{process});
+}
+
+void RankWatch::on_hook_flood(ProcessId process) {
+  take(HookFlooded{process});
+}
+
+std::vector<watch::ProcessOfRank> RankWatch::line_above(ProcessId process,
+                                                        const watch::HookMessage& message) const {
+  if (!message.rank || !machine_.wants_line(process, message)) return {};
+  const watch::RankIdentity identity{*message.rank, message.world_size, message.local_rank};
+  return watch::line_of({process, identity}, machine_.parent_of(process), host::self(), table_);
+}
+
+void RankWatch::begin() {
+  driver_.begin(config_.environment);
+  standstill_.begin();
+  usage_.begin(config_.environment);
+  take(WatchBegins{});
+}
+
+void RankWatch::started(Rank rank, ProcessId process) {
+  take(RankSpawned{rank, process});
+}
+
+void RankWatch::ended(Rank rank, ProcessId process, const std::optional<ExitStatus>& status) {
+  // Its last words come before its end.
+  if (!machine_.frozen()) {
+    nccl_.read_now();
+    if (channel_) channel_->drain(process);
+  }
+  take(ProcessEnded{rank, process, status});
+}
+
+void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
+  stall_.saw_output();
+  usage_.look();
+  if (machine_.judging()) nccl_.saw_output(stream, bytes);
+}
+
+void RankWatch::freeze() {
+  if (machine_.frozen()) return;
+  nccl_.read_now();
+  nccl_.stop();
+  take(WatchFreezes{});
+  if (channel_ && channel_->unheard() > 0)
+    services_.log.record(report::record::Unheard{static_cast<std::int64_t>(channel_->unheard())});
+  driver_.end();
+  standstill_.end();
+  stall_.end();
+  usage_.end();
+}
+
+bool RankWatch::training() const {
+  return machine_.stages().training() || machine_.stages().may_have_trained();
+}
+
+void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit) {
+  unanswered_ = machine_.nodes_heard();
+  own_answered_ = false;
+  if (!unanswered_.empty()) listener_.on_nodes_asked();
+  inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kAfterVerdict,
+                 directory, limit,
+                 [this, limit](const RankAnswers& answers) { hear_answers(answers, limit); });
+}
+
+// The ranks of other nodes have as long as ours, and the news of them travels twice.
+void RankWatch::hear_answers(const RankAnswers& answers, Duration limit) {
+  answers_.collectives = answers.collectives;
+  answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
+  own_answered_ = true;
+  if (unanswered_.empty()) return tell_answers();
+  nodes_answer_.expires_after(2 * limit);
+  nodes_answer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) tell_answers();
+  });
+}
+
+void RankWatch::node_answered(int seat, const RankAnswers& answers) {
+  if (unanswered_.erase(seat) == 0) return;
+  answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
+  if (own_answered_ && unanswered_.empty()) tell_answers();
+}
+
+void RankWatch::tell_answers() {
+  nodes_answer_.cancel();
+  unanswered_.clear();
+  listener_.on_answers(answers_);
+}
+
+void RankWatch::node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks) {
+  take(NodeSpoke{node, ranks});
+}
+
+void RankWatch::node_heard(int seat, bool heard) {
+  take(NodeHeard{seat, heard});
+}
+
+void RankWatch::leader_watches(bool watches) {
+  take(LeaderWatches{watches});
+}
+
+std::vector<RankPicture> RankWatch::picture() const {
+  return picture_of(machine_.stages().ranks(), Clock::now());
+}
+
+// Many events come at once; the leader needs the picture behind them.
+void RankWatch::show_leader_soon() {
+  if (!config_.for_leader || std::exchange(show_set_, true)) return;
+  show_.expires_after(kShowLeaderEvery);
+  show_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled) return;  // we are gone
+    show_set_ = false;
+    show_leader();
+  });
+}
+
+void RankWatch::show_leader() {
+  std::vector<RankPicture> now = picture();
+  if (now == shown_picture_) return;
+  shown_picture_ = std::move(now);
+  listener_.on_picture(shown_picture_);
+}
+
+std::optional<Failure> RankWatch::waiting_now() const {
+  if (config_.stages.judged_elsewhere) return std::nullopt;
+  return machine_.judging() ? machine_.stages().waiting_now(Clock::now()) : std::nullopt;
+}
+
+RanksSeen RankWatch::seen() const {
+  RanksSeen seen = machine_.seen();
+  seen.answers = answers_;
+  seen.nccl = nccl_.record();
+  return seen;
+}
+
+std::string RankWatch::stages_reached() const {
+  return machine_.stages().counts_text();
+}
+
+std::optional<RankStarted> RankWatch::whose(const nccl::ProcessName& who,
+                                            const std::optional<nccl::Part>& part) const {
+  return rank_of(who, part,
+                 {machine_.hooked(), machine_.plugged(), machine_.stages(), config_.nccl.variable});
+}
+
+int RankWatch::world_size() const {
+  return machine_.stages().world_size();
+}
+
+const std::map<Rank, watch::RankState>& RankWatch::ranks_now() const {
+  return machine_.stages().ranks();
+}
+
+void RankWatch::on_nccl_event(const Event& event) {
+  take(NcclTold{event});
+}
+
+void RankWatch::on_nccl_contradiction(const nccl::Contradiction& found) {
+  take(found);
+}
+
+void RankWatch::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
+  take(NcclSpoke{rank, said});
+}
+
+void RankWatch::on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) {
+  take(DriverSilent{ranks, text});
+}
+
+void RankWatch::on_standstill(const watch::StoodStill& still,
+                              const std::map<Rank, std::string>& doings) {
+  take(AllStandStill{still, doings});
+}
+
+void RankWatch::on_stall(const watch::StallReport& report) {
+  listener_.on_stall(report);
+}
+
+void RankWatch::ask_counters(int id) {
+  if (!channel_) return;
+  for (const auto& [process, rank] : machine_.hooked())
+    channel_->ask(process, watch::HookQuestion::counters, id);
+}
+
+// The machine's actions, performed.
+
+void RankWatch::take(const WatchEvent& event) {
+  for (const WatchAction& action : machine_.on(event, Clock::now()))
+    std::visit([this](const auto& one) { perform(one); }, action);
+  usage_.look();
+  set_timer();
+  show_leader_soon();
+  const bool wait = machine_.judging() && machine_.stages().wants_samples();
+  if (std::exchange(ranks_wait_, wait) != wait) listener_.on_ranks_wait(wait);
+}
+
+void RankWatch::set_timer() {
+  const auto deadline = machine_.deadline();
+  if (!deadline) return void(timer_.cancel());
+  if (timer_.expiry() == *deadline) return;
+  timer_.expires_at(*deadline);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) take(WatchTimePassed{});
+  });
+}
+
+void RankWatch::perform(const WatchExit& watch) {
+  for (const ProcessId ended : std::exchange(told_exits_, {})) exits_.erase(ended);
+  const auto [rank, process] = watch;
+  exits_.emplace(process, launch::ExitWatch(services_.io, process,
+                                            [this, rank = rank, process = process](auto status) {
+                                              told_exits_.push_back(process);
+                                              ended(rank, process, status);
+                                            }));
+}
+
+void RankWatch::perform(const AskWhetherItHears& ask) {
+  if (channel_) (void)channel_->ask(ask.process, watch::HookQuestion::here, 0);
+}
+
+void RankWatch::perform(const TakeLook& look) {
+  LookTaken found;
+  std::ranges::copy_if(look.silent, std::back_inserter(found.running), host::is_running);
+  found.processes = looker_.look(host::self());
+  take(found);
+}
+
+void RankWatch::perform(const SampleRanks& sample) {
+  const TimePoint now = Clock::now();
+  RanksSampled found;
+  for (const auto& [rank, process] : sample.ranks)
+    if (const auto activity = sampler_.look(rank, process, now))
+      found.activities.push_back(*activity);
+  take(found);
+}
+
+void RankWatch::perform(const SampleOthers& sample) {
+  const TimePoint now = Clock::now();
+  OthersSampled found;
+  if (sample.others) found.others = sampler_.look_at_others(host::self(), sample.ranks, now);
+  if (sample.helpers) found.helpers = sampler_.look_at_helpers(host::self(), sample.ranks, now);
+  take(found);
+}
+
+void RankWatch::perform(const FindUser& find) {
+  const auto facts = host::facts_of(find.process);
+  if (facts && facts->uid != ::geteuid()) take(AnotherUserRuns{find.rank, *facts});
+}
+
+void RankWatch::perform(const AskPlaces&) {
+  places_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kWhereTheyStand, {},
+                kPlacesWithin, [this](const RankAnswers& answers) {
+                  const WaitedLocks locks =
+                      waits_for_a_build(answers)
+                          ? find_waited_locks(config_.environment, config_.clean)
+                          : WaitedLocks{};
+                  take(PlacesTold{answers, locks.words, locks.left});
+                });
+}
+
+void RankWatch::perform(const RemoveLocks& locks) {
+  for (const std::string& line : remove_waited_locks(locks.left, config_.clean)) {
+    services_.log.record(report::record::Notice{line});
+    listener_.on_notice(line);
+  }
+}
+
+void RankWatch::perform(const ShowStacks& show) {
+  shown_.begin(channel_.get(), show.ask, kWhereTheyStand, {}, kPlacesWithin,
+               [this, known = show.known](const RankAnswers& answers) mutable {
+                 for (stacks::KnownRank& one : known.ranks) {
+                   const auto found = answers.stacks.find(one.rank);
+                   if (found == answers.stacks.end()) continue;
+                   one.where = found->second.where;
+                   one.frames = found->second.frames;
+                 }
+                 door_->answer(stacks::answer_text(known));
+               });
+}
+
+void RankWatch::perform(const PassAnswer& pass) {
+  std::visit([&](const auto& answer) { inquiry_.answered(pass.process, answer); }, pass.answer);
+  if (const auto* stack = std::get_if<watch::StackAnswer>(&pass.answer)) {
+    places_.answered(pass.process, *stack);
+    shown_.answered(pass.process, *stack);
+  }
+  if (const auto* counters = std::get_if<watch::CountersAnswer>(&pass.answer);
+      counters && pass.rank) {
+    stall_.answered(*pass.rank, *counters);
+    std::int64_t finished = 0;
+    for (const auto& [group, counts] : counters->groups)
+      finished += std::max<std::int64_t>(0, counts.completed);
+    usage_.counted(*pass.rank, finished);
+  }
+}
+
+void RankWatch::perform(const RecordEvent& record) {
+  services_.log.record(record.event);
+}
+
+void RankWatch::perform(const RecordSome& record) {
+  services_.log.record_some(record.event);
+}
+
+void RankWatch::perform(const TellVerdict& tell) {
+  usage_.look_at_the_end();
+  Failure told = tell.verdict;
+  if (is_stuck(told.kind) && told.stage >= Stage::communicator)
+    told.nccl = describe_standing(nccl_.record());
+  listener_.on_verdict(told);
+}
+
+void RankWatch::perform(const TellMeeting&) {
+  listener_.on_meeting();
+}
+
+void RankWatch::perform(const BeginTraining&) {
+  sampler_.forget();
+  driver_.end();
+  standstill_.end();
+  listener_.on_status({});
+  listener_.on_training();
+  if (config_.stall != Duration::zero()) return stall_.begin();
+  if (channel_) channel_->ask_no_more();
+}
+
+void RankWatch::perform(const ShowStatus& show) {
+  listener_.on_status(show.line);
+}
+
+void RankWatch::perform(const ShowWaiting& show) {
+  listener_.on_waiting(show.line);
+}
+
+void RankWatch::perform(const TellNotice& tell) {
+  listener_.on_notice(tell.text);
+}
+
+void RankWatch::perform(const TellNcclSaid& tell) {
+  listener_.on_nccl_said(tell.words.rank, tell.words.said);
+}
+
+void RankWatch::perform(const TellRanksGone&) {
+  listener_.on_ranks_gone();
+}
+
+}  // namespace safelaunch::ranks

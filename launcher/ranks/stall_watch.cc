@@ -1,0 +1,201 @@
+#include "safelaunch/ranks/stall_watch.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <iterator>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/time.h"
+#include "safelaunch/clean/removal.h"
+#include "safelaunch/clean/survey.h"
+#include "safelaunch/host/activity.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/host/left_files.h"
+#include "safelaunch/host/mounts.h"
+#include "safelaunch/host/process_facts.h"
+
+// The counters of the ranks' collectives say whether training moves. Each counts over all groups of
+// a rank, and output of the job counts as movement too. Stall decides; here its questions are asked
+// and its timer is set.
+namespace safelaunch::ranks {
+namespace {
+
+bool waits_in_a_stage(const watch::RankState& rank) {
+  for (const Stage stage :
+       {Stage::rendezvous, Stage::group, Stage::communicator, Stage::collective})
+    if (rank.waits_in(stage)) return true;
+  return false;
+}
+
+std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleFile>& stale,
+                     settings::CleanPolicy policy) {
+  const auto known = std::ranges::find(stale, lock, &clean::StaleFile::file);
+  if (known == stale.end()) {
+    const bool held = host::holder_of(lock) == host::Holder::somebody;
+    return fmt::format("{} ({} old{})", lock.path, rough_age(lock.age),
+                       held ? ", somebody has it open" : "");
+  }
+  if (clean::acts_on(policy, known->claim)) return fmt::format("{} ({})", lock.path, known->why);
+  const bool ours = known->claim == clean::Claim::ours;
+  return fmt::format(
+      "{} ({}; {})", lock.path, known->why,
+      ours ? "`safelaunch doctor --fix` removes it" : "once no job builds it any more, remove it");
+}
+
+}  // namespace
+
+void StallWatch::begin() {
+  if (timeout_ == Duration::zero()) return;
+  stall_.emplace(timeout_, Clock::now());
+  rearm();
+}
+
+void StallWatch::end() {
+  stall_.reset();
+  timer_.cancel();
+}
+
+void StallWatch::saw_output() {
+  if (stall_) stall_->on_output(Clock::now());  // the timer that runs comes early, and is set anew
+}
+
+void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
+  if (!stall_) return;
+  watch::Collectives sum;
+  for (const auto& [group, counters] : answer.groups) {
+    sum.begun += counters.enqueued;
+    sum.finished += counters.completed;
+  }
+  stall_->on_counters(rank, sum, Clock::now());
+  rearm();
+}
+
+void StallWatch::rearm() {
+  const auto next = stall_ ? stall_->next_deadline() : std::nullopt;
+  if (!next) return void(timer_.cancel());
+  timer_.expires_at(*next);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) tick();
+  });
+}
+
+void StallWatch::tick() {
+  if (!stall_) return;
+  if (const auto action = stall_->tick(Clock::now())) {
+    if (const auto* report = std::get_if<watch::StallReport>(&*action))
+      listener_.on_stall(*report);
+    else
+      listener_.ask_counters(++questions_);
+  }
+  rearm();
+}
+
+// All ranks stand still where none of them has used CPU or io, nor received anything, between two
+// looks, and no process beside them works for them. A rank that waits for others is judged by its
+// stage instead. The looks are rare, because each reads the whole process tree of every rank.
+
+void StandstillWatch::begin() {
+  standstill_.emplace(limits_, Clock::now());
+  look_later();
+}
+
+void StandstillWatch::end() {
+  timer_.cancel();
+  standstill_.reset();
+  looks_.clear();
+  others_.forget();
+}
+
+void StandstillWatch::look_later() {
+  const auto next = standstill_ ? standstill_->next_look() : std::nullopt;
+  if (!next) return;
+  timer_.expires_at(*next);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled && standstill_) look();
+  });
+}
+
+void StandstillWatch::look() {
+  const TimePoint now = Clock::now();
+  // The listener may end the watch.
+  if (const auto still = standstill_->on_look(all_still(now), now))
+    listener_.on_standstill(*still, doings_);
+  if (standstill_) look_later();
+}
+
+// A rank that is new, or that another waits for, makes the job one that moves.
+bool StandstillWatch::all_still(TimePoint now) {
+  std::map<Rank, host::TreeSample> before = std::exchange(looks_, {});
+  doings_.clear();
+  bool still = !others_work(now);
+  const host::SocketTraffic traffic = host::socket_traffic();
+  for (const auto& [rank, state] : listener_.ranks_now()) {
+    if (!state.alive()) continue;
+    if (waits_in_a_stage(state)) return false;
+    if (!state.process()->is_here()) return false;  // only its own node could compare its looks
+    host::TreeSample& seen = looks_[rank] = host::sample_tree(*state.process(), now, table_);
+    host::add_traffic(seen, traffic);
+    const auto known = before.find(rank);
+    const auto stands =
+        known == before.end() ? std::nullopt : host::stood_still(known->second, seen);
+    still = still && stands.has_value();
+    if (stands) doings_[rank] = *stands;
+  }
+  return still && looks_.size() > 1;
+}
+
+// A daemon that no rank is above may build, or fetch, what they all wait for; so may a process that
+// will only say later that it is a rank.
+bool StandstillWatch::others_work(TimePoint now) {
+  std::set<ProcessId> known;
+  for (const auto& [rank, state] : listener_.ranks_now())
+    if (state.process()) known.insert(*state.process());
+  const auto seen = others_.look_at_helpers(host::self(), known, now);
+  return seen && seen->activity == Activity::working;
+}
+
+bool has_built_extension(const std::string& lock) {
+  std::error_code none;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::filesystem::path(lock).parent_path(), none))
+    if (file.path().extension() == ".so") return true;
+  return false;
+}
+
+WaitedLocks find_waited_locks(const Environment& environment, settings::CleanPolicy policy) {
+  const std::string folder = host::extensions_folder(environment);
+  const std::vector<host::Mount> mounts = host::read_mounts();
+  const host::Mount* mount = host::mount_of(mounts, folder);
+  if (folder.empty() || mount == nullptr || host::is_network(*mount)) return {};
+  const std::vector<host::LeftFile> locks = host::extension_locks(folder);
+  if (locks.empty()) return {};
+  const clean::StaleFiles stale =
+      clean::survey_files({{}, locks, {}}, host::read_identity(), mounts);
+  WaitedLocks found;
+  for (const host::LeftFile& lock : locks)
+    found.words += (found.words.empty() ? "" : ", ") + in_words(lock, stale.locks, policy);
+  found.words = "the lock of an extension's build: " + found.words;
+  std::ranges::copy_if(
+      stale.locks, std::back_inserter(found.left),
+      [&](const clean::StaleFile& lock) { return clean::acts_on(policy, lock.claim); });
+  return found;
+}
+
+std::vector<std::string> remove_waited_locks(const std::vector<clean::StaleFile>& left,
+                                             settings::CleanPolicy policy) {
+  std::vector<std::string> lines;
+  for (const clean::Removal& removal : clean::remove({{}, left}, policy)) {
+    lines.push_back(describe(removal));
+    const auto* lock = std::get_if<clean::StaleFile>(&removal.what);
+    const bool removed = lock != nullptr && !host::file_at(lock->file.path);
+    if (removed && !has_built_extension(lock->file.path))
+      lines.push_back(fmt::format(
+          "the build behind {} was cut off before it made a library. A rank that waited "
+          "for it may fail with ImportError; start the job again to build it",
+          lock->file.path));
+  }
+  return lines;
+}
+
+}  // namespace safelaunch::ranks

@@ -1,0 +1,417 @@
+#include "safelaunch/nodes/mesh.h"
+
+#include <functional>
+
+#include "catch.h"
+#include "safelaunch/base/cause_ids.h"
+#include "safelaunch/nodes/own_doors.h"
+
+using namespace safelaunch;
+using namespace safelaunch::nodes;
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// Nodes gpu-0, gpu-1, … with two interfaces each, of which NCCL takes eth1 by itself; each has
+/// reached all that it tried within 0.2 ms.
+class Cluster {
+ public:
+  explicit Cluster(int nodes) {
+    for (int seat = 0; seat < nodes; ++seat) {
+      MeshNode& node = mesh[seat];
+      node.host = "gpu-" + std::to_string(seat);
+      node.doors.name = "name" + std::to_string(seat);
+      node.doors.doors = {{"eth0", "10.0.0." + std::to_string(seat), 1000},
+                          {"eth1", "10.1.0." + std::to_string(seat), 1001}};
+      node.doors.nccl = "eth1";
+      node.doors.meets = "eth0";
+      node.ways.emplace();
+      for (const int other : seats_to_reach(seat, nodes))
+        for (const char* interface : {"eth0", "eth1"})
+          node.ways->push_back({other, interface, Way::End::reached, 200us, 0us, 100us});
+    }
+  }
+
+  void each(const std::function<void(int from, Way& way)>& change) {
+    for (auto& [seat, node] : mesh)
+      for (Way& way : *node.ways) change(seat, way);
+  }
+  void cut(int to, const std::string& interface, Way::End end = Way::End::no_answer) {
+    each([&](int, Way& way) {
+      if (way.seat == to && way.interface == interface) way = {to, interface, end};
+    });
+  }
+  void set_clock(int seat, std::chrono::microseconds ahead) {
+    each([&](int from, Way& way) {
+      if (way.seat == seat) *way.ahead += ahead;
+      if (from == seat) *way.ahead -= ahead;
+    });
+  }
+  [[nodiscard]] std::vector<Finding> findings() const { return mesh_findings(mesh); }
+  [[nodiscard]] Finding only_finding() const {
+    const auto all = findings();
+    REQUIRE(all.size() == 1);
+    CHECK(all.front().severity == Severity::risk);
+    return all.front();
+  }
+
+  Mesh mesh;
+};
+
+}  // namespace
+
+TEST_CASE("a master's name that is another address on some node is told with the hosts", "[mesh]") {
+  Cluster cluster(4);
+  for (auto& [seat, node] : cluster.mesh) node.doors.master = {"10.0.0.0"};
+  CHECK(cluster.findings().empty());
+  cluster.mesh[3].doors.master = {"10.9.9.9"};
+  const Finding finding = cluster.only_finding();
+  CHECK(finding.cause == cause::kNameResolution);
+  CHECK(finding.evidence ==
+        "the name of the ranks' master leads to 10.0.0.0 on gpu-0, gpu-1 and gpu-2, to 10.9.9.9 on "
+        "gpu-3");
+}
+
+TEST_CASE("a master's name that leads another node to itself is told", "[mesh]") {
+  Cluster cluster(2);
+  for (auto& [seat, node] : cluster.mesh) node.doors.master = {"127.0.0.1"};
+  CHECK(cluster.only_finding().evidence ==
+        "the name of the ranks' master leads to 127.0.0.1 on gpu-1");
+}
+
+TEST_CASE("of a master's name that is any address of the master nothing is said", "[mesh]") {
+  Cluster cluster(4);
+  cluster.mesh[0].doors.master = {"127.0.1.1"};  // as Debian writes it on the host itself
+  cluster.mesh[1].doors.master = {"10.0.0.0", "fd00::1"};
+  cluster.mesh[2].doors.master = {"fd00::1", "10.0.0.0"};
+  cluster.mesh[3].doors.master = {"10.1.0.0"};  // its other interface
+  CHECK(cluster.findings().empty());
+  cluster.mesh[3].doors.master = {};  // not known there
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("the ways are recorded, of many nodes only those that are not reached", "[mesh]") {
+  Cluster few(3);
+  few.cut(2, "eth1");
+  const report::record::Ways ways = record_of(few.mesh);
+  CHECK(ways.hosts == std::vector<std::string>{"gpu-0", "gpu-1", "gpu-2"});
+  CHECK(ways.end.size() == 12);
+  CHECK(ways.left_out == 0);
+  CHECK(std::ranges::count(ways.end, "no answer") == 2);
+  CHECK(ways.round_trip_us.front() == 200);
+  Cluster many(200);
+  many.cut(2, "eth1");
+  const report::record::Ways cut = record_of(many.mesh);
+  CHECK(std::ranges::all_of(cut.end, [](const auto& end) { return end == "no answer"; }));
+  CHECK(cut.left_out > 1'000);
+}
+
+namespace {
+
+/// Node 0 listens at the master's port, too, and all others have tried it.
+void add_master_door(Cluster& cluster, Way::End end) {
+  cluster.mesh[0].doors.doors.push_back({kMasterDoor, "10.0.0.0", 29500});
+  for (auto& [seat, node] : cluster.mesh)
+    if (seat != 0) node.ways->push_back({0, kMasterDoor, end, 200us, 0us, 100us});
+}
+
+}  // namespace
+
+TEST_CASE("a firewall that does not pass the ranks' port is told", "[mesh]") {
+  Cluster cluster(3);
+  add_master_door(cluster, Way::End::no_answer);
+  const Finding finding = cluster.only_finding();
+  CHECK(finding.cause == cause::kConnectFailed);
+  CHECK(finding.evidence ==
+        "gpu-1 and gpu-2 cannot reach gpu-0 on port 29500 (10.0.0.0), where the ranks meet: no "
+        "answer");
+  CHECK(finding.remedy ==
+        "let the firewall of gpu-0 pass port 29500, or take a port that it passes");
+}
+
+TEST_CASE("of a port that is reached, or whose whole address is not, nothing more is said",
+          "[mesh]") {
+  Cluster healthy(3);
+  add_master_door(healthy, Way::End::reached);
+  CHECK(healthy.findings().empty());
+  CHECK(interface_for_all(healthy.mesh) == "eth0");
+  Cluster cut(3);
+  add_master_door(cut, Way::End::no_answer);
+  cut.cut(0, "eth0");
+  CHECK_THAT(cut.only_finding().evidence, ContainsSubstring("gpu-0 on eth0"));
+}
+
+TEST_CASE("of nodes that reach each other there is nothing to say", "[mesh]") {
+  for (const int nodes : {2, 3, 16, 17, 200}) CHECK(Cluster(nodes).findings().empty());
+  CHECK(mesh_findings({}).empty());
+}
+
+TEST_CASE(
+    "a node that is not reached on the interface that NCCL takes is named, and one that works",
+    "[mesh]") {
+  Cluster cluster(3);
+  cluster.cut(2, "eth1");
+  const Finding finding = cluster.only_finding();
+  CHECK(finding.cause == cause::kWrongInterface);
+  CHECK(finding.evidence ==
+        "gpu-0 and gpu-1 cannot reach gpu-2 on eth1 (10.1.0.2), which NCCL takes by itself: no "
+        "answer");
+  CHECK(finding.remedy ==
+        "eth0 works between all nodes: export NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0 on "
+        "each");
+}
+
+TEST_CASE("a way that is cut in one direction names that direction", "[mesh]") {
+  Cluster cluster(2);
+  cluster.cut(0, "eth1", Way::End::refused);
+  CHECK(cluster.only_finding().evidence ==
+        "gpu-1 cannot reach gpu-0 on eth1 (10.1.0.0), which NCCL takes by itself: connections are "
+        "refused");
+}
+
+TEST_CASE("where no interface works for all none is offered", "[mesh]") {
+  Cluster cluster(2);
+  cluster.cut(1, "eth1", Way::End::no_route);
+  cluster.cut(0, "eth0");
+  for (const Finding& finding : cluster.findings()) {
+    CHECK(finding.cause == cause::kConnectFailed);
+    CHECK(finding.remedy.find("NCCL_SOCKET_IFNAME") == std::string::npos);
+    CHECK_THAT(finding.remedy, ContainsSubstring("ip route get 10."));
+  }
+  CHECK(cluster.findings().size() == 2);
+}
+
+TEST_CASE("an interface that the job does not use may be cut", "[mesh]") {
+  Cluster cluster(3);
+  cluster.cut(1, "eth0");
+  CHECK(cluster.findings().empty());
+  CHECK(interface_for_all(cluster.mesh) == "eth1");
+}
+
+TEST_CASE("the master is reached where the ranks meet, or another address is offered", "[mesh]") {
+  Cluster cluster(3);
+  cluster.cut(0, "eth0");
+  const Finding finding = cluster.only_finding();
+  CHECK_THAT(finding.evidence, ContainsSubstring("gpu-0 on eth0 (10.0.0.0), which leads to the"));
+  CHECK(finding.remedy == "eth1 works between all nodes: let the ranks meet at 10.1.0.0");
+}
+
+TEST_CASE("an interface is judged by its use: a variable names it", "[mesh]") {
+  Cluster cluster(2);
+  for (auto& [seat, node] : cluster.mesh) {
+    node.doors.nccl = "eth0";
+    node.doors.gloo = "eth1";
+    node.doors.nccl_named = true;
+  }
+  cluster.cut(1, "eth1");
+  CHECK_THAT(cluster.only_finding().evidence, ContainsSubstring("which GLOO_SOCKET_IFNAME names"));
+  cluster.cut(1, "eth0");
+  CHECK_THAT(cluster.findings().front().evidence,
+             ContainsSubstring("which NCCL_SOCKET_IFNAME names"));
+}
+
+TEST_CASE("a host without a GPU is judged by the interface towards the master", "[mesh]") {
+  Cluster cluster(3);
+  for (auto& [seat, node] : cluster.mesh) node.doors.nccl.clear();
+  cluster.cut(1, "eth1");
+  CHECK(cluster.findings().empty());
+  cluster.cut(1, "eth0");
+  CHECK_THAT(cluster.only_finding().evidence, ContainsSubstring("gpu-1 on eth0 (10.0.0.1)"));
+}
+
+TEST_CASE("an address that every host has is reached on none", "[mesh]") {
+  Cluster cluster(2);
+  for (auto& [seat, node] : cluster.mesh) {
+    node.doors.doors.push_back({"br-1", "172.18.0.1", 1002});
+    node.doors.nccl = "br-1";
+    node.ways->push_back({1 - seat, "br-1", Way::End::other_host});
+  }
+  REQUIRE(cluster.findings().size() == 2);
+  CHECK_THAT(cluster.findings().front().evidence,
+             ContainsSubstring("br-1 (172.18.0.1), which NCCL takes by itself: another host has"));
+  CHECK(interface_for_all(cluster.mesh) == "eth0");
+}
+
+TEST_CASE("a node that has told nothing is blamed for nothing, and no interface is known for all",
+          "[mesh]") {
+  Cluster cluster(3);
+  cluster.cut(1, "eth1");
+  cluster.mesh[2].ways.reset();
+  const Finding finding = cluster.only_finding();
+  CHECK_THAT(finding.evidence, ContainsSubstring("gpu-0 cannot reach gpu-1"));
+  CHECK(finding.cause == cause::kConnectFailed);
+  cluster.mesh[0].ways.reset();
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("what could not be tried is no finding", "[mesh]") {
+  Cluster cluster(2);
+  cluster.cut(1, "eth1", Way::End::unknown);
+  CHECK(cluster.findings().empty());
+  CHECK(interface_for_all(cluster.mesh) == "eth0");
+}
+
+TEST_CASE("ways to seats and interfaces that nobody has are passed over", "[mesh]") {
+  Cluster cluster(2);
+  cluster.mesh[0].ways->push_back({7, "eth1", Way::End::no_answer});
+  cluster.mesh[0].ways->push_back({1, "eth9", Way::End::no_answer});
+  cluster.mesh[0].ways->push_back({0, "eth1", Way::End::no_answer});
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("many cut ways are a few lines", "[mesh]") {
+  Cluster cluster(200);
+  for (int seat = 0; seat < 200; ++seat) cluster.cut(seat, "eth1");
+  const auto findings = cluster.findings();
+  REQUIRE(findings.size() == 4);
+  CHECK_THAT(findings.front().evidence, ContainsSubstring("and 5 more cannot reach gpu-0"));
+  CHECK_THAT(findings.back().evidence, ContainsSubstring("; 196 such ways more"));
+}
+
+TEST_CASE("different interfaces towards the master are told where one works for all", "[mesh]") {
+  Cluster cluster(3);
+  cluster.mesh[2].doors.meets = "eth1";
+  const Finding finding = cluster.only_finding();
+  CHECK(finding.evidence ==
+        "the way to the ranks' master leads over eth0 on gpu-0 and gpu-1, over eth1 on gpu-2");
+  CHECK_THAT(finding.remedy, ContainsSubstring("NCCL_SOCKET_IFNAME==eth0"));
+
+  SECTION("machines that name their interfaces differently are no finding") {
+    cluster.mesh[2].doors.doors = {{"ens5", "10.0.0.2", 1}};
+    cluster.mesh[2].doors.meets = "ens5";
+    CHECK(cluster.findings().empty());
+  }
+  SECTION("who names the interface on all nodes knows") {
+    for (auto& [seat, node] : cluster.mesh) node.doors.nccl_named = true;
+    CHECK(cluster.findings().empty());
+  }
+}
+
+TEST_CASE("a way that is much slower than the others is named", "[mesh]") {
+  Cluster cluster(4);
+  const auto slow_down = [&](int from, int to, std::chrono::microseconds time) {
+    cluster.each([&](int asker, Way& way) {
+      if (asker == from && way.seat == to) way.round_trip = time;
+    });
+  };
+  slow_down(1, 3, 31ms);
+  SECTION("a slow packet in one direction alone says nothing") {
+    CHECK(cluster.findings().empty());
+  }
+  slow_down(3, 1, 30ms);
+  SECTION("it is the fastest packet of both directions that counts") {
+    const Finding finding = cluster.only_finding();
+    CHECK(finding.cause == cause::kSlowWay);
+    CHECK(finding.evidence ==
+          "a packet from gpu-1 to gpu-3 and back takes 30.0ms, between other nodes 0.2ms");
+  }
+  SECTION("all ways may be slow") {
+    cluster.each([](int, Way& way) { way.round_trip = 20ms; });
+    CHECK(cluster.findings().empty());
+  }
+  SECTION("a few milliseconds are not slow") {
+    cluster.each([](int, Way& way) {
+      way.round_trip = std::min<std::chrono::microseconds>(way.round_trip, 4ms);
+    });
+    CHECK(cluster.findings().empty());
+  }
+}
+
+TEST_CASE("two nodes far from each other are no finding: there is nothing to compare", "[mesh]") {
+  Cluster cluster(2);
+  cluster.each([](int, Way& way) { way.round_trip = 200ms; });
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("a clock that is off by more than a second is named", "[mesh]") {
+  for (const int nodes : {3, 100}) {
+    Cluster cluster(nodes);
+    cluster.set_clock(2, -3'200ms);
+    const Finding finding = cluster.only_finding();
+    CHECK(finding.cause == cause::kClockSkew);
+    CHECK_THAT(finding.evidence, ContainsSubstring("gpu-2's is 3.2s behind"));
+  }
+}
+
+TEST_CASE("of two clocks one is told by the other", "[mesh]") {
+  Cluster cluster(2);
+  cluster.set_clock(0, 20s);
+  CHECK(cluster.only_finding().evidence == "the clocks differ from gpu-1's: gpu-0's is 20s ahead");
+}
+
+TEST_CASE("node 0's clock may be the wrong one", "[mesh]") {
+  Cluster cluster(4);
+  cluster.set_clock(0, 1h);
+  const std::string evidence = cluster.only_finding().evidence;
+  CHECK_THAT(evidence, ContainsSubstring("gpu-0's is "));
+  CHECK(evidence.find("gpu-3's is") == std::string::npos);
+}
+
+TEST_CASE("what a slow answer leaves open is no difference of clocks", "[mesh]") {
+  Cluster cluster(2);
+  cluster.set_clock(1, 1'500ms);
+  cluster.each([](int, Way& way) { way.error = 600ms; });
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("a small job tries all ways, a big one n log n, and all nodes are tied together",
+          "[mesh]") {
+  CHECK(seats_to_reach(1, 4) == std::vector<int>{2, 3, 0});
+  CHECK(seats_to_reach(0, 16).size() == 15);
+  CHECK(seats_to_reach(15, 17) == std::vector<int>{16, 0, 2, 6, 14});
+  CHECK(seats_to_reach(0, 10'000).size() == 14);
+  CHECK(seats_to_reach(0, 1).empty());
+}
+
+TEST_CASE("doors and ways travel, and what is none is left out", "[mesh]") {
+  const Cluster cluster(2);
+  AllDoors all;
+  for (const auto& [seat, node] : cluster.mesh) all[seat] = node.doors;
+  CHECK(all_doors_from(to_text(all)) == all);
+  CHECK(doors_from(to_text(all[1])) == all[1]);
+  std::vector<Way> ways = *cluster.mesh.at(0).ways;
+  ways.push_back({1, "ib0", Way::End::other_host});
+  CHECK(ways_from(to_text(ways)) == ways);
+
+  for (const char* hostile : {"", "[", "3", "{}", R"([3, {"seat": -1}, {"seat": "x"}])",
+                              R"([{"seat": 1, "if": "eth0", "end": "gone"}])"}) {
+    for (const auto& [seat, doors] : all_doors_from(hostile)) CHECK(doors.doors.empty());
+    CHECK(ways_from(hostile).empty());
+    CHECK(doors_from(hostile).doors.empty());
+  }
+  CHECK(doors_from(R"({"doors": [{"if": "eth0", "at": "1.2.3.4", "port": 70000}]})").doors.empty());
+  const auto endless =
+      ways_from(R"([{"seat": 1, "if": "a", "end": "reached", "ahead_us": 9223372036854775807}])");
+  REQUIRE(endless.size() == 1);
+  CHECK_FALSE(endless.front().ahead);
+}
+
+TEST_CASE("doors stand at the interfaces that the job uses first, one address each", "[mesh]") {
+  const auto interface = [](std::string name, std::vector<std::string> addresses) {
+    host::NetworkInterface one;
+    one.loopback = name == "lo";
+    one.name = std::move(name);
+    one.addresses = std::move(addresses);
+    one.up = true;
+    return one;
+  };
+  std::vector<host::NetworkInterface> all{interface("lo", {"127.0.0.1"}),
+                                          interface("docker0", {"172.17.0.1"}),
+                                          interface("eth0", {"fe80::1", "2001:db8::1", "10.0.0.1"}),
+                                          interface("eth1", {"fe80::2", "2001:db8::2"}),
+                                          interface("eth2", {"169.254.3.4"}),
+                                          interface("tun0", {"10.8.0.1"})};
+  const auto names = [&](const NodeDoors& used) {
+    std::string text;
+    for (const Door& door : doors_to_open(all, used))
+      text += door.interface + " " + door.address + "\n";
+    return text;
+  };
+  CHECK(names({}) == "eth0 10.0.0.1\neth1 2001:db8::2\n");
+  NodeDoors used;
+  used.meets = "tun0";
+  CHECK(names(used) == "tun0 10.8.0.1\neth0 10.0.0.1\neth1 2001:db8::2\n");
+  all[2].up = false;
+  CHECK(names({}) == "eth1 2001:db8::2\n");
+}

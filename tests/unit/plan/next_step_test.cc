@@ -1,0 +1,221 @@
+#include "safelaunch/plan/next_step.h"
+
+#include "catch.h"
+#include "safelaunch/profile/library.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::plan;
+
+namespace {
+
+// A run of the default chain, or of named profiles, whose first attempt is over.
+struct Story {
+  RunPlan plan;
+  RunProgress progress;
+  diagnose::Diagnosis diagnosis;
+
+  explicit Story(std::vector<std::string> named = {}) {
+    plan.options.profiles = named;
+    plan.chain_names = named.empty() ? profile::default_chain() : named;
+    plan.max_attempts = static_cast<int>(plan.chain_names.size());
+    for (const std::string& name : plan.chain_names)
+      plan.chain.push_back(*profile::ProfileLibrary::standard({}).load(name));
+    diagnosis.failure.cause = "rank-missing";
+    diagnosis.decision = diagnose::FallBack{};
+    progress.last = plan.chain.front();
+    progress.attempts = 1;
+    progress.tried = {plan.chain_names.front()};
+  }
+
+  [[nodiscard]] NextStep next() const { return next_step(plan, diagnosis, progress); }
+  [[nodiscard]] std::string profile() const {
+    const NextStep step = next();
+    return !step.profile ? "" : step.profile->name;
+  }
+};
+
+Impasse at_line(int line) {
+  return {"rank-missing", Stage::group, {{Rank{1}, "train.py:" + std::to_string(line) + " f"}}};
+}
+
+}  // namespace
+
+TEST_CASE("the chain goes on where its next profile may change something", "[next_step]") {
+  Story story;
+  CHECK(story.profile() == "conservative");
+  story.progress.seen = {.backends = {"nccl"}, .gpu = false};
+  CHECK(story.profile() == "gloo-fallback");
+}
+
+TEST_CASE("nothing is tried where no profile can change anything", "[next_step]") {
+  Story story;
+  story.progress.seen = {.backends = {"gloo"}, .gpu = false};
+  const NextStep step = story.next();
+  CHECK_FALSE(step.profile);
+  CHECK(step.why == "no profile is left that could change anything");
+  REQUIRE(step.struck_out.size() == 3);
+  CHECK(step.struck_out[0].why ==
+        "would be basic again: nothing here reads NCCL's variables without a GPU");
+  CHECK(step.struck_out[2].why == "would be basic again: the job does not ask for NCCL");
+}
+
+TEST_CASE("a second profile that the user names is tried on any job", "[next_step]") {
+  Story story({"basic", "no-p2p"});
+  story.progress.seen = {.backends = {"gloo"}, .gpu = false};
+  CHECK(story.profile() == "no-p2p");
+}
+
+TEST_CASE("a rank that stands at the same place again ends the chain", "[next_step]") {
+  Story story({"basic", "conservative", "no-shm"});
+  story.progress.impasse = at_line(50);
+  CHECK(story.profile() == "conservative");
+  story.progress.tried = {"basic", "conservative"};
+  story.progress.attempts = 2;
+  story.progress.former = {at_line(49)};
+  CHECK(story.profile() == "no-shm");
+  story.progress.former = {at_line(50)};
+  CHECK(story.next().why ==
+        "rank 1 stands in train.py:50 f again, where no profile changes anything");
+  CHECK(story.profile().empty());
+}
+
+TEST_CASE("what passes by itself is tried again, but not for ever at the same place",
+          "[next_step]") {
+  Story story;
+  story.diagnosis.decision = diagnose::RetrySame{};
+  story.progress.impasse = at_line(1);
+  CHECK(story.profile() == "basic");
+  story.progress.former = {at_line(1)};
+  CHECK(story.profile().empty());
+  story.progress.former.clear();
+  story.plan.options.only = true;
+  CHECK(story.next().why == "--only: one attempt is made");
+  story.diagnosis.decision = diagnose::RetrySame{.with = diagnose::RetrySame::With::another_port};
+  CHECK(story.profile() == "basic");
+  story.plan.options.max_attempts = 1;
+  CHECK(story.next().why == "1 attempt was made");
+}
+
+TEST_CASE("a node alone starts no job of several nodes again", "[next_step]") {
+  Story story;
+  story.plan.spawn.emplace().nodes = 2;
+  CHECK(story.profile().empty());
+  CHECK(story.next().why == "one node alone cannot start a job of 2 nodes again");
+}
+
+TEST_CASE("a rank whose peers others start is not started again alone", "[next_step]") {
+  Story story;
+  story.plan.command.launcher = job::Launcher::python;
+  story.plan.command.descendants = job::Descendants::some;
+  CHECK(story.profile().empty());
+  story.plan.command.launcher = job::Launcher::opaque;  // mpirun
+  CHECK(story.profile() == "conservative");
+  story.plan.environment["RANK"] = "1";
+  CHECK(story.profile().empty());
+}
+
+TEST_CASE("the options --only and --max-attempts end the chain, and an end says so",
+          "[next_step]") {
+  Story story;
+  story.progress.attempts = 4;
+  CHECK(story.next().why == "4 attempts were made");
+  story.plan.options.only = true;
+  CHECK(story.next().why == "--only: the first profile alone is tried");
+  story.diagnosis.decision = diagnose::Stop{diagnose::StopReason::users_own};
+  CHECK(story.next().why == describe(diagnose::StopReason::users_own));
+}
+
+TEST_CASE("variables of NCCL may count unless all that is seen speaks against it", "[next_step]") {
+  struct Row {
+    SeenOfJob seen;
+    bool counts;
+  };
+  const Row rows[] = {
+      {{.gpu = true}, true},                                    // nobody came so far
+      {{.gpu = false}, false},                                  // there is nothing to use
+      {{.nccl = nccl::Version{2, 27, 3}, .gpu = false}, true},  // another node's GPU
+      {{.nccl_spoke = true, .gpu = false}, true},               // whatever the host shows
+      {{.backends = {"gloo"}, .gpu = true}, false},             // the job has chosen
+      {{.backends = {"mpi"}, .gpu = true}, false},
+      {{.backends = {"cpu:gloo,cuda:gloo"}, .gpu = true}, false},
+      {{.backends = {"cpu:gloo,cuda:nccl"}, .gpu = true}, true},
+      {{.backends = {"gloo", "nccl"}, .gpu = true}, true},  // one of two groups
+      {{.backends = {"ucc"}, .gpu = true}, true},           // may use NCCL below
+      {{.backends = {""}, .gpu = true}, true},              // torch's own choice
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.seen.backends, row.seen.gpu);
+    CHECK(may_use_nccl(row.seen) == row.counts);
+  }
+}
+
+TEST_CASE("gloo in place of NCCL may change something where the job asks for NCCL", "[next_step]") {
+  struct Row {
+    SeenOfJob seen;
+    bool changes;
+  };
+  const Row rows[] = {
+      {{.gpu = false}, true},  // nobody came so far
+      {{.backends = {"nccl"}, .gpu = false}, true},
+      {{.backends = {"gloo"}, .gpu = true}, false},
+      {{.backends = {"cpu:gloo,cuda:nccl"}, .gpu = true}, true},
+      {{.backends = {""}, .gpu = true}, true},    // torch takes NCCL for a GPU's tensors
+      {{.backends = {""}, .gpu = false}, false},  // and gloo for all others
+      {{.backends = {"jax"}, .gpu = true}, false},
+      {{.backends = {"gloo", "nccl"}, .gpu = true}, true},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.seen.backends, row.seen.gpu);
+    CHECK(may_change_to_gloo(row.seen) == row.changes);
+  }
+}
+
+TEST_CASE("what heals the cause comes before what stands next in the chain", "[next_step]") {
+  Story story({"basic", "conservative", "no-shm"});
+  story.diagnosis.failure.cause = "shm-attach";
+  CHECK(story.profile() == "no-shm");
+  CHECK(story.next().why == "heals shm-attach");
+}
+
+TEST_CASE("what would make the cause worse is passed over, and the reason kept", "[next_step]") {
+  Story story({"basic", "no-shm", "conservative"});
+  story.diagnosis.failure.cause = "connect-failed";
+  const NextStep step = story.next();
+  REQUIRE(step.profile);
+  CHECK(step.profile->name == "conservative");
+  REQUIRE(step.struck_out.size() == 1);
+  CHECK(step.struck_out.front().name == "no-shm");
+}
+
+TEST_CASE("slow profiles are refused with --fail-on-slow", "[next_step]") {
+  Story story({"basic", "gloo-fallback"});
+  CHECK(story.profile() == "gloo-fallback");
+  story.plan.options.fail_on_slow = true;
+  CHECK(story.profile().empty());
+  CHECK(story.next().why == "no profile is left that could change anything");
+}
+
+TEST_CASE("a chain of which every profile was tried is over", "[next_step]") {
+  Story story({"basic"});
+  story.plan.max_attempts = 5;
+  CHECK(story.next().why == "every profile of the chain was tried");
+}
+
+TEST_CASE("the same profile is tried again after its pause, on the same port", "[next_step]") {
+  Story story;
+  story.diagnosis.decision = diagnose::RetrySame{.backoff = Duration(7'000)};
+  const NextStep step = story.next();
+  REQUIRE(step.profile);
+  CHECK(step.profile->name == "basic");
+  CHECK(step.wait == Duration(7'000));
+  CHECK_FALSE(step.other_port);
+  CHECK(step.why == "the same settings; this passes by itself");
+}
+
+TEST_CASE("another port is tried at once under the same profile", "[next_step]") {
+  Story story;
+  story.diagnosis.decision = diagnose::RetrySame{.with = diagnose::RetrySame::With::another_port};
+  CHECK(story.next().other_port);
+  CHECK(story.next().why == "the same settings on another port");
+}

@@ -1,0 +1,102 @@
+#include "safelaunch/plan/port_choice.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::plan;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+RunPlan plan_of(std::vector<std::string> command, const std::string& port = "auto") {
+  settings::RunOptions options;
+  options.command = std::move(command);
+  options.port = port;
+  return *make_plan(options, {}, {{"HOME", "/nonexistent"}});
+}
+
+const std::vector<std::string> kSeveralNodes{
+    "torchrun", "--nnodes=2", "--node-rank=0", "--master-addr=n0", "--master-port=29500", "x.py"};
+
+clean::PortLease held() {
+  return *clean::lease_port(clean::automatic_ports(clean::ephemeral_ports()));
+}
+
+std::vector<std::string> torchrun_at(int port) {
+  return {"torchrun", "--master-port=" + std::to_string(port), "x.py"};
+}
+
+}  // namespace
+
+TEST_CASE("a port that other nodes know is never changed, unless their agents agree on it",
+          "[port_choice]") {
+  RunPlan plan = plan_of(kSeveralNodes);
+  CHECK(choose_port(plan, {}, FormerPort::was_taken)->lease.has_value());
+  plan.party.reset();
+  const auto choice = choose_port(plan, {}, FormerPort::was_taken);
+  REQUIRE(choice.has_value());
+  CHECK_FALSE(choice->lease.has_value());
+}
+
+TEST_CASE("a launcher that finds a port by itself is left alone until one was taken",
+          "[port_choice]") {
+  const RunPlan plan = plan_of({"torchrun", "--standalone", "x.py"});
+  CHECK_FALSE(choose_port(plan, {}, FormerPort::none)->lease.has_value());
+  CHECK(choose_port(plan, {}, FormerPort::was_taken)->lease.has_value());
+}
+
+TEST_CASE("where no port is named a free one is leased", "[port_choice]") {
+  const auto choice = choose_port(plan_of({"deepspeed", "x.py"}), {}, FormerPort::none);
+  REQUIRE(choice.has_value());
+  REQUIRE(choice->lease.has_value());
+  CHECK(choice->notice.empty());
+}
+
+TEST_CASE("the user's own port is taken where it is free", "[port_choice]") {
+  int port = 0;
+  {
+    const clean::PortLease lease = held();
+    port = lease.port();
+  }
+  const auto choice = choose_port(plan_of(torchrun_at(port)), {}, FormerPort::none);
+  REQUIRE(choice.has_value());
+  CHECK(choice->lease->port() == port);
+}
+
+TEST_CASE("a port that somebody holds is exchanged, and the user told who", "[port_choice]") {
+  const clean::PortLease taken = held();
+  const auto choice = choose_port(plan_of(torchrun_at(taken.port())), {}, FormerPort::none);
+  REQUIRE(choice.has_value());
+  REQUIRE(choice->lease.has_value());
+  CHECK(choice->lease->port() != taken.port());
+  CHECK_THAT(choice->notice,
+             ContainsSubstring("port " + std::to_string(taken.port()) + " is held by"));
+}
+
+TEST_CASE("a port that the user insists on is not exchanged", "[port_choice]") {
+  const clean::PortLease taken = held();
+  const bool by_profile = GENERATE(false, true);
+  profile::Profile profile;
+  if (by_profile) profile.options["port"] = {"keep", "mine.yaml:1:1"};
+  const auto choice = choose_port(plan_of(torchrun_at(taken.port()), by_profile ? "auto" : "keep"),
+                                  profile, FormerPort::none);
+  REQUIRE_FALSE(choice.has_value());
+  CHECK(choice.error().code == Errc::blocked);
+}
+
+TEST_CASE("a range of ports is the user's word too", "[port_choice]") {
+  const clean::PortLease taken = held();
+  const std::string number = std::to_string(taken.port());
+  CHECK_FALSE(choose_port(plan_of({"python3", "x.py"}, number), {}, FormerPort::none).has_value());
+  CHECK_FALSE(
+      choose_port(plan_of({"python3", "x.py"}, "no port"), {}, FormerPort::none).has_value());
+}
+
+TEST_CASE("ranks of our own spawn always have a number", "[port_choice]") {
+  settings::RunOptions options;
+  options.command = {"python3", "x.py"};
+  options.nproc_per_node = "2";
+  const RunPlan plan = *make_plan(options, {}, {{"HOME", "/nonexistent"}});
+  CHECK(choose_port(plan, {}, FormerPort::none)->lease.has_value());
+}

@@ -1,0 +1,39 @@
+#include "safelaunch/plan/probe_diagnosis.h"
+
+#include "catch.h"
+#include "safelaunch/base/cause_ids.h"
+
+using namespace safelaunch;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const std::string kShmSmall =
+    "NCCL WARN Error: failed to extend /dev/shm/nccl-aB1cD2 to 33030532 bytes\n";
+
+}  // namespace
+
+TEST_CASE("what NCCL wrote in a probe shows the cause", "[probe_diagnosis]") {
+  probe::Outcome outcome{probe::Hung{}, kShmSmall};
+  CHECK(plan::cause_of(outcome) == cause::kShmSmall);
+  const auto diagnosis = plan::diagnose(outcome);
+  CHECK(diagnosis.failure.certainty == Certainty::matched);
+  CHECK(std::holds_alternative<diagnose::FallBack>(diagnosis.decision));
+  CHECK_THAT(diagnosis.failure.explanation, ContainsSubstring("a probe under the same profile"));
+}
+
+TEST_CASE("the words of a probe's rank show it too", "[probe_diagnosis]") {
+  probe::Failed failed;
+  failed.failures = {{.rank = 1, .phase = {}, .words = kShmSmall}};
+  CHECK(plan::cause_of({failed, ""}) == cause::kShmSmall);
+}
+
+TEST_CASE("a probe that shows nothing is a guess that another profile may do better",
+          "[probe_diagnosis]") {
+  const probe::Outcome outcome{probe::Hung{}, ""};
+  CHECK(plan::cause_of(outcome).empty());
+  const auto diagnosis = plan::diagnose(outcome);
+  CHECK(diagnosis.failure.cause == cause::kCommError);
+  CHECK(diagnosis.failure.certainty == Certainty::guess);
+  CHECK(std::holds_alternative<diagnose::FallBack>(diagnosis.decision));
+}

@@ -1,0 +1,444 @@
+#include "rank_story.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::ranks;
+using namespace std::chrono_literals;
+using Told = RankStory;
+
+TEST_CASE("a rank that waits for one that sleeps is a verdict when its time is over",
+          "[rank_machine]") {
+  Told job;
+  job.hang();
+  CHECK(job.did<TellMeeting>());
+  job.pass(2min);
+  CHECK_FALSE(job.did<TellVerdict>());
+  job.pass(20min);
+  REQUIRE(job.all<TellVerdict>().size() == 1);
+  CHECK(job.all<TellVerdict>().front().verdict.missing.front().rank == Rank{1});
+  CHECK_FALSE(job.machine().deadline());
+}
+
+TEST_CASE("ranks that have their first collective behind them train, and nobody looks any more",
+          "[rank_machine]") {
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  for (const int rank : {0, 1}) job.reaches(rank, Stage::collective);
+  CHECK(job.did<BeginTraining>());
+  CHECK_FALSE(job.machine().deadline());
+  CHECK_FALSE(job.machine().judging());
+}
+
+TEST_CASE("the status line comes after two seconds, a line without a terminal after ten",
+          "[rank_machine]") {
+  Told job;
+  job.hang();
+  job.pass(1s);
+  CHECK_FALSE(job.did<ShowStatus>());
+  job.pass(3s);
+  CHECK(job.all<ShowStatus>().back().line.find("waiting for rank 1") != std::string::npos);
+  CHECK_FALSE(job.did<ShowWaiting>());
+  job.pass(10s);
+  CHECK(job.all<ShowWaiting>().size() == 1);
+  job.pass(30s);
+  CHECK(job.all<ShowWaiting>().size() == 1);
+  job.pass(30s);
+  CHECK(job.all<ShowWaiting>().size() == 2);
+}
+
+TEST_CASE("a rank that others wait for is asked now and then whether its hook hears",
+          "[rank_machine]") {
+  Told job;
+  job.hang();
+  const auto asked = [&] {
+    return std::ranges::count(job.all<AskWhetherItHears>(), process_of(1),
+                              &AskWhetherItHears::process);
+  };
+  job.pass(1s);
+  CHECK(asked() == 1);
+  job.pass(10s);
+  CHECK(asked() > 3);
+  CHECK(asked() <= 6);  // not more often than every two seconds
+}
+
+TEST_CASE("the end of a rank that we did not spawn is watched, once", "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.waits(0, Stage::rendezvous);
+  REQUIRE(job.all<WatchExit>().size() == 1);
+  CHECK(job.all<WatchExit>().front().process == process_of(0));
+  job.on(RankSpawned{Rank{1}, process_of(1)});
+  job.starts(1);
+  CHECK(job.all<WatchExit>().size() == 1);
+}
+
+TEST_CASE("a rank that fails is a verdict, and its end is kept", "[rank_machine]") {
+  Told job;
+  job.hang();
+  job.ends(1, Exited{3});
+  REQUIRE(job.all<TellVerdict>().size() == 1);
+  CHECK(job.all<TellVerdict>().front().verdict.kind == FailureKind::rank_died);
+  REQUIRE(job.seen().exits.size() == 1);
+  CHECK(job.seen().exits.front().status == ExitStatus(Exited{3}));
+}
+
+TEST_CASE("a rank that is started again has not ended", "[rank_machine]") {
+  Told job({.stages = {.world_size = 2, .dead_rank = watch::DeadRank::is_restarted}});
+  job.starts(0);
+  job.says(0, RankRaised{Rank{0}, process_of(0), "ValueError", "", "", {}});
+  job.ends(0, Exited{1});
+  CHECK(job.seen().exits.size() == 1);
+  job.says({900, 9}, 0, RankStarted{Rank{0}, {900, 9}, 2, Source::hook});
+  CHECK(job.seen().exits.empty());
+  CHECK(job.seen().raised.empty());
+}
+
+TEST_CASE("an end counts for the rank as which its script has met the others", "[rank_machine]") {
+  Told job;
+  job.on(RankSpawned{Rank{0}, process_of(0)});
+  job.says(process_of(0), 1, StageEntered{Rank{1}, process_of(0), Stage::rendezvous, "", 2});
+  job.ends(0, Exited{2});
+  REQUIRE(job.seen().exits.size() == 1);
+  CHECK(job.seen().exits.front().rank == Rank{1});
+}
+
+TEST_CASE("once frozen nothing is judged, and ends are late ones", "[rank_machine]") {
+  Told job;
+  job.hang();
+  job.on(WatchFreezes{});
+  job.forget();
+  job.waits(1, Stage::group);
+  job.on(NcclTold{StageReached{Rank{1}, process_of(1), Stage::group, Source::nccl_log}});
+  job.on(nccl::Contradiction{});
+  job.on(NcclSpoke{});
+  job.on(DriverSilent{{Rank{0}}, "silent"});
+  job.on(kStandstill);
+  CHECK_FALSE(job.machine().deadline());
+  job.ends(0, Signaled{15});
+  job.ends(0, Signaled{15});
+  CHECK_FALSE(job.did<TellRanksGone>());
+  job.ends(1, Signaled{15});
+  CHECK(job.did<TellRanksGone>());
+  CHECK(job.seen().exits.empty());
+  CHECK(job.seen().late_exits.size() == 2);
+  CHECK_FALSE(job.did<TellVerdict>());
+  CHECK_FALSE(job.did<TellNcclSaid>());
+}
+
+TEST_CASE("a wrapper's end does not tell that its rank has gone", "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.seen_by_a_look.processes = {rank_in_proc(1)};  // no hook has spoken in it
+  job.pass(1s);
+  job.on(WatchFreezes{});
+  job.ends(0);
+  job.ends(1);
+  CHECK_FALSE(job.did<TellRanksGone>());
+}
+
+TEST_CASE("a rank has finished that says so, and not after an exception", "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.starts(1);
+  job.body(0, "exit", {});
+  job.body(1, "exception", watch::HookException{});
+  job.body(1, "exit", {});
+  CHECK(job.seen().finished == std::set<Rank>{Rank{0}});
+  job.waits(0, Stage::rendezvous);  // a further program as the same rank
+  CHECK(job.seen().finished.empty());
+}
+
+TEST_CASE("a rank that ends in order while the job is stopped has finished too", "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.on(WatchFreezes{});
+  job.body(0, "exit", {});
+  CHECK(job.seen().finished.contains(Rank{0}));
+}
+
+TEST_CASE("the stores and the backend are those that the ranks name", "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.waits(0, Stage::rendezvous, "node0:29500");
+  job.waits(0, Stage::group, "nccl");
+  CHECK(job.seen().stores.at(Rank{0}) == "node0:29500");
+  CHECK(job.seen().knocking.contains(Rank{0}));
+  CHECK(job.seen().backends == std::set<std::string>{"nccl"});
+  job.reaches(0, Stage::rendezvous);
+  CHECK(job.seen().knocking.empty());
+  CHECK(job.seen().stores.size() == 1);
+}
+
+TEST_CASE("hook, plugin and log may tell the same stage; the record has it once",
+          "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.reaches(0, Stage::communicator);
+  job.on(NcclTold{StageReached{Rank{0}, process_of(0), Stage::communicator, Source::nccl_log}});
+  CHECK(job.recorded<report::record::Stage>() == 1);
+}
+
+TEST_CASE("where the hook sees the collectives the plugin's word does not count",
+          "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  watch::HookMessage plugins =
+      message_of(0, StageReached{Rank{0}, process_of(0), Stage::collective, Source::plugin});
+  plugins.source = Source::plugin;
+  const bool in_torch = GENERATE(false, true);
+  if (in_torch) job.waits(0, Stage::rendezvous);
+  job.on(HookSpoke{process_of(0), plugins});
+  CHECK(job.machine().stages().ranks().at(Rank{0}).reached(Stage::collective) == !in_torch);
+}
+
+TEST_CASE("what a rank has started may meet whom it likes as the same rank", "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.waits(0, Stage::rendezvous, "node0:29500");
+  const ProcessId child{900, 9};
+  const watch::HookMessage message =
+      message_of(0, StageEntered{Rank{0}, child, Stage::rendezvous, "node0:29500", 2});
+  CHECK(job.machine().wants_line(child, message));
+  CHECK_FALSE(job.machine().wants_line(process_of(0), message));
+  const bool is_child = GENERATE(true, false);
+  std::vector<watch::ProcessOfRank> line{{child, {}}};
+  if (is_child) line.push_back({process_of(0), {}});
+  job.on(HookSpoke{child, message, line});
+  CHECK(job.did<TellVerdict>() == !is_child);  // two strangers that wait as one rank contradict
+}
+
+TEST_CASE("the shell that is the rank is known behind the helper that speaks first",
+          "[rank_machine]") {
+  Told job;
+  const watch::RankIdentity identity{Rank{0}, 2, 0};
+  const ProcessId shell{50, 7};
+  RankStarted started{Rank{0}, process_of(0), 2, Source::hook};
+  started.anew = true;
+  const watch::HookMessage message = message_of(0, started);
+  CHECK(job.machine().wants_line(process_of(0), message));
+  job.on(HookSpoke{process_of(0), message, {{process_of(0), identity}, {shell, identity}}});
+  const auto watched = job.all<WatchExit>();
+  REQUIRE(watched.size() == 2);
+  CHECK(watched[0].process == shell);
+  CHECK(watched[1].process == process_of(0));
+  job.ends(0);  // the helper alone
+  CHECK(job.seen().exits.empty());
+  CHECK(job.machine().stages().rank_of(shell) == Rank{0});
+}
+
+TEST_CASE("of a process the parent counts that it tells with its own pid", "[rank_machine]") {
+  Told job;
+  const auto hello = [&](int rank, int pid, int parent) {
+    watch::HookHello said;
+    said.pid = pid;
+    said.parent = parent;
+    job.body(rank, "hello", said);
+  };
+  hello(0, process_of(0).pid, 41);
+  hello(1, 5, 1);  // of another namespace
+  CHECK(job.machine().parent_of(process_of(0)) == 41);
+  CHECK(job.machine().parent_of(process_of(1)) == 0);
+}
+
+TEST_CASE("ranks without a hook are looked for in /proc", "[rank_machine]") {
+  Told job;
+  job.seen_by_a_look.processes = {rank_in_proc(0), rank_in_proc(1)};
+  job.pass(1s);
+  CHECK(job.all<TakeLook>().size() == 1);
+  CHECK(job.machine().stages().ranks().size() == 2);
+  CHECK(job.all<WatchExit>().size() == 2);
+}
+
+TEST_CASE("a job that never shows a rank costs ever fewer looks", "[rank_machine]") {
+  Told job;
+  job.pass(10s);
+  const std::size_t soon = job.all<TakeLook>().size();
+  CHECK(soon >= 8);
+  job.pass(24h);
+  CHECK(job.all<TakeLook>().size() < 120);
+}
+
+TEST_CASE("where a hook speaks for every rank nobody looks at /proc", "[rank_machine]") {
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  job.pass(1min);
+  CHECK_FALSE(job.did<TakeLook>());
+  CHECK_FALSE(job.machine().deadline());
+}
+
+TEST_CASE("a rank that has closed its hook and lives is looked at again", "[rank_machine]") {
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  job.pass(1min);
+  job.on(HookClosed{process_of(1)});
+  const bool lives = GENERATE(true, false);
+  if (lives) job.seen_by_a_look.running = {process_of(1)};
+  job.pass(1s);
+  REQUIRE(job.all<TakeLook>().size() == 1);
+  CHECK(job.all<TakeLook>().front().silent == std::vector{process_of(1)});
+  CHECK(job.machine().hooked().contains(process_of(1)) == !lives);
+  CHECK(job.machine().stages().all_heard() == !lives);
+}
+
+TEST_CASE("a hook that speaks again is not silent", "[rank_machine]") {
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  job.pass(1min);
+  job.on(HookClosed{process_of(1)});
+  job.starts(1);
+  job.pass(1s);
+  CHECK_FALSE(job.did<TakeLook>());
+}
+
+TEST_CASE("that ranks run as another user is told once", "[rank_machine]") {
+  Told job;
+  job.seen_by_a_look.processes = {rank_in_proc(0), rank_in_proc(1)};
+  job.pass(1s);
+  CHECK(job.all<FindUser>().size() == 2);
+  host::ProcessFacts facts;
+  facts.uid = 1000;
+  job.on(AnotherUserRuns{Rank{0}, facts});
+  job.on(AnotherUserRuns{Rank{1}, facts});
+  REQUIRE(job.notices().size() == 1);
+  CHECK(job.notices().front().find("another user (uid 1000)") != std::string::npos);
+  CHECK(job.recorded<report::record::Notice>() == 1);
+}
+
+TEST_CASE("nobody misses a hook that was not to be given", "[rank_machine]") {
+  Told job({.stages = {.world_size = 2}, .hook = false});
+  job.seen_by_a_look.processes = {rank_in_proc(0)};
+  job.pass(1s);
+  CHECK_FALSE(job.did<FindUser>());
+}
+
+TEST_CASE("a flood of words is told once, and recorded as often as the record takes it",
+          "[rank_machine]") {
+  Told job;
+  job.starts(1);
+  job.on(HookFlooded{process_of(1)});
+  job.on(HookFlooded{{900, 9}});
+  REQUIRE(job.notices().size() == 1);
+  CHECK(job.notices().front().starts_with("rank 1 (pid 101) reports more than"));
+  CHECK(job.all<RecordSome>().size() >= 2);
+}
+
+TEST_CASE("ranks that contradict each other in NCCL's log are a verdict", "[rank_machine]") {
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  for (const int rank : {0, 1}) job.waits(rank, Stage::communicator);
+  const bool twice = GENERATE(true, false);
+  using About = nccl::RootComplaint::About;
+  job.on(nccl::Contradiction{twice ? About::rank_twice : About::sizes_differ, "in words"});
+  REQUIRE(job.all<TellVerdict>().size() == 1);
+  CHECK(job.all<TellVerdict>().front().verdict.kind ==
+        (twice ? FailureKind::duplicate_rank : FailureKind::world_size_mismatch));
+}
+
+TEST_CASE("a driver that answers nobody is a verdict", "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.on(DriverSilent{{Rank{0}}, "it does not answer"});
+  REQUIRE(job.all<TellVerdict>().size() == 1);
+  CHECK(job.all<TellVerdict>().front().verdict.kind == FailureKind::driver_silent);
+}
+
+TEST_CASE("a standstill is a verdict only after the ranks were asked where they stand",
+          "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  job.on(kStandstill);
+  CHECK(job.did<AskPlaces>());
+  CHECK_FALSE(job.did<TellVerdict>());
+  SECTION("and nothing could be removed that they wait for") {
+    job.on(PlacesTold{});
+    CHECK(job.did<TellVerdict>());
+  }
+  SECTION("not where a lock may go that they wait for") {
+    job.on(PlacesTold{{}, "the lock of an extension's build: /x/lock", {clean::StaleFile{}}});
+    CHECK_FALSE(job.did<TellVerdict>());
+    CHECK(job.did<RemoveLocks>());
+    CHECK(job.notices().front().ends_with("; the lock of an extension's build: /x/lock"));
+  }
+  SECTION("not where it has ended meanwhile") {
+    for (const int rank : {0, 1}) job.reaches(rank, Stage::collective);
+    job.on(PlacesTold{});
+    CHECK_FALSE(job.did<TellVerdict>());
+  }
+}
+
+TEST_CASE("a standstill that is only worth a line names where each rank stands", "[rank_machine]") {
+  Told job;
+  AllStandStill still = kStandstill;
+  still.still.then = watch::StoodStill::Then::is_told;
+  job.on(still);
+  RankAnswers answers;
+  answers.stacks[Rank{0}].where = "train.py:4 load";
+  job.on(PlacesTold{answers, "", {}});
+  REQUIRE(job.notices().size() == 1);
+  CHECK(job.notices().front().find("rank 0 in train.py:4 load (in a lock)") != std::string::npos);
+  CHECK(job.recorded<report::record::Status>() == 1);
+}
+
+TEST_CASE("a rank in torch's lock waits for a build", "[rank_machine]") {
+  RankAnswers answers;
+  answers.stacks[Rank{0}].frames = "  train.py:4 load\n";
+  CHECK_FALSE(waits_for_a_build(answers));
+  answers.stacks[Rank{1}].frames = "  torch/utils/file_baton.py:42 wait\n";
+  CHECK(waits_for_a_build(answers));
+}
+
+TEST_CASE("an answer of a hook is passed on with its rank", "[rank_machine]") {
+  Told job;
+  job.body(1, "stack", watch::StackAnswer{});
+  job.body(1, "counters", watch::CountersAnswer{});
+  job.body(1, "collectives", watch::CollectivesAnswer{});
+  const auto passed = job.all<PassAnswer>();
+  REQUIRE(passed.size() == 3);
+  CHECK(passed[0].rank == Rank{1});
+  CHECK(std::holds_alternative<watch::StackAnswer>(passed[0].answer));
+  CHECK(std::holds_alternative<watch::CollectivesAnswer>(passed[2].answer));
+}
+
+TEST_CASE("a person who asks where the ranks stand changes nothing", "[rank_machine]") {
+  Told asked;
+  Told left_alone;
+  for (Told* job : {&asked, &left_alone}) job->hang();
+  asked.on(StacksWanted{});
+  REQUIRE(asked.all<ShowStacks>().size() == 1);
+  const ShowStacks show = asked.all<ShowStacks>().front();
+  CHECK(show.ask == std::vector<AskedRank>{{Rank{0}, process_of(0)}, {Rank{1}, process_of(1)}});
+  CHECK(show.known.ranks[0].standing == "waits in group");
+  CHECK(show.known.ranks[1].standing == "has reached spawned");
+  CHECK_FALSE(show.known.training);
+  for (Told* job : {&asked, &left_alone}) job->pass(10min);
+  REQUIRE(asked.all<TellVerdict>().size() == 1);
+  CHECK(asked.all<TellVerdict>().front().verdict.waited ==
+        left_alone.all<TellVerdict>().front().verdict.waited);
+}
+
+TEST_CASE("while the job is being stopped a person is told what is known, and no rank is asked",
+          "[rank_machine]") {
+  Told job;
+  job.hang();
+  job.on(WatchFreezes{});
+  job.on(StacksWanted{});
+  REQUIRE(job.all<ShowStacks>().size() == 1);
+  CHECK(job.all<ShowStacks>().front().ask.empty());
+  CHECK(job.all<ShowStacks>().front().known.ranks.size() == 2);
+}
+
+TEST_CASE("what a hook refuses is told, and what it fails in is recorded", "[rank_machine]") {
+  Told job;
+  job.body(0, "refused", watch::HookRefusal{"gloo for nccl", "tensors are on the GPU"});
+  CHECK(job.notices() ==
+        std::vector<std::string>{"gloo for nccl is refused: tensors are on the GPU"});
+  job.body(0, "fault", watch::HookFault{"patch", "AttributeError"});
+  CHECK(job.all<RecordSome>().size() == 1);
+}
+
+TEST_CASE("a process that names ever more ranks is not heard", "[rank_machine]") {
+  Told job({.stages = {}, .hook = true});
+  for (int rank = 0; rank < 100; ++rank)
+    job.says({900, 9}, rank, StageReached{Rank{rank}, {900, 9}, Stage::imported});
+  CHECK(job.machine().stages().ranks().size() <= 16);
+}

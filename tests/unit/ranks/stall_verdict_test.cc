@@ -1,0 +1,74 @@
+#include "safelaunch/ranks/rank_questions.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::ranks;
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+watch::RankCollectives called(const std::string& operation, watch::CollectiveSeen::State state) {
+  watch::RankCollectives rank;
+  rank.told = true;
+  rank.last = {{"0", 1, operation, state}};
+  rank.members["0"] = {Rank{0}, Rank{1}};
+  return rank;
+}
+
+watch::RankCollectives called_nothing() {
+  watch::RankCollectives rank;
+  rank.told = true;
+  rank.members["0"] = {Rank{0}, Rank{1}};
+  return rank;
+}
+
+const watch::StallReport kSilent{600s, {Rank{1}}, {{Rank{0}, {2, 1}}, {Rank{1}, {1, 1}}}};
+
+}  // namespace
+
+TEST_CASE("without answers the counters say who is behind a standstill", "[stall_verdict]") {
+  const Failure verdict = verdict_of(kSilent, {});
+  CHECK(verdict.kind == FailureKind::stalled);
+  CHECK(verdict.stage == Stage::collective);
+  CHECK(verdict.waited == 600s);
+  REQUIRE(verdict.missing.size() == 1);
+  CHECK(verdict.missing.front().rank == Rank{1});
+  CHECK_FALSE(verdict.missing.front().known);
+}
+
+TEST_CASE("where the ranks answer, what they have called beats their counters", "[stall_verdict]") {
+  RankAnswers answers;
+  answers.collectives[Rank{0}] = called_nothing();
+  answers.collectives[Rank{1}] = called("all_reduce", watch::CollectiveSeen::State::enqueued);
+  const Failure verdict = verdict_of(kSilent, answers);
+  CHECK(ranks_of(verdict.missing) == std::vector{Rank{0}});
+  CHECK(verdict.waiting == std::vector{Rank{1}});
+  CHECK_THAT(verdict.proof, ContainsSubstring("rank 0 never called all_reduce"));
+}
+
+TEST_CASE("of ranks that stall alike nobody is missing, and none has waited for another",
+          "[stall_verdict]") {
+  watch::StallReport equal = kSilent;
+  equal.lagging.clear();
+  const Failure verdict = verdict_of(equal, {});
+  CHECK(verdict.missing.empty());
+  CHECK(verdict.waited == Duration::zero());
+}
+
+TEST_CASE("of the ranks behind three are shown in their code", "[stall_verdict]") {
+  watch::StallReport report{600s, {}, {}};
+  RankAnswers answers;
+  for (int rank = 0; rank < 5; ++rank) {
+    report.lagging.push_back(Rank{rank});
+    report.counters[Rank{rank}] = {1, 1};
+    answers.stacks[Rank{rank}].where = "train.py:" + std::to_string(rank) + " save";
+  }
+  answers.stacks[Rank{0}].where.clear();  // it stands in no code of the user's
+  const std::string proof = verdict_of(report, answers).proof;
+  CHECK_THAT(proof, ContainsSubstring("; rank 3 is in train.py:3 save"));
+  CHECK_THAT(proof, !ContainsSubstring("rank 0 is in"));
+  CHECK_THAT(proof, !ContainsSubstring("rank 4 is in"));
+}

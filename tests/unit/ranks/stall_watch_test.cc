@@ -1,0 +1,88 @@
+#include "safelaunch/ranks/stall_watch.h"
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::ranks;
+
+namespace {
+
+/// A job in training, whose hooks answer as the test says.
+class Training : StallWatch::Listener {
+ public:
+  explicit Training(Duration timeout) : watch(io, timeout, *this) {}
+
+  void answer(Rank rank, std::int64_t called, std::int64_t finished) {
+    watch.answered(rank, {0, {{"world", {called, called, finished}}}, {}});
+  }
+  /// Handles what comes until `enough` holds.
+  void run_until(const std::function<bool()>& enough) {
+    while (!enough()) REQUIRE(io.run_one_for(std::chrono::seconds(60)) > 0);
+  }
+
+  boost::asio::io_context io;
+  std::vector<int> asked;
+  std::vector<watch::StallReport> reports;
+  std::function<void()> on_question = [] {};
+  StallWatch watch;
+
+ private:
+  void ask_counters(int id) override {
+    asked.push_back(id);
+    on_question();
+  }
+  void on_stall(const safelaunch::watch::StallReport& report) override {
+    reports.push_back(report);
+  }
+};
+
+constexpr Duration kSoon{20};
+
+}  // namespace
+
+TEST_CASE("without a timeout the stall watch never wakes up", "[stall_watch]") {
+  Training training(Duration::zero());
+  training.watch.begin();
+  training.watch.saw_output();
+  training.answer(Rank{0}, 1, 1);
+  CHECK(training.io.run() == 0);
+}
+
+TEST_CASE("a silent job is asked twice and then reported, with the rank that is behind",
+          "[stall_watch]") {
+  Training training(kSoon);
+  training.on_question = [&] {
+    training.answer(Rank{0}, 42, 41);
+    training.answer(Rank{1}, 41, 41);
+  };
+  training.watch.begin();
+  training.run_until([&] { return !training.reports.empty(); });
+
+  CHECK(training.asked == std::vector<int>{1, 2});
+  CHECK(training.reports.front().lagging == std::vector<Rank>{Rank{1}});
+}
+
+TEST_CASE("a silent job that finishes collectives is not reported", "[stall_watch]") {
+  Training training(kSoon);
+  std::int64_t finished = 0;
+  training.on_question = [&] {
+    ++finished;
+    training.answer(Rank{0}, finished, finished);
+  };
+  training.watch.begin();
+  training.run_until([&] { return training.asked.size() >= 5; });
+  CHECK(training.reports.empty());
+}
+
+TEST_CASE("once the stall watch has ended, nobody is asked", "[stall_watch]") {
+  Training training(kSoon);
+  training.watch.begin();
+  training.watch.end();
+  training.answer(Rank{0}, 1, 1);
+  training.io.run();
+  CHECK(training.asked.empty());
+}

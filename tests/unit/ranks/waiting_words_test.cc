@@ -1,0 +1,39 @@
+#include "safelaunch/ranks/rank_questions.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::ranks;
+
+namespace {
+
+Failure waits_for(std::vector<MissingRank> missing) {
+  Failure verdict{.kind = FailureKind::hung, .stage = Stage::group, .waiting = {Rank{0}, Rank{2}}};
+  verdict.waited = std::chrono::milliseconds(12'300);
+  verdict.missing = std::move(missing);
+  return verdict;
+}
+
+MissingRank idle(int rank) {
+  return {.rank = Rank{rank}, .activity = Activity::idling, .doing = "sleeping in nanosleep"};
+}
+
+}  // namespace
+
+TEST_CASE("who waits, for whom, since when and where that is, stands in one line",
+          "[waiting_words]") {
+  RankAnswers answers;
+  answers.stacks[Rank{1}].where = "train.py:50 f";
+  CHECK(who_waits_for_whom(waits_for({idle(1)}), answers) ==
+        "ranks 0 2 have waited 12s in group for rank 1 (idling: sleeping in nanosleep), in "
+        "train.py:50 f");
+  CHECK(who_waits_for_whom(waits_for({idle(1)}), {}) ==
+        "ranks 0 2 have waited 12s in group for rank 1 (idling: sleeping in nanosleep)");
+}
+
+TEST_CASE("many that are awaited are counted, and where all wait that is said", "[waiting_words]") {
+  CHECK(who_waits_for_whom(waits_for({idle(1), idle(3), idle(4), idle(5), idle(6)}), {})
+            .ends_with("; and 2 more"));
+  CHECK(who_waits_for_whom(waits_for({}), {}) == "ranks 0 2 all wait in group");
+}
