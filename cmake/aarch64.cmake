@@ -3,6 +3,7 @@
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)  # else CPack names that of the machine that builds
 
 # Libraries come from /usr/lib/aarch64-linux-gnu, as the compiler says; pkg-config has to be told.
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)
