@@ -1,5 +1,7 @@
 #include "verb_probe.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -14,6 +16,7 @@
 #include "probe_nodes_text.h"
 #include "safelaunch/agree/token.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/identity.h"
@@ -328,6 +331,11 @@ Result<Plan> make_probe_plan(ProbeOptions options) {
                  fmt::format("--html {}: is there already and is no page of safelaunch's, so it is "
                              "not overwritten",
                              options.html)};
+  const std::filesystem::path page = options.html;
+  const std::filesystem::path folder = page.has_parent_path() ? page.parent_path() : ".";
+  if (!page.empty() && access(folder.c_str(), W_OK) != 0)
+    return Error{Errc::usage, fmt::format("--html {}: cannot be written: {}", options.html,
+                                          std::strerror(errno))};
   auto overrides = profile::parse_overrides(options.set, options.unset);
   if (!overrides) return overrides.error();
   plan.overrides = std::move(*overrides);
@@ -581,8 +589,9 @@ int report_nodes(const Plan& plan, const nodes::NodeProbeEnd& end) {
   if (plan.options.html.empty()) return end.exit_code;
   if (report::write_atomically(plan.options.html, nodes_page(end, conclusion)))
     return end.exit_code;
-  return refuse({Errc::os, fmt::format("--html {}: cannot be written: {}", plan.options.html,
-                                       std::strerror(errno))});
+  // All nodes end alike, so this is no other status.
+  warn(fmt::format("--html {}: cannot be written: {}", plan.options.html, std::strerror(errno)));
+  return end.exit_code;
 }
 
 int run_over_nodes(Plan plan) {
@@ -593,6 +602,9 @@ int run_over_nodes(Plan plan) {
   probe.environment = plan.environment;
   probe.nodes_within = plan.options.nodes_timeout.value_or(std::chrono::minutes(10));
   probe.profiles = profiles_to_search(plan);
+  std::vector<std::string> names;
+  for (const probe::SearchProfile& profile : probe.profiles) names.push_back(profile.name);
+  probe.here.profiles = join(names, ", ");
   probe.spec = [&plan](const std::string& profile, const probe::Part& part) {
     return spec_for_nodes(plan, profile, part);
   };

@@ -58,6 +58,21 @@ Result<void> add_evidence(std::string_view text, const ranks::NodeName& node,
   return {};
 }
 
+void add_failed(int seat, const std::vector<ranks::RankPicture>& ranks, ranks::RanksSeen& seen) {
+  for (const ranks::RankPicture& one : ranks) {
+    const bool failed = one.ended && one.status && !succeeded(*one.status);
+    if (!failed || std::ranges::find(seen.exits, one.rank, &RankExited::rank) != seen.exits.end())
+      continue;
+    ProcessId process = one.process;
+    process.node = seat;
+    seen.exits.push_back({one.rank, process, one.status});
+    if (!one.raised) continue;
+    RankRaised raised = *one.raised;
+    raised.process = process;
+    ranks::note_raised(seen.raised, std::move(raised));
+  }
+}
+
 void add_hosts(const std::map<int, std::string>& hosts, diagnose::Evidence& evidence) {
   const auto add = [&](const auto& deeds) {
     for (const auto& deed : deeds)

@@ -40,7 +40,7 @@ constexpr std::array kTextFields{
     std::pair{"host", &ProbedNode::host},           std::pair{"gpus", &ProbedNode::gpus},
     std::pair{"cuda", &ProbedNode::cuda},           std::pair{"nccl", &ProbedNode::nccl},
     std::pair{"interface", &ProbedNode::interface}, std::pair{"address", &ProbedNode::address},
-    std::pair{"trouble", &ProbedNode::trouble}};
+    std::pair{"profiles", &ProbedNode::profiles},   std::pair{"trouble", &ProbedNode::trouble}};
 
 bool ends_the_probe(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
@@ -300,6 +300,8 @@ void NodeProbe::begin_search(const agree::AllReady& ready) {
     nodes_[seat].host = standing.host;
     if (!news || news->workers != nodes_[seat].ranks) nodes_[seat].ranks = news ? news->workers : 0;
   }
+  if (const std::string why = other_profiles(nodes_); !why.empty())
+    return party_->take(agree::EndWanted{exit_code_of(Errc::usage), why});
   probe::NodeGroup able;
   probe::IllNodes ill;
   for (const auto& [seat, node] : nodes_) {
@@ -386,6 +388,15 @@ void NodeProbe::conclude() {
 }
 
 }  // namespace
+
+std::string other_profiles(const ProbedNodes& nodes) {
+  const ProbedNode& leader = nodes.at(0);
+  for (const auto& [seat, node] : nodes)
+    if (node.profiles != leader.profiles)
+      return fmt::format("{} (node {}) is to probe {}, and {} {}: give all nodes the same options",
+                         node.host, seat, node.profiles, leader.host, leader.profiles);
+  return {};
+}
 
 std::string to_text(const ProbedNode& node) {
   ProbedJson json{{"ranks", node.ranks}};

@@ -81,6 +81,17 @@ bool wants_own_workers(const settings::RunOptions& options) {
          options.start_rank || options.world_size;
 }
 
+// An IPv6 address stands in brackets before a port, and bare in MASTER_ADDR.
+std::string in_brackets(const std::string& host) {
+  const bool bare = host.find(':') != std::string::npos && !host.starts_with('[');
+  return bare ? "[" + host + "]" : host;
+}
+
+std::string without_brackets(const std::string& host) {
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  return bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
 Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
                                         const Environment& environment) {
   job::SpawnOptions result;
@@ -104,7 +115,7 @@ Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
     result.master_addr = starter.hosts.front();
   result.start_rank = options.start_rank;
   result.world_size = options.world_size;
-  if (!options.master_addr.empty()) result.master_addr = options.master_addr;
+  if (!options.master_addr.empty()) result.master_addr = without_brackets(options.master_addr);
   result.master_port = options.master_port;
   return result;
 }
@@ -176,7 +187,7 @@ Result<void> plan_party(RunPlan& plan) {
   party.certain = !wanted.empty() || plan.spawn || !placement->starter.empty();
   Result<agree::Address> address = agree::parse_address(
       !wanted.empty() ? wanted
-                      : fmt::format("tcp://{}:{}", placement->head,
+                      : fmt::format("tcp://{}:{}", in_brackets(placement->head),
                                     agreement_port(placement->port.value_or(0))));
   if (!address) return address.error();
   party.placement = *std::move(placement);

@@ -41,6 +41,8 @@ struct AttemptRecord : AttemptOutcome {
     output::StreamId stream;
     std::string text;
   };
+  /// It went well here, and its end is that of another node's attempt.
+  bool ended_elsewhere = false;
   std::string ended_because;                ///< by the other nodes: why; empty: it ended by itself
   std::vector<ranks::RankPicture> picture;  ///< of the ranks of this node, as they were last seen
   std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it

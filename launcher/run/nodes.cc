@@ -93,7 +93,13 @@ std::vector<int> Nodes::workers_of_nodes(const profile::Profile& profile) const 
   return workers;
 }
 
+void Nodes::release_lease() {
+  holds_lease_ = false;
+  launch::release_lease();
+}
+
 void Nodes::tell_not_started(int attempt, const Error& error) {
+  release_lease();
   agree::NodeEnd end;
   end.attempt = attempt;
   end.exit_code = exit_code_of(error.code);
@@ -139,7 +145,7 @@ void Nodes::attempt_over(int attempt, int exit_code, const AttemptRecord& record
   news_.ranks = listener_.redact(to_text(ranks::NodePicture{attempt, record.picture}));
   publish();
   watching_ = false;
-  launch::release_lease();
+  release_lease();
   agree::NodeEnd end;
   end.attempt = attempt;
   end.exit_code = exit_code;
@@ -156,6 +162,9 @@ void Nodes::party_wants(const agree::AgentAction& action) {
 void Nodes::hear(const agree::StartHere& start) {
   close_doors();
   attempt_ = start.go.attempt;
+  // Before any rank runs: this process may be stopped in its next moment.
+  holds_lease_ = true;
+  launch::hold_lease(lease_until_);
   listener_.take(AttemptAgreed{start.go});
 }
 
@@ -177,7 +186,8 @@ void Nodes::hear(const agree::KillHere& kill) {
 }
 
 void Nodes::hear(const agree::HoldLease& lease) {
-  if (listener_.attempt() != nullptr) launch::hold_lease(lease.until);
+  lease_until_ = lease.until;
+  if (holds_lease_) launch::hold_lease(lease.until);
 }
 
 void Nodes::hear(const agree::AttendHere& attend) {

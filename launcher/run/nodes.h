@@ -101,6 +101,7 @@ class Nodes final : nodes::Party::Listener {
   template <class AtTheBoard>
   void hear(const AtTheBoard&) {}  // Party performs those
 
+  void release_lease();
   void publish();
   void take_ranks(const OtherNode& node);
   void take_answers(const OtherNode& node, int before);
@@ -124,9 +125,11 @@ class Nodes final : nodes::Party::Listener {
   boost::asio::steady_timer waits_for_ways_;
   agree::NodeNews news_;  ///< of this node
   std::map<int, OtherNode> others_;
-  int attempt_ = 0;        ///< that runs, or ran last
-  int question_ = 0;       ///< of ours, to the others; or the leader's, to our ranks
-  bool watching_ = false;  ///< the others are to show us their ranks
+  TimePoint lease_until_{};   ///< as the board has confirmed it last
+  bool holds_lease_ = false;  ///< ranks run, or will at once
+  int attempt_ = 0;           ///< that runs, or ran last
+  int question_ = 0;          ///< of ours, to the others; or the leader's, to our ranks
+  bool watching_ = false;     ///< the others are to show us their ranks
 };
 
 }  // namespace safelaunch::run

@@ -46,9 +46,19 @@ void take_end_of(const std::vector<OtherNode>& others, AttemptRecord& record) {
   for (const OtherNode& node : others)
     if (node.news.end && node.news.end->exit_code != 0) {
       record.gave_way = false;
+      record.ended_elsewhere = true;
       record.command = ExitStatus{Exited{node.news.end->exit_code}};
       return;
     }
+}
+
+void take_failed_of(const std::vector<OtherNode>& others, int attempt, AttemptRecord& record) {
+  for (const OtherNode& node : others) {
+    if (node.news.phase == agree::NodePhase::stopped) continue;  // by us, for another's sake
+    const Result<ranks::NodePicture> picture = ranks::picture_from(node.news.ranks);
+    if (picture && picture->attempt == attempt)
+      nodes::add_failed(node.name.seat, picture->ranks, record.ranks);
+  }
 }
 
 const OtherNode* not_started(const std::vector<OtherNode>& others) {
@@ -485,6 +495,7 @@ void Run::over_everywhere(const std::vector<OtherNode>& others,
   take_end_of(others, record_);
   diagnose::Evidence evidence;
   if (!went_well(record_)) {
+    if (record_.ended_elsewhere) take_failed_of(others, attempt_number_, record_);
     evidence = evidence_of(record_);
     std::map<int, std::string> hosts;
     for (const OtherNode& node : others) hosts[node.name.seat] = node.name.host;

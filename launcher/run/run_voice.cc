@@ -25,6 +25,15 @@ std::string last_words(const AttemptRecord& record, output::StdStream stream,
   return diagnose::failure_words(text, diagnose::catalogue(), rank);
 }
 
+// Its output is on its own node's screen; ours shows what the ranks of this node said.
+bool ran_elsewhere(const AttemptRecord& record, std::optional<Rank> rank) {
+  const auto elsewhere = [&](const auto& deed) {
+    return deed.rank == rank && !deed.process.is_here();
+  };
+  return std::ranges::any_of(record.ranks.exits, elsewhere) ||
+         std::ranges::any_of(record.ranks.raised, elsewhere);
+}
+
 constexpr std::size_t kMostNamed = 5;
 
 std::string in_words(const launch::Survivor& survivor) {
@@ -94,6 +103,7 @@ void RunVoice::tell_of_struck_out(const plan::NextStep& step) {
 void RunVoice::tell_of_first_failure(const AttemptRecord& record,
                                      const diagnose::Diagnosis& diagnosis) {
   const bool stuck = record.verdict && is_stuck(record.verdict->kind);
+  if (record.ended_elsewhere || ran_elsewhere(record, diagnosis.failure.first)) return;
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
   std::string shown = last_words(record, output::StdStream::err, diagnosis.failure.first);
   if (shown.empty()) shown = last_words(record, output::StdStream::out, diagnosis.failure.first);

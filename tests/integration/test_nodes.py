@@ -2,13 +2,14 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import unittest
 
 import harness
 import hosts
-from harness import SafelaunchTest, wait_until
+from harness import SafelaunchTest, is_alive, wait_until
 
 RANK = """
     import os, sys, time
@@ -175,6 +176,32 @@ class Nodes(SafelaunchTest):
         os.kill(agents[1].pid, signal.SIGKILL)
         self.assertEqual(self.statuses(agents), [69, -9], self.both())
         self.assertIn("node 1 (node1) was not heard for too long", self.said(0))
+
+    def test_an_agent_that_is_stopped_as_its_ranks_begin_does_not_keep_them_beyond_its_lease(self):
+        self.make_hosts(2)
+        begun = [self.folder / f"rank-{node}" for node in (0, 1)]
+        rank = ["sh", "-c", f'echo $$ > {self.folder}/$RANK.tmp && mv {self.folder}/$RANK.tmp {self.folder}/rank-$RANK; exec sleep 1000']
+        agents = [self.start(node, *self.own_workers(node), "--", *rank) for node in (0, 1)]
+        wait_until(begun[1].exists, what="the rank of node 1")
+        guardian = agents[1].pid
+        supervisor = int(pathlib.Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()[0])
+        os.kill(supervisor, signal.SIGSTOP)
+        wait_until(begun[0].exists, what="the rank of node 0")
+        wait_until(lambda: not is_alive(int(begun[1].read_text())), what="the end of node 1's rank, by its guardian")
+        self.assertEqual(self.statuses(agents)[0], 69, self.both())
+        self.assertIn("node 1 (node1) was not heard for too long", self.said(0))
+
+    def test_a_rank_that_fails_after_those_of_node_0_are_through_is_named_with_its_host(self):
+        self.make_hosts(2)
+        ended = self.folder / "ended"
+        rank = ["sh", "-c", 'echo "rank $RANK: all is well"; [ $RANK = 0 ] && exit 0; '
+                            f'until [ -e {ended} ]; do sleep 0.1; done; echo "rank 1: cannot read" >&2; exit 9']
+        agents = [self.start(node, *self.own_workers(node), "--", *rank) for node in (0, 1)]
+        wait_until(lambda: "all is well" in self.said(0) and "all is well" in self.said(1), what="both ranks")
+        ended.touch()
+        self.assertEqual(self.statuses(agents), [9, 9], self.both())
+        self.assertIn("Rank 1 on node1 failed first (exit status 9)", self.said(0))
+        self.assertNotIn("The output of what failed first", self.said(0))
 
     def test_torchrun_meets_over_three_nodes(self):
         self.make_hosts(3)

@@ -6,6 +6,7 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/diagnose/evidence.h"
 #include "safelaunch/ranks/node_ranks.h"
+#include "safelaunch/ranks/rank_machine.h"
 
 namespace safelaunch::nodes {
 
@@ -18,6 +19,10 @@ namespace safelaunch::nodes {
 /// kind.
 [[nodiscard]] Result<void> add_evidence(std::string_view text, const ranks::NodeName& node,
                                         diagnose::Evidence& evidence);
+
+/// Adds the ranks that failed on another node, and are not known to have: nobody here watched them
+/// any more, since this node's ranks were through.
+void add_failed(int seat, const std::vector<ranks::RankPicture>& ranks, ranks::RanksSeen& seen);
 
 /// Notes the host of each rank that raised or ended on another node; `hosts` is by seat.
 void add_hosts(const std::map<int, std::string>& hosts, diagnose::Evidence& evidence);

@@ -20,9 +20,16 @@ struct ProbedNode {
   std::string nccl{};        ///< version of the library
   std::string interface {};  ///< over which its ranks would meet
   std::string address{};     ///< of that interface
+  std::string profiles{};    ///< that it was asked to probe: "basic, no-shm"
   std::string trouble{};     ///< why it cannot take part; empty: it can
   bool operator==(const ProbedNode&) const = default;
 };
+
+/// By seat.
+using ProbedNodes = std::map<int, ProbedNode>;
+
+/// A line about the first node that was asked to probe other profiles than node 0; empty: none was.
+[[nodiscard]] std::string other_profiles(const ProbedNodes& nodes);
 
 [[nodiscard]] std::string to_text(const ProbedNode& node);
 /// Leaves out what is wrong in it.
@@ -39,9 +46,6 @@ struct NodeProbePlan {
   /// The probe of this node's ranks under a profile. Errors: there is no such profile here.
   std::function<Result<probe::Spec>(const std::string& profile, const probe::Part& part)> spec;
 };
-
-/// By seat.
-using ProbedNodes = std::map<int, ProbedNode>;
 
 /// How a probe over several nodes ended here.
 struct NodeProbeEnd {

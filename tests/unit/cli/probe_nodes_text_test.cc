@@ -135,3 +135,13 @@ TEST_CASE("what a node tells of itself is read as it was written, and nonsense a
   CHECK(nodes::probed_node_from(R"({"ranks":-3,"host":7})") == nodes::ProbedNode{});
   CHECK(nodes::probed_node_from(R"({"ranks":1e99,"gpus":["x"]})") == nodes::ProbedNode{});
 }
+
+TEST_CASE("nodes that were asked to probe different profiles are told of", "[probe_nodes]") {
+  nodes::ProbedNodes nodes;
+  nodes[0] = {.host = "gpu-0", .profiles = "basic, no-shm"};
+  nodes[1] = {.host = "gpu-1", .profiles = "basic, no-shm"};
+  CHECK(nodes::other_profiles(nodes).empty());
+  nodes[2] = {.host = "gpu-2", .profiles = "basic"};
+  CHECK(nodes::other_profiles(nodes) ==
+        "gpu-2 (node 2) is to probe basic, and gpu-0 basic, no-shm: give all nodes the same options");
+}

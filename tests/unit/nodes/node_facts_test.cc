@@ -75,6 +75,27 @@ TEST_CASE("a node that says very much tells the ends of it", "[nodes]") {
   CHECK(evidence.output.front().text.ends_with("the end"));
 }
 
+TEST_CASE("ranks that failed on another node after this one's were through are known", "[nodes]") {
+  ranks::RanksSeen seen;
+  seen.exits = {{Rank{2}, {100, 1, 1}, Exited{4}}};
+  ranks::RankPicture failed{.rank = Rank{3}, .process = {200, 1, 0}};
+  failed.ended = true;
+  failed.status = Exited{9};
+  failed.raised = RankRaised{Rank{3}, {200, 1, 0}, "OSError", "cannot read /data", ""};
+  ranks::RankPicture known = failed, well = failed, alive = failed;
+  known.rank = Rank{2};
+  well.rank = Rank{4};
+  well.status = Exited{0};
+  alive.rank = Rank{5};
+  alive.ended = false;
+  add_failed(1, {known, failed, well, alive}, seen);
+  REQUIRE(seen.exits.size() == 2);
+  CHECK(seen.exits.back().rank == Rank{3});
+  CHECK(seen.exits.back().process == ProcessId{200, 1, 1});
+  REQUIRE(seen.raised.size() == 1);
+  CHECK(seen.raised.front().process.node == 1);
+}
+
 TEST_CASE("the leader's diagnosis learns the hosts of ranks that failed on other nodes",
           "[nodes]") {
   diagnose::Evidence evidence;
