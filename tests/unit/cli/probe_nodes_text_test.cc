@@ -142,6 +142,7 @@ TEST_CASE("nodes that were asked to probe different profiles are told of", "[pro
   nodes[1] = {.host = "gpu-1", .profiles = "basic, no-shm"};
   CHECK(nodes::other_profiles(nodes).empty());
   nodes[2] = {.host = "gpu-2", .profiles = "basic"};
-  CHECK(nodes::other_profiles(nodes) ==
-        "gpu-2 (node 2) is to probe basic, and gpu-0 basic, no-shm: give all nodes the same options");
+  CHECK(
+      nodes::other_profiles(nodes) ==
+      "gpu-2 (node 2) is to probe basic, and gpu-0 basic, no-shm: give all nodes the same options");
 }
