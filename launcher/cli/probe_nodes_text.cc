@@ -5,9 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "probe_text.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
-#include "verb_probe.h"
+#include "safelaunch/report/report.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -217,19 +218,9 @@ std::string nodes_json(const nodes::NodeProbeEnd& end, const probe::NodeConclusi
 
 namespace {
 
-/// Text for elements and quoted attributes: no word of a node or of NCCL can become markup.
+/// No word of a node or of NCCL becomes markup, or moves a cursor where the page is shown raw.
 std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : harmless(text)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
+  return report::html_text(harmless(text));
 }
 
 constexpr const char* kHead = R"(<!doctype html>

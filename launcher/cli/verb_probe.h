@@ -1,41 +1,12 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "safelaunch/base/time.h"
-#include "safelaunch/probe/survey.h"
-#include "safelaunch/probe/tournament.h"
 
 namespace safelaunch::cli {
-
-/// The facts that stand before the table of a probe.
-struct ProbeGround {
-  std::string nccl_file;
-  std::string nccl_origin;  ///< "LD_LIBRARY_PATH"
-  probe::NcclSurvey nccl;
-  probe::DriverSurvey driver;
-  int ranks = 1;
-};
-
-/// "NCCL 2.28.9 (…): ranks meet over eth0 (192.0.2.2)", or why they cannot.
-[[nodiscard]] std::string render_nccl(const ProbeGround& ground);
-/// "2 GPUs (…), CUDA 13.0; …"
-[[nodiscard]] std::string render_driver(const ProbeGround& ground);
-
-/// The table's lines; `width` is that of the longest profile's name.
-[[nodiscard]] std::string render_probe_header(std::size_t width);
-[[nodiscard]] std::string render_probe_row(const probe::ProbedProfile& probed, int ranks,
-                                           std::size_t width);
-
-/// A profile's row as a JSON object.
-[[nodiscard]] std::string profile_json(const probe::ProbedProfile& probed);
-
-[[nodiscard]] std::string probe_json(const ProbeGround& ground,
-                                     std::span<const probe::ProbedProfile> probed,
-                                     const probe::Conclusion& conclusion);
 
 /// The words of `safelaunch probe`.
 struct ProbeOptions {

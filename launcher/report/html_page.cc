@@ -78,17 +78,23 @@ std::string filled(std::string_view page, std::string_view title, std::string_vi
 
 }  // namespace
 
-HtmlWriter& HtmlWriter::text(std::string_view text) {
+std::string html_text(std::string_view text) {
+  std::string html;
   for (const char c : text) {
     switch (c) {
-      case '&': html_ += "&amp;"; break;
-      case '<': html_ += "&lt;"; break;
-      case '>': html_ += "&gt;"; break;
-      case '"': html_ += "&quot;"; break;
-      case '\'': html_ += "&#39;"; break;
-      default: html_ += c;
+      case '&': html += "&amp;"; break;
+      case '<': html += "&lt;"; break;
+      case '>': html += "&gt;"; break;
+      case '"': html += "&quot;"; break;
+      case '\'': html += "&#39;"; break;
+      default: html += c;
     }
   }
+  return html;
+}
+
+HtmlWriter& HtmlWriter::text(std::string_view text) {
+  html_ += html_text(text);
   return *this;
 }
 

@@ -21,6 +21,9 @@ namespace safelaunch::report {
 /// light or dark as the reader's screen is, and never larger than a few megabytes.
 [[nodiscard]] std::string html_report(const RunRecord& run);
 
+/// Text for HTML's elements and quoted attributes: no word of it becomes markup.
+[[nodiscard]] std::string html_text(std::string_view text);
+
 /// Whether a file is such a page, by its first bytes. Such a file may be overwritten.
 [[nodiscard]] bool is_report_page(const std::string& file);
 

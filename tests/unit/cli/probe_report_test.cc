@@ -1,4 +1,4 @@
-#include "launcher/cli/verb_probe.h"
+#include "launcher/cli/probe_text.h"
 
 #include <nlohmann/json.hpp>
 

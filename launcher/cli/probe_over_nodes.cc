@@ -1,0 +1,175 @@
+#include "probe_over_nodes.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "probe_nodes_text.h"
+#include "safelaunch/agree/token.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/host/identity.h"
+#include "safelaunch/launch/guardian.h"
+#include "safelaunch/nodes/node_probe.h"
+#include "safelaunch/report/run_directory.h"
+#include "verbs.h"
+
+// `probe` over several nodes: what this node tells of itself, and what its screen and files show.
+namespace safelaunch::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What this node can tell of itself; why it cannot take part, where it cannot.
+nodes::ProbedNode look_here(ProbePlan& plan) {
+  nodes::ProbedNode here;
+  const auto nccl = find_nccl(plan);
+  auto driver = probe::survey_driver(plan.program, plan.environment,
+                                     limits_of(plan.options)[probe::Phase::driver]);
+  here.host = host::read_hostname();
+  here.nccl = version_text(plan.ground.nccl);
+  here.interface = plan.ground.nccl.interface;
+  here.address = plan.ground.nccl.address;
+  if (!nccl) here.trouble = nccl.error().message;
+  if (!driver) {
+    here.trouble = driver.error().message;
+    return here;
+  }
+  const std::size_t gpus = driver->gpus.size();
+  here.cuda = driver->cuda;
+  here.gpus = fmt::format("{} GPU{} ({})", gpus, gpus == 1 ? "" : "s", driver->gpus.front());
+  plan.ground.driver = std::move(*driver);
+  plan.ground.ranks = plan.options.ranks.value_or(static_cast<int>(gpus));
+  here.ranks = plan.ground.ranks;
+  return here;
+}
+
+std::vector<probe::SearchProfile> profiles_to_search(const ProbePlan& plan) {
+  const std::vector<probe::Entrant> entrants = entrants_of(plan);
+  std::vector<probe::SearchProfile> profiles;
+  for (const probe::Entrant& one : entrants) {
+    const auto earlier = std::span(entrants).first(profiles.size());
+    profiles.push_back({one.name, probe::reason_not_to_probe(one, earlier)});
+  }
+  return profiles;
+}
+
+/// No rank gets the agents' token.
+Result<probe::Spec> spec_for_nodes(const ProbePlan& plan, const std::string& name,
+                                   const probe::Part& part) {
+  const auto profile = std::ranges::find(plan.profiles, name, &profile::Profile::name);
+  if (profile == plan.profiles.end())
+    return Error{Errc::bad_config,
+                 fmt::format("there is no profile {} here; give all nodes the same options", name)};
+  Environment environment = environment_under(*profile, plan);
+  environment.erase(std::string(agree::kTokenVariable));
+  return spec_of(plan, environment, part);
+}
+
+/// stdout is node 0's: what starts safelaunch on all nodes may mix theirs.
+void tell(const std::string& line) {
+  std::fputs(harmless(fmt::format("safelaunch: {}\n", line)).c_str(), stderr);
+}
+
+/// Says on node 0 what happens, row by row.
+class NodesScreen final : public nodes::NodeProbeListener {
+ public:
+  NodesScreen(const ProbePlan& plan, const std::vector<probe::SearchProfile>& searched)
+      : plan_(plan),
+        searched_(searched),
+        shows_(!plan.options.json),
+        width_(longest_name(plan.profiles)) {}
+
+  void say(const std::string& line) override { tell(line); }
+
+  void nodes_met(const nodes::ProbedNodes& nodes) override {
+    nodes_ = nodes;
+    if (!shows_) return;
+    answer(harmless(render_nodes(nodes)) + render_probe_header(width_));
+    for (const probe::SearchProfile& one : searched_)
+      if (!one.known.empty())
+        answer(render_probe_row({one.name, probe::Untold{one.known}, ""}, kSeveralRanks, width_));
+  }
+
+  void round_over(const probe::SearchRound& round,
+                  const std::vector<probe::GroupResult>& results) override {
+    if (!shows_) return;
+    const std::string& profile = plan_.profiles[round.profile].name;
+    if (round.purpose != probe::SearchRound::Purpose::everywhere)
+      return void(answer(harmless(render_round(round, results, profile, nodes_))));
+    const probe::GroupResult& all = results.front();
+    const std::string row =
+        render_probe_row({profile, all.verdict, all.cause}, kSeveralRanks, width_);
+    const std::string at = where(all, nodes_);
+    answer(
+        harmless(at.empty() ? row : fmt::format("{} on {}\n", row.substr(0, row.size() - 1), at)));
+  }
+
+ private:
+  static constexpr int kSeveralRanks = 2;
+
+  const ProbePlan& plan_;
+  const std::vector<probe::SearchProfile>& searched_;
+  bool shows_;
+  std::size_t width_;
+  nodes::ProbedNodes nodes_;
+};
+
+int report_nodes(const ProbePlan& plan, const nodes::NodeProbeEnd& end) {
+  if (!end.leads) {
+    tell(end.why);
+    if (plan.options.json && plan.party->placement.node == 0)
+      answer(Json{{"conclusion", {end.why}}, {"status", end.exit_code}}.dump(
+                 2, ' ', false, Json::error_handler_t::replace) +
+             "\n");
+    return end.exit_code;
+  }
+  std::map<int, std::string> hosts;
+  for (const auto& [seat, node] : end.nodes) hosts[seat] = node.host;
+  const probe::NodeConclusion conclusion =
+      probe::conclude(end.findings, end.took_part, hosts, plan.party->placement.starter == "Slurm");
+  if (plan.options.json) {
+    answer(nodes_json(end, conclusion));
+  } else {
+    const std::string matrix = harmless(render_matrix(end));
+    answer(fmt::format("\n{}{}", matrix, matrix.empty() ? "" : "\n"));
+    for (const std::string& sentence : conclusion.sentences) answer(harmless(sentence) + "\n");
+    if (!conclusion.use.empty()) answer(harmless(fmt::format("use: {}\n", conclusion.use)));
+  }
+  if (plan.options.html.empty()) return end.exit_code;
+  if (report::write_atomically(plan.options.html, nodes_page(end, conclusion)))
+    return end.exit_code;
+  // All nodes end alike, so this is no other status.
+  warn(fmt::format("--html {}: cannot be written: {}", plan.options.html, std::strerror(errno)));
+  return end.exit_code;
+}
+
+}  // namespace
+
+int probe_over_nodes(ProbePlan plan) {
+  nodes::NodeProbePlan probe;
+  probe.here = look_here(plan);
+  probe.party = *plan.party;
+  probe.token_file = plan.options.token_file;
+  probe.environment = plan.environment;
+  probe.nodes_within = plan.options.nodes_timeout.value_or(std::chrono::minutes(10));
+  probe.profiles = profiles_to_search(plan);
+  std::vector<std::string> names;
+  for (const probe::SearchProfile& profile : probe.profiles) names.push_back(profile.name);
+  probe.here.profiles = join(names, ", ");
+  probe.spec = [&plan](const std::string& profile, const probe::Part& part) {
+    return spec_for_nodes(plan, profile, part);
+  };
+  // The guardian ends the ranks where this process is stopped for longer than its lease. A run has
+  // it from the first on; a probe learns only here that there are several nodes.
+  launch::split_guardian();
+  NodesScreen screen(plan, probe.profiles);
+  const auto end = nodes::probe_over_nodes(probe, screen);
+  return end ? report_nodes(plan, *end) : refuse(end.error());
+}
+
+}  // namespace safelaunch::cli
