@@ -28,10 +28,22 @@ bool in_scope(const Match& match, LineKind kind) {
   return false;
 }
 
+/// Whether the numbers in the line contradict the cause: "world_size=4, worker_count=2" tells of
+/// ranks that have not come yet, and only a larger count of some that the world has no place for.
+bool is_contradicted(const Cause& cause, std::string_view line) {
+  if (cause.id != cause::kWorldJoinedTwice) return false;
+  const auto world = number_after(line, "world_size=");
+  const auto count = number_after(line, "worker_count=");
+  const auto joined = count ? count : number_after(line, "num_workers_joined=");
+  return world && joined && *joined <= *world;
+}
+
 /// The causes that a line shows, without those that a more specific cause on it explains.
 std::vector<Match> matches_of(const LogLine& line, const Catalogue& catalogue) {
   std::vector<Match> found = catalogue.match(line.text);
-  std::erase_if(found, [&](const Match& match) { return !in_scope(match, line.kind); });
+  std::erase_if(found, [&](const Match& match) {
+    return !in_scope(match, line.kind) || is_contradicted(*match.cause, line.text);
+  });
   const std::vector<Match> all = found;
   const auto outdone = [&](const Match& match) {
     return std::ranges::any_of(all, [&](const Match& other) {
