@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,11 @@
 
 /// The questions to etcd's HTTP gateway and its answers, as values.
 namespace safelaunch::agree::etcd {
+
+/// Base64 (RFC 4648), in which etcd's JSON carries keys and values.
+[[nodiscard]] std::string to_base64(std::string_view bytes);
+/// nullopt: it is none.
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 /// A key as the server has it. A key that is removed and put again has a new `created`.
 struct Key {

@@ -72,6 +72,14 @@ class EtcdMember {
   };
   using Holders = std::map<int, Holder>;
 
+  static constexpr std::string_view kSeat = "seat/";
+  static constexpr std::string_view kNews = "news/";
+
+  /// Longer than lease + kill_margin: no seat is free while ranks of its holder may live. A second
+  /// more, because for about so long a server that has lost its majority may keep a lease alive
+  /// without the others' knowledge.
+  [[nodiscard]] static std::uint64_t lease_seconds(const Terms& terms);
+
   void serve(const Wishes& wishes, TimePoint now);
   [[nodiscard]] Request ask(Asked what, std::string_view path, std::string body);
   [[nodiscard]] Request ask(Asked what, const etcd::Txn& txn);
@@ -84,6 +92,7 @@ class EtcdMember {
   [[nodiscard]] Request look_request();
 
   Result<void> take_answer(const std::string& body, TimePoint now);
+  [[nodiscard]] std::size_t ranges_due(bool succeeded) const;
   Result<void> take_lease_answer(const std::string& body, TimePoint now);
   void fail(const std::string& why, TimePoint now);
   void take_look(const etcd::TxnAnswer& answer, TimePoint now);
