@@ -28,12 +28,12 @@ namespace {
 // An option that the command line leaves open takes its value from a setting.
 Result<void> complete(settings::RunOptions& options, const std::string& name,
                       const settings::Setting& setting) {
-  if (!options.given.try_emplace(name, setting).second) return {};
   const settings::Option* option = settings::find_run_option(name);
   if (option == nullptr) return Error{Errc::usage, setting.origin + ": there is no option " + name};
   if (const auto why = settings::refuse_value(*option, setting.value))
     return Error{Errc::usage, fmt::format("{}: {}: {}", setting.origin, name, *why)};
   option->put(*option, &options, setting.value);
+  options.given.emplace(name, setting);
   return {};
 }
 
@@ -66,8 +66,11 @@ Result<settings::RunOptions> parse_run_options(std::span<const std::string> word
   for (const auto& [name, value] : read->given) options.given[name] = {value, "--" + name};
   const Result<settings::Settings> settings = defaults(options.config, options.cluster);
   if (!settings) return settings.error();
-  for (const auto& [name, setting] : *settings)
+  const settings::Settings typed = options.given;
+  for (const auto& [name, setting] : *settings) {
+    if (settings::overrules(typed, name)) continue;
     if (const Result<void> done = complete(options, name, setting); !done) return done.error();
+  }
   if (options.command.empty())
     return Error{Errc::usage, "there is no command to run (safelaunch --help lists the options)"};
   return options;

@@ -139,7 +139,7 @@ bool flag(std::string_view word) {
 }
 
 int number(std::string_view word) {
-  return whole_number(word, {}).value_or(0);
+  return to_number(word).value_or(0);
 }
 
 Duration duration(std::string_view word) {

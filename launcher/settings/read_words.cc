@@ -71,6 +71,8 @@ Result<void> Walk::put(const Option& option, std::string_view value) {
   if (!is_new && !may_repeat) return wrong(fmt::format("--{} is given twice", option.name));
   const bool adds = option.kind == OptionKind::list || option.kind == OptionKind::texts;
   if (!is_new) said->second = adds ? fmt::format("{},{}", said->second, value) : value;
+  if (!option.rival.empty() && option_value::flag(value))
+    read_.given.erase(std::string(option.rival));  // the one that is said last holds
   option.put(option, target_, value);
   return {};
 }

@@ -2,6 +2,9 @@
 
 #include <array>
 
+// A row names the members that its option fills, the places where it may stand, and all that help
+// says of it. What two options share is their members' business: the verbosity has two flags, and a
+// word behind --json= is a file unless it is a flag's.
 namespace safelaunch::settings {
 namespace {
 
@@ -293,12 +296,14 @@ constexpr std::array kRunOptions{
            .letter = 'v',
            .scope = Scope::config,
            .put = put_verbosity<Verbosity::verbose>,
-           .help = "say more"},
+           .help = "say more",
+           .rival = "quiet"},
     Option{.name = "quiet",
            .letter = 'q',
            .scope = Scope::config,
            .put = put_verbosity<Verbosity::quiet>,
-           .help = "say less"},
+           .help = "say less",
+           .rival = "verbose"},
 };
 
 }  // namespace
@@ -314,7 +319,8 @@ std::vector<std::string> words_given(const RunOptions& options) {
     if (option == nullptr || setting.origin != "--" + name || option->kind == OptionKind::texts)
       continue;
     words.push_back("--" + name);
-    if (option->kind != OptionKind::flag) words.back() += "=" + setting.value;
+    const bool says_enough = option->kind == OptionKind::flag && setting.value == "true";
+    if (!says_enough) words.back() += "=" + setting.value;
   }
   // Any character may stand in these, so each is a word of its own.
   const auto typed = [&](const char* name) {

@@ -12,10 +12,11 @@ namespace safelaunch::settings {
 namespace {
 
 constexpr std::string_view kPrefix = "SAFELAUNCH_";
-// Variables that are no options: a person sets the first, safelaunch itself those of its workers.
-constexpr std::array<std::string_view, 11> kOtherVariables{
+// Variables that are no options: a person sets the first and the last two, safelaunch itself those
+// of its workers.
+constexpr std::array<std::string_view, 12> kOtherVariables{
     "PROFILE_PATH", "RUN_ID",     "ATTEMPT", "OWNER",        "HOOK", "HOOK_TOKEN",
-    "BACKEND",      "PG_TIMEOUT", "VERIFY",  "FAULTHANDLER", "KEEP"};
+    "BACKEND",      "PG_TIMEOUT", "VERIFY",  "FAULTHANDLER", "KEEP", "TOKEN"};
 
 }  // namespace
 
@@ -60,8 +61,17 @@ std::vector<std::string> misspelt_settings(const Environment& environment) {
   return warnings;
 }
 
+bool overrules(const Settings& higher, std::string_view option) {
+  if (higher.contains(option)) return true;
+  const Option* row = find_run_option(option);
+  if (row == nullptr || row->rival.empty()) return false;
+  const auto rival = higher.find(row->rival);
+  return rival != higher.end() && option_value::flag(rival->second.value);
+}
+
 Settings overlay(Settings lower, const Settings& higher) {
-  for (const auto& [name, setting] : higher) lower[name] = setting;
+  std::erase_if(lower, [&](const auto& setting) { return overrules(higher, setting.first); });
+  lower.insert(higher.begin(), higher.end());
   return lower;
 }
 

@@ -34,6 +34,9 @@ using Settings = std::map<std::string, Setting, std::less<>>;
 /// are near to none are somebody else's.
 [[nodiscard]] std::vector<std::string> misspelt_settings(const Environment& environment);
 
+/// Whether a lower place has no say in this option: `higher` gives it, or turns on its rival.
+[[nodiscard]] bool overrules(const Settings& higher, std::string_view option);
+
 /// `lower` with what `higher` says in its place. The order is: command line over environment over
 /// cluster rule over config file over profile.
 [[nodiscard]] Settings overlay(Settings lower, const Settings& higher);

@@ -161,3 +161,13 @@ TEST_CASE("the options of a command line are told as words that give the same ag
   again.push_back("true");
   CHECK(settings::words_given(parse(again).value()) == given);
 }
+
+TEST_CASE("a quiet command line is not made loud by a lower place, nor a loud one quiet",
+          "[run_options]") {
+  const settings::Settings loud{{"verbose", {"true", "SAFELAUNCH_VERBOSE"}}};
+  const settings::Settings quiet{{"quiet", {"true", "safelaunch.yaml:2:3"}}};
+  CHECK(parse({"-q", "x"}, loud).value().verbosity == Verbosity::quiet);
+  CHECK(parse({"-v", "x"}, quiet).value().verbosity == Verbosity::verbose);
+  CHECK(parse({"--quiet=false", "x"}, loud).value().verbosity == Verbosity::verbose);
+  CHECK(parse({"-v", "-q", "x"}).value().verbosity == Verbosity::quiet);
+}
