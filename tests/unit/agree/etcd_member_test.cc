@@ -117,6 +117,7 @@ struct EtcdAgent {
   /// Lets a time pass, in steps that no renewal misses.
   void live_for(Duration time) {
     for (const TimePoint end = world.now + time; world.now < end; world.now += 250ms) settle();
+    settle();
   }
   /// What was heard since the last call, without the confirmations.
   std::vector<std::string> news() {
@@ -134,7 +135,8 @@ TEST_CASE("an agent that finds no board makes one, sits in it and is confirmed",
   EtcdAgent agent(world, 'a', 0);
   agent.settle();
   CHECK(agent.heard == Lines{"seated 0", "confirmed"});
-  CHECK(agent.paths == Lines{"txn", "grant", "grant", "txn", "txn", "keepalive", "txn"});
+  CHECK(agent.paths ==
+        Lines{"txn", "grant", "grant", "txn", "txn", "keepalive", "txn", "keepalive"});
   CHECK(world.etcd.names() == "board seat/0");
   CHECK(agent.member.wake() == world.now + 300ms);
 }
@@ -258,6 +260,7 @@ TEST_CASE("a word that is not the next one costs its speaker the seat", "[etcd_m
         Lines{fmt::format("unseated: the board does not take word 3 of generation {0} from node "
                           "0: it is at word 1 of generation {0}",
                           leader.generation)});
+  leader.live_for(500ms);
   CHECK(world.etcd.names() == "board word");
 }
 
@@ -406,7 +409,7 @@ TEST_CASE("a seat that somebody without the token has written is held by nobody 
   EtcdAgent other(world, 'b', 1);
   other.settle();
   CHECK(other.news() == Lines{"parked: the place of node 1 is held by somebody without our token"});
-  agent.live_for(500ms);
+  agent.live_for(1s);
   CHECK(agent.news() == Lines{"seated 0", "standing 1 somebody without our token ''"});
 }
 
