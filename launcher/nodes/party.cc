@@ -1,4 +1,3 @@
-// What the board tells becomes an event of the machine; what the machine wants of it is done.
 #include "safelaunch/nodes/party.h"
 
 #include <boost/asio/io_context.hpp>
@@ -9,6 +8,8 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 
+// What the board tells becomes an event of the machine, and what the machine wants of the board is
+// done at once. Only the end waits: the run hears of it when the board knows that this node leaves.
 namespace safelaunch::nodes {
 namespace {
 
@@ -30,13 +31,18 @@ std::string random_name() {
   return name;
 }
 
+// "gpu-0:29400" and "[fd00::1]:29400".
+std::string host_of(std::string_view endpoint) {
+  if (endpoint.starts_with('[')) return std::string(endpoint.substr(1, endpoint.find(']') - 1));
+  return std::string(endpoint.substr(0, endpoint.rfind(':')));
+}
+
 // A launcher's nodes may have no numbers (torchrun's c10d): the one whose address all are given is
 // the first.
 bool keeps_board(const plan::PartyPlan& party) {
   if (party.address.backend != agree::Address::Backend::tcp) return false;
   if (party.placement.node) return *party.placement.node == 0;
-  const std::string& endpoint = party.address.hosts.front();
-  const std::string name = endpoint.substr(0, endpoint.rfind(':'));
+  const std::string name = host_of(party.address.hosts.front());
   const std::string address =
       host::is_address(name) ? name : first_of(host::look_up(name, kNamesWithin).addresses);
   return host::is_loopback_address(address) ||
@@ -73,8 +79,15 @@ agree::BoardConfig board_of(const plan::PartyPlan& party, const agree::Token& to
 Result<std::unique_ptr<Party>> Party::open(boost::asio::io_context& io,
                                            const agree::BoardConfig& board,
                                            const agree::AgentConfig& agent, Listener& listener) {
+  return open(
+      io, [&](agree::Board::Listener& party) { return agree::open_board(io, board, party); }, agent,
+      listener);
+}
+
+Result<std::unique_ptr<Party>> Party::open(boost::asio::io_context& io, const OpenBoard& open_board,
+                                           const agree::AgentConfig& agent, Listener& listener) {
   std::unique_ptr<Party> party(new Party(io, agent, listener));
-  Result<std::unique_ptr<agree::Board>> opened = agree::open_board(io, board, *party);
+  Result<std::unique_ptr<agree::Board>> opened = open_board(*party);
   if (!opened) return opened.error();
   party->board_ = *std::move(opened);
   return party;

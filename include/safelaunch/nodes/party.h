@@ -1,7 +1,7 @@
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
-#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +35,12 @@ class Party final : agree::Board::Listener {
   /// Opens the board. Errors: it cannot be kept here, or its address is none.
   [[nodiscard]] static Result<std::unique_ptr<Party>> open(boost::asio::io_context& io,
                                                            const agree::BoardConfig& board,
+                                                           const agree::AgentConfig& agent,
+                                                           Listener& listener);
+  /// The same at a board of another make, which `open_board` opens for its listener.
+  using OpenBoard = std::function<Result<std::unique_ptr<agree::Board>>(agree::Board::Listener&)>;
+  [[nodiscard]] static Result<std::unique_ptr<Party>> open(boost::asio::io_context& io,
+                                                           const OpenBoard& open_board,
                                                            const agree::AgentConfig& agent,
                                                            Listener& listener);
 
