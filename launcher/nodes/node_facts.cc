@@ -20,6 +20,7 @@ using FactsJson = nlohmann::json;
 
 constexpr std::size_t kLongestFact = 4'096;
 constexpr std::size_t kLongestShown = 60;
+constexpr std::size_t kShownBefore = 20;
 constexpr std::size_t kMostFacts = 200;
 constexpr std::size_t kMostHosts = 4;
 constexpr std::size_t kLongestScript = 1U << 20;
@@ -78,6 +79,32 @@ void add_libraries(const plan::RunPlan& plan, NodeFacts& facts) {
   if (!found.driver.empty()) add("the driver", found.driver.front().version);
 }
 
+std::string some_of(const std::vector<std::string>& hosts) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(hosts.size(), kMostHosts); ++i) text += " " + hosts[i];
+  if (hosts.size() > kMostHosts) text += fmt::format(" and {} more", hosts.size() - kMostHosts);
+  return text;
+}
+
+using HostsByValue = std::map<std::string, std::vector<std::string>>;
+
+std::size_t alike_until(std::string_view one, std::string_view other) {
+  const auto parted = std::ranges::mismatch(one, other);
+  return static_cast<std::size_t>(parted.in1 - one.begin());
+}
+
+// Two long commands may be alike for their first hundred characters: such a value is shown from a
+// little before where it parts from its neighbour.
+std::string shown(const HostsByValue& values, HostsByValue::const_iterator at) {
+  std::size_t alike = 0;
+  if (at != values.begin()) alike = alike_until(at->first, std::prev(at)->first);
+  if (std::next(at) != values.end())
+    alike = std::max(alike, alike_until(at->first, std::next(at)->first));
+  if (alike < kLongestShown) return std::string(cut(at->first, kLongestShown));
+  const std::string_view before = cut(at->first, alike - kShownBefore);
+  return fmt::format("…{}", cut(std::string_view(at->first).substr(before.size()), kLongestShown));
+}
+
 }  // namespace
 
 NodeFacts facts_of(const plan::RunPlan& plan) {
@@ -108,19 +135,8 @@ NodeFacts facts_from(std::string_view text) {
   return facts;
 }
 
-namespace {
-
-std::string some_of(const std::vector<std::string>& hosts) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(hosts.size(), kMostHosts); ++i) text += " " + hosts[i];
-  if (hosts.size() > kMostHosts) text += fmt::format(" and {} more", hosts.size() - kMostHosts);
-  return text;
-}
-
-}  // namespace
-
 std::vector<std::string> differences(const std::map<std::string, NodeFacts>& by_host) {
-  std::map<std::string, std::map<std::string, std::vector<std::string>>> hosts_by_value;
+  std::map<std::string, HostsByValue> hosts_by_value;
   for (const auto& [host, facts] : by_host)
     for (const auto& [name, value] : facts) hosts_by_value[name][value].push_back(host);
   // A variable that is not set on a node is a difference; a version that is not known is none.
@@ -133,8 +149,8 @@ std::vector<std::string> differences(const std::map<std::string, NodeFacts>& by_
     if (values.size() < 2) continue;
     std::string line = fmt::format("the nodes differ in {}:", name);
     const char* separator = "";
-    for (const auto& [value, hosts] : values) {
-      line += fmt::format("{} {} on{}", separator, cut(value, kLongestShown), some_of(hosts));
+    for (auto at = values.begin(); at != values.end(); ++at) {
+      line += fmt::format("{} {} on{}", separator, shown(values, at), some_of(at->second));
       separator = ",";
     }
     lines.push_back(std::move(line));

@@ -2,10 +2,24 @@
 
 #include "catch.h"
 #include "safelaunch/nodes/node_evidence.h"
+#include "temporary_folder.h"
 
 using namespace safelaunch;
 using namespace safelaunch::nodes;
 using namespace safelaunch::plan;
+
+namespace {
+
+/// The facts of a node that starts this command.
+NodeFacts facts_of_command(std::vector<std::string> command, const Environment& environment = {}) {
+  RunPlan plan;
+  plan.command = job::recognise(std::move(command), environment);
+  plan.environment = environment;
+  plan.chain_names = {"basic", "no-shm"};
+  return facts_of(plan);
+}
+
+}  // namespace
 
 TEST_CASE("nodes that are alike differ in nothing", "[nodes]") {
   const NodeFacts facts{{"torch", "2.13.0"}, {"NCCL_IB_HCA", "mlx5_0"}};
@@ -104,4 +118,111 @@ TEST_CASE("the leader's diagnosis learns the hosts of ranks that failed on other
   evidence.ended_in_stop = {{Rank{6}, {300, 1, 3}, Exited{1}}};
   add_hosts({{1, "gpu-1"}, {2, "gpu-2"}}, evidence);
   CHECK(evidence.hosts == std::map<Rank, std::string>{{Rank{2}, "gpu-1"}, {Rank{4}, "gpu-2"}});
+}
+
+TEST_CASE("long values that begin alike are shown where they part", "[nodes]") {
+  const std::string begin = "torchrun --nnodes=2 --nproc-per-node=8 train.py --config llama.yaml ";
+  const auto lines = differences({{"gpu-01", {{"the command", begin + "--seed 1"}}},
+                                  {"gpu-02", {{"the command", begin + "--seed 2"}}}});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front() ==
+        "the nodes differ in the command: …g llama.yaml --seed 1 on gpu-01, …g llama.yaml --seed 2 "
+        "on gpu-02");
+}
+
+TEST_CASE("a value that only goes on where another ends is told apart from it", "[nodes]") {
+  const std::string begin(100, 'x');
+  CHECK(differences({{"a", {{"torch", begin}}}, {"b", {{"torch", begin + " more"}}}}).front() ==
+        "the nodes differ in torch: …" + std::string(20, 'x') + " on a, …" + std::string(20, 'x') +
+            " more on b");
+}
+
+TEST_CASE("a long value that parts early is shown from its beginning, and cut", "[nodes]") {
+  CHECK(differences({{"a", {{"torch", "1" + std::string(100, 'x')}}}, {"b", {{"torch", "2"}}}})
+            .front() == "the nodes differ in torch: 1" + std::string(59, 'x') + " on a, 2 on b");
+}
+
+TEST_CASE("each fact that differs has its own line", "[nodes]") {
+  const auto lines = differences(
+      {{"a", {{"NCCL", "2.27"}, {"torch", "1"}}}, {"b", {{"NCCL", "2.28"}, {"torch", "2"}}}});
+  CHECK(lines == std::vector<std::string>{"the nodes differ in NCCL: 2.27 on a, 2.28 on b",
+                                          "the nodes differ in torch: 1 on a, 2 on b"});
+}
+
+TEST_CASE("a node that has told no facts at all differs in nothing", "[nodes]") {
+  CHECK(differences({{"a", {{"NCCL_IB_HCA", "mlx5_0"}}}, {"b", {}}}).empty());
+  CHECK(differences({}).empty());
+}
+
+TEST_CASE("facts of another node are bounded, whatever it claims", "[nodes]") {
+  std::string many = "{";
+  for (int i = 0; i < 1'000; ++i) many += (i > 0 ? ",\"f" : "\"f") + std::to_string(i) + "\":\"v\"";
+  CHECK(facts_from(many + "}").size() == 200);
+  const std::string endless(10'000, 'x');
+  const NodeFacts cut = facts_from("{\"" + endless + "\":\"" + endless + "\"}");
+  REQUIRE(cut.size() == 1);
+  CHECK(cut.begin()->first == std::string(60, 'x'));
+  CHECK(cut.begin()->second == std::string(4'096, 'x'));
+  for (const char* hostile : {"", "{", "null", "\"torch\"", "{\"a\":{\"b\":\"c\"}}"})
+    CHECK(facts_from(hostile).empty());
+}
+
+TEST_CASE("a fact that is no UTF-8 travels with its broken bytes replaced", "[nodes]") {
+  CHECK(facts_from(to_text(NodeFacts{{"torch", "2\xff"}})) ==
+        NodeFacts{{"torch", "2\xEF\xBF\xBD"}});
+}
+
+TEST_CASE("the words that a node has for itself are left out in each of their spellings",
+          "[nodes]") {
+  for (const char* option :
+       {"--node-rank", "--node_rank", "--machine-rank", "--machine_rank", "--rdzv-conf",
+        "--rdzv_conf", "--local-addr", "--local_addr", "--log-dir", "--log_dir"}) {
+    const std::string name(option);
+    CHECK(facts_of_command({"torchrun", "--nnodes=2", name, "1", "t.py"}).at("the command") ==
+          "torchrun --nnodes=2 t.py");
+    CHECK(facts_of_command({"torchrun", "--nnodes=2", name + "=1", "t.py"}).at("the command") ==
+          "torchrun --nnodes=2 t.py");
+  }
+  // The last word, whose value is missing.
+  CHECK(facts_of_command({"torchrun", "t.py", "--log-dir"}).at("the command") == "torchrun t.py");
+}
+
+TEST_CASE("variables of NCCL, gloo and torch are compared, but for those that name the node",
+          "[nodes]") {
+  const NodeFacts facts = facts_of_command({"true"}, {{"NCCL_IB_HCA", "mlx5_0"},
+                                                      {"GLOO_SOCKET_IFNAME", "eth0"},
+                                                      {"TORCH_NCCL_BLOCKING_WAIT", "1"},
+                                                      {"NCCL_HOSTID", "a"},
+                                                      {"NCCL_DEBUG_FILE", "/tmp/%h"},
+                                                      {"NCCL_RAS_ADDR", "1.2.3.4:5"},
+                                                      {"NCCL_SOCKET_MAGIC", "7"},
+                                                      {"HOME", "/home/a"},
+                                                      {"TORCH_HOME", "/torch"}});
+  std::vector<std::string> compared;
+  for (const auto& [name, value] : facts)
+    if (name == "HOME" || name.find('_') != name.npos) compared.push_back(name + "=" + value);
+  CHECK(compared == std::vector<std::string>{"GLOO_SOCKET_IFNAME=eth0", "NCCL_IB_HCA=mlx5_0",
+                                             "TORCH_NCCL_BLOCKING_WAIT=1"});
+  CHECK(facts.at("the profiles") == "basic,no-shm");
+}
+
+TEST_CASE("two versions of a script are told apart by its content", "[nodes]") {
+  const safelaunch::testing::TemporaryFolder folder;
+  const auto digest_of = [&](const std::string& text) {
+    const std::string script = folder.write("train.py", text);
+    return facts_of_command({"python", script}).at("the script's content");
+  };
+  const std::string one = digest_of("print(1)\n");
+  CHECK(one.size() == 16);
+  CHECK(digest_of("print(1)\n") == one);
+  CHECK(digest_of("print(2)\n") != one);
+  CHECK(digest_of("") == "cbf29ce484222325");  // FNV-1a of nothing
+}
+
+TEST_CASE("a script that is no file, or that is not there, has no content to compare", "[nodes]") {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"python", "-m", "train"},
+                                                  {"python", "-c", "print(1)"},
+                                                  {"python", "no_such_script.py"},
+                                                  {"true"}})
+    CHECK_FALSE(facts_of_command(command).contains("the script's content"));
 }
