@@ -67,6 +67,11 @@ std::optional<microseconds> microseconds_of(const MeshJson& json, const char* ke
   return microseconds(*number);
 }
 
+// Zero where it is not told, or negative.
+microseconds time_taken(const MeshJson& json, const char* key) {
+  return std::max(microseconds_of(json, key).value_or(microseconds{}), microseconds{});
+}
+
 }  // namespace
 
 report::record::Ways record_of(const Mesh& mesh) {
@@ -143,9 +148,9 @@ std::vector<Way> ways_from(std::string_view text) {
     if (!seat || end == kEndNames.end() || ways.size() == kMostWays) continue;
     Way way{*seat, text_of(one, "if", kLongestWord),
             static_cast<Way::End>(end - kEndNames.begin())};
-    way.round_trip = microseconds_of(one, "round_trip_us").value_or(microseconds{});
+    way.round_trip = time_taken(one, "round_trip_us");
     way.ahead = microseconds_of(one, "ahead_us");
-    way.error = microseconds_of(one, "error_us").value_or(microseconds{});
+    way.error = time_taken(one, "error_us");
     ways.push_back(std::move(way));
   }
   return ways;
