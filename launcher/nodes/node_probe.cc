@@ -1,46 +1,32 @@
-// What this node tells the others, what they want of it, and on node 0 which round comes next.
 #include "safelaunch/nodes/node_probe.h"
 
-#include <algorithm>
-#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "probe_roster.h"
 #include "safelaunch/agree/token.h"
-#include "safelaunch/base/cause_ids.h"
-#include "safelaunch/base/format.h"
-#include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/launch/reaper.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/nodes/party.h"
-#include "safelaunch/plan/probe_diagnosis.h"
 #include "safelaunch/probe/node_conclusion.h"
 #include "safelaunch/probe/node_round.h"
 #include "safelaunch/redact/redactor.h"
 
+// A probe over several nodes is a run of attempts, one a round: the agents agree on each as on an
+// attempt of a job, the word of the leader tells who meets whom, and node 0's search picks the next
+// round from what the last one came to. First what this node tells the others, then what they want
+// of it, then on node 0 which round comes next.
 namespace safelaunch::nodes {
 namespace {
 
-using ProbedJson = nlohmann::json;
-
-constexpr std::size_t kLongestTold = 1'000;
-constexpr int kMostRanksHere = 1'024;
-
 // What several nodes tell within this time goes to all with one word.
 constexpr Duration kWordWithin{5};
-
-constexpr std::array kTextFields{
-    std::pair{"host", &ProbedNode::host},           std::pair{"gpus", &ProbedNode::gpus},
-    std::pair{"cuda", &ProbedNode::cuda},           std::pair{"nccl", &ProbedNode::nccl},
-    std::pair{"interface", &ProbedNode::interface}, std::pair{"address", &ProbedNode::address},
-    std::pair{"profiles", &ProbedNode::profiles},   std::pair{"trouble", &ProbedNode::trouble}};
 
 bool ends_the_probe(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
@@ -48,15 +34,6 @@ bool ends_the_probe(int signal) {
 
 bool stops_it(int signal) {
   return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
-// Ranks are counted over the nodes of their group.
-probe::Verdict numbered_from(int first, probe::Verdict verdict) {
-  if (auto* failed = std::get_if<probe::Failed>(&verdict))
-    for (probe::RankFailure& one : failed->failures) one.rank += first;
-  if (auto* hung = std::get_if<probe::Hung>(&verdict))
-    for (int& rank : hung->ranks) rank += first;
-  return verdict;
 }
 
 class NodeProbe final : Party::Listener {
@@ -104,7 +81,6 @@ class NodeProbe final : Party::Listener {
   void note_round(int seat, const std::string& text);
   void say_word();
   void conclude();
-  [[nodiscard]] std::vector<int> ranks_of_nodes() const;
 
   boost::asio::io_context io_;
   const NodeProbePlan& plan_;
@@ -119,13 +95,9 @@ class NodeProbe final : Party::Listener {
   bool stopping_ = false;
 
   // The round that runs.
-  int attempt_ = 0;
-  std::optional<probe::PlaceInRound> place_;  ///< nullopt: this node sits it out
-  probe::NodeRound here_;
+  RoundHere here_;
   std::optional<probe::Session> session_;
   TimePoint lease_until_{};
-  bool met_ = false;
-  bool others_over_ = false;
 
   // On node 0.
   ProbedNodes nodes_;
@@ -178,31 +150,26 @@ void NodeProbe::party_wants(const agree::AgentAction& action) {
 }
 
 void NodeProbe::hear(const agree::StartHere& start) {
-  attempt_ = start.go.attempt;
-  met_ = others_over_ = false;
-  here_ = probe::NodeRound{attempt_};
-  const auto word = probe::round_word_from(start.go.note);
-  place_ = word ? probe::place_in(*word, *party_->seat(), start.go.workers) : std::nullopt;
+  here_ = RoundHere(start.go.attempt, start.go.note, *party_->seat(), start.go.workers);
   // Not at once: what is published here must come after what the agreement itself publishes.
   boost::asio::post(io_, [this, profile = start.go.profile] { start_ranks(profile); });
 }
 
 void NodeProbe::start_ranks(const std::string& profile) {
-  if (!place_ || stopping_) return round_over_here();
-  const auto spec = plan_.spec(profile, place_->part);
+  if (!here_.place() || stopping_) return round_over_here();
+  const auto spec = plan_.spec(profile, here_.place()->part);
   if (!spec) return cannot_start(spec.error());
   probe::Meeting meeting;
   meeting.ready = [this](const std::string& id) {
-    here_.ready = true;
-    here_.id = id;
+    here_.ready(id);
     tell_round();
   };
   meeting.measured = [this] {
-    here_.measured = true;
+    here_.measured();
     tell_round();
   };
   meeting.trouble = [this](probe::Trouble trouble) {
-    here_.trouble = trouble;
+    here_.trouble(trouble);
     tell_round();
   };
   auto session = probe::Session::start(
@@ -218,12 +185,7 @@ void NodeProbe::cannot_start(const Error& error) {
 }
 
 void NodeProbe::ranks_over(const probe::Outcome& outcome) {
-  here_.verdict = numbered_from(place_->part.first, outcome.verdict);
-  here_.cut_short = outcome.cut_short;
-  if (probe::stopped_at(outcome.verdict)) here_.cause = plan::cause_of(outcome);
-  // Ranks that are aborted after a hang lose each other.
-  const bool hung = std::holds_alternative<probe::Hung>(outcome.verdict);
-  if (hung && here_.cause == cause::kPeerLost) here_.cause.clear();
+  here_.over(outcome);
   tell_round();
   round_over_here();
 }
@@ -231,11 +193,11 @@ void NodeProbe::ranks_over(const probe::Outcome& outcome) {
 void NodeProbe::round_over_here() {
   session_.reset();
   launch::release_lease();
-  party_->take(agree::AttemptOverHere{agree::NodeEnd{.attempt = attempt_}, true});
+  party_->take(agree::AttemptOverHere{agree::NodeEnd{.attempt = here_.round()}, true});
 }
 
 void NodeProbe::tell_round() {
-  news_.ranks = to_text(without_secrets(here_));
+  news_.ranks = to_text(without_secrets(here_.told()));
   publish();
   if (party_->leads()) note_round(*party_->seat(), news_.ranks);
 }
@@ -256,11 +218,9 @@ void NodeProbe::hear(const agree::AttendHere& attend) {
 
 // Of what grows while a round runs.
 void NodeProbe::follow(const probe::RoundWord& word) {
-  if (!session_ || !place_ || word.round != attempt_) return;
-  const auto id = word.ids.find(place_->group);
-  if (id != word.ids.end() && !std::exchange(met_, true)) session_->meet(id->second);
-  const bool over = std::ranges::find(word.over, place_->group) != word.over.end();
-  if (over && session_ && !std::exchange(others_over_, true)) session_->others_are_over();
+  if (!session_) return;
+  if (const auto id = here_.id_to_meet(word)) session_->meet(*id);
+  if (session_ && here_.others_are_over(word)) session_->others_are_over();
 }
 
 void NodeProbe::hear(const agree::StopHere& stop) {
@@ -293,43 +253,24 @@ void NodeProbe::hear(const agree::AllReady& ready) {
 }
 
 void NodeProbe::begin_search(const agree::AllReady& ready) {
-  nodes_[0] = plan_.here;
-  for (const auto& [seat, standing] : ready.standings) {
-    const Result<agree::NodeNews> news = agree::news_from(standing.text);
-    nodes_[seat] = probed_node_from(news ? news->facts : "");
-    nodes_[seat].host = standing.host;
-    if (!news || news->workers != nodes_[seat].ranks) nodes_[seat].ranks = news ? news->workers : 0;
-  }
-  if (const std::string why = other_profiles(nodes_); !why.empty())
-    return party_->take(agree::EndWanted{exit_code_of(Errc::usage), why});
-  probe::NodeGroup able;
-  probe::IllNodes ill;
-  for (const auto& [seat, node] : nodes_) {
-    if (node.trouble.empty() && node.ranks > 0)
-      able.push_back(seat);
-    else
-      ill[seat] = node.trouble.empty() ? "it has told of no GPU" : node.trouble;
-  }
+  Roster roster = roster_of(plan_.here, ready.standings);
+  nodes_ = std::move(roster.nodes);
+  if (!roster.differ.empty())
+    return party_->take(agree::EndWanted{exit_code_of(Errc::usage), roster.differ});
   listener_.nodes_met(nodes_);
-  search_.emplace(std::move(able), std::move(ill), plan_.profiles);
+  search_.emplace(std::move(roster.able), std::move(roster.ill), plan_.profiles);
   propose();
-}
-
-std::vector<int> NodeProbe::ranks_of_nodes() const {
-  std::vector<int> ranks;
-  for (const auto& [seat, node] : nodes_) ranks.push_back(node.ranks);
-  return ranks;
 }
 
 void NodeProbe::propose() {
   const probe::SearchRound* next = search_->next();
   if (next == nullptr) return conclude();
-  desk_.emplace(++round_, next->groups, ranks_of_nodes());
+  desk_.emplace(++round_, next->groups, ranks_of(nodes_));
   agree::Decision go;
   go.order = agree::Order::go;
   go.attempt = round_;
   go.profile = plan_.profiles[next->profile].name;
-  go.workers = ranks_of_nodes();
+  go.workers = ranks_of(nodes_);
   go.note = to_text(desk_->word());
   party_->take(agree::AttemptWanted{go});
 }
@@ -357,16 +298,9 @@ void NodeProbe::say_word() {
 
 void NodeProbe::hear(const agree::AttemptOverEverywhere& over) {
   if (!desk_ || over.attempt != round_) return;
-  std::vector<std::string> lost;
-  for (const int seat : over.lost)
-    lost.push_back(fmt::format("node {} ({})", seat, nodes_[seat].host));
-  if (!lost.empty()) {
-    party_->take(
-        agree::EndWanted{exit_code_of(Errc::peer_lost),
-                         fmt::format("{} {} lost while ranks were probed", list_in_words(lost),
-                                     lost.size() == 1 ? "was" : "were")});
-    return;
-  }
+  if (!over.lost.empty())
+    return party_->take(
+        agree::EndWanted{exit_code_of(Errc::peer_lost), lost_in_words(over.lost, nodes_)});
   for (const auto& [seat, news] : over.news) note_round(seat, news.ranks);
   const std::vector<probe::GroupResult> results = desk_->results();
   desk_.reset();
@@ -388,29 +322,6 @@ void NodeProbe::conclude() {
 }
 
 }  // namespace
-
-std::string other_profiles(const ProbedNodes& nodes) {
-  const ProbedNode& leader = nodes.at(0);
-  for (const auto& [seat, node] : nodes)
-    if (node.profiles != leader.profiles)
-      return fmt::format("{} (node {}) is to probe {}, and {} {}: give all nodes the same options",
-                         node.host, seat, node.profiles, leader.host, leader.profiles);
-  return {};
-}
-
-std::string to_text(const ProbedNode& node) {
-  ProbedJson json{{"ranks", node.ranks}};
-  for (const auto& [name, field] : kTextFields) json[name] = cut(node.*field, kLongestTold);
-  return json.dump(-1, ' ', false, ProbedJson::error_handler_t::replace);
-}
-
-ProbedNode probed_node_from(std::string_view text) {
-  const ProbedJson json = ProbedJson::parse(text, nullptr, false);
-  ProbedNode node;
-  node.ranks = number_of(json, "ranks", 0, kMostRanksHere).value_or(0);
-  for (const auto& [name, field] : kTextFields) node.*field = text_of(json, name, kLongestTold);
-  return node;
-}
 
 Result<NodeProbeEnd> probe_over_nodes(const NodeProbePlan& plan, NodeProbeListener& listener) {
   return NodeProbe(plan, listener).run();
