@@ -5,6 +5,11 @@
 #include "names.h"
 #include "places.h"
 
+// Each "://" begins an address, which ends at a blank, a quote or a bracket. Three readers search
+// the address: for a login before the host, for a path that is a key as a whole (web hooks), and
+// for parameters with a secret's name. A request in a log has no scheme, so each '?' outside of an
+// address begins parameters too. The search goes on behind the address, which keeps the time
+// linear.
 namespace safelaunch::redact {
 namespace {
 
@@ -86,7 +91,7 @@ void find_parameters(std::string_view text, std::size_t begin, std::size_t end,
   std::size_t at = find_within(text, "?#&;", begin, end);
   while (at < end) {
     const std::size_t next = find_within(text, "?#&;", at + 1, end);
-    const std::size_t equals = find_within(text, "=", at + 1, end);
+    const std::size_t equals = find_within(text, "=", at + 1, next);
     if (equals < next) {
       const std::string_view name = text.substr(at + 1, equals - at - 1);
       const std::string_view value = text.substr(equals + 1, next - equals - 1);
@@ -111,7 +116,7 @@ void find_doors(std::string_view text, std::size_t begin, std::size_t end, Secre
        at = address.find("/t/", at + 1)) {
     const std::size_t from = at + 3;
     const std::size_t to = std::min(address.find('/', from), address.size());
-    if (to - from >= 16) places.push_back({begin + from, begin + to});
+    if (looks_random(address.substr(from, to - from))) places.push_back({begin + from, begin + to});
     if (to == address.size()) break;
   }
 }
@@ -119,9 +124,10 @@ void find_doors(std::string_view text, std::size_t begin, std::size_t end, Secre
 // jdbc:oracle:thin:user/password@host
 void find_oracle_login(std::string_view text, SecretPlaces& places) {
   constexpr std::string_view kOracle = "jdbc:oracle:";
+  std::size_t end = 0;
   for (std::size_t at = text.find(kOracle); at != std::string_view::npos;
-       at = text.find(kOracle, at + 1)) {
-    const std::size_t end = end_of_address(text, at);
+       at = text.find(kOracle, end)) {
+    end = end_of_address(text, at);
     const std::size_t login = find_within(text, ":", at + kOracle.size(), end);
     const std::size_t host = find_within(text, "@", login, end);
     const std::size_t slash = find_within(text, "/", login, host);

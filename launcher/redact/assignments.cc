@@ -6,6 +6,9 @@
 #include "characters.h"
 #include "safelaunch/redact/redactor.h"
 
+// The sign behind a name decides how its value is read: an assignment, an item of a list, the text
+// of a tag, or none, where only an option or a sentence shows a value. A reader that finds no
+// secret leaves the text behind the name to the next name, so each look ahead has a limit.
 namespace safelaunch::redact {
 namespace {
 
@@ -85,7 +88,9 @@ bool begins_next(const NamePlace& name, std::size_t at) {
   const char c = name.at(at);
   if (c != ',' && c != ';' && c != '&') return false;
   std::size_t end = at + 1;
-  while (end < name.text.size() && end - at < 40 && is_identifier(name.text[end])) ++end;
+  while (end < name.text.size() && end - at < 40 &&
+         (is_identifier(name.text[end]) || name.text[end] == '-'))
+    ++end;
   return end > at + 1 && name.at(end) == '=';
 }
 
@@ -184,8 +189,8 @@ std::size_t assigned(const NamePlace& name, const Joint& joint, SecretPlaces& pl
   if (name.text.substr(std::min(joint.value, name.text.size())).starts_with(kRedacted))
     return joint.value + kRedacted.size();
   const std::size_t at = joint.colon ? skip_tags(name, joint.value) : joint.value;
-  const std::string_view rest = name.text.substr(std::min(at, name.text.size()),
-                                                 std::min(end_of_line(name.text, at), at + 8) - at);
+  const std::string_view near = name.text.substr(std::min(at, name.text.size()), 8);
+  const std::string_view rest = near.substr(0, end_of_line(near, 0));
   if (rest.empty() || is_block_mark(rest)) return below(name, at, places);
   if (name.at(at) == '[' || name.at(at) == '{' || name.at(at) == '(') {
     if (name.at(at) == '(' && opening_quote(name, at) == at) return name.end;
@@ -259,6 +264,9 @@ std::string_view word_before(const NamePlace& name) {
 }
 
 std::size_t add_word(const NamePlace& name, std::size_t at, SecretPlaces& places) {
+  if (is_quote(name.at(at)))
+    if (const SecretPlace quoted = quoted_value(name, at); name.at(quoted.end) == name.at(at))
+      return add_if_secret(name, quoted, places) ? quoted.end : name.end;
   SecretPlace place{at, at + word_at(name, at).size()};
   constexpr std::string_view kClosing = "\"',;)]}>.";
   while (place.end > at && kClosing.find(name.text[place.end - 1]) != std::string_view::npos)
@@ -275,11 +283,10 @@ bool takes_next_word(const NamePlace& name, std::size_t at) {
   if (before == "setenv" || before == "-gx" || before == "-x" || before == "ENV") return true;
   if (name.kind != NameKind::secret) return false;
   const std::string line = lower(name.name());
-  if (line == "requirepass" || line == "masterauth" || line == "masterpass") return true;
+  if (line == "requirepass" || line == "masterauth") return true;
   // "login user password value", and `password value` alone on its line.
   if (line != "password" && line != "passwd") return false;
-  const std::size_t end = end_of_line(name.text, at);
-  const bool last = at + word_at(name, at).size() == end;
+  const bool last = name.at(at + word_at(name, at).size()) == '\n';
   if (last && begins_line(name)) return true;
   const std::size_t login = name.begin < 100 ? 0 : name.begin - 100;
   return name.text.substr(login, name.begin - login).find("login ") != std::string_view::npos;
@@ -305,11 +312,14 @@ std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& pla
   const bool dotted = name.name().find('.') != std::string_view::npos;  // x.token is code
   if (dotted ? looks_random(word) : looks_like_password(word)) return add_word(name, at, places);
   if (dotted) return name.end;
-  const std::size_t end = end_of_line(name.text, at);
+  const std::string_view rest = name.text.substr(at, kLongestSentence + 1);
+  const std::size_t end = at + end_of_line(rest, 0);
   if (end - at > kLongestSentence) return name.end;
-  const std::size_t colon = name.text.substr(0, end).rfind(": ");
-  if (colon == std::string_view::npos || colon < at) return name.end;
-  const std::size_t value = skip_blanks(name, colon + 2);
+  const std::size_t colon = rest.substr(0, end - at).rfind(": ");
+  if (colon == std::string_view::npos) return name.end;
+  const std::string_view told = rest.substr(0, colon);
+  if (stands_beside_secrets(told.substr(told.find_last_of(" \t") + 1))) return name.end;
+  const std::size_t value = skip_blanks(name, at + colon + 2);
   std::string_view last = name.text.substr(value, end - value);
   while (!last.empty() && std::string_view(" \t\r\"',;)]}>.").find(last.back()) != last.npos)
     last.remove_suffix(1);

@@ -4,7 +4,12 @@
 #include "places.h"
 
 #include "safelaunch/base/strings.h"
+#include "safelaunch/redact/redactor.h"
 
+// A block is known by a marker: BEGIN and END of a key, PuTTY's and Ansible's heads, a crypt
+// scheme. A log may have lost either marker of a key; then the key reaches as far as the lines look
+// like base64. Lines that only may belong to it, headers and empty ones, count where base64 follows
+// them: below a lone marker stand the lines that tell why the key was not read.
 namespace safelaunch::redact {
 namespace {
 
@@ -34,22 +39,26 @@ bool is_header_of_key(std::string_view line) {
   return line.find(": ") != std::string_view::npos && line.size() < 100;
 }
 
-// The lines of a key whose end is missing: headers, then base64 as far as it goes.
+// The end of the lines of a key whose end is missing: headers, then base64 as far as it goes. What
+// looks like a header and has no base64 below it is a line of the log.
 std::size_t end_of_torn_key(std::string_view text, std::size_t at) {
-  bool in_body = false;
-  std::size_t end = end_of_line(text, at);
+  const std::size_t first = end_of_line(text, at);
+  std::size_t end = first;  // of the lines that have been read
+  std::size_t key = first;  // of those that belong to the key
   while (end < text.size()) {
     const std::size_t next = end_of_line(text, end + 1);
     const std::string_view line = text.substr(end + 1, next - end - 1);
+    const bool in_body = key != first;
     const bool body = is_key_line(line);
     const bool head = !in_body && (line.empty() || is_header_of_key(line));
     const bool tail =
         in_body && last_word(line).size() >= 4 && std::all_of(line.begin(), line.end(), is_base64);
     if (!body && !head && !tail) break;
-    in_body = in_body || body;
+    if (!head) key = next;
     end = next;
+    if (tail && !body) break;
   }
-  return end;
+  return key;
 }
 
 // The begin of the lines of a key whose first lines are missing.
@@ -119,8 +128,10 @@ void find_putty(std::string_view text, SecretPlaces& places) {
     const std::size_t begin = end_of_line(text, at);
     const std::size_t number = at + kLines.size();
     const auto lines = number_in<std::size_t>(text.substr(number, begin - number));
+    const bool taken = text.substr(std::min(begin + 1, text.size())).starts_with(kRedacted);
     std::size_t end = begin;
-    for (std::size_t i = 0; i < std::min<std::size_t>(lines, 200) && end < text.size(); ++i)
+    for (std::size_t i = 0; !taken && i < std::min<std::size_t>(lines, 200) && end < text.size();
+         ++i)
       end = end_of_line(text, end + 1);
     if (begin < end) places.push_back({begin + 1, end});
     at = std::max(at, end == 0 ? 0 : end - 1);
@@ -174,6 +185,7 @@ void find_vaults(std::string_view text, SecretPlaces& places) {
 bool is_password_line(std::string_view line, std::size_t& password) {
   std::size_t colons = 0;
   std::size_t field = 0;
+  bool address = true;  // of the sixth version, as far as it is read
   for (std::size_t i = 0; i < line.size() && colons < 4; ++i) {
     if (is_space(line[i]) || line[i] == '/') return false;
     if (line[i] != ':') continue;
@@ -181,7 +193,7 @@ bool is_password_line(std::string_view line, std::size_t& password) {
     const bool number = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
     const bool hexadecimal =
         std::all_of(text.begin(), text.end(), [](char c) { return hexadecimal_digit(c) >= 0; });
-    if (colons == 0 && hexadecimal) return false;  // an address of the sixth version
+    address = address && hexadecimal;
     if (colons == 1 && !(text == "*" || (number && text.size() >= 3 && text.size() <= 5)))
       return false;
     if (colons >= 2 && (text.empty() || number)) return false;
@@ -189,7 +201,8 @@ bool is_password_line(std::string_view line, std::size_t& password) {
     field = i + 1;
   }
   password = field;
-  return colons == 4 && field < line.size() && line.find_first_of(" \t", field) == line.npos;
+  return colons == 4 && !address && field < line.size() &&
+         line.find_first_of(" \t", field) == line.npos;
 }
 
 void find_password_lines(std::string_view text, SecretPlaces& places) {

@@ -7,6 +7,10 @@
 #include "names.h"
 #include "places.h"
 
+// A known program makes the rest of its line a command, whatever stands before it: a prompt, a
+// log's time, the bracket of a list in Python. The words of the command are then looked through for
+// the options that take a password with this program. Programs are listed by name, since the same
+// letter is a port or a folder elsewhere.
 namespace safelaunch::redact {
 namespace {
 
@@ -81,7 +85,7 @@ bool is_around(char c) {
 // The words of the rest of the line; `'a', 'b'` as Python and JSON list them too.
 std::vector<Word> words_of(std::string_view text, std::size_t at) {
   std::vector<Word> words;
-  const std::size_t stop = std::min({text.find('\n', at), text.size(), at + kLongestCommand});
+  const std::size_t stop = at + end_of_line(text.substr(at, kLongestCommand), 0);
   while (at < stop && words.size() < kMostWords) {
     while (at < stop && (is_blank(text[at]) || is_around(text[at]))) ++at;
     const bool quoted = at > 0 && is_quote(text[at - 1]);

@@ -9,6 +9,10 @@
 #include "characters.h"
 #include "safelaunch/redact/redactor.h"
 
+// A name is cut into its parts, and the last part decides first: a part like `file` or `length`
+// only tells about a secret. Then any part may make the name a secret's, and `key` and `token` are
+// judged by the part before them. A value is judged by its letters: words like None, paths, code
+// and places for a secret are no secrets; for a weak name such as `key` the value must look random.
 namespace safelaunch::redact {
 namespace {
 
@@ -175,7 +179,8 @@ constexpr std::array kNoSecrets{
     "was"sv,      "must"sv,      "nan"sv,       "invalid"sv, "missing"sv, "expired"sv, "ok"sv,
     "set"sv,      "hidden"sv,    "basic"sv,     "bearer"sv,  "oauth"sv,   "oauth2"sv,  "oidc"sv,
     "kerberos"sv, "anonymous"sv, "negotiate"sv, "digest"sv,  "ldap"sv,    "local"sv,   "munge"sv,
-    "password"sv, "token"sv,     "key"sv,       "secret"sv,  "value"sv,   "text"sv,    "lambda"sv};
+    "password"sv, "token"sv,     "key"sv,       "secret"sv,  "value"sv,   "text"sv,    "lambda"sv,
+    "nullptr"sv};
 
 bool is_name_of_variable(std::string_view text) {
   return !text.empty() &&
@@ -188,7 +193,8 @@ bool all_same_or_dots(std::string_view value) {
   return value.find_first_not_of("*") == std::string_view::npos ||
          value.find_first_not_of(".") == std::string_view::npos ||
          value.find_first_not_of("xX") == std::string_view::npos ||
-         value.find_first_not_of("-_") == std::string_view::npos;
+         value.find_first_not_of("-_") == std::string_view::npos ||
+         value.find_first_not_of('\\') == std::string_view::npos;  // of an escaped quote
 }
 
 bool is_identifier_path(std::string_view text) {
@@ -279,6 +285,42 @@ bool is_path(std::string_view value) {
   return named;
 }
 
+// "rank17", "c10d", "weight", "00012": a word that may have a number, a short one, or a number.
+bool is_part_of_words(std::string_view part) {
+  constexpr std::size_t kShort = 4;
+  const auto plain = [](char c) { return is_lower(c) || is_digit(c); };
+  if (!std::all_of(part.begin(), part.end(), plain)) return false;
+  const std::size_t letters = std::min(part.find_first_of("0123456789"), part.size());
+  const std::size_t digits = part.size() - letters;
+  return part.size() <= kShort ||
+         (std::all_of(part.begin() + static_cast<std::ptrdiff_t>(letters), part.end(), is_digit) &&
+          (letters == 0 || digits <= kShort));
+}
+
+// "c10d/0/worker/12", "layers.17.self_attn.weight", "step_0012": small words and numbers that signs
+// join, as stores and models name things. A random key has a part that mixes letters and digits.
+bool is_words(std::string_view value) {
+  constexpr std::size_t kWord = 4;
+  bool has_word = false;
+  std::size_t parts = 0;
+  while (!value.empty()) {
+    const std::size_t end = std::min(value.find_first_of("/_.-"), value.size());
+    const std::string_view part = value.substr(0, end);
+    if (!is_part_of_words(part)) return false;
+    has_word = has_word || (end >= kWord && std::all_of(part.begin(), part.end(), is_lower));
+    ++parts;
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+  return has_word && parts >= 2;
+}
+
+// 0x7f8a1c000b20
+bool is_address_in_memory(std::string_view value) {
+  return value.starts_with("0x") && value.size() <= 18 &&
+         std::all_of(value.begin() + 2, value.end(),
+                     [](char c) { return hexadecimal_digit(c) >= 0; });
+}
+
 bool is_no_secret(std::string_view value) {
   constexpr std::size_t kLongestWord = 16;
   constexpr std::size_t kLongest = 200;  // a longer value is no word, path or call
@@ -317,7 +359,7 @@ bool is_secret_name(std::string_view name) {
 
 bool looks_random(std::string_view value) {
   constexpr std::size_t kShortest = 16;
-  if (value.size() < kShortest) return false;
+  if (value.size() < kShortest || is_words(value) || is_address_in_memory(value)) return false;
   const bool plain = std::all_of(value.begin(), value.end(), [](char c) {
     return is_base64(c) || c == '_' || c == '-' || c == '.' || c == '~';
   });

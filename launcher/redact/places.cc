@@ -6,7 +6,11 @@
 
 #include "assignments.h"
 #include "characters.h"
+#include "safelaunch/redact/redactor.h"
 
+// The text is read once from left to right. Each run of letters, digits and `_-.` is one word, and
+// a word may be a token, a program, a scheme of a login, or the name of a secret. The reader that
+// knows the word returns where it stopped, and the search goes on there.
 namespace safelaunch::redact {
 namespace {
 
@@ -161,6 +165,26 @@ std::string_view word_before(std::string_view text, std::size_t at) {
   return text.substr(begin, at - 1 - begin);
 }
 
+// Whether it is base64 of "user:password".
+bool is_login(std::string_view base64) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (base64.size() < 8 || base64.size() % 4 != 0) return false;
+  bool colon = false;
+  unsigned bits = 0;
+  std::size_t read = 0;
+  for (const char c : base64.substr(0, base64.find('='))) {
+    const std::size_t digit = kDigits.find(c);
+    if (digit == kDigits.npos) return false;
+    bits = bits << 6U | static_cast<unsigned>(digit);
+    if (++read % 4 == 1) continue;
+    const auto byte = static_cast<unsigned char>(bits >> (6U - (read - 1) % 4 * 2U));
+    if (byte < ' ') return false;
+    colon = colon || byte == ':';
+  }
+  return colon;
+}
+
 // Finds "Bearer TOKEN" and "Basic dXNlcjpwdw==", as headers write it, at any place.
 std::size_t find_scheme(std::string_view text, std::size_t begin, std::size_t end,
                         SecretPlaces& places) {
@@ -173,7 +197,8 @@ std::size_t find_scheme(std::string_view text, std::size_t begin, std::size_t en
   while (to < text.size() && (is_base64(text[to]) || is_name_byte(text[to]) || text[to] == '~'))
     ++to;
   const std::string_view token = text.substr(from, to - from);
-  const bool shown = looks_random(token) || (looks_like_password(token) && token.size() >= 8);
+  const bool shown =
+      looks_random(token) || looks_like_password(token) || (scheme == "basic" && is_login(token));
   if (from == end || !shown) return end;
   places.push_back({from, to});
   return to;
@@ -199,7 +224,8 @@ void find_login_call(std::string_view text, std::size_t open, SecretPlaces& plac
     const std::size_t close = call.find(call[at], at + 1);
     if (close == std::string_view::npos) break;
     const bool named = at > 0 && call[at - 1] == '=';
-    if (!named && is_secret_value(NameKind::secret, {}, call.substr(at + 1, close - at - 1))) {
+    const std::string_view value = call.substr(at + 1, close - at - 1);
+    if (!named && (value == kRedacted || is_secret_value(NameKind::secret, {}, value))) {
       last = at + 1;
       last_end = close;
     }

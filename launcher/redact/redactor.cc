@@ -14,6 +14,10 @@
 #include "names.h"
 #include "places.h"
 
+// The text and the text below each of its coats are searched in the same way, and all places are
+// mapped to the text as it was given; there they are sorted, joined and replaced. A mark of an
+// earlier redaction is a place too, so a text that is redacted twice is the same as one that is
+// redacted once.
 namespace safelaunch::redact {
 namespace {
 
@@ -204,9 +208,19 @@ void for_each_layer(std::string_view text, std::span<const DecodedText> coats, S
   for (std::size_t i = 0; i < coats.size(); ++i) see(std::string_view(coats[i].text), i + 1);
 }
 
+// What was taken out before counts as a secret, so that a place that begins or ends within the mark
+// takes all of it.
+SecretPlaces marks_in(std::string_view text) {
+  SecretPlaces places;
+  for (std::size_t at = text.find(kRedacted); at != std::string_view::npos;
+       at = text.find(kRedacted, at + kRedacted.size()))
+    places.push_back({at, at + kRedacted.size()});
+  return places;
+}
+
 SecretPlaces all_places(std::string_view text, const KnownSecrets& known) {
   const std::vector<DecodedText> coats = coats_of(text);
-  SecretPlaces places;
+  SecretPlaces places = marks_in(text);
   for_each_layer(text, coats, [&](std::string_view layer, std::size_t taken_off) {
     SecretPlaces found = secret_places(layer);
     known.find(layer, found);
@@ -273,7 +287,7 @@ Redactor& Redactor::operator=(Redactor&&) noexcept = default;
 Redactor::~Redactor() = default;
 
 void Redactor::learn_value(std::string_view secret) {
-  memory_->known.add(secret);
+  if (secret != kRedacted) memory_->known.add(secret);
 }
 
 void Redactor::learn_seen_value(std::string_view secret) {

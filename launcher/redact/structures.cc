@@ -5,6 +5,9 @@
 #include "characters.h"
 #include "safelaunch/redact/redactor.h"
 
+// A bracket or an indented block below a secret's name is secret value by value, without a parser
+// for each notation: a scalar with ':' or '=' behind it is a name, every other scalar is a value.
+// Both readers stop at a limit, because a torn text may never close its bracket.
 namespace safelaunch::redact {
 namespace {
 
@@ -34,7 +37,14 @@ class BracketReader {
     std::size_t depth = 0;
     while (at_ < text_.size()) {
       const char c = text_[at_];
-      if (is_open(c)) {
+      if (text_.substr(at_).starts_with(kRedacted)) {
+        places_.push_back({at_, at_ + kRedacted.size()});
+        at_ += kRedacted.size();
+        name_ = {};
+      } else if (text_.substr(at_).starts_with("${")) {  // a place for a secret
+        at_ = std::min(text_.find('}', at_), text_.size() - 1) + 1;
+        name_ = {};
+      } else if (is_open(c)) {
         ++depth;
         ++at_;
       } else if (c == ']' || c == '}' || c == ')') {
@@ -71,7 +81,8 @@ class BracketReader {
     }
     const bool code = at_ < text_.size() && (text_[at_] == '(' || is_quote(text_[at_]));
     const NameKind own = name_.empty() ? NameKind::plain : kind_of_name(name_);
-    const bool secret = is_secret_value(kind_, {}, value) || is_secret_value(own, name_, value);
+    const bool secret = value == kRedacted || is_secret_value(kind_, {}, value) ||
+                        is_secret_value(own, name_, value);
     if (!code && !stands_beside_secrets(name_) && secret) places_.push_back({begin, end});
     name_ = {};
   }
@@ -104,6 +115,9 @@ std::string_view value_of_line(std::string_view line, std::string_view& name) {
   } else if (value.ends_with(":")) {
     value = {};
   }
+  if (value.size() >= 3 && is_quote(value.front()) && value.ends_with(',') &&
+      value[value.size() - 2] == value.front())
+    value.remove_suffix(1);
   if (value.size() >= 2 && is_quote(value.front()) && value.back() == value.front())
     value = value.substr(1, value.size() - 2);
   if (value == "|" || value == ">" || value == "|-" || value == ">-") value = {};

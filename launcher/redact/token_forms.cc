@@ -5,6 +5,10 @@
 #include "characters.h"
 #include "places.h"
 
+// Services begin their tokens with letters of their own, so most tokens are known by a beginning
+// and by the letters and the length of the rest. Where a program's words begin in the same way, the
+// token must hold a digit or a capital too. The few services without a beginning are known by the
+// signs that join the parts of their tokens.
 namespace safelaunch::redact {
 namespace {
 
@@ -194,15 +198,20 @@ bool has_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), is_digit);
 }
 
+// A token is known by its first bytes. What is refused is read again from its next word on, so the
+// bytes that refuse it are limited.
+constexpr std::size_t kDecisive = 256;
+constexpr std::size_t kLongestHead = 2'048;
+
 std::size_t matched(std::string_view text, const Form& form) {
   if (!text.starts_with(form.beginning)) return 0;
   const std::string_view rest = text.substr(form.beginning.size());
-  const std::size_t length = run_length(rest, form.body);
+  const std::size_t length = run_length(rest.substr(0, kDecisive), form.body);
   if (length < form.shortest) return 0;
   const std::string_view body = rest.substr(0, length);
   if (form.mixed == Mixed::yes && !has_digit_or_capital(body)) return 0;
   if (form.mixed == Mixed::digit && !has_digit(body)) return 0;
-  return form.beginning.size() + length;
+  return form.beginning.size() + run_length(rest, form.body);
 }
 
 // The forms by their first byte.
@@ -219,10 +228,11 @@ const std::array<std::vector<const Form*>, 128>& forms_by_first() {
 // Parts of letters, digits, - and _ that dots join: 3 is a signed token, 5 an encrypted one.
 std::size_t signed_token_length(std::string_view text) {
   if (!text.starts_with("eyJ")) return 0;
-  const std::size_t length = run_length(text, Body::dotted);
-  const std::string_view token = text.substr(0, length);
-  const std::size_t dot = token.find('.');
-  return dot != std::string_view::npos && dot >= 8 && length - dot >= 10 ? length : 0;
+  const std::string_view head = text.substr(0, kLongestHead);
+  const std::size_t dot = head.substr(0, run_length(head, Body::dotted)).find('.');
+  if (dot == std::string_view::npos || dot < 8) return 0;
+  const std::size_t length = dot + run_length(text.substr(dot), Body::dotted);
+  return length - dot >= 10 ? length : 0;
 }
 
 bool all_digits(std::string_view text) {

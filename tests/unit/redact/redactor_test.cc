@@ -215,7 +215,19 @@ TEST_CASE("a hostile text takes linear time", "[redact]") {
                                   std::string("password is: "),
                                   std::string("$6$a"),
                                   std::string("Private-Lines: 9\n"),
-                                  std::string("login(\"")}) {
+                                  std::string("login(\""),
+                                  std::string("?"),
+                                  std::string("?a"),
+                                  std::string("jdbc:oracle:a:"),
+                                  std::string("ghs_a."),
+                                  std::string("sk-a-"),
+                                  std::string("eyJ-"),
+                                  std::string("eyJa."),
+                                  std::string("[redacted]"),
+                                  std::string("secrets: [${"),
+                                  std::string("password x: "),
+                                  std::string("token=,;"),
+                                  std::string("host:5432:a:b:")}) {
     INFO(part);
     std::string text;
     while (text.size() < 60'000) text += part;

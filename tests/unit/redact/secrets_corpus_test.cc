@@ -31,6 +31,32 @@ TEST_CASE("no canary of the corpus is left in a text", "[redact][corpus]") {
   }
 }
 
+TEST_CASE("a text of the corpus that was redacted stays as it is", "[redact][corpus]") {
+  const Redactor plain;
+  for (const Canary& canary : corpus().canaries()) {
+    INFO(canary.form << ": " << canary.text);
+    Redactor learned;
+    learned.learn(canary.text);
+    for (const Redactor* redactor : {&plain, &std::as_const(learned)}) {
+      const std::string once = redactor->redact(canary.text);
+      CHECK(redactor->redact(once) == once);
+    }
+  }
+}
+
+TEST_CASE("a canary that stands among a job's lines leaves these lines", "[redact][corpus]") {
+  const std::string before = "rank 3 (pid 4242, node3) waits in all_reduce\n";
+  const std::string behind = "\nRuntimeError: NCCL error, rank 5 has not arrived\n";
+  const Redactor redactor;
+  for (const Canary& canary : corpus().canaries()) {
+    if (canary.text.find('\n') != std::string::npos) continue;
+    INFO(canary.form << ": " << canary.text);
+    const std::string shown = redactor.redact(before + canary.text + behind);
+    CHECK(shown.starts_with(before));
+    CHECK(shown.ends_with(behind));
+  }
+}
+
 TEST_CASE("what holds no secret stays as it is", "[redact][corpus]") {
   const std::vector<std::string> lines = corpus().innocent();
   REQUIRE(lines.size() >= 200);
