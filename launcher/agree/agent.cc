@@ -454,4 +454,28 @@ std::optional<TimePoint> Agent::deadline() const {
   return next;
 }
 
+// The machine that others see.
+
+AgentMachine::AgentMachine(AgentConfig config)
+    : agent_(std::make_unique<Agent>(std::move(config))) {}
+AgentMachine::AgentMachine(AgentMachine&&) noexcept = default;
+AgentMachine& AgentMachine::operator=(AgentMachine&&) noexcept = default;
+AgentMachine::~AgentMachine() = default;
+
+std::vector<AgentAction> AgentMachine::on(const AgentEvent& event, TimePoint now) {
+  return agent_->on(event, now);
+}
+
+std::optional<TimePoint> AgentMachine::deadline() const {
+  return agent_->deadline();
+}
+
+bool AgentMachine::leads() const {
+  return agent_->leads();
+}
+
+std::optional<int> AgentMachine::seat() const {
+  return agent_->seat();
+}
+
 }  // namespace safelaunch::agree

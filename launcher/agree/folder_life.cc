@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 
 #include "mac.h"
 #include "safelaunch/base/format.h"
@@ -165,6 +166,38 @@ Result<SeatFiles> seat_files(const BoardFolder& folder, const std::string& key, 
   }
   files.all = files.seats.size() == static_cast<std::size_t>(seats);
   return files;
+}
+
+std::optional<WordName> WordFiles::newest() const {
+  if (!lead || words.empty() || words.back().generation != lead->generation) return std::nullopt;
+  return words.back();
+}
+
+std::uint64_t WordFiles::present() const {
+  return lead && !lead->is_gone ? lead->generation : 0;
+}
+
+Result<WordFiles> word_files(const BoardFolder& folder, const std::string& key) {
+  const Result<std::vector<std::string>> names = folder.names("words");
+  if (!names) return names.error();
+  WordFiles found;
+  for (const std::string& name : *names) {
+    if (const auto word = word_name(name)) found.words.push_back(*word);
+    const auto lead = lead_name(key, name);
+    if (!lead) continue;
+    const auto age = [](const LeadName& one) {
+      return std::tuple(one.generation, one.is_gone, one.beat);
+    };
+    if (found.lead) found.former_leads.push_back(*lead);
+    if (found.lead && age(*found.lead) < age(*lead))
+      std::swap(*found.lead, found.former_leads.back());
+    if (!found.lead) found.lead = lead;
+  }
+  // A word of a generation that no leader has had is nobody's.
+  const std::uint64_t present = found.lead ? found.lead->generation : 0;
+  std::erase_if(found.words, [&](const WordName& word) { return word.generation > present; });
+  std::sort(found.words.begin(), found.words.end());
+  return found;
 }
 
 Result<void> make_board(const std::string& path, std::string_view token,

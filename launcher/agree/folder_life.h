@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "board_folder.h"
 #include "records.h"
@@ -78,6 +79,18 @@ struct SeatFiles {
   [[nodiscard]] bool any_held() const;
 };
 
+/// The leaders' marks and the words that count for a reader.
+struct WordFiles {
+  std::optional<LeadName> lead{};  ///< the newest
+  std::vector<LeadName> former_leads{};
+  std::vector<WordName> words{};  ///< in their order, of no later generation than the mark
+
+  /// Of the newest leader, also of one that is gone.
+  [[nodiscard]] std::optional<WordName> newest() const;
+  /// The generation of the present leader; 0: there is none.
+  [[nodiscard]] std::uint64_t present() const;
+};
+
 /// The state of the path of a board.
 enum class BoardState {
   nothing,  ///< no folder, or an empty one
@@ -89,6 +102,8 @@ enum class BoardState {
 
 [[nodiscard]] Result<SeatFiles> seat_files(const BoardFolder& folder, const std::string& key,
                                            int seats);
+
+[[nodiscard]] Result<WordFiles> word_files(const BoardFolder& folder, const std::string& key);
 
 /// Makes a board at `path`, unless there is one already.
 [[nodiscard]] Result<void> make_board(const std::string& path, std::string_view token,

@@ -6,29 +6,25 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <tuple>
 
 #include "mac.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
 
+// A round is one visit to the folder, and each of its steps one change that the file system makes
+// whole. Without a seat the agent finds the board, or makes it, and takes the first free or silent
+// seat that it may have; with one it beats in time. What then goes over the words stands in
+// folder_words.cc. A step whose condition does not hold is no error: a later round looks again.
 namespace safelaunch::agree {
 namespace {
 
 constexpr Duration kSlowestPace{500};
 constexpr Duration kQuickestPace{10};
 
-/// So much of a gap between two looks counts as silence at most: a few looks at least.
-constexpr int kLooksAtLeast = 4;
-
 constexpr std::size_t kLongestIncarnation = 64;
 
 std::string in_seats(const std::string& name) {
   return "seats/" + name;
-}
-
-std::string in_words(const std::string& name) {
-  return "words/" + name;
 }
 
 std::string in_news(const SeatName& seat) {
@@ -43,53 +39,13 @@ std::uint64_t first_turn() {
       std::chrono::duration_cast<std::chrono::microseconds>(now).count());
 }
 
-/// The newest mark and the newest word that counts for a reader.
-struct Words {
-  std::optional<LeadName> lead{};
-  std::vector<LeadName> former_leads{};
-  std::vector<WordName> words{};  ///< in their order
-
-  /// Of the present leader.
-  [[nodiscard]] std::optional<WordName> newest() const {
-    if (!lead || words.empty() || words.back().generation != lead->generation) return std::nullopt;
-    return words.back();
-  }
-  /// The generation of the present leader; 0: there is none.
-  [[nodiscard]] std::uint64_t present() const {
-    return lead && !lead->is_gone ? lead->generation : 0;
-  }
-};
-
-Result<Words> words_in(const BoardFolder& folder, const std::string& key) {
-  const Result<std::vector<std::string>> names = folder.names("words");
-  if (!names) return names.error();
-  Words found;
-  for (const std::string& name : *names) {
-    if (const auto word = word_name(name)) found.words.push_back(*word);
-    const auto lead = lead_name(key, name);
-    if (!lead) continue;
-    const auto age = [](const LeadName& one) {
-      return std::tuple(one.generation, one.is_gone, one.beat);
-    };
-    if (found.lead) found.former_leads.push_back(*lead);
-    if (found.lead && age(*found.lead) < age(*lead))
-      std::swap(*found.lead, found.former_leads.back());
-    if (!found.lead) found.lead = lead;
-  }
-  // A word of a generation that no leader has had is nobody's.
-  const std::uint64_t present = found.lead ? found.lead->generation : 0;
-  std::erase_if(found.words, [&](const WordName& word) { return word.generation > present; });
-  std::sort(found.words.begin(), found.words.end());
-  return found;
-}
-
 }  // namespace
 
 FolderMember::FolderMember(std::string folder, Terms terms, std::string token)
     : folder_(std::move(folder)),
       terms_(terms),
       token_(std::move(token)),
-      silence_((terms.lease + terms.kill_margin) / kLooksAtLeast),
+      silence_(silence_under(terms)),
       lead_silence_(silence_) {}
 
 Duration FolderMember::pace() const {
@@ -206,7 +162,7 @@ Result<void> FolderMember::know_board() {
   record_ = **record;
   key_ = key_of(record_, token_);
   difference_ = difference(record_, claim_, terms_);
-  silence_ = Silence((record_.terms.lease + record_.terms.kill_margin) / kLooksAtLeast);
+  silence_ = silence_under(record_.terms);
   return {};
 }
 
@@ -306,7 +262,7 @@ Result<void> FolderMember::sit(const SeatName& seat) {
     if (!done) return done.error();
     inherited = *done;
   }
-  const Result<Words> words = words_in(*board_, key_);
+  const Result<WordFiles> words = word_files(*board_, key_);
   if (!words) return words.error();
   held_ = seat;
   renewed_ = {};  // so the first beat comes at once, and confirms
@@ -322,35 +278,6 @@ Result<void> FolderMember::sit(const SeatName& seat) {
   return {};
 }
 
-/// From here on the words of all former leaders are refused. Gives the last one that was taken: the
-/// new leader's words are numbered on from there.
-Result<std::optional<Word>> FolderMember::take_lead(const SeatName& seat) {
-  lead_ = LeadName{seat.turn, seat.beat};
-  const Result<bool> made = board_->add(in_words(to_name(key_, lead_)), {});
-  if (!made) return made.error();
-  const Result<Words> words = words_in(*board_, key_);
-  if (!words) return words.error();
-  for (const LeadName& former : words->former_leads)
-    if (former.generation <= seat.turn) board_->remove(in_words(to_name(key_, former)));
-  for (auto word = words->words.rbegin(); word != words->words.rend(); ++word)
-    if (const auto text = text_of(*word)) return Word{word->generation, word->number, *text};
-  return std::optional<Word>();
-}
-
-/// The content of a word; nullopt: its writer has not finished, or it has been removed.
-std::optional<std::string> FolderMember::text_of(const WordName& word) const {
-  const Result<std::string> text = board_->read(in_words(to_name(word)));
-  return text ? unsealed(key_, to_name(word), *text) : std::nullopt;
-}
-
-/// Of a leader that has gone already nothing is told: its word is for nobody who comes now.
-void FolderMember::begin_to_hear(std::uint64_t present, const std::optional<WordName>& newest) {
-  hears_ = true;
-  leader_ = present;
-  told_ = present == 0 && newest ? *newest : WordName{};
-  lead_silence_ = Silence((record_.terms.lease + record_.terms.kill_margin) / kLooksAtLeast);
-}
-
 Result<void> FolderMember::park(const SeatFiles& files) {
   std::string why;
   const auto seat = files.seats.find(claim_.seat.value_or(0));
@@ -363,16 +290,20 @@ Result<void> FolderMember::park(const SeatFiles& files) {
   if (why != parked_) heard_.events.push_back(Parked{why});
   parked_ = why;
   if (hears_) return {};
-  const Result<Words> words = words_in(*board_, key_);
+  const Result<WordFiles> words = word_files(*board_, key_);
   if (!words) return words.error();
   begin_to_hear(words->present(), words->newest());
   return {};
 }
 
-std::string FolderMember::host_of(const SeatName& seat) const {
+std::optional<NewsRecord> FolderMember::news_of(const SeatName& seat) const {
   const Result<std::string> text = board_->read(in_news(seat));
   const auto body = text ? unsealed(key_, news_name(seat), *text) : std::nullopt;
-  const auto news = body ? news_record(*body) : std::nullopt;
+  return body ? news_record(*body) : std::nullopt;
+}
+
+std::string FolderMember::host_of(const SeatName& seat) const {
+  const auto news = news_of(seat);
   return news && !news->host.empty() ? news->host : "another agent";
 }
 
@@ -424,141 +355,6 @@ Result<bool> FolderMember::is_mine(const SeatName& next) {
           ? fmt::format("nothing was heard of this agent; the place of node {} is free", now.seat)
           : fmt::format("the place of node {} is held by {} now", now.seat, host_of(now)));
   return false;
-}
-
-Result<void> FolderMember::renew_lead() {
-  const LeadName next{lead_.generation, held_->beat};
-  const Result<bool> moved =
-      board_->move(in_words(to_name(key_, lead_)), in_words(to_name(key_, next)));
-  if (!moved) return moved.error();
-  lead_ = next;
-  return {};
-}
-
-/// Reads the folder of the words: the newest one, and whether there is a leader.
-Result<void> FolderMember::hear_leader() {
-  const TimePoint began = Clock::now();
-  const Result<Words> words = words_in(*board_, key_);
-  if (!words) return words.error();
-  const auto newest = words->newest();
-  if (newest && *newest > told_)
-    if (Result<void> heard = hear_word(*newest); !heard) return heard;
-  if (leads()) return {};
-  // A mark is replaced, never removed: one that is renamed just now may be left out.
-  if (!words->lead) return {};
-  const std::uint64_t present = words->present();
-  if (leader_ != 0 && leader_ != present) heard_.events.push_back(SeatVacated{0});
-  leader_ = present;
-  if (present == 0) return {};
-  lead_silence_.look(began, Clock::now(), {{0, to_name(key_, *words->lead)}});
-  if (lead_silence_.of(0) < record_.terms.lease + record_.terms.kill_margin) return {};
-  return end_silent_leader(*words->lead);
-}
-
-/// A look at the words that begins after this one was there shows whether its leader was still the
-/// present one then.
-Result<void> FolderMember::hear_word(const WordName& word) {
-  const auto text = text_of(word);
-  if (!text) return {};
-  const Result<Words> words = words_in(*board_, key_);
-  if (!words) return words.error();
-  if (!words->lead || words->lead->generation != word.generation) return {};
-  told_ = word;
-  heard_.events.push_back(WordCame{{word.generation, word.number, *text}});
-  return {};
-}
-
-/// The mark has not changed for as long as a holder may be silent. It follows the seat's beats: a
-/// seat of the same beat has not changed for as long either.
-Result<void> FolderMember::end_silent_leader(const LeadName& lead) {
-  const Result<SeatFiles> files = look();
-  if (!files) return files.error();
-  const auto found = files->seats.find(0);
-  if (found == files->seats.end() || found->second.turn != lead.generation) return {};
-  const SeatName& seat = found->second;
-  if (!seat.holder.empty()) {
-    if (seat.beat != lead.beat && !silent(seat)) return {};
-    const Result<bool> freed = free(seat);
-    if (!freed || !*freed) return freed ? Result<void>() : freed.error();
-  }
-  return mark_gone(lead);
-}
-
-Result<void> FolderMember::mark_gone(const LeadName& lead) {
-  const LeadName gone{lead.generation, lead.beat, true};
-  const Result<bool> moved =
-      board_->move(in_words(to_name(key_, lead)), in_words(to_name(key_, gone)));
-  return moved ? Result<void>() : moved.error();
-}
-
-Result<void> FolderMember::say(const Wishes& wishes) {
-  for (const Word& word : wishes.words) {
-    const Result<bool> taken = put(word);
-    if (!taken) return taken.error();
-    if (!*taken) {
-      const Result<void> freed = give_back();
-      unseat(fmt::format("the board does not take word {} of generation {}: the last one is {}",
-                         word.number, word.generation, told_.number));
-      return freed;
-    }
-    told_ = {word.generation, word.number};
-    heard_.taken = word;
-    heard_.events.push_back(WordCame{word});
-  }
-  return {};
-}
-
-/// Writes a word. False where it is not the next one, or not one of the present leader's.
-Result<bool> FolderMember::put(const Word& word) {
-  const WordName name{word.generation, word.number};
-  if (leads() && name == told_) return text_of(name) == word.text;  // said twice
-  // On a board without words a leader goes on from those that it has heard on the one before.
-  const bool next = told_.number == 0 || word.number == told_.number + 1;
-  if (!leads() || word.generation != held_->turn || !next) return false;
-  const std::string text = sealed(key_, to_name(name), word.text);
-  const Result<bool> added = board_->add(in_words(to_name(name)), text);
-  if (!added) return added;
-  if (!*added && text_of(name) != word.text) return false;  // not even of an earlier try
-  const Result<Words> words = words_in(*board_, key_);
-  if (!words) return words.error();
-  if (!words->lead || words->lead->generation != held_->turn) return false;
-  for (const WordName& former : words->words)
-    if (former < name) board_->remove(in_words(to_name(former)));
-  return true;
-}
-
-Result<void> FolderMember::lead() {
-  const Result<SeatFiles> files = look();
-  if (!files) return files.error();
-  for (auto [seat, name] : files->seats) {
-    if (seat == held_->seat) continue;
-    if (!name.holder.empty() && silent(name)) {
-      const Result<bool> freed = free(name);
-      if (!freed) return freed.error();
-      if (*freed) name.holder.clear();
-    }
-    const auto known = members_.find(seat);
-    const bool is_known = known != members_.end();
-    if (is_known && (name.holder.empty() || known->second.turn != name.turn)) {
-      members_.erase(known);
-      heard_.events.push_back(SeatVacated{seat});
-    } else if (is_known && known->second.version >= name.version) {
-      continue;
-    }
-    if (!name.holder.empty()) show(name);
-  }
-  return {};
-}
-
-/// Tells what a member has published. Where that is not there yet, a later round does.
-void FolderMember::show(const SeatName& seat) {
-  const Result<std::string> text = board_->read(in_news(seat));
-  const auto body = text ? unsealed(key_, news_name(seat), *text) : std::nullopt;
-  const auto news = body ? news_record(*body) : std::nullopt;
-  if (!news || news->incarnation != seat.holder || news->version < seat.version) return;
-  members_[seat.seat] = seat;
-  members_[seat.seat].version = news->version;
-  heard_.events.push_back(StandingCame{{seat.seat, seat.holder, news->host, news->text}});
 }
 
 Result<void> FolderMember::leave() {

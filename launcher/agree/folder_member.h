@@ -66,11 +66,13 @@ class FolderMember {
   Result<void> give_back();
   void begin_to_hear(std::uint64_t present, const std::optional<WordName>& newest);
 
+  [[nodiscard]] static Silence silence_under(const Terms& terms);
   Result<SeatFiles> look();
   [[nodiscard]] bool is_over(const SeatFiles& files) const;
   [[nodiscard]] bool silent(const SeatName& seat) const;
   Result<bool> free(const SeatName& seat);
   Result<void> publish(const SeatName& seat, const std::string& text);
+  [[nodiscard]] std::optional<NewsRecord> news_of(const SeatName& seat) const;
   [[nodiscard]] std::string host_of(const SeatName& seat) const;
   void unseat(const std::string& why);
   void refuse(Errc code, const std::string& why);
