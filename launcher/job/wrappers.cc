@@ -8,6 +8,9 @@
 #include "option_walk.h"
 #include "safelaunch/base/strings.h"
 
+// Each wrapper is a row: its options that take a value, the words of its own, and the subcommand
+// without which it runs nothing. A wrapper that does more than run a command ends the walk, and is
+// the program itself.
 namespace safelaunch::job {
 namespace {
 
@@ -43,7 +46,8 @@ constexpr std::array kUv = {
     OptionSpec{"index-url", Takes::value, 'i'},
     OptionSpec{"find-links", Takes::value, 'f'},
     OptionSpec{"upgrade-package", Takes::value, 'P'},
-    OptionSpec{"config-setting", Takes::value, 'C'},
+    OptionSpec{"config-setting", Takes::value, 'C', "config-settings"},
+    OptionSpec{"config-settings-package"},
     OptionSpec{"with", Takes::value, 'w'},
     OptionSpec{"with-editable"},
     OptionSpec{"with-requirements"},
@@ -63,9 +67,14 @@ constexpr std::array kUv = {
     OptionSpec{"prerelease"},
     OptionSpec{"fork-strategy"},
     OptionSpec{"exclude-newer"},
+    OptionSpec{"exclude-newer-package"},
     OptionSpec{"link-mode"},
     OptionSpec{"reinstall-package"},
     OptionSpec{"refresh-package"},
+    OptionSpec{"upgrade-group"},
+    OptionSpec{"no-sources-package"},
+    OptionSpec{"preview-features"},
+    OptionSpec{"python-preference"},
     OptionSpec{"no-build-isolation-package"},
     OptionSpec{"no-build-package"},
     OptionSpec{"no-binary-package"},
@@ -80,7 +89,17 @@ constexpr std::array kUv = {
 constexpr std::array kPoetry = {OptionSpec{"directory", Takes::value, 'C'},
                                 OptionSpec{"project", Takes::value, 'P'}};
 constexpr std::array kPixi = {OptionSpec{"environment", Takes::value, 'e'},
-                              OptionSpec{"manifest-path"}, OptionSpec{"color"}};
+                              OptionSpec{"manifest-path", Takes::value, 'm'},
+                              OptionSpec{"workspace", Takes::value, 'w'},
+                              OptionSpec{"platform", Takes::value, 'p'},
+                              OptionSpec{"config-file"},
+                              OptionSpec{"auth-file"},
+                              OptionSpec{"concurrent-downloads"},
+                              OptionSpec{"concurrent-solves"},
+                              OptionSpec{"pinning-strategy"},
+                              OptionSpec{"pypi-keyring-provider"},
+                              OptionSpec{"tls-root-certs"},
+                              OptionSpec{"color"}};
 constexpr std::array kPdm = {OptionSpec{"project", Takes::value, 'p'},
                              OptionSpec{"config", Takes::value, 'c'}};
 constexpr std::array kHatch = {OptionSpec{"env", Takes::value, 'e'},
@@ -88,7 +107,10 @@ constexpr std::array kHatch = {OptionSpec{"env", Takes::value, 'e'},
 constexpr std::array kConda = {OptionSpec{"name", Takes::value, 'n'},
                                OptionSpec{"prefix", Takes::value, 'p'},
                                OptionSpec{"root-prefix", Takes::value, 'r'},
-                               OptionSpec{"env", Takes::value, 'e'}, OptionSpec{"cwd"}};
+                               OptionSpec{"env", Takes::value, 'e'},
+                               OptionSpec{"attach", Takes::value, 'a'},  // micromamba's, as label
+                               OptionSpec{"label"},
+                               OptionSpec{"cwd"}};
 
 /// A program that runs the command behind its own options.
 struct Wrapper {
@@ -123,13 +145,20 @@ constexpr std::array kWrappers = {
     Wrapper{"micromamba", kConda, 0, "run"},
 };
 
-constexpr std::array kEnv = {OptionSpec{"unset", Takes::value, 'u'},
-                             OptionSpec{"chdir", Takes::value, 'C'},
-                             OptionSpec{"split-string", Takes::value, 'S'},
-                             OptionSpec{"ignore-environment", Takes::nothing, 'i'}};
+constexpr std::array kEnv = {
+    OptionSpec{"unset", Takes::value, 'u'}, OptionSpec{"chdir", Takes::value, 'C'},
+    OptionSpec{"argv0", Takes::value, 'a'}, OptionSpec{"split-string", Takes::value, 'S'},
+    OptionSpec{"ignore-environment", Takes::nothing, 'i'}};
 
 OptionTable getopt_table(std::span<const OptionSpec> options) {
   return {options, Grammar::getopt, Spelling::exact, Abbreviations::unique_prefix};
+}
+
+/// Package managers take no abbreviations: `uv run --refresh` is a flag, not --refresh-package.
+OptionTable table_of(const Wrapper& wrapper) {
+  OptionTable table = getopt_table(wrapper.options);
+  if (!wrapper.subcommand.empty()) table.abbreviations = Abbreviations::none;
+  return table;
 }
 
 const Wrapper* find_wrapper(std::string_view word) {
@@ -156,10 +185,10 @@ std::optional<std::size_t> after_env(std::span<const std::string> argv, std::siz
 /// The word behind a wrapper; nullopt where the wrapper does something else (`uv sync`).
 std::optional<std::size_t> after_wrapper(std::span<const std::string> argv, std::size_t at,
                                          const Wrapper& wrapper, Unwrapped& result) {
-  OptionWalk walk = walk_options(argv, at + 1, getopt_table(wrapper.options));
+  OptionWalk walk = walk_options(argv, at + 1, table_of(wrapper));
   if (!wrapper.subcommand.empty()) {
     if (walk.end >= argv.size() || argv[walk.end] != wrapper.subcommand) return std::nullopt;
-    walk = walk_options(argv, walk.end + 1, getopt_table(wrapper.options));
+    walk = walk_options(argv, walk.end + 1, table_of(wrapper));
     result.other_python = true;
     result.runs_module = walk.has("module");
   }
@@ -218,8 +247,12 @@ Unwrapped unwrap(std::span<const std::string> argv, Variables& variables) {
 bool is_python(std::string_view word) {
   const std::string_view name = base_name(word);
   const auto version_after = [&](std::string_view stem) {
-    return name.starts_with(stem) &&
-           name.find_first_not_of("0123456789.", stem.size()) == std::string_view::npos;
+    if (!name.starts_with(stem)) return false;
+    std::string_view version = name.substr(stem.size());
+    // "python3.13t" has no global lock, "python3.13d" is a debug build.
+    if (version.size() > 1 && (version.back() == 't' || version.back() == 'd'))
+      version.remove_suffix(1);
+    return version.find_first_not_of("0123456789.") == std::string_view::npos;
   };
   return version_after("python") || version_after("pypy");
 }
