@@ -6,6 +6,9 @@
 
 #include "safelaunch/base/strings.h"
 
+// The last report in the text counts, since each restart writes one more. torchrun's block is the
+// best source, then its line of the moment; deepspeed and accelerate tell the status alone. A
+// report without the number that matters is none.
 namespace safelaunch::job {
 namespace {
 
@@ -123,7 +126,7 @@ std::optional<LauncherFailure> read_spawn_failure(std::string_view text) {
   if (raised.find("terminated with the following error:") < raised.find('\n')) {
     failure.local_rank = leading_int(raised);
     failure.status = Exited{1};
-    return failure;
+    return failure.local_rank ? std::optional(failure) : std::nullopt;
   }
   const std::string_view line = first_line(after_last(text, "Exception: process "));
   failure.local_rank = leading_int(line);

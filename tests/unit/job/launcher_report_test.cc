@@ -1,6 +1,7 @@
 #include "safelaunch/job/launcher_report.h"
 
 #include <csignal>
+#include <map>
 
 #include "catch.h"
 #include "launcher_output.h"
@@ -120,4 +121,101 @@ TEST_CASE("deepspeed's code above 240 is a signal, but for those that scripts us
             job::Launcher::deepspeed, Exited{245},
             job::read_launcher_failure(job::Launcher::deepspeed, "exits with return code = 245")) ==
         ExitStatus{Exited{245}});
+}
+
+TEST_CASE("numbers and lines that no launcher writes are not taken for a failure",
+          "[launcher_report]") {
+  for (const char* text : {"failed (exitcode: 99999999999) local_rank: 1 (pid: 2) of binary: x",
+                           "failed (exitcode: ) local_rank: 1", "failed (exitcode:",
+                           "Root Cause (first observed failure):\n  exitcode  : x (pid: 1)\n",
+                           "Root Cause (first observed failure):\n  exitcode 3\n"})
+    CHECK_FALSE(read_launcher_failure(Launcher::torchrun, text));
+  for (const char* text : {"exits with return code = x", "exits with return code = 99999999999"})
+    CHECK_FALSE(read_launcher_failure(Launcher::deepspeed, text));
+  for (const char* text : {"CalledProcessError: Command 'x' returned non-zero exit status .",
+                           "CalledProcessError: Command 'x' died with <Signals.SIGSEGV>.",
+                           "CalledProcessError: Command 'x'\nreturned non-zero exit status 3."})
+    CHECK_FALSE(read_launcher_failure(Launcher::accelerate, text));
+  for (const char* text : {"Exception: process x terminated with exit code 3",
+                           "-- Process x terminated with the following error:",
+                           "-- Process 1\nterminated with the following error:"})
+    CHECK_FALSE(read_launcher_failure(Launcher::python, text));
+}
+
+TEST_CASE("a part that a launcher leaves out stays open", "[launcher_report]") {
+  const auto short_line = read_launcher_failure(Launcher::torchrun, "failed (exitcode: 3)");
+  REQUIRE(short_line);
+  CHECK(short_line->status == ExitStatus{Exited{3}});
+  CHECK_FALSE(short_line->local_rank);
+  CHECK_FALSE(short_line->pid);
+
+  const auto block = read_launcher_failure(
+      Launcher::torchrun,
+      "Root Cause (first observed failure):\r\n[0]:\r\n  rank      : 7\r\n  exitcode  : 1\r\n");
+  REQUIRE(block);
+  CHECK(block->rank == Rank{7});
+  CHECK_FALSE(block->local_rank);
+  CHECK_FALSE(block->pid);
+  CHECK(block->error_file.empty());
+}
+
+TEST_CASE("a spawned process that a signal ended is read by the signal's name",
+          "[launcher_report]") {
+  struct Row {
+    const char* text;
+    std::optional<ExitStatus> status;
+  };
+  const Row rows[] = {
+      {"Exception: process 3 terminated with signal SIGKILL", Signaled{SIGKILL}},
+      {"Exception: process 3 terminated with signal SIGABRT", Signaled{SIGABRT}},
+      {"Exception: process 3 terminated with signal SIGNONE", std::nullopt},
+      {"Exception: process 3 terminated with exit code 7", Exited{7}},
+      {"Exception: process 3 terminated", std::nullopt},
+  };
+  for (const Row& row : rows) {
+    INFO(row.text);
+    const auto failure = read_launcher_failure(Launcher::python, row.text);
+    REQUIRE(failure);
+    CHECK(failure->local_rank == 3);
+    CHECK(failure->status == row.status);
+  }
+}
+
+TEST_CASE("a local rank is the rank only of what Python spawned by itself", "[launcher_report]") {
+  LauncherFailure local;
+  local.local_rank = 1;
+  for (const auto launcher :
+       {Launcher::torchrun, Launcher::deepspeed, Launcher::accelerate, Launcher::opaque})
+    CHECK_FALSE(rank_of(launcher, local));
+  CHECK(rank_of(Launcher::python, local) == Rank{1});
+  local.rank = Rank{9};
+  CHECK(rank_of(Launcher::python, local) == Rank{9});
+  CHECK(rank_of(Launcher::torchrun, local) == Rank{9});
+  CHECK_FALSE(rank_of(Launcher::python, {}));
+}
+
+TEST_CASE("each code in which deepspeed hides a deadly signal, and its neighbours",
+          "[launcher_report]") {
+  std::map<int, int> hidden;  // code → signal
+  for (int code = 1; code < 256; ++code) {
+    const ExitStatus seen = unhide(Launcher::deepspeed, Exited{code}, std::nullopt);
+    if (const auto* signaled = std::get_if<Signaled>(&seen)) hidden[code] = signaled->signal;
+  }
+  CHECK(hidden == std::map<int, int>{{252, SIGILL},
+                                     {250, SIGABRT},
+                                     {249, SIGBUS},
+                                     {248, SIGFPE},
+                                     {247, SIGKILL},
+                                     {245, SIGSEGV},
+                                     {241, SIGTERM}});
+}
+
+TEST_CASE("an opaque command may speak as any launcher", "[launcher_report]") {
+  CHECK(read_launcher_failure(Launcher::opaque, kTorchrunKilled)->rank == Rank{1});
+  CHECK(read_launcher_failure(Launcher::opaque, kDeepspeedKilled)->status ==
+        ExitStatus{Signaled{SIGKILL}});
+  CHECK(read_launcher_failure(Launcher::accelerate, kDeepspeedKilled)->status ==
+        ExitStatus{Signaled{SIGKILL}});
+  CHECK_FALSE(read_launcher_failure(Launcher::torchrun, kSpawnExited));
+  CHECK_FALSE(read_launcher_failure(Launcher::python, kTorchrunKilled));
 }
