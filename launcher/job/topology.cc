@@ -12,6 +12,8 @@ namespace {
 
 using Devices = std::vector<std::string>;
 
+constexpr int kMostRanks = 1'000'000'000;  // a scheduler's variable may hold any number
+
 bool is_number(std::string_view device) {
   return !device.empty() && device.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -95,6 +97,9 @@ Result<> settle_ranks(const SpawnOptions& options, SpawnPlan& plan) {
   if (plan.node_rank < 0 || plan.node_rank >= plan.nodes)
     return contradiction(fmt::format("--node-rank {} does not fit --nnodes {}: it counts from 0",
                                      plan.node_rank, plan.nodes));
+  if (plan.nodes > kMostRanks / plan.workers)
+    return contradiction(fmt::format("--nnodes {} with {} workers each would be more than {} ranks",
+                                     plan.nodes, plan.workers, kMostRanks));
   plan.start_rank = options.start_rank.value_or(plan.node_rank * plan.workers);
   plan.world_size = options.world_size.value_or(plan.nodes * plan.workers);
   if (plan.start_rank < 0 || plan.start_rank > plan.world_size - plan.workers)

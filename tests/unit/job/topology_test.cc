@@ -180,3 +180,134 @@ TEST_CASE("the port of our own workers is chosen unless somebody named it", "[to
   options.master_addr = "10.0.0.1";
   CHECK(port_policy(plan_spawn(options, {}, kHost).value()) == PortPolicy::multi_node);
 }
+
+TEST_CASE("words for devices are taken as CUDA takes them, up to the first that is none",
+          "[topology]") {
+  struct Row {
+    const char* text;
+    Devices devices;
+  };
+  const Row rows[] = {
+      {"", {}},
+      {"0", {"0"}},
+      {"0,1", {"0", "1"}},
+      {" 0 , 1 ", {"0", "1"}},
+      {"1,0", {"1", "0"}},
+      {"00", {"00"}},
+      {"0,,1", {"0"}},
+      {",0", {}},
+      {"0,", {"0"}},
+      {"-1", {}},
+      {"0,-1,1", {"0"}},
+      {"NoDevFiles", {}},
+      {"0x1", {}},
+      {"GPU-a,MIG-b,7", {"GPU-a", "MIG-b", "7"}},
+      {"gpu-a", {}},
+      {"MIG-GPU-a/1/0", {"MIG-GPU-a/1/0"}},
+      {"0 1", {}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.text);
+    CHECK(parse_devices(row.text) == row.devices);
+  }
+}
+
+TEST_CASE("a contradiction between the numbers is told in whole", "[topology]") {
+  struct Row {
+    SpawnOptions options;
+    const char* error;
+  };
+  const auto made = [](auto change) {
+    SpawnOptions options = with_count(4);
+    options.master_addr = "n0";
+    change(options);
+    return options;
+  };
+  const Row rows[] = {
+      {made([](SpawnOptions& o) { o.nodes = 0; }), "--nnodes 0 is below 1"},
+      {made([](SpawnOptions& o) { o.nodes = -1; }), "--nnodes -1 is below 1"},
+      {made([](SpawnOptions& o) { o.node_rank = 1; }),
+       "--node-rank 1 does not fit --nnodes 1: it counts from 0"},
+      {made([](SpawnOptions& o) { o.nodes = 2, o.node_rank = -1; }),
+       "--node-rank -1 does not fit --nnodes 2: it counts from 0"},
+      {made([](SpawnOptions& o) { o.nodes = 2, o.node_rank = 2; }),
+       "--node-rank 2 does not fit --nnodes 2: it counts from 0"},
+      {made([](SpawnOptions& o) { o.start_rank = 1; }),
+       "ranks 1 to 4 of this node do not fit a world of 4: with different numbers of GPUs on the "
+       "nodes give --start-rank and --world-size"},
+      {made([](SpawnOptions& o) { o.nodes = 2, o.start_rank = -1; }),
+       "ranks -1 to 2 of this node do not fit a world of 8: with different numbers of GPUs on the "
+       "nodes give --start-rank and --world-size"},
+      {made([](SpawnOptions& o) { o.nodes = 2, o.world_size = 3; }),
+       "ranks 0 to 3 of this node do not fit a world of 3: with different numbers of GPUs on the "
+       "nodes give --start-rank and --world-size"},
+      {made([](SpawnOptions& o) { o.world_size = 8; }),
+       "a world of 8 needs more than the 4 workers of this node: give --nnodes and --node-rank"},
+      {made([](SpawnOptions& o) { o.nodes = 2147483647; }),
+       "--nnodes 2147483647 with 4 workers each would be more than 1000000000 ranks"},
+      {made([](SpawnOptions& o) { o.processes_per_node = ProcessCount{0}; }),
+       "--nproc-per-node must be 1 or more"},
+      {made([](SpawnOptions& o) { o.processes_per_node = ProcessCount{CountWord::xpu}; }),
+       "--nproc-per-node xpu: Intel's devices are not counted here; give the number"},
+      {made([](SpawnOptions& o) { o.nodes = 2, o.master_addr.reset(); }),
+       "several nodes need --master-addr: the address of node 0"},
+      {made([](SpawnOptions& o) { o.master_port = 65536; }), "port 65536 does not exist"},
+      {made([](SpawnOptions& o) { o.master_port = -1; }), "port -1 does not exist"},
+      {made([](SpawnOptions& o) { o.master_port = 65535; }), ""},
+      {made([](SpawnOptions& o) { o.nodes = 2, o.node_rank = 1, o.start_rank = 4; }), ""},
+      {made([](SpawnOptions& o) { o.nodes = 2, o.world_size = 4; }), ""},
+  };
+  for (const Row& row : rows) CHECK(error_of(row.options) == row.error);
+}
+
+TEST_CASE("a refused device is told with those that may be used", "[topology]") {
+  CHECK(error_of(with_devices({"0", "9"})) ==
+        "--devices 0,9: '9' is not among the GPUs that this process may use (0,1,2,3,4,5,6,7)");
+  CHECK(error_of(with_devices({"0"}), {}, kNoGpu) ==
+        "--devices 0: '0' is not among the GPUs that this process may use (none)");
+  CHECK(error_of(with_devices({"0", "1", "0"})) == "--devices 0,1,0 names GPU 0 twice");
+  CHECK(error_of(with_count(CountWord::gpu), {}, kNoGpu) ==
+        "--nproc-per-node gpu: no GPU is visible here (see CUDA_VISIBLE_DEVICES and nvidia-smi); "
+        "give a number, or cpu");
+}
+
+TEST_CASE("a word of --devices means a name, a unique beginning, or a place among names",
+          "[topology]") {
+  struct Row {
+    const char* wanted;
+    const char* visible;
+    const char* device;  ///< "" where it is refused
+  };
+  const Row rows[] = {
+      {"0", "GPU-aa,GPU-ab", "GPU-aa"},
+      {"1", "GPU-aa,GPU-ab", "GPU-ab"},
+      {"2", "GPU-aa,GPU-ab", ""},
+      {"GPU-aa", "GPU-aa,GPU-ab", "GPU-aa"},
+      {"GPU-ab", "GPU-aa,GPU-ab", "GPU-ab"},
+      {"GPU-a", "GPU-aa,GPU-ab", ""},
+      {"GPU-b", "GPU-aa,GPU-ab", ""},
+      {"GPU-aa", "4,5", "GPU-aa"},
+      {"MIG-1", "4,5", "MIG-1"},
+      {"1", "4,5", ""},
+      {"5", "4,5", "5"},
+      {"99999999999", "GPU-aa", ""},
+      {"1", "0,GPU-aa", ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.wanted << " of " << row.visible);
+    const auto plan =
+        plan_spawn(with_devices({row.wanted}), {{"CUDA_VISIBLE_DEVICES", row.visible}}, kHost);
+    const Devices wanted = *row.device == '\0' ? Devices{} : Devices{row.device};
+    CHECK((plan ? plan->devices : Devices{}) == wanted);
+    if (plan) CHECK(plan->devices_selected);
+  }
+}
+
+TEST_CASE("a number of processes that cannot be read is refused with the nearest word",
+          "[topology]") {
+  CHECK(parse_process_count("gpus").error().message ==
+        "'gpus' is no number of processes: write a number above 0, gpu, xpu, cpu or auto; did you "
+        "mean 'gpu'?");
+  CHECK(parse_process_count("99999999999").error().message ==
+        "'99999999999' is no number of processes: write a number above 0, gpu, xpu, cpu or auto");
+}
