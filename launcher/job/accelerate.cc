@@ -7,6 +7,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A flag outranks the configuration file. Both together say in which of six ways accelerate starts
+// its processes; from the way follows whether they are our descendants, and whether the number of
+// processes means anything.
 namespace safelaunch::job {
 namespace {
 
@@ -16,6 +19,8 @@ struct AccelerateConfig {
   std::optional<int> num_processes;
   std::optional<int> num_machines;
   std::optional<int> main_process_port;
+  std::string machine_rank;
+  std::string main_process_ip;
   bool sagemaker = false;  ///< the job runs in Amazon's cloud
   bool tpu_cluster = false;
   std::string rendezvous;          ///< rdzv_backend
@@ -55,6 +60,8 @@ AccelerateConfig read(const YAML::Node& root) {
   config.num_processes = value<int>(root, "num_processes");
   config.num_machines = value<int>(root, "num_machines");
   config.main_process_port = value<int>(root, "main_process_port");
+  config.machine_rank = text(root, "machine_rank");
+  config.main_process_ip = text(root, "main_process_ip");
   config.sagemaker = text(root, "compute_environment") == "AMAZON_SAGEMAKER";
   config.tpu_cluster = flag(root, "tpu_use_cluster");
   config.rendezvous = text(root, "rdzv_backend");
@@ -101,15 +108,13 @@ class AccelerateReader {
     mode_ = find_mode();
     read_topology();
     read_port();
+    read_meeting();
     read_rank_logs();
     command_.max_restarts = number("max_restarts").value_or(0);
   }
 
  private:
-  std::string text(std::string_view name) const {
-    const auto setting = line_.setting(walk_, name);
-    return setting ? setting->value : std::string();
-  }
+  std::string text(std::string_view name) const { return line_.text(walk_, name); }
 
   std::optional<int> number(std::string_view name) const { return to_number(text(name)); }
 
@@ -224,6 +229,15 @@ class AccelerateReader {
                                                 : std::string();
     const bool on_each_node = launcher == "standard" || launcher == "nossh";
     return mode_ == Mode::deepspeed && !on_each_node ? Descendants::none : Descendants::some;
+  }
+
+  void read_meeting() {
+    const auto keep = [&](std::string_view name, const std::string& in_file) {
+      const std::string typed = text(name);
+      keep_meeting(name, typed.empty() ? in_file : typed, command_);
+    };
+    keep("machine_rank", config_ ? config_->machine_rank : "");
+    keep("main_process_ip", config_ ? config_->main_process_ip : "");
   }
 
   void read_port() {

@@ -42,10 +42,13 @@ struct LauncherName {
   std::string_view name;
   Launcher launcher;
   bool with_subcommand = false;  ///< it launches only as `NAME launch`
+  TorchrunKind kind = TorchrunKind::torch;
 };
 
 constexpr std::array kProgramNames = {
     LauncherName{"torchrun", Launcher::torchrun},
+    LauncherName{"ft_launcher", Launcher::torchrun, false, TorchrunKind::ft_launcher},
+    LauncherName{"dlrover-run", Launcher::torchrun, false, TorchrunKind::dlrover},
     LauncherName{"deepspeed", Launcher::deepspeed},
     LauncherName{"deepspeed.pt", Launcher::deepspeed},
     LauncherName{"ds", Launcher::deepspeed},
@@ -56,6 +59,10 @@ constexpr std::array kProgramNames = {
 constexpr std::array kModuleNames = {
     LauncherName{"torch.distributed.run", Launcher::torchrun},
     LauncherName{"torch.distributed.launch", Launcher::torchrun},
+    LauncherName{"nvidia_resiliency_ext.fault_tolerance.launcher", Launcher::torchrun, false,
+                 TorchrunKind::ft_launcher},
+    LauncherName{"dlrover.trainer.torch.elastic_run", Launcher::torchrun, false,
+                 TorchrunKind::dlrover},
     LauncherName{"deepspeed.launcher.runner", Launcher::deepspeed},
     LauncherName{"accelerate.commands.launch", Launcher::accelerate},
     LauncherName{"accelerate.commands.accelerate_cli", Launcher::accelerate, true},
@@ -67,6 +74,7 @@ constexpr std::array kFileNames = {
     LauncherName{"/torch/distributed/launch.py", Launcher::torchrun},
     LauncherName{"/deepspeed/launcher/runner.py", Launcher::deepspeed},
     LauncherName{"/accelerate/commands/launch.py", Launcher::accelerate},
+    LauncherName{"/accelerate/commands/accelerate_cli.py", Launcher::accelerate, true},
 };
 
 /// A program that starts the ranks somewhere else, or some here and some elsewhere.
@@ -132,13 +140,13 @@ class Recogniser {
     command_.launcher = it->launcher;
     command_.launcher_word = it->with_subcommand ? word + 1 : word;
     if (!command_.python) find_interpreter(word);
-    read_options();
+    read_options(it->kind);
     return true;
   }
 
-  void read_options() {
+  void read_options(TorchrunKind kind) {
     switch (command_.launcher) {
-      case Launcher::torchrun: return read_torchrun(line(), command_);
+      case Launcher::torchrun: return read_torchrun(line(), kind, command_);
       case Launcher::deepspeed: return read_deepspeed(line(), command_);
       case Launcher::accelerate: return read_accelerate(line(), command_);
       case Launcher::python:
@@ -248,30 +256,38 @@ std::string_view option_of(Launcher launcher) {
   return {};
 }
 
-// The place before the script, and before the "-m" that makes it a module.
+constexpr std::array<std::string_view, 5> kBesideScript = {"-m", "--module", "--no-python",
+                                                           "--no_python", "--"};
+
+// The place before the script, before the "-m" that makes it a module, and before the "--" behind
+// which no option counts.
 std::size_t place_for_options(const Command& command) {
-  const std::size_t script = command.script->word;
-  const bool module_flag =
-      script > 0 &&
-      (command.argv[script - 1] == "-m" || command.argv[script - 1] == "--module" ||
-       command.argv[script - 1] == "--no-python" || command.argv[script - 1] == "--no_python");
-  return module_flag ? script - 1 : script;
+  std::size_t place = command.script->word;
+  while (place > command.launcher_word + 1 &&
+         std::ranges::find(kBesideScript, command.argv[place - 1]) != kBesideScript.end())
+    --place;
+  return place;
 }
 
 }  // namespace
 
 std::string launcher_option(const Command& command, std::initializer_list<std::string_view> names) {
-  const std::size_t end = command.script ? command.script->word : command.argv.size();
-  for (std::size_t i = command.launcher_word + 1; i < end && i < command.argv.size(); ++i) {
+  for (const std::string_view name : names)
+    if (const auto it = command.meeting.find(name); it != command.meeting.end()) return it->second;
+  if (command.script) return {};
+  std::string value;
+  for (std::size_t i = command.launcher_word + 1; i < command.argv.size(); ++i) {
     const std::string& word = command.argv[i];
     const std::size_t equals = word.find('=');
     std::string name = word.substr(0, equals);
     std::ranges::replace(name, '_', '-');
     if (std::ranges::find(names, name) == names.end()) continue;
-    if (equals != std::string::npos) return word.substr(equals + 1);
-    if (i + 1 < end) return command.argv[i + 1];
+    if (equals != std::string::npos)
+      value = word.substr(equals + 1);
+    else if (i + 1 < command.argv.size())
+      value = command.argv[i + 1];
   }
-  return {};
+  return value;
 }
 
 Result<Command> with_processes(Command command, int processes_per_node) {
@@ -282,6 +298,11 @@ Result<Command> with_processes(Command command, int processes_per_node) {
         fmt::format("it sets {} process{} a node, but safelaunch cannot tell this command how many "
                     "to start; drop it, or put torchrun or --nproc-per-node before the script",
                     processes_per_node, processes_per_node == 1 ? "" : "es")};
+  if (command.names_devices)
+    return Error{Errc::usage,
+                 fmt::format("it sets {} process{} a node, but deepspeed takes no {} beside "
+                             "--include and --exclude; drop it, or these",
+                             processes_per_node, processes_per_node == 1 ? "" : "es", option)};
   const int nodes =
       command.launcher == Launcher::accelerate && command.nodes ? command.nodes->max : 1;
   const auto place = command.argv.begin() + static_cast<std::ptrdiff_t>(place_for_options(command));

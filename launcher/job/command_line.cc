@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A setting is a value and its place in argv, in a variable or in a file, so that a port can be
+// changed where the launcher reads it. Mistakes are looked for last, when the script's place is
+// known: only then is an option behind it the script's own.
 namespace safelaunch::job {
 
 Variables::Variables(const Environment& outer) {
@@ -49,18 +51,6 @@ PortPlace narrowed(PortPlace place, std::size_t offset, std::size_t length) {
   return place;
 }
 
-bool plain_in_shell(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-         std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
-}
-
-std::string quoted(const std::string& word) {
-  if (!word.empty() && std::ranges::all_of(word, plain_in_shell)) return word;
-  std::string result = "'";
-  for (const char c : word) c == '\'' ? result += "'\\''" : result += c;
-  return result + "'";
-}
-
 }  // namespace
 
 std::optional<LauncherVariable> CommandLine::setting(const OptionWalk& walk,
@@ -68,6 +58,18 @@ std::optional<LauncherVariable> CommandLine::setting(const OptionWalk& walk,
   const FoundOption* option = walk.last(name);
   if (option == nullptr || !option->value) return std::nullopt;
   return LauncherVariable{std::string(text_at(argv, *option->value)), *option->value};
+}
+
+std::string CommandLine::text(const OptionWalk& walk, std::string_view name) const {
+  const auto found = setting(walk, name);
+  return found ? found->value : std::string();
+}
+
+void keep_meeting(std::string_view name, const std::string& value, Command& command) {
+  if (value.empty()) return;
+  std::string option = "--" + std::string(name);
+  std::ranges::replace(option, '_', '-');
+  command.meeting[option] = value;
 }
 
 void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kind,
@@ -101,7 +103,7 @@ std::string shell_line(std::span<const std::string> words) {
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    line += quoted(word);
+    line += shell_word(word);
   }
   return line;
 }
@@ -153,6 +155,7 @@ std::vector<std::string> moved_before_script(const Command& command, const Mispl
 
 void find_misplaced_port(Command& command) {
   if (!command.script || !std::holds_alternative<NotWritten>(command.port.place)) return;
+  if (command.standalone) return;  // no place of the option would change its port
   const auto misplaced = misplaced_port(command);
   if (!misplaced) return;
   const std::span<const std::string> words = command.argv;

@@ -48,10 +48,19 @@ struct CommandLine {
   /// The value of an option in argv; nullopt where the option is not there.
   [[nodiscard]] std::optional<LauncherVariable> setting(const OptionWalk& walk,
                                                         std::string_view name) const;
+  /// The same without its place; empty where the option is not there.
+  [[nodiscard]] std::string text(const OptionWalk& walk, std::string_view name) const;
 };
 
+/// Keeps what a setting says of the place where nodes meet, for launcher_option(): `name` is the
+/// option's, with underscores. An empty value says nothing.
+void keep_meeting(std::string_view name, const std::string& value, Command& command);
+
+/// torchrun, and the launchers that are built on it: they take its options and some of their own.
+enum class TorchrunKind { torch, ft_launcher, dlrover };
+
 // Each of these reads the words behind `command.launcher_word` and fills in the command.
-void read_torchrun(const CommandLine& line, Command& command);
+void read_torchrun(const CommandLine& line, TorchrunKind kind, Command& command);
 void read_deepspeed(const CommandLine& line, Command& command);
 void read_accelerate(const CommandLine& line, Command& command);
 

@@ -11,6 +11,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A hostfile decides whether the job has one node. Where it has several, and --no_ssh does not say
+// that somebody starts deepspeed on each, its ranks begin on hosts that we cannot see. The filters
+// are applied in deepspeed's own order, since the first host that is left is the master.
 namespace safelaunch::job {
 namespace {
 
@@ -113,6 +116,9 @@ class DeepspeedReader {
     if (const auto port = line_.setting(walk_, "master_port")) command_.port = port_in(*port);
     command_.port.option = {"--master_port", {}};
     command_.autotuning = !text("autotuning").empty();
+    command_.names_devices = !text("include").empty() || !text("exclude").empty();
+    for (const std::string_view name : {"node_rank", "master_addr"})
+      keep_meeting(name, text(name), command_);
     if (const auto pool = resource_pool())
       read_hosts(*pool);
     else
@@ -120,10 +126,7 @@ class DeepspeedReader {
   }
 
  private:
-  std::string text(std::string_view name) const {
-    const auto setting = line_.setting(walk_, name);
-    return setting ? setting->value : std::string();
-  }
+  std::string text(std::string_view name) const { return line_.text(walk_, name); }
 
   std::optional<int> number(std::string_view name) const { return to_number(text(name)); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "option_walk.h"
@@ -44,6 +45,37 @@ inline constexpr std::array kTorchrunOptions = {
 
 inline constexpr OptionTable kTorchrunTable = {kTorchrunOptions, Grammar::argparse,
                                                Spelling::dashes_too, Abbreviations::unique_prefix};
+
+template <std::size_t A, std::size_t B>
+constexpr std::array<OptionSpec, A + B> both(const std::array<OptionSpec, A>& a,
+                                             const std::array<OptionSpec, B>& b) {
+  std::array<OptionSpec, A + B> result{};
+  std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), result.begin()));
+  return result;
+}
+
+/// The options of ft_launcher, up to 0.7. All of its own that begin with --ft- take a value, except
+/// one.
+inline constexpr std::array kFtLauncherOptions = both(
+    kTorchrunOptions, std::array{OptionSpec{"term_timeout"}, OptionSpec{"workers_stop_timeout"},
+                                 OptionSpec{"ft_ignore_missing_cfg", Takes::nothing}});
+
+inline constexpr OptionTable kFtLauncherTable = {kFtLauncherOptions, Grammar::argparse,
+                                                 Spelling::dashes_too, Abbreviations::none, "ft_"};
+
+/// The options of dlrover-run, up to 0.6.1.
+inline constexpr std::array kDlroverOptions = both(
+    kTorchrunOptions,
+    std::array{
+        OptionSpec{"precheck"}, OptionSpec{"node_unit"}, OptionSpec{"auto_config", Takes::nothing},
+        OptionSpec{"auto_tunning", Takes::nothing}, OptionSpec{"exclude_straggler", Takes::nothing},
+        OptionSpec{"save_at_breakpoint", Takes::nothing}, OptionSpec{"accelerator"},
+        OptionSpec{"training_port"}, OptionSpec{"numa_affinity", Takes::nothing},
+        OptionSpec{"membind_policy"}, OptionSpec{"network_check", Takes::nothing},
+        OptionSpec{"comm_perf_test", Takes::nothing}, OptionSpec{"ucp_device_type"}});
+
+inline constexpr OptionTable kDlroverTable = {kDlroverOptions, Grammar::argparse,
+                                              Spelling::dashes_too, Abbreviations::none};
 
 /// The options of deepspeed's runner, up to 0.19.8. It takes underscores alone.
 inline constexpr std::array kDeepspeedOptions = {

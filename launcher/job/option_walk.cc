@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+// The words are read from the left, one option at a time, until the first that is none. A name is
+// looked up whole, then as the beginning of one name alone. Where a word might be the value of an
+// option that we do not know, the walk stops: a guess would put an option of ours into the user's
+// script.
 namespace safelaunch::job {
 namespace {
 
@@ -40,6 +44,15 @@ const OptionSpec* find_long(const OptionTable& table, std::string_view word) {
   return &*it;
 }
 
+/// An option that the table does not list, but whose name says that it takes a value.
+const OptionSpec* find_relative(const OptionTable& table, std::string_view word) {
+  static constexpr OptionSpec kRelative{};
+  const std::size_t length = table.family.size();
+  const bool is_one = length > 0 && word.size() > length &&
+                      begins_with(table.family, word.substr(0, length), table.spelling);
+  return is_one ? &kRelative : nullptr;
+}
+
 const OptionSpec* find_letter(const OptionTable& table, char letter) {
   const auto it = std::ranges::find(table.options, letter, &OptionSpec::letter);
   return it == table.options.end() ? nullptr : &*it;
@@ -71,7 +84,9 @@ class Walker {
  private:
   void long_option(std::string_view word) {
     const std::size_t equals = std::min(word.find('='), word.size());
-    const OptionSpec* spec = find_long(table_, word.substr(2, equals - 2));
+    const std::string_view name = word.substr(2, equals - 2);
+    const OptionSpec* spec = find_long(table_, name);
+    if (spec == nullptr) spec = find_relative(table_, name);
     if (spec == nullptr) return unknown(equals != word.size());
     const bool attached = equals != word.size();
     found(*spec, attached ? std::optional(equals + 1) : std::nullopt);

@@ -40,6 +40,8 @@ struct OptionTable {
   Grammar grammar = Grammar::argparse;
   Spelling spelling = Spelling::exact;
   Abbreviations abbreviations = Abbreviations::unique_prefix;
+  /// Every option whose name begins so takes a value, also one that is not listed. Empty: none.
+  std::string_view family = {};
 };
 
 struct FoundOption {

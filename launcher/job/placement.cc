@@ -15,6 +15,7 @@ namespace safelaunch::job {
 namespace {
 
 constexpr std::size_t kMostHosts = 100'000;
+constexpr std::size_t kMostDigits = 10;
 
 std::optional<int> number(const Environment& environment, std::string_view name) {
   return to_number(value_or(environment, name));
@@ -127,13 +128,12 @@ bool add_range(const std::string& before, std::string_view range, const std::str
   const std::size_t dash = range.find('-');
   const std::string_view low = range.substr(0, dash);
   const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
-  const auto first = to_number(low);
-  const auto last = to_number(high);
-  if (!first || !last || *first > *last) return false;
-  for (int number = *first; number <= *last; ++number) {
-    if (hosts.size() >= kMostHosts) return false;
+  const auto first = to_number<std::uint32_t>(low);
+  const auto last = to_number<std::uint32_t>(high);
+  if (!first || !last || *first > *last || low.size() > kMostDigits) return false;
+  if (*last - *first >= kMostHosts - hosts.size()) return false;
+  for (std::uint64_t number = *first; number <= *last; ++number)
     hosts.push_back(fmt::format("{}{:0{}}{}", before, number, low.size(), after));
-  }
   return true;
 }
 

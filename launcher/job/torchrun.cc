@@ -5,6 +5,9 @@
 #include "option_tables.h"
 #include "safelaunch/base/strings.h"
 
+// An option of the command line outranks its variable PET_…, and the rendezvous decides which of
+// them holds the port: the static one reads the endpoint, then the master's port; c10d reads the
+// endpoint alone; of any other the port belongs to a server.
 namespace safelaunch::job {
 namespace {
 
@@ -47,6 +50,20 @@ std::optional<NodeRange> node_range(std::string_view text) {
   return NodeRange{*min, *max};
 }
 
+const OptionTable& table_of(TorchrunKind kind) {
+  switch (kind) {
+    case TorchrunKind::ft_launcher: return kFtLauncherTable;
+    case TorchrunKind::dlrover: return kDlroverTable;
+    case TorchrunKind::torch: break;
+  }
+  return kTorchrunTable;
+}
+
+std::string rendezvous_of(TorchrunKind kind, const Settings& settings) {
+  if (kind == TorchrunKind::dlrover) return "dlrover-master";  // whatever the options say
+  return settings.text("rdzv_backend", kind == TorchrunKind::ft_launcher ? "c10d" : "static");
+}
+
 ScriptKind script_kind(const Settings& settings) {
   if (settings.flag("no_python")) return ScriptKind::program;
   return settings.flag("module") ? ScriptKind::module : ScriptKind::file;
@@ -73,8 +90,8 @@ CommandPort find_port(const Settings& settings, const std::string& rendezvous) {
 
 }  // namespace
 
-void read_torchrun(const CommandLine& line, Command& command) {
-  const OptionWalk walk = walk_options(line.argv, command.launcher_word + 1, kTorchrunTable);
+void read_torchrun(const CommandLine& line, TorchrunKind kind, Command& command) {
+  const OptionWalk walk = walk_options(line.argv, command.launcher_word + 1, table_of(kind));
   const Settings settings(line, walk);
   find_script(line, walk, script_kind(settings), command);
 
@@ -84,7 +101,9 @@ void read_torchrun(const CommandLine& line, Command& command) {
   const bool one_node = command.nodes && command.nodes->max == 1;
   command.descendants = one_node ? Descendants::all : Descendants::some;
 
-  command.rendezvous = settings.text("rdzv_backend", "static");
+  command.rendezvous = rendezvous_of(kind, settings);
+  for (const std::string_view name : {"node_rank", "master_addr", "rdzv_endpoint", "rdzv_id"})
+    keep_meeting(name, settings.text(name, ""), command);
   command.standalone = settings.flag("standalone");
   if (!command.standalone) command.port = find_port(settings, command.rendezvous);
   command.max_restarts = to_number(settings.text("max_restarts", "0")).value_or(0);

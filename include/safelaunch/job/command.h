@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,7 +34,7 @@ using ProcessCount = std::variant<int, CountWord>;
 
 /// The program in a command that spawns the workers.
 enum class Launcher {
-  torchrun,    ///< also called as `python -m torch.distributed.run` and `.launch`
+  torchrun,    ///< also `python -m torch.distributed.run` and `.launch`, ft_launcher, dlrover-run
   deepspeed,   ///< also called as `ds` and `python -m deepspeed.launcher.runner`
   accelerate,  ///< `accelerate launch`, which runs torchrun, deepspeed or one plain process inside
   python,      ///< a script that is one rank, or that spawns its ranks by itself
@@ -154,6 +155,9 @@ struct Command {
   CommandPort port;
   std::string rendezvous;   ///< torchrun's backend: "static", "c10d", "etcd-v2", …; else empty
   bool standalone = false;  ///< torchrun looks for a free port by itself
+  /// Where the nodes meet and which of them this is, by the launcher's option ("--node-rank"):
+  /// from its options, its variables (PET_NODE_RANK) and its configuration file.
+  std::map<std::string, std::string, std::less<>> meeting;
   /// Torchrun's own restarts: where it has some, it looks after a dead rank itself.
   int max_restarts = 0;
   /// The seconds that torchrun gives its workers to end before it kills them; nullopt: the command
@@ -163,6 +167,8 @@ struct Command {
   bool keeps_rank_logs = false;
   std::string rank_logs;    ///< its --log-dir; empty: a folder that it chooses
   bool autotuning = false;  ///< deepspeed starts many jobs in one call: never relaunch it
+  /// Deepspeed's --include or --exclude names the devices: beside these it refuses --num_gpus.
+  bool names_devices = false;
 
   /// The Python that runs the script, as a word that exec understands; nullopt where only the
   /// launcher knows (uv run, conda run, no readable shebang).
@@ -181,9 +187,10 @@ using FileReader = std::function<std::optional<std::string>(const std::string& p
 /// The same with the host's own files; a pipe among them is left to the command.
 [[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment);
 
-/// The value of one of its launcher's options, written as "--name value" or "--name=value"; empty
-/// where it has none of them. `names` are written with dashes: launchers take '-' and '_' for the
-/// same.
+/// What its launcher is told by the first of these options that it has (see Command::meeting);
+/// empty where it has none of them. Of a command whose launcher or options are not known, the last
+/// word counts that is written as "--name value" or "--name=value". `names` are written with
+/// dashes: launchers take '-' and '_' for the same.
 [[nodiscard]] std::string launcher_option(const Command& command,
                                           std::initializer_list<std::string_view> names);
 

@@ -55,3 +55,40 @@ TEST_CASE("a corrected line can be pasted into a shell", "[mistakes]") {
   CHECK(warning_text(seen, job::Warning::port_after_script)
             .ends_with("write: torchrun --master_port 5 t.py 'it'\\''s' 'a b' ''"));
 }
+
+TEST_CASE("port 0 and an unknown option are explained in whole sentences", "[mistakes]") {
+  CHECK(warning_text(command("deepspeed --master_port 0 t.py"), job::Warning::port_zero) ==
+        "port 0 means nothing to deepspeed: the ranks get it as it stands and wait for each other "
+        "for ever; name a free port");
+  CHECK(warning_text(command("torchrun --new x t.py"), job::Warning::unknown_option) ==
+        "torchrun option --new is not known here, so the begin of the script is not either; write "
+        "it as --option=value");
+}
+
+TEST_CASE("port 0 harms no job of one process, and no command that starts no ranks", "[mistakes]") {
+  for (const char* line :
+       {"torchrun --master_port 0 t.py", "accelerate launch --cpu --main_process_port 0 t.py",
+        "torchrun --standalone --master_port 0 --nproc_per_node 2 t.py"}) {
+    INFO(line);
+    CHECK_FALSE(has_warning(command(line), job::Warning::port_zero));
+  }
+  CHECK_FALSE(has_warning(command("python t.py", {{"MASTER_PORT", "0"}}), job::Warning::port_zero));
+  CHECK(has_warning(command("torchrun --nnodes 2 --master_port 0 t.py"), job::Warning::port_zero));
+}
+
+TEST_CASE("a port behind the script is no mistake where torchrun would not use it", "[mistakes]") {
+  CHECK(command("torchrun --standalone t.py --master_port 5").warnings.empty());
+  CHECK(command("torchrun --rdzv-endpoint h:1 t.py --master_port 5").warnings.empty());
+  CHECK(command("torchrun t.py", {{"PET_MASTER_PORT", "5"}}).warnings.empty());
+}
+
+TEST_CASE("only a launcher's own word for its port is looked for behind the script", "[mistakes]") {
+  for (const char* line :
+       {"deepspeed t.py --main_process_port 5", "accelerate launch t.py --master_port 5",
+        "torchrun t.py --master_portx 5", "torchrun t.py master_port 5",
+        "torchrun t.py --master_por=5"}) {
+    INFO(line);
+    CHECK(command(line).warnings.empty());
+  }
+  CHECK(has_warning(command("deepspeed t.py --master-port=5"), job::Warning::port_after_script));
+}

@@ -72,3 +72,78 @@ TEST_CASE("a launcher that cannot keep and show the output of ranks is refused",
   CHECK(with_logs({"deepspeed", "t.py"}).error().code == Errc::usage);
   CHECK(with_logs({"./my.sh"}).has_error());
 }
+
+namespace {
+
+std::string refused_two(const Words& argv) {
+  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  const Result<Command> result = with_processes(recognise(argv, {}, none), 2);
+  return result.has_error() ? result.error().message : "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("an option that is put in stands before the dashes that end the options", "[processes]") {
+  CHECK(with_two({"torchrun", "--standalone", "--", "t.py", "--x"}) ==
+        Words{"torchrun", "--standalone", "--nproc_per_node", "2", "--", "t.py", "--x"});
+  CHECK(with_two({"torchrun", "-m", "--", "pkg"}) ==
+        Words{"torchrun", "--nproc_per_node", "2", "-m", "--", "pkg"});
+  CHECK(with_two({"torchrun", "--no-python", "./run"}) ==
+        Words{"torchrun", "--nproc_per_node", "2", "--no-python", "./run"});
+  CHECK(with_logs({"torchrun", "--", "t.py"})->argv ==
+        Words{"torchrun", "--tee", "3", "--log_dir", "/run/launcher", "--", "t.py"});
+}
+
+TEST_CASE("what is put in can be read back, and the script is still found", "[processes]") {
+  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  for (const Words& argv :
+       {Words{"torchrun", "--nproc-per-node=8", "-m", "pkg", "-m"}, Words{"torchrun", "--", "t.py"},
+        Words{"ft_launcher", "--ft-cfg-path", "c", "t.py"},
+        Words{"deepspeed", "--num_gpus", "4", "--module", "pkg"},
+        Words{"nice", "-n", "5", "accelerate", "launch", "--multi_gpu", "t.py", "--", "x"},
+        Words{"python", "-mtorch.distributed.run", "--no_python", "./run"}}) {
+    const Command before = recognise(argv, {}, none);
+    const Command after = with_processes(before, 3).value();
+    INFO(after.argv.size());
+    CHECK(after.argv[after.script->word] == before.argv[before.script->word]);
+    const Command again = recognise(after.argv, {}, none);
+    CHECK(again.processes_per_node == ProcessCount{3});
+    CHECK(again.script == after.script);
+  }
+}
+
+TEST_CASE("accelerate is told the processes of all nodes together", "[processes]") {
+  CHECK(with_two({"accelerate", "launch", "--num_machines", "4", "--num_processes", "32",
+                  "t.py"}) == Words{"accelerate", "launch", "--num_machines", "4",
+                                    "--num_processes", "32", "--num_processes", "8", "t.py"});
+}
+
+TEST_CASE("deepspeed takes no number of processes beside the devices that it is given",
+          "[processes]") {
+  const std::string refusal =
+      "it sets 2 processes a node, but deepspeed takes no --num_gpus beside --include and "
+      "--exclude; drop it, or these";
+  CHECK(refused_two({"deepspeed", "--include", "localhost:0,1", "t.py"}) == refusal);
+  CHECK(refused_two({"deepspeed", "-e", "localhost:0", "t.py"}) == refusal);
+  CHECK(refused_two({"deepspeed", "--include=", "t.py"}) == "accepted");
+}
+
+TEST_CASE("one process is not called processes, and a script that is hidden gets no option",
+          "[processes]") {
+  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  CHECK(with_processes(recognise({"python", "t.py"}, {}, none), 1).error().message ==
+        "it sets 1 process a node, but safelaunch cannot tell this command how many to start; drop "
+        "it, or put torchrun or --nproc-per-node before the script");
+  CHECK(refused_two({"torchrun", "--new", "x", "t.py"}).starts_with("it sets 2 processes a node"));
+  CHECK(refused_two({"torchrun"}).starts_with("it sets 2 processes a node"));
+}
+
+TEST_CASE("a launcher that cannot keep and show its ranks' output is named", "[rank_logs]") {
+  const std::string rest =
+      " command has no place to say that each rank's output is kept by itself and shown all the "
+      "same; torchrun and accelerate launch have, and --nproc-per-node needs none";
+  CHECK(with_logs({"deepspeed", "t.py"}).error().message == "--rank-files: a deepspeed" + rest);
+  CHECK(with_logs({"python", "t.py"}).error().message == "--rank-files: a python" + rest);
+  CHECK(with_logs({"./my.sh"}).error().message == "--rank-files: a command" + rest);
+  CHECK(with_logs({"torchrun", "--new", "x", "t.py"}).has_error());
+}

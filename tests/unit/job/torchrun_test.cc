@@ -97,3 +97,113 @@ TEST_CASE("options behind the script do not reach torchrun", "[torchrun]") {
   CHECK_FALSE(seen.standalone);
   CHECK(seen.nodes == job::NodeRange{1, 1});
 }
+
+TEST_CASE("every form of torchrun's numbers of nodes and processes", "[torchrun]") {
+  struct Nodes {
+    const char* text;
+    std::optional<job::NodeRange> range;
+  };
+  const Nodes nodes[] = {
+      {"1", {{1, 1}}},
+      {"8", {{8, 8}}},
+      {"1:1", {{1, 1}}},
+      {"2:16", {{2, 16}}},
+      {"0", std::nullopt},
+      {"-1", std::nullopt},
+      {"1:", std::nullopt},
+      {":2", std::nullopt},
+      {"1:2:3", std::nullopt},
+      {"2:1", std::nullopt},
+      {"0:2", std::nullopt},
+      {"1.5", std::nullopt},
+      {"", std::nullopt},
+      {"1-2", std::nullopt},
+      {"99999999999", std::nullopt},
+      {"2147483647", {{2147483647, 2147483647}}},
+  };
+  for (const Nodes& row : nodes) {
+    INFO(row.text);
+    CHECK(command(std::string("torchrun --nnodes=") + row.text + " t.py").nodes == row.range);
+  }
+  struct Processes {
+    const char* text;
+    std::optional<job::ProcessCount> count;
+  };
+  const Processes processes[] = {
+      {"1", job::ProcessCount{1}},
+      {"gpu", job::ProcessCount{job::CountWord::gpu}},
+      {"xpu", job::ProcessCount{job::CountWord::xpu}},
+      {"cpu", job::ProcessCount{job::CountWord::cpu}},
+      {"auto", job::ProcessCount{job::CountWord::automatic}},
+      {"0", std::nullopt},
+      {"GPU", std::nullopt},
+      {"", std::nullopt},
+      {"99999999999", std::nullopt},
+  };
+  for (const Processes& row : processes) {
+    INFO(row.text);
+    const std::string option = std::string("--nproc-per-node=") + row.text;
+    CHECK(command("torchrun " + option + " t.py").processes_per_node == row.count);
+    CHECK(command("torchrun t.py", {{"PET_NPROC_PER_NODE", row.text}}).processes_per_node ==
+          row.count);
+  }
+}
+
+TEST_CASE("a port that cannot be read is no port, and its place is still known", "[torchrun]") {
+  struct Row {
+    const char* option;
+    std::optional<int> value;
+    job::PortPlace place;
+  };
+  const Row rows[] = {
+      {"--master_port=x", std::nullopt, job::InWord{1, 14, 1}},
+      {"--master_port=", std::nullopt, job::InWord{1, 14, 0}},
+      {"--rdzv-endpoint=h:", std::nullopt, job::InWord{1, 18, 0}},
+      {"--rdzv-endpoint=h:x", std::nullopt, job::InWord{1, 19, 0}},
+      {"--rdzv-endpoint=:5", 5, job::InWord{1, 17, 1}},
+      {"--rdzv-endpoint=a.b:5", 5, job::InWord{1, 20, 1}},
+      {"--rdzv-endpoint=", std::nullopt, job::NotWritten{}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.option);
+    const job::Command seen = command(std::string("torchrun ") + row.option + " t.py");
+    CHECK(seen.port.value == row.value);
+    CHECK(seen.port.place == row.place);
+  }
+}
+
+TEST_CASE("torchrun's flags count in the environment as numbers that are not 0", "[torchrun]") {
+  const auto kind = [](const Environment& environment) {
+    return command("torchrun t", environment).script.value().kind;
+  };
+  CHECK(kind({}) == job::ScriptKind::file);
+  CHECK(kind({{"PET_MODULE", "1"}}) == job::ScriptKind::module);
+  CHECK(kind({{"PET_MODULE", "0"}}) == job::ScriptKind::file);
+  CHECK(kind({{"PET_NO_PYTHON", "1"}}) == job::ScriptKind::program);
+  CHECK(kind({{"PET_NO_PYTHON", "1"}, {"PET_MODULE", "1"}}) == job::ScriptKind::program);
+  CHECK(kind({{"PET_MODULE", "yes"}}) == job::ScriptKind::file);
+}
+
+TEST_CASE("any word of the user's on the output of ranks is a wish for files", "[torchrun]") {
+  struct Row {
+    const char* option;
+    bool keeps;
+    const char* folder;
+  };
+  const Row rows[] = {{"", false, ""},
+                      {"--log-dir d", true, "d"},
+                      {"--log_dir=d", true, "d"},
+                      {"-t 3", true, ""},
+                      {"--tee=0:1", true, ""},
+                      {"-r3", true, ""},
+                      {"--redirects 3", true, ""},
+                      {"--local-ranks-filter 0", false, ""}};
+  for (const Row& row : rows) {
+    INFO(row.option);
+    const job::Command seen = command(std::string("torchrun ") + row.option + " t.py");
+    CHECK(seen.keeps_rank_logs == row.keeps);
+    CHECK(seen.rank_logs == row.folder);
+  }
+  CHECK(command("torchrun t.py", {{"PET_TEE", "3"}}).keeps_rank_logs);
+  CHECK(command("torchrun t.py", {{"PET_REDIRECTS", "3"}}).keeps_rank_logs);
+}
