@@ -255,3 +255,77 @@ TEST_CASE("ranks that others start are not taken for descendants", "[command]") 
   CHECK(command("python t.py", {{"SLURM_STEP_NUM_TASKS", "8"}}).descendants ==
         job::Descendants::some);
 }
+
+TEST_CASE("every program that starts ranks elsewhere is known by its name", "[command]") {
+  for (const char* name : {"srun", "sbatch", "ssh", "pdsh", "docker", "podman", "kubectl"})
+    CHECK(command(std::string("/usr/bin/") + name + " x").descendants == job::Descendants::none);
+  for (const char* name : {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prun", "horovodrun"})
+    CHECK(command(std::string(name) + " -np 2 x").descendants == job::Descendants::some);
+  for (const char* name : {"bash", "sshd", "mpirun.sh", "./srun.py"})
+    CHECK(command(std::string(name) + " x").descendants == job::Descendants::all);
+}
+
+TEST_CASE("below a scheduler or MPI with several ranks a plain command is one of them",
+          "[command]") {
+  struct Row {
+    Environment environment;
+    job::Descendants descendants;
+  };
+  constexpr auto kAll = job::Descendants::all;
+  constexpr auto kSome = job::Descendants::some;
+  const Row rows[] = {
+      {{{"RANK", "0"}}, kAll},
+      {{{"WORLD_SIZE", "2"}}, kAll},
+      {{{"RANK", "x"}, {"WORLD_SIZE", "2"}}, kAll},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "x"}}, kAll},
+      {{{"PMI_SIZE", "2"}}, kSome},
+      {{{"PMI_SIZE", "1"}}, kAll},
+      {{{"OMPI_COMM_WORLD_SIZE", "1"}}, kAll},
+      {{{"SLURM_STEP_NUM_TASKS", "1"}}, kAll},
+      {{{"SLURM_NTASKS", "8"}}, kAll},
+  };
+  for (const Row& row : rows) {
+    for (const char* text : {"python t.py", "bash run.sh"})
+      CHECK(command(text, row.environment).descendants == row.descendants);
+    // A launcher makes its own ranks, whatever it stands in.
+    CHECK(command("torchrun t.py", row.environment).descendants == kAll);
+  }
+}
+
+TEST_CASE("a launcher that is called as a file is the same launcher", "[command]") {
+  const Scene scenes[] = {
+      {"python /s/torch/distributed/launch.py --use_env t.py", job::Launcher::torchrun,
+       "/s/torch/distributed/launch.py", "t.py"},
+      {"python /s/deepspeed/launcher/runner.py --num_gpus 2 t.py", job::Launcher::deepspeed,
+       "/s/deepspeed/launcher/runner.py", "t.py"},
+      {"python /s/accelerate/commands/launch.py t.py", job::Launcher::accelerate,
+       "/s/accelerate/commands/launch.py", "t.py"},
+      {"python /s/accelerate/commands/accelerate_cli.py launch t.py", job::Launcher::accelerate,
+       "launch", "t.py"},
+      {"python /s/accelerate/commands/accelerate_cli.py config", job::Launcher::python, "python",
+       "/s/accelerate/commands/accelerate_cli.py"},
+      {"python torch/distributed/run.py t.py", job::Launcher::python, "python",
+       "torch/distributed/run.py"},
+      {"python run.py t.py", job::Launcher::python, "python", "run.py"},
+      {"python -m accelerate.commands.accelerate_cli config", job::Launcher::python, "python",
+       "accelerate.commands.accelerate_cli", job::ScriptKind::module},
+      {"python /env/bin/accelerate launch t.py", job::Launcher::accelerate, "launch", "t.py"},
+      {"uv run /env/bin/ds t.py", job::Launcher::deepspeed, "/env/bin/ds", "t.py"},
+      {"deepspeed.pt t.py", job::Launcher::deepspeed, "deepspeed.pt", "t.py"},
+      {"python3.13t -m torch.distributed.run t.py", job::Launcher::torchrun,
+       "torch.distributed.run", "t.py"},
+      {"python --check-hash-based-pycs always t.py", job::Launcher::python, "python", "t.py"},
+      {"python -X faulthandler -Wignore -BEs t.py -c x", job::Launcher::python, "python", "t.py"},
+      {"python -c", job::Launcher::opaque, "python", ""},
+  };
+  for (const Scene& scene : scenes) check(scene);
+}
+
+TEST_CASE("a launcher's name in words is the one that messages show", "[command]") {
+  CHECK(std::string(name(command("ds t.py").launcher)) == "deepspeed");
+  CHECK(std::string(name(command("python -m torch.distributed.launch t.py").launcher)) ==
+        "torchrun");
+  CHECK(std::string(name(command("accelerate-launch t.py").launcher)) == "accelerate");
+  CHECK(std::string(name(command("python t.py").launcher)) == "python");
+  CHECK(std::string(name(command("./t").launcher)) == "command");
+}

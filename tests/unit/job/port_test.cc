@@ -140,3 +140,55 @@ TEST_CASE("what was recognised is still there when the new words are recognised"
     CHECK(job::port_policy(again) == job::PortPolicy::user);
   }
 }
+
+TEST_CASE("the policy for the port of each kind of command", "[port]") {
+  struct Row {
+    const char* line;
+    Environment environment;
+    job::PortPolicy policy;
+  };
+  using enum job::PortPolicy;
+  const Row rows[] = {
+      {"torchrun --rdzv-endpoint h t.py", {}, choose},
+      {"torchrun --rdzv-backend c10d --rdzv-endpoint h:5 t.py", {}, user},
+      {"torchrun --rdzv-backend static --rdzv-endpoint h:5 t.py", {}, user},
+      {"torchrun t.py", {{"PET_STANDALONE", "1"}, {"PET_MASTER_PORT", "5"}}, nothing},
+      {"torchrun t.py", {{"MASTER_PORT", "5"}}, nothing},
+      {"torchrun t.py", {{"PET_NNODES", "2"}}, multi_node},
+      {"accelerate launch --rdzv_backend c10d --num_processes 2 t.py", {}, nothing},
+      {"accelerate launch --num_processes 1 t.py", {}, nothing},
+      {"accelerate launch --num_processes 2 --main_process_port 0 t.py", {}, choose},
+      {"deepspeed --force_multi t.py", {}, multi_node},
+      {"python t.py", {{"MASTER_PORT", "0"}}, choose},
+      {"python t.py", {{"MASTER_PORT", ""}}, nothing},
+      {"python t.py", {{"MASTER_PORT", "x"}}, choose},
+      {"python t.py", {{"MASTER_PORT", "5"}, {"PMI_SIZE", "2"}}, multi_node},
+      {"python t.py", {{"MASTER_PORT", "5"}, {"PMI_SIZE", "1"}}, user},
+      {"mpirun -np 2 ./t", {{"MASTER_PORT", "5"}}, multi_node},
+      {"docker run x", {}, multi_node},
+      {"bash run.sh", {{"MASTER_PORT", "29500"}}, choose},
+      {"bash run.sh", {{"MASTER_PORT", "29501"}}, user},
+  };
+  for (const Row& row : rows) {
+    INFO(row.line);
+    CHECK(policy(row.line, row.environment) == row.policy);
+  }
+}
+
+TEST_CASE("a port of another length moves nothing but itself", "[port]") {
+  for (const char* text : {"torchrun --master_port 1 t.py --x", "torchrun --master_port=1 t.py --x",
+                           "torchrun --rdzv-endpoint h:1 t.py --x"}) {
+    INFO(text);
+    const job::Command once = job::with_port(command(text), 65535).command;
+    CHECK(line(job::with_port(once, 1).command.argv) == text);
+  }
+}
+
+TEST_CASE("an accelerate that gets a port as an option has it there from then on", "[port]") {
+  const job::Command ported = job::with_port(command("accelerate launch t.py"), 40000).command;
+  CHECK(ported.port.place == job::PortPlace{job::InWord{3, 0, 5}});
+  CHECK(script_of(ported) == "t.py");
+  const job::Command c10d =
+      job::with_port(command("torchrun --rdzv_backend c10d t.py"), 40000).command;
+  CHECK(c10d.port.place == job::PortPlace{job::InWord{2, 10, 5}});
+}

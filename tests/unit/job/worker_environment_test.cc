@@ -101,3 +101,58 @@ TEST_CASE("CUDA_VISIBLE_DEVICES is set only by --devices", "[worker_environment]
   plan.devices_selected = true;
   CHECK(worker_environment(plan, 0, kRun, {})["CUDA_VISIBLE_DEVICES"] == "4,5");
 }
+
+TEST_CASE("the whole environment of a worker, and nothing else", "[worker_environment]") {
+  CHECK(worker_environment(second_node(), 0, kRun, {}) ==
+        Environment{{"GROUP_RANK", "1"},
+                    {"GROUP_WORLD_SIZE", "2"},
+                    {"JAX_COORDINATOR_ADDRESS", "10.0.0.1:29501"},
+                    {"LOCAL_RANK", "0"},
+                    {"LOCAL_WORLD_SIZE", "2"},
+                    {"MASTER_ADDR", "10.0.0.1"},
+                    {"MASTER_PORT", "29501"},
+                    {"NODE_RANK", "1"},
+                    {"OMP_NUM_THREADS", "1"},
+                    {"RANK", "2"},
+                    {"ROLE_NAME", "default"},
+                    {"ROLE_RANK", "2"},
+                    {"ROLE_WORLD_SIZE", "4"},
+                    {"TORCHELASTIC_ERROR_FILE", "/run/errors/rank-2.error.json"},
+                    {"TORCHELASTIC_MAX_RESTARTS", "0"},
+                    {"TORCHELASTIC_RESTART_COUNT", "0"},
+                    {"TORCHELASTIC_RUN_ID", "20261121-a1b2"},
+                    {"TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"},
+                    {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+                    {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
+                    {"WORLD_SIZE", "4"}});
+}
+
+TEST_CASE("JAX is told a device only where there is one for each worker", "[worker_environment]") {
+  SpawnPlan plan = second_node();
+  struct Row {
+    std::vector<std::string> devices;
+    bool told;
+  };
+  for (const Row& row :
+       {Row{{}, false}, Row{{"4"}, false}, Row{{"4", "5"}, true}, Row{{"4", "5", "6"}, true}}) {
+    plan.devices = row.devices;
+    CHECK(worker_environment(plan, 0, kRun, {}).contains("JAX_LOCAL_DEVICE_IDS") == row.told);
+  }
+}
+
+TEST_CASE("no two workers of a job share a rank, over all nodes", "[worker_environment]") {
+  std::vector<std::string> ranks;
+  for (int node = 0; node < 3; ++node) {
+    SpawnPlan plan;
+    plan.workers = 4;
+    plan.nodes = 3;
+    plan.node_rank = node;
+    plan.start_rank = node * 4;
+    plan.world_size = 12;
+    plan.master_port = 1;
+    for (int local = 0; local < plan.workers; ++local)
+      ranks.push_back(worker_environment(plan, local, kRun, {})["RANK"]);
+  }
+  CHECK(ranks ==
+        std::vector<std::string>{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"});
+}
