@@ -11,6 +11,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/settings/option.h"
 
 // A file decides what we run, so it must belong to the user or to root, and nobody else may write
 // to it. It is judged by its open descriptor, so that it cannot be exchanged between the look and
@@ -79,9 +80,9 @@ bool is_hidden_by_its_folder(const std::string& path) {
 
 constexpr std::array<std::string_view, 9> kTuned{
     "NCCL_", "TORCH_NCCL_", "TORCH_DISTRIBUTED_", "GLOO_", "OMP_", "MKL_", "UCX_", "FI_", "TP_"};
-// A plugin is loaded, and what names a file is read, written or loaded.
-constexpr std::array<std::string_view, 8> kNamesPlace{"PLUGIN", "PATH", "FILE", "LIB",
-                                                      "DIR",    "CONF", "TOOL", "MODULE"};
+// A plugin is loaded, a command is run, and what names a file is read, written or loaded.
+constexpr std::array<std::string_view, 10> kNamesPlace{
+    "PLUGIN", "PATH", "FILE", "LIB", "DIR", "CONF", "TOOL", "MODULE", "COMMAND", "DEST"};
 constexpr std::array<std::string_view, 5> kDecidingOptions{"clean", "keep-days", "keep-runs",
                                                            "log-dir", "run-dir"};
 
@@ -94,9 +95,16 @@ std::optional<std::string> variables_of(const YamlNode& node) {
   return std::nullopt;
 }
 
+// `json: true` chooses a form, `json: FILE` a file to write; a rendezvous may be a folder.
+bool names_place(std::string_view option, std::string_view value) {
+  if (option == "json") return settings::refuse_value(settings::Option{}, value).has_value();
+  return option == "rendezvous" && value.starts_with("file:");
+}
+
 std::optional<std::string> options_of(const YamlNode& node) {
   for (const YamlEntry& entry : node.entries)
-    if (std::ranges::find(kDecidingOptions, entry.key) != kDecidingOptions.end())
+    if (std::ranges::find(kDecidingOptions, entry.key) != kDecidingOptions.end() ||
+        names_place(entry.key, entry.value.text))
       return fmt::format("sets the option {}", entry.key);
   return std::nullopt;
 }
