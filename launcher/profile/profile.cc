@@ -227,27 +227,39 @@ Result<Profile> read_over(Profile profile, const YamlNode& root) {
   return profile;
 }
 
-Error in_a_circle(const Place& place, const std::vector<std::string>& names,
-                  const std::string& name) {
+// A profile on the way to the one that is read; its origin tells it from another of the same name.
+struct Child {
+  std::string name;
+  std::string origin;
+};
+using Children = std::vector<Child>;
+
+// Nobody inherits over so many, and each takes some of the stack.
+constexpr std::size_t kMostGenerations = 100;
+
+Error in_a_circle(const Place& place, const Children& children, const std::string& name) {
   std::string circle;
-  for (const std::string& each : names) circle += each + " → ";
+  for (const Child& each : children) circle += each.name + " → ";
   return error_at(place, fmt::format("extends goes in a circle: {}{}", circle, name));
 }
 
 Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& find,
-                                  std::vector<std::string> children);
+                                  Children children);
 
 // A profile begins with the defaults, or with the profile that it extends.
 Result<Profile> inherited(const YamlNode& root, const ProfileSource& find,
-                          const std::vector<std::string>& children) {
+                          const Children& children) {
   const YamlNode* extends = root.find("extends");
   if (extends == nullptr) return Profile{};
   if (extends->kind != YamlNode::Kind::scalar)
     return error_at(extends->place, "extends must be the name of one profile");
-  if (std::find(children.begin(), children.end(), extends->text) != children.end())
-    return in_a_circle(extends->place, children, extends->text);
   const Result<ProfileText> parent = find(extends->text);
   if (parent.has_error()) return error_at(extends->place, "extends: " + parent.error().message);
+  if (std::ranges::find(children, parent->origin, &Child::origin) != children.end())
+    return in_a_circle(extends->place, children, extends->text);
+  if (children.size() >= kMostGenerations)
+    return error_at(extends->place,
+                    fmt::format("extends goes on over more than {} profiles", kMostGenerations));
   Result<Profile> profile = read_with_parents(*parent, find, children);
   if (profile.has_error()) return profile.error();
   profile->extends = extends->text;
@@ -256,11 +268,11 @@ Result<Profile> inherited(const YamlNode& root, const ProfileSource& find,
 }
 
 Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& find,
-                                  std::vector<std::string> children) {
+                                  Children children) {
   const Result<YamlNode> root =
       text.tree.empty() ? parse_yaml(text.text, text.origin) : tree_of(text.tree, text.origin);
   if (root.has_error()) return root.error();
-  children.push_back(text.name);
+  children.push_back({text.name, text.origin});
   Result<Profile> profile = inherited(*root, find, children);
   if (profile.has_error()) return profile.error();
   profile->name = text.name;

@@ -189,6 +189,40 @@ TEST_CASE("profiles that extend each other in a circle are refused with the circ
         "self.yaml:1:10: extends goes in a circle: self → self");
 }
 
+TEST_CASE("a circle is seen however its files are named", "[profile]") {
+  const ProfileSource by_path = [](std::string_view word) -> Result<ProfileText> {
+    const std::string other = word.ends_with("a.yaml") ? "./b.yaml" : "./x/../a.yaml";
+    const std::string name(word.substr(word.rfind('/') + 1, 1));
+    return ProfileText{name, std::string(word), "extends: " + other};
+  };
+  CHECK(read_profile({"a", "a.yaml", "extends: ./b.yaml"}, by_path).error().message ==
+        "./x/../a.yaml:1:10: extends goes in a circle: a → b → a → ./b.yaml");
+}
+
+TEST_CASE("a profile may extend another of its own name", "[profile]") {
+  const ProfileSource built_in = [](std::string_view) -> Result<ProfileText> {
+    return ProfileText{"basic", "profiles/basic.yaml (built in)", "cost: small"};
+  };
+  const Profile mine = read_profile({"basic", "./basic.yaml", "extends: basic"}, built_in).value();
+  CHECK(mine.cost == Cost::small);
+  CHECK(mine.extends == "basic");
+}
+
+TEST_CASE("a line of profiles that each extend the next is followed to a limit", "[profile]") {
+  const auto last_of = [](int length) {
+    const ProfileSource line = [length](std::string_view word) -> Result<ProfileText> {
+      const int number = std::stoi(std::string(word));
+      const std::string text =
+          number < length ? fmt::format("extends: {}", number + 1) : std::string("cost: large");
+      return ProfileText{std::string(word), std::string(word), text};
+    };
+    return read_profile({"1", "1", "extends: 2"}, line);
+  };
+  CHECK(last_of(100)->cost == Cost::large);
+  CHECK(last_of(101).error().message == "100:1:10: extends goes on over more than 100 profiles");
+  CHECK(last_of(1'000'000).has_error());
+}
+
 TEST_CASE("a mistake in what a profile extends is told with that file", "[profile]") {
   const auto source = files({{"parent", "\ncots: none"}});
 
