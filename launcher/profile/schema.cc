@@ -13,21 +13,24 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kShared = R"json({
-  "duration": {"type": ["string", "integer"], "pattern": "^(off|0|[0-9.]+(ms|s|min|h|d))$",
+  "duration": {"anyOf": [{"type": "string", "pattern": "^(off|[0-9.]+(ms|s|sec|m|min|h|d)?)$"},
+                         {"type": "number", "minimum": 0}, {"const": false}],
                "description": "a number and ms, s, min, h or d; 0 or off: no deadline"},
   "variables": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]},
                 "description": "environment variables and their values"},
   "names": {"type": "array", "items": {"type": "string"}},
-  "chain": {"type": ["string", "array"], "items": {"type": "string"},
+  "word": {"type": ["string", "number", "boolean"]},
+  "words": {"anyOf": [{"$ref": "#/definitions/word"}, {"type": "array", "items": {"$ref": "#/definitions/word"}}]},
+  "chain": {"type": ["string", "number", "boolean", "array"], "items": {"$ref": "#/definitions/word"},
             "description": "the profiles to try, in order"}
 })json";
 
 constexpr const char* kProfile = R"json({
-  "name": {"type": "string", "description": "as the file is called"},
-  "description": {"type": "string", "description": "one line, shown where the profile is chosen"},
-  "extends": {"type": "string", "description": "takes over everything but name, description and heals"},
-  "heals": {"$ref": "#/definitions/names", "description": "causes for which this profile is tried first"},
-  "worsens": {"$ref": "#/definitions/names", "description": "causes for which it is never tried"},
+  "name": {"type": ["string", "number", "boolean"], "description": "as the file is called"},
+  "description": {"type": ["string", "number", "boolean"], "description": "one line, shown where the profile is chosen"},
+  "extends": {"type": ["string", "number", "boolean"], "description": "takes over everything but name, description and heals"},
+  "heals": {"$ref": "#/definitions/words", "description": "causes for which this profile is tried first"},
+  "worsens": {"$ref": "#/definitions/words", "description": "causes for which it is never tried"},
   "cost": {"enum": ["none", "small", "medium", "large"], "description": "in training speed; large is marked slow"},
   "nodes": {"enum": ["any", "one"], "description": "one: works on a single node only"},
   "env": {"$ref": "#/definitions/variables"},
@@ -37,7 +40,7 @@ constexpr const char* kProfile = R"json({
   "backend": {"enum": ["keep", "gloo"], "description": "gloo: the hook turns nccl into gloo"},
   "verify": {"enum": ["observe", "inject"], "description": "inject: one all_reduce of ours before the script's first collective"},
   "ras": {"enum": ["off", "ask", false], "description": "ask: NCCL's RAS is asked when a job with complete communicators hangs"},
-  "process_group_timeout": {"type": "string", "description": "keep, or a duration such as 30min"},
+  "process_group_timeout": {"type": ["string", "number"], "description": "keep, or a duration such as 30min"},
   "timeouts": {"type": "object", "additionalProperties": false, "description": "how long ranks are waited for (docs/stages.md)",
     "properties": {"init": {"$ref": "#/definitions/duration"}, "collective": {"$ref": "#/definitions/duration"},
                    "quiet": {"$ref": "#/definitions/duration"}, "work": {"$ref": "#/definitions/duration"},
@@ -47,7 +50,7 @@ constexpr const char* kProfile = R"json({
     "anyOf": [{"const": "keep"}, {"type": "integer", "minimum": 1, "maximum": 4096},
               {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 4096}}]},
   "args": {"type": "object", "additionalProperties": false, "description": "changes to the training script's own arguments",
-    "properties": {"append": {"type": "array", "items": {"type": ["string", "number"]}},
+    "properties": {"append": {"$ref": "#/definitions/words"},
                    "replace": {"type": "object", "propertyNames": {"pattern": "^-"},
                                "additionalProperties": {"type": ["string", "number", "boolean", "null"]}}}},
   "python": {"type": "object", "additionalProperties": false, "properties": {"faulthandler": {"type": "boolean"}}},
@@ -62,11 +65,11 @@ constexpr const char* kConfig = R"json({
   "clusters": {"type": "array", "description": "the first rule whose conditions hold stands over the rest",
     "items": {"type": "object", "additionalProperties": false, "required": ["name"],
       "properties": {
-        "name": {"type": "string"},
+        "name": {"$ref": "#/definitions/word"},
         "match": {"type": "object", "additionalProperties": false, "minProperties": 1,
-          "properties": {"hostname": {"type": "string", "description": "a regular expression for the whole name"},
-                         "gpu": {"type": "string", "description": "a regular expression for a part of a GPU's name"},
-                         "env": {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
+          "properties": {"hostname": {"type": ["string", "number", "boolean"], "description": "a regular expression for the whole name"},
+                         "gpu": {"type": ["string", "number", "boolean"], "description": "a regular expression for a part of a GPU's name"},
+                         "env": {"type": "object", "additionalProperties": {"$ref": "#/definitions/word"}},
                          "network": {"type": "string", "description": "such as 10.8.0.0/16"}}},
         "chain": {"$ref": "#/definitions/chain"},
         "env": {"$ref": "#/definitions/variables"},
@@ -77,7 +80,9 @@ constexpr const char* kConfig = R"json({
 Json values_of(const settings::Option& option) {
   using enum settings::OptionKind;
   switch (option.kind) {
-    case flag: return {{"type", "boolean"}};
+    case flag:  // one with a placeholder also takes what that stands for
+      if (!option.value.empty()) break;
+      return {{"enum", {true, false, "on", "off", "yes", "no", 1, 0}}};
     case count:
       return {{"type", "integer"}, {"minimum", option.range.first}, {"maximum", option.range.last}};
     case duration: return {{"$ref", "#/definitions/duration"}};
@@ -86,12 +91,12 @@ Json values_of(const settings::Option& option) {
       if (std::ranges::find(words, "off") != words.end()) words.push_back(false);  // YAML's off
       return {{"enum", words}};
     }
+    case port: return {{"type", {"string", "integer"}}};
     case text:
     case texts:
-    case list:
-    case port: break;
+    case list: break;
   }
-  return {{"type", {"string", "integer"}}};
+  return {{"$ref", "#/definitions/word"}};
 }
 
 Json options_for(settings::OptionScope scope) {
