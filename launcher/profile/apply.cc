@@ -93,7 +93,8 @@ using Replacement = std::optional<std::string>;  // none takes the option away
 // A negative number begins with '-' too, and is a value.
 bool is_value(std::string_view word) {
   if (!word.starts_with("-")) return true;
-  return word.size() > 1 && word[1] >= '0' && word[1] <= '9';
+  word.remove_prefix(word.starts_with("-.") ? 2 : 1);
+  return !word.empty() && word[0] >= '0' && word[0] <= '9';
 }
 
 // One option at `at`; returns how many words of the original it took.

@@ -154,6 +154,9 @@ TEST_CASE("a script's arguments are replaced where they are, and appended to", "
   CHECK(changed({"--workers", "8", "x"}) == Words{"--workers", "1", "x", "--cache", "5"});
   CHECK(changed({"--workers=8"}) == Words{"--workers=1", "--cache", "5"});
   CHECK(changed({"--workers", "-1"}) == Words{"--workers", "1", "--cache", "5"});
+  CHECK(changed({"--workers", "-.5", "-x"}) == Words{"--workers", "1", "-x", "--cache", "5"});
+  CHECK(changed({"--workers", "-.x"}) == Words{"--workers", "1", "-.x", "--cache", "5"});
+  CHECK(changed({"--workers", "-"}) == Words{"--workers", "1", "-", "--cache", "5"});
   CHECK(changed({"--workers", "--lr"}) == Words{"--workers", "1", "--lr", "--cache", "5"});
   CHECK(changed({"--workers"}) == Words{"--workers", "1", "--cache", "5"});
   CHECK(changed({"--fast", "--lr"}) == Words{"--lr", "--cache", "5"});
