@@ -41,7 +41,9 @@ std::string show_identity(const Profile& profile) {
   std::string text =
       fmt::format("# {}{}\n", profile.origin,
                   profile.extends.empty() ? "" : ", with what it inherits from " + profile.extends);
-  text += fmt::format("name: {}\n", profile.name);
+  // "null" alone is no word for YAML.
+  const bool is_null = lower(profile.name) == "null";
+  text += fmt::format("name: {}\n", is_null ? yaml_quoted(profile.name) : profile.name);
   text += fmt::format("description: {}\n", yaml_quoted(profile.description));
   text += fmt::format("heals: {}\n", yaml_list(profile.heals));
   text += fmt::format("worsens: {}\n", yaml_list(profile.worsens));

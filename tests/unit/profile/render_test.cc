@@ -97,3 +97,172 @@ TEST_CASE("a profile as JSON has every key, times in seconds", "[render]") {
   CHECK(text.find("\"processes\": null") != std::string::npos);
   CHECK(profile_list_json({}) == "[]\n");
 }
+
+namespace {
+
+// What `profiles show` prints, read as a file of its own.
+Profile read_back(const Profile& profile) {
+  return read_profile({profile.name, profile.origin, render_profile(profile)}, {}).value();
+}
+
+Profile rich() {
+  return read_profile({"rich", "rich.yaml", R"(
+description: "tabs\tand \"quotes\" and \\ and \n lines: {#}"
+heals: [shm-small]
+worsens: [nvls-bind, no-gpu]
+cost: medium
+nodes: one
+env: {A: "", B: "null", C: "~", D: "yes", E: " x ", F: "[a]", G: "1e3"}
+unset: [H, I]
+force: [A, H]
+backend: gloo
+verify: inject
+ras: ask
+process_group_timeout: 90s
+timeouts: {init: 1500ms, collective: 2h, quiet: off, work: 12min, start: 7d, stall: 61s}
+on_stall: kill
+processes: [8, 4]
+args: {append: ["--a b", "-1", ""], replace: {--x: "1", --y: ~, "-z=": ""}}
+python: {faulthandler: true}
+options: {grace: 5s, port: 20000-25000, no-hook: true}
+)"},
+                      {})
+      .value();
+}
+
+// All but places, which are others in another text.
+Profile without_places(Profile profile) {
+  for (auto& [name, setting] : profile.env) setting.place = {};
+  for (auto& [name, setting] : profile.options) setting.origin.clear();
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("a profile that is shown reads back as the same, whatever it says", "[render]") {
+  Profile plain;
+  plain.name = "plain";
+  plain.origin = "plain.yaml";
+  Profile all = sample();
+  all.heals.clear();
+  all.force_all = true;
+  Profile null = plain;
+  null.name = "Null";
+  for (const Profile& profile : {plain, rich(), all, null}) {
+    INFO(profile.name);
+    const Profile again = without_places(read_back(profile));
+    const Profile wanted = without_places(profile);
+    CHECK(profile_json(again) == profile_json(wanted));
+    CHECK(again.ladder == wanted.ladder);
+    CHECK(again.args == wanted.args);
+    CHECK(again.timeouts == wanted.timeouts);
+    CHECK(again.options == wanted.options);
+  }
+}
+
+TEST_CASE("the JSON of a profile in whole", "[render]") {
+  Profile profile = rich();
+  profile.env = {{"A", {"1", {}}}};
+  profile.description = "d";
+  profile.args.append = {"--a"};
+  profile.args.replace = {{"--x", "1"}, {"--y", std::nullopt}};
+  CHECK(profile_json(profile) == R"({
+  "name": "rich",
+  "description": "d",
+  "origin": "rich.yaml",
+  "extends": null,
+  "heals": [
+    "shm-small"
+  ],
+  "worsens": [
+    "nvls-bind",
+    "no-gpu"
+  ],
+  "cost": "medium",
+  "nodes": "one",
+  "env": {
+    "A": "1"
+  },
+  "unset": [
+    "H",
+    "I"
+  ],
+  "force": [
+    "A",
+    "H"
+  ],
+  "backend": "gloo",
+  "verify": "inject",
+  "ras": "ask",
+  "process_group_timeout": 90.0,
+  "timeouts": {
+    "init": 1.5,
+    "collective": 7200.0,
+    "quiet": 0.0,
+    "work": 720.0,
+    "start": 604800.0,
+    "stall": 61.0
+  },
+  "on_stall": "kill",
+  "processes": [
+    8,
+    4
+  ],
+  "args": {
+    "append": [
+      "--a"
+    ],
+    "replace": {
+      "--x": "1",
+      "--y": null
+    }
+  },
+  "python": {
+    "faulthandler": true
+  },
+  "options": {
+    "grace": "5s",
+    "no-hook": "true",
+    "port": "20000-25000"
+  }
+}
+)");
+}
+
+TEST_CASE("exports name each key that only a run can do", "[render]") {
+  Profile profile = rich();
+  profile.env = {{"A", {"it's", {}}}};
+  profile.unset = {"B"};
+  CHECK(render_exports(profile) ==
+        "# only a run can do this (backend: gloo, processes: [8, 4], process_group_timeout, "
+        "verify: inject, ras: ask, args): safelaunch --profile rich COMMAND\n"
+        "export A='it'\\''s'\n"
+        "unset B\n");
+}
+
+TEST_CASE("secrets are taken out of all that is shown, and stay in what a shell evaluates",
+          "[render]") {
+  Profile profile = sample();
+  profile.env["HF_TOKEN"] = {"canary-1", {}};
+  profile.args.append = {"--api-key", "canary-2", "--token=canary-3"};
+  profile.args.replace = {{"--password", "canary-4"}};
+  for (const std::string& text : {render_profile(profile), profile_json(without_secrets(profile))})
+    CHECK(text.find("canary") == std::string::npos);
+  CHECK(render_exports(profile).find("canary-1") != std::string::npos);
+}
+
+TEST_CASE("the whole text of a profile that only extends", "[render]") {
+  Profile profile;
+  profile.name = "p";
+  profile.origin = "p.yaml";
+  profile.extends = "basic";
+  CHECK(render_profile(profile) ==
+        "# p.yaml, with what it inherits from basic\n"
+        "name: p\ndescription: \"\"\nheals: []\nworsens: []\ncost: none\nnodes: any\n"
+        "env: {}\nunset: []\nforce: []\nbackend: keep\nverify: observe\nras: off\n"
+        "process_group_timeout: keep\n"
+        "timeouts: {init: 180s, collective: 180s, quiet: 30s, work: 30min, start: 0s, "
+        "stall: 0s}\n"
+        "on_stall: report\nprocesses: keep\nargs:\n  append: []\n  replace: {}\n"
+        "python: {faulthandler: false}\noptions: {}\n");
+}
