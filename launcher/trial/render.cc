@@ -4,7 +4,10 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
+// One line tells how far the ranks came. The reason below it is the error that a rank has told, and
+// only where none has, the run's own explanation.
 namespace safelaunch::trial {
 namespace {
 
@@ -33,18 +36,18 @@ std::string reason_of(const Tried& tried) {
 }
 
 std::string done_in_words(const Tried& tried) {
-  std::string text;
-  for (const DoneStep& step : tried.done) text += fmt::format("{} ✓ ", step.name);
+  std::vector<std::string> words;
+  for (const DoneStep& step : tried.done) words.push_back(fmt::format("{} ✓", step.name));
   if (!tried.stopped_at.empty())
-    text += fmt::format("{} ✗ {}", tried.stopped_at,
-                        tried.hung      ? "hangs"
-                        : tried.blocked ? "blocked"
-                                        : "fails");
+    words.push_back(fmt::format("{} ✗ {}", tried.stopped_at,
+                                tried.hung      ? "hangs"
+                                : tried.blocked ? "blocked"
+                                                : "fails"));
   else if (!tried.works)
-    text += "end ✗ fails";  // all was done, and then a rank failed
-  else
-    text += fmt::format("({})", tried.device);
-  return text;
+    words.emplace_back("end ✗ fails");  // all was done, and then a rank failed
+  else if (!tried.device.empty())
+    words.push_back(fmt::format("({})", tried.device));
+  return join(words, " ");
 }
 
 Json to_json(const Failure& failure) {
@@ -116,7 +119,8 @@ std::string trial_json(const JsonGround& ground, std::span<const Tried> tried,
                     {"version", ground.python.version},
                     {"packages", ground.python.packages}};
   if (!ground.nccl.empty()) json["nccl"] = ground.nccl;
-  json["host"] = Json::parse(ground.findings, nullptr, /*allow_exceptions=*/false);
+  const Json findings = Json::parse(ground.findings, nullptr, /*allow_exceptions=*/false);
+  json["host"] = findings.is_discarded() ? Json() : findings;
   json["backends"] = Json::array();
   for (const Tried& one : tried) json["backends"].push_back(to_json(one));
   json["conclusion"] = conclusion.sentence;

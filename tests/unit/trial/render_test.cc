@@ -130,3 +130,113 @@ TEST_CASE("a scene is run on this host alone, whatever a scheduler says", "[tria
   CHECK(has("--start-timeout=300s"));
   CHECK(words.back() == "/t/nccl");
 }
+
+TEST_CASE("where a scene stopped, the word tells whether it failed, hung or was forbidden",
+          "[trial]") {
+  Tried tried = hanging();
+  tried.failure.reset();
+  tried.run.clear();
+  CHECK(rest_of(tried) == "import ✓ device ✓ group ✗ hangs\n");
+  tried.hung = false;
+  CHECK(rest_of(tried) == "import ✓ device ✓ group ✗ fails\n");
+  tried.done.clear();
+  tried.blocked = true;
+  tried.stopped_at = "start";
+  tried.trouble = "blocked: no way to 127.0.0.1";
+  CHECK(rest_of(tried) == "start ✗ blocked\n           blocked: no way to 127.0.0.1\n");
+}
+
+TEST_CASE("ranks that fail after their last step have failed at the end", "[trial]") {
+  Tried tried = working();
+  tried.works = false;
+  tried.run.clear();
+  CHECK(rest_of(tried) == "import ✓ device ✓ group ✓ all_reduce ✓ end ✗ fails\n");
+}
+
+TEST_CASE("a scene whose device nobody told has no empty brackets", "[trial]") {
+  Tried tried = working();
+  tried.device.clear();
+  CHECK(rest_of(tried) == "import ✓ device ✓ group ✓ all_reduce ✓\n");
+}
+
+TEST_CASE("a cause without a remedy, and an explanation without a cause, are told alone",
+          "[trial]") {
+  Tried tried = hanging();
+  tried.run.clear();
+  tried.failure->remedy.clear();
+  CHECK(rest_of(tried) ==
+        "import ✓ device ✓ group ✗ hangs\n"
+        "           Rank 0 waited 9s; rank 1 was missing.\n"
+        "           cause: a rank is missing (rank-missing, guess)\n");
+  tried.failure->cause.clear();
+  CHECK(rest_of(tried) ==
+        "import ✓ device ✓ group ✗ hangs\n"
+        "           Rank 0 waited 9s; rank 1 was missing.\n");
+}
+
+TEST_CASE("an exception of which no rank has told the words keeps its cause", "[trial]") {
+  Tried tried = hanging();
+  tried.hung = false;
+  tried.failure->cause = cause::kUserException;
+  CHECK(rest_of(tried).find("cause: a rank is missing") != std::string::npos);
+}
+
+TEST_CASE("one rank is one rank, and the names stand in one column", "[trial]") {
+  CHECK(begin_of({.backend = Backend::nccl, .ranks = 1}) == "NCCL       1 rank   ");
+  CHECK(begin_of({.backend = Backend::deepspeed, .ranks = 8}) == "DeepSpeed  8 ranks  ");
+  CHECK(begin_of({.backend = Backend::jax, .ranks = 2}) == "JAX        2 ranks  ");
+}
+
+TEST_CASE("the last lines have a line to use only where there is one", "[trial]") {
+  CHECK(in_words({"gloo works on this host", "safelaunch torchrun train.py", 0}) ==
+        "\ngloo works on this host\nuse: safelaunch torchrun train.py\n");
+  CHECK(in_words({"gloo does not work on this host", "", 1}) ==
+        "\ngloo does not work on this host\n");
+}
+
+TEST_CASE("in JSON a backend that was not tried has its reason and nothing else", "[trial]") {
+  Tried tried;
+  tried.scene = {.backend = Backend::jax, .absent = "this Python has no jax"};
+  const std::vector all{tried};
+  const auto json = nlohmann::json::parse(trial_json({}, all, {}));
+  const auto expected = nlohmann::json::parse(
+      R"([{"backend": "jax", "tried": false, "why": "this Python has no jax"}])");
+  CHECK(json["backends"] == expected);
+  CHECK_FALSE(json.contains("nccl"));
+}
+
+TEST_CASE("in JSON a scene that works has no failure, and one that does not says how", "[trial]") {
+  Tried blocked = hanging();
+  blocked.hung = false;
+  blocked.blocked = true;
+  blocked.trouble = "blocked";
+  blocked.notices = {"removed: /ext/lock"};
+  const std::vector all{working(), blocked};
+  const auto backends = nlohmann::json::parse(trial_json({}, all, {}))["backends"];
+  for (const char* key : {"hung", "blocked", "trouble", "failure", "stopped_at"}) {
+    CHECK_FALSE(backends[0].contains(key));
+    CHECK(backends[1].contains(key));
+  }
+  CHECK(backends[0]["device"] == "cpu");
+  CHECK(backends[0]["profile"] == "basic");
+  CHECK(backends[0]["attempts"] == 1);
+  CHECK(backends[0]["run"] == "20261123-000000-abcdef");
+  CHECK(backends[1]["blocked"] == true);
+  CHECK(backends[1]["notices"][0] == "removed: /ext/lock");
+  CHECK(backends[1]["failure"]["remedy"] == "See what that rank does.");
+  CHECK(backends[1]["failure"]["certainty"] == "guess");
+}
+
+TEST_CASE("findings that are no JSON, and bytes that are no text, leave the JSON whole",
+          "[trial]") {
+  Tried tried = working();
+  tried.device = "\xff";
+  const std::vector all{tried};
+  for (const char* findings : {"", "{", "nonsense"}) {
+    const auto json = nlohmann::json::parse(trial_json({"", {}, "", findings}, all, {}), nullptr,
+                                            /*allow_exceptions=*/false);
+    REQUIRE(json.is_object());
+    CHECK(json["host"].is_null());
+    CHECK(json["backends"][0]["device"] == "\uFFFD");
+  }
+}
