@@ -8,8 +8,14 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// Two questions are asked of each line of parents: whether a process above is the same rank, and
+// whether one above is of another rank, which makes that one a launcher. The order in which the
+// processes were listed does not matter, since two may have been started in the same tick.
 namespace safelaunch::stacks {
 namespace {
+
+// More than any job has; so many missing ranks would fill our memory.
+constexpr int kMostRanks = 1'000'000;
 
 // A job without ranks may be anything, a shell with a thousand children too.
 constexpr std::size_t kMostNameless = 64;
@@ -66,9 +72,10 @@ std::set<int> launchers_among(const std::vector<SeenProcess>& processes, const B
 std::optional<SaidRank> said_rank(std::string_view raw_environment, bool below_a_launcher) {
   for (const RankNames& names : kRankNames) {
     if (names.in_every_shell && !below_a_launcher) continue;
-    if (const auto rank = number_in(raw_environment, names.rank))
-      return SaidRank{*rank, number_in(raw_environment, names.world).value_or(0),
-                      master_of(raw_environment)};
+    if (const auto rank = number_in(raw_environment, names.rank)) {
+      const int world = number_in(raw_environment, names.world).value_or(0);
+      return SaidRank{*rank, world <= kMostRanks ? world : 0, master_of(raw_environment)};
+    }
   }
   return std::nullopt;
 }
@@ -81,27 +88,36 @@ std::vector<FoundRank> ranks_among(const std::vector<SeenProcess>& processes) {
     return one.said && !launchers.contains(one.facts.id.pid);
   };
   std::vector<const SeenProcess*> ranks;
+  std::set<const SeenProcess*> wrappers;
   for (const SeenProcess& process : processes) {
     if (!is_rank(process)) continue;
     bool yields = false;
+    std::vector<const SeenProcess*> same;
     for_each_above(process, seen, [&](const SeenProcess& above) {
-      if (is_rank(above) && above.said == process.said)
-        yields = yields || above.python || !process.python;
+      if (!is_rank(above) || above.said != process.said) return;
+      yields = yields || above.python || !process.python;
+      same.push_back(&above);
     });
-    const auto is_wrapper = [&](const SeenProcess* rank) {
-      bool wraps = false;
-      for_each_above(process, seen,
-                     [&](const SeenProcess& above) { wraps = wraps || &above == rank; });
-      return wraps && rank->said == process.said;
-    };
     if (yields) continue;
-    std::erase_if(ranks, is_wrapper);
     ranks.push_back(&process);
+    wrappers.insert(same.begin(), same.end());
   }
+  std::erase_if(ranks, [&](const SeenProcess* one) { return wrappers.contains(one); });
   std::vector<FoundRank> found;
   for (const SeenProcess* rank : ranks) found.push_back({rank->said, rank->facts.id});
   std::ranges::stable_sort(found, {}, [](const FoundRank& one) { return one.said->rank; });
   return found;
+}
+
+std::string meeting_of(ProcessId process, const std::vector<FoundRank>& ranks) {
+  const auto own = std::ranges::find(ranks, process, &FoundRank::process);
+  return own != ranks.end() && own->said ? own->said->master : "";
+}
+
+std::map<std::string, std::vector<FoundRank>> by_master(const std::vector<FoundRank>& ranks) {
+  std::map<std::string, std::vector<FoundRank>> jobs;
+  for (const FoundRank& rank : ranks) jobs[rank.said ? rank.said->master : ""].push_back(rank);
+  return jobs;
 }
 
 std::vector<FoundRank> nameless_among(const std::vector<SeenProcess>& processes) {

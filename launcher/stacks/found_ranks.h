@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct SeenProcess {
 struct FoundRank {
   std::optional<SaidRank> said;
   ProcessId process;
+  bool operator==(const FoundRank&) const = default;
 };
 
 /// The processes that are ranks. What a rank has started (loaders, compilers) inherits its
@@ -39,6 +41,14 @@ struct FoundRank {
 /// line of processes with one rank, the topmost Python is meant, or else the topmost. A process
 /// with ranks of other numbers below it is a launcher.
 [[nodiscard]] std::vector<FoundRank> ranks_among(const std::vector<SeenProcess>& processes);
+
+/// The place at which the process meets others; empty where it is none of these ranks, or says
+/// none.
+[[nodiscard]] std::string meeting_of(ProcessId process, const std::vector<FoundRank>& ranks);
+
+/// The ranks by the place at which they meet, "" for those that say none.
+[[nodiscard]] std::map<std::string, std::vector<FoundRank>> by_master(
+    const std::vector<FoundRank>& ranks);
 
 /// Those of a job that says nothing of ranks: its Pythons, or else all of its processes.
 [[nodiscard]] std::vector<FoundRank> nameless_among(const std::vector<SeenProcess>& processes);

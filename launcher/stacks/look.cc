@@ -11,6 +11,7 @@
 
 #include "found_ranks.h"
 #include "py_spy.h"
+#include "rank_place.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/activity.h"
@@ -79,76 +80,21 @@ std::vector<ToLookAt> with_places(std::vector<FoundRank> ranks) {
 std::vector<ToLookAt> known_to(const SupervisorAnswer& answer) {
   std::vector<ToLookAt> all;
   for (const KnownRank& known : answer.ranks) {
-    RankPlace place{.rank = known.rank,
-                    .process = known.process,
-                    .command = {},
-                    .standing = known.standing,
-                    .where = known.where,
-                    .frames = known.frames,
-                    .teller = known.where.empty() ? Teller::nobody : Teller::hook,
-                    .doing = {}};
     const auto environment = host::raw_environment_of(known.process.pid, geteuid());
     all.push_back({{environment ? said_rank(*environment, true) : std::nullopt, known.process},
-                   std::move(place)});
+                   place_of(known)});
   }
   return all;
 }
 
-// The activity of each, as the kernel tells it.
-
-std::string threads_in_words(const host::ProcessSample& process) {
-  std::string text;
-  for (const host::ThreadSample& thread : process.threads)
-    if (!host::is_housekeeping(thread.comm) || thread.tid == process.facts.id.pid)
-      text += fmt::format("thread {} {}: state {}{}\n", thread.tid, thread.comm, thread.state,
-                          thread.waits_in.empty() ? "" : " in " + thread.waits_in);
-  return text;
+PythonReader::Means means_until(TimePoint end) {
+  const auto is_there = [](ProcessId process) {
+    return host::is_running(process) && is_python(process.pid);
+  };
+  return {is_there, [](int pid) { return find_py_spy(pid); },
+          [](const std::string& program, int pid) { return dump(program, pid, kOneDump); },
+          [end] { return Clock::now() >= end; }};
 }
-
-void tell_doing(RankPlace& place, const host::TreeSample& before, const host::TreeSample& after) {
-  if (before.processes.empty() || after.processes.empty()) {
-    place.doing = "has ended";
-    return;
-  }
-  const host::ActivitySeen seen = host::classify(before, after);
-  place.doing = seen.doing.empty() ? name(seen.activity)
-                                   : fmt::format("{}: {}", name(seen.activity), seen.doing);
-  if (place.frames.empty()) place.frames = threads_in_words(after.processes.front());
-}
-
-/// Reads the place at which a Python stands, by py-spy; returns why that cannot be told.
-class PythonReader {
- public:
-  void read(RankPlace& place) {
-    if (place.teller != Teller::nobody || !is_python(place.process.pid)) return;
-    const std::string program = find_py_spy(place.process.pid);
-    if (program.empty()) {
-      missing_ = true;
-      return;
-    }
-    if (Clock::now() >= until_ || !trouble_.empty()) return;
-    const Dump seen = dump(program, place.process.pid, kOneDump);
-    if (seen.threads.empty()) {
-      trouble_ = fmt::format("py-spy cannot read pid {}: {}", place.process.pid, seen.trouble);
-      return;
-    }
-    place.where = watch::summarize(seen.threads);
-    place.frames = watch::all_frames(seen.threads);
-    place.teller = Teller::py_spy;
-  }
-  [[nodiscard]] std::string note() const {
-    if (!trouble_.empty()) return trouble_;
-    if (missing_)
-      return "where their Python stands is not known: pip install py-spy, which can tell, or start "
-             "the job under safelaunch";
-    return {};
-  }
-
- private:
-  TimePoint until_ = Clock::now() + kAllDumps;
-  bool missing_ = false;
-  std::string trouble_;
-};
 
 // The stores.
 
@@ -161,39 +107,25 @@ bool leads_here(const std::string& name) {
   });
 }
 
-std::string holder_of(std::uint16_t port, const std::vector<RankPlace>& ranks) {
-  for (const host::PortHolder& holder : host::holders_of(port, host::KernelSockets())) {
-    if (holder.state != host::SocketState::listening) continue;
-    const auto rank =
-        std::ranges::find(ranks, holder.pid, [](const RankPlace& one) { return one.process.pid; });
-    return rank != ranks.end() && rank->rank
-               ? fmt::format("rank {} (pid {})", rank->rank->value, holder.pid)
-               : fmt::format("pid {} ({})", holder.pid, holder.command);
-  }
-  return {};
-}
-
-StorePlace store_at(const std::string& master, const std::vector<RankPlace>& ranks) {
-  StorePlace store{master, {}, {}, {}};
-  const std::size_t colon = master.rfind(':');
-  const auto port = to_number<std::uint16_t>(master.substr(colon + 1)).value_or(0);
-  if (leads_here(master.substr(0, colon)))
-    store.holder = holder_of(port, ranks);
-  else
-    store.holder = "another host";
+std::set<int> connected_to(std::uint16_t port, const std::vector<RankPlace>& ranks) {
   std::vector<std::uint64_t> inodes;
   for (const host::Socket& socket : host::KernelSockets().to_port(port))
     if (socket.established && socket.inode != 0) inodes.push_back(socket.inode);
+  if (inodes.empty()) return {};
   std::vector<int> pids;
   for (const RankPlace& rank : ranks) pids.push_back(rank.process.pid);
   std::set<int> connected;
-  if (!inodes.empty())
-    for (const auto& [inode, holders] : host::owners(inodes, pids))
-      connected.insert(holders.begin(), holders.end());
-  for (const RankPlace& rank : ranks)
-    if (rank.rank)
-      (connected.contains(rank.process.pid) ? store.connected : store.apart).push_back(*rank.rank);
-  return store;
+  for (const auto& [inode, holders] : host::owners(inodes, pids))
+    connected.insert(holders.begin(), holders.end());
+  return connected;
+}
+
+StorePlace store_at(const std::string& master, const std::vector<RankPlace>& ranks) {
+  const Meeting meeting = meeting_at(master);
+  if (meeting.port == 0) return store_of(master, {leads_here(meeting.host)}, ranks);
+  StoreSeen seen{leads_here(meeting.host), {}, connected_to(meeting.port, ranks)};
+  if (seen.leads_here) seen.holders = host::holders_of(meeting.port, host::KernelSockets());
+  return store_of(master, seen, ranks);
 }
 
 JobPlaces look(std::string title, std::vector<ToLookAt> ranks) {
@@ -203,7 +135,7 @@ JobPlaces look(std::string title, std::vector<ToLookAt> ranks) {
   std::vector<host::TreeSample> before;
   for (const ToLookAt& one : ranks)
     before.push_back(host::sample_tree(one.place.process, Clock::now(), table));
-  PythonReader python;
+  PythonReader python(means_until(began + kAllDumps));
   for (ToLookAt& one : ranks) python.read(one.place);
   std::this_thread::sleep_until(began + kBetweenSamples);
   std::set<std::string> masters;
@@ -252,24 +184,19 @@ JobPlaces look_at_process(int pid) {
   if (!facts) return {};
   const std::vector<SeenProcess> tree = see_tree(facts->id);
   std::vector<FoundRank> ranks = ranks_among(tree);
-  const auto own = std::ranges::find(ranks, facts->id, &FoundRank::process);
-  if (own != ranks.end() && !own->said->master.empty()) {
-    const std::string master = own->said->master;
-    ranks = ranks_among(see_all());
-    std::erase_if(ranks, [&](const FoundRank& one) { return one.said->master != master; });
-  }
+  if (const std::string meeting = meeting_of(facts->id, ranks); !meeting.empty())
+    if (auto jobs = by_master(ranks_among(see_all())); jobs.contains(meeting))
+      ranks = std::move(jobs[meeting]);
   if (ranks.empty()) ranks = nameless_among(tree);
   return look(title_of(pid), with_places(std::move(ranks)));
 }
 
 std::vector<JobPlaces> look_at_all() {
-  std::map<std::string, std::vector<FoundRank>> by_master;
-  for (FoundRank& rank : ranks_among(see_all())) by_master[rank.said->master].push_back(rank);
   std::vector<JobPlaces> jobs;
-  for (auto& [master, ranks] : by_master)
+  for (const auto& [master, ranks] : by_master(ranks_among(see_all())))
     jobs.push_back(look(master.empty() ? "processes with RANK, without MASTER_ADDR and MASTER_PORT"
                                        : fmt::format("the job that meets at {}", master),
-                        with_places(std::move(ranks))));
+                        with_places(ranks)));
   return jobs;
 }
 

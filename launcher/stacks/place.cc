@@ -1,13 +1,15 @@
 #include "safelaunch/stacks/place.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
+// Ranks are grouped by their place in the code and their standing; only where no stack is known
+// does the kernel's word part them, since ranks at one line may sleep in different calls.
 namespace safelaunch::stacks {
 namespace {
 
@@ -86,14 +88,13 @@ std::string render_store(const StorePlace& store) {
 
 /// The ranks of the world that no process here is.
 std::string render_absent(const JobPlaces& job) {
+  std::set<Rank> here;
+  for (const RankPlace& one : job.ranks)
+    if (one.rank) here.insert(*one.rank);
   std::vector<Rank> absent;
   for (int rank = 0; rank < job.world; ++rank)
-    if (std::ranges::none_of(job.ranks,
-                             [&](const RankPlace& one) { return one.rank == Rank{rank}; }))
-      absent.push_back(Rank{rank});
-  const bool any =
-      std::ranges::any_of(job.ranks, [](const RankPlace& one) { return one.rank.has_value(); });
-  if (absent.empty() || !any) return {};
+    if (!here.contains(Rank{rank})) absent.push_back(Rank{rank});
+  if (absent.empty() || here.empty()) return {};
   return fmt::format("  {} of {}: no process of this host says to be\n", rank_list(absent),
                      job.world);
 }

@@ -12,8 +12,9 @@
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/find_program.h"
-#include "safelaunch/launch/helper.h"
 
+// py-spy is looked for where it may be trusted, and asked once a process. Its frames are turned
+// into the form of Python's own, so that a place reads the same whoever has told it.
 namespace safelaunch::stacks {
 namespace {
 
@@ -43,35 +44,27 @@ watch::PythonThread thread_from(const Json& json) {
   return thread;
 }
 
-std::string why_not(const launch::HelperOutput& told) {
-  std::string why = describe(told.end);
-  std::string_view errors = trimmed(told.end.errors);
-  if (!errors.empty()) why = std::string(errors.substr(errors.rfind('\n') + 1));
-  if (why.find("Permission") == std::string::npos) return why;
-  const host::SmallFile scope(kPtraceScope);
-  return fmt::format("the kernel does not let it look into another process{}; as root it may",
-                     scope && scope.text() != "0"
-                         ? fmt::format(" (kernel.yama.ptrace_scope is {})", scope.text())
-                         : "");
-}
-
 }  // namespace
 
-std::string find_py_spy(int pid) {
+std::string find_py_spy(const Environment& own, const std::optional<PythonStart>& its) {
   const auto in_path = [](const Environment& environment) -> std::string {
     const auto found = launch::find_program("py-spy", environment);
     return found && found->starts_with('/') && !distrust_path(*found) ? *found : "";
   };
-  if (std::string own = in_path(current_environment()); !own.empty()) return own;
-  // Root runs nothing from where another user's process says.
+  if (std::string ours = in_path(own); !ours.empty() || !its) return ours;
+  if (std::string found = in_path(its->environment); !found.empty()) return found;
+  if (its->words.empty() || !its->words.front().starts_with('/')) return {};
+  const std::string& python = its->words.front();
+  return in_path({{"PATH", python.substr(0, python.rfind('/'))}});
+}
+
+std::string find_py_spy(int pid) {
+  std::optional<PythonStart> its;
   const auto facts = host::facts_of(pid);
-  const auto environment = host::environment_of(pid);
-  if (!facts || facts->uid != geteuid() || !environment) return {};
-  if (std::string its = in_path(*environment); !its.empty()) return its;
-  const std::vector<std::string> words = host::command_line_of(pid);
-  if (words.empty() || !words.front().starts_with('/')) return {};
-  const std::string beside = words.front().substr(0, words.front().rfind('/'));
-  return in_path({{"PATH", beside}});
+  if (facts && facts->uid == geteuid())
+    if (auto environment = host::environment_of(pid))
+      its = {*std::move(environment), host::command_line_of(pid)};
+  return find_py_spy(current_environment(), its);
 }
 
 std::optional<std::vector<watch::PythonThread>> read_dump(std::string_view json, int pid) {
@@ -86,6 +79,16 @@ std::optional<std::vector<watch::PythonThread>> read_dump(std::string_view json,
   return threads;
 }
 
+std::string why_not(const launch::HelperEnd& end, std::string_view ptrace_scope) {
+  std::string why = describe(end);
+  const std::string_view errors = trimmed(end.errors);
+  if (!errors.empty()) why = std::string(errors.substr(errors.rfind('\n') + 1));
+  if (why.find("Permission") == std::string::npos) return why;
+  const bool forbids = !ptrace_scope.empty() && ptrace_scope != "0";
+  return fmt::format("the kernel does not let it look into another process{}; as root it may",
+                     forbids ? fmt::format(" (kernel.yama.ptrace_scope is {})", ptrace_scope) : "");
+}
+
 Dump dump(const std::string& py_spy, int pid, Duration limit) {
   const std::vector<std::string> argv{py_spy,   "dump",  "--nonblocking",
                                       "--json", "--pid", fmt::format("{}", pid)};
@@ -93,7 +96,45 @@ Dump dump(const std::string& py_spy, int pid, Duration limit) {
   if (!told) return {{}, told.error().message};
   auto threads = read_dump(join(told->lines, "\n"), pid);
   if (threads && !threads->empty()) return {std::move(*threads), {}};
-  return {{}, why_not(*told)};
+  return {{}, why_not(told->end, host::SmallFile(kPtraceScope).text())};
+}
+
+void PythonReader::read(RankPlace& place) {
+  const auto is_there = [&] { return means_.is_python(place.process); };
+  if (place.teller != Teller::nobody || !is_there()) return;
+  const std::string program = means_.find(place.process.pid);
+  if (program.empty()) {
+    missing_ = true;
+    return;
+  }
+  if (!trouble_.empty()) return;
+  if (means_.is_time_up()) {
+    ++late_;
+    return;
+  }
+  const Dump seen = means_.dump(program, place.process.pid);
+  if (seen.threads.empty()) {
+    // py-spy fails on a process that has just ended, and that says nothing about the others.
+    if (is_there())
+      trouble_ = fmt::format("py-spy cannot read pid {}: {}", place.process.pid, seen.trouble);
+    return;
+  }
+  place.where = watch::summarize(seen.threads);
+  place.frames = watch::all_frames(seen.threads);
+  place.teller = Teller::py_spy;
+}
+
+std::string PythonReader::note() const {
+  if (!trouble_.empty()) return trouble_;
+  if (missing_)
+    return "where their Python stands is not known: pip install py-spy, which can tell, or start "
+           "the job under safelaunch";
+  if (late_ > 0)
+    return fmt::format(
+        "py-spy was too slow here: where {} of the processes stand in their Python is "
+        "not known",
+        late_);
+  return {};
 }
 
 }  // namespace safelaunch::stacks

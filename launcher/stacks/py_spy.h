@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,13 +9,24 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/launch/helper.h"
+#include "safelaunch/stacks/place.h"
 #include "safelaunch/watch/python_stack.h"
 
 /// The stacks of a Python that has no hook of ours, by py-spy where that is installed.
 namespace safelaunch::stacks {
 
+/// What a Python process of ours tells of where its py-spy may be.
+struct PythonStart {
+  Environment environment;
+  std::vector<std::string> words;  ///< of its command line
+};
+
 /// py-spy in our PATH, in that of the process, or beside its Python; empty: nowhere. A program that
-/// others could have put there is not taken.
+/// others could have put there is not taken. `its`: nullopt for another user's process, since root
+/// runs nothing from where that says.
+[[nodiscard]] std::string find_py_spy(const Environment& own,
+                                      const std::optional<PythonStart>& its);
 [[nodiscard]] std::string find_py_spy(int pid);
 
 struct Dump {
@@ -25,7 +38,36 @@ struct Dump {
 [[nodiscard]] std::optional<std::vector<watch::PythonThread>> read_dump(std::string_view json,
                                                                         int pid);
 
+/// Why py-spy has told nothing. `ptrace_scope`: the kernel's setting, "" where it has none.
+[[nodiscard]] std::string why_not(const launch::HelperEnd& end, std::string_view ptrace_scope);
+
 /// Lets py-spy read the process without stopping it (--nonblocking).
 [[nodiscard]] Dump dump(const std::string& py_spy, int pid, Duration limit);
+
+/// Reads the places of Pythons, one after the other. What one py-spy may not do the next may not
+/// either, so after the first refusal no other is asked.
+class PythonReader {
+ public:
+  /// The world outside, so that a test can stand in for it.
+  struct Means {
+    std::function<bool(ProcessId)> is_python;  ///< false too where it has ended
+    std::function<std::string(int)> find;      ///< find_py_spy()
+    std::function<Dump(const std::string&, int)> dump;
+    std::function<bool()> is_time_up;
+  };
+  explicit PythonReader(Means means) : means_(std::move(means)) {}
+
+  /// Leaves the place as it is where a hook has told it, or nothing can.
+  void read(RankPlace& place);
+
+  /// Why not all could be told; empty: all was.
+  [[nodiscard]] std::string note() const;
+
+ private:
+  Means means_;
+  bool missing_ = false;
+  std::size_t late_ = 0;
+  std::string trouble_;
+};
 
 }  // namespace safelaunch::stacks

@@ -1,6 +1,7 @@
 #include "safelaunch/stacks/place.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "catch.h"
 
@@ -109,4 +110,154 @@ TEST_CASE("the places are JSON too", "[place]") {
   const std::string json = places_json(std::array{job});
   CHECK(json.find("\"teller\": \"hook\"") != std::string::npos);
   CHECK(json.find("\"rank\": 0") != std::string::npos);
+}
+
+namespace {
+
+JobPlaces job_of(std::vector<RankPlace> ranks, int world = 0) {
+  return {.title = "the job", .world = world, .ranks = std::move(ranks), .stores = {}, .notes = {}};
+}
+
+std::string lines_of(const JobPlaces& job, bool whole = false) {
+  const std::string text = render(job, whole);
+  return text.substr(text.find('\n') + 1);
+}
+
+}  // namespace
+
+TEST_CASE("each teller has its word", "[place]") {
+  CHECK(std::string(name(Teller::nobody)) == "nobody");
+  CHECK(std::string(name(Teller::hook)) == "hook");
+  CHECK(std::string(name(Teller::py_spy)) == "py-spy");
+}
+
+TEST_CASE("the place of a rank is told by all that is known of it, in one order", "[place]") {
+  struct Case {
+    const char* where;
+    const char* standing;
+    const char* doing;
+    const char* words;
+  };
+  for (const Case& one :
+       {Case{"a.py:1 f", "waits in group", "working", "in a.py:1 f; waits in group; working"},
+        Case{"a.py:1 f", "", "working", "in a.py:1 f; working"},
+        Case{"", "waits in group", "working", "waits in group; working"},
+        Case{"", "waits in group", "", "waits in group"}, Case{"", "", "has ended", "has ended"},
+        Case{"", "", "", "nothing can be told of it"}}) {
+    RankPlace place = rank_at(0, one.where, one.doing);
+    place.standing = one.standing;
+    CHECK(lines_of(job_of({place})) == std::string("  rank 0 (pid 100): ") + one.words + "\n");
+  }
+}
+
+TEST_CASE("ranks at one line that safelaunch knows to stand otherwise are told apart", "[place]") {
+  RankPlace waits = rank_at(1, "a.py:1 f", "");
+  waits.standing = "waits in group";
+  CHECK(lines_of(job_of({rank_at(0, "a.py:1 f", ""), waits})) ==
+        "  rank 0 (pid 100): in a.py:1 f\n  rank 1 (pid 101): in a.py:1 f; waits in group\n");
+}
+
+TEST_CASE("of many calls in which the kernel sees ranks of one place two are told", "[place]") {
+  CHECK(lines_of(job_of({rank_at(0, "a.py:1 f", "x"), rank_at(1, "a.py:1 f", "y"),
+                         rank_at(2, "a.py:1 f", "x"), rank_at(3, "a.py:1 f", "z")})) ==
+        "  ranks 0-3 (pids 100 101 102 103): in a.py:1 f; x or y\n");
+}
+
+TEST_CASE("of many processes at one place eight pids are told, and the rest counted", "[place]") {
+  std::vector<RankPlace> ranks;
+  for (int rank = 0; rank < 8; ++rank) ranks.push_back(rank_at(rank, "a.py:1 f", ""));
+  CHECK(lines_of(job_of(ranks)) ==
+        "  ranks 0-7 (pids 100 101 102 103 104 105 106 107): in a.py:1 f\n");
+  ranks.push_back(rank_at(8, "a.py:1 f", ""));
+  CHECK(lines_of(job_of(ranks)) ==
+        "  ranks 0-8 (pids 100 101 102 103 104 105 106 107 and 1 more): in a.py:1 f\n");
+}
+
+TEST_CASE("ranks are told in rising order, however they were found", "[place]") {
+  CHECK(lines_of(job_of({rank_at(2, "a.py:1 f", ""), rank_at(0, "a.py:1 f", "")})) ==
+        "  ranks 0 2 (pids 102 100): in a.py:1 f\n");
+}
+
+TEST_CASE("processes of one command that do the same are told once", "[place]") {
+  RankPlace one = rank_at(0, "", "working");
+  one.rank.reset();
+  RankPlace other = one;
+  other.process.pid = 200;
+  CHECK(lines_of(job_of({one, other})) == "  pids 100 200 (python train.py): working\n");
+}
+
+TEST_CASE("no rank is missed where the world is not known, all are here, or none is", "[place]") {
+  const RankPlace rank = rank_at(0, "a.py:1 f", "");
+  RankPlace nameless = rank;
+  nameless.rank.reset();
+  for (const JobPlaces& job : {job_of({rank}, 0), job_of({rank}, 1), job_of({nameless}, 4),
+                               job_of({}, 4), job_of({rank, rank_at(1, "a.py:1 f", "")}, 2)})
+    CHECK(render(job, false).find("no process") == std::string::npos);
+}
+
+TEST_CASE("one missing rank is told as one, and one of a huge world at no cost", "[place]") {
+  CHECK(lines_of(job_of({rank_at(0, "a.py:1 f", "")}, 2))
+            .ends_with("  rank 1 of 2: no process of this host says to be\n"));
+  CHECK(lines_of(job_of({rank_at(0, "a.py:1 f", "")}, 1'000'000))
+            .ends_with("  ranks 1-999999 of 1000000: no process of this host says to be\n"));
+}
+
+TEST_CASE("a rank beyond the world it says fills no gap", "[place]") {
+  CHECK(lines_of(job_of({rank_at(7, "a.py:1 f", "")}, 2))
+            .ends_with("  ranks 0 1 of 2: no process of this host says to be\n"));
+}
+
+TEST_CASE("a store to which no rank of here belongs is told by its holder alone", "[place]") {
+  JobPlaces job = job_of({});
+  job.stores = {{"far:1", "another host", {}, {}}};
+  job.notes = {"first", "second"};
+  CHECK(render(job, false) == "the job\n  store far:1, held by another host\n  first\n  second\n");
+}
+
+TEST_CASE("the frames of several ranks at one place are told apart by their pids", "[place]") {
+  RankPlace silent = rank_at(2, "a.py:1 f", "");
+  silent.frames.clear();
+  CHECK(lines_of(job_of({rank_at(0, "a.py:1 f", ""), rank_at(1, "a.py:1 f", ""), silent}), true) ==
+        "  ranks 0-2 (pids 100 101 102): in a.py:1 f\n"
+        "    pid 100\n    thread MainThread\n      train.py:40 main\n"
+        "    pid 101\n    thread MainThread\n      train.py:40 main\n");
+}
+
+TEST_CASE("frames without an end of line are told whole", "[place]") {
+  RankPlace place = rank_at(0, "a.py:1 f", "");
+  place.frames = "one\n\nthree";
+  CHECK(lines_of(job_of({place}), true) ==
+        "  rank 0 (pid 100): in a.py:1 f\n    one\n    \n    three\n");
+}
+
+TEST_CASE("the JSON of a job has every field, and no rank where a process has none", "[place]") {
+  RankPlace nameless = rank_at(0, "", "working");
+  nameless.rank.reset();
+  nameless.teller = Teller::nobody;
+  nameless.frames.clear();
+  JobPlaces job = job_of({rank_at(1, "a.py:1 f", "idling: x"), nameless}, 4);
+  job.ranks.front().standing = "waits in group";
+  job.stores = {{"h:1", "pid 9 (x)", {Rank{1}}, {Rank{0}, Rank{2}}}};
+  job.notes = {"a note"};
+  using nlohmann::json;
+  const json expected = json::parse(R"json([{
+    "job": "the job", "world_size": 4,
+    "ranks": [
+      {"pid": 101, "rank": 1, "command": "python train.py", "where": "a.py:1 f",
+       "doing": "idling: x", "standing": "waits in group", "teller": "hook",
+       "frames": "thread MainThread\n  train.py:40 main\n"},
+      {"pid": 100, "command": "python train.py", "where": "", "doing": "working", "standing": "",
+       "teller": "nobody", "frames": ""}],
+    "stores": [{"address": "h:1", "holder": "pid 9 (x)", "connected": [1],
+                "not_connected": [0, 2]
+}],
+    "notes": ["a note"]
+}])json");
+  CHECK(json::parse(places_json(std::array{job})) == expected);
+}
+
+TEST_CASE("no job at all is an empty list, and bytes that are no text are replaced", "[place]") {
+  CHECK(places_json({}) == "[]\n");
+  CHECK(places_json(std::array{job_of({rank_at(0, "\xff.py:1 f", "")})}).find("\uFFFD.py:1 f") !=
+        std::string::npos);
 }
