@@ -31,11 +31,19 @@ Run::Actions Run::take(const RankReported& event, TimePoint now) {
   const bool listening = is_open() || state_ == State::settling;
   if (!listening || rank.failed || !expected) return {};
   switch (event.report.result) {
-    case PhaseResult::done: return phase_done(rank, event, now);
+    case PhaseResult::done:
+      if (lacks_id(event)) return failed(event.rank, Phase::unique_id, "it made no unique id", now);
+      return phase_done(rank, event, now);
     case PhaseResult::declined: return untold(event.report.words, now);
     case PhaseResult::failed: break;
   }
   return failed(event.rank, event.report.phase, event.report.words, now);
+}
+
+// Without rank 0's id all others would wait, and would seem to hang.
+bool Run::lacks_id(const RankReported& event) const {
+  return event.report.phase == Phase::unique_id && part_.first + event.rank == 0 &&
+         !is_unique_id(event.report.id);
 }
 
 Run::Actions Run::phase_done(RankState& rank, const RankReported& event, TimePoint now) {
@@ -45,9 +53,10 @@ Run::Actions Run::phase_done(RankState& rank, const RankReported& event, TimePoi
   rank.gb_per_s = report.gb_per_s.value_or(0);
   ++rank.phases_done;
   Actions actions;
-  if (report.phase == Phase::unique_id && event.rank == 0) id_ = report.id;
-  const bool made_id = !id_.empty() && report.phase == Phase::unique_id && event.rank == 0;
-  if (made_id && !part_.has_others()) actions = {HandOutId{report.id}};
+  if (report.phase == Phase::unique_id && part_.first + event.rank == 0) {
+    id_ = report.id;
+    if (!part_.has_others()) actions = {HandOutId{id_}};
+  }
   if (state_ != State::running) return actions;
   if (part_.has_others() && !told_ready_ && is_ready()) {
     told_ready_ = true;

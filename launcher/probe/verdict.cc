@@ -57,6 +57,12 @@ std::optional<Phase> probe_phase(std::string_view word) {
   return std::nullopt;
 }
 
+bool is_unique_id(std::string_view text) {
+  constexpr std::size_t kLongest = 256;  // 128 bytes, two digits each
+  return !text.empty() && text.size() <= kLongest &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::optional<PhaseReport> parse_phase_report(std::string_view line) {
   const Json object = Json::parse(line, nullptr, false);
   if (!object.is_object()) return std::nullopt;

@@ -155,6 +155,7 @@ class Run {
   Actions take(const IdCame& event, TimePoint now);
   Actions take(const OthersOver& event, TimePoint now);
   Actions phase_done(RankState& rank, const RankReported& event, TimePoint now);
+  [[nodiscard]] bool lacks_id(const RankReported& event) const;
   Actions failed(int rank, Phase phase, const std::string& words, TimePoint now);
   void settle(TimePoint now);
   [[nodiscard]] Actions tell(Trouble trouble) const;

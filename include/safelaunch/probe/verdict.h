@@ -44,6 +44,10 @@ struct PhaseReport {
   std::optional<double> gb_per_s;  ///< bandwidth: bytes of one all_reduce over its time
 };
 
+/// Whether a text can be the id of a communicator, as to_hex() writes it: it goes to other ranks
+/// and nodes as it is. An empty one is none.
+[[nodiscard]] bool is_unique_id(std::string_view text);
+
 /// Reads a line; nullopt for what is none. It comes out of a process that a sick driver may have
 /// written into, so nothing of it is trusted.
 [[nodiscard]] std::optional<PhaseReport> parse_phase_report(std::string_view line);

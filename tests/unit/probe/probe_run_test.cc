@@ -298,3 +298,250 @@ TEST_CASE("a rank that dies while its node waits for others is a failure") {
   CHECK(second.news() == Actions{TellTrouble{Trouble::failed}});
   CHECK(std::holds_alternative<Failed>(second.run.verdict()));
 }
+
+// ---- each phase ---------------------------------------------------------------------------------
+
+namespace {
+
+/// A scene of three ranks that are all through the phases before this one.
+Scene before_phase(Phase phase) {
+  Scene scene(3);
+  for (const int rank : {0, 1, 2})
+    if (phase != Phase::driver)
+      scene.rank_done(rank, static_cast<Phase>(static_cast<int>(phase) - 1));
+  (void)scene.news();
+  return scene;
+}
+
+std::vector<Phase> all_phases() {
+  std::vector<Phase> phases;
+  for (int i = 0; i < kProbePhaseCount; ++i) phases.push_back(static_cast<Phase>(i));
+  return phases;
+}
+
+void all_end(Scene& scene, const std::string& how = "exit status 0") {
+  for (const int rank : {0, 1, 2}) scene.happens(RankEnded{rank, how});
+}
+
+}  // namespace
+
+TEST_CASE("a rank that fails in any phase is told with that phase") {
+  for (const Phase phase : all_phases()) {
+    Scene scene = before_phase(phase);
+    scene.happens(RankReported{1, told(phase, PhaseResult::failed, "it broke")});
+    scene.deadline_comes();
+    CHECK(scene.news() == Actions{AbortRanks{}});
+    all_end(scene);
+    CHECK(scene.run.verdict() == Verdict{Failed{{{1, phase, "it broke"}}}});
+  }
+}
+
+TEST_CASE("a rank that dies in any phase is told with that phase and its end") {
+  for (const Phase phase : all_phases()) {
+    Scene scene = before_phase(phase);
+    scene.happens(RankEnded{2, "killed by SIGBUS"});
+    scene.deadline_comes();
+    all_end(scene);
+    CHECK(scene.run.verdict() == Verdict{Failed{{{2, phase, "killed by SIGBUS"}}}});
+  }
+}
+
+TEST_CASE("one rank that never answers hangs any phase, and is named alone") {
+  for (const Phase phase : all_phases()) {
+    Scene scene = before_phase(phase);
+    for (const int rank : {0, 2}) scene.happens(RankReported{rank, done(phase)});
+    (void)scene.news();
+    scene.deadline_comes();
+    CHECK(scene.news() == Actions{AbortRanks{}});
+    all_end(scene, "killed by SIGKILL");
+    CHECK(scene.run.verdict() == Verdict{Hung{phase, {1}}});
+  }
+}
+
+TEST_CASE("a rank that declines in any phase tells nothing against the profile") {
+  for (const Phase phase : all_phases()) {
+    Scene scene = before_phase(phase);
+    scene.happens(RankReported{0, told(phase, PhaseResult::declined, "no room")});
+    CHECK(scene.news() == Actions{AbortRanks{}});
+    all_end(scene);
+    CHECK(scene.run.verdict() == Verdict{Untold{"no room"}});
+  }
+}
+
+// ---- messages that are hostile, late or twice ---------------------------------------------------
+
+TEST_CASE("a rank 0 that makes no unique id has failed, and the others are not said to hang") {
+  const std::string longest(256, 'a');
+  for (const std::string& id : {std::string(), std::string("C0FFEE"), std::string("c0 ffee"),
+                                std::string("c0ffee\nabort"), longest + "a"}) {
+    Scene scene(2);
+    scene.rank_done(0, Phase::library);
+    scene.rank_done(1, Phase::library);
+    PhaseReport report = done(Phase::unique_id);
+    report.id = id;
+    scene.happens(RankReported{0, report});
+    CHECK(scene.news().empty());  // nothing of it is handed out
+    scene.deadline_comes();
+    CHECK(scene.run.verdict() == Verdict{Failed{{{0, Phase::unique_id, "it made no unique id"}}}});
+  }
+  Scene scene(1);
+  scene.rank_done(0, Phase::library);
+  PhaseReport report = done(Phase::unique_id);
+  report.id = longest;
+  scene.happens(RankReported{0, report});
+  CHECK(scene.news() == Actions{HandOutId{longest}});
+}
+
+TEST_CASE("the id of a rank that is not rank 0 is not believed") {
+  Scene scene(2);
+  scene.rank_done(1, Phase::unique_id);
+  CHECK(scene.news().empty());
+}
+
+TEST_CASE("what a rank says after it has failed is not heard") {
+  Scene scene(2);
+  scene.happens(RankReported{0, told(Phase::driver, PhaseResult::failed, "first")});
+  scene.happens(RankReported{0, told(Phase::driver, PhaseResult::failed, "second")});
+  scene.happens(RankReported{0, done(Phase::driver)});
+  scene.happens(RankEnded{0, "exit status 1"});
+  CHECK(scene.run.verdict() == Verdict{Failed{{{0, Phase::driver, "first"}}}});
+}
+
+TEST_CASE("a failure within the time after the first is told too, one after it is not") {
+  Scene scene(3);
+  scene.happens(RankReported{0, told(Phase::driver, PhaseResult::failed, "first")});
+  scene.happens(RankEnded{1, "killed by SIGSEGV"});
+  scene.deadline_comes();
+  scene.happens(RankReported{2, told(Phase::driver, PhaseResult::failed, "late")});
+  scene.happens(RankEnded{2, "exit status 1"});
+  CHECK(scene.run.verdict() ==
+        Verdict{Failed{{{0, Phase::driver, "first"}, {1, Phase::driver, "killed by SIGSEGV"}}}});
+}
+
+TEST_CASE("a rank that was aborted and then says that it is done changes no verdict") {
+  Scene scene(2);
+  scene.deadline_comes();
+  (void)scene.news();
+  scene.rank_done(0, Phase::bandwidth);
+  scene.rank_done(1, Phase::bandwidth);
+  CHECK(scene.news().empty());
+  CHECK(scene.run.verdict() == Verdict{Hung{Phase::driver, {0, 1}}});
+}
+
+TEST_CASE("a rank that dies once all have measured takes nothing back") {
+  Scene scene(2);
+  scene.rank_done(0, Phase::bandwidth);
+  scene.rank_done(1, Phase::bandwidth);
+  scene.happens(RankEnded{0, "killed by SIGSEGV"});
+  scene.happens(RankEnded{1, "exit status 0"});
+  CHECK(std::holds_alternative<Works>(scene.run.verdict()));
+}
+
+TEST_CASE("a probe that nobody wants any more keeps what it has shown") {
+  Scene failed(1);
+  failed.happens(RankReported{0, told(Phase::driver, PhaseResult::failed, "no")});
+  failed.happens(Unwanted{"the job needs the GPUs"});
+  CHECK(failed.run.verdict() == Verdict{Failed{{{0, Phase::driver, "no"}}}});
+
+  Scene measured(1);
+  measured.rank_done(0, Phase::bandwidth);
+  measured.happens(Unwanted{"the job needs the GPUs"});
+  CHECK(std::holds_alternative<Works>(measured.run.verdict()));
+}
+
+TEST_CASE("before its end a probe that works has told nothing yet") {
+  Scene scene(2);
+  scene.rank_done(0, Phase::bandwidth);
+  scene.rank_done(1, Phase::checked);
+  CHECK(scene.run.verdict() == Verdict{Untold{"the probe has not ended"}});
+}
+
+TEST_CASE("a bandwidth that a rank does not tell is that of the slowest: none") {
+  Scene scene(2);
+  for (const int rank : {0, 1}) scene.rank_done(rank, Phase::checked);
+  PhaseReport silent = done(Phase::bandwidth);
+  silent.gb_per_s.reset();
+  scene.happens(RankReported{0, silent});
+  scene.happens(RankReported{1, done(Phase::bandwidth)});
+  CHECK(std::get<Works>(scene.run.verdict()).bus_gb_per_s == 0.0);
+}
+
+TEST_CASE("when the probe is over time changes nothing") {
+  Scene scene(1);
+  scene.rank_done(0, Phase::bandwidth);
+  scene.happens(RankEnded{0, "exit status 0"});
+  (void)scene.news();
+  scene.now += 1h;
+  scene.happens(TimePassed{});
+  scene.happens(Unwanted{"late"});
+  scene.happens(OthersOver{});
+  CHECK(scene.news().empty());
+}
+
+// ---- several nodes, out of order ----------------------------------------------------------------
+
+TEST_CASE("an id that comes before this node is ready, or again, is not handed out") {
+  NodeScene second(2);
+  second.happens(IdCame{"c0ffee"});
+  CHECK(second.news().empty());
+  second.are_ready();
+  (void)second.news();
+  second.happens(IdCame{"c0ffee"});
+  second.happens(IdCame{"bad"});
+  CHECK(second.news() == Actions{HandOutId{"c0ffee"}});
+}
+
+TEST_CASE("an id that comes when this node's ranks have failed is not handed out") {
+  NodeScene second(2);
+  second.are_ready();
+  second.happens(RankEnded{0, "killed by SIGKILL"});
+  (void)second.news();
+  second.happens(IdCame{"c0ffee"});
+  CHECK(second.news().empty());
+}
+
+TEST_CASE("on several nodes too rank 0 must make an id") {
+  NodeScene first(0);
+  first.rank_done(1, Phase::library);
+  first.rank_done(0, Phase::library);
+  PhaseReport report = done(Phase::unique_id);
+  report.id = "no id";
+  first.happens(RankReported{0, report});
+  CHECK(first.news() == Actions{TellTrouble{Trouble::failed}});
+}
+
+TEST_CASE("the first rank of a later node is not rank 0, and needs no id") {
+  NodeScene second(2);
+  second.are_ready();
+  second.happens(IdCame{"c0ffee"});
+  (void)second.news();
+  PhaseReport report = done(Phase::unique_id);
+  report.id.clear();
+  second.happens(RankReported{0, report});
+  CHECK(second.news().empty());
+  CHECK(second.run.deadline());
+}
+
+TEST_CASE("others that are over before this node has begun cut it short in its first phase") {
+  NodeScene second(2);
+  second.happens(OthersOver{});
+  CHECK(second.run.was_cut_short());
+  CHECK(second.run.verdict() == Verdict{Hung{Phase::driver, {0, 1}}});
+}
+
+TEST_CASE("others that are over after a failure of this node do not cut it short") {
+  NodeScene second(2);
+  second.happens(RankReported{1, told(Phase::driver, PhaseResult::failed, "no")});
+  second.happens(OthersOver{});
+  CHECK_FALSE(second.run.was_cut_short());
+  CHECK(second.run.verdict() == Verdict{Failed{{{1, Phase::driver, "no"}}}});
+}
+
+TEST_CASE("ranks that fail while they are cut short are told as failures") {
+  NodeScene second(2);
+  second.are_ready();
+  second.happens(IdCame{"c0ffee"});
+  second.happens(OthersOver{});
+  second.happens(RankReported{0, told(Phase::unique_id, PhaseResult::failed, "remote error")});
+  CHECK(second.run.verdict() == Verdict{Failed{{{0, Phase::unique_id, "remote error"}}}});
+}
