@@ -16,7 +16,6 @@ using RoundJson = nlohmann::json;
 // More than any job has. What is beyond was not written by us.
 constexpr int kMostSeats = 100'000;
 constexpr int kMostRanks = 10'000'000;
-constexpr std::size_t kIdLength = 256;  // 128 bytes, two digits each
 constexpr std::size_t kMostFailures = 64;
 constexpr std::size_t kLongestWords = 1'000;
 
@@ -93,11 +92,6 @@ std::optional<Verdict> verdict_from(const RoundJson& json) {
   return std::nullopt;
 }
 
-bool is_id(const std::string& text) {
-  return text.size() <= kIdLength &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 std::string written(const RoundJson& json) {
   return json.dump(-1, ' ', false, RoundJson::error_handler_t::replace);
 }
@@ -139,8 +133,8 @@ std::optional<RoundWord> round_word_from(std::string_view text) {
   const int last = static_cast<int>(word.groups.size()) - 1;
   for (const RoundJson& one : array_of(json, "ids")) {
     const auto group = number_of(one, "group", 0, last);
-    std::string id = text_of(one, "id", kIdLength + 1);
-    if (!group || id.empty() || !is_id(id)) return std::nullopt;
+    std::string id = text_of(one, "id");
+    if (!group || !is_unique_id(id)) return std::nullopt;
     word.ids[*group] = std::move(id);
   }
   word.over = numbers_of(json, "over");
@@ -179,8 +173,8 @@ std::optional<NodeRound> node_round_from(std::string_view text) {
     told.trouble = static_cast<Trouble>(trouble - kTroubleNames.begin());
   told.cut_short = is_true(json, "cut_short");
   told.cause = text_of(json, "cause", kLongestWords);
-  told.id = text_of(json, "id", kIdLength + 1);
-  if (!is_id(told.id)) return std::nullopt;
+  told.id = text_of(json, "id");
+  if (!told.id.empty() && !is_unique_id(told.id)) return std::nullopt;
   if (field_of(json, "verdict") == nullptr) return told;
   told.verdict = verdict_from(json);
   return told.verdict ? std::optional(told) : std::nullopt;
@@ -227,7 +221,7 @@ void merge_failures(const std::vector<Told>& all, GroupResult& result) {
     if (const auto* its = std::get_if<Failed>(&*one.round->verdict)) {
       failed.failures.insert(failed.failures.end(), its->failures.begin(), its->failures.end());
       if (result.cause.empty()) result.cause = one.round->cause;
-      if (before_meeting(its->failures.front().phase)) result.ill.push_back(one.seat);
+      if (before_meeting(its->failures.front().phase)) result.ill[one.seat] = reason(*its);
     }
   if (!failed.failures.empty()) result.verdict = std::move(failed);
 }
@@ -248,7 +242,8 @@ void merge_hangs(const std::vector<Told>& all, GroupResult& result) {
   for (const Told& one : all) {
     const auto hung = standing_of(*one.round);
     if (!hung) continue;
-    if (!one.round->cut_short && before_meeting(hung->phase)) result.ill.push_back(one.seat);
+    if (!one.round->cut_short && before_meeting(hung->phase))
+      result.ill[one.seat] = reason(*one.round->verdict);
     if (last && last->phase < hung->phase) continue;
     if (!last || hung->phase < last->phase) last = Hung{hung->phase, {}};
     last->ranks.insert(last->ranks.end(), hung->ranks.begin(), hung->ranks.end());

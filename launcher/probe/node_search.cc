@@ -12,8 +12,11 @@ namespace {
 constexpr double kSlowShare = 0.5;
 static_assert(kSlowShare < 1 - kBandwidthNoise);
 
-// Suspects that had no proved partner left in the first round have one in the second.
+// Suspects that had no proved partner left in the first round have one in the second. The rounds
+// after that are for those that have met none at all: where more is broken than these can tell, the
+// names of a few nodes help nobody.
 constexpr int kRoundsAgain = 2;
+constexpr int kMostRoundsAgain = 4;
 
 // Nodes that stop by themselves are left out, and the others are probed anew, so often.
 constexpr int kMostRepeats = 3;
@@ -105,11 +108,10 @@ void NodeSearch::probe_everywhere() {
 }
 
 void NodeSearch::take_everywhere(const GroupResult& result) {
-  for (const int node : result.ill) findings_.ill[node] = reason(result.verdict);
-  const std::set<int> ill(result.ill.begin(), result.ill.end());
-  nodes_ = without_these(nodes_, ill);
+  for (const auto& [node, why] : result.ill) findings_.ill[node] = why;
+  std::erase_if(nodes_, [&](int node) { return result.ill.contains(node); });
   if (nodes_.size() < 2) return;
-  if (!ill.empty() && repeats_++ < kMostRepeats) return probe_everywhere();
+  if (!result.ill.empty() && repeats_++ < kMostRepeats) return probe_everywhere();
   findings_.over_all.push_back(
       {profiles_[findings_.over_all.size()].name, result.verdict, result.cause});
   probe_everywhere();
@@ -203,10 +205,11 @@ std::set<NodePair> NodeSearch::odd_links() const {
 }
 
 /// Suspects with a partner that is proved and that they have not met, links once more: as many as
-/// there is room for.
+/// there is room for. Suspects that have met none yet come first, since nothing speaks against them
+/// but others that may be bad themselves.
 void NodeSearch::probe_again() {
   const std::set<int> suspected = suspects();
-  if (suspected.size() == nodes_.size() || rounds_again_ == kRoundsAgain) return;
+  if (suspected.size() == nodes_.size() || rounds_again_ == kMostRoundsAgain) return;
   std::set<int> busy;
   std::vector<NodeGroup> groups;
   const auto add = [&](int one, int other) {
@@ -214,7 +217,18 @@ void NodeSearch::probe_again() {
     busy.insert({one, other});
     groups.push_back({one, other});
   };
-  for (const int suspect : suspected) {
+  const auto has_met_proved = [&](int node) {
+    return std::ranges::any_of(findings_.pairs, [&](const auto& one) {
+      const auto& [first, second] = one.first;
+      return (first == node && !suspected.contains(second)) ||
+             (second == node && !suspected.contains(first));
+    });
+  };
+  std::vector<int> in_turn(suspected.begin(), suspected.end());
+  std::ranges::stable_partition(in_turn, [&](int node) { return !has_met_proved(node); });
+  const bool for_all = rounds_again_ < kRoundsAgain;
+  for (const int suspect : in_turn) {
+    if (!for_all && has_met_proved(suspect)) break;
     const auto proved = std::ranges::find_if(nodes_, [&](int node) {
       return !suspected.contains(node) && !busy.contains(node) &&
              !findings_.pairs.contains(pair_of(suspect, node));
@@ -224,7 +238,7 @@ void NodeSearch::probe_again() {
     });
     if (proved != nodes_.end() && !had_one) add(*proved, suspect);
   }
-  for (const auto& [one, other] : odd_links())
+  for (const auto& [one, other] : for_all ? odd_links() : std::set<NodePair>())
     if (!busy.contains(one) && !busy.contains(other)) add(one, other);
   ++rounds_again_;
   if (!groups.empty()) probe(Purpose::again, std::move(groups));
@@ -248,7 +262,7 @@ void NodeSearch::conclude_pairs() {
   findings_.bad_links = links;
   if (!suspected.empty()) return probe_alone({suspected.begin(), suspected.end()});
   if (!links.empty()) return probe_without();
-  if (nodes_.size() > 3) probe_halves(nodes_);
+  probe_halves(nodes_);
 }
 
 void NodeSearch::probe_alone(const NodeGroup& nodes) {

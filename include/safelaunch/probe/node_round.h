@@ -53,6 +53,9 @@ struct PlaceInRound {
 [[nodiscard]] std::optional<PlaceInRound> place_in(const RoundWord& word, int seat,
                                                    const std::vector<int>& ranks);
 
+/// Nodes that cannot take part, or did not get as far as meeting others, and why.
+using IllNodes = std::map<int, std::string>;
+
 /// What became of one group.
 struct GroupResult {
   NodeGroup nodes{};
@@ -60,7 +63,7 @@ struct GroupResult {
   std::string cause{};
   /// Nodes that stopped before their ranks met others: whoever else is in the group is not to
   /// blame.
-  std::vector<int> ill{};
+  IllNodes ill{};
   std::vector<int> stopped{};  ///< nodes of the ranks that the verdict names
   bool operator==(const GroupResult&) const = default;
 };

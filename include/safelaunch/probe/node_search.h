@@ -38,9 +38,6 @@ struct PairSeen {
   std::string cause{};
 };
 
-/// Why a node cannot take part, or did not get as far as meeting others.
-using IllNodes = std::map<int, std::string>;
-
 /// What the search came to.
 struct SearchFindings {
   std::vector<ProbedProfile> over_all;  ///< each profile over all nodes that can take part

@@ -300,7 +300,7 @@ TEST_CASE("where no node can take part nothing can be told") {
 TEST_CASE("a node that stops before it meets others is to blame, and the rest is probed anew") {
   NodeSearch search(seats(3), {}, {{"basic"}});
   GroupResult all{seats(3), Hung{Phase::driver, {1}}};
-  all.ill = {1};
+  all.ill = {{1, "rank 1: no answer"}};
   search.take({all});
   REQUIRE(search.next() != nullptr);
   CHECK(search.next()->groups == std::vector<NodeGroup>{{0, 2}});
