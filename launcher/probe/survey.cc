@@ -1,5 +1,6 @@
 #include "safelaunch/probe/survey.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "json_text.h"
@@ -26,7 +27,7 @@ std::vector<Json> objects_in(const std::vector<std::string>& lines) {
 
 std::string cuda_version(const Json& object) {
   const auto code = number_of<std::int64_t>(object, "cuda");
-  return code ? fmt::format("{}.{}", *code / 1000, *code % 1000 / 10) : std::string();
+  return code && *code > 0 ? fmt::format("{}.{}", *code / 1000, *code % 1000 / 10) : std::string();
 }
 
 /// The interface, as NCCL's log names it.
@@ -75,11 +76,15 @@ Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& fi
   if (objects.empty())
     return Error{Errc::peer_lost, fmt::format("{}: {}", file, describe(output->end))};
   const std::string failed = text(objects.back(), "failed");
-  if (!objects.front().contains("nccl")) return Error{Errc::peer_lost, failed};
+  const auto told =
+      std::ranges::find_if(objects, [](const Json& one) { return one.contains("nccl"); });
+  if (told == objects.end())
+    return Error{Errc::peer_lost,
+                 failed.empty() ? fmt::format("{}: {}", file, describe(output->end)) : failed};
   NcclSurvey survey;
-  survey.version = nccl::parse_nccl_version(text(objects.front(), "nccl"));
+  survey.version = nccl::parse_nccl_version(text(*told, "nccl"));
   read_interface(output->end.errors, survey);
-  survey.failure = objects.size() == 1 ? describe(output->end) : failed;
+  survey.failure = std::next(told) == objects.end() ? describe(output->end) : failed;
   return survey;
 }
 

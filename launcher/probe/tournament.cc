@@ -72,8 +72,9 @@ bool same_ground(const profile::HostKey& a, const profile::HostKey& b) {
          a.driver == b.driver;
 }
 
+// A time in the future is a clock that was wrong, so it proves nothing.
 bool counts(const MeasuredHost& host, const profile::HostKey& key, profile::WallTime now) {
-  return same_ground(host.key, key) && now - host.when <= profile::kMemoryLasts;
+  return same_ground(host.key, key) && host.when <= now && host.when >= now - profile::kMemoryLasts;
 }
 
 }  // namespace

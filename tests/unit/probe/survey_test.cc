@@ -85,3 +85,39 @@ TEST_CASE("a libnccl that cannot be loaded is an error", "[survey]") {
   CHECK_THAT(refusal(Helper("kill -SEGV $$").nccl()),
              ContainsSubstring("libnccl.so.2: killed by SIGSEGV"));
 }
+
+TEST_CASE("a driver that does not tell its CUDA has none", "[survey]") {
+  for (const char* cuda : {"0", "-13000", "\"13.0\"", "null"}) {
+    const auto survey =
+        Helper(std::string("echo '{\"cuda\":") + cuda + ",\"gpus\":[\"NVIDIA L4\"]}'").driver();
+    REQUIRE(survey.has_value());
+    CHECK(survey->cuda.empty());
+  }
+}
+
+TEST_CASE("names of GPUs that are none are left out, and without any there is no GPU", "[survey]") {
+  CHECK(Helper(R"(echo '{"gpus":[7,"NVIDIA L4",null]}')").driver()->gpus ==
+        std::vector<std::string>{"NVIDIA L4"});
+  CHECK(refusal(Helper(R"(echo '{"gpus":"NVIDIA L4"}')").driver()) ==
+        "the CUDA driver names no GPU");
+}
+
+TEST_CASE("lines of others around NCCL's answer are no answer", "[survey]") {
+  const auto survey =
+      Helper(R"(echo '{"hello": 1}'; echo '{"nccl":"2.28.9"}'; echo '{"unique_id":true}')").nccl();
+  REQUIRE(survey.has_value());
+  CHECK(survey->version == nccl::Version{2, 28, 9});
+  CHECK(survey->failure.empty());
+}
+
+TEST_CASE("a libnccl that dies as it makes an id is a survey that says how", "[survey]") {
+  const auto survey = Helper(R"(echo '{"nccl":"2.28.9"}'; kill -SEGV $$)").nccl();
+  REQUIRE(survey.has_value());
+  CHECK(survey->version == nccl::Version{2, 28, 9});
+  CHECK_THAT(survey->failure, ContainsSubstring("SIGSEGV"));
+}
+
+TEST_CASE("an answer without NCCL's version is an error with words", "[survey]") {
+  CHECK_THAT(refusal(Helper(R"(echo '{"hello": 1}'; exit 3)").nccl()),
+             ContainsSubstring("libnccl.so.2: exit status 3"));
+}

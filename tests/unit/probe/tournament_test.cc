@@ -108,3 +108,52 @@ TEST_CASE("only ranks with a GPU each measure the links between GPUs") {
   CHECK(measures_links(8, 8));
   CHECK_FALSE(measures_links(2, 1));
 }
+
+TEST_CASE("one profile that fails alone fails, several fail") {
+  CHECK(conclude(std::vector{hanging("basic")}, 2).sentence == "none works: basic fails");
+  CHECK(conclude(std::vector{hanging("a"), untold("b"), failing("c")}, 2).sentence ==
+        "none works: a and c fail");
+  CHECK(conclude({}, 2).sentence == "nothing can be told: no profile was probed to its end");
+}
+
+TEST_CASE("beside the winner those that fail and those that are slower are told, not equals") {
+  const auto sentence = [](std::vector<ProbedProfile> probed) {
+    return conclude(probed, 2).sentence;
+  };
+  CHECK(sentence({working("a", 10)}) == "a works");
+  CHECK(sentence({working("a", 10), working("b", 9)}) == "a works and is the one to use");
+  CHECK(sentence({working("a", 10), working("b", 8)}) == "a works and is the one to use");
+  CHECK(sentence({working("a", 10), working("b", 5), working("c", 2)}) ==
+        "a works and is the one to use; b is 2.0 times slower; c is 5.0 times slower");
+  CHECK(sentence({working("a", 10), failing("b"), hanging("c")}) == "a works; b and c do not");
+}
+
+TEST_CASE("where nothing was measured the first that works is used") {
+  const ProbedProfile first{"a", Works{1, 1, std::nullopt}, ""};
+  const ProbedProfile other{"b", Works{1, 1, std::nullopt}, ""};
+  CHECK(winner(std::vector{failing("x"), first, other}) == 1);
+  CHECK(winner(std::vector{first, working("b", 1)}) == 1);  // measured beats not measured
+  CHECK_FALSE(winner({}));
+  CHECK_FALSE(winner(std::vector{failing("a"), untold("b")}));
+}
+
+TEST_CASE("one rank that fails is told as any other") {
+  CHECK(conclude(std::vector{failing("basic")}, 1).sentence == "none works: basic fails");
+}
+
+TEST_CASE("a profile of one process, or over gloo, is known whatever stands before it") {
+  using profile::Backend;
+  CHECK(reason_not_to_probe({"a", Backend::keep, 1, {}}, {}) == "one process meets nobody");
+  CHECK(reason_not_to_probe({"a", Backend::keep, 0, {}}, {}) == "");
+  CHECK(reason_not_to_probe({"a", Backend::gloo, 1, {}}, {}) == "gloo does without NCCL");
+}
+
+TEST_CASE("a chain that names no profile here leaves the order as it is") {
+  std::vector<profile::Profile> all(2);
+  all[0].name = "b";
+  all[1].name = "a";
+  const std::vector<std::string> chain{"x"};
+  CHECK(chain_first(all, chain).front().name == "b");
+  CHECK(chain_first(all, {}).front().name == "b");
+  CHECK(chain_first({}, chain).empty());
+}
