@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -29,6 +30,19 @@ struct RankOrder {
   std::string nccl;         ///< the job's libnccl
   bool beside_job = false;  ///< a job is about to use the same GPU: decline where that would hurt
 };
+
+/// The whole number that a rank gives to the first all_reduce, never 0: so a rank that is left out
+/// or counted twice changes the sum. The numbers stay small, since a float is exact up to 2^24
+/// only, and then in any order.
+[[nodiscard]] constexpr int share_of(int rank) {
+  return rank % 64 + 1;
+}
+
+[[nodiscard]] constexpr std::int64_t sum_of_shares(int ranks) {
+  const std::int64_t whole = ranks / 64;
+  const std::int64_t rest = ranks % 64;
+  return whole * (64 * 65 / 2) + rest * (rest + 1) / 2;
+}
 
 /// `safelaunch-probe rank RANK RANKS DEVICE FILE [beside-job]`: one rank of a probe. A line for
 /// each phase on stdout, orders on stdin (Orders).

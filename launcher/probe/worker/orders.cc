@@ -12,11 +12,11 @@
 namespace safelaunch::probe {
 
 void Orders::listen(std::chrono::microseconds patience) {
-  pollfd ready{STDIN_FILENO, POLLIN, 0};
+  pollfd ready{input_, POLLIN, 0};
   const timespec limit{patience.count() / 1'000'000, patience.count() % 1'000'000 * 1'000};
   if (abort_ || ::ppoll(&ready, 1, &limit, nullptr) <= 0) return;
   std::array<char, 4096> piece{};
-  const ssize_t size = ::read(STDIN_FILENO, piece.data(), piece.size());
+  const ssize_t size = ::read(input_, piece.data(), piece.size());
   if (size <= 0) {
     abort_ = true;
     return;

@@ -7,10 +7,12 @@
 
 namespace safelaunch::probe {
 
-/// The orders of safelaunch to this process, a line each on stdin: `id HEX`, `end`, `abort`. The
-/// end of stdin is an order to abort too: safelaunch has gone.
+/// The orders of safelaunch to this process, a line each on `input` (stdin): `id HEX`, `end`,
+/// `abort`. The end of it is an order to abort too: safelaunch has gone.
 class Orders {
  public:
+  explicit Orders(int input) : input_(input) {}
+
   /// Hears what there is to hear, for as long at most; returns earlier when something was said.
   void listen(std::chrono::microseconds patience);
 
@@ -21,6 +23,7 @@ class Orders {
  private:
   void take(const std::string& line);
 
+  int input_;
   std::string text_;
   std::string id_;
   bool end_ = false;

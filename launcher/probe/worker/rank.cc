@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "libraries.h"
@@ -74,7 +75,7 @@ class ProbeRank {
   [[noreturn]] void leave();
 
   RankOrder order_;
-  Orders orders_;
+  Orders orders_{STDIN_FILENO};
   Json facts_;  ///< of the phase that is gone through now
   Device gpu_{CudaDriver{}};
   NcclLibrary nccl_{};
@@ -228,10 +229,8 @@ Result<void> ProbeRank::finished() {
   return wait_until([this] { return idle(); });
 }
 
-/// Rank r gives r + 1, so a rank that is left out or counted twice changes the sum. Small whole
-/// numbers are exact in any order.
 Result<void> ProbeRank::reduce_first() {
-  const auto put = gpu_.put_value(static_cast<float>(order_.rank + 1));
+  const auto put = gpu_.put_value(static_cast<float>(share_of(order_.rank)));
   if (!put) return put;
   if (const auto queued = all_reduce(gpu_.value(), gpu_.value(), 1); !queued) return queued;
   return finished();
@@ -240,7 +239,7 @@ Result<void> ProbeRank::reduce_first() {
 Result<void> ProbeRank::check_sum() {
   const auto sum = gpu_.float_at(gpu_.value());
   if (!sum) return sum.error();
-  const int right = order_.ranks * (order_.ranks + 1) / 2;
+  const std::int64_t right = sum_of_shares(order_.ranks);
   if (*sum == static_cast<float>(right)) return {};
   return Error{Errc::peer_lost,
                fmt::format("all_reduce gave {}, and the sum is {}", double{*sum}, right)};
