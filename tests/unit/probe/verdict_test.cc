@@ -37,3 +37,31 @@ TEST_CASE("the bus bandwidth is that of nccl-tests") {
   CHECK(bus_bandwidth(10, 2) == 10.0);
   CHECK(bus_bandwidth(10, 8) == 17.5);
 }
+
+TEST_CASE("each phase belongs to the step that a person sees") {
+  const auto stopped_in = [](Phase phase) {
+    const std::string text = steps(Hung{phase, {0}}, 2);
+    return text.substr(text.rfind("✓") == text.npos ? 0 : text.rfind("✓") + 4);
+  };
+  CHECK(stopped_in(Phase::driver) == "driver ✗");
+  CHECK(stopped_in(Phase::context) == "device ✗");
+  CHECK(stopped_in(Phase::library) == "nccl ✗");
+  CHECK(stopped_in(Phase::unique_id) == "nccl ✗");
+  CHECK(stopped_in(Phase::init) == "init ✗");
+  CHECK(stopped_in(Phase::first_all_reduce) == "all_reduce ✗");
+  CHECK(stopped_in(Phase::checked) == "all_reduce ✗");
+  CHECK(stopped_in(Phase::bandwidth) == "bandwidth ✗");
+}
+
+TEST_CASE("a rank alone that fails in an all_reduce is shown so") {
+  CHECK(steps(Hung{Phase::checked, {0}}, 1) == "driver ✓ device ✓ nccl ✓ init ✓ all_reduce ✗");
+}
+
+TEST_CASE("a verdict stops at the phase of its first failure, and one that works nowhere") {
+  CHECK(stopped_at(Failed{{{1, Phase::checked, ""}, {0, Phase::driver, ""}}}) == Phase::checked);
+  CHECK(stopped_at(Hung{Phase::init, {}}) == Phase::init);
+  CHECK_FALSE(stopped_at(Works{}));
+  CHECK_FALSE(stopped_at(Untold{"no"}));
+  CHECK_FALSE(stopped_at(Failed{}));
+  CHECK(reason(Failed{}).empty());
+}
