@@ -67,7 +67,8 @@ struct SearchFindings {
 ///              ├ no pair fails though all together do ─→ halves, log n rounds ─→ over
 ///              ├ every pair fails ─→ alone ─→ over
 ///              └ some fail, or are slow ─→ again: suspects with partners that are proved, links
-///                once more (two rounds) ─→ alone: nodes that fail ─→ without them ─→ over
+///                once more (two rounds, two more for suspects that have met none) ─→ alone:
+///                nodes that fail ─→ without them ─→ over
 ///
 /// A node is bad if it fails with every partner, one of them proved; a link if both its nodes work
 /// with others. The pairs are probed under the first profile where that fails over all nodes (a
