@@ -118,9 +118,11 @@ class RasReader {
 
 std::string describe(const std::vector<RasProcess>& processes, std::string_view what) {
   std::string text;
-  for (const RasProcess& one : processes)
-    text += fmt::format("{}process {} on {} (GPU {}) {}", text.empty() ? "" : "; ", one.pid,
-                        one.node, one.gpus, what);
+  for (const RasProcess& one : processes) {
+    const std::string gpus = one.gpus.empty() ? "" : fmt::format(" (GPU {})", one.gpus);
+    text += fmt::format("{}process {} on {}{} {}", text.empty() ? "" : "; ", one.pid, one.node,
+                        gpus, what);
+  }
   return text;
 }
 

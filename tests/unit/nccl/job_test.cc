@@ -171,3 +171,95 @@ TEST_CASE("a warning that a healthy NCCL 2.30 writes without libibverbs is not s
       "n:71:71 [0] misc/ibvwrap.cc:185 (wrap_ibv_alloc_pd) NCCL WARN lib wrapper not initialized.");
   CHECK(told.count<Said>() == 0);
 }
+
+TEST_CASE("a communicator goes through its steps, and never back", "[nccl]") {
+  Told told;
+  told.version(71, "2.28.9");
+  const auto step = [&] { return told.job.processes().begin()->second.comms.at(0).step; };
+  told.start(71, 0, 2, "0x1");
+  CHECK(step() == Step::started);
+  told.say(71, "Bootstrap timings total 0.002");
+  CHECK(step() == Step::bootstrapped);
+  told.say(71, "comm 0x10 rank 0 nRanks 2 nNodes 1 localRanks 2 localRank 0 MNNVL 0");
+  CHECK(step() == Step::topology);
+  CHECK(told.job.processes().begin()->second.comms.at(0).nodes == 1);
+  told.complete(71, 0, 2);
+  told.say(71, "Bootstrap timings total 0.002");
+  CHECK(step() == Step::complete);
+}
+
+TEST_CASE("of several communicators that wait, the one that most have come to is told", "[nccl]") {
+  Told told;
+  for (const int pid : {71, 72, 73}) told.version(pid, "2.28.9");
+  told.start(71, 0, 4, "0x1");
+  for (const int rank : {0, 2}) told.start(72 + rank / 2, rank, 3, "0x2", "0x20");
+  REQUIRE(told.job.unfinished());
+  CHECK(told.job.unfinished()->ranks == 3);
+  CHECK(told.job.unfinished()->missing() == std::vector<Rank>{Rank{1}});
+}
+
+TEST_CASE("a communicator that was aborted is not waited for", "[nccl]") {
+  Told told;
+  told.version(71, "2.28.9");
+  told.start(71, 0, 2, "0x1");
+  told.say(71, "comm 0x10 rank 0 nranks 2 cudaDev 0 busId 1 - Abort COMPLETE");
+  CHECK_FALSE(told.job.unfinished());
+}
+
+TEST_CASE("ranks that give one communicator two sizes contradict each other", "[nccl]") {
+  Told told;
+  for (const int pid : {71, 72}) told.version(pid, "2.28.9");
+  told.start(71, 0, 4, "0x1");
+  told.start(72, 1, 3, "0x1");
+  REQUIRE(told.count<Contradiction>() == 1);
+  const auto& found = std::get<Contradiction>(told.news.back());
+  CHECK(found.about == RootComplaint::About::sizes_differ);
+  CHECK(found.text == "the ranks gave NCCL different numbers of ranks: 3 and 4");
+}
+
+TEST_CASE("a split of a communicator that nobody has seen begin belongs to no roster", "[nccl]") {
+  Told told;
+  told.version(71, "2.28.9");
+  told.split(71, 0, 2, 0, "0x20");
+  CHECK_FALSE(told.job.unfinished());
+  CHECK(told.job.processes().begin()->second.comms.size() == 1);
+}
+
+TEST_CASE("lines about a communicator that the log has not begun are passed over", "[nccl]") {
+  Told told;
+  told.version(71, "2.28.9");
+  told.say(71, "Bootstrap timings total 0.002");
+  told.say(71, "Channel 00/0 : 0[0] -> 1[1] via P2P/IPC");
+  told.say(71, "Connected all rings");
+  told.say(71, "comm 0x10 rank 0 nRanks 2 nNodes 1 localRanks 2 localRank 0 MNNVL 0");
+  told.say(71, "comm 0x10 rank 0 nranks 2 cudaDev 0 busId 1 - Destroy COMPLETE");
+  told.say(71, "AllReduce: opCount 0 sendbuff 0x1 count 1 comm 0x10 [nranks=2] stream 0x3");
+  CHECK(told.job.processes().begin()->second.comms.empty());
+  CHECK(told.news.empty());
+}
+
+TEST_CASE("a collective is the communicator's whose address it names", "[nccl]") {
+  Told told = two_ranks_of_a_job();
+  told.start(71, 0, 2, "0x2", "0x20");
+  told.say(71, "AllReduce: opCount 0 sendbuff 0x1 count 1 comm 0x10 [nranks=2] stream 0x3");
+  const auto& comms = told.job.processes().begin()->second.comms;
+  CHECK(comms.at(0).called);
+  CHECK_FALSE(comms.at(1).called);
+}
+
+TEST_CASE("a process keeps so many variables and transports, however many its log tells",
+          "[nccl][fuzz]") {
+  Told told = two_ranks_of_a_job();
+  for (int i = 0; i < 1'000; ++i) {
+    told.say(71, "NCCL_X" + std::to_string(i) + " set by environment to 1.");
+    told.say(71, "Channel 00/0 : 0[0] -> 1[1] via NET/N" + std::to_string(i));
+  }
+  const Process& process = told.job.processes().begin()->second;
+  CHECK(process.variables.size() == 512);
+  CHECK(process.comms.at(0).transports.size() == 16);
+}
+
+TEST_CASE("each step is told in words of its own", "[nccl]") {
+  CHECK(std::string(describe(Step::started)) == "in its bootstrap");
+  CHECK(std::string(describe(Step::complete)) == "complete");
+}

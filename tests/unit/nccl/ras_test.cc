@@ -122,3 +122,76 @@ TEST_CASE("RAS is never asked on versions that a query has crashed", "[nccl]") {
   CHECK(may_ask_ras({2, 28, 9}));
   CHECK(may_ask_ras({2, 29, 7}));
 }
+
+TEST_CASE("RAS is asked of no version before it, and of every later main version", "[nccl]") {
+  CHECK_FALSE(may_ask_ras({1, 26, 0}));
+  CHECK_FALSE(may_ask_ras({2, 23, 99}));
+  CHECK(may_ask_ras({2, 25, 0}));
+  CHECK(may_ask_ras({3, 26, 0}));
+}
+
+TEST_CASE("a process without a GPU in RAS's answer is told without one", "[nccl]") {
+  CHECK(describe(parse_ras("DEAD\n  Process 71 on node gpu-1\n  Process 72 on node gpu-2 managing "
+                           "GPU 5\n")) ==
+        "process 71 on gpu-1 is dead; process 72 on gpu-2 (GPU 5) is dead");
+}
+
+TEST_CASE("lines under a headline that does not matter are passed over", "[nccl]") {
+  const RasReport report = parse_ras(
+      "DEAD\n  Process 71 on node a managing GPU 0\nOTHER\n  Process 72 on node a managing GPU 1\n"
+      "#0-0 (f8) ABORTED\n  Rank 3 -- GPU 0 managed by process 73 on node a\n");
+  REQUIRE(report.dead.size() == 1);
+  CHECK(report.dead[0].pid == 71);
+  CHECK(report.missing_ranks.empty());
+}
+
+TEST_CASE("lines of RAS that are not whole name nobody", "[nccl]") {
+  const RasReport report = parse_ras(
+      "INCOMPLETE\n  Process x on node a managing GPU 0\n  Process 71\n  Process 71 at node a\n"
+      "#0-0 (f8) INCOMPLETE\n  Rank x -- GPU 0\n  Ranks 3\n");
+  CHECK(report.missing.empty());
+  CHECK(report.missing_ranks.empty());
+}
+
+namespace {
+
+RasReport mismatch(const std::string& lines) {
+  return parse_ras("#0-0 (f8) MISMATCH\n" + lines);
+}
+
+}  // namespace
+
+TEST_CASE("ranks that differ in their status alone are not behind", "[nccl]") {
+  CHECK(mismatch("  Communicator ranks have different status\n  1 ranks have status RUNNING\n"
+                 "  Rank 2 has launched up to operation 2\n")
+            .diverging.empty());
+}
+
+TEST_CASE("ranks that are equally far in a collective are not told", "[nccl]") {
+  CHECK(describe(mismatch("  Communicator ranks have different AllReduce operation counts\n"
+                          "  2 ranks have launched up to operation 5\n")) == "");
+}
+
+TEST_CASE("many ranks that are behind are counted, and few are named", "[nccl]") {
+  CHECK(describe(mismatch("  Communicator ranks have different AllReduce operation counts\n"
+                          "  7 ranks have launched up to operation 5\n"
+                          "  9 ranks have launched up to operation 4\n"
+                          "  2 ranks have not launched any operations\n"
+                          "  Rank 3 -- GPU 3 managed by process 4 on node a\n"
+                          "  Rank x -- GPU 3 managed by process 4 on node a\n")) ==
+        "9 ranks launched 4 of 5 AllReduce; rank 3 launched 0 of 5 AllReduce");
+}
+
+TEST_CASE("counts of RAS that are no numbers tell nothing", "[nccl]") {
+  CHECK(describe(mismatch("  Communicator ranks have different AllReduce operation counts\n"
+                          "  2 ranks have launched up to operation 99999999999999999999\n"
+                          "  x ranks have launched up to operation 5\n"
+                          "  Rank 1 has launched up to operation -\n")) == "");
+}
+
+TEST_CASE("an answer with carriage returns reads the same", "[nccl]") {
+  std::string text;
+  for (const char sign : kAnswer) text += sign == '\n' ? std::string("\r\n") : std::string(1, sign);
+  CHECK(describe(parse_ras(text)) == describe(parse_ras(kAnswer)));
+  CHECK(parse_ras(text).whole);
+}

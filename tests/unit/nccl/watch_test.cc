@@ -16,8 +16,7 @@ constexpr output::StreamId kOut{std::nullopt, output::StdStream::out};
 /// NCCL of a job of `world` ranks, as it is heard. Process 71 is rank 0, 72 is rank 1, …
 class Heard : Watch::Listener {
  public:
-  Heard(Listening listening, int world)
-      : world_(world), watch_(io_, std::move(listening), *this) {}
+  Heard(Listening listening, int world) : world_(world), watch_(io_, std::move(listening), *this) {}
 
   Watch& watch() { return watch_; }
   void writes(const std::string& lines) { watch_.saw_output(kOut, lines); }
@@ -164,4 +163,78 @@ TEST_CASE("warnings in files of ours are said once, with their rank", "[nccl]") 
   heard.watch().read_now();
   CHECK(heard.said.size() == 3);
   fs::remove_all(name);
+}
+
+TEST_CASE("the lines of two streams do not mix, wherever their chunks end", "[nccl]") {
+  Heard heard(in_streams(), 2);
+  heard.writes(version(71));
+  const std::string start = init(71, 0, 2, "START");
+  heard.writes(start.substr(0, 30));
+  heard.watch().saw_output({Rank{1}, output::StdStream::err}, version(72) + "half a li");
+  heard.writes(start.substr(30));
+  CHECK(heard.stages == Texts{"rank 0 waits"});
+}
+
+TEST_CASE("a process that belongs to no rank of the job tells no stage", "[nccl]") {
+  Heard heard(in_streams(), 2);
+  heard.writes(version(70) + init(70, 0, 2, "START") + init(70, 0, 2, "COMPLETE"));
+  CHECK(heard.stages.empty());
+  CHECK(heard.watch().record().any);
+}
+
+TEST_CASE("where the size of the job is not known any communicator tells a stage", "[nccl]") {
+  Heard heard(in_streams(), 0);
+  heard.writes(version(71) + init(71, 0, 2, "START"));
+  CHECK(heard.stages == Texts{"rank 0 waits"});
+}
+
+TEST_CASE("a watch that was stopped, or that looks elsewhere, hears nothing", "[nccl]") {
+  Heard stopped(in_streams(), 2);
+  stopped.watch().stop();
+  Heard elsewhere({}, 2);
+  for (Heard* heard : {&stopped, &elsewhere}) {
+    heard->writes(version(71) + init(71, 0, 2, "START"));
+    CHECK(heard->stages.empty());
+    CHECK_FALSE(heard->watch().record().any);
+  }
+}
+
+TEST_CASE("the record holds what all processes tell, each thing once", "[nccl]") {
+  Heard heard(in_streams(), 2);
+  for (const int pid : {71, 72})
+    heard.writes(version(pid) + info(pid, "Bootstrap: Using eth0:192.0.2.2<0>") +
+                 info(pid, "Using network Socket") +
+                 info(pid, "NCCL_P2P_DISABLE set by environment to 1.") +
+                 info(pid, "NCCL_PROFILER_PLUGIN set by environment to x") +
+                 init(pid, pid - 71, 2, "START") +
+                 info(pid, "Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct"));
+  heard.writes(info(73, "NCCL version 2.27.7+cuda12.4"));
+  const Record record = heard.watch().record();
+  CHECK(record.version == Version{2, 28, 9});
+  CHECK(record.versions == std::set<Version>{{2, 27, 7}, {2, 28, 9}});
+  CHECK(record.interfaces == std::set<std::string>{"eth0"});
+  CHECK(record.networks == std::set<std::string>{"Socket"});
+  CHECK(record.transports == std::set<std::string>{"SHM"});
+  CHECK(record.variables == Texts{"NCCL_P2P_DISABLE=1"});
+  CHECK_FALSE(record.complete);
+  CHECK(describe_standing(record) == "all 2 ranks came to NCCL: ranks 0 1 in its bootstrap");
+}
+
+TEST_CASE("where the ranks stand in NCCL is a sentence, and nothing where nobody waits", "[nccl]") {
+  const auto standing = [](int ranks, std::map<Rank, Step> came, int old = 0) {
+    Record record;
+    record.standing = Standing{ranks, std::move(came)};
+    record.in_old_bootstrap = old;
+    return describe_standing(record);
+  };
+  CHECK(describe_standing({}).empty());
+  CHECK(standing(3, {{Rank{0}, Step::started}, {Rank{2}, Step::started}}) ==
+        "rank 1 of 3 never came to NCCL");
+  CHECK(standing(4, {{Rank{1}, Step::complete}}) == "ranks 0 2 3 of 4 never came to NCCL");
+  CHECK(standing(2, {{Rank{0}, Step::bootstrapped}, {Rank{1}, Step::topology}}) ==
+        "all 2 ranks came to NCCL: rank 0 past its bootstrap, rank 1 connecting");
+  CHECK(standing(2, {{Rank{0}, Step::complete}, {Rank{1}, Step::topology}}) ==
+        "all 2 ranks came to NCCL: rank 1 connecting, rank 0 complete");
+  CHECK(standing(2, {}, 1) == "1 process waits in NCCL's bootstrap");
+  CHECK(standing(2, {}, 2) == "2 processes wait in NCCL's bootstrap");
 }

@@ -97,3 +97,37 @@ TEST_CASE("no random bytes get an escape through that is not on the list", "[esc
     REQUIRE(safe.find('\x9b') == safe.npos);
   }
 }
+
+TEST_CASE("the end of a sequence tells whether it is harmless", "[escape_filter]") {
+  for (const char* text : {"\x1b[m", "\x1b[0m", "\x1b[1;31m", "\x1b[38:5:1m", "\x1b[K", "\x1b[9G",
+                           "\x1b[9C", "\x1b[9D"})
+    CHECK(harmless_sequence(text + std::string("rest")) == std::string_view(text).size());
+  for (const char* text : {"\x1b[A", "\x1b[?25l", "\x1b[ m", "\x1b[>m", "\x1b[1;1H", "\x1b]0;",
+                           "\x1bP", "\x1b\x1b[m", "\x1b[\x1b"}) {
+    INFO(text);
+    CHECK(harmless_sequence(text + std::string("rest")) == 0);
+  }
+  for (const char* text : {"\x1b", "\x1b[", "\x1b[3", "\x1b[31;"})
+    CHECK(harmless_sequence(text) == std::string_view::npos);
+}
+
+TEST_CASE("a sequence is waited for as long as it may be harmless, and no longer",
+          "[escape_filter]") {
+  const std::string longest = "\x1b[" + std::string(EscapeFilter::kLongestHeld - 3, '1');
+  CHECK(harmless_sequence(longest) == std::string_view::npos);
+  CHECK(harmless_sequence(longest + "m") == longest.size() + 1);
+  CHECK(harmless_sequence(longest + "1") == 0);
+}
+
+TEST_CASE("what is held at the end is shown as text", "[escape_filter]") {
+  CHECK(filtered("a\x1b") == "a^[");
+  CHECK(filtered("a\x1b[31") == "a^[[31");
+  CHECK(filtered("a\xe6\x97") == "a\\xe6\\x97");
+  EscapeFilter filter;
+  std::string safe;
+  filter.pass("\x1b[3", safe);
+  CHECK(safe.empty());
+  filter.finish(safe);
+  filter.pass("1m", safe);
+  CHECK(safe == "^[[31m");
+}

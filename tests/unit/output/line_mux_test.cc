@@ -299,3 +299,68 @@ TEST_CASE("of eight ranks' lines, split at random, none is lost, mixed, doubled 
     check_lines(plain, written);
   }
 }
+
+TEST_CASE("a mux that holds nothing asks for no clock and shows nothing", "[line_mux]") {
+  for (const auto target : {kFile, kTerminal}) {
+    Muxed out(target, 2);
+    CHECK_FALSE(out.mux.next_tick());
+    out.feed(0, "whole\n");
+    out.tick(t0 + 1h);
+    CHECK(out.take() == "0:whole\n");
+    CHECK_FALSE(out.mux.next_tick());
+    CHECK(out.mux.preview().empty());
+    CHECK(out.mux.accepts(0));
+  }
+}
+
+TEST_CASE("the clock is that of the line which has been idle longest", "[line_mux]") {
+  Muxed out(kFile, 3);
+  out.feed(1, "b", t0 + 20ms);
+  out.feed(0, "a", t0 + 50ms);
+  CHECK(out.mux.next_tick() == t0 + 20ms + LineMux::kIdle);
+  out.tick(t0 + 119ms);
+  CHECK(out.take().empty());
+  out.tick(t0 + 120ms);
+  CHECK(out.take() == "1:b");
+}
+
+TEST_CASE("a rank that ends in the middle of its owned line ends that line", "[line_mux]") {
+  Muxed out(kFile, 2);
+  out.feed(0, kLong);
+  out.feed(1, "next\n");
+  out.take();
+  out.close(0);
+  CHECK(out.take() == "\n1:next\n");
+}
+
+TEST_CASE("a rank that ends without an open line writes nothing more", "[line_mux]") {
+  Muxed out(kTerminal, 1);
+  out.feed(0, "whole\n");
+  out.take();
+  out.close(0);
+  CHECK(out.take().empty());
+}
+
+TEST_CASE("bytes that a terminal's filter holds are shown when their rank ends", "[line_mux]") {
+  Muxed out(kTerminal, 1);
+  out.feed(0, "a\x1b[3");
+  out.close(0);
+  CHECK(out.take() == "0:a^[[3\n");
+}
+
+TEST_CASE("a line that one byte makes too long is passed on with its prefix once", "[line_mux]") {
+  Muxed out(kFile, 1);
+  out.feed(0, kLong.substr(1));
+  CHECK(out.take().empty());
+  out.feed(0, "y");
+  CHECK(out.take() == "0:" + kLong.substr(1) + "y");
+  out.feed(0, "z\nnext\n");
+  CHECK(out.take() == "z\n0:next\n");
+}
+
+TEST_CASE("on a terminal a line of carriage returns alone is empty", "[line_mux]") {
+  Muxed out(kTerminal, 1);
+  out.feed(0, "\r\r\n");
+  out.feed(0, "a\rb\r\r\n");
+  CHECK(out.take() == "0:\n0:b\n");
+}

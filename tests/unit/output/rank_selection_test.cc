@@ -32,3 +32,38 @@ TEST_CASE("what is no choice of ranks is refused by name", "[rank_selection]") {
   }
   CHECK(RankSelection::parse("0,two").error().message.find("'two' in --ranks 0,two") == 0);
 }
+
+TEST_CASE("a range has both its ends, and may be of one rank", "[rank_selection]") {
+  const RankSelection one = RankSelection::parse("5-5").value();
+  CHECK(one.contains(Rank{5}));
+  CHECK_FALSE(one.contains(Rank{4}));
+  CHECK_FALSE(one.contains(Rank{6}));
+  CHECK(RankSelection::parse("0-2147483647").value().contains(Rank{2'147'483'647}));
+}
+
+TEST_CASE("ranges that overlap, and ranks given twice, choose each rank", "[rank_selection]") {
+  const RankSelection chosen = RankSelection::parse("0-3,2-5,2,2").value();
+  for (const int rank : {0, 1, 2, 3, 4, 5}) CHECK(chosen.contains(Rank{rank}));
+  CHECK_FALSE(chosen.contains(Rank{6}));
+}
+
+TEST_CASE("the first chosen range that lies past the last rank is told", "[rank_selection]") {
+  CHECK(RankSelection::parse("0,9,7-8").value().beyond(4) == Rank{9});
+  CHECK(RankSelection::parse("3-4").value().beyond(4) == std::nullopt);
+  CHECK(RankSelection::parse("4-5").value().beyond(4) == Rank{4});
+}
+
+TEST_CASE("each wrong part of a choice is told with the whole", "[rank_selection]") {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"all,0", "all"}, {"0-", "0-"},   {"0-1-2", "0-1-2"},
+      {"0,,1", ""},     {"1, 2", " 2"}, {"ALL", "ALL"},
+      {"+1", "+1"},     {"0x1", "0x1"}, {"2147483648", "2147483648"}};
+  for (const auto& [text, part] : wrong) {
+    INFO(text);
+    const auto chosen = RankSelection::parse(text);
+    REQUIRE(chosen.has_error());
+    CHECK(chosen.error().message == "'" + std::string(part) + "' in --ranks " + text +
+                                        " is neither a rank nor a range of ranks; write all, 0,3 "
+                                        "or 0-3");
+  }
+}

@@ -133,3 +133,62 @@ TEST_CASE("a message that quotes the job cannot smuggle an escape onto the termi
   terminal.message("last line: \x1b]0;pwned\x07");
   CHECK(terminal.take() == "last line: ^[]0;pwned^G\n");
 }
+
+TEST_CASE("messages that wait come in their order, each on its line", "[screen]") {
+  for (const Screen::Kind kind : {Screen::Kind::terminal, Screen::Kind::file}) {
+    Session out(kind);
+    out.job("epoch");
+    out.message("one");
+    out.message("two\nlines");
+    CHECK(out.screen.message_waits());
+    CHECK(out.take() == "epoch");
+    out.job(" 1\nepo");
+    CHECK(out.take() == " 1\nepo");
+    out.job("ch 2\n");
+    CHECK(out.take() == "ch 2\none\ntwo\nlines\n");
+    CHECK_FALSE(out.screen.message_waits());
+    CHECK(out.screen.is_plain());
+  }
+}
+
+TEST_CASE("no bytes of the job change nothing", "[screen]") {
+  Session terminal(Screen::Kind::terminal);
+  terminal.job("half");
+  terminal.screen.note_job("");
+  terminal.job("");
+  terminal.message("waits");
+  CHECK(terminal.take() == "half");
+}
+
+TEST_CASE("a whole line is not broken for anybody", "[screen]") {
+  Session terminal(Screen::Kind::terminal);
+  terminal.job("whole\n");
+  terminal.screen.break_line(terminal.written);
+  CHECK(terminal.take() == "whole\n");
+}
+
+TEST_CASE("a preview that ends leaves its place to the status line again", "[screen]") {
+  Session terminal(Screen::Kind::terminal);
+  terminal.status("waiting");
+  terminal.preview("50%");
+  terminal.take();
+  terminal.preview("");
+  CHECK(terminal.take() == std::string(kErase) + "waiting");
+}
+
+TEST_CASE("another width shows the status line anew, cut to it", "[screen]") {
+  Session terminal(Screen::Kind::terminal);
+  terminal.status("waiting for rank 3");
+  terminal.take();
+  terminal.screen.set_columns(8);
+  terminal.screen.refresh(terminal.written);
+  CHECK(terminal.take() == std::string(kErase) + "wait… 3");
+}
+
+TEST_CASE("a message under a status line pushes it down", "[screen]") {
+  Session terminal(Screen::Kind::terminal);
+  terminal.status("waiting");
+  terminal.take();
+  terminal.message("news");
+  CHECK(terminal.take() == std::string(kErase) + "news\nwaiting");
+}

@@ -24,3 +24,22 @@ TEST_CASE("of a long output the last bytes are kept, however it was written", "[
     REQUIRE(tail.text() == all.substr(all.size() - 64));
   }
 }
+
+TEST_CASE("an output of exactly the capacity is kept whole, and one byte more loses the first",
+          "[tail]") {
+  Tail tail(8);
+  tail.append("12345678");
+  CHECK(tail.text() == "12345678");
+  tail.append("");
+  CHECK(tail.text() == "12345678");
+  tail.append("9");
+  CHECK(tail.text() == "23456789");
+  tail.append("abcdefghijk");
+  CHECK(tail.text() == "defghijk");
+}
+
+TEST_CASE("a tail without room keeps nothing", "[tail]") {
+  Tail tail(0);
+  tail.append("x");
+  CHECK(tail.text().empty());
+}
