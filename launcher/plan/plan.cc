@@ -47,7 +47,12 @@ Result<Configuration> read_configuration(const std::string& file, const std::str
     host.addresses = host::local_addresses();
     if (profile::asks_for_gpus(config)) host.gpus = host::gpu_models();
   }
-  const Result<const profile::ClusterRule*> rule = profile::choose_cluster(config, cluster, host);
+  const std::string of_variable = settings::environment_name("cluster");
+  const std::string_view named =
+      cluster.empty() ? value_or(environment, of_variable) : std::string_view(cluster);
+  const Result<const profile::ClusterRule*> rule = profile::choose_cluster(config, named, host);
+  if (!rule && cluster.empty())
+    return Error{rule.error().code, of_variable + ": " + rule.error().message};
   if (!rule) return rule.error();
   result.rules = profile::rules_for(config, *rule);
   if (*rule != nullptr) result.cluster = (*rule)->name;

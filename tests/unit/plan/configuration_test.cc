@@ -60,6 +60,18 @@ TEST_CASE("the option --cluster chooses a rule that matches nothing by itself", 
   CHECK(read("nowhere", {}).has_error());
 }
 
+TEST_CASE("SAFELAUNCH_CLUSTER chooses a rule as --cluster does, which beats it",
+          "[configuration]") {
+  const Environment by_hand{{"SITE", "lab"}, {"SAFELAUNCH_CLUSTER", "by-hand"}};
+  CHECK(read("", by_hand).value().cluster == "by-hand");
+  CHECK(read("lab", by_hand).value().cluster == "lab");
+  CHECK(read("", {{"SITE", "lab"}, {"SAFELAUNCH_CLUSTER", ""}}).value().cluster == "lab");
+  const auto wrong = read("", {{"SAFELAUNCH_CLUSTER", "by-hnad"}});
+  REQUIRE(wrong.has_error());
+  CHECK_THAT(wrong.error().message, ContainsSubstring("SAFELAUNCH_CLUSTER: ") &&
+                                        ContainsSubstring("did you mean 'by-hand'?"));
+}
+
 TEST_CASE("a misspelt variable is a warning, and changes nothing", "[configuration]") {
   const auto made = read("", {{"SAFELAUNCH_PROFIL", "basic"}});
   REQUIRE(made.has_value());
