@@ -303,14 +303,7 @@ std::string fish() {
 int write_completions(std::span<const std::string> words) {
   std::vector<std::string> shells;
   if (const auto status = settle(kCompletionsVerb, words, nullptr, shells)) return *status;
-  if (shells.size() != 1)
-    return refuse({Errc::usage, "completions takes one shell: bash, zsh or fish"});
-  const std::string script = completions(shells[0]);
-  if (script.empty())
-    return refuse({Errc::usage, "completions does not know the shell '" + shells[0] + "'" +
-                                    did_you_mean(shells[0], settings::words_of(kShells)) +
-                                    " (bash, zsh, fish)"});
-  return answer(script);
+  return tell(completions_for(shells));
 }
 
 }  // namespace
@@ -319,6 +312,17 @@ std::string completions(std::string_view shell) {
   if (shell == "bash") return bash();
   if (shell == "zsh") return zsh();
   return shell == "fish" ? fish() : std::string();
+}
+
+Result<std::string> completions_for(std::span<const std::string> words) {
+  if (words.size() != 1)
+    return Error{Errc::usage, "completions takes one shell: bash, zsh or fish"};
+  std::string script = completions(words[0]);
+  if (!script.empty()) return script;
+  return Error{Errc::usage,
+               fmt::format("completions does not know the shell '{}'{} (bash, zsh, "
+                           "fish)",
+                           words[0], did_you_mean(words[0], settings::words_of(kShells)))};
 }
 
 const Verb kCompletionsVerb{
@@ -330,6 +334,7 @@ const Verb kCompletionsVerb{
         "A script for a shell, which then completes verbs, options, their values and the names of "
         "profiles. For bash: `eval \"$(safelaunch completions bash)\"`.",
     .example = "eval \"$(safelaunch completions bash)\"",
-    .words = kShells};
+    .words = kShells,
+    .takes = kManyWords};
 
 }  // namespace safelaunch::cli

@@ -64,20 +64,13 @@ std::string usage_of(const Verb& verb) {
 int tell_version(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = settle(kVersionVerb, words, nullptr, rest)) return *status;
-  if (!rest.empty()) return refuse({Errc::usage, "version takes no '" + rest.front() + "'"});
   return answer("safelaunch " SAFELAUNCH_VERSION "\n");
 }
 
 int tell_help(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = settle(kHelpVerb, words, nullptr, rest)) return *status;
-  if (rest.empty()) return answer(general_help());
-  if (rest.size() > 1)
-    return refuse({Errc::usage, "help takes one verb, not also '" + rest[1] + "'"});
-  if (!is_verb(rest.front()))
-    return refuse({Errc::usage, fmt::format("there is no verb '{}'{}", rest.front(),
-                                            did_you_mean_verb(rest.front()))});
-  return answer(help_of(find_verb(rest.front())));
+  return tell(rest.empty() ? general_help() : help_about(rest.front()));
 }
 
 }  // namespace
@@ -99,6 +92,11 @@ std::string help_of(const Verb& verb) {
   return fmt::format("{}\n\n{}\n\nOptions:\n{}{}{}", usage_of(verb), wrapped(verb.purpose, 0),
                      options_in_words(verb.options), row("-h,--help", "this"),
                      examples_in_words(verb));
+}
+
+Result<std::string> help_about(std::string_view word) {
+  if (is_verb(word)) return help_of(find_verb(word));
+  return Error{Errc::usage, fmt::format("there is no verb '{}'{}", word, did_you_mean_verb(word))};
 }
 
 std::string general_help() {
@@ -132,6 +130,7 @@ const Verb kHelpVerb{.name = "help",
                      .function = tell_help,
                      .usage = "[VERB]",
                      .purpose = "The verbs and the options of a run, or those of VERB.",
-                     .example = "safelaunch help report"};
+                     .example = "safelaunch help report",
+                     .takes = "verb"};
 
 }  // namespace safelaunch::cli

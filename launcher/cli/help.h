@@ -15,6 +15,9 @@ namespace safelaunch::cli {
 /// `safelaunch VERB --help`.
 [[nodiscard]] std::string help_of(const Verb& verb);
 
+/// `safelaunch help WORD`. Error (usage): no verb is called so.
+[[nodiscard]] Result<std::string> help_about(std::string_view word);
+
 /// `safelaunch --help`.
 [[nodiscard]] std::string general_help();
 
@@ -27,6 +30,9 @@ inline constexpr std::string_view kShells = "bash|zsh|fish";
 /// A script that makes the shell complete safelaunch's verbs, options and their values; empty where
 /// the shell is none of kShells.
 [[nodiscard]] std::string completions(std::string_view shell);
+
+/// The script for the one shell among these words. Error (usage): there is none, or more.
+[[nodiscard]] Result<std::string> completions_for(std::span<const std::string> words);
 
 /// safelaunch(1), for `man`.
 [[nodiscard]] std::string manual_page();

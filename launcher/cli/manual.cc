@@ -7,6 +7,8 @@
 #include "safelaunch/settings/settings.h"
 #include "verbs.h"
 
+// The page is made of the same tables as the help; exit statuses, files and the variables that are
+// no options stand only here. All text goes through plain(), since troff reads signs of its own.
 namespace safelaunch::cli {
 namespace {
 
@@ -120,7 +122,6 @@ std::string environment() {
 int write_manual(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = settle(kManualVerb, words, nullptr, rest)) return *status;
-  if (!rest.empty()) return refuse({Errc::usage, "manual takes no '" + rest.front() + "'"});
   return answer(manual_page());
 }
 

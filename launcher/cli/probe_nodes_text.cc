@@ -11,6 +11,9 @@
 #include "safelaunch/report/report.h"
 #include "verbs.h"
 
+// Of many nodes a table would not be read, so a screen and a page each have a number of nodes from
+// which they list only the pairs that are not as usual. A pair is slow where its link is, or one of
+// its nodes.
 namespace safelaunch::cli {
 namespace {
 
@@ -153,7 +156,28 @@ std::string render_matrix(const nodes::NodeProbeEnd& end) {
   return text + "\n";
 }
 
+std::string render_everywhere(const std::string& profile, const probe::GroupResult& all,
+                              const nodes::ProbedNodes& nodes, std::size_t width) {
+  const std::string row = render_probe_row({profile, all.verdict, all.cause}, kSeveralRanks, width);
+  const std::string at = where(all, nodes);
+  return at.empty() ? row : fmt::format("{} on {}\n", row.substr(0, row.size() - 1), at);
+}
+
+std::string render_end(const nodes::NodeProbeEnd& end, const probe::NodeConclusion& conclusion) {
+  const std::string matrix = render_matrix(end);
+  std::string text = fmt::format("\n{}{}", matrix, matrix.empty() ? "" : "\n");
+  for (const std::string& sentence : conclusion.sentences) text += sentence + "\n";
+  if (!conclusion.use.empty()) text += fmt::format("use: {}\n", conclusion.use);
+  return text;
+}
+
 // ---- JSON ---------------------------------------------------------------------------------------
+
+std::string no_result_json(const nodes::NodeProbeEnd& end) {
+  return NodesJson{{"conclusion", {end.why}}, {"status", end.exit_code}}.dump(
+             2, ' ', false, NodesJson::error_handler_t::replace) +
+         "\n";
+}
 
 namespace {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "safelaunch/nodes/node_probe.h"
 #include "safelaunch/probe/node_conclusion.h"
@@ -8,6 +9,9 @@
 // A probe over several nodes, for people, for programs and as a page. All are made of the same
 // values.
 namespace safelaunch::cli {
+
+/// The row of a profile over all nodes is one of several ranks.
+inline constexpr int kSeveralRanks = 2;
 
 /// A line a node: its GPUs, its NCCL and the interface over which its ranks would meet.
 [[nodiscard]] std::string render_nodes(const nodes::ProbedNodes& nodes);
@@ -24,6 +28,18 @@ namespace safelaunch::cli {
 /// What was seen of the pairs: node × node, or, of more than a screen holds, a line for each pair
 /// that does not work. Empty where no pair says more than the row over all nodes.
 [[nodiscard]] std::string render_matrix(const nodes::NodeProbeEnd& end);
+
+/// A profile over all nodes, in the table's row, with the nodes that the verdict names.
+[[nodiscard]] std::string render_everywhere(const std::string& profile,
+                                            const probe::GroupResult& all,
+                                            const nodes::ProbedNodes& nodes, std::size_t width);
+
+/// The last lines: the matrix, what it means, and the line to type.
+[[nodiscard]] std::string render_end(const nodes::NodeProbeEnd& end,
+                                     const probe::NodeConclusion& conclusion);
+
+/// Where the probe came to no result: why, as JSON.
+[[nodiscard]] std::string no_result_json(const nodes::NodeProbeEnd& end);
 
 [[nodiscard]] std::string nodes_json(const nodes::NodeProbeEnd& end,
                                      const probe::NodeConclusion& conclusion);

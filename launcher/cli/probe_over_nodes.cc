@@ -1,14 +1,12 @@
-#include "probe_over_nodes.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "probe_nodes_text.h"
+#include "probe_plan.h"
 #include "safelaunch/agree/token.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -21,8 +19,6 @@
 // `probe` over several nodes: what this node tells of itself, and what its screen and files show.
 namespace safelaunch::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// What this node can tell of itself; why it cannot take part, where it cannot.
 nodes::ProbedNode look_here(ProbePlan& plan) {
@@ -89,7 +85,7 @@ class NodesScreen final : public nodes::NodeProbeListener {
   void nodes_met(const nodes::ProbedNodes& nodes) override {
     nodes_ = nodes;
     if (!shows_) return;
-    answer(harmless(render_nodes(nodes)) + render_probe_header(width_));
+    answer(render_nodes(nodes) + render_probe_header(width_));
     for (const probe::SearchProfile& one : searched_)
       if (!one.known.empty())
         answer(render_probe_row({one.name, probe::Untold{one.known}, ""}, kSeveralRanks, width_));
@@ -100,18 +96,11 @@ class NodesScreen final : public nodes::NodeProbeListener {
     if (!shows_) return;
     const std::string& profile = plan_.profiles[round.profile].name;
     if (round.purpose != probe::SearchRound::Purpose::everywhere)
-      return void(answer(harmless(render_round(round, results, profile, nodes_))));
-    const probe::GroupResult& all = results.front();
-    const std::string row =
-        render_probe_row({profile, all.verdict, all.cause}, kSeveralRanks, width_);
-    const std::string at = where(all, nodes_);
-    answer(
-        harmless(at.empty() ? row : fmt::format("{} on {}\n", row.substr(0, row.size() - 1), at)));
+      return void(answer(render_round(round, results, profile, nodes_)));
+    answer(render_everywhere(profile, results.front(), nodes_, width_));
   }
 
  private:
-  static constexpr int kSeveralRanks = 2;
-
   const ProbePlan& plan_;
   const std::vector<probe::SearchProfile>& searched_;
   bool shows_;
@@ -122,24 +111,14 @@ class NodesScreen final : public nodes::NodeProbeListener {
 int report_nodes(const ProbePlan& plan, const nodes::NodeProbeEnd& end) {
   if (!end.leads) {
     tell(end.why);
-    if (plan.options.json && plan.party->placement.node == 0)
-      answer(Json{{"conclusion", {end.why}}, {"status", end.exit_code}}.dump(
-                 2, ' ', false, Json::error_handler_t::replace) +
-             "\n");
+    if (plan.options.json && plan.party->placement.node == 0) answer(no_result_json(end));
     return end.exit_code;
   }
   std::map<int, std::string> hosts;
   for (const auto& [seat, node] : end.nodes) hosts[seat] = node.host;
   const probe::NodeConclusion conclusion =
       probe::conclude(end.findings, end.took_part, hosts, plan.party->placement.starter == "Slurm");
-  if (plan.options.json) {
-    answer(nodes_json(end, conclusion));
-  } else {
-    const std::string matrix = harmless(render_matrix(end));
-    answer(fmt::format("\n{}{}", matrix, matrix.empty() ? "" : "\n"));
-    for (const std::string& sentence : conclusion.sentences) answer(harmless(sentence) + "\n");
-    if (!conclusion.use.empty()) answer(harmless(fmt::format("use: {}\n", conclusion.use)));
-  }
+  answer(plan.options.json ? nodes_json(end, conclusion) : render_end(end, conclusion));
   if (plan.options.html.empty()) return end.exit_code;
   if (report::write_atomically(plan.options.html, nodes_page(end, conclusion)))
     return end.exit_code;

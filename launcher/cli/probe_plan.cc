@@ -37,18 +37,6 @@ Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& option
   return profiles;
 }
 
-/// The options that count nodes, as a run has them.
-settings::RunOptions meeting_of(const ProbeOptions& options) {
-  settings::RunOptions wishes;
-  const auto give = [&](const char* name) { wishes.given[name] = {"", std::string("--") + name}; };
-  if ((wishes.nnodes = options.nnodes)) give("nnodes");
-  if ((wishes.node_rank = options.node_rank)) give("node-rank");
-  if ((wishes.master_port = options.master_port)) give("master-port");
-  if (!(wishes.master_addr = options.master_addr).empty()) give("master-addr");
-  if (!(wishes.rendezvous = options.rendezvous).empty()) give("rendezvous");
-  return wishes;
-}
-
 /// The word for the Python whose NCCL is probed.
 std::string python_of(const ProbePlan& plan) {
   if (plan.options.command.empty()) return "python3";
@@ -93,6 +81,17 @@ Result<ProbePlan> make_probe_plan(ProbeOptions options) {
   plan.program = std::move(*program);
   plan.options = std::move(options);
   return plan;
+}
+
+settings::RunOptions meeting_of(const ProbeOptions& options) {
+  settings::RunOptions wishes;
+  const auto give = [&](const char* name) { wishes.given[name] = {"", std::string("--") + name}; };
+  if ((wishes.nnodes = options.nnodes)) give("nnodes");
+  if ((wishes.node_rank = options.node_rank)) give("node-rank");
+  if ((wishes.master_port = options.master_port)) give("master-port");
+  if (!(wishes.master_addr = options.master_addr).empty()) give("master-addr");
+  if (!(wishes.rendezvous = options.rendezvous).empty()) give("rendezvous");
+  return wishes;
 }
 
 Environment environment_under(const profile::Profile& profile, const ProbePlan& plan) {

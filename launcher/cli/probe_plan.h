@@ -9,9 +9,34 @@
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/probe/session.h"
 #include "safelaunch/profile/profile.h"
-#include "verb_probe.h"
 
 namespace safelaunch::cli {
+
+/// The words of `safelaunch probe`.
+struct ProbeOptions {
+  std::vector<std::string> profiles;  ///< names and files; empty: the chain that `run` would take
+  bool all = false;                   ///< every profile there is
+  std::string cluster;
+  std::string config;
+  std::optional<int> ranks;  ///< else one a GPU
+  std::string devices;       ///< "0,1"; empty: all that are visible
+  std::string nccl;          ///< a libnccl to probe; empty: the command's
+  std::optional<Duration> driver_timeout;
+  std::optional<Duration> init_timeout;
+  std::optional<Duration> collective_timeout;
+  std::vector<std::string> set;    ///< NAME=VALUE
+  std::vector<std::string> unset;  ///< NAME
+  bool json = false;
+  std::string html;  ///< the file for the page; several nodes
+  std::optional<int> nnodes;
+  std::optional<int> node_rank;
+  std::string master_addr;
+  std::optional<int> master_port;
+  std::string rendezvous;
+  std::string token_file;
+  std::optional<Duration> nodes_timeout;
+  std::vector<std::string> command;  ///< its Python tells which NCCL is loaded; empty: python3
+};
 
 /// All that is needed to probe a profile.
 struct ProbePlan {
@@ -39,5 +64,12 @@ Result<void> find_nccl(ProbePlan& plan);
 
 /// The width of the table's first column.
 [[nodiscard]] std::size_t longest_name(const std::vector<profile::Profile>& profiles);
+
+/// The options that count nodes, as a run has them.
+[[nodiscard]] settings::RunOptions meeting_of(const ProbeOptions& options);
+
+/// Probes together with the other nodes; the plan has a party. Returns the status to exit with, on
+/// all nodes the same.
+[[nodiscard]] int probe_over_nodes(ProbePlan plan);
 
 }  // namespace safelaunch::cli

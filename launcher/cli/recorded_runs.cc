@@ -14,19 +14,31 @@
 namespace safelaunch::cli {
 namespace {
 
-report::RunLife life_of(const report::RunLine& line) {
-  if (line.outcome) return report::RunLife::over;
-  if (line.boot_id != host::read_boot_id())
-    return report::RunLife::unknown;  // maybe of a host that shares HOME
-  return line.state == report::RunRecord::State::running ? report::RunLife::running
-                                                         : report::RunLife::over;
-}
-
 std::filesystem::file_time_type oldest_that_may_run() {
   auto oldest = std::filesystem::file_time_type::max();
   for (const report::KnownRun& run : report::known_runs(places_of_runs()))
-    if (life_of(line_of(run)) != report::RunLife::over) oldest = std::min(oldest, run.began);
+    if (life_of(line_of(run), host::read_boot_id()) != report::RunLife::over)
+      oldest = std::min(oldest, run.began);
   return oldest;
+}
+
+struct RunsWords {
+  bool json = false;
+};
+
+constexpr std::array kRunsOptions{
+    settings::Option{
+        .name = "json", .put = settings::put_into<&RunsWords::json>, .help = "as JSON"},
+};
+
+int list_runs(std::span<const std::string> words) {
+  RunsWords given;
+  std::vector<std::string> rest;
+  if (const auto status = settle(kRunsVerb, words, &given, rest)) return *status;
+  std::vector<report::RunLine> lines;
+  for (const report::KnownRun& run : report::known_runs(places_of_runs()))
+    lines.push_back(line_of(run));
+  return answer(given.json ? report::runs_json(lines) : report::render(lines));
 }
 
 }  // namespace
@@ -46,38 +58,22 @@ report::RunLine line_of(const report::KnownRun& run) {
   return line;
 }
 
+report::RunLife life_of(const report::RunLine& line, std::string_view boot_id) {
+  if (line.outcome) return report::RunLife::over;
+  if (line.boot_id != boot_id) return report::RunLife::unknown;  // maybe of a host that shares HOME
+  return line.state == report::RunRecord::State::running ? report::RunLife::running
+                                                         : report::RunLife::over;
+}
+
 void remove_old_records(report::KeepLimits limits, const Environment& environment) {
   const auto life = [](const std::filesystem::path& directory) {
-    return life_of(line_of({directory.filename().native(), directory, directory, {}}));
+    return life_of(line_of({directory.filename().native(), directory, directory, {}}),
+                   host::read_boot_id());
   };
   for (const auto& place : report::places_of_runs(environment))
     report::remove_old_runs(place, limits, life);
   report::remove_old_installations(cache_directory(environment), limits, oldest_that_may_run);
 }
-
-namespace {
-
-struct RunsWords {
-  bool json = false;
-};
-
-constexpr std::array kRunsOptions{
-    settings::Option{
-        .name = "json", .put = settings::put_into<&RunsWords::json>, .help = "as JSON"},
-};
-
-int list_runs(std::span<const std::string> words) {
-  RunsWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kRunsVerb, words, &given, rest)) return *status;
-  if (!rest.empty()) return refuse({Errc::usage, "runs takes no '" + rest.front() + "'"});
-  std::vector<report::RunLine> lines;
-  for (const report::KnownRun& run : report::known_runs(places_of_runs()))
-    lines.push_back(line_of(run));
-  return answer(given.json ? report::runs_json(lines) : report::render(lines));
-}
-
-}  // namespace
 
 const Verb kRunsVerb{
     .name = "runs",

@@ -14,6 +14,9 @@ namespace safelaunch::cli {
 /// The line of a run, with whether it runs now.
 [[nodiscard]] report::RunLine line_of(const report::KnownRun& run);
 
+/// Whether the run of this line is over, seen from the boot with this id.
+[[nodiscard]] report::RunLife life_of(const report::RunLine& line, std::string_view boot_id);
+
 /// Removes the runs that are beyond the limits, and what other versions of safelaunch have
 /// installed and nothing uses any more.
 void remove_old_records(report::KeepLimits limits, const Environment& environment);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "safelaunch/gpu/memory.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/report/run_directory.h"
+#include "verb_texts.h"
 #include "verbs.h"
 
 // `clean` lists what is stale, who holds it and why it may go or must stay. It removes only what
@@ -94,11 +94,6 @@ clean::Leftovers find_leftovers() {
   return left;
 }
 
-void print(const std::vector<clean::Removal>& lines) {
-  for (const clean::Removal& line : lines) std::puts(describe(line).c_str());
-  if (lines.empty()) std::puts("nothing is stale");
-}
-
 Json to_json(const clean::StaleProcess& stale) {
   return {{"kind", "process"},
           {"pid", stale.process.id.pid},
@@ -112,30 +107,34 @@ Json to_json(const clean::StaleFile& stale) {
       {"kind", "file"}, {"path", stale.file.path}, {"bytes", stale.file.bytes}, {"why", stale.why}};
 }
 
-void print_json(const std::vector<clean::Removal>& lines) {
-  Json json = Json::array();
-  for (const clean::Removal& line : lines) {
-    json.push_back(std::visit([](const auto& stale) { return to_json(stale); }, line.what));
-    json.back()["done"] = line.done;
-  }
-  std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
-}
-
 int clean_up(std::span<const std::string> words) {
   CleanWords given;
   std::vector<std::string> rest;
   if (const auto status = settle(kCleanVerb, words, &given, rest)) return *status;
-  if (!rest.empty()) return refuse({Errc::usage, "clean takes no '" + rest.front() + "'"});
   const clean::Leftovers left = find_leftovers();
   const settings::CleanPolicy policy =
       given.all_mine ? settings::CleanPolicy::all_mine : given.policy;
   const std::vector<clean::Removal> lines =
       given.dry_run ? clean::plan_removal(left, policy) : clean::remove(left, policy);
-  given.json ? print_json(lines) : print(lines);
-  return 0;
+  return answer(given.json ? removals_json(lines) : render_removals(lines));
 }
 
 }  // namespace
+
+std::string render_removals(std::span<const clean::Removal> lines) {
+  std::string text;
+  for (const clean::Removal& line : lines) text += describe(line) + "\n";
+  return lines.empty() ? "nothing is stale\n" : text;
+}
+
+std::string removals_json(std::span<const clean::Removal> lines) {
+  Json json = Json::array();
+  for (const clean::Removal& line : lines) {
+    json.push_back(std::visit([](const auto& stale) { return to_json(stale); }, line.what));
+    json.back()["done"] = line.done;
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 const Verb kCleanVerb{
     .name = "clean",

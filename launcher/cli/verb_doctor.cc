@@ -11,6 +11,8 @@
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"
 
+// The doctor looks at the host, and at the command's Python where there is a command. The status
+// tells whether a finding would block a run, so that a script can ask before it starts one.
 namespace safelaunch::cli {
 namespace {
 

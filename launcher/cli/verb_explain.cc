@@ -13,7 +13,10 @@
 #include "safelaunch/profile/variables.h"
 #include "safelaunch/redact/redactor.h"
 #include "verbs.h"
+#include "wishes.h"
 
+// One word may be a cause, a variable or a file; which it is, is decided before anything is read.
+// Several words, or one with blanks, are what an error has said.
 namespace safelaunch::cli {
 namespace {
 
@@ -24,22 +27,10 @@ int explain_log(const std::string& log) {
   return answer(redactor.redact(diagnose::explain_log(log, diagnose::catalogue())));
 }
 
-// An error's words, as a person copies them from a screen.
-int explain_sentence(std::string_view words) {
-  const diagnose::Cause* cause = diagnose::cause_named_by(words, diagnose::catalogue());
-  return answer(cause != nullptr ? diagnose::explain(*cause)
-                                 : "No known cause shows in these words.\n");
-}
-
-// A log, unless it shows nothing and is one line that names a cause as people do.
 int explain_stdin() {
   const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
   if (std::ferror(stdin) != 0) return refuse({Errc::usage, "stdin cannot be read"});
-  const diagnose::Catalogue& catalogue = diagnose::catalogue();
-  const bool one_line = std::ranges::count(log, '\n') <= 1;
-  const bool names_one = one_line && diagnose::read_log(log, catalogue).empty() &&
-                         diagnose::cause_named_by(log, catalogue) != nullptr;
-  return names_one ? explain_sentence(log) : explain_log(log);
+  return is_sentence(log) ? answer(explain_sentence(log)) : explain_log(log);
 }
 
 int explain_file(const std::string& path) {
@@ -48,21 +39,19 @@ int explain_file(const std::string& path) {
   return explain_log({std::istreambuf_iterator<char>(file), {}});
 }
 
-bool is_file(const std::string& path) {
+AtPath look_at_path(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored);
-}
-
-bool is_folder(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
+  const auto type = std::filesystem::status(path, ignored).type();
+  return type == std::filesystem::file_type::regular     ? AtPath::file
+         : type == std::filesystem::file_type::directory ? AtPath::folder
+                                                         : AtPath::nothing;
 }
 
 // NCCL_TIMEOUT, or what somebody takes for one.
 bool looks_like_variable(std::string_view word) {
-  if (profile::truth_about(word)) return true;
-  return word.find('_') != std::string_view::npos &&
-         std::ranges::none_of(word, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+  return word.find('_') != std::string_view::npos && std::ranges::all_of(word, [](char c) {
+           return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+         });
 }
 
 Error unknown(const std::string& word) {
@@ -75,26 +64,55 @@ Error unknown(const std::string& word) {
 }
 
 int explain_words(std::span<const std::string> words) {
-  std::vector<std::string> what;
-  if (const auto status = settle(kExplainVerb, words, nullptr, what)) return *status;
-  if (what.empty())
-    return refuse(
-        {Errc::usage,
-         "explain takes a cause (F04, shm-small), a variable (NCCL_TIMEOUT), a log, an error's "
-         "words, or - for a log on stdin"});
-  if (what.size() > 1) return explain_sentence(join(what, " "));
-  if (what[0] == "-") return explain_stdin();
-  if (const diagnose::Cause* cause = diagnose::catalogue().find(what[0]))
-    return answer(diagnose::explain(*cause));
-  if (looks_like_variable(what[0])) return answer(profile::explain_variable(what[0]));
-  if (is_file(what[0])) return explain_file(what[0]);
-  if (is_folder(what[0]))
-    return refuse({Errc::usage, what[0] + " is a directory; explain reads a log file"});
-  if (what[0].find(' ') != std::string::npos) return explain_sentence(what[0]);
-  return refuse(unknown(what[0]));
+  std::vector<std::string> rest;
+  if (const auto status = settle(kExplainVerb, words, nullptr, rest)) return *status;
+  const Result<Question> question = question_in(rest, look_at_path);
+  if (!question) return refuse(question.error());
+  switch (question->about) {
+    case Question::About::cause:
+      return answer(diagnose::explain(*diagnose::catalogue().find(question->what)));
+    case Question::About::variable: return answer(profile::explain_variable(question->what));
+    case Question::About::log_file: return explain_file(question->what);
+    case Question::About::log_on_stdin: return explain_stdin();
+    case Question::About::sentence: return answer(explain_sentence(question->what));
+  }
+  return exit_code_of(Errc::os);
 }
 
 }  // namespace
+
+Result<Question> question_in(std::span<const std::string> words,
+                             const std::function<AtPath(const std::string&)>& look) {
+  using About = Question::About;
+  if (words.empty())
+    return Error{Errc::usage,
+                 "explain takes a cause (F04, shm-small), a variable (NCCL_TIMEOUT), a log, an "
+                 "error's words, or - for a log on stdin"};
+  if (words.size() > 1) return Question{About::sentence, join(words, " ")};
+  const std::string& word = words[0];
+  if (word == "-") return Question{About::log_on_stdin, {}};
+  if (word.empty()) return unknown(word);  // some causes have no number
+  if (diagnose::catalogue().find(word) != nullptr) return Question{About::cause, word};
+  if (profile::truth_about(word)) return Question{About::variable, word};
+  const AtPath there = look(word);
+  if (there == AtPath::file) return Question{About::log_file, word};
+  if (there == AtPath::folder)
+    return Error{Errc::usage, word + " is a directory; explain reads a log file"};
+  if (looks_like_variable(word)) return Question{About::variable, word};
+  if (word.find(' ') != std::string::npos) return Question{About::sentence, word};
+  return unknown(word);
+}
+
+std::string explain_sentence(std::string_view words) {
+  const diagnose::Cause* cause = diagnose::cause_named_by(words, diagnose::catalogue());
+  return cause != nullptr ? diagnose::explain(*cause) : "No known cause shows in these words.\n";
+}
+
+bool is_sentence(std::string_view text) {
+  const diagnose::Catalogue& catalogue = diagnose::catalogue();
+  return std::ranges::count(text, '\n') <= 1 && diagnose::read_log(text, catalogue).empty() &&
+         diagnose::cause_named_by(text, catalogue) != nullptr;
+}
 
 const Verb kExplainVerb{
     .name = "explain",
@@ -108,6 +126,7 @@ const Verb kExplainVerb{
         "With - the log is read from stdin.",
     .example =
         "safelaunch explain NCCL_TIMEOUT\nsafelaunch explain train.log\nsafelaunch explain \"CUDA "
-        "out of memory\""};
+        "out of memory\"",
+    .takes = kManyWords};
 
 }  // namespace safelaunch::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,22 @@ struct InitQuestion {
 
 /// The answers of somebody who takes every proposal.
 [[nodiscard]] InitAnswers proposed_answers(std::span<const InitQuestion> questions);
+
+/// Shows a question and takes what is typed; nullopt: the input has ended.
+using TypeIn = std::function<std::optional<std::string>(const std::string& question)>;
+/// Says why an answer was not taken.
+using Complain = std::function<void(const std::string& why)>;
+
+/// Asks one question after the other, each until its answer is taken. nullopt: the person wants
+/// nothing written (q, or the end of the input).
+[[nodiscard]] std::optional<InitAnswers> ask_all(std::span<const InitQuestion> questions,
+                                                 const TypeIn& type_in, const Complain& complain);
+
+/// What stands where safelaunch.yaml would be written.
+enum class InFile { nothing, text, something_else };
+
+/// Error (usage): the file is there and stays as it is.
+[[nodiscard]] Result<void> check_overwriting(const std::string& file, InFile there, bool force);
 
 /// The line that starts a job with these answers.
 [[nodiscard]] std::string start_line(const InitAnswers& answers);

@@ -1,12 +1,10 @@
-#include "verb_probe.h"
+#include "probe_plan.h"
 
 #include <array>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "probe_over_nodes.h"
-#include "probe_plan.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/plan/probe_diagnosis.h"

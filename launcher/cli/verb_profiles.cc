@@ -3,15 +3,18 @@
 #include <vector>
 
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/render.h"
 #include "verbs.h"
+#include "wishes.h"
 
+// The words say what is shown before any profile is read.
 namespace safelaunch::cli {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using Show = ProfilesWish::Show;
 
 void pass_on_warnings(profile::ProfileLibrary& library) {
   for (const std::string& warning : library.take_warnings()) warn(warning);
@@ -23,31 +26,18 @@ int list(profile::ProfileLibrary& library, bool json) {
   return answer(json ? profile::profile_list_json(all) : profile::render_profile_list(all));
 }
 
-// One a line: what completions offer.
-int list_names(const profile::ProfileLibrary& library) {
-  return answer(join(library.names(), "\n") + "\n");
-}
-
-// show, check and env: what each prints of one profile.
-int one(profile::ProfileLibrary& library, std::string_view action, const std::string& word,
-        bool json) {
-  const Result<profile::Profile> profile = library.load(word);
+// What each prints of one profile.
+int show_one_profile(profile::ProfileLibrary& library, const ProfilesWish& wish, bool json) {
+  const Result<profile::Profile> profile = library.load(wish.profile);
   pass_on_warnings(library);
   if (!profile) return refuse(profile.error());
-  if (action == "check") return answer(profile::render_check(*profile));
-  if (action == "env") return answer(profile::render_exports(*profile));
+  if (wish.show == Show::check) return answer(profile::render_check(*profile));
+  if (wish.show == Show::exports) return answer(profile::render_exports(*profile));
   return answer(json ? profile::profile_json(*profile) : profile::render_profile(*profile));
 }
 
-// For editors: their YAML servers complete and check by it.
-int print_schema(std::span<const std::string> of) {
-  constexpr std::array kKindsOfFiles{"profile"sv, "config"sv};
-  if (of.size() > 1 || (of.size() == 1 && of[0] != "profile" && of[0] != "config"))
-    return refuse({Errc::usage, "profiles schema takes profile or config, not '" + of[0] + "'" +
-                                    did_you_mean(of[0], kKindsOfFiles)});
-  const bool config = of.size() == 1 && of[0] == "config";
-  return answer(
-      profile::schema_of(config ? profile::FileKind::config : profile::FileKind::profile));
+Error wrong_words(std::string_view message) {
+  return {Errc::usage, "profiles " + std::string(message)};
 }
 
 struct ProfilesWords {
@@ -64,21 +54,75 @@ int tell_of_profiles(std::span<const std::string> words) {
   ProfilesWords given;
   std::vector<std::string> rest;
   if (const auto status = settle(kProfilesVerb, words, &given, rest)) return *status;
+  const Result<ProfilesWish> wish = profiles_wish(rest);
+  if (!wish) return refuse(wish.error());
   profile::ProfileLibrary library = profile::ProfileLibrary::standard(current_environment());
-  if (rest.empty() || (rest.size() == 1 && rest[0] == "list")) return list(library, given.json);
-  if (rest.size() == 1 && rest[0] == "names") return list_names(library);
-  if (rest[0] == "schema") return print_schema(std::span(rest).subspan(1));
-  constexpr std::array kActions{"list"sv, "names"sv, "schema"sv, "show"sv, "check"sv, "env"sv};
-  if (std::find(kActions.begin() + 3, kActions.end(), rest[0]) == kActions.end())
-    return refuse({Errc::usage, "profiles does not know '" + rest[0] + "'" +
-                                    did_you_mean(rest[0], kActions) +
-                                    " (list, names, schema, show NAME, check FILE, env NAME)"});
-  if (rest.size() != 2)
-    return refuse({Errc::usage, "profiles " + rest[0] + " takes one profile's name or file"});
-  return one(library, rest[0], rest[1], given.json);
+  switch (wish->show) {
+    case Show::list: return list(library, given.json);
+    case Show::names: return answer(join(library.names(), "\n") + "\n");  // for completions
+    case Show::schema_of_profile: return answer(profile::schema_of(profile::FileKind::profile));
+    case Show::schema_of_config: return answer(profile::schema_of(profile::FileKind::config));
+    default: return show_one_profile(library, *wish, given.json);
+  }
+}
+
+struct Action {
+  std::string_view word;
+  Show show;
+};
+constexpr std::array kActions{Action{"list", Show::list},
+                              Action{"names", Show::names},
+                              Action{"schema", Show::schema_of_profile},
+                              Action{"show", Show::one},
+                              Action{"check", Show::check},
+                              Action{"env", Show::exports}};
+constexpr std::array kSchemas{Action{"profile", Show::schema_of_profile},
+                              Action{"config", Show::schema_of_config}};
+
+const Action* action_of(std::span<const Action> actions, std::string_view word) {
+  const auto found = std::ranges::find(actions, word, &Action::word);
+  return found == actions.end() ? nullptr : &*found;
+}
+
+std::string meant_action(std::span<const Action> actions, std::string_view word) {
+  std::vector<std::string_view> words;
+  for (const Action& action : actions) words.push_back(action.word);
+  return did_you_mean(word, words);
+}
+
+// For editors: their YAML servers complete and check by it.
+Result<ProfilesWish> schema_wish(std::span<const std::string> kinds) {
+  if (kinds.empty()) return ProfilesWish{Show::schema_of_profile, {}};
+  const Action* kind = action_of(kSchemas, kinds[0]);
+  if (kind == nullptr)
+    return wrong_words(fmt::format("schema takes profile or config, not '{}'{}", kinds[0],
+                                   meant_action(kSchemas, kinds[0])));
+  if (kinds.size() > 1)
+    return wrong_words(
+        fmt::format("schema takes profile or config alone, not also '{}'", kinds[1]));
+  return ProfilesWish{kind->show, {}};
 }
 
 }  // namespace
+
+Result<ProfilesWish> profiles_wish(std::span<const std::string> words) {
+  if (words.empty()) return ProfilesWish{};
+  const std::string& word = words[0];
+  const Action* action = action_of(kActions, word);
+  if (action == nullptr)
+    return wrong_words(
+        fmt::format("does not know '{}'{} (list, names, schema, show NAME, check "
+                    "FILE, env NAME)",
+                    word, meant_action(kActions, word)));
+  if (word == "schema") return schema_wish(words.subspan(1));
+  const bool of_all = action->show == Show::list || action->show == Show::names;
+  if (of_all && words.size() > 1)
+    return wrong_words(fmt::format("{} takes no '{}'", word, words[1]));
+  if (of_all) return ProfilesWish{action->show, {}};
+  if (words.size() != 2)
+    return wrong_words(fmt::format("{} takes one profile's name or file", word));
+  return ProfilesWish{action->show, words[1]};
+}
 
 const Verb kProfilesVerb{
     .name = "profiles",
@@ -92,6 +136,7 @@ const Verb kProfilesVerb{
         "by which an editor completes a profile or safelaunch.yaml.",
     .example = "safelaunch profiles show no-shm\neval \"$(safelaunch profiles env no-ib)\"",
     .options = kProfilesOptions,
-    .words = "list|names|show|check|env|schema"};
+    .words = "list|names|show|check|env|schema",
+    .takes = kManyWords};
 
 }  // namespace safelaunch::cli

@@ -24,8 +24,11 @@
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/run_files.h"
 #include "safelaunch/report/run_record.h"
+#include "verb_texts.h"
 #include "verbs.h"
 
+// A page and a bundle are files beside the answer; the answer is a screen of text where no file was
+// asked for, or JSON. A bundle also holds what this host tells of itself now.
 namespace safelaunch::cli {
 namespace {
 
@@ -35,20 +38,6 @@ std::string lines_of(const char* what, const std::vector<gpu::FoundLibrary>& lib
     text += fmt::format("{} {} {} ({})\n", what, library.version, library.path,
                         describe(library.origin));
   return text;
-}
-
-std::string versions(const doctor::HostFacts& facts) {
-  std::string text = "safelaunch " SAFELAUNCH_VERSION "\n";
-  for (const doctor::Package& package : facts.packages)
-    text += fmt::format("{} {}\n", package.name, package.version);
-  if (!facts.libraries) return text;
-  const gpu::JobLibraries& libraries = *facts.libraries;
-  text += fmt::format("python {}\n", libraries.python.interpreter);
-  if (!libraries.torch_version.empty())
-    text += fmt::format("torch {} for CUDA {}{}\n", libraries.torch_version, libraries.torch_cuda,
-                        libraries.nccl_inside_torch ? ", NCCL inside" : "");
-  return text + lines_of("libnccl", libraries.nccl) + lines_of("libcuda", libraries.driver) +
-         lines_of("libnvidia-ml", libraries.nvml);
 }
 
 // The driver's answers as our probe program tells them: line by line, up to where it hangs.
@@ -78,7 +67,7 @@ std::vector<report::RecordedFile> support_facts(std::vector<std::string> command
     const std::size_t size = text.size();
     facts.push_back({name, std::move(text), size, 0});
   };
-  add("system/versions", versions(host));
+  add("system/versions", versions_text(host));
   add("system/doctor", doctor::render_advices(doctor::examine(host), doctor::Paint::off));
   add("system/gpus", gpus(environment));
   return facts;
@@ -123,7 +112,13 @@ report::RunRecord record_of(const report::RunFiles& files) {
   return run;
 }
 
-Result<void> write_page(const std::filesystem::path& directory, const std::string& file) {
+// Where JSON is asked for, stdout holds nothing else.
+void tell_of_file(const ReportWords& words, const std::string& line) {
+  std::fputs(harmless(line + "\n").c_str(), words.json ? stderr : stdout);
+}
+
+Result<void> write_page(const std::filesystem::path& directory, const ReportWords& words) {
+  const std::string& file = words.html;
   std::error_code none;
   if (std::filesystem::exists(file, none) && !report::is_report_page(file))
     return Error{Errc::usage, "--html " + file +
@@ -132,11 +127,12 @@ Result<void> write_page(const std::filesystem::path& directory, const std::strin
   const report::RunRecord run = record_of(report::files_for_page(directory, current_environment()));
   if (!report::write_atomically(file, report::html_report(run)))
     return Error{Errc::os, "--html " + file + ": cannot be written: " + std::strerror(errno)};
-  std::printf("run %s as a page: %s\n", run.id.c_str(), file.c_str());
+  tell_of_file(words, fmt::format("run {} as a page: {}", run.id, file));
   return {};
 }
 
-Result<void> write_bundle(const std::filesystem::path& directory, const std::string& file) {
+Result<void> write_bundle(const std::filesystem::path& directory, const ReportWords& words) {
+  const std::string& file = words.bundle;
   std::error_code none;
   if (std::filesystem::exists(file, none))  // known before the host is asked about everything
     return Error{Errc::usage, "--bundle " + file + ": is there already, and is not overwritten"};
@@ -147,8 +143,8 @@ Result<void> write_bundle(const std::filesystem::path& directory, const std::str
   const report::RunRecord run = record_of(files);
   const Result<void> written = report::write_new_file(file, report::bundle(files, run));
   if (!written) return Error{Errc::os, "--bundle " + written.error().message};
-  std::printf("run %s as a bundle: %s (its README.txt says what is inside)\n", run.id.c_str(),
-              file.c_str());
+  tell_of_file(words, fmt::format("run {} as a bundle: {} (its README.txt says what is inside)",
+                                  run.id, file));
   return {};
 }
 
@@ -167,18 +163,18 @@ void print_text(const std::filesystem::path& directory) {
 }
 
 Result<void> report(const ReportWords& words) {
-  if (words.runs.size() > 1)
-    return Error{Errc::usage, "report takes one run, not also '" + words.runs[1] + "'"};
   const Result<std::filesystem::path> directory =
       directory_of(words.runs.empty() ? "" : words.runs.front());
   if (!directory) return directory.error();
   if (!words.html.empty())
-    if (const Result<void> written = write_page(*directory, words.html); !written)
+    if (const Result<void> written = write_page(*directory, words); !written)
       return written.error();
-  if (!words.bundle.empty()) return write_bundle(*directory, words.bundle);
+  if (!words.bundle.empty())
+    if (const Result<void> written = write_bundle(*directory, words); !written)
+      return written.error();
   if (words.json)
     print_json(*directory);
-  else if (words.html.empty())
+  else if (words.html.empty() && words.bundle.empty())
     print_text(*directory);
   return {};
 }
@@ -192,6 +188,20 @@ int report_words(std::span<const std::string> words) {
 
 }  // namespace
 
+std::string versions_text(const doctor::HostFacts& facts) {
+  std::string text = "safelaunch " SAFELAUNCH_VERSION "\n";
+  for (const doctor::Package& package : facts.packages)
+    text += fmt::format("{} {}\n", package.name, package.version);
+  if (!facts.libraries) return text;
+  const gpu::JobLibraries& libraries = *facts.libraries;
+  text += fmt::format("python {}\n", libraries.python.interpreter);
+  if (!libraries.torch_version.empty())
+    text += fmt::format("torch {} for CUDA {}{}\n", libraries.torch_version, libraries.torch_cuda,
+                        libraries.nccl_inside_torch ? ", NCCL inside" : "");
+  return text + lines_of("libnccl", libraries.nccl) + lines_of("libcuda", libraries.driver) +
+         lines_of("libnvidia-ml", libraries.nvml);
+}
+
 const Verb kReportVerb{.name = "report",
                        .function = report_words,
                        .help = "[RUN] [--html FILE] [--bundle FILE]: what a run did",
@@ -201,5 +211,6 @@ const Verb kReportVerb{.name = "report",
                            "evidence. RUN is an id as `safelaunch runs` lists them, any part of "
                            "one that no other has, or a directory; without it, the newest.",
                        .example = "safelaunch report\nsafelaunch report a1b2c3 --html run.html",
-                       .options = kReportOptions};
+                       .options = kReportOptions,
+                       .takes = "run"};
 }  // namespace safelaunch::cli

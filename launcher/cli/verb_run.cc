@@ -53,31 +53,6 @@ void show(const std::string& text) {
   std::fputs(harmless(text).c_str(), stderr);
 }
 
-}  // namespace
-
-Result<settings::RunOptions> parse_run_options(std::span<const std::string> words,
-                                               const OptionDefaults& defaults) {
-  settings::RunOptions options;
-  Result<settings::ReadWords> read = read_words_of(kRunVerb, words, &options);
-  if (!read) return read.error();
-  options.wants_help = read->wants_help;
-  if (options.wants_help) return options;
-  options.command = std::move(read->rest);
-  for (const auto& [name, value] : read->given) options.given[name] = {value, "--" + name};
-  const Result<settings::Settings> settings = defaults(options.config, options.cluster);
-  if (!settings) return settings.error();
-  const settings::Settings typed = options.given;
-  for (const auto& [name, setting] : *settings) {
-    if (settings::overrules(typed, name)) continue;
-    if (const Result<void> done = complete(options, name, setting); !done) return done.error();
-  }
-  if (options.command.empty())
-    return Error{Errc::usage, "there is no command to run (safelaunch --help lists the options)"};
-  return options;
-}
-
-namespace {
-
 constexpr int kInterrupted = 130;  // as after Ctrl-C at the question
 
 std::string hint_for(const std::string& word) {
@@ -162,6 +137,27 @@ int run_without_verb(std::span<const std::string> words) {
 }
 
 }  // namespace
+
+Result<settings::RunOptions> parse_run_options(std::span<const std::string> words,
+                                               const OptionDefaults& defaults) {
+  settings::RunOptions options;
+  Result<settings::ReadWords> read = read_words_of(kRunVerb, words, &options);
+  if (!read) return read.error();
+  options.wants_help = read->wants_help;
+  if (options.wants_help) return options;
+  options.command = std::move(read->rest);
+  for (const auto& [name, value] : read->given) options.given[name] = {value, "--" + name};
+  const Result<settings::Settings> settings = defaults(options.config, options.cluster);
+  if (!settings) return settings.error();
+  const settings::Settings typed = options.given;
+  for (const auto& [name, setting] : *settings) {
+    if (settings::overrules(typed, name)) continue;
+    if (const Result<void> done = complete(options, name, setting); !done) return done.error();
+  }
+  if (options.command.empty())
+    return Error{Errc::usage, "there is no command to run (safelaunch --help lists the options)"};
+  return options;
+}
 
 const Verb kNoVerb{.name = "run", .function = run_without_verb, .starts_job = StartsJob::yes};
 

@@ -12,7 +12,10 @@
 #include "safelaunch/report/status.h"
 #include "safelaunch/stacks/look.h"
 #include "verbs.h"
+#include "wishes.h"
 
+// A number is a pid first, then a part of a run's id. A pid below a safelaunch of ours means that
+// run, whose ranks tell more of themselves than /proc does.
 namespace safelaunch::cli {
 namespace {
 
@@ -63,21 +66,15 @@ Result<std::vector<stacks::JobPlaces>> places_of_named(const std::string& named)
   if (!directory) return directory.error();
   const report::RunLine line =
       line_of({report::recorded_id(*directory), *directory, *directory, {}});
-  if (line.state != report::RunRecord::State::running)
-    return Error{Errc::usage, fmt::format("run {} does not run any more: {}; safelaunch report {} "
-                                          "shows it",
-                                          line.run.id, report::end_in_words(line), line.run.id)};
+  if (line.state != report::RunRecord::State::running) return not_running(line);
   return std::vector{places_of_run(line)};
 }
 
 Result<std::vector<stacks::JobPlaces>> places_of_any() {
   const std::vector<report::RunLine> running = lines_of_running();
   if (running.empty()) return stacks::look_at_all();
-  if (running.size() == 1) return std::vector{places_of_run(running.front())};
-  std::vector<std::string> ids;
-  for (const report::RunLine& line : running) ids.push_back(line.run.id);
-  return Error{Errc::usage, fmt::format("{} jobs of yours run under safelaunch; say which: {}",
-                                        ids.size(), join(ids, ", "))};
+  if (const Result<void> one = check_only_one(running); !one) return one.error();
+  return std::vector{places_of_run(running.front())};
 }
 
 constexpr std::array kStacksOptions{
@@ -92,8 +89,6 @@ int tell_stacks(std::span<const std::string> words) {
   StacksWords given;
   std::vector<std::string> rest;
   if (const auto status = settle(kStacksVerb, words, &given, rest)) return *status;
-  if (rest.size() > 1)
-    return refuse({Errc::usage, "stacks takes one run or pid, not also '" + rest[1] + "'"});
   if (!host::proc_can_be_believed())
     return refuse({Errc::os, "/proc shows the processes of another pid namespace"});
   const auto jobs = rest.empty() ? places_of_any() : places_of_named(rest.front());
@@ -110,6 +105,20 @@ int tell_stacks(std::span<const std::string> words) {
 
 }  // namespace
 
+Result<void> check_only_one(std::span<const report::RunLine> running) {
+  if (running.size() <= 1) return {};
+  std::vector<std::string> ids;
+  for (const report::RunLine& line : running) ids.push_back(line.run.id);
+  return Error{Errc::usage, fmt::format("{} jobs of yours run under safelaunch; say which: {}",
+                                        ids.size(), join(ids, ", "))};
+}
+
+Error not_running(const report::RunLine& line) {
+  return {Errc::usage,
+          fmt::format("run {} does not run any more: {}; safelaunch report {} shows it",
+                      line.run.id, report::end_in_words(line), line.run.id)};
+}
+
 const Verb kStacksVerb{
     .name = "stacks",
     .function = tell_stacks,
@@ -122,6 +131,7 @@ const Verb kStacksVerb{
         "one job under safelaunch, or else every process of yours with RANK in its environment. "
         "Nothing is stopped or changed.",
     .example = "safelaunch stacks\nsafelaunch stacks 4711",
-    .options = kStacksOptions};
+    .options = kStacksOptions,
+    .takes = "run or pid"};
 
 }  // namespace safelaunch::cli

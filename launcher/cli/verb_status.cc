@@ -17,6 +17,7 @@
 #include "safelaunch/report/status.h"
 #include "safelaunch/stacks/look.h"
 #include "safelaunch/watch/activity_sampler.h"
+#include "verb_texts.h"
 #include "verbs.h"
 
 namespace safelaunch::cli {
@@ -121,11 +122,6 @@ void LiveRanks::tell(report::RunStatus& status) const {
 // People look at a screen; a second is soon enough.
 constexpr std::chrono::seconds kRefresh{1};
 
-struct RunningRun {
-  report::RunLine line;
-  report::RunStatus status;
-};
-
 // Of a run on this host, what its ranks do at this moment.
 void look_at(const report::RunLine& line, LiveRanks& ranks, report::RunStatus& status) {
   if (line.state != report::RunRecord::State::running || !host::proc_can_be_believed()) return;
@@ -148,12 +144,13 @@ std::vector<RunningRun> running_runs(Looks& looks) {
   return result;
 }
 
-std::string how_the_last_one_ended() {
+std::optional<report::RunLine> last_run() {
   const std::vector<report::KnownRun> runs = report::known_runs(places_of_runs());
-  if (runs.empty()) return {};
-  const report::RunLine last = line_of(runs.back());
-  return fmt::format("the last one, {} ({}): {}; safelaunch report tells more\n", last.run.id,
-                     report::command_in_words(last), report::end_in_words(last));
+  return runs.empty() ? std::nullopt : std::optional(line_of(runs.back()));
+}
+
+std::string screen_of(const std::vector<RunningRun>& runs) {
+  return render_running(runs, runs.empty() ? last_run() : std::nullopt);
 }
 
 // The run, with the time at which it began where that is known.
@@ -176,18 +173,9 @@ int show_one(const std::string& named, bool json) {
   return answer(report::render(*status) + "    " + report::end_in_words(line) + "\n");
 }
 
-std::string render_all(const std::vector<RunningRun>& runs) {
-  if (runs.empty()) return "no job of yours runs under safelaunch\n" + how_the_last_one_ended();
-  std::string text;
-  for (const auto& [line, status] : runs)
-    text += report::render(status) + fmt::format("    since {}; logs in {}\n", rough_age(line.took),
-                                                 line.run.directory.native());
-  return text;
-}
-
 [[noreturn]] void watch() {
   for (Looks looks;;) {
-    answer("\x1b[H\x1b[2J" + render_all(running_runs(looks)));
+    answer("\x1b[H\x1b[2J" + screen_of(running_runs(looks)));
     std::this_thread::sleep_for(kRefresh);
   }
 }
@@ -209,21 +197,33 @@ int tell_status(std::span<const std::string> words) {
   StatusWords given;
   std::vector<std::string> rest;
   if (const auto status = settle(kStatusVerb, words, &given, rest)) return *status;
-  if (rest.size() > 1)
-    return refuse({Errc::usage, "status takes one run, not also '" + rest[1] + "'"});
   if (!rest.empty() && given.watching)
     return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
   if (!rest.empty()) return show_one(rest.front(), given.json);
   if (given.watching) watch();
   Looks looks;
   const std::vector<RunningRun> runs = running_runs(looks);
-  if (!given.json) return answer(render_all(runs));
+  if (!given.json) return answer(screen_of(runs));
   std::vector<report::RunStatus> statuses;
   for (const RunningRun& run : runs) statuses.push_back(run.status);
   return answer(report::status_json(statuses));
 }
 
 }  // namespace
+
+std::string render_running(std::span<const RunningRun> runs,
+                           const std::optional<report::RunLine>& last) {
+  std::string text;
+  for (const auto& [line, status] : runs)
+    text += report::render(status) + fmt::format("    since {}; logs in {}\n", rough_age(line.took),
+                                                 line.run.directory.native());
+  if (!runs.empty()) return text;
+  text = "no job of yours runs under safelaunch\n";
+  if (last)
+    text += fmt::format("the last one, {} ({}): {}; safelaunch report tells more\n", last->run.id,
+                        report::command_in_words(*last), report::end_in_words(*last));
+  return text;
+}
 
 const Verb kStatusVerb{
     .name = "status",
@@ -235,5 +235,6 @@ const Verb kStatusVerb{
         "CPU and memory that it uses now, that of its GPUs, and what it does. "
         "Of one RUN, whether it runs or not, that one alone.",
     .example = "safelaunch status --watch",
-    .options = kStatusOptions};
+    .options = kStatusOptions,
+    .takes = "run"};
 }  // namespace safelaunch::cli

@@ -9,6 +9,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// The first word decides: a verb, another spelling of one, or else an option or the command. What a
+// verb says reaches the terminal through harmless(), since it may quote texts of others.
 namespace safelaunch::cli {
 namespace {
 
@@ -54,6 +56,17 @@ std::string shown(const CodePoint& point, std::string_view bytes) {
   if (value < 0x20 || value == 0x7f) return fmt::format("^{}", static_cast<char>(value ^ 0x40U));
   const bool unshowable = (value >= 0x80 && value < 0xa0) || turns_direction(point.value);
   return unshowable ? fmt::format("<U+{:04X}>", value) : std::string(bytes);
+}
+
+// A verb that takes one word at most is told of the next.
+Result<void> check_number(const Verb& verb, const std::vector<std::string>& rest) {
+  const std::size_t most = verb.takes.empty() ? 0 : 1;
+  if (verb.rest == settings::Rest::command || verb.takes == kManyWords || rest.size() <= most)
+    return {};
+  const std::string& word = rest[most];
+  return Error{Errc::usage, most == 0 ? fmt::format("{} takes no '{}'", verb.name, word)
+                                      : fmt::format("{} takes one {}, not also '{}'", verb.name,
+                                                    verb.takes, word)};
 }
 
 struct ForeignVerb {
@@ -117,7 +130,11 @@ Result<settings::ReadWords> read_words_of(const Verb& verb, std::span<const std:
                                           void* target) {
   Result<settings::ReadWords> read =
       settings::read_words({verb.name, verb.options, verb.rest, verb.again}, words, target);
-  if (read) return read;
+  if (read && read->wants_help) return read;
+  if (read) {
+    if (const Result<void> fit = check_number(verb, read->rest); !fit) return fit.error();
+    return read;
+  }
   const std::string_view own = &verb == &kRunVerb ? "" : verb.name;
   return Error{read.error().code, fmt::format("{} (safelaunch {}{}--help lists the options)",
                                               read.error().message, own, own.empty() ? "" : " ")};
@@ -142,6 +159,10 @@ int answer(std::string_view text) {
 int refuse(const Error& error) {
   say("", error.message);
   return exit_code_of(error.code);
+}
+
+int tell(const Result<std::string>& text) {
+  return text ? answer(*text) : refuse(text.error());
 }
 
 void warn(std::string_view text) {

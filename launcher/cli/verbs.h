@@ -30,7 +30,11 @@ struct Verb {
   settings::Rest rest = settings::Rest::words;
   settings::Again again = settings::Again::refused;
   std::string_view words = {};  ///< they may stand first, for completions: "list|show"
+  std::string_view takes = {};  ///< the one word that it takes, as "run or pid"; empty: none
 };
+
+/// `takes` of a verb that reads its words by itself.
+inline constexpr std::string_view kManyWords = "any";
 
 /// All verbs, `run` first.
 [[nodiscard]] std::span<const Verb* const> verbs();
@@ -46,7 +50,7 @@ struct Verb {
 [[nodiscard]] std::string did_you_mean_verb(std::string_view word);
 
 /// Reads a verb's words into `target`, the struct of which its table of options is. Errors are
-/// those of read_words(), with the way to the verb's help.
+/// those of read_words(), with the way to the verb's help, and a word too many.
 [[nodiscard]] Result<settings::ReadWords> read_words_of(const Verb& verb,
                                                         std::span<const std::string> words,
                                                         void* target);
@@ -83,6 +87,9 @@ int answer(std::string_view text);
 
 /// Says on stderr why a verb cannot do what it was asked. Returns the status for that error.
 int refuse(const Error& error);
+
+/// Writes the answer, or says why there is none. Returns the status.
+int tell(const Result<std::string>& text);
 
 /// A word of warning on stderr.
 void warn(std::string_view text);

@@ -15,22 +15,6 @@ std::uint16_t parse_port(std::string_view text) {
   return to_number<std::uint16_t>(text).value_or(0);
 }
 
-}  // namespace
-
-Result<PortRange> parse_port_range(std::string_view text) {
-  const auto dash = text.find('-');
-  const auto first = parse_port(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : parse_port(text.substr(dash + 1));
-  if (first == 0 || last < first)
-    return Error{Errc::usage,
-                 fmt::format("'{}' is no port and no range of ports; "
-                             "write a number from 1 to 65535, or two as in 20000-25000",
-                             text)};
-  return PortRange{first, last};
-}
-
-namespace {
-
 using Kind = OptionKind;
 
 struct FlagWord {
@@ -74,6 +58,18 @@ std::optional<std::string> refuse_duration(std::string_view value) {
 }
 
 }  // namespace
+
+Result<PortRange> parse_port_range(std::string_view text) {
+  const auto dash = text.find('-');
+  const auto first = parse_port(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : parse_port(text.substr(dash + 1));
+  if (first == 0 || last < first)
+    return Error{Errc::usage,
+                 fmt::format("'{}' is no port and no range of ports; "
+                             "write a number from 1 to 65535, or two as in 20000-25000",
+                             text)};
+  return PortRange{first, last};
+}
 
 const Option* find_option(std::span<const Option> options, std::string_view name) {
   const auto found = std::ranges::find(options, name, &Option::name);

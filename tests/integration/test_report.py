@@ -67,6 +67,8 @@ class Report(SafelaunchTest):
         told = json.loads(self.report("--json"))
         outcome = json.loads(next(self.runs_folder.glob("*/outcome.json")).read_text())
         self.assertEqual((told["run"], told["exit_status"], told["attempts"]), (outcome["run"], outcome["exit_status"], outcome["attempts"]))
+        self.assertEqual(json.loads(self.report("--json", "--html", self.folder / "page.html")), told)  # and nothing else
+        self.assertEqual(json.loads(self.report("--json", "--bundle", self.folder / "bundle.tar.gz")), told)
 
     def test_a_hung_job_is_told_with_the_missing_rank_and_its_stack(self):
         run = self.run_safelaunch(*QUICK, *torchrun("--nproc-per-node", "2", DDP, "--hang", "never-init"))

@@ -1,4 +1,4 @@
-#include "launcher/cli/verb_probe.h"
+#include "launcher/cli/probe_plan.h"
 
 #include "catch.h"
 #include "launcher/cli/verbs.h"
