@@ -28,3 +28,60 @@ TEST_CASE("broken UTF-8 is shown byte by byte", "[harmless]") {
         "a\\x9b"
         "b\\xe2\\x82");
 }
+
+TEST_CASE("an answer without anything in it is nothing", "[harmless]") {
+  CHECK(harmless("").empty());
+}
+
+TEST_CASE("only a whole colour passes as one", "[harmless]") {
+  struct Row {
+    std::string_view what;
+    std::string_view text;
+    std::string_view shown;
+  };
+  for (const Row& row :
+       {Row{"reset", "\x1b[m", "\x1b[m"}, Row{"many numbers", "\x1b[38;5;196m", "\x1b[38;5;196m"},
+        Row{"cut off", "\x1b[1;3", "^[[1;3"}, Row{"alone", "\x1b", "^["},
+        Row{"begun", "\x1b[", "^[["}, Row{"a cursor", "\x1b[1;1H", "^[[1;1H"},
+        Row{"private", "\x1b[?25l", "^[[?25l"}, Row{"doubled", "\x1b\x1b[0m", "^[\x1b[0m"},
+        Row{"a string", "\x1bP1$r\x1b\\", "^[P1$r^[\\"}}) {
+    INFO(row.what);
+    CHECK(harmless(row.text) == row.shown);
+  }
+}
+
+TEST_CASE("every control below the blank is shown but newline and tab", "[harmless]") {
+  for (char control = 1; control < 0x20; ++control) {
+    const std::string text(1, control);
+    INFO(static_cast<int>(control));
+    const bool stays = control == '\n' || control == '\t';
+    CHECK(harmless(text) == (stays ? text : std::string("^") + static_cast<char>(control + 0x40)));
+  }
+}
+
+TEST_CASE(
+    "every sign that turns the reading direction is shown, and its neighbours are not touched",
+    "[harmless]") {
+  for (const char* sign : {"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
+                           "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"})
+    CHECK(harmless(sign).starts_with("<U+"));
+  for (const char* near :
+       {"\u061b", "\u061d", "\u200d", "\u2010", "\u2029", "\u202f", "\u2065", "\u206a", "\u00a0"})
+    CHECK(harmless(near) == near);
+}
+
+TEST_CASE("what has the form of a code point and is none is shown byte by byte", "[harmless]") {
+  struct Row {
+    std::string_view what;
+    std::string_view text;
+    std::string_view shown;
+  };
+  for (const Row& row :
+       {Row{"overlong", "\xc0\xaf", "\\xc0\\xaf"},
+        Row{"a surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80"},
+        Row{"beyond Unicode", "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+        Row{"cut off", "\xf0\x9f\x98", "\\xf0\\x9f\\x98"}, Row{"a tail alone", "\xbf", "\\xbf"}}) {
+    INFO(row.what);
+    CHECK(harmless(row.text) == row.shown);
+  }
+}

@@ -63,3 +63,43 @@ TEST_CASE("the run begins with the chosen profile, and keeps the rest of its cha
   CHECK(plan.chain.front().name == "debug");
   CHECK(plan.max_attempts == 3);
 }
+
+TEST_CASE("the whole menu is findings, a blank line, and a row for each profile", "[interactive]") {
+  const std::vector<Finding> findings{
+      {"shm-small", Severity::risk, "/dev/shm has 64 MiB", "docker run --shm-size=8g"},
+      {"port-taken", Severity::blocks, "port 29500 is taken", "take another"}};
+  CHECK(profile_menu(findings, kProfiles, 1) ==
+        "risk      shm-small: /dev/shm has 64 MiB\n"
+        "          docker run --shm-size=8g\n"
+        "blocks    port-taken: port 29500 is taken\n"
+        "          take another\n"
+        "\n"
+        "  1  basic            cost: none (what basic does)\n"
+        "others:\n"
+        "  2  no-p2p           cost: medium (what no-p2p does)\n"
+        "  3  debug            cost: small (what debug does)\n");
+}
+
+TEST_CASE("an answer of digits is a number, however large", "[interactive]") {
+  CHECK(*profile_meant("3", kProfiles) == 2);
+  CHECK(*profile_meant("001", kProfiles) == 0);
+  CHECK(profile_meant("99999999999999999999999", kProfiles).has_error());
+  CHECK(profile_meant("-1", kProfiles).error().message == "no profile '-1'");
+  CHECK(profile_meant("basic ", kProfiles).error().message ==
+        "no profile 'basic '; did you mean 'basic'?");
+}
+
+TEST_CASE("a chain that the user has bounded keeps its number of attempts", "[interactive]") {
+  for (const bool only : {false, true}) {
+    plan::RunPlan plan;
+    plan.chain = {kProfiles[0]};
+    plan.chain_names = {"basic"};
+    plan.chain_origin = "default";
+    plan.options.only = only;
+    if (!only) plan.options.max_attempts = 1;
+    begin_with(plan, kProfiles[1]);
+    CHECK(plan.max_attempts == 1);
+    CHECK(plan.chain_names == std::vector<std::string>{"no-p2p", "basic"});
+    CHECK(plan.chain_origin == "your choice, then default");
+  }
+}

@@ -68,7 +68,8 @@ std::string in_words(const settings::RunOptions& options) {
   return text;
 }
 
-Result<settings::RunOptions> parse(const Words& words, const settings::Settings& settings = {}) {
+Result<settings::RunOptions> parsed_run(const Words& words,
+                                        const settings::Settings& settings = {}) {
   return parse_run_options(words, [&](const std::string&, const std::string&) {
     return Result<settings::Settings>(settings);
   });
@@ -88,24 +89,24 @@ Result<settings::Settings> from_file(const settings::Option& option, settings::O
 }  // namespace
 
 TEST_CASE("every option acts in each place that its row names", "[option_table]") {
-  const std::string without = in_words(parse({"x"}).value());
+  const std::string without = in_words(parsed_run({"x"}).value());
   for (const settings::Option& option : settings::run_options()) {
     INFO(option.name);
     const std::string word = "--" + std::string(option.name) + "=" + a_value(option);
-    const std::string given = in_words(parse({word, "x"}).value());
+    const std::string given = in_words(parsed_run({word, "x"}).value());
     CHECK(given != without);
 
     const auto settings = settings::settings_from(variable_of(option));
     if (option.scope >= settings::OptionScope::environment)
-      CHECK(in_words(parse({"x"}, settings.value()).value()) == given);
+      CHECK(in_words(parsed_run({"x"}, settings.value()).value()) == given);
     const auto config = from_file(option, settings::OptionScope::config);
     if (option.scope >= settings::OptionScope::config)
-      CHECK(in_words(parse({"x"}, config.value()).value()) == given);
+      CHECK(in_words(parsed_run({"x"}, config.value()).value()) == given);
     const auto of_profile = from_file(option, settings::OptionScope::profile);
     if (option.scope >= settings::OptionScope::profile) {
       profile::Profile profile;
       profile.options = of_profile.value();
-      CHECK(in_words(plan::options_under(parse({"x"}).value(), profile)) == given);
+      CHECK(in_words(plan::options_under(parsed_run({"x"}).value(), profile)) == given);
     }
   }
 }
@@ -160,12 +161,12 @@ TEST_CASE("every word of a choice is another value", "[option_table]") {
     for (const std::string_view word : settings::words_of(option.choices)) {
       const std::string given = "--" + std::string(option.name) + "=" + std::string(word);
       INFO(given);
-      CHECK(values.insert(in_words(parse({given, "x"}).value())).second);
+      CHECK(values.insert(in_words(parsed_run({given, "x"}).value())).second);
     }
     if (option.kind != settings::OptionKind::choice) continue;
     const std::string fallback =
         "--" + std::string(option.name) + "=" + std::string(option.fallback);
-    CHECK(in_words(parse({fallback, "x"}).value()) == in_words(parse({"x"}).value()));
+    CHECK(in_words(parsed_run({fallback, "x"}).value()) == in_words(parsed_run({"x"}).value()));
   }
 }
 

@@ -146,3 +146,136 @@ TEST_CASE("nodes that were asked to probe different profiles are told of", "[pro
       nodes::other_profiles(nodes) ==
       "gpu-2 (node 2) is to probe basic, and gpu-0 basic, no-shm: give all nodes the same options");
 }
+
+TEST_CASE("a node without a name or an interface is told by its seat", "[probe_nodes]") {
+  nodes::ProbedNodes nodes;
+  nodes[3] = {.gpus = "1 GPU (T4)", .cuda = "12.4", .nccl = "2.21.5"};
+  CHECK(render_nodes(nodes) == "1 nodes\n  node 3  1 GPU (T4), CUDA 12.4, NCCL 2.21.5\n");
+  CHECK(render_nodes({}) == "0 nodes\n");
+}
+
+TEST_CASE("each round says what it was for", "[probe_nodes]") {
+  using Purpose = probe::SearchRound::Purpose;
+  const nodes::ProbedNodes nodes = one_bad_node().nodes;
+  const std::vector<probe::GroupResult> one_works{{{0}, works(1)}, {{1}, kHangs}};
+  struct Row {
+    Purpose purpose;
+    std::string_view name;
+  };
+  for (const Row& row :
+       {Row{Purpose::pairs, "pairs"}, Row{Purpose::again, "pairs again, with proved partners"},
+        Row{Purpose::alone, "alone"}, Row{Purpose::halves, "halves"}})
+    CHECK(render_round({row.purpose, 0, {}}, one_works, "basic", nodes) ==
+          std::string(row.name) + " under basic: 1 of 2 work (gpu-1 hangs)\n");
+  CHECK(render_round({Purpose::without, 0, {}}, {{{0, 1}, works(1)}}, "basic", nodes) ==
+        "2 nodes without the suspects under basic: 1 of 1 work\n");
+  CHECK(render_round({Purpose::everywhere, 0, {}}, one_works, "basic", nodes).empty());
+}
+
+TEST_CASE("groups of many nodes are told by their verdict alone, and of many groups sixteen",
+          "[probe_nodes]") {
+  using Purpose = probe::SearchRound::Purpose;
+  const std::vector<probe::GroupResult> halves{{{0, 1, 2}, kHangs}, {{3, 4, 5}, works(1)}};
+  CHECK(render_round({Purpose::halves, 0, {}}, halves, "basic", {}) ==
+        "halves under basic: 1 of 2 work (hangs)\n");
+  const std::vector<probe::GroupResult> many(40, {{0}, kHangs});
+  const std::string text = render_round({Purpose::alone, 0, {}}, many, "basic", {});
+  CHECK(std::count(text.begin(), text.end(), ',') == 15);
+  CHECK_THAT(text, Contains("0 of 40 work"));
+}
+
+TEST_CASE("a profile over all nodes names the nodes that its verdict names", "[probe_nodes]") {
+  const nodes::ProbedNodes nodes = one_bad_node().nodes;
+  probe::GroupResult all{{0, 1, 2}, kHangs};
+  all.stopped = {2};
+  CHECK(render_everywhere("basic", all, nodes, 7) ==
+        "basic            -            -  driver ✓ device ✓ nccl ✓ init ✗ ranks 0 1: no answer "
+        "within the deadline on gpu-2\n");
+  all.stopped.clear();
+  CHECK_THAT(render_everywhere("basic", all, nodes, 7), !Contains(" on gpu-2"));
+}
+
+TEST_CASE("no list of nodes is longer than sixteen", "[probe_nodes]") {
+  probe::GroupResult many;
+  for (int seat = 0; seat < 40; ++seat) many.nodes.push_back(seat);
+  many.stopped = {many.nodes.begin(), many.nodes.begin() + 16};
+  CHECK_THAT(where(many, {}), Contains("node 0 node 1 ") && Contains(" node 15"));
+  many.stopped.push_back(16);
+  CHECK(where(many, {}).empty());
+}
+
+TEST_CASE("the end is the matrix, what it means, and the line to type", "[probe_nodes]") {
+  const nodes::NodeProbeEnd end = one_bad_node();
+  probe::NodeConclusion conclusion{{"gpu-2 is bad", "the others work"}, "do this", 1};
+  CHECK(render_end(end, conclusion) ==
+        "\n" + render_matrix(end) + "\ngpu-2 is bad\nthe others work\nuse: do this\n");
+  nodes::NodeProbeEnd two = end;
+  two.findings.pairs = {{{0, 1}, {works(10), ""}}};
+  conclusion.use.clear();
+  CHECK(render_end(two, conclusion) == "\ngpu-2 is bad\nthe others work\n");
+}
+
+TEST_CASE("a probe without a result tells a program why", "[probe_nodes]") {
+  nodes::NodeProbeEnd end;
+  end.why = "a node is missing";
+  end.exit_code = 69;
+  CHECK(nlohmann::json::parse(no_result_json(end)) ==
+        nlohmann::json::parse(R"({"conclusion": ["a node is missing"], "status": 69})"));
+}
+
+TEST_CASE("of many pairs that do not work sixteen are listed and the rest counted",
+          "[probe_nodes]") {
+  nodes::NodeProbeEnd end = one_bad_node();
+  end.findings.pairs.clear();
+  for (int i = 0; i < 20; ++i) end.findings.pairs[{2 * i, 2 * i + 1}] = {kHangs, ""};
+  const std::string text = render_matrix(end);
+  CHECK(text.starts_with("0 of 20 pairs work as usual under basic\n"));
+  CHECK(text.ends_with("  and 4 more\n"));
+  CHECK(std::count(text.begin(), text.end(), '\n') == 18);
+}
+
+TEST_CASE("a pair with a slow node is slow", "[probe_nodes]") {
+  nodes::NodeProbeEnd end = one_bad_node();
+  end.findings.pairs[{1, 2}] = {works(9.999), ""};
+  end.findings.slow_nodes = {2};
+  const auto json = nlohmann::json::parse(nodes_json(end, conclusion_of(end)));
+  CHECK(json["pairs"][0]["slow"] == false);
+  CHECK(json["pairs"][1]["slow"] == true);
+  CHECK(json["slow_nodes"] == std::vector<int>{2});
+  CHECK_THAT(nodes_page(end, conclusion_of(end)), Contains("<td class=\"slow\">"));
+}
+
+TEST_CASE("a program reads of bad links and of nodes that cannot take part", "[probe_nodes]") {
+  nodes::NodeProbeEnd end = one_bad_node();
+  end.nodes[1].trouble = "no CUDA driver";
+  end.findings.ill = {{1, "no CUDA driver"}};
+  end.findings.bad_links = {{0, 2}};
+  end.findings.works = 0;
+  end.findings.without.reset();
+  const auto json = nlohmann::json::parse(nodes_json(end, conclusion_of(end)));
+  CHECK(json["bad_links"] == nlohmann::json::parse("[[0, 2]]"));
+  CHECK(json["cannot_take_part"] ==
+        nlohmann::json::parse(R"([{"node": 1, "why": "no CUDA driver"}])"));
+  CHECK(json["nodes"][1]["trouble"] == "no CUDA driver");
+  CHECK_FALSE(json["nodes"][0].contains("trouble"));
+  CHECK(json["fastest"] == "basic");
+  CHECK(json["works_without"] == false);
+}
+
+TEST_CASE("the page is good where a profile works over all nodes", "[probe_nodes]") {
+  const nodes::NodeProbeEnd end = one_bad_node();
+  CHECK_THAT(nodes_page(end, {{"all work"}, "", 0}),
+             Contains("<header class=\"good\">\n<h1>all work</h1>\n</header>"));
+  CHECK_THAT(nodes_page(end, {{"none works", "because"}, "do <this>", 1}),
+             Contains("<header class=\"\">\n<h1>none works</h1>\n<p>because</p>\n"
+                      "<p>use: <code>do &lt;this&gt;</code></p>\n</header>"));
+}
+
+TEST_CASE("a page of more nodes than a browser shows lists the pairs that do not work",
+          "[probe_nodes]") {
+  nodes::NodeProbeEnd end = one_bad_node();
+  for (int i = 2; i < 140; ++i) end.findings.pairs[{i, i + 1}] = {works(10), ""};
+  const std::string page = nodes_page(end, conclusion_of(end));
+  CHECK_THAT(page, Contains("<pre>139 of 140 pairs work as usual under basic\n") &&
+                       !Contains("class=\"matrix\""));
+}

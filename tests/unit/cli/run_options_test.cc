@@ -171,3 +171,111 @@ TEST_CASE("a quiet command line is not made loud by a lower place, nor a loud on
   CHECK(parse({"--quiet=false", "x"}, loud).value().verbosity == Verbosity::verbose);
   CHECK(parse({"-v", "-q", "x"}).value().verbosity == Verbosity::quiet);
 }
+
+TEST_CASE("each place beats the one below it, for an option of every kind", "[run_options]") {
+  struct Row {
+    std::string_view option;
+    std::string typed;
+    std::string variable;
+    std::string file;
+  };
+  for (const Row& row :
+       {Row{"port", "keep", "29500", "auto"}, Row{"grace", "1s", "2s", "3s"},
+        Row{"max-attempts", "1", "2", "3"}, Row{"clean", "off", "ours", "off"},
+        Row{"log-dir", "typed", "variable", "file"}, Row{"only", "false", "true", "false"}}) {
+    const std::string name(row.option);
+    INFO(name);
+    const settings::Settings file{{name, {row.file, "safelaunch.yaml:1:1"}}};
+    const settings::Settings variable{{name, {row.variable, "SAFELAUNCH_X"}}};
+    const auto held = [&](const Words& words, const settings::Settings& lower) {
+      return parse(words, lower).value().given.at(name);
+    };
+    CHECK(held({"x"}, file) == settings::Setting{row.file, "safelaunch.yaml:1:1"});
+    CHECK(held({"x"}, overlay(file, variable)) == settings::Setting{row.variable, "SAFELAUNCH_X"});
+    CHECK(held({"--" + name + "=" + row.typed, "x"}, overlay(file, variable)) ==
+          settings::Setting{row.typed, "--" + name});
+  }
+}
+
+TEST_CASE("a wrong value of a lower place is not looked at where a higher one holds",
+          "[run_options]") {
+  const settings::Settings wrong{{"grace", {"soon", "safelaunch.yaml:1:1"}}};
+  CHECK(parse({"--grace=1s", "x"}, wrong).value().grace == 1s);
+  CHECK(parse({"x"}, wrong).error().message ==
+        "safelaunch.yaml:1:1: grace: 'soon' is not a duration: write a number and ms, s, min, h or "
+        "d, such as 90s or 30min (0 or off = no deadline)");
+}
+
+TEST_CASE("a list of a lower place is not added to what was typed", "[run_options]") {
+  const settings::Settings variable{{"profile", {"a,b", "SAFELAUNCH_PROFILE"}}};
+  CHECK(parse({"-p", "c", "x"}, variable).value().profiles == Words{"c"});
+  CHECK(parse({"x"}, variable).value().profiles == Words{"a", "b"});
+}
+
+TEST_CASE("a setting without an option names its place", "[run_options]") {
+  const auto options = parse({"x"}, {{"no-such", {"1", "safelaunch.yaml:2:3"}}});
+  REQUIRE(options.has_error());
+  CHECK(options.error().code == Errc::usage);
+  CHECK(options.error().message == "safelaunch.yaml:2:3: there is no option no-such");
+}
+
+TEST_CASE("the file and the cluster that the words name are asked for the rest", "[run_options]") {
+  std::string asked;
+  const auto defaults = [&](const std::string& file, const std::string& cluster) {
+    asked = file + "|" + cluster;
+    return Result<settings::Settings>(settings::Settings{});
+  };
+  CHECK(parse_run_options(Words{"--config", "f.yaml", "--cluster=lab", "x"}, defaults).has_value());
+  CHECK(asked == "f.yaml|lab");
+  CHECK(parse_run_options(Words{"x"}, defaults).has_value());
+  CHECK(asked == "|");
+}
+
+TEST_CASE("a file that cannot be read is told before a missing command", "[run_options]") {
+  const auto defaults = [](const std::string&, const std::string&) {
+    return Result<settings::Settings>(Error{Errc::bad_config, "f.yaml:1:1: no"});
+  };
+  const auto options = parse_run_options(Words{"--only"}, defaults);
+  REQUIRE(options.has_error());
+  CHECK(options.error().code == Errc::bad_config);
+  CHECK(options.error().message == "f.yaml:1:1: no");
+}
+
+TEST_CASE("neither a wrong word nor a call for help reads a file", "[run_options]") {
+  bool read = false;
+  const auto defaults = [&](const std::string&, const std::string&) {
+    read = true;
+    return Result<settings::Settings>(settings::Settings{});
+  };
+  CHECK(parse_run_options(Words{"--onyl", "x"}, defaults).has_error());
+  CHECK(parse_run_options(Words{"--help"}, defaults).value().wants_help);
+  CHECK_FALSE(read);
+}
+
+TEST_CASE("a missing command is told with the way to help", "[run_options]") {
+  CHECK(parse({"--only"}).error().message ==
+        "there is no command to run (safelaunch --help lists the options)");
+}
+
+TEST_CASE("a flag of the command line that is taken back beats a file that sets it",
+          "[run_options]") {
+  const settings::Settings file{{"no-hook", {"true", "safelaunch.yaml:1:1"}},
+                                {"dry-run", {"true", "safelaunch.yaml:2:1"}}};
+  const settings::RunOptions options =
+      parse({"--no-hook=false", "--dry-run=no", "x"}, file).value();
+  CHECK(options.hook);
+  CHECK_FALSE(options.dry_run);
+}
+
+TEST_CASE("of two rivals in one place the one that comes last in the alphabet holds",
+          "[run_options]") {
+  const settings::Settings both{{"quiet", {"true", "safelaunch.yaml:1:1"}},
+                                {"verbose", {"true", "safelaunch.yaml:2:1"}}};
+  CHECK(parse({"x"}, both).value().verbosity == Verbosity::verbose);
+}
+
+TEST_CASE("words that give a run again hold the flag that was taken back", "[run_options]") {
+  const auto given = settings::words_given(
+      parse({"--verbose", "--quiet", "--no-hook=false", "--json=/dev/fd/3", "x"}).value());
+  CHECK(given == Words{"--json=/dev/fd/3", "--no-hook=false", "--quiet"});
+}
