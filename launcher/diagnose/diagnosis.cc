@@ -17,9 +17,9 @@ namespace safelaunch::diagnose {
 namespace {
 
 /// The port in the words of torch ("port: 29500", "[::]:29500 (errno") and accelerate ("port
-/// `29500`").
+/// `29500`", at the begin of a sentence "Port `29500`").
 std::optional<int> port_named(std::string_view line) {
-  for (const std::string_view words : {"port: ", "port `", "[::]:", "0.0.0.0:"})
+  for (const std::string_view words : {"port: ", "port `", "Port `", "[::]:", "0.0.0.0:"})
     if (const auto number = number_after(line, words)) return number;
   return std::nullopt;
 }

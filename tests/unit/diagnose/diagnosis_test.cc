@@ -163,6 +163,22 @@ TEST_CASE("a taken port that the script named by itself is not for us to change"
   CHECK(stops(diagnosed(evidence), diagnose::StopReason::port_of_user));
 }
 
+TEST_CASE("the taken port is read from the words of each launcher, each once", "[diagnosis]") {
+  const auto ports = [](const std::string& lines) {
+    return diagnose::ports_said_taken(only_text(lines), diagnose::Catalogue::builtin());
+  };
+  using Ports = std::vector<int>;
+  CHECK(ports("Address already in use, port: 29500, useIpv6: false, code: -98\n") == Ports{29500});
+  CHECK(ports("failed to bind to [::]:29501 (errno: 98 - Address already in use)\n"
+              "failed to bind to 0.0.0.0:29501 (errno: 98 - Address already in use)\n") ==
+        Ports{29501});
+  CHECK(ports("communication on port `29502`, but another process is utilizing it.\n") ==
+        Ports{29502});
+  CHECK(ports("Port `29503` is already in use.\n") == Ports{29503});
+  CHECK(ports("Address already in use\n") == Ports{});
+  CHECK(ports("port: 29504\n") == Ports{});
+}
+
 TEST_CASE("a rank that ends by itself is not started again, and keeps its status", "[diagnosis]") {
   for (const ExitStatus how : {ExitStatus(Exited{3}), ExitStatus(Signaled{SIGKILL})}) {
     diagnose::Evidence evidence = with_exceptions({raised(0, "RuntimeError", kPeerLost)});
