@@ -97,6 +97,52 @@ TEST_CASE("an agent that died in ending a board leaves it for the next one to de
   }
 }
 
+/// The marks and words in a board's folder, as a reader finds them.
+WordFiles found_in(const Place& place, const std::vector<LeadName>& leads,
+                   const std::vector<WordName>& words) {
+  const BoardFolder folder = place.open();
+  for (const LeadName& lead : leads) REQUIRE(*folder.add("words/" + to_name(place.key, lead), {}));
+  for (const WordName& word : words) REQUIRE(*folder.add("words/" + to_name(word), "x"));
+  return *word_files(folder, place.key);
+}
+
+using WordNames = std::vector<WordName>;
+
+TEST_CASE("on a board without a leader's mark no word counts", "[folder]") {
+  const WordFiles files = found_in(Place(), {}, {{100, 1}});
+  CHECK_FALSE(files.lead);
+  CHECK(files.words == WordNames{});
+  CHECK_FALSE(files.newest());
+  CHECK(files.present() == 0);
+}
+
+TEST_CASE("words count in their order, and none of a later generation than the mark", "[folder]") {
+  const WordFiles files = found_in(Place(), {{100, 4}}, {{101, 3}, {100, 12}, {99, 1}, {100, 2}});
+  CHECK(files.words == WordNames{{99, 1}, {100, 2}, {100, 12}});
+  CHECK(files.newest() == WordName{100, 12});
+  CHECK(files.present() == 100);
+}
+
+TEST_CASE("the last word of a former leader is not the newest of the present one", "[folder]") {
+  const WordFiles files = found_in(Place(), {{100, 9}, {101, 0}}, {{100, 2}});
+  CHECK(files.lead == LeadName{101, 0});
+  CHECK(files.former_leads == std::vector<LeadName>{{100, 9}});
+  CHECK_FALSE(files.newest());
+}
+
+TEST_CASE("a leader that is gone has words, and is not present", "[folder]") {
+  const WordFiles files = found_in(Place(), {{100, 9}, {100, 9, true}}, {{100, 2}});
+  CHECK(files.lead == LeadName{100, 9, true});
+  CHECK(files.newest() == WordName{100, 2});
+  CHECK(files.present() == 0);
+}
+
+TEST_CASE("a mark that was made with another key is none", "[folder]") {
+  const Place place;
+  REQUIRE(*place.open().add("words/" + to_name("another key", LeadName{200, 0}), {}));
+  CHECK(found_in(place, {{100, 0}}, {}).present() == 100);
+}
+
 TEST_CASE("files that are not ours stay when a board is ended", "[folder]") {
   const Place place;
   const std::string own = place.folder.write("board/notes.txt", "mine");
