@@ -1,4 +1,3 @@
-// First what each event notes; then what the state as a whole asks for; then the time.
 #include "agent.h"
 
 #include <algorithm>
@@ -6,7 +5,10 @@
 #include <variant>
 
 #include "safelaunch/base/format.h"
-
+// The lease is looked at before anything else: an agent that was stopped has lost its ranks,
+// whatever it hears now. A word counts only while its speaker leads as far as this agent knows.
+// An end that was once wanted stays wanted, and is carried out as soon as nothing runs here and,
+// for a leader whose board still answers, all others have gone.
 namespace safelaunch::agree {
 namespace {
 

@@ -14,6 +14,10 @@
 #include "safelaunch/agree/board.h"
 #include "safelaunch/base/format.h"
 
+// Each step is one system call that the server of the folder makes whole, or one whose failure
+// leaves nothing behind: a record is written under another name, synced, and renamed. An error
+// that means 'not there' is an answer; every other one says nothing about the board, and is
+// handed up.
 namespace safelaunch::agree {
 namespace {
 

@@ -10,6 +10,9 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/profile/private_file.h"
 
+// The mark holds the time since the boot, by a clock that no person sets and that runs on in
+// sleep. A mark of another boot, or of a later time than now, tells nothing: no lease outlives
+// its machine.
 namespace safelaunch::agree {
 namespace {
 

@@ -7,6 +7,9 @@
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
 
+// The gateway writes numbers as texts, leaves out what is zero, and wraps a stream's messages.
+// So a field that is missing or wrong reads as zero or nothing; only an answer without a header
+// is no answer of etcd's.
 namespace safelaunch::agree::etcd {
 namespace {
 

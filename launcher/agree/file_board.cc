@@ -19,6 +19,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 
+// A file system may hold a call for minutes, so the folder is visited by a thread of its own,
+// and the agent's thread only changes wishes and reads events at a desk between the two. A
+// thread that is stuck is told of and left behind with its desk; the lease then ends as if
+// nobody had answered.
 namespace safelaunch::agree {
 namespace {
 

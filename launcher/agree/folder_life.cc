@@ -15,6 +15,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A look at a folder that others rename in may show a file under two names, or under none. So of
+// two names for one seat the later one counts, and a look that lacks a seat decides nothing
+// about the end of a board.
 namespace safelaunch::agree {
 namespace {
 

@@ -11,6 +11,9 @@
 #include <cstring>
 #include <utility>
 
+// What is sent is gathered and goes out at the next turn of the loop. An error of writing does
+// not end the stream: the peer's last words may still be unread, and the reader meets the end
+// behind them.
 namespace safelaunch::agree {
 namespace {
 

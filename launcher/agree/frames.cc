@@ -5,6 +5,8 @@
 #include "codec.h"
 #include "safelaunch/base/format.h"
 
+// The number of a body stands in its MAC and not in the frame: both sides count. So a frame that
+// was repeated, left out or moved does not open, and costs no byte.
 namespace safelaunch::agree {
 namespace {
 

@@ -5,6 +5,9 @@
 
 #include "codec.h"
 
+// Both proofs and both keys are made of one text that holds the two nonces and the job with
+// their lengths, and of a word for the role. The board's proof covers its verdict too, so an
+// agent believes a refusal only from a board that has its token.
 namespace safelaunch::agree {
 namespace {
 

@@ -6,6 +6,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// The leader decides by its last word. After `gather` it waits until every node has told that it
+// is ready for that very word; after `go` it stops all as soon as one node fails or is gone;
+// after `stop` it waits until nothing runs anywhere. An end that somebody wants goes before all
+// of these. It says nothing while the board still lacks the word before.
 namespace safelaunch::agree {
 namespace {
 

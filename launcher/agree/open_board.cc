@@ -8,6 +8,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// An address is read from left to right, and the first part that is wrong ends the reading. The
+// error then offers the whole address with that one part mended, where it is clear what was
+// meant.
 namespace safelaunch::agree {
 namespace {
 

@@ -6,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A node counts as ready, or as over, by its newest news alone, and the two counts are moved on
+// with each piece of news, so nobody walks over all nodes. News from before the order to start
+// says nothing about the attempt. A node whose process has come anew is one that was lost.
 namespace safelaunch::agree {
 namespace {
 

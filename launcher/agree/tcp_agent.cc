@@ -4,6 +4,10 @@
 
 #include "safelaunch/base/format.h"
 
+// Every connection begins from nothing: handshake, claim, renewal. The newest text is published
+// again once the board has given the seat, and the last word is said again only where the answer
+// to the first renewal has shown that the board lacks it. Another token, a refusal or a message
+// of another version ends the agent; all else is a broken connection, and tried again.
 namespace safelaunch::agree {
 namespace {
 

@@ -19,6 +19,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 
+// A connection is a stranger until its introduction proves the token, and an agent from then on.
+// The two have room of their own: a crowd of strangers pushes out its oldest, never an agent,
+// and one agent too many pushes out the one that has been silent longest.
 namespace safelaunch::agree {
 namespace {
 

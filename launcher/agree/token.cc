@@ -13,6 +13,10 @@
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
 
+// A token that others can read or exchange is worse than none, so every doubt about its file is
+// a refusal that names the remedy. The facts are those of the open file. A file that is missing
+// is made whole under another name, and linked: of several agents that do so at once, all read
+// one token.
 namespace safelaunch::agree {
 namespace {
 

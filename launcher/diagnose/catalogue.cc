@@ -17,6 +17,8 @@
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/trust.h"
 
+// All patterns are one automaton, so a line costs the same however many rows there are. The
+// numbers of the patterns lead back to their rows. How the YAML becomes rows stands below.
 namespace safelaunch::diagnose {
 
 /// Searches a line for many patterns in one pass, without regard to case and in time linear in its

@@ -11,6 +11,10 @@
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/nccl/job.h"
 
+// A log alone has no state of the system, so it names what its lines prove, then what a launcher
+// tells of the first rank's end, and only where both are silent the ranks that NCCL lacks. A
+// person's words are read as a line first, then as the last line of a traceback, since some
+// patterns hold only there.
 namespace safelaunch::diagnose {
 namespace {
 

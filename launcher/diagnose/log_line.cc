@@ -5,6 +5,9 @@
 
 #include "safelaunch/base/strings.h"
 
+// The kind of a line is decided by its form alone: NCCL's level, the W of glog and torch, the
+// word 'Warning: ', or an exception's name at the front. The line behind torch's 'Last error:'
+// is NCCL's own. Tags are taken off first, whatever their number.
 namespace safelaunch::diagnose {
 namespace {
 

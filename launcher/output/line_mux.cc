@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+// At most one source owns the output, and only with a line that could not be held. Whole lines
+// of the others are kept until the owner's line ends or its time is up. Both clocks count from
+// what was seen: a writer's idle time from its last byte, the others' patience from when the
+// first of them had a line ready.
 namespace safelaunch::output {
 namespace {
 

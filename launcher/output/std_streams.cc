@@ -15,6 +15,10 @@
 
 #include "safelaunch/base/format.h"
 
+// Each of our streams is judged by itself: a terminal gets the child a terminal, anything else a
+// pipe. Two streams are one where the kernel names one file or one terminal for both, however
+// they were opened; then the child has one stream, since only that keeps the order between the
+// two.
 namespace safelaunch::output {
 namespace {
 

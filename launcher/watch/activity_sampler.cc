@@ -2,6 +2,9 @@
 
 #include <utility>
 
+// Two looks that are half a second or more apart tell what a rank does; of closer ones the later
+// is compared with the look before. Network traffic is expensive to read, so it is asked for
+// only where nothing else shows work, once for all ranks of one moment.
 namespace safelaunch::watch {
 namespace {
 

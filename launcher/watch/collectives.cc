@@ -8,6 +8,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
+// Different operations under one number come first, where somebody still waits there or beyond.
+// Then ranks that wait for each other in a circle: from all that wait, those are taken away that
+// wait for nobody who is left. What remains can never go on; where nothing remains, the ranks
+// that were awaited and wait nowhere are behind.
 namespace safelaunch::watch {
 namespace {
 

@@ -21,6 +21,9 @@
 #include "safelaunch/host/local_socket.h"
 #include "safelaunch/host/process_facts.h"
 
+// A connection is heard in turns of some dozens of packets, so one peer cannot keep the others
+// waiting. Beyond its budget its packets are thrown away but for the last ones, which are heard
+// after a pause or at its end: they hold the stage that it reached last, or its exception.
 namespace safelaunch::watch {
 namespace {
 

@@ -6,6 +6,10 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/watch/hook_message.h"  // kMostRanks
 
+// The processes come parents first, so one pass gives each its rank: that of the nearest process
+// above, else its own. What any process of a rank shows is added up before it becomes an event.
+// Without a rank in any environment the siblings of one spawn are counted in the order of their
+// start.
 namespace safelaunch::watch {
 namespace {
 

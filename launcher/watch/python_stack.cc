@@ -6,6 +6,9 @@
 #include <span>
 #include <string_view>
 
+// Frames are cut from the right, where the line and the function have no blanks. The innermost
+// frame outside every library is the user's; of the frames below it the first that is neither
+// ours nor a wrapper is the call that people know.
 namespace safelaunch::watch {
 namespace {
 

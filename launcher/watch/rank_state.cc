@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+// A process takes a rank from another only by stronger evidence, and then begins from nothing;
+// the one before is kept as its wrapper, and takes the rank back when the process ends. A stage
+// that is reached implies those that it needs. A rank that ended in order has come through
+// whatever it was in.
 namespace safelaunch::watch {
 namespace {
 

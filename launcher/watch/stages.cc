@@ -6,6 +6,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
+// Events only change what is known of ranks. Then the standings are taken stock of, and the
+// checks run from the surest to the weakest: contradictions and deaths at the event itself, what
+// no waiting can change at each event, what is overdue at a tick only. The first verdict stands.
+// Who waits for whom, and until when, is in stage_clocks.cc.
 namespace safelaunch::watch {
 namespace {
 

@@ -5,6 +5,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
+// The ranks are asked at half of the time and at its end, and the second answer has a second to
+// come. An answer that differs from the one before is as good as output. After the report the
+// asking goes on, because a silent job may move again.
 namespace safelaunch::watch {
 namespace {
 

@@ -6,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
+// The time of a standstill begins at the look before the first still one, the last moment when
+// something may have moved. Looks come close while all are still and grow apart while the ranks
+// work. Each limit moves on once it was told, so the next telling needs as much time again.
 namespace safelaunch::watch {
 namespace {
 

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+// The driver is called on threads that belong to NCCL or to the program, so each call leaves the
+// thread's context and capture mode as it found them. A stream that is being captured into a
+// graph is never marked: the mark would become a part of the graph.
 namespace safelaunch::plugin {
 namespace {
 

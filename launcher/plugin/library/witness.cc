@@ -8,6 +8,9 @@
 #include <iterator>
 #include <optional>
 
+// One lock guards all but the check of the phase, which every send and receive makes. What was
+// said must be ended: where the event cannot be recorded or its thread not be started, the
+// collective is told as over, unobserved, or safelaunch would take the rank for one that hangs.
 namespace safelaunch::plugin {
 namespace {
 
