@@ -16,6 +16,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 
+// The archive is made in memory and written under a name that no file has yet, readable by its
+// owner alone. It holds the cleaned files, the same reports that the verbs show, and the facts of
+// the host. Names come from the record, so each is made harmless before it becomes a path in the
+// archive.
 namespace safelaunch::report {
 namespace {
 

@@ -11,6 +11,9 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 
+// A reader looks at few stacks and logs, so equal ones are shown once and those of suspects come
+// first. Stacks are compared without the numbers of their threads, which differ between ranks that
+// stand at the same line. A source is read only if it has not changed since the stack was taken.
 namespace safelaunch::report {
 namespace {
 
@@ -35,13 +38,14 @@ int interest_of(const RecordedFile& log, const std::vector<Rank>& suspected) {
 // A stack without the numbers of its threads, which differ between ranks that stand alike.
 std::string comparable(std::string_view stack) {
   constexpr std::string_view kThread = "thread thread ";
-  std::string result(stack);
-  for (std::size_t at = result.find(kThread); at != std::string::npos;
-       at = result.find(kThread, at + kThread.size())) {
-    const std::size_t number = at + kThread.size();
-    result.erase(number, result.find_first_not_of("0123456789", number) - number);
+  std::string result;
+  for (std::size_t at = stack.find(kThread); at != std::string_view::npos;
+       at = stack.find(kThread)) {
+    result += stack.substr(0, at + kThread.size());
+    stack.remove_prefix(at + kThread.size());
+    stack.remove_prefix(std::min(stack.find_first_not_of("0123456789"), stack.size()));
   }
-  return result;
+  return result.append(stack);
 }
 
 std::string size_in_words(std::uintmax_t bytes) {
@@ -125,12 +129,12 @@ std::vector<const RecordedFile*> logs_by_interest(const AttemptHistory& attempt)
 std::string_view last_lines(std::string_view text, std::size_t count) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   std::size_t from = text.size();
-  for (std::size_t i = 0; i < count && from != 0; ++i) {
-    const std::size_t end = text.rfind('\n', from - 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t end = from == 0 ? std::string_view::npos : text.rfind('\n', from - 1);
     if (end == std::string_view::npos) return text;
     from = end;
   }
-  return from == text.size() ? std::string_view() : text.substr(from + (from < text.size()));
+  return from == text.size() ? std::string_view() : text.substr(from + 1);
 }
 
 std::string extent_in_words(const RecordedFile& file) {

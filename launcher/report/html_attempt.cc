@@ -5,6 +5,10 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
+// The parts of an attempt stand in the order of a reader's questions: how it ended, how far the
+// ranks came, where they stood, what was changed for it, and what they printed. Stacks and logs
+// take their bytes from the budget of the whole page, so the first attempts cannot fill it with one
+// log.
 namespace safelaunch::report {
 namespace {
 

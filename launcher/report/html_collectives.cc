@@ -6,6 +6,9 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
+// An answer of a rank is a sentence that is taken apart at fixed words; a piece that does not fit
+// is passed over. Columns are the places that any rank named, the last sixteen of them; ranks that
+// answered alike share a row. The matrix is drawn only where somebody found the ranks to disagree.
 namespace safelaunch::report {
 namespace {
 

@@ -96,7 +96,7 @@ std::string percent_in_words(double value) {
 }
 
 std::string mib_in_words(double value) {
-  return rough_size(static_cast<std::uint64_t>(value) << 20U);
+  return rough_size(static_cast<std::uint64_t>(std::max(0.0, value)) << 20U);
 }
 
 std::string rate_in_words(double value) {

@@ -9,6 +9,9 @@
 #include "safelaunch/report/report.h"
 #include "safelaunch/report/run_directory.h"
 
+// The page is one file without script, network or fonts. Its parts are written one after the other
+// into an HtmlWriter, and each text is cut before it is escaped, so that no cut falls into an
+// entity. Counts bound every list: a page of a thousand ranks stays a few megabytes.
 namespace safelaunch::report {
 namespace {
 
@@ -107,12 +110,6 @@ HtmlWriter& HtmlWriter::text(std::string_view all, std::size_t most) {
 HtmlWriter& HtmlWriter::percent(double share) {
   html_ += fmt::format("{:.2f}%", 100 * std::clamp(share, 0.0, 1.0));
   return *this;
-}
-
-std::string_view cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80) --most;
-  return text.substr(0, most);
 }
 
 std::string html_report(const RunRecord& run) {

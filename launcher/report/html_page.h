@@ -115,9 +115,6 @@ class HtmlWriter {
   std::string html_;
 };
 
-/// The first `most` bytes of the text, or less: a UTF-8 sequence is never cut in two.
-[[nodiscard]] std::string_view cut(std::string_view text, std::size_t most);
-
 /// The page cuts texts of a run that are longer, in bytes.
 constexpr std::size_t kLongestText = 4'000;
 

@@ -6,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
+// Widths and places are shares of the whole time, in percent, so a browser draws them at any size.
+// The bars of a row are set side by side: each begins where the one before ends, and a time outside
+// of the attempt is moved to its edge.
 namespace safelaunch::report {
 namespace {
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+// A member is judged by its own name, or by the name of the object around it, or by the name that
+// stands beside its value. After that all texts are redacted as texts, and a list of texts as the
+// words of a command, in which an option and its value are neighbours.
 namespace safelaunch::report {
 namespace {
 

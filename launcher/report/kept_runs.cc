@@ -17,6 +17,9 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/run_files.h"
 
+// A run is known by its folder, or by a link whose target still holds a run with the name of the
+// link. The age of a run is that of its job.json, which is written once. A name is looked up as an
+// id first, then as a part of ids, then as a path, so a folder of the same name never hides a run.
 namespace safelaunch::report {
 namespace {
 

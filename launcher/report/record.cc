@@ -7,6 +7,9 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
+// Reading and writing go through the same list of fields, so an event cannot be written in a way
+// that is not read. A field of another type reads as if it were missing, and an event of another
+// name keeps its text.
 namespace safelaunch::report::record {
 namespace {
 
@@ -68,9 +71,10 @@ std::string words_of(const Node& node) {
 }
 
 std::string words_of(const Ways& ways) {
-  const auto reached = std::ranges::count(ways.end, "reached") + ways.left_out;
-  return fmt::format("{} nodes, {} of {} ways are reached", ways.hosts.size(), reached,
-                     ways.end.size() + static_cast<std::size_t>(std::max(0, ways.left_out)));
+  const auto left_out = static_cast<std::size_t>(std::max(0, ways.left_out));
+  const auto reached = static_cast<std::size_t>(std::ranges::count(ways.end, "reached"));
+  return fmt::format("{} nodes, {} of {} ways are reached", ways.hosts.size(), reached + left_out,
+                     ways.end.size() + left_out);
 }
 
 std::string words_of(const Training&) {

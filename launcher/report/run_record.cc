@@ -250,13 +250,13 @@ std::vector<EnvironmentChange> read_changes(std::string_view text) {
   std::vector<EnvironmentChange> changes;
   std::string change;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    change += (change.empty() ? "" : "\n") + std::string(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::size_t why = change.rfind("  # ");
-    if (why == std::string::npos && !text.empty()) continue;
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t why = line.rfind("  # ");
+    change += (change.empty() ? "" : "\n") + std::string(line.substr(0, why));
+    if (why == std::string_view::npos && !text.empty()) continue;
     changes.push_back(
-        {change.substr(0, why), why == std::string::npos ? std::string() : change.substr(why + 4)});
+        {std::move(change), std::string(why == line.npos ? "" : line.substr(why + 4))});
     change.clear();
   }
   return changes;

@@ -11,6 +11,10 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/record.h"
 
+// The record is read from its first line, and each event changes what is known of the present
+// attempt; a new attempt forgets the last one. Up to sixteen ranks have a row each. Above that,
+// ranks with the same stage that do the same share one, and a column then shows its least and its
+// greatest value.
 namespace safelaunch::report {
 namespace {
 
@@ -198,6 +202,7 @@ void apply(const record::Line& line, RunStatus& status) {
     status.counted.reset();
     status.collectives_a_second.reset();
   } else if (const auto* stage = std::get_if<record::Stage>(event)) {
+    if (stage->rank < 0) return;  // of another version
     status.stages[stage->rank] = stage->stage;
     status.since[stage->rank] = line.at;
   } else if (const auto* node = std::get_if<record::Node>(event)) {

@@ -6,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/redact/redactor.h"
 
+// Screen and outcome.json are made from the same values. The screen tells each attempt, then what
+// worked or why safelaunch stopped; a line is left out where nothing is known. A reader of an older
+// or newer outcome takes an unknown end for a plain failure.
 namespace safelaunch::report {
 namespace {
 

@@ -7,6 +7,9 @@
 #include "safelaunch/base/rank_list.h"
 #include "timeline.h"
 
+// The text shows the first of each kind, suspects before others, and counts the rest, so that it
+// fits on a few screens whatever the number of ranks. An ended run is told by its closing screen;
+// one that was cut off by the attempts that are known to have ended.
 namespace safelaunch::report {
 namespace {
 
@@ -67,6 +70,11 @@ void write_findings(const RunRecord& run, TextWriter& to) {
   }
 }
 
+std::string why(const AttemptSummary& attempt) {
+  const bool told = attempt.failure && !attempt.failure->explanation.empty();
+  return told ? ": " + attempt.failure->explanation : "";
+}
+
 void write_story(const RunRecord& run, TextWriter& to) {
   to.line();
   RunSummary summary = run.summary;
@@ -74,9 +82,8 @@ void write_story(const RunRecord& run, TextWriter& to) {
     // A run that has not ended has no closing screen.
     to.heading("what happened so far");
     for (const AttemptSummary& attempt : summary.attempts)
-      to.line(fmt::format("  attempt {}  {:<14} {}: {}", attempt.number, attempt.profile,
-                          end_in_words(attempt),
-                          attempt.failure ? attempt.failure->explanation : ""));
+      to.line(fmt::format("  attempt {}  {:<14} {}{}", attempt.number, attempt.profile,
+                          end_in_words(attempt), why(attempt)));
   } else if (!summary.attempts.empty()) {
     to.line(closing_screen(summary, to.colour(), ""));
   }
