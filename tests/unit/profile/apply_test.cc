@@ -165,3 +165,138 @@ TEST_CASE("a script's arguments are replaced where they are, and appended to", "
         Words{"a", "--cache", "5", "--", "--workers", "8"});
   CHECK(changed_arguments(ArgumentChanges{}, Words{"--a", "", "b c"}) == Words{"--a", "", "b c"});
 }
+
+TEST_CASE("who decides a variable, for each wish of each layer", "[apply]") {
+  // "=x" sets it to x, "-" takes it away, "" has no word for it.
+  struct Row {
+    const char* option;
+    const char* config;
+    const char* profile;
+    const char* user;
+    bool force;
+    const char* value;  ///< "-" where it is not set in the end
+    const char* line;   ///< as it is shown; "" where it is no difference
+  };
+  const Row rows[] = {
+      {"", "", "", "=u", false, "=u", ""},
+      {"", "", "=p", "", false, "=p", "+ A=p  # profile p (p.yaml:1:1)\n"},
+      {"", "", "=p", "", true, "=p", "+ A=p  # profile p (p.yaml:1:1) forces it\n"},
+      {"", "", "=p", "=u", false, "=u",
+       "= A=u  # your value stays; profile p (p.yaml:1:1) sets p\n"},
+      {"", "", "=p", "=u", true, "=p", "~ A=p (was u)  # profile p (p.yaml:1:1) forces it\n"},
+      {"", "", "=u", "=u", false, "=u", ""},
+      {"", "", "=u", "=u", true, "=u", ""},
+      {"", "", "-", "", false, "-", ""},
+      {"", "", "-", "=u", false, "=u", "= A=u  # your value stays; profile p takes it away\n"},
+      {"", "", "-", "=u", true, "-", "- A=u  # profile p forces it\n"},
+      {"", "=c", "", "", false, "=c", "+ A=c  # c.yaml:2:2\n"},
+      {"", "=c", "", "=u", false, "=u", "= A=u  # your value stays; c.yaml:2:2 sets c\n"},
+      {"", "=c", "=p", "", false, "=c", "+ A=c  # c.yaml:2:2\n"},
+      {"", "=c", "=p", "", true, "=p", "+ A=p  # profile p (p.yaml:1:1) forces it\n"},
+      {"", "=c", "=p", "=u", false, "=u", "= A=u  # your value stays; c.yaml:2:2 sets c\n"},
+      {"", "=u", "=p", "=u", false, "=u",
+       "= A=u  # your value stays; profile p (p.yaml:1:1) sets p\n"},
+      {"", "=c", "-", "", false, "=c", "+ A=c  # c.yaml:2:2\n"},
+      {"", "-", "=p", "", false, "-", ""},
+      {"", "-", "", "=u", false, "=u",
+       "= A=u  # your value stays; safelaunch.yaml takes it away\n"},
+      {"=o", "", "", "", false, "=o", "+ A=o  # --set\n"},
+      {"=o", "=c", "=p", "=u", true, "=o", "~ A=o (was u)  # --set\n"},
+      {"=u", "", "", "=u", false, "=u", ""},
+      {"-", "", "", "=u", false, "-", "- A=u  # --unset\n"},
+      {"-", "=c", "=p", "", true, "-", ""},
+      {"-", "=c", "=p", "=u", true, "-", "- A=u  # --unset\n"},
+      {"=", "", "", "=u", false, "=", "~ A= (was u)  # --set\n"},
+      {"", "", "=p", "=", false, "=", "= A=  # your value stays; profile p (p.yaml:1:1) sets p\n"},
+  };
+  const auto wish = [](const char* word, const Place& place) {
+    Overrides layer;
+    if (*word == '=') layer.env["A"] = {word + 1, place};
+    if (*word == '-') layer.unset = {"A"};
+    return layer;
+  };
+  for (const Row& row : rows) {
+    INFO(row.option << "|" << row.config << "|" << row.profile << "|" << row.user << row.force);
+    const Overrides wanted = wish(row.profile, {"p.yaml", 1, 1});
+    Profile mine = made_profile(wanted.env, wanted.unset);
+    if (row.force) mine.force = {"A"};
+    Environment user;
+    if (*row.user == '=') user["A"] = row.user + 1;
+    const AppliedEnvironment applied =
+        apply_profile(mine, user, wish(row.config, {"c.yaml", 2, 2}), wish(row.option, {}));
+    const auto found = applied.environment.find("A");
+    CHECK((found == applied.environment.end() ? "-" : "=" + found->second) == row.value);
+    CHECK(render_differences(applied.differences) == row.line);
+  }
+}
+
+TEST_CASE("a profile that forces all beats the user in all that it says, and in nothing else",
+          "[apply]") {
+  Profile mine = made_profile({{"A", {"p", {}}}}, {"B"});
+  mine.force_all = true;
+  CHECK(apply_profile(mine, {{"A", "u"}, {"B", "u"}, {"C", "u"}}, {}, {}).environment ==
+        Environment{{"A", "p"}, {"C", "u"}});
+}
+
+TEST_CASE("differences come by name, whoever decided them", "[apply]") {
+  const AppliedEnvironment applied = apply_profile(
+      made_profile({{"C", {"1", {}}}}), {}, {{{"A", {"1", {}}}}, {}}, {{{"B", {"1", {}}}}, {}});
+  std::vector<std::pair<std::string, Winner>> seen;
+  for (const Difference& each : applied.differences) seen.emplace_back(each.name, each.winner);
+  CHECK(seen == std::vector<std::pair<std::string, Winner>>{
+                    {"A", Winner::config}, {"B", Winner::option}, {"C", Winner::profile}});
+}
+
+TEST_CASE("what is wrong with --set and --unset is told in whole", "[apply]") {
+  const auto refusal = [](const Words& set, const Words& unset) {
+    const auto read = parse_overrides(set, unset);
+    return read.has_error() ? read.error().message : "accepted";
+  };
+  const std::string no_name = " is not a variable name (letters, digits and _, no digit first)";
+  const std::string given =
+      " is given to each rank by safelaunch or the launcher; it cannot be set here";
+  CHECK(refusal({"=1"}, {}) == "--set: ''" + no_name);
+  CHECK(refusal({"A B=1"}, {}) == "--set: 'A B'" + no_name);
+  CHECK(refusal({""}, {}) == "--set : write NAME=VALUE");
+  CHECK(refusal({}, {""}) == "--unset: ''" + no_name);
+  CHECK(refusal({"SAFELAUNCH_X=1"}, {}) == "--set: SAFELAUNCH_X" + given);
+  for (const char* name :
+       {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK",
+        "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"}) {
+    CHECK(refusal({}, {name}) == "--unset: " + std::string(name) + given);
+    CHECK(refusal({std::string(name) + "=1"}, {}) == "--set: " + std::string(name) + given);
+  }
+  CHECK(refusal({"_=1", "a1_B=2", "RANKS=3"}, {"RANK_"}) == "accepted");
+  CHECK(parse_overrides(Words{"A=1", "A=2"}, {})->env.at("A").value == "2");
+}
+
+TEST_CASE("a profile of defaults tells the hook nothing, and each wish by itself", "[apply]") {
+  const auto told = [](auto change) {
+    Profile mine;
+    change(mine);
+    return hook_variables(mine);
+  };
+  CHECK(told([](Profile& p) { p.backend = Backend::gloo; }) ==
+        Environment{{"SAFELAUNCH_BACKEND", "gloo"}});
+  CHECK(told([](Profile& p) { p.verify = Verify::inject; }) ==
+        Environment{{"SAFELAUNCH_VERIFY", "inject"}});
+  CHECK(told([](Profile& p) { p.faulthandler = true; }) ==
+        Environment{{"SAFELAUNCH_FAULTHANDLER", "1"}});
+  CHECK(told([](Profile& p) { p.process_group_timeout = 30min; }) ==
+        Environment{{"SAFELAUNCH_PG_TIMEOUT", "1800"}});
+  CHECK(told([](Profile& p) { p.ras = Ras::ask; }).empty());
+}
+
+TEST_CASE("an option of the script is changed each time that it is there, and only whole",
+          "[apply]") {
+  const ArgumentChanges changes{{}, {{"--a", "1"}, {"-b", std::nullopt}, {"--", "x"}}};
+  const auto changed = [&](const Words& words) { return changed_arguments(changes, words); };
+  CHECK(changed({"--a", "2", "--a=3", "x"}) == Words{"--a", "1", "--a=1", "x"});
+  CHECK(changed({"--ab", "2", "a", "--A"}) == Words{"--ab", "2", "a", "--A"});
+  CHECK(changed({"-b", "2", "-b=3", "-b", "--c"}) == Words{"--c"});
+  CHECK(changed({"--a="}) == Words{"--a=1"});
+  CHECK(changed({"x=--a", ""}) == Words{"x=--a", ""});
+  CHECK(changed({"--", "--a", "2"}) == Words{"--", "--a", "2"});
+  CHECK(changed({}).empty());
+  CHECK(changed_arguments({{"--z"}, {}}, Words{}) == Words{"--z"});
+}

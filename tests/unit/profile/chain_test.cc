@@ -18,7 +18,7 @@ struct Traits {
   Nodes nodes = Nodes::any;
 };
 
-Profile profile(Traits traits) {
+Profile profile_with(Traits traits) {
   Profile result;
   result.name = std::move(traits.name);
   result.heals = std::move(traits.heals);
@@ -30,17 +30,18 @@ Profile profile(Traits traits) {
 
 const std::vector<Profile>& chain() {
   static const std::vector<Profile> profiles{
-      profile({"basic"}), profile({"conservative", {"mnnvl"}, {"shm-small"}, Cost::small}),
-      profile({"no-shm", {"shm-attach"}, {}, Cost::medium}),
-      profile({"gloo-fallback", {"no-gpu"}, {}, Cost::large})};
+      profile_with({"basic"}),
+      profile_with({"conservative", {"mnnvl"}, {"shm-small"}, Cost::small}),
+      profile_with({"no-shm", {"shm-attach"}, {}, Cost::medium}),
+      profile_with({"gloo-fallback", {"no-gpu"}, {}, Cost::large})};
   return profiles;
 }
 
 const std::vector<Profile>& others() {
   static const std::vector<Profile> profiles{
-      profile({"slow-cure", {"shm-small", "ib-peer"}, {}, Cost::large}),
-      profile({"cumem-host", {"shm-small"}, {}, Cost::none}),
-      profile({"loopback", {"wrong-interface"}, {}, Cost::none, Nodes::one})};
+      profile_with({"slow-cure", {"shm-small", "ib-peer"}, {}, Cost::large}),
+      profile_with({"cumem-host", {"shm-small"}, {}, Cost::none}),
+      profile_with({"loopback", {"wrong-interface"}, {}, Cost::none, Nodes::one})};
   return profiles;
 }
 
@@ -141,4 +142,89 @@ TEST_CASE("whatever the causes, walking a chain ends and repeats nothing", "[cha
     }
     CHECK(tried.size() >= chain().size() - 1);
   }
+}
+
+TEST_CASE("of several objections the first in this order is told: worsens, nodes, slow, hopeless",
+          "[chain]") {
+  const Profile all = profile_with({"all", {}, {"c"}, Cost::large, Nodes::one});
+  const std::vector<StruckOut> hopeless{{"all", "would be basic again"}};
+  struct Row {
+    std::string_view cause;
+    int nodes;
+    SlowProfiles slow;
+    const char* why;
+  };
+  const Row rows[] = {
+      {"c", 2, SlowProfiles::refuse, "worsens c"},
+      {"d", 2, SlowProfiles::refuse, "works on one node only, the job has 2"},
+      {"", 1, SlowProfiles::refuse, "slow, and --fail-on-slow is given"},
+      {"", 1, SlowProfiles::allow, "would be basic again"},
+  };
+  for (const Row& row : rows) {
+    ChainState asked;
+    asked.chain = {&all, 1};
+    asked.cause = row.cause;
+    asked.nodes = row.nodes;
+    asked.slow = row.slow;
+    asked.hopeless = hopeless;
+    const NextProfile next = next_profile(asked);
+    CHECK(next.profile == nullptr);
+    CHECK(next.struck_out == std::vector<StruckOut>{{"all", row.why}});
+  }
+}
+
+TEST_CASE("a profile that is both in the chain and known is told once", "[chain]") {
+  const std::vector<Profile> same{profile_with({"a", {"c"}, {}, Cost::large})};
+  ChainState asked;
+  asked.chain = same;
+  asked.known = same;
+  asked.cause = "c";
+  asked.slow = SlowProfiles::refuse;
+  CHECK(next_profile(asked).struck_out ==
+        std::vector<StruckOut>{{"a", "slow, and --fail-on-slow is given"}});
+  asked.slow = SlowProfiles::allow;
+  CHECK(chosen(next_profile(asked)) == "a");
+}
+
+TEST_CASE("healers of one cost are tried in the order in which they are known", "[chain]") {
+  const std::vector<Profile> known{profile_with({"medium", {"c"}, {}, Cost::medium}),
+                                   profile_with({"small-2", {"c"}, {}, Cost::small}),
+                                   profile_with({"small-1", {"c"}, {}, Cost::small}),
+                                   profile_with({"none", {"c"}, {}, Cost::none})};
+  Words tried;
+  ChainState asked;
+  asked.known = known;
+  asked.cause = "c";
+  while (true) {
+    asked.tried = tried;
+    const NextProfile next = next_profile(asked);
+    if (next.profile == nullptr) break;
+    CHECK(next.why == "heals c");
+    tried.push_back(next.profile->name);
+  }
+  CHECK(tried == Words{"none", "small-2", "small-1", "medium"});
+}
+
+TEST_CASE("without a cause nothing is healed, also where a profile heals the empty word",
+          "[chain]") {
+  const std::vector<Profile> known{profile_with({"odd", {""}, {""}})};
+  ChainState asked;
+  asked.known = known;
+  CHECK(next_profile(asked).profile == nullptr);
+  asked.chain = known;
+  CHECK(next_profile(asked).why == "next in the chain");
+}
+
+TEST_CASE("an empty chain has no next profile, and nothing is struck out", "[chain]") {
+  const NextProfile next = next_profile({});
+  CHECK(next.profile == nullptr);
+  CHECK(next.struck_out.empty());
+}
+
+TEST_CASE("a word of a chain that has an empty name is quoted in whole", "[chain]") {
+  CHECK(parse_chain(Words{"a", "b,,c"}).error().message ==
+        "'b,,c' is not a list of profiles: a name between the commas is empty");
+  CHECK(parse_chain(Words{""}).error().message ==
+        "'' is not a list of profiles: a name between the commas is empty");
+  CHECK(parse_chain(Words{" a"}).value() == Words{" a"});
 }

@@ -306,3 +306,129 @@ TEST_CASE("an address is in a network by its first bits", "[config]") {
   for (const char* word : {"", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0/8", "x/8", "::/129"})
     CHECK(refuse_network(word));
 }
+
+TEST_CASE("each condition of a rule must hold, and one that is not given holds", "[config]") {
+  const ClusterHost host{"gpu-1.example.org",
+                         {"NVIDIA H100 80GB HBM3"},
+                         {"10.8.0.5", "fd00::5"},
+                         {{"SITE", "north"}, {"EMPTY", ""}}};
+  const auto holds = [&](const char* match) {
+    const std::string text = "clusters: [{name: a, match: {" + std::string(match) + "}}]";
+    return matches(read_config(text, "f").value().clusters.at(0).match, host);
+  };
+  for (const char* match :
+       {"hostname: gpu-1", "hostname: gpu-1.example.org", "hostname: gpu-.*",
+        "hostname: '(?i)GPU-1'", "gpu: H100", "gpu: ^NVIDIA H100", "env: {SITE: north}",
+        "env: {SITE: nor.*, EMPTY: x*}", "network: 10.8.0.0/16", "network: 'fd00::/8'",
+        "hostname: gpu-1, gpu: H100, network: 10.8.0.5/32"}) {
+    INFO(match);
+    CHECK(holds(match));
+  }
+  for (const char* match :
+       {"hostname: gpu-1.example", "hostname: gpu", "hostname: GPU-1", "gpu: A100", "gpu: H100$",
+        "env: {SITE: nor}", "env: {SITE: .*, NONE: .*}", "network: 10.9.0.0/16",
+        "hostname: gpu-1, gpu: H100, network: 10.8.0.4/32", "hostname: gpu-2, gpu: H100"}) {
+    INFO(match);
+    CHECK_FALSE(holds(match));
+  }
+  CHECK_FALSE(matches({}, host));
+}
+
+TEST_CASE("a rule stands over the file key by key", "[config]") {
+  struct Row {
+    const char* everywhere;
+    const char* rule;
+    Words chain;
+    std::vector<std::pair<std::string, std::string>> env;
+    Words unset;
+    std::string port;
+  };
+  const Row rows[] = {
+      {"chain: [a]", "chain: [b]", {"b"}, {}, {}, ""},
+      {"chain: [a]", "env: {A: 1}", {"a"}, {{"A", "1"}}, {}, ""},
+      {"env: {A: 1, B: 1}", "env: {A: 2}", {}, {{"A", "2"}, {"B", "1"}}, {}, ""},
+      {"env: {A: 1}", "unset: [A]", {}, {}, {"A"}, ""},
+      {"unset: [A, B]", "env: {A: 1}", {}, {{"A", "1"}}, {"B"}, ""},
+      {"options: {port: keep}", "options: {port: auto}", {}, {}, {}, "auto"},
+      {"options: {port: keep}", "options: {}", {}, {}, {}, "keep"},
+      {"{}", "options: {port: 5}", {}, {}, {}, "5"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.everywhere << " | " << row.rule);
+    const std::string text = (std::string(row.everywhere) == "{}" ? "" : row.everywhere) +
+                             std::string("\nclusters:\n  - name: r\n    ") + row.rule + "\n";
+    const Config config = read_config(text, "f").value();
+    const Rules rules = rules_for(config, &config.clusters.at(0));
+    std::vector<std::pair<std::string, std::string>> env;
+    for (const auto& [name, setting] : rules.variables.env) env.emplace_back(name, setting.value);
+    CHECK(rules.chain == row.chain);
+    CHECK(env == row.env);
+    CHECK(rules.variables.unset == row.unset);
+    const auto port = rules.options.find("port");
+    CHECK((port == rules.options.end() ? "" : port->second.value) == row.port);
+  }
+}
+
+TEST_CASE("where a rule is refused it is named with what the file has", "[config]") {
+  const Config two = read_config("clusters: [{name: north}, {name: south}]", "s.yaml").value();
+  const auto refusal = [&](std::string_view name) {
+    return choose_cluster(two, name, {}).error().message;
+  };
+  CHECK(refusal("nroth") == "--cluster nroth: s.yaml has no such rule; did you mean 'north'?");
+  CHECK(refusal("zzz") == "--cluster zzz: s.yaml has no such rule");
+  CHECK(choose_cluster(two, "zzz", {}).error().code == Errc::usage);
+  CHECK(choose_cluster(two, {}, {}).value() == nullptr);
+}
+
+TEST_CASE("a pattern is bounded in its length, and a text in what is looked at", "[config]") {
+  CHECK_FALSE(refuse_pattern(std::string(200, 'a')));
+  CHECK(refuse_pattern(std::string(201, 'a')) == "the pattern is longer than 200 characters");
+  CHECK(refuse_pattern("") == "the pattern is empty");
+  CHECK(refuse_pattern("a{2,1}")->starts_with("'a{2,1}' is not a regular expression: "));
+  CHECK(matches_whole("a{300}", std::string(400, 'a')));
+  CHECK(occurs_in("a$", std::string(300, 'a') + "b"));
+  CHECK_FALSE(occurs_in("b", std::string(300, 'a') + "b"));
+  CHECK(matches_whole("\\xff+", "\xff\xff"));  // a host's name may be any bytes
+}
+
+TEST_CASE("networks at the ends of their range", "[config]") {
+  struct Row {
+    const char* address;
+    const char* network;
+    bool inside;
+  };
+  const Row rows[] = {
+      {"10.0.0.1", "10.0.0.1/32", true},         {"10.0.0.2", "10.0.0.1/32", false},
+      {"10.0.0.0", "10.0.0.1/31", true},         {"255.255.255.255", "128.0.0.0/1", true},
+      {"127.255.255.255", "128.0.0.0/1", false}, {"fd00::1", "fd00::1/128", true},
+      {"fd00::2", "fd00::1/128", false},         {"::", "::/0", true},
+      {"::ffff:10.0.0.1", "10.0.0.0/8", false},  {"10.0.0.1", "::/0", false},
+      {"10.0.0.1x", "10.0.0.0/8", false},        {"", "0.0.0.0/0", false},
+      {"10.0.0.1/8", "10.0.0.0/8", false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.address << " in " << row.network);
+    CHECK(is_in_network(row.address, row.network) == row.inside);
+  }
+  for (const char* word : {"/8", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/ 8", "10.0.0.0/8/8",
+                           "010.0.0.0/8", "fd00::/129", "[fd00::]/8", "host/8"})
+    CHECK(refuse_network(word) ==
+          "'" + std::string(word) + "' is not a network such as 10.8.0.0/16 or fd00::/8");
+}
+
+TEST_CASE("a config that is empty, a folder or a link is told by its path", "[config]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("real.yaml", "chain: [a]");
+  std::filesystem::create_symlink(file, folder / "link.yaml");
+  std::filesystem::create_directory(folder / "folder.yaml");
+  CHECK(find_config(folder / "link.yaml", {})
+            .error()
+            .message.starts_with(
+                folder / "link.yaml" +
+                ": refused: it is a symbolic link; name the file that it points to"));
+  CHECK(find_config(folder / "folder.yaml", {}).error().message ==
+        folder / "folder.yaml" + ": refused: it is a directory, not a regular file");
+  CHECK(find_config(folder.write("empty.yaml", ""), {})->config.everywhere.chain.empty());
+  CHECK(find_config(folder.write("bad.yaml", "cain: a"), {}).error().message ==
+        folder / "bad.yaml" + ":1:1: a config file has no key 'cain'; did you mean 'chain'?");
+}

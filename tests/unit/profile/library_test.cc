@@ -221,3 +221,116 @@ TEST_CASE("a profile that lists numbers of processes is as many rungs of the cha
   CHECK(library.load("basic@3")->processes == 3);
   CHECK(library.load("fewer@0").error().message.find("no profile 'fewer@0'") != std::string::npos);
 }
+
+TEST_CASE("files that extend each other are a circle, by whatever paths they are named",
+          "[library]") {
+  const TemporaryFolder folder;
+  folder.write("a.yaml", "extends: " + folder / "b.yaml");
+  folder.write("b.yaml", "extends: " + folder / "a.yaml");
+  ProfileLibrary library({}, kBuiltIn);
+  CHECK(library.load(folder / "a.yaml").error().message ==
+        folder / "b.yaml" + ":1:10: extends goes in a circle: a → b → " + folder / "a.yaml");
+  folder.write("basic.yaml", "extends: basic\ncost: small");
+  CHECK(library.load(folder / "basic.yaml")->description.empty());
+  CHECK(library.load(folder / "basic.yaml")->cost == Cost::small);
+  CHECK(ProfileLibrary({{folder / "."}}, kBuiltIn)
+            .load("basic")
+            .error()
+            .message.ends_with("extends goes in a circle: basic → basic"));
+}
+
+TEST_CASE("a word is a profile on a number of processes only where the number can be",
+          "[library]") {
+  struct Row {
+    const char* word;
+    const char* profile;
+    std::optional<int> processes;
+  };
+  const Row rows[] = {
+      {"basic", "basic", std::nullopt},
+      {"basic@4", "basic", 4},
+      {"basic@1", "basic", 1},
+      {"basic@4096", "basic", 4096},
+      {"basic@4097", "basic@4097", std::nullopt},
+      {"basic@0", "basic@0", std::nullopt},
+      {"basic@-1", "basic@-1", std::nullopt},
+      {"basic@", "basic@", std::nullopt},
+      {"basic@4x", "basic@4x", std::nullopt},
+      {"basic@@4", "basic@", 4},
+      {"./a@b.yaml", "./a@b.yaml", std::nullopt},
+      {"./a.yaml@2", "./a.yaml", 2},
+      {"@4", "", 4},
+      {"", "", std::nullopt},
+  };
+  for (const Row& row : rows) {
+    INFO(row.word);
+    CHECK(rung_in(row.word).profile == row.profile);
+    CHECK(rung_in(row.word).processes == row.processes);
+  }
+}
+
+TEST_CASE("a file on a number of processes, and one that calls itself otherwise", "[library]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("x.yaml", "processes: [4, 2]");
+  ProfileLibrary library({}, kBuiltIn);
+  const Profile two = library.load(file + "@2").value();
+  CHECK(two.name == "x@2");
+  CHECK(two.processes == 2);
+  CHECK(two.ladder.empty());
+  const std::vector<std::string> chain{file};
+  CHECK(library.with_rungs(chain) == std::vector<std::string>{file + "@4", file + "@2"});
+}
+
+TEST_CASE("what no profile can be called is told, and a file that lies here is named",
+          "[library]") {
+  ProfileLibrary library({}, kBuiltIn);
+  for (const char* word : {"", "-x", "a b", ".hidden", "a,b"})
+    CHECK(library.load(word).error().message.starts_with("there is no profile '" +
+                                                         std::string(word) + "'"));
+  CHECK(library.load("none/such").error().message == "none/such: there is no such profile file");
+  CHECK(library.load("such.yml").error().message == "such.yml: there is no such profile file");
+}
+
+TEST_CASE("only files of profiles are names, and a folder that is not there holds none",
+          "[library]") {
+  const TemporaryFolder folder;
+  for (const char* file : {"a.yaml", "b.yml", "c.yaml~", ".d.yaml", "e f.yaml", "g"})
+    folder.write(file, "{}");
+  CHECK(ProfileLibrary({{folder / "."}, {folder / "none"}}, {}).names() ==
+        std::vector<std::string>{"a"});
+  CHECK(ProfileLibrary({}, {}).names().empty());
+}
+
+TEST_CASE("a chain is read in its order, and its first mistake ends it", "[library]") {
+  ProfileLibrary library({}, kBuiltIn);
+  const std::vector<std::string> good{"no-shm", "basic@2", "basic"};
+  std::vector<std::string> names;
+  for (const Profile& profile : library.load_chain(good, "--profile").value())
+    names.push_back(profile.name);
+  CHECK(names == std::vector<std::string>{"no-shm", "basic@2", "basic"});
+  const std::vector<std::string> bad{"basic", "nope", "nada"};
+  CHECK(library.load_chain(bad, "").error().message.starts_with("there is no profile 'nope'"));
+  CHECK(library.load_chain(bad, "--profile")
+            .error()
+            .message.starts_with("--profile: there is no profile 'nope'"));
+  CHECK(library.load_chain({}, "")->empty());
+}
+
+TEST_CASE("a file of the working directory that is passed over is told beside the unknown name",
+          "[library]") {
+  const TemporaryFolder folder;
+  folder.write("mine.yaml", "env: {LD_PRELOAD: x}");
+  ProfileLibrary library({{folder / ".", Untrusted::pass_over}}, kBuiltIn);
+  const std::string message = library.load("mine").error().message;
+  CHECK(message.starts_with("there is no profile 'mine'"));
+  CHECK(message.ends_with("it sets LD_PRELOAD; `--profile ./" + folder / "." +
+                          "/mine.yaml` says that you trust it; passed over"));
+}
+
+TEST_CASE("the same text as a built-in profile's is no replacement of it", "[library]") {
+  const TemporaryFolder folder;
+  folder.write("basic.yaml", kBuiltIn[0].text);
+  ProfileLibrary library({{folder / ".", Untrusted::pass_over}}, kBuiltIn);
+  CHECK(library.load("basic")->origin == "profiles/basic.yaml (built in)");
+  CHECK(library.take_warnings().empty());
+}

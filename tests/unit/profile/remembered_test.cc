@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "catch.h"
 #include "temporary_folder.h"
 
@@ -163,4 +165,60 @@ TEST_CASE("a memory that cannot be saved is an error and leaves nothing behind",
 
   CHECK(save_memory(folder / "state/worked.json", one()).has_error());
   CHECK(save_memory({}, one()).has_value());
+}
+
+TEST_CASE("an entry that lacks a field, or has one of another type, spoils the whole memory",
+          "[remembered]") {
+  const std::string good =
+      R"({"host":"h","gpus":["g"],"driver":"d","nccl":"n","python":"p","profile":"x","time":1})";
+  const auto parsed = [](const std::string& entries) {
+    return parse_memory("{\"version\":1,\"worked\":[" + entries + "]}");
+  };
+  REQUIRE(parsed(good));
+  CHECK(parsed(good)->size() == 1);
+  CHECK(parsed(good)->front().job.empty());
+  for (const char* field : {"host", "gpus", "driver", "nccl", "python", "profile", "time"}) {
+    std::string lacking = good;
+    lacking.replace(lacking.find(std::string("\"") + field + "\""), 2, "\"_");
+    INFO(lacking);
+    CHECK_FALSE(parsed(lacking));
+    CHECK_FALSE(parsed(good + "," + lacking));
+  }
+  for (const char* damaged :
+       {R"({"host":1,"gpus":["g"],"driver":"d","nccl":"n","python":"p","profile":"x","time":1})",
+        R"({"host":"h","gpus":"g","driver":"d","nccl":"n","python":"p","profile":"x","time":1})",
+        R"({"host":"h","gpus":[1],"driver":"d","nccl":"n","python":"p","profile":"x","time":1})",
+        R"({"host":"h","gpus":[],"driver":"d","nccl":"n","python":"p","profile":"x","time":"1"})",
+        "1", "null", "[]"}) {
+    INFO(damaged);
+    CHECK_FALSE(parsed(damaged));
+  }
+}
+
+TEST_CASE("a memory of another version, or none at all, is no memory", "[remembered]") {
+  for (const char* text :
+       {R"({"version":2,"worked":[]})", R"({"version":"1","worked":[]})", R"({"worked":[]})",
+        R"({"version":1})", R"({"version":1,"worked":{}})", "[]", "", "{", "null"}) {
+    INFO(text);
+    CHECK_FALSE(parse_memory(text));
+  }
+  CHECK(parse_memory(R"({"version":1,"worked":[],"more":true})")->empty());
+}
+
+TEST_CASE("a memory that cannot be put where it belongs says what could not be done",
+          "[remembered]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "x");
+  CHECK(save_memory(file + "/worked.json", {}).error().message.starts_with("cannot make " + file));
+  std::filesystem::create_directory(folder / "worked.json");
+  folder.write("worked.json/x", "");
+  CHECK(save_memory(folder / "worked.json", {}).error().message ==
+        "cannot replace " + folder / "worked.json" + ": Is a directory");
+  CHECK(save_memory("", {}).has_value());
+  std::size_t left = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / ".")) {
+    (void)entry;
+    ++left;
+  }
+  CHECK(left == 2);  // the file and the folder: no temporary one
 }

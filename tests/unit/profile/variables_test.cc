@@ -129,3 +129,102 @@ TEST_CASE("the warnings of a file come in its order", "[variables]") {
   CHECK(warnings[1].starts_with("p.yaml:2:41: NCCL_IB_DISABEL"));
   CHECK(warnings[2].starts_with("p.yaml:3:1: NCCL_NET_RETRY_COUNT"));
 }
+
+TEST_CASE("each rule on a value, at the last value that is well and the first that is not",
+          "[variables]") {
+  struct Row {
+    const char* name;
+    const char* well;
+    const char* wrong;
+    const char* why;
+  };
+  const Row rows[] = {
+      {"NCCL_SOCKET_IFNAME", "ib", "i", "NCCL ignores a name of one character"},
+      {"NCCL_IB_TIMEOUT", "31", "32",
+       "it is an exponent (4.096 µs × 2^t, 20 by default, 31 at most), not seconds"},
+      {"NCCL_IB_RETRY_CNT", "7", "8", "InfiniBand knows 7 retries at most"},
+      {"NCCL_SOCKET_FAMILY", "AF_INET", "af_inet", "NCCL knows AF_INET and AF_INET6 only"},
+      {"NCCL_DEBUG", "warn", "WARNING", "NCCL knows VERSION, WARN, INFO, ABORT and TRACE only"},
+      {"NCCL_DEBUG", "TRACE", "", "NCCL knows VERSION, WARN, INFO, ABORT and TRACE only"},
+      {"TORCH_DISTRIBUTED_DEBUG", "OFF", "off", "torch raises unless it is OFF, INFO or DETAIL"},
+      {"TORCH_DISTRIBUTED_DEBUG", "INFO", "DETAIL",
+       "it puts a gloo barrier before every collective: slow, and changes what the job does"},
+      {"DEEPSPEED_TIMEOUT", "1440", "1441", "it is minutes, not seconds"},
+      {"NCCL_COMM_BLOCKING", "1", "0",
+       "torch (to 2.14) then uses communicators that are not ready"},
+      {"TORCH_NCCL_BLOCKING_WAIT", "0", "1",
+       "torch then has no watchdog, so no dump and no heartbeat when a collective hangs"},
+      {"CUDA_LAUNCH_BLOCKING", "0", "1",
+       "it serialises all kernels and can itself deadlock overlapping collectives"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    CHECK(warning(row.name, row.well) == "none");
+    CHECK(warning(row.name, row.wrong) == std::string(row.name) + "=" + row.wrong + ": " + row.why);
+  }
+  CHECK(warning("NCCL_COMM_ID", "") ==
+        "NCCL_COMM_ID=: every communicator then has the same root, and they collide");
+  for (const char* value : {"", "x", "-1", "99999999999999999999"})
+    CHECK(warning("NCCL_IB_TIMEOUT", value) == "none");
+}
+
+TEST_CASE("every variable that is explained is warned of as its standing says", "[variables]") {
+  for (const Variable& variable : explained_variables()) {
+    const std::string name(variable.name);
+    INFO(name);
+    const std::string remedy =
+        variable.instead.empty() ? "" : "; use " + std::string(variable.instead);
+    switch (variable.standing) {
+      case Standing::read: break;
+      case Standing::inert:
+        CHECK(warning(name) ==
+              name + " has no effect by itself: " + std::string(variable.truth) + remedy);
+        break;
+      case Standing::deprecated:
+        CHECK(warning(name) == name + " is an old name: " + std::string(variable.truth) + remedy);
+        break;
+      case Standing::gone:
+        CHECK(warning(name) == std::string(variable.reader) + " has not read " + name + " since " +
+                                   std::string(variable.until) + remedy);
+        break;
+    }
+    const std::string text = explain_variable(name);
+    CHECK(text.starts_with(name + "\n  read by: " + std::string(variable.reader)));
+    CHECK((text.find("\n  use instead: ") != std::string::npos) == !variable.instead.empty());
+  }
+}
+
+TEST_CASE("every variable of NCCL that only old versions read tells since when", "[variables]") {
+  for (const NcclVariable& variable : nccl_variables()) {
+    const std::string text = explain_variable(variable.name);
+    INFO(variable.name);
+    CHECK((text.find(", no longer in " + std::string(variable.until)) != std::string::npos ||
+           variable.until.empty()));
+    CHECK((text.find(", from " + std::string(variable.since) + " on") != std::string::npos ||
+           variable.since.empty()));
+  }
+}
+
+TEST_CASE("one letter too many, too few or in the wrong place leads to the right name",
+          "[variables]") {
+  for (const std::string name :
+       {"NCCL_DEBUG", "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME",
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING", "GLOO_SOCKET_IFNAME"}) {
+    const std::size_t last = name.size() - 1;
+    std::string swapped = name;
+    std::swap(swapped[last], swapped[last - 1]);
+    for (const std::string& wrong : {name + "S", name.substr(0, last), swapped}) {
+      INFO(wrong);
+      CHECK((truth_about(wrong) || nearest_variable(wrong) == name));
+    }
+    CHECK(nearest_variable(name).empty());
+  }
+  for (const char* name : {"", "NCCL", "NCCL_", "ncclx_debug", "NCCL_INSPECTOR_X", "XNCCL_DEBUG"})
+    CHECK(nearest_variable(name).empty());
+}
+
+TEST_CASE("a name that nobody knows is explained as such", "[variables]") {
+  CHECK(explain_variable("NCCL_DEBUGG") ==
+        "NCCL_DEBUGG: we know no reader of it; did you mean 'NCCL_DEBUG'?\n");
+  CHECK(explain_variable("MY_OWN") == "MY_OWN: we know no reader of it\n");
+}
