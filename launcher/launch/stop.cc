@@ -48,7 +48,9 @@ std::vector<StopAction> StopSequence::wanted(const StopWanted& stop, TimePoint n
   switch (stop.mode) {
     case StopMode::polite: return ask(stop, now);
     case StopMode::sweep:
-      return phase_ == Phase::sweeping ? std::vector<StopAction>{} : sweep(now + stop.grace);
+      if (phase_ == Phase::sweeping) return {};
+      return sweep(phase_ == Phase::asking ? std::min(deadline_, now + stop.grace)
+                                           : now + stop.grace);
     case StopMode::now: return kill(now);
   }
   return {};
@@ -62,10 +64,13 @@ std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now)
   if (phase_ == Phase::asking && !insisting) return {};
   if (phase_ == Phase::idle) deadline_ = now + stop.grace;
   phase_ = Phase::asking;
+  // What the launcher has left is asked at once: nobody else would pass the signal on.
+  if (main_ended_) return main_ended(*main_ended_, now);
   return {AskMain{stop.signal}};
 }
 
 std::vector<StopAction> StopSequence::main_ended(MainEnded ended, TimePoint now) {
+  if (phase_ == Phase::idle) main_ended_ = ended;
   if (phase_ != Phase::asking) return {};
   const bool rest_was_asked = ended.how == MainEnded::How::by_itself;
   const bool nobody_saves = rest_was_asked || ranks_gone_;

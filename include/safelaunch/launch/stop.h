@@ -87,6 +87,7 @@ class StopSequence {
   Phase phase_ = Phase::idle;
   bool user_insisted_ = false;  ///< one INT or TERM of the user has come already
   bool ranks_gone_ = false;
+  std::optional<MainEnded> main_ended_;  ///< before anybody wanted a stop
   TimePoint deadline_{};
   TimePoint patience_ends_{};  ///< killing
   Duration pause_{};           ///< killing: the pause before the next walk through the tree

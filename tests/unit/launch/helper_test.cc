@@ -197,3 +197,62 @@ TEST_CASE("a helper that does not exist is an error") {
   REQUIRE_FALSE(output.has_value());
   CHECK(output.error().code == Errc::not_found);
 }
+
+TEST_CASE("how a helper ended is told in a line, with the last of its errors") {
+  const std::vector<std::pair<launch::HelperEnd, std::string>> ends{
+      {{Exited{0}, false, ""}, "exit status 0"},
+      {{Exited{3}, false, "first\nlast\n\n"}, "exit status 3: last"},
+      {{Exited{3}, false, "only"}, "exit status 3: only"},
+      {{Exited{3}, false, "\n\n"}, "exit status 3"},
+      {{Signaled{SIGKILL}, true, "asking the driver\n"},
+       "no answer within its time: asking the driver"},
+      {{std::nullopt, false, ""}, "killed, but its driver does not let it end"},
+      {{std::nullopt, true, ""}, "no answer within its time"}};
+  for (const auto& [end, text] : ends) CHECK(describe(end) == text);
+}
+
+TEST_CASE("a helper that is killed by us has not run out of its time") {
+  Stage stage;
+  stage.start({{"/bin/sh", "-c", "echo begun; exec " + victim("go_silent")}, {}, Duration{}});
+  stage.run_until_lines(1);
+  stage.helper->kill();
+  stage.helper->kill();  // again changes nothing
+  stage.run_until_end();
+  CHECK(stage.end->status == ExitStatus(Signaled{SIGKILL}));
+  CHECK_FALSE(stage.end->timed_out);
+}
+
+TEST_CASE("the last 16 kB of a helper's errors are kept") {
+  const auto output = output_of({{"/bin/sh", "-c",
+                                  "i=0; while [ $i -lt 2000 ]; do echo 'error of the driver' >&2; "
+                                  "i=$((i+1)); done; echo the last >&2"},
+                                 {},
+                                 Duration(60'000)});
+  CHECK(output.end.errors.size() == 16 * 1024);
+  CHECK(output.end.errors.ends_with("the last\n"));
+}
+
+TEST_CASE("empty lines of a helper are lines") {
+  const auto output =
+      output_of({{"/bin/sh", "-c", "printf '\\n\\na\\n\\n'"}, {}, Duration(60'000)});
+  CHECK(output.lines == std::vector<std::string>{"", "", "a", ""});
+}
+
+TEST_CASE("a helper that has ended misses what is written to it, and nobody is hurt") {
+  Stage stage;
+  stage.start({{victim("exit_with"), "0"}, {}, Duration(60'000)});
+  stage.run_until_end();
+  stage.helper->write_line("too late");
+  stage.helper->move_deadline(Duration(1));
+  stage.helper->kill();
+  CHECK(stage.end->status == ExitStatus(Exited{0}));
+}
+
+TEST_CASE("a helper that cannot be executed says why, as a shell would") {
+  Stage stage;
+  const auto started = launch::Helper::start(
+      stage.io, stage.reaper, {{"/"}, {}, Duration(1'000)}, [](std::string_view) {},
+      [](const launch::HelperEnd&) {});
+  REQUIRE(started.has_error());
+  CHECK(started.error().code == Errc::not_executable);
+}
