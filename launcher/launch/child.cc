@@ -24,6 +24,10 @@
 #include "safelaunch/host/proc.h"
 #include "safelaunch/launch/find_program.h"
 
+// Everything that can fail for want of memory is made before the fork. Between fork and exec there
+// are only system calls: first the tie to the parent and the session, then terminal, descriptors
+// and CPUs, at last the signals. The step at which one fails comes back with its errno through the
+// pipe of Boost.Process, so that the error can name it.
 namespace safelaunch::launch {
 namespace {
 

@@ -14,6 +14,9 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
 
+// A signal may reach only what is below us, and not a stranger who has got the pid since. So a
+// process is opened before its parent is read. That nothing is left is proved in two ways: the
+// kernel says that we have no child, or several walks in a row have met nobody.
 namespace safelaunch::launch {
 namespace {
 

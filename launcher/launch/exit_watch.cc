@@ -17,6 +17,9 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/proc.h"
 
+// A pidfd tells when a process has ended, not how. The status is read from /proc while its parent
+// has not reaped it, and from the pidfd afterwards, which newer kernels allow. Where no descriptor
+// is free the process is looked for again and again: to call it gone would be a lie.
 namespace safelaunch::launch {
 namespace {
 

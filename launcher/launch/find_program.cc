@@ -9,6 +9,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
 
+// A program is looked for as a shell does it: what cannot be executed is passed over as long as
+// PATH has more to offer, and is named only where nothing else is found. Our own probe program is
+// executed only if nobody but its installer could have put it where it is.
 namespace safelaunch::launch {
 namespace {
 

@@ -17,6 +17,9 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/launch/child.h"
 
+// A helper's end is told once, and after its last line: when its process has ended, whatever is in
+// the pipes by then is read, for a grandchild may hold them open for ever. A helper that outlives
+// its deadline is killed, and given up a second later.
 namespace safelaunch::launch {
 namespace {
 

@@ -10,6 +10,8 @@
 
 #include "signal_stream.h"
 
+// One SIGCHLD may stand for many ends, so every one of them is collected until the kernel has no
+// more. A pid that nobody awaits is that of an orphan, which we have adopted.
 namespace safelaunch::launch {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,9 @@
 #include "safelaunch/launch/guardian.h"
 #include "signal_stream.h"
 
+// Where there is a guardian, a signal comes as its letter, which tells the first sender; all others
+// are taken as the kernel tells them. What came ignored stays ignored, and what we send ourselves
+// is nobody's wish. For Ctrl-Z the tree below us is stopped first, then this process.
 namespace safelaunch::launch {
 namespace {
 

@@ -12,6 +12,9 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/descendants.h"
 
+// A StopSequence decides, and its walks are performed here. The stop is over when the kernel says
+// that there is no child left; where that never comes, since a process is spared or belongs to
+// another user, the tree is looked at until nothing else is met.
 namespace safelaunch::launch {
 namespace {
 
