@@ -36,11 +36,27 @@ void say(std::string_view before, std::string_view text) {
                shown.c_str());
 }
 
-// ESC [ numbers m; 0 where it is another sequence.
+// Whether a number among those of a colour sequence hides the text behind it. Behind 38 and 48
+// stand numbers of a colour.
+bool conceals(std::string_view numbers) {
+  constexpr int kConceal = 8;
+  while (!numbers.empty()) {
+    const int number = number_in<int>(take_word(numbers, ';'));
+    if (number == kConceal) return true;
+    if (number != 38 && number != 48) continue;
+    const int kind = number_in<int>(take_word(numbers, ';'));
+    for (int left = kind == 5 ? 1 : kind == 2 ? 3 : 0; left > 0; --left)
+      static_cast<void>(take_word(numbers, ';'));
+  }
+  return false;
+}
+
+// ESC [ numbers m; 0 where it is another sequence, or one that hides text.
 std::size_t colour_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", 2);
-  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+  if (end == std::string_view::npos || text[end] != 'm') return 0;
+  return conceals(text.substr(2, end - 2)) ? 0 : end + 1;
 }
 
 bool turns_direction(char32_t value) {

@@ -85,3 +85,25 @@ TEST_CASE("what has the form of a code point and is none is shown byte by byte",
     CHECK(harmless(row.text) == row.shown);
   }
 }
+
+TEST_CASE("a colour sequence that hides text is shown, wherever its number stands", "[harmless]") {
+  for (const char* numbers :
+       {"8", "08", "0;8", "8;0", "1;8;31", "38;5;1;8", "38;2;1;2;3;8", ";8"}) {
+    INFO(numbers);
+    CHECK(harmless("\x1b[" + std::string(numbers) + "mx") == "^[[" + std::string(numbers) + "mx");
+  }
+  for (const char* numbers :
+       {"38;5;8", "48;5;8", "38;2;8;8;8", "1;38;5;8;4", "18", "80", "28", ""}) {
+    const std::string colour = "\x1b[" + std::string(numbers) + "mx";
+    INFO(numbers);
+    CHECK(harmless(colour) == colour);
+  }
+}
+
+TEST_CASE("a colour sequence of any length is read in one go", "[harmless]") {
+  const std::string many = "\x1b[" + std::string(200'000, ';') + "m";
+  CHECK(harmless(many) == many);
+  CHECK(harmless("\x1b[38;5mx") == "\x1b[38;5mx");
+  CHECK(harmless("\x1b[38mx") == "\x1b[38mx");
+  CHECK(harmless("\x1b[99999999999999999999mx") == "\x1b[99999999999999999999mx");
+}
