@@ -15,6 +15,7 @@
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/report/report.h"
+#include "verb_texts.h"
 #include "verbs.h"
 
 // What `safelaunch probe` needs to know before it probes: the profiles, the job's NCCL, the nodes.
@@ -61,10 +62,7 @@ Result<ProbePlan> make_probe_plan(ProbeOptions options) {
     return Error{Errc::usage, "--html shows pairs of nodes, and there is one node (--nnodes)"};
   std::error_code none;
   if (std::filesystem::exists(options.html, none) && !report::is_report_page(options.html))
-    return Error{Errc::usage,
-                 fmt::format("--html {}: is there already and is no page of safelaunch's, so it is "
-                             "not overwritten",
-                             options.html)};
+    return no_page(options.html);
   const std::filesystem::path page = options.html;
   const std::filesystem::path folder = page.has_parent_path() ? page.parent_path() : ".";
   if (!page.empty() && access(folder.c_str(), W_OK) != 0)

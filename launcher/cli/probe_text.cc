@@ -107,6 +107,12 @@ std::string render_probe_row(const probe::ProbedProfile& probed, int ranks, std:
                      why);
 }
 
+std::string render_conclusion(const probe::Conclusion& conclusion) {
+  std::string text = fmt::format("\n{}\n", conclusion.sentence);
+  if (!conclusion.use.empty()) text += fmt::format("use: {}\n", conclusion.use);
+  return text;
+}
+
 std::string probe_json(const ProbeGround& ground, std::span<const probe::ProbedProfile> probed,
                        const probe::Conclusion& conclusion) {
   Json rows = Json::array();

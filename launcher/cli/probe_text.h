@@ -34,6 +34,9 @@ struct ProbeGround {
                                      std::span<const probe::ProbedProfile> probed,
                                      const probe::Conclusion& conclusion);
 
+/// The last lines of a probe on one node: what its rows mean, and the line to type.
+[[nodiscard]] std::string render_conclusion(const probe::Conclusion& conclusion);
+
 /// "2.28.9", or that it is not known.
 [[nodiscard]] std::string version_text(const probe::NcclSurvey& nccl);
 

@@ -8,6 +8,7 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"
+#include "wishes.h"
 
 // A run is over once it has an outcome, or once its process is gone. A record of another boot or
 // host may belong to a run that still runs there, so it is not taken for one that is over.
@@ -21,10 +22,6 @@ std::filesystem::file_time_type oldest_that_may_run() {
       oldest = std::min(oldest, run.began);
   return oldest;
 }
-
-struct RunsWords {
-  bool json = false;
-};
 
 constexpr std::array kRunsOptions{
     settings::Option{

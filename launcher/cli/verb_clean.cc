@@ -15,6 +15,7 @@
 #include "safelaunch/report/run_directory.h"
 #include "verb_texts.h"
 #include "verbs.h"
+#include "wishes.h"
 
 // `clean` lists what is stale, who holds it and why it may go or must stay. It removes only what
 // the policy allows; --dry-run shows the same and removes nothing.
@@ -22,13 +23,6 @@ namespace safelaunch::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct CleanWords {
-  settings::CleanPolicy policy = settings::CleanPolicy::ours;
-  bool all_mine = false;
-  bool dry_run = false;
-  bool json = false;
-};
 
 constexpr std::array kCleanOptions{
     settings::Option{.name = "policy",
@@ -112,14 +106,17 @@ int clean_up(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = settle(kCleanVerb, words, &given, rest)) return *status;
   const clean::Leftovers left = find_leftovers();
-  const settings::CleanPolicy policy =
-      given.all_mine ? settings::CleanPolicy::all_mine : given.policy;
+  const settings::CleanPolicy policy = policy_of(given);
   const std::vector<clean::Removal> lines =
       given.dry_run ? clean::plan_removal(left, policy) : clean::remove(left, policy);
   return answer(given.json ? removals_json(lines) : render_removals(lines));
 }
 
 }  // namespace
+
+settings::CleanPolicy policy_of(const CleanWords& words) {
+  return words.all_mine ? settings::CleanPolicy::all_mine : words.policy;
+}
 
 std::string render_removals(std::span<const clean::Removal> lines) {
   std::string text;

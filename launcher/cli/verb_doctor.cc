@@ -9,19 +9,14 @@
 #include "safelaunch/plan/typed_command.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"
+#include "verb_texts.h"
 #include "verbs.h"
+#include "wishes.h"
 
 // The doctor looks at the host, and at the command's Python where there is a command. The status
 // tells whether a finding would block a run, so that a script can ask before it starts one.
 namespace safelaunch::cli {
 namespace {
-
-struct DoctorWords {
-  bool json = false;
-  bool fix = false;
-  bool no_colour = false;
-  std::vector<std::string> command;
-};
 
 constexpr std::array kDoctorOptions{
     settings::Option{.name = "fix",
@@ -45,36 +40,43 @@ doctor::Subject subject_of(const DoctorWords& words) {
   return subject;
 }
 
-void print(const DoctorWords& words, const doctor::HostFacts& facts,
-           std::span<const doctor::Advice> advices, const doctor::FixReport& fixed) {
-  const doctor::Paint paint =
-      !words.no_colour && ::isatty(STDOUT_FILENO) != 0 ? doctor::Paint::on : doctor::Paint::off;
-  std::string text = words.json
-                         ? doctor::advices_json(facts, advices, fixed)
-                         : doctor::render_looked_at(doctor::looked_at(facts, advices), paint) +
-                               doctor::render_advices(advices, paint);
-  if (!words.json)
-    for (const std::string& line : fixed) text += "fix: " + line + "\n";
-  redact::Redactor redactor;
-  redactor.learn(facts.subject.environment);
-  redactor.learn(words.command);
-  answer(redactor.redact(text));
-}
-
 int examine_host(std::span<const std::string> words) {
   DoctorWords given;
   if (const auto status = settle(kDoctorVerb, words, &given, given.command)) return *status;
   // A script alone means what it means to a run.
   if (auto command = plan::spelled_out({given.command}, current_environment()))
     given.command = *std::move(command);
+  const bool on_terminal = ::isatty(STDOUT_FILENO) != 0;
+  const auto paint = !given.no_colour && on_terminal ? doctor::Paint::on : doctor::Paint::off;
   const doctor::HostFacts facts = doctor::read_facts(subject_of(given), doctor::Depth::full);
   const std::vector<doctor::Advice> advices = doctor::examine(facts);
-  print(given, facts, advices, given.fix ? doctor::fix(advices) : doctor::FixReport{});
-  const bool blocked = std::ranges::any_of(advices, doctor::blocks, &doctor::Advice::finding);
-  return blocked ? exit_code_of(Errc::blocked) : 0;
+  const doctor::FixReport fixed = given.fix ? doctor::fix(advices) : doctor::FixReport{};
+  answer(doctor_text(given, facts, advices, fixed, paint));
+  return is_blocked(advices) ? exit_code_of(Errc::blocked) : 0;
 }
 
 }  // namespace
+
+bool is_blocked(std::span<const doctor::Advice> advices) {
+  return std::ranges::any_of(advices, doctor::blocks, &doctor::Advice::finding);
+}
+
+std::string doctor_text(const DoctorWords& words, const doctor::HostFacts& facts,
+                        std::span<const doctor::Advice> advices, const doctor::FixReport& fixed,
+                        doctor::Paint paint) {
+  std::string text;
+  if (words.json) {
+    text = doctor::advices_json(facts, advices, fixed);
+  } else {
+    text = doctor::render_looked_at(doctor::looked_at(facts, advices), paint) +
+           doctor::render_advices(advices, paint);
+    for (const std::string& line : fixed) text += "fix: " + line + "\n";
+  }
+  redact::Redactor redactor;
+  redactor.learn(facts.subject.environment);
+  redactor.learn(words.command);
+  return redactor.redact(text);
+}
 
 const Verb kDoctorVerb{
     .name = "doctor",

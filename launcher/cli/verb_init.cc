@@ -19,6 +19,7 @@
 #include "safelaunch/profile/private_file.h"
 #include "safelaunch/settings/run_options.h"
 #include "verbs.h"
+#include "wishes.h"
 
 // `init` asks on the terminal and writes the file.
 namespace safelaunch::cli {
@@ -94,12 +95,6 @@ std::string proposed_launcher(const InitFacts& facts) {
 }
 
 constexpr int kNothingWritten = 130;  // as after Ctrl-C at a question
-
-struct InitWords {
-  bool yes = false;
-  bool force = false;
-  bool user = false;
-};
 
 constexpr std::array kInitOptions{
     settings::Option{.name = "yes",

@@ -170,12 +170,8 @@ void keep_measurements(const ProbePlan& plan, const std::vector<probe::ProbedPro
 
 int report(const ProbePlan& plan, const std::vector<probe::ProbedProfile>& probed) {
   const probe::Conclusion conclusion = probe::conclude(probed, plan.ground.ranks);
-  if (plan.options.json) {
-    answer(probe_json(plan.ground, probed, conclusion));
-  } else {
-    answer(fmt::format("\n{}\n", conclusion.sentence));
-    if (!conclusion.use.empty()) answer(fmt::format("use: {}\n", conclusion.use));
-  }
+  answer(plan.options.json ? probe_json(plan.ground, probed, conclusion)
+                           : render_conclusion(conclusion));
   return probe::exit_code_for(probed);
 }
 

@@ -40,10 +40,6 @@ Error wrong_words(std::string_view message) {
   return {Errc::usage, "profiles " + std::string(message)};
 }
 
-struct ProfilesWords {
-  bool json = false;
-};
-
 constexpr std::array kProfilesOptions{
     settings::Option{.name = "json",
                      .put = settings::put_into<&ProfilesWords::json>,

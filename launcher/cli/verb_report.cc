@@ -26,6 +26,7 @@
 #include "safelaunch/report/run_record.h"
 #include "verb_texts.h"
 #include "verbs.h"
+#include "wishes.h"
 
 // A page and a bundle are files beside the answer; the answer is a screen of text where no file was
 // asked for, or JSON. A bundle also holds what this host tells of itself now.
@@ -73,13 +74,6 @@ std::vector<report::RecordedFile> support_facts(std::vector<std::string> command
   return facts;
 }
 
-struct ReportWords {
-  std::vector<std::string> runs;  ///< none: the newest
-  std::string html;               ///< empty: no page
-  std::string bundle;             ///< empty: no bundle
-  bool json = false;
-};
-
 constexpr std::array kReportOptions{
     settings::Option{.name = "html",
                      .kind = settings::OptionKind::text,
@@ -120,10 +114,7 @@ void tell_of_file(const ReportWords& words, const std::string& line) {
 Result<void> write_page(const std::filesystem::path& directory, const ReportWords& words) {
   const std::string& file = words.html;
   std::error_code none;
-  if (std::filesystem::exists(file, none) && !report::is_report_page(file))
-    return Error{Errc::usage, "--html " + file +
-                                  ": is there already and is no page of "
-                                  "safelaunch's, so it is not overwritten"};
+  if (std::filesystem::exists(file, none) && !report::is_report_page(file)) return no_page(file);
   const report::RunRecord run = record_of(report::files_for_page(directory, current_environment()));
   if (!report::write_atomically(file, report::html_report(run)))
     return Error{Errc::os, "--html " + file + ": cannot be written: " + std::strerror(errno)};
@@ -187,6 +178,13 @@ int report_words(std::span<const std::string> words) {
 }
 
 }  // namespace
+
+Error no_page(const std::string& file) {
+  return {Errc::usage,
+          fmt::format("--html {}: is there already and is no page of safelaunch's, so it is not "
+                      "overwritten",
+                      file)};
+}
 
 std::string versions_text(const doctor::HostFacts& facts) {
   std::string text = "safelaunch " SAFELAUNCH_VERSION "\n";

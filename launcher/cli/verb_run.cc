@@ -55,15 +55,10 @@ void show(const std::string& text) {
 
 constexpr int kInterrupted = 130;  // as after Ctrl-C at the question
 
-std::string hint_for(const std::string& word) {
-  if (const auto instead = instead_of(word)) return fmt::format("; {}", *instead);
-  return did_you_mean_verb(word);
-}
-
 // A misspelt verb is taken for a command that does not exist.
 Result<void> check_command(const plan::RunPlan& plan) {
   const std::string& word = plan.options.command.front();
-  const std::string hint = hint_for(word);
+  const std::string hint = hint_for_command(word);
   if (hint.empty()) return {};
   const auto program = launch::find_program(word, plan.environment);
   if (program) return {};
@@ -81,9 +76,7 @@ Result<void> check_places(const settings::RunOptions& options) {
 
 // The records of earlier runs are tidied when the job is over, so that it never waits for it.
 int run_and_tidy(plan::RunPlan plan) {
-  const report::KeepLimits fallback;
-  const report::KeepLimits limits{plan.options.keep_runs.value_or(fallback.runs),
-                                  plan.options.keep_days.value_or(fallback.days)};
+  const report::KeepLimits limits = keep_limits(plan.options);
   const Environment environment = plan.environment;
   const int status = run::run_job(std::move(plan));
   remove_old_records(limits, environment);
@@ -157,6 +150,16 @@ Result<settings::RunOptions> parse_run_options(std::span<const std::string> word
   if (options.command.empty())
     return Error{Errc::usage, "there is no command to run (safelaunch --help lists the options)"};
   return options;
+}
+
+std::string hint_for_command(std::string_view word) {
+  if (const auto instead = instead_of(word)) return fmt::format("; {}", *instead);
+  return did_you_mean_verb(word);
+}
+
+report::KeepLimits keep_limits(const settings::RunOptions& options) {
+  const report::KeepLimits fallback;
+  return {options.keep_runs.value_or(fallback.runs), options.keep_days.value_or(fallback.days)};
 }
 
 const Verb kNoVerb{.name = "run", .function = run_without_verb, .starts_job = StartsJob::yes};

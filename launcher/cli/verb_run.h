@@ -8,6 +8,7 @@
 #include "safelaunch/base/finding.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/plan/plan.h"
+#include "safelaunch/report/kept_runs.h"
 #include "safelaunch/settings/run_options.h"
 #include "safelaunch/settings/settings.h"
 
@@ -22,6 +23,13 @@ using OptionDefaults = std::function<Result<settings::Settings>(const std::strin
 /// which beat what is built in. Errors (Errc::usage) name the wrong word and the nearest right one.
 [[nodiscard]] Result<settings::RunOptions> parse_run_options(std::span<const std::string> words,
                                                              const OptionDefaults& defaults);
+
+/// Tail of the error that a command does not exist: the verb that was meant, or what safelaunch has
+/// in place of another tool's verb.
+[[nodiscard]] std::string hint_for_command(std::string_view word);
+
+/// How many earlier runs are kept, and for how long.
+[[nodiscard]] report::KeepLimits keep_limits(const settings::RunOptions& options);
 
 /// The text that `--interactive` shows before a run: the findings, then every profile that can be
 /// named here with its number and its cost, those of the chain first and in its order.

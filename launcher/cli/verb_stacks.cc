@@ -22,11 +22,6 @@ namespace {
 // The hooks have two seconds to answer, and their safelaunch some for itself.
 constexpr Duration kAnswerWithin{5'000};
 
-struct StacksWords {
-  bool all = false;
-  bool json = false;
-};
-
 std::vector<report::RunLine> lines_of_running() {
   std::vector<report::RunLine> running;
   for (const report::KnownRun& run : report::known_runs(places_of_runs()))

@@ -19,6 +19,7 @@
 #include "safelaunch/watch/activity_sampler.h"
 #include "verb_texts.h"
 #include "verbs.h"
+#include "wishes.h"
 
 namespace safelaunch::cli {
 namespace {
@@ -179,11 +180,6 @@ int show_one(const std::string& named, bool json) {
     std::this_thread::sleep_for(kRefresh);
   }
 }
-
-struct StatusWords {
-  bool watching = false;
-  bool json = false;
-};
 
 constexpr std::array kStatusOptions{
     settings::Option{.name = "watch",

@@ -14,22 +14,14 @@
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/trial/play.h"
 #include "safelaunch/trial/render.h"
+#include "verb_texts.h"
 #include "verbs.h"
+#include "wishes.h"
 
 // `test` looks at the host and at the Python, lets ranks meet over each backend in turn and prints
 // a line at once. The room trial decides what is tried, what the ranks' steps show and the status.
 namespace safelaunch::cli {
 namespace {
-
-struct TestWords {
-  std::optional<int> ranks;
-  std::vector<std::string> backends;
-  std::optional<Duration> init_timeout;
-  std::optional<Duration> collective_timeout;
-  std::optional<Duration> start_timeout;
-  bool json = false;
-  std::vector<std::string> command;
-};
 
 constexpr std::array kTestOptions{
     settings::Option{.name = "nproc-per-node",
@@ -102,21 +94,12 @@ int count_gpus(trial::Setup& setup, const doctor::HostFacts& facts) {
   return static_cast<int>(setup.devices.size());
 }
 
-std::string versions_in_words(const Trial& trial) {
-  std::string text =
-      fmt::format("{} ({})", trial.python.version, trial.facts.libraries->python.interpreter);
-  for (const auto& [package, version] : trial.python.packages)
-    text += fmt::format(", {} {}", package, version);
-  if (!trial.facts.libraries->nccl.empty())
-    text += fmt::format(", NCCL {}", trial.facts.libraries->nccl.front().version);
-  return text;
-}
-
 std::string host_in_words(const Trial& trial) {
   std::vector<doctor::LookedAt> themes = doctor::looked_at(trial.facts, trial.advices);
   std::erase_if(themes, [](const doctor::LookedAt& theme) { return theme.name == "command"; });
   for (doctor::LookedAt& theme : themes)
-    if (theme.name == "python") theme.seen = versions_in_words(trial);
+    if (theme.name == "python")
+      theme.seen = versions_in_words(trial.python, *trial.facts.libraries);
   const doctor::Paint paint = ::isatty(STDOUT_FILENO) != 0 ? doctor::Paint::on : doctor::Paint::off;
   std::string text = doctor::render_looked_at(themes, paint);
   if (!trial.advices.empty()) text += doctor::render_advices(trial.advices, paint);
@@ -173,8 +156,7 @@ int play_all(const Trial& trial, const std::vector<trial::Scene>& scenes, bool j
   printer.as_it_happens(host_in_words(trial) + "\n");
   std::vector<trial::Tried> tried;
   if (const auto status = play_into(tried, trial, scenes, printer)) return *status;
-  const bool blocked = std::ranges::any_of(trial.advices, doctor::blocks, &doctor::Advice::finding);
-  const trial::Conclusion conclusion = trial::conclude(tried, blocked);
+  const trial::Conclusion conclusion = trial::conclude(tried, is_blocked(trial.advices));
   printer.at_the_end(trial, tried, conclusion);
   return conclusion.status;
 }
@@ -186,9 +168,9 @@ Result<Trial> prepare(const TestWords& given) {
   auto python = python_to_test(given.command, setup.environment);
   if (!python) return python.error();
   setup.python = *std::move(python);
-  if (given.init_timeout) setup.init_timeout = *given.init_timeout;
-  if (given.collective_timeout) setup.collective_timeout = *given.collective_timeout;
-  if (given.start_timeout) setup.start_timeout = *given.start_timeout;
+  setup.init_timeout = given.init_timeout.value_or(setup.init_timeout);
+  setup.collective_timeout = given.collective_timeout.value_or(setup.collective_timeout);
+  setup.start_timeout = given.start_timeout.value_or(setup.start_timeout);
   auto folder = trial::Folder::make();
   if (!folder) return folder.error();
   auto survey = trial::survey(setup, *folder);
@@ -212,6 +194,14 @@ int test_host(std::span<const std::string> words) {
 }
 
 }  // namespace
+
+std::string versions_in_words(const trial::Survey& python, const gpu::JobLibraries& libraries) {
+  std::string text = fmt::format("{} ({})", python.version, libraries.python.interpreter);
+  for (const auto& [package, version] : python.packages)
+    text += fmt::format(", {} {}", package, version);
+  if (!libraries.nccl.empty()) text += fmt::format(", NCCL {}", libraries.nccl.front().version);
+  return text;
+}
 
 const Verb kTestVerb{
     .name = "test",

@@ -1,16 +1,80 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "safelaunch/base/result.h"
+#include "safelaunch/base/time.h"
 #include "safelaunch/report/kept_runs.h"
+#include "safelaunch/settings/run_options.h"
 
 /// What a person asks of a verb, read from the words behind it: explain, profiles, stacks.
 namespace safelaunch::cli {
+
+// The options of the verbs, and the words behind them where a verb keeps those. probe_plan.h has
+// those of probe, and settings/run_options.h those of a run.
+
+struct CleanWords {
+  settings::CleanPolicy policy = settings::CleanPolicy::ours;
+  bool all_mine = false;
+  bool dry_run = false;
+  bool json = false;
+};
+
+struct DoctorWords {
+  bool json = false;
+  bool fix = false;
+  bool no_colour = false;
+  std::vector<std::string> command{};
+};
+
+struct InitWords {
+  bool yes = false;
+  bool force = false;
+  bool user = false;
+};
+
+struct ProfilesWords {
+  bool json = false;
+};
+
+struct ReportWords {
+  std::vector<std::string> runs{};  ///< none: the newest
+  std::string html{};               ///< empty: no page
+  std::string bundle{};             ///< empty: no bundle
+  bool json = false;
+};
+
+struct RunsWords {
+  bool json = false;
+};
+
+struct StacksWords {
+  bool all = false;
+  bool json = false;
+};
+
+struct StatusWords {
+  bool watching = false;
+  bool json = false;
+};
+
+struct TestWords {
+  std::optional<int> ranks{};
+  std::vector<std::string> backends{};
+  std::optional<Duration> init_timeout{};
+  std::optional<Duration> collective_timeout{};
+  std::optional<Duration> start_timeout{};
+  bool json = false;
+  std::vector<std::string> command{};
+};
+
+/// What `clean` may end and remove: --all-mine allows the most.
+[[nodiscard]] settings::CleanPolicy policy_of(const CleanWords& words);
 
 /// The question that `explain` answers.
 struct Question {

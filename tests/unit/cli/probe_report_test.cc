@@ -153,3 +153,9 @@ TEST_CASE("a probe of nothing is JSON without a profile") {
   CHECK(json["fastest"] == "");
   CHECK(json["ranks"] == 1);
 }
+
+TEST_CASE("the end of a probe is its conclusion, and the line to type where there is one") {
+  CHECK(render_conclusion({"basic", "basic works", "safelaunch --profile basic"}) ==
+        "\nbasic works\nuse: safelaunch --profile basic\n");
+  CHECK(render_conclusion({"", "none works", ""}) == "\nnone works\n");
+}

@@ -185,3 +185,67 @@ TEST_CASE("a bundle of a host without a Python tells safelaunch and packages", "
   CHECK(lines_in(versions_text(facts)).size() == 3);
   CHECK(lines_in(versions_text({})).size() == 1);
 }
+
+TEST_CASE("the doctor's answer is what was looked at, then the findings, then what was mended",
+          "[doctor]") {
+  const doctor::HostFacts facts = host_with_python();
+  const std::vector<doctor::Advice> advices{
+      {{"shm-small", Severity::risk, "/dev/shm has 64 MiB", "docker run --shm-size=8g"}, {}, {}}};
+  for (const doctor::Paint paint : {doctor::Paint::off, doctor::Paint::on}) {
+    const std::string seen = doctor::render_looked_at(doctor::looked_at(facts, advices), paint) +
+                             doctor::render_advices(advices, paint);
+    CHECK(doctor_text({}, facts, advices, {}, paint) == seen);
+    CHECK(doctor_text({.fix = true}, facts, advices, {"removed: /tmp/a", "ended: pid 3"}, paint) ==
+          seen + "fix: removed: /tmp/a\nfix: ended: pid 3\n");
+  }
+}
+
+TEST_CASE("the doctor's JSON holds what was mended within it", "[doctor]") {
+  const auto json = TextJson::parse(
+      doctor_text({.json = true}, host_with_python(), {}, {"removed: /tmp/a"}, doctor::Paint::on));
+  CHECK(json["blocked"] == false);
+  CHECK(json["fixed"] == std::vector<std::string>{"removed: /tmp/a"});
+  CHECK(json["findings"].empty());
+}
+
+TEST_CASE("the doctor tells no secret of the environment or of the command", "[doctor]") {
+  doctor::HostFacts facts;
+  facts.subject.environment = {{"MY_API_KEY", "canary-of-the-environment"}};
+  const std::vector<doctor::Advice> advices{{{"no-gpu", Severity::note,
+                                              "seen canary-of-the-environment, "
+                                              "canary-of-the-command",
+                                              "none"},
+                                             {},
+                                             {}}};
+  for (const bool json : {false, true}) {
+    DoctorWords words;
+    words.json = json;
+    words.command = {"train", "--password", "canary-of-the-command"};
+    const std::string text = doctor_text(words, facts, advices, {}, doctor::Paint::off);
+    CHECK_THAT(text, !Catch::Matchers::Contains("canary"));
+  }
+}
+
+TEST_CASE("one finding that blocks is enough for the status", "[doctor]") {
+  const auto advice = [](Severity severity) {
+    return doctor::Advice{{"no-gpu", severity, "x", "y"}, {}, {}};
+  };
+  CHECK_FALSE(is_blocked({}));
+  CHECK_FALSE(is_blocked(std::vector{advice(Severity::note), advice(Severity::risk)}));
+  CHECK(is_blocked(std::vector{advice(Severity::note), advice(Severity::blocks)}));
+}
+
+TEST_CASE("test names the Python, its packages and the NCCL that it loads", "[test]") {
+  const gpu::JobLibraries libraries = *host_with_python().libraries;
+  CHECK(versions_in_words({"3.11.2", {{"jax", "0.8"}, {"torch", "2.13.0+cpu"}}}, libraries) ==
+        "3.11.2 (/venv/bin/python), jax 0.8, torch 2.13.0+cpu, NCCL 2.29.7");
+  CHECK(versions_in_words({"3.12", {}}, {}) == "3.12 ()");
+}
+
+TEST_CASE("a page over something else is refused with its name", "[report]") {
+  const Error error = no_page("notes.html");
+  CHECK(error.code == Errc::usage);
+  CHECK(error.message ==
+        "--html notes.html: is there already and is no page of safelaunch's, so it is not "
+        "overwritten");
+}
