@@ -1,5 +1,8 @@
 #include "safelaunch/probe/policy.h"
 
+#include <functional>
+#include <tuple>
+
 #include "catch.h"
 
 using namespace safelaunch;
@@ -148,4 +151,102 @@ TEST_CASE("profiles that are as fast are chosen in the chain's order, and none w
   CHECK(none.chosen().empty());
   CHECK(refuted(none.probed()) == std::vector<std::string>{"a"});
   CHECK(Selection({}).chosen().empty());
+}
+
+TEST_CASE("why nothing is probed is told, the plainest reason first") {
+  struct Row {
+    std::function<void(Situation&)> but;
+    const char* why;
+  };
+  using settings::WhenToProbe;
+  for (const Row& row : {
+           Row{[](Situation& s) {
+                 s.wish = WhenToProbe::never;
+                 s.gpus = 0;
+               },
+               "--probe never"},
+           Row{[](Situation& s) {
+                 s.ranks = 0;
+                 s.gpus = 0;
+               },
+               "how many ranks come is not known"},
+           Row{[](Situation& s) { s.gpus = 0; }, "there is no GPU"},
+           Row{[](Situation& s) { s.missing = "there is no libnccl.so.2 in reach"; },
+               "there is no libnccl.so.2 in reach"},
+           Row{[](Situation& s) { s.profile_uses_nccl = false; }, "the profile does without NCCL"},
+           Row{[](Situation& s) { s.ranks = 9; }, "there are more ranks than GPUs"},
+           Row{[](Situation& s) { s.nodes = 2; }, "the ranks are on several nodes"},
+           Row{[](Situation& s) { s.ranks = 1; }, "one rank meets nobody"},
+       }) {
+    auto situation = eight_gpus_after_a_failure();
+    row.but(situation);
+    CHECK(choose_to_probe(situation) == Choice{false, row.why});
+  }
+}
+
+TEST_CASE(
+    "a probe that is always wanted is obeyed wherever it could begin, and told why not elsewhere") {
+  const auto chosen = [](const std::function<void(Situation&)>& but) {
+    auto situation = eight_gpus_after_a_failure();
+    situation.wish = settings::WhenToProbe::always;
+    situation.moment = Moment::beside_the_first;
+    but(situation);
+    return choose_to_probe(situation);
+  };
+  const Choice yes{true, "--probe always"};
+  CHECK(chosen([](Situation&) {}) == yes);
+  CHECK(chosen([](Situation& s) { s.nodes = 2; }) == yes);
+  CHECK(chosen([](Situation& s) { s.ranks = 1; }) == yes);
+  CHECK(chosen([](Situation& s) {
+          s.gpus = 0;
+          s.ranks = 9;
+        }) == yes);
+  CHECK(chosen([](Situation& s) { s.ranks = 9; }) ==
+        Choice{false, "there are more ranks than GPUs"});
+  CHECK(chosen([](Situation& s) { s.missing = "no probe"; }) == Choice{false, "no probe"});
+  CHECK(chosen([](Situation& s) { s.ranks = 0; }) ==
+        Choice{false, "how many ranks come is not known"});
+}
+
+TEST_CASE("as many ranks as GPUs are probed, and two at least") {
+  for (const auto& [ranks, gpus, probe] :
+       {std::tuple(2, 2, true), std::tuple(2, 8, true), std::tuple(8, 8, true),
+        std::tuple(3, 2, false), std::tuple(1, 1, false)}) {
+    auto situation = eight_gpus_after_a_failure();
+    situation.ranks = ranks;
+    situation.gpus = gpus;
+    CHECK(choose_to_probe(situation).probe == probe);
+  }
+}
+
+TEST_CASE("a hang is followed by the next profile as a failure is") {
+  Campaign campaign("basic");
+  CHECK(campaign.probing() == "basic");
+  CHECK(campaign.on(CampaignProbed{Hung{Phase::init, {0}}, "no-shm"}) ==
+        Actions{StartProbe{"no-shm"}});
+  CHECK(campaign.probing() == "no-shm");
+}
+
+TEST_CASE("a search ends where a profile has no successor, or could not be told") {
+  for (const Verdict& verdict : {kFails, Verdict{Untold{"no room"}}}) {
+    Campaign campaign("basic");
+    (void)campaign.on(CampaignProbed{kFails, "no-shm"});
+    CHECK(campaign.on(CampaignProbed{verdict, verdict == kFails ? "" : "next"}).empty());
+    CHECK(campaign.on(CampaignProbed{works(1), ""}).empty());  // it is over
+    CHECK(campaign.on(CampaignAttemptEnded{}).empty());
+    CHECK(campaign.probed().size() == 2);
+  }
+}
+
+TEST_CASE("after a switch nothing is stopped a second time") {
+  Campaign campaign("basic");
+  (void)campaign.on(CampaignProbed{kFails, "no-shm"});
+  (void)campaign.on(CampaignProbed{works(1), ""});
+  CHECK(campaign.on(CampaignAttemptEnded{}).empty());
+}
+
+TEST_CASE("a failure without ranks refutes nothing") {
+  const std::vector<ProbedProfile> probed{{"a", Failed{}, ""}, {"b", Hung{Phase::init, {}}, ""}};
+  CHECK(refuted(probed) == std::vector<std::string>{"b"});
+  CHECK(refuted({}).empty());
 }

@@ -73,3 +73,42 @@ TEST_CASE("an interface that the profile or the user chose is what is probed") {
   const auto seats = seat_ranks(2, 1, k2_28, {{"NCCL_SOCKET_IFNAME", "nope"}});
   CHECK(seats[1].environment.at("NCCL_SOCKET_IFNAME") == "nope");
 }
+
+TEST_CASE("ranks are laid over the GPUs one after the other") {
+  std::vector<int> devices;
+  for (const RankSeat& seat : seat_ranks(5, 2, k2_28, {})) devices.push_back(seat.device);
+  CHECK(devices == std::vector{0, 1, 0, 1, 0});
+}
+
+TEST_CASE("the oldest NCCL that lets ranks share a GPU is 2.30.0, two a GPU at most") {
+  const auto by_permission = [](int ranks, int gpus, nccl::Version version) {
+    return seat_ranks(ranks, gpus, version, {})
+        .front()
+        .environment.contains("NCCL_MULTI_RANK_GPU_ENABLE");
+  };
+  CHECK(by_permission(2, 1, {2, 30, 0}));
+  CHECK_FALSE(by_permission(2, 1, {2, 29, 99}));
+  CHECK(by_permission(2, 1, {3, 0, 0}));
+  CHECK(by_permission(4, 2, {2, 30, 0}));
+  CHECK_FALSE(by_permission(5, 2, {2, 30, 0}));
+  CHECK_FALSE(by_permission(2, 2, {2, 30, 0}));  // nobody shares
+}
+
+TEST_CASE(
+    "ranks that share a GPU over several nodes are nodes of their own by their whole number") {
+  const auto seats = seat_ranks(2, 1, k2_28, {}, Part{6, 8});
+  CHECK(seats[0].environment.at("NCCL_HOSTID") == "safelaunch-probe-6");
+  CHECK(seats[1].environment.at("NCCL_HOSTID") == "safelaunch-probe-7");
+  // Other nodes are not reached over the loopback.
+  CHECK_FALSE(seats[0].environment.contains("NCCL_SOCKET_IFNAME"));
+}
+
+TEST_CASE("a host id of the user's does not stay, whoever shares") {
+  for (const int gpus : {1, 2})
+    for (const RankSeat& seat : seat_ranks(2, gpus, k2_30, {{"NCCL_HOSTID", "mine"}}))
+      CHECK_FALSE(seat.environment.contains("NCCL_HOSTID"));
+}
+
+TEST_CASE("no rank has no seat") {
+  CHECK(seat_ranks(0, 8, k2_30, {}).empty());
+}
