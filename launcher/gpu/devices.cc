@@ -4,6 +4,9 @@
 
 #include "safelaunch/base/strings.h"
 
+// A word of CUDA_VISIBLE_DEVICES is a number, the beginning of a GPU's UUID, or a slice's name; it
+// counts only where it names one GPU alone. A list of the user's is taken as it stands, ill GPUs
+// too, since CUDA will complain of those in its own words. Only without one do we choose.
 namespace safelaunch::gpu {
 namespace {
 

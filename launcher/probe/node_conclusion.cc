@@ -6,6 +6,9 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/strings.h"
 
+// The sentences go from what keeps a job from running at all (nodes that cannot take part, bad
+// nodes and links) to what only costs time. The line to use leaves a node out only where the search
+// has seen the others work without it.
 namespace safelaunch::probe {
 namespace {
 

@@ -8,6 +8,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 
+// A text of another node is believed only where it is whole and within any job's size. One verdict
+// comes of all: whoever had trouble first decides whether a group failed or hung, since ranks also
+// fail because others were aborted; of a hang those who are furthest behind are named.
 namespace safelaunch::probe {
 namespace {
 

@@ -1,9 +1,11 @@
-// First what each round's results change, then what follows from all that is known.
 #include "safelaunch/probe/node_search.h"
 
 #include <algorithm>
 #include <utility>
 
+// Below stand first what each round's results change, then what follows from all that is known. A
+// node is suspected until a pair of it works; suspects are then given partners that are proved, so
+// that nobody is blamed for a bad neighbour.
 namespace safelaunch::probe {
 namespace {
 

@@ -4,6 +4,8 @@
 
 #include "safelaunch/base/format.h"
 
+// The reasons not to probe are asked in the order in which a person would name them. A campaign and
+// a selection keep what was probed, and their next step follows from that alone.
 namespace safelaunch::probe {
 namespace {
 

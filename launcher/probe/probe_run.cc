@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+// Phases are counted, not named: a rank is as far as the number of phases that it has done, and the
+// last rank of all decides which deadline runs. The first verdict stands: what ranks say once they
+// were told to abort changes nothing.
 namespace safelaunch::probe {
 namespace {
 

@@ -9,6 +9,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/launch/helper.h"
 
+// Ranks are laid over the GPUs one after the other. Where they have to share, NCCL is told to allow
+// it, or each rank is given a host id of its own. The session itself is wires: lines and ends of
+// the ranks' processes go into the Run, and its actions go back to them.
 namespace safelaunch::probe {
 namespace {
 

@@ -8,6 +8,8 @@
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/nccl/log_fact.h"
 
+// Both surveys read the lines of a helper that may print anything else beside them, or die in the
+// middle: the last object that is ours counts, and without one the helper's end is the error.
 namespace safelaunch::probe {
 namespace {
 

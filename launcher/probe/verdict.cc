@@ -6,6 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
+// A person sees six steps where the probe has eight phases: a step is done when its last phase is.
 namespace safelaunch::probe {
 namespace {
 

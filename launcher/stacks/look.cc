@@ -1,11 +1,9 @@
-// First the ranks are found, then each is looked at, then the stores at which they meet.
 #include "safelaunch/stacks/look.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 #include <thread>
 
@@ -18,6 +16,9 @@
 #include "safelaunch/host/network.h"
 #include "safelaunch/host/proc.h"
 
+// First the ranks are found, then each is looked at, then the stores at which they meet. Python is
+// asked between the two samples of the kernel, so that the wait between them costs nothing. This
+// file reads; found_ranks, rank_place and py_spy decide.
 namespace safelaunch::stacks {
 namespace {
 

@@ -11,6 +11,9 @@
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/host/local_socket.h"
 
+// The answer is JSON up to the end of the connection, so a safelaunch that dies in the middle has
+// not answered. The kernel vouches for the user at the other end: anybody may make a socket of this
+// name.
 namespace safelaunch::stacks {
 namespace {
 

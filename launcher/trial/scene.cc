@@ -8,7 +8,8 @@
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
 
-// The packages of a Python and the number of GPUs decide what is tried, and with how many ranks.
+// The packages of a Python and the number of GPUs decide what is tried, and with how many ranks. A
+// table has each backend's words and its package; only NCCL and gloo have rules of their own.
 namespace safelaunch::trial {
 namespace {
 

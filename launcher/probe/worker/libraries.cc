@@ -4,6 +4,8 @@
 
 #include "safelaunch/base/format.h"
 
+// All functions are looked up at once, and a library that lacks one is refused as too old: so no
+// later step has to ask whether a function is there.
 namespace safelaunch::probe {
 namespace {
 

@@ -9,6 +9,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// Orders are whole lines; what stands behind the last line end waits for the rest. An abort is
+// final.
 namespace safelaunch::probe {
 
 void Orders::listen(std::chrono::microseconds patience) {

@@ -13,6 +13,8 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/probe/verdict.h"
 
+// The phases are a table that is gone through until one fails. Nothing waits inside a call: NCCL is
+// asked again and again whether it is through, and between two questions an order may come.
 namespace safelaunch::probe {
 namespace {
 
