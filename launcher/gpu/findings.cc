@@ -68,7 +68,9 @@ void judge_health(const Gpu& gpu, Findings& findings) {
       return add(Severity::blocks, "must be reset before it is used again",
                  "nvidia-smi --gpu-reset, by the administrator");
     case Health::failing:
-      return add(Severity::blocks, fmt::format("does not answer: {}", gpu.trouble), kTakeOut);
+      return add(Severity::blocks,
+                 gpu.trouble.empty() ? "does not answer" : "does not answer: " + gpu.trouble,
+                 kTakeOut);
   }
   if (gpu.errors.repair_failed)
     add(Severity::risk, "has no spare memory rows left for repairs", kTakeOut);
@@ -84,22 +86,22 @@ void judge_health(const Gpu& gpu, Findings& findings) {
     add(Severity::risk, fmt::format("asks for recovery: {}", gpu.recovery), kTakeOut);
 }
 
-void judge_mode(const Gpu& gpu, const Use& use, Findings& findings) {
+void judge_mode(const Gpu& gpu, const Use& use, std::size_t gpus, Findings& findings) {
   const auto add = [&](Severity severity, const std::string& what) {
     findings.push_back(
         {cause::kGpuExclusive, severity, fmt::format("{} {}", title_of(gpu), what),
          fmt::format("nvidia-smi -i {} -c DEFAULT, by the administrator", gpu.index)});
   };
-  const int devices = use.devices ? static_cast<int>(use.devices->size()) : 0;
+  const int devices = static_cast<int>(use.devices ? use.devices->size() : gpus);
   if (gpu.compute_mode == ComputeMode::prohibited) {
     add(Severity::blocks, "is in compute mode prohibited");
   } else if (gpu.compute_mode == ComputeMode::exclusive_process) {
     if (!others_on(gpu, use.own_pids).empty())
       add(Severity::blocks, fmt::format("takes one process, and pid {} is on it",
                                         others_on(gpu, use.own_pids).front().pid));
-    else if (devices > 0 && use.ranks > devices)
-      add(Severity::blocks,
-          fmt::format("takes one process, and {} ranks share {} GPUs", use.ranks, devices));
+    else if (use.ranks > devices)
+      add(Severity::blocks, fmt::format("takes one process, and {} ranks share {} GPU{}", use.ranks,
+                                        devices, devices == 1 ? "" : "s"));
     else if (use.ranks > 1)
       add(Severity::risk,
           "takes one process: a second rank that touches it, as a wrong set_device does, fails");
@@ -117,9 +119,11 @@ void judge_mig(const Gpu& gpu, const Use& use, Findings& findings) {
     add(Severity::blocks, " and has no instance that a process could use");
   else
     add(use.ranks > 1 ? Severity::risk : Severity::note,
-        fmt::format(": a process sees one of its {} instances, and there is neither P2P nor NVLink "
-                    "between them",
-                    gpu.slices.size()));
+        gpu.slices.size() == 1
+            ? std::string(": a process sees its one instance, and has neither P2P nor NVLink")
+            : fmt::format(": a process sees one of its {} instances, and there is neither P2P nor "
+                          "NVLink between them",
+                          gpu.slices.size()));
 }
 
 /// Judges the fabric. A GPU that a virtual machine was given alone may stay unregistered and still
@@ -184,7 +188,7 @@ std::vector<Finding> gpu_findings(const Facts& facts, const Use& use) {
     if (!is_in_use(gpu, facts, use)) continue;
     judge_health(gpu, findings);
     if (gpu.health != Health::well) continue;
-    judge_mode(gpu, use, findings);
+    judge_mode(gpu, use, facts.gpus.size(), findings);
     judge_mig(gpu, use, findings);
     judge_fabric(gpu, facts.gpus.size() == 1, findings);
     judge_memory(gpu, use, findings);
