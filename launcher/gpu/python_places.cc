@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/launch/find_program.h"
 
@@ -17,16 +18,10 @@ namespace fs = std::filesystem;
 
 /// The settings of a virtual environment; `home` is empty where the folder is none.
 struct VirtualEnvironment {
-  std::string home;     ///< the folder of the Python that it was made from
-  std::string version;  ///< "3.11.7"
-  bool system_packages = false;
+  std::string home;             ///< the folder of the Python that it was made from
+  std::string version;          ///< "3.11.7"
+  bool system_packages = true;  ///< as Python takes it where the file does not say
 };
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 VirtualEnvironment read_pyvenv(const fs::path& prefix) {
   constexpr std::size_t kLongest = 65'536;
@@ -37,11 +32,11 @@ VirtualEnvironment read_pyvenv(const fs::path& prefix) {
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     const auto equals = line.find('=');
     if (equals == std::string_view::npos) continue;
-    const auto key = trimmed(line.substr(0, equals));
+    const std::string key = lower(trimmed(line.substr(0, equals)));
     const auto value = trimmed(line.substr(equals + 1));
     if (key == "home") venv.home = value;
     if (key == "version" || key == "version_info") venv.version = value;
-    if (key == "include-system-site-packages") venv.system_packages = value == "true";
+    if (key == "include-system-site-packages") venv.system_packages = lower(value) == "true";
   }
   return venv;
 }
@@ -168,7 +163,7 @@ PythonPlaces python_places(std::string_view word, const Environment& environment
   add_python_path(folders, value_or(environment, "PYTHONPATH"));
   if (!is_virtual || venv.system_packages) add_user_packages(folders, environment);
   folders.add_prefix(prefix);
-  if (venv.system_packages) folders.add_prefix(fs::path(venv.home).parent_path());
+  if (is_virtual && venv.system_packages) folders.add_prefix(fs::path(venv.home).parent_path());
   places.packages = folders.take();
   return places;
 }
