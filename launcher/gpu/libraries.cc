@@ -6,6 +6,7 @@
 #include "library_files.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 
 // Repeats the search of the dynamic loader: LD_PRELOAD, the RPATH of torch's library and of the
@@ -41,6 +42,24 @@ std::string_view stem_of(std::string_view soname) {
   return soname.substr(0, soname.find(".so") + 3);
 }
 
+std::vector<std::string> paths_in_system(const std::string& name, const SystemPlaces& system) {
+  constexpr std::size_t kLargestCache = 8 << 20;
+  auto paths = cached_paths(user_file_text(system.loader_cache, kLargestCache).value_or(""), name);
+  for (const auto& folder : system.folders) paths.push_back(folder + "/" + name);
+  return paths;
+}
+
+/// The one file that the loader preloads for a name without a slash; empty where it finds none.
+std::string first_of_name(const std::string& name, const Places& places,
+                          const SystemPlaces& system) {
+  for (const auto& place : places)
+    if (place.origin == LibraryOrigin::library_path && is_loadable(place.folder + "/" + name))
+      return place.folder + "/" + name;
+  const auto paths = paths_in_system(name, system);
+  const auto found = std::ranges::find_if(paths, is_loadable);
+  return found == paths.end() ? "" : *found;
+}
+
 /// Collects the copies of one library, each file once.
 class Copies {
  public:
@@ -55,13 +74,12 @@ class Copies {
     found_.push_back({path, origin, version_of_library(path)});
   }
 
-  void add_preloaded(const Environment& environment, const Places& places) {
+  void add_preloaded(const Environment& environment, const Places& places,
+                     const SystemPlaces& system) {
     for (const auto& word : split(value_or(environment, "LD_PRELOAD"), ": ")) {
-      if (!word.substr(word.rfind('/') + 1).starts_with(stem_of(soname_))) continue;
-      if (word.find('/') != std::string::npos) add(word, LibraryOrigin::preload);
-      for (const auto& place : places)
-        if (place.origin == LibraryOrigin::library_path && word.find('/') == std::string::npos)
-          add(place.folder + "/" + word, LibraryOrigin::preload);
+      if (!base_name(word).starts_with(stem_of(soname_))) continue;
+      add(word.find('/') != std::string::npos ? word : first_of_name(word, places, system),
+          LibraryOrigin::preload);
     }
   }
 
@@ -70,11 +88,7 @@ class Copies {
   }
 
   void add_system(const SystemPlaces& system) {
-    constexpr std::size_t kLargestCache = 8 << 20;
-    for (const auto& path :
-         cached_paths(user_file_text(system.loader_cache, kLargestCache).value_or(""), soname_))
-      add(path, LibraryOrigin::system);
-    for (const auto& folder : system.folders) add(folder + "/" + soname_, LibraryOrigin::system);
+    for (const auto& path : paths_in_system(soname_, system)) add(path, LibraryOrigin::system);
   }
 
   [[nodiscard]] std::vector<FoundLibrary> take() { return std::move(found_); }
@@ -88,7 +102,7 @@ class Copies {
 std::vector<FoundLibrary> copies_of(std::string_view soname, const Environment& environment,
                                     const Places& places, const SystemPlaces& system) {
   Copies copies(soname);
-  copies.add_preloaded(environment, places);
+  copies.add_preloaded(environment, places, system);
   copies.add_places(places);
   copies.add_system(system);
   return copies.take();

@@ -1,5 +1,7 @@
 #include "safelaunch/gpu/libraries.h"
 
+#include <cstdint>
+
 #include "catch.h"
 #include "made_folder.h"
 
@@ -222,6 +224,146 @@ TEST_CASE("copies of one version, or of an unknown one, are no finding") {
                     copy("/b/libnccl.so.2", LibraryOrigin::library_path, "2.29.7"),
                     copy("/c/libnccl.so.2", LibraryOrigin::system, "")};
   CHECK(library_findings(libraries).empty());
+}
+
+TEST_CASE("a name in LD_PRELOAD is looked for as the loader does: one file, in the system last") {
+  const MadeVenv made;
+  made.torch(torch_of_a_wheel());
+  made.nccl(kWheel, "2.29.7");
+  made.nccl("system/libnccl.so.2", "2.18.3");
+  const Environment by_name{{"LD_PRELOAD", "libnccl.so.2"}};
+  CHECK(told(find_job_libraries(made.python(), by_name, system_of(made)).nccl) ==
+        "LD_PRELOAD 2.18.3, torch's RPATH 2.29.7");
+
+  made.nccl("one/libnccl.so.2", "2.21.5");
+  made.nccl("two/libnccl.so.2", "2.22.3");
+  Environment both = by_name;
+  both["LD_LIBRARY_PATH"] = made.path("none") + ":" + made.path("one") + ":" + made.path("two");
+  CHECK(told(find_job_libraries(made.python(), both, system_of(made)).nccl) ==
+        "LD_PRELOAD 2.21.5, torch's RPATH 2.29.7, LD_LIBRARY_PATH 2.22.3, the system 2.18.3");
+}
+
+TEST_CASE("what LD_PRELOAD names and nobody can load is not told") {
+  const MadeVenv made;
+  made.nccl("system/libnccl.so.2", "2.18.3");
+  made.file("text/libnccl.so.2", "no library");
+  for (const std::string& word :
+       {std::string("/no/such/libnccl.so.2"), std::string("libnccl.so.9"),
+        made.path("text/libnccl.so.2"), std::string("/libnccl"), std::string(": :")}) {
+    INFO(word);
+    CHECK(told(find_job_libraries(made.python(), {{"LD_PRELOAD", word}}, system_of(made)).nccl) ==
+          "the system 2.18.3");
+  }
+}
+
+TEST_CASE("words of LD_PRELOAD stand behind colons and spaces alike") {
+  const MadeVenv made;
+  const auto one = made.nccl("one/libnccl.so.2", "2.21.5");
+  const auto two = made.nccl("two/libnccl.so", "2.22.3");
+  CHECK(told(find_job_libraries(made.python(), {{"LD_PRELOAD", "libc.so.6:" + one + " " + two}},
+                                system_of(made))
+                 .nccl) == "LD_PRELOAD 2.21.5, LD_PRELOAD 2.22.3");
+}
+
+TEST_CASE("folders of LD_LIBRARY_PATH stand behind colons and semicolons alike") {
+  const MadeFolder made;
+  made.library("a/libcuda.so.1");
+  made.library("b/libcuda.so.1");
+  const auto found = find_library(
+      "libcuda.so.1", {{"LD_LIBRARY_PATH", ":" + made.path("a") + ";" + made.path("b") + "::"}},
+      system_of(made));
+  CHECK(told(found) == "LD_LIBRARY_PATH , LD_LIBRARY_PATH ");
+}
+
+TEST_CASE("a copy that the loader's cache knows comes before those in its folders") {
+  const MadeFolder made;
+  const auto cached = made.library("cached/libcuda.so.570.1.2");
+  made.library("system/libcuda.so.1");
+  // One entry, as ldconfig writes it.
+  std::string cache = "glibc-ld.so.cache1.1";
+  const auto number = [&](std::uint32_t value) {
+    cache.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const std::uint32_t value : {1U, 0U, 0U, 0U, 0U, 0U, 0U}) number(value);
+  for (const std::uint32_t value : {0x0303U, 72U, 85U, 0U, 0U, 0U}) number(value);
+  cache += std::string("libcuda.so.1") + '\0' + cached + '\0';
+  made.file("ld.so.cache", cache);
+  const auto found = find_library("libcuda.so.1", {}, system_of(made));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].path == cached);
+  CHECK(found[0].version == "570.1.2");
+}
+
+TEST_CASE("each origin has its words") {
+  const std::vector<std::string> words{
+      "LD_PRELOAD",      "torch's RPATH",   "the interpreter's RPATH", "JAX's CUDA plug-in",
+      "LD_LIBRARY_PATH", "torch's RUNPATH", "site-packages",           "the system"};
+  for (std::size_t i = 0; i < words.size(); ++i)
+    CHECK(describe(static_cast<LibraryOrigin>(i)) == words[i]);
+}
+
+TEST_CASE("an interpreter's RPATH leads to NCCL where torch has no RUNPATH") {
+  const MadeFolder made;
+  made.library("env/bin/python3.12", MadeLibrary().rpath("$ORIGIN/../lib"));
+  std::filesystem::permissions(made.path("env/bin/python3.12"), std::filesystem::perms::owner_all);
+  made.nccl("env/lib/libnccl.so.2", "2.26.5");
+  CHECK(told(find_job_libraries(made.path("env/bin/python3.12"), {}, system_of(made)).nccl) ==
+        "the interpreter's RPATH 2.26.5");
+}
+
+TEST_CASE("the remedy names what put the other copy in the way") {
+  struct Row {
+    LibraryOrigin used, other;
+    Severity severity;
+    const char* remedy;
+  };
+  const char* const nothing = "nothing, unless a program of the job is linked with the other one";
+  for (const Row& row :
+       {Row{LibraryOrigin::preload, LibraryOrigin::torch, Severity::risk,
+            "unset LD_PRELOAD, unless it is there to try this NCCL"},
+        Row{LibraryOrigin::library_path, LibraryOrigin::torch_late, Severity::risk,
+            "take /used out of LD_LIBRARY_PATH"},
+        Row{LibraryOrigin::torch, LibraryOrigin::library_path, Severity::risk,
+            "take /other out of LD_LIBRARY_PATH"},
+        Row{LibraryOrigin::torch, LibraryOrigin::packages, Severity::note, nothing},
+        Row{LibraryOrigin::jax, LibraryOrigin::system, Severity::note, nothing},
+        Row{LibraryOrigin::python, LibraryOrigin::system, Severity::note, nothing}}) {
+    JobLibraries libraries;
+    libraries.nccl = {copy("/used/libnccl.so.2", row.used, "2.29.7"),
+                      copy("/other/libnccl.so.2", row.other, "2.21.5")};
+    const auto findings = library_findings(libraries);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].severity == row.severity);
+    CHECK(findings[0].remedy == row.remedy);
+  }
+}
+
+TEST_CASE("the first copy of another version is told, past equal and unknown ones") {
+  JobLibraries libraries;
+  libraries.nccl = {
+      copy("/a", LibraryOrigin::torch, "2.29.7"), copy("/b", LibraryOrigin::packages, "2.29.7"),
+      copy("/c", LibraryOrigin::packages, ""), copy("/d", LibraryOrigin::system, "2.18.3"),
+      copy("/e", LibraryOrigin::system, "2.17.1")};
+  const auto findings = library_findings(libraries);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].evidence.find("in reach is also 2.18.3 (/d, by the system)") !=
+        std::string::npos);
+  libraries.nccl.front().version.clear();
+  CHECK(library_findings(libraries).empty());
+}
+
+TEST_CASE("wheels that overwrote each other are told beside a copy of another version") {
+  JobLibraries libraries;
+  libraries.nccl_wheels = {"nvidia_nccl_cu12-2.27.5", "nvidia_nccl_cu13-2.29.7"};
+  libraries.nccl = {copy("/a", LibraryOrigin::torch, "2.29.7"),
+                    copy("/b", LibraryOrigin::system, "2.18.3")};
+  const auto findings = library_findings(libraries);
+  REQUIRE(findings.size() == 2);
+  CHECK(findings[0].evidence ==
+        "2 wheels bring NCCL into one folder, the last one installed is there: nvidia-nccl-cu12 "
+        "nvidia-nccl-cu13");
+  libraries.nccl_wheels.pop_back();
+  CHECK(library_findings(libraries).size() == 1);
 }
 
 }  // namespace
