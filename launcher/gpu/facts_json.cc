@@ -8,6 +8,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 
+// Every line may be cut, garbage or one of thousands, since a sick driver may have written into the
+// process that tells it. The end of that process decides what the lines are worth: a driver's own
+// error counts before a deadline, and a deadline before a crash.
 namespace safelaunch::gpu {
 
 // ---- one GPU ------------------------------------------------------------------------------------
@@ -20,6 +23,7 @@ using OrderedJson = nlohmann::ordered_json;
 // No GPU has more than this, so a broken answer cannot fill our memory.
 constexpr std::size_t kMostItems = 512;
 constexpr std::size_t kLongestText = 1024;
+constexpr int kMostMib = 4'000'000;  // so that the sum of all processes of a GPU is a number, too
 
 template <class Value>
 using Words = std::initializer_list<std::pair<Value, const char*>>;
@@ -61,6 +65,10 @@ std::string text(const Json& object, const char* name) {
   return text_of(object, name, kLongestText);
 }
 
+std::optional<int> mib(const Json& object, const char* name) {
+  return number_of(object, name, 0, kMostMib);
+}
+
 /// Makes a list of items, one of each object in a JSON list.
 template <class Item, class Take>
 std::vector<Item> items(const Json& object, const char* name, Take take) {
@@ -72,7 +80,7 @@ std::vector<Item> items(const Json& object, const char* name, Take take) {
 
 MemoryErrors errors_of(const Json& json) {
   MemoryErrors errors;
-  errors.uncorrected = number_of(json, "ecc_uncorrected");
+  errors.uncorrected = number_of<std::int64_t>(json, "ecc_uncorrected");
   errors.repair_pending = is_true(json, "repair_pending");
   errors.repair_failed = is_true(json, "repair_failed");
   return errors;
@@ -125,10 +133,10 @@ void put_lists(OrderedJson& json, const Gpu& gpu) {
 
 void take_lists(const Json& json, Gpu& gpu) {
   gpu.processes = items<Process>(json, "processes", [](const Json& one) {
-    return Process{number_of(one, "pid").value_or(0), number_of(one, "mib")};
+    return Process{number_of(one, "pid").value_or(0), mib(one, "mib")};
   });
   gpu.slices = items<MigDevice>(json, "slices", [](const Json& one) {
-    return MigDevice{text(one, "uuid"), number_of(one, "memory_mib").value_or(0)};
+    return MigDevice{text(one, "uuid"), mib(one, "memory_mib").value_or(0)};
   });
   gpu.links = items<Link>(json, "links", [](const Json& one) {
     return Link{number_of(one, "number").value_or(0), is_true(one, "active"), text(one, "peer")};
@@ -157,8 +165,8 @@ Gpu gpu_of(const Json& json) {
   gpu.pci = text(json, "pci");
   gpu.capability = text(json, "capability");
   gpu.numa_node = number_of(json, "numa");
-  gpu.memory_mib = number_of(json, "memory_mib").value_or(0);
-  gpu.used_mib = number_of(json, "used_mib").value_or(0);
+  gpu.memory_mib = mib(json, "memory_mib").value_or(0);
+  gpu.used_mib = mib(json, "used_mib").value_or(0);
   gpu.busy_percent = number_of(json, "busy_percent");
   gpu.health = value_of(text(json, "health"), kHealths);
   gpu.trouble = text(json, "trouble");

@@ -1,19 +1,31 @@
 #include "nvml.h"
 
+#include <dlfcn.h>
+
+#include <memory>
+#include <utility>
+
+// The library is opened by its name, so that the job's own search path decides which one is asked.
+// Drivers of before 2017 lack the newer way to begin, and are begun in the older one.
 namespace safelaunch::gpu {
 namespace {
 
-void* open_library() {
+Nvml::Symbols symbols_of_host() {
   // WSL keeps it in a folder that the loader's cache may lack.
   for (const char* name : {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"})
-    if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  return nullptr;
+    if (void* opened = ::dlopen(name, RTLD_NOW | RTLD_LOCAL))
+      return [library = std::shared_ptr<void>(opened, ::dlclose)](const char* symbol) {
+        return ::dlsym(library.get(), symbol);
+      };
+  return {};
 }
 
 }  // namespace
 
-Nvml::Nvml() : library_(open_library()) {
-  if (library_ == nullptr) {
+Nvml::Nvml() : Nvml(symbols_of_host()) {}
+
+Nvml::Nvml(Symbols symbols) : symbols_(std::move(symbols)) {
+  if (!symbols_) {
     trouble_ = NVML_ERROR_LIBRARY_NOT_FOUND;
     return;
   }
@@ -24,13 +36,13 @@ Nvml::Nvml() : library_(open_library()) {
 
 Nvml::~Nvml() {
   if (trouble_ == NVML_SUCCESS) (void)call<decltype(nvmlShutdown)>("nvmlShutdown");
-  if (library_ != nullptr) ::dlclose(library_);
 }
 
 std::string Nvml::words(nvmlReturn_t error) const {
-  const auto name = reinterpret_cast<decltype(nvmlErrorString)*>(symbol("nvmlErrorString"));
-  if (library_ == nullptr) return "no NVIDIA driver: libnvidia-ml.so.1 cannot be opened";
-  return name != nullptr ? name(error) : "NVML error " + std::to_string(error);
+  if (!symbols_) return "no NVIDIA driver: libnvidia-ml.so.1 cannot be opened";
+  const auto name = reinterpret_cast<decltype(nvmlErrorString)*>(symbols_("nvmlErrorString"));
+  const char* text = name != nullptr ? name(error) : nullptr;
+  return text != nullptr ? text : "NVML error " + std::to_string(error);
 }
 
 }  // namespace safelaunch::gpu

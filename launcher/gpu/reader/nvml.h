@@ -1,7 +1,6 @@
 #pragma once
 
-#include <dlfcn.h>
-
+#include <functional>
 #include <string>
 
 #include "safelaunch/gpu/nvml_api.h"
@@ -12,8 +11,13 @@ namespace safelaunch::gpu {
 /// drivers of ten years are in use. Use it from one thread: its thread safety has had bugs.
 class Nvml {
  public:
-  /// Opens and initialises it. Ask `trouble` before anything else.
+  /// The function of this very name; nullptr where the driver has none.
+  using Symbols = std::function<void*(const char* name)>;
+
+  /// Opens and initialises the host's library. Ask `trouble` before anything else.
   Nvml();
+  /// The same with the functions of another library; empty: there is none.
+  explicit Nvml(Symbols symbols);
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
@@ -25,7 +29,7 @@ class Nvml {
   /// NVML_ERROR_FUNCTION_NOT_FOUND where this driver has no such function.
   template <class Function, class... Args>
   [[nodiscard]] nvmlReturn_t call(const char* name, Args... args) const {
-    const auto function = reinterpret_cast<Function*>(symbol(name));
+    const auto function = reinterpret_cast<Function*>(symbols_(name));
     return function != nullptr ? function(args...) : NVML_ERROR_FUNCTION_NOT_FOUND;
   }
 
@@ -33,11 +37,7 @@ class Nvml {
   [[nodiscard]] std::string words(nvmlReturn_t error) const;
 
  private:
-  [[nodiscard]] void* symbol(const char* name) const {
-    return library_ != nullptr ? ::dlsym(library_, name) : nullptr;
-  }
-
-  void* library_ = nullptr;
+  Symbols symbols_;
   nvmlReturn_t trouble_ = NVML_SUCCESS;
 };
 
