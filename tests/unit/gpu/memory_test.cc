@@ -70,5 +70,91 @@ TEST_CASE("where there were no GPUs nothing is waited for") {
   CHECK(judge_drain({}, {}, {}).state == State::drained);
 }
 
+TEST_CASE("one holder, two and three are told as a sentence lists them") {
+  Gpu gpu = made_gpu(0);
+  const auto holders = [&] { return held_by_others(gpu, {}).holders; };
+  CHECK(holders() == "processes that are not listed here");
+  gpu.processes.push_back({1, std::nullopt});
+  CHECK(holders() == "pid 1");
+  gpu.processes.push_back({2, 5});
+  CHECK(holders() == "pid 1 and pid 2 (5 MiB)");
+  gpu.processes.push_back({3, std::nullopt});
+  CHECK(holders() == "pid 1, pid 2 (5 MiB) and pid 3");
+}
+
+TEST_CASE(
+    "memory of others is never less than nothing, and an own share that is not told is theirs") {
+  Gpu gpu = with_process(made_gpu(0), 71, 1'000);
+  gpu.used_mib = 900;  // the driver counts in two ways
+  const std::vector<int> own{71};
+  CHECK(held_by_others(gpu, own).mib == 0);
+  gpu.processes = {{71, std::nullopt}};
+  CHECK(held_by_others(gpu, own).mib == 900);
+  CHECK(held_by_others(gpu, own).holders == "processes that are not listed here");
+  CHECK(others_on(gpu, own).empty());
+  CHECK(others_on(gpu, {}).size() == 1);
+}
+
+TEST_CASE("the most that a driver can tell is still a number") {
+  Gpu gpu = made_gpu(0);
+  gpu.used_mib = 4'000'000;
+  for (int pid = 1; pid <= 512; ++pid) gpu.processes.push_back({pid, 4'000'000});
+  CHECK(memory_without_holder(facts_of({gpu})).empty());
+  std::vector<int> own(512);
+  for (int pid = 1; pid <= 512; ++pid) own[static_cast<std::size_t>(pid - 1)] = pid;
+  CHECK(held_by_others(gpu, own).mib == 0);
+}
+
+TEST_CASE("memory without a holder is told of each GPU from 512 MiB on") {
+  Gpu one = made_gpu(0);
+  one.used_mib = 511;
+  Gpu other = made_gpu(1);
+  other.used_mib = 512;
+  CHECK(memory_without_holder(facts_of({one, other})) ==
+        std::vector<std::string>{"512 MiB of GPU 1"});
+  CHECK(memory_without_holder({}).empty());
+}
+
+TEST_CASE("a context of 64 MiB more is drained, one MiB beyond it is not") {
+  const auto state = [](int mib) {
+    Gpu now = made_gpu(0);
+    now.used_mib = mib;
+    return judge_drain(facts_of({made_gpu(0)}), facts_of({now}), {}).state;
+  };
+  CHECK(state(64) == State::drained);
+  CHECK(state(65) == State::waiting);
+}
+
+TEST_CASE("a process that is new counts beside one that was there before") {
+  const auto before = facts_of({with_process(made_gpu(0), 71, 1'000)});
+  const auto now = facts_of({with_process(with_process(made_gpu(0), 71, 30'000), 72, 500)});
+  CHECK(judge_drain(before, now, {}) ==
+        Drain{State::waiting, "500 MiB of GPU 0 are still in use by pid 72 (500 MiB)"});
+}
+
+TEST_CASE("a GPU is found again by its name, whatever its number is by now") {
+  Gpu moved = with_process(made_gpu(0), 71, 1'000);
+  moved.index = 1;
+  const auto before = facts_of({made_gpu(1), with_process(made_gpu(0), 71, 1'000)});
+  CHECK(judge_drain(before, facts_of({moved}), {}).state == State::drained);
+}
+
+TEST_CASE("a GPU that was not there before, or is gone, is not waited for") {
+  const auto before = facts_of({made_gpu(0)});
+  CHECK(judge_drain(before, facts_of({made_gpu(0), with_process(made_gpu(1), 71, 9'000)}), {})
+            .state == State::drained);
+  CHECK(judge_drain(facts_of({made_gpu(0), made_gpu(1)}), before, {}).state == State::drained);
+}
+
+TEST_CASE("the bound is the caller's, and without time it is reached at once") {
+  Gpu held = made_gpu(0);
+  held.used_mib = 9'000;
+  const auto before = facts_of({made_gpu(0)});
+  const auto now = facts_of({held});
+  CHECK(judge_drain(before, now, Duration(4), Duration(5)).state == State::waiting);
+  CHECK(judge_drain(before, now, Duration(5), Duration(5)).state == State::given_up);
+  CHECK(judge_drain(before, now, {}, {}).state == State::given_up);
+}
+
 }  // namespace
 }  // namespace safelaunch::gpu
