@@ -101,6 +101,12 @@ bool same_otherwise(const profile::Profile& a, const profile::Profile& b) {
          a.options == b.options;
 }
 
+/// What shows more of an attempt, or ends it otherwise: it heals nothing, so that only a person
+/// wants an attempt for it.
+bool shows_the_same(const profile::Profile& a, const profile::Profile& b) {
+  return a.ras == b.ras && a.faulthandler == b.faulthandler && a.on_stall == b.on_stall;
+}
+
 bool finds_the_same(const Found& a, const Found& b) {
   return a.backend == b.backend && a.environment == b.environment;
 }
@@ -118,10 +124,12 @@ std::vector<profile::StruckOut> same_as_tried(const RunPlan& plan,
                                               const SeenOfJob& seen) {
   std::vector<profile::StruckOut> result;
   for (const profile::Profile* candidate : candidates) {
-    const SeenOfJob counts = is_named(*candidate, plan) ? SeenOfJob{.nccl = seen.nccl} : seen;
+    const bool named = is_named(*candidate, plan);
+    const SeenOfJob counts = named ? SeenOfJob{.nccl = seen.nccl} : seen;
     const Found found = found_under(*candidate, plan, counts);
     const auto same = std::ranges::find_if(tried, [&](const profile::Profile* one) {
       return one->name != candidate->name && same_otherwise(*one, *candidate) &&
+             (!named || shows_the_same(*one, *candidate)) &&
              finds_the_same(found_under(*one, plan, counts), found);
     });
     if (same == tried.end()) continue;

@@ -95,3 +95,62 @@ TEST_CASE("a profile that the user names is tried though it seems to change noth
   CHECK(struck_for({.backends = {"gloo"}, .gpu = false}, {"basic", "no-shm"}) ==
         Names{"conservative", "gloo-fallback"});
 }
+
+namespace {
+
+// Whether a profile that differs from a tried one so is struck out: where the chain came by itself,
+// and where the user named it.
+std::pair<bool, bool> struck_when(void (*change)(profile::Profile&)) {
+  profile::Profile tried;
+  tried.name = "tried";
+  profile::Profile other = tried;
+  other.name = "other";
+  change(other);
+  const auto struck = [&](std::vector<std::string> named) {
+    RunPlan plan;
+    plan.options.profiles = named;
+    plan.chain_names = named;
+    return !same_as_tried(plan, std::vector<const profile::Profile*>{&tried},
+                          std::vector<const profile::Profile*>{&other}, {})
+                .empty();
+  };
+  return {struck({}), struck({"tried", "other"})};
+}
+
+}  // namespace
+
+TEST_CASE("each key by which a profile makes another attempt, and those that only show more",
+          "[sameness]") {
+  using profile::Profile;
+  constexpr std::pair kAnother{false, false};
+  constexpr std::pair kForAPerson{true, false};
+  constexpr std::pair kCopy{true, true};
+  CHECK(struck_when([](Profile&) {}) == kCopy);
+  CHECK(struck_when([](Profile& p) { p.description = "d"; }) == kCopy);
+  CHECK(struck_when([](Profile& p) { p.heals = {"x"}; }) == kCopy);
+  CHECK(struck_when([](Profile& p) { p.worsens = {"x"}; }) == kCopy);
+  CHECK(struck_when([](Profile& p) { p.cost = profile::Cost::large; }) == kCopy);
+  CHECK(struck_when([](Profile& p) { p.nodes = profile::Nodes::one; }) == kCopy);
+  CHECK(struck_when([](Profile& p) { p.unset = {"A"}; }) == kCopy);  // it is not set here
+  CHECK(struck_when([](Profile& p) { p.force_all = true; }) == kCopy);
+  CHECK(struck_when([](Profile& p) { p.ras = profile::Ras::ask; }) == kForAPerson);
+  CHECK(struck_when([](Profile& p) { p.faulthandler = true; }) == kForAPerson);
+  CHECK(struck_when([](Profile& p) { p.on_stall = profile::OnStall::kill; }) == kForAPerson);
+  CHECK(struck_when([](Profile& p) { p.env["A"] = {"1", {}}; }) == kAnother);
+  CHECK(struck_when([](Profile& p) { p.env["NCCL_ALGO"] = {"Ring", {}}; }) == kAnother);
+  CHECK(struck_when([](Profile& p) { p.backend = profile::Backend::gloo; }) == kAnother);
+  CHECK(struck_when([](Profile& p) { p.verify = profile::Verify::inject; }) == kAnother);
+  CHECK(struck_when([](Profile& p) { p.args.append = {"-x"}; }) == kAnother);
+  CHECK(struck_when([](Profile& p) { p.processes = 1; }) == kAnother);
+  CHECK(struck_when([](Profile& p) { p.process_group_timeout = Duration(1); }) == kAnother);
+  CHECK(struck_when([](Profile& p) { p.timeouts.init = Duration(1); }) == kAnother);
+  CHECK(struck_when([](Profile& p) { p.options["grace"] = {"5s", ""}; }) == kAnother);
+}
+
+TEST_CASE("a profile is never the same as itself, and nothing is struck out untried",
+          "[sameness]") {
+  const profile::Profile basic = built_in("basic");
+  CHECK(same_as_tried({}, std::vector{&basic}, std::vector{&basic}, {}).empty());
+  CHECK(same_as_tried({}, {}, std::vector{&basic}, {}).empty());
+  CHECK(same_as_tried({}, std::vector{&basic}, {}, {}).empty());
+}
