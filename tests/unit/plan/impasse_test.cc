@@ -58,3 +58,61 @@ TEST_CASE("a rank that somebody stops stands wherever it was", "[impasse]") {
   REQUIRE(found);
   CHECK(describe_again(*found) == "rank 1 is stopped again");
 }
+
+TEST_CASE("several ranks that stand are told by the first, and the others counted", "[impasse]") {
+  const auto told = [](std::map<Rank, std::string> places) {
+    return describe_again({"rank-missing", Stage::group, std::move(places)});
+  };
+  CHECK(told({{Rank{3}, "a.py:1 f"}}) == "rank 3 stands in a.py:1 f again");
+  CHECK(told({{Rank{3}, "a.py:1 f"}, {Rank{1}, "b.py:2 g"}}) ==
+        "rank 1 stands in b.py:2 g again, 1 other likewise");
+  CHECK(told({{Rank{0}, "stopped"}, {Rank{1}, "x"}, {Rank{2}, "y"}}) ==
+        "rank 0 is stopped again, 2 others likewise");
+}
+
+TEST_CASE("a frame in a library that communicates is no impasse, one beside it is", "[impasse]") {
+  struct Row {
+    const char* frame;
+    bool stands;
+  };
+  const Row rows[] = {
+      {"/py/torch/nn/x.py:1 f", false}, {"/py/jax/x.py:1 f", false},
+      {"/py/jaxlib/x.py:1 f", false},   {"/py/nccl/x.py:1 f", false},
+      {"/py/cupyx/x.py:1 f", false},    {"/home/torchtrain/x.py:1 f", true},
+      {"/home/my_jax/x.py:1 f", true},  {"/py/json/decoder.py:1 f", true},
+      {"train.py:50 never", true},
+  };
+  for (const Row& row : rows) {
+    INFO(row.frame);
+    CHECK(of({at(1, row.frame, "there")}).has_value() == row.stands);
+  }
+}
+
+TEST_CASE("without frames of the main thread nobody knows where a rank stands", "[impasse]") {
+  for (const char* stack : {"", "thread MainThread", "thread MainThread\n",
+                            "thread MainThread\nthread other\n  /home/x.py:1 f\n"}) {
+    MissingRank missing = in_own_code();
+    missing.stack = stack;
+    INFO(stack);
+    CHECK_FALSE(of({missing}));
+  }
+  MissingRank nowhere = in_own_code();
+  nowhere.where.clear();
+  CHECK_FALSE(of({nowhere}));
+}
+
+TEST_CASE("an impasse of another stage, cause or kind of hang is another", "[impasse]") {
+  diagnose::Evidence evidence;
+  evidence.failure.kind = FailureKind::hung;
+  evidence.failure.missing = {in_own_code()};
+  diagnose::Diagnosis diagnosis;
+  diagnosis.failure.cause = "a";
+  const auto first = impasse_of(evidence, diagnosis);
+  REQUIRE(first);
+  CHECK(first->stage == Stage::spawned);  // nobody came further
+  evidence.failure.stage = Stage::group;
+  CHECK(impasse_of(evidence, diagnosis) != first);
+  evidence.failure.stage.reset();
+  diagnosis.failure.cause = "b";
+  CHECK(impasse_of(evidence, diagnosis) != first);
+}

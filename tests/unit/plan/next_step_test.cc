@@ -219,3 +219,79 @@ TEST_CASE("another port is tried at once under the same profile", "[next_step]")
   CHECK(story.next().other_port);
   CHECK(story.next().why == "the same settings on another port");
 }
+
+TEST_CASE("another attempt with the same settings is bounded by what the user allows",
+          "[next_step]") {
+  struct Row {
+    bool only;
+    std::optional<int> max_attempts;
+    int attempts;
+    bool other_port;
+    const char* why;
+  };
+  constexpr const char* kSame = "the same settings; this passes by itself";
+  constexpr const char* kPort = "the same settings on another port";
+  const Row rows[] = {
+      {false, std::nullopt, 1, false, kSame},
+      {false, std::nullopt, 9, false, kSame},  // the chain's length bounds the chain alone
+      {false, 3, 2, false, kSame},
+      {false, 3, 3, false, "3 attempts were made"},
+      {false, 1, 1, true, "1 attempt was made"},
+      {true, std::nullopt, 1, false, "--only: one attempt is made"},
+      {true, std::nullopt, 1, true, kPort},
+      {true, 1, 1, true, "1 attempt was made"},
+  };
+  for (const Row& row : rows) {
+    using With = diagnose::RetrySame::With;
+    Story story;
+    story.plan.options.only = row.only;
+    story.plan.options.max_attempts = row.max_attempts;
+    story.progress.attempts = row.attempts;
+    story.diagnosis.decision =
+        diagnose::RetrySame{.with = row.other_port ? With::another_port : With::nothing_new};
+    CHECK(story.next().why == row.why);
+  }
+}
+
+TEST_CASE("agents that have agreed may start a job of several nodes again", "[next_step]") {
+  Story story;
+  story.plan.spawn.emplace().nodes = 2;
+  story.progress.agreed = true;
+  CHECK(story.profile() == "conservative");
+  story.diagnosis.failure.cause = "wrong-interface";
+  for (const profile::Profile& known : story.plan.chain)
+    CHECK((known.nodes == profile::Nodes::any || story.profile() != known.name));
+}
+
+TEST_CASE("a rank of somebody else's is not started again, and the words say whose",
+          "[next_step]") {
+  Story story;
+  story.plan.command.launcher = job::Launcher::python;
+  story.plan.command.descendants = job::Descendants::some;
+  CHECK(story.next().why ==
+        "one node alone cannot start a job whose other ranks are started elsewhere again");
+  story.plan.command.nodes = job::NodeRange{4, 4};
+  CHECK(story.next().why == "one node alone cannot start a job of 4 nodes again");
+}
+
+TEST_CASE("what ends a job for good is asked before all else", "[next_step]") {
+  Story story;
+  story.diagnosis.decision = diagnose::Stop{diagnose::StopReason::hopeless};
+  story.progress.impasse = at_line(1);
+  story.progress.former = {at_line(1)};
+  CHECK(story.next().why == describe(diagnose::StopReason::hopeless));
+  story.diagnosis.decision = diagnose::RetrySame{};
+  CHECK(story.next().why ==
+        "rank 1 stands in train.py:1 f again, where no profile changes anything");
+}
+
+TEST_CASE("a healer outside the chain is taken from all that are known", "[next_step]") {
+  Story story({"basic"});
+  story.plan.max_attempts = 5;
+  const std::vector<profile::Profile> known{*profile::ProfileLibrary::standard({}).load("no-shm")};
+  story.progress.known = known;
+  CHECK(story.profile().empty());
+  story.diagnosis.failure.cause = "shm-attach";
+  CHECK(story.profile() == "no-shm");
+  CHECK(story.next().why == "heals shm-attach");
+}

@@ -73,3 +73,23 @@ TEST_CASE("ranks that knock where somebody else listens are at a foreign store",
 TEST_CASE("a store on another host is not looked for here", "[port_facts]") {
   CHECK(facts(hung(), {{Rank{0}, "10.0.0.7:29777"}}).empty());
 }
+
+TEST_CASE("a store is ours to look for where it names this host, however that is written",
+          "[port_facts]") {
+  for (const char* store : {"127.0.0.1:29777", "localhost:29777", "::1:29777", "[::1]:29777"}) {
+    INFO(store);
+    const auto found = facts(hung(), {{Rank{0}, store}});
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].port == 29777);
+  }
+  for (const char* store : {"", "29777", ":29777", "127.0.0.2:29777", "n0:29777",
+                            "localhost:", "localhost:0", "localhost:-29777", "localhost:65536",
+                            "localhost:x", "localhost:29778", "localhost:99999999999"}) {
+    INFO(store);
+    CHECK(facts(hung(), {{Rank{0}, store}}).empty());
+  }
+}
+
+TEST_CASE("ranks that knock prove nothing of a job that did not hang", "[port_facts]") {
+  CHECK(facts(failed_on(29778), {{Rank{0}, "localhost:29777"}}).empty());
+}

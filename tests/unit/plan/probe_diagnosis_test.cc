@@ -37,3 +37,28 @@ TEST_CASE("a probe that shows nothing is a guess that another profile may do bet
   CHECK(diagnosis.failure.certainty == Certainty::guess);
   CHECK(std::holds_alternative<diagnose::FallBack>(diagnosis.decision));
 }
+
+TEST_CASE("the diagnosis of a probe says where it stopped, and why", "[probe_diagnosis]") {
+  probe::Failed failed;
+  failed.failures = {{.rank = 1, .phase = probe::Phase::init, .words = "boom"}};
+  const auto told = plan::diagnose({failed, ""}).failure.explanation;
+  CHECK(told.starts_with(std::string("a probe under the same profile stopped at ") +
+                         std::string(name(probe::Phase::init)) + ": "));
+  CHECK_THAT(told, ContainsSubstring("boom"));
+  CHECK_THAT(plan::diagnose({probe::Untold{"no GPU is free"}, ""}).failure.explanation,
+             ContainsSubstring("stopped at its start") && ContainsSubstring("no GPU is free"));
+}
+
+TEST_CASE("a cause that every profile meets ends the chain, as it would a job's",
+          "[probe_diagnosis]") {
+  const std::string twice = "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 4000\n";
+  const std::string driver = "CUDA driver version is insufficient for CUDA runtime version\n";
+  for (const std::string& log : {twice, driver}) {
+    const auto diagnosis = plan::diagnose({probe::Hung{}, log});
+    INFO(diagnosis.failure.cause);
+    const auto* stop = std::get_if<diagnose::Stop>(&diagnosis.decision);
+    REQUIRE(stop != nullptr);
+    CHECK(stop->reason == diagnose::StopReason::hopeless);
+    CHECK(diagnosis.failure.title == diagnose::catalogue().at(diagnosis.failure.cause).title);
+  }
+}
