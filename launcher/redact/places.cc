@@ -109,47 +109,6 @@ std::size_t next_coat(std::string_view text, std::size_t at) {
   return at;
 }
 
-}  // namespace
-
-std::size_t DecodedText::original(std::size_t decoded) const {
-  const auto next =
-      std::upper_bound(steps.begin(), steps.end(), decoded,
-                       [](std::size_t at, const Step& step) { return at < step.decoded; });
-  if (next == steps.begin()) return decoded;
-  const Step& step = *std::prev(next);
-  return step.original + (decoded - step.decoded);
-}
-
-// Lines without a coat are left out, since they have been searched already.
-DecodedText decoded(std::string_view text) {
-  DecodedText result;
-  std::size_t done = 0;
-  std::size_t line_end = 0;
-  for (std::size_t at = next_coat(text, 0); at < text.size(); at = next_coat(text, at)) {
-    const Coated found = coat_at(text.substr(at));
-    if (found.length == 0) {
-      ++at;
-      continue;
-    }
-    if (at >= line_end) {
-      result.text.append(text, done, line_end - done);
-      const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
-      done = before == std::string_view::npos ? 0 : before + 1;
-      result.steps.push_back({result.text.size(), done});
-    }
-    result.text.append(text, done, at - done);
-    if (!found.dropped) result.text += found.byte;
-    at += found.length;
-    done = at;
-    result.steps.push_back({result.text.size(), at});
-    if (at > line_end) line_end = std::min(text.find('\n', at), text.size() - 1) + 1;
-  }
-  result.text.append(text, done, std::max(line_end, done) - done);
-  return result;
-}
-
-namespace {
-
 // A text within JSON within JSON is in two coats. More are as good as encrypted.
 constexpr int kMostCoats = 3;
 
@@ -289,6 +248,43 @@ void find_secrets_of_kubernetes(std::string_view text, SecretPlaces& places) {
 }
 
 }  // namespace
+
+std::size_t DecodedText::original(std::size_t decoded) const {
+  const auto next =
+      std::upper_bound(steps.begin(), steps.end(), decoded,
+                       [](std::size_t at, const Step& step) { return at < step.decoded; });
+  if (next == steps.begin()) return decoded;
+  const Step& step = *std::prev(next);
+  return step.original + (decoded - step.decoded);
+}
+
+// Lines without a coat are left out, since they have been searched already.
+DecodedText decoded(std::string_view text) {
+  DecodedText result;
+  std::size_t done = 0;
+  std::size_t line_end = 0;
+  for (std::size_t at = next_coat(text, 0); at < text.size(); at = next_coat(text, at)) {
+    const Coated found = coat_at(text.substr(at));
+    if (found.length == 0) {
+      ++at;
+      continue;
+    }
+    if (at >= line_end) {
+      result.text.append(text, done, line_end - done);
+      const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+      done = before == std::string_view::npos ? 0 : before + 1;
+      result.steps.push_back({result.text.size(), done});
+    }
+    result.text.append(text, done, at - done);
+    if (!found.dropped) result.text += found.byte;
+    at += found.length;
+    done = at;
+    result.steps.push_back({result.text.size(), at});
+    if (at > line_end) line_end = std::min(text.find('\n', at), text.size() - 1) + 1;
+  }
+  result.text.append(text, done, std::max(line_end, done) - done);
+  return result;
+}
 
 SecretPlaces secret_places(std::string_view text) {
   SecretPlaces places;

@@ -49,43 +49,6 @@ void keep_the_telling(std::vector<ChartLine>& lines, const std::string& most_of)
   for (ChartLine& line : lines) line.colour = line.suspect ? ++colour : 0;
 }
 
-}  // namespace
-
-// A picture is as wide as a few hundred dots, so of more points every second, third, … is kept; and
-// an eye tells eight colours apart.
-
-double rounded_up(double value, Rounding rounding) {
-  const double base = rounding == Rounding::binary ? 2 : 10;
-  double unit = 1;  // multiplied here, since std::log and std::pow ask for glibc 2.29
-  while (std::isfinite(value) && unit * base <= value) unit *= base;
-  for (const double times : {1.0, 1.25, 1.5, 2.0, 2.5, 5.0, 10.0})
-    if (unit * times >= value) return unit * times;
-  return value;
-}
-
-Chart make_chart(std::vector<ChartLine> lines) {
-  std::erase_if(lines, [](const ChartLine& line) { return line.points.size() < 2; });
-  Chart chart;
-  for (const ChartLine& line : lines)
-    for (const ChartPoint& point : line.points)
-      if (chart.most_of.empty() || point.value > chart.most) {
-        chart.most = point.value;
-        chart.most_of = line.name;
-      }
-  if (lines.size() > kMostColours) {
-    chart.band = band_of(lines);
-    keep_the_telling(lines, chart.most_of);
-  } else {
-    for (std::size_t i = 0; i < lines.size(); ++i) lines[i].colour = i;
-  }
-  for (ChartLine& line : lines) thin_out(line.points);
-  thin_out(chart.band);
-  chart.lines = std::move(lines);
-  return chart;
-}
-
-namespace {
-
 constexpr double kWide = 1'000;  // the units of a picture
 constexpr double kHigh = 100;
 
@@ -280,6 +243,38 @@ void write_group(const std::vector<Picture>& pictures, const AttemptHistory& att
 }
 
 }  // namespace
+
+double rounded_up(double value, Rounding rounding) {
+  const double base = rounding == Rounding::binary ? 2 : 10;
+  double unit = 1;  // multiplied here, since std::log and std::pow ask for glibc 2.29
+  while (std::isfinite(value) && unit * base <= value) unit *= base;
+  for (const double times : {1.0, 1.25, 1.5, 2.0, 2.5, 5.0, 10.0})
+    if (unit * times >= value) return unit * times;
+  return value;
+}
+
+// A picture is as wide as a few hundred dots, so of more points every second, third, … is kept; and
+// an eye tells eight colours apart.
+Chart make_chart(std::vector<ChartLine> lines) {
+  std::erase_if(lines, [](const ChartLine& line) { return line.points.size() < 2; });
+  Chart chart;
+  for (const ChartLine& line : lines)
+    for (const ChartPoint& point : line.points)
+      if (chart.most_of.empty() || point.value > chart.most) {
+        chart.most = point.value;
+        chart.most_of = line.name;
+      }
+  if (lines.size() > kMostColours) {
+    chart.band = band_of(lines);
+    keep_the_telling(lines, chart.most_of);
+  } else {
+    for (std::size_t i = 0; i < lines.size(); ++i) lines[i].colour = i;
+  }
+  for (ChartLine& line : lines) thin_out(line.points);
+  thin_out(chart.band);
+  chart.lines = std::move(lines);
+  return chart;
+}
 
 void write_figures(const AttemptHistory& attempt, HtmlWriter& to) {
   HtmlWriter inner;

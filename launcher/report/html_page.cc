@@ -79,76 +79,6 @@ std::string filled(std::string_view page, std::string_view title, std::string_vi
   return result.append(body).append(page.substr(body_at + kBody.size()));
 }
 
-}  // namespace
-
-std::string html_text(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    switch (c) {
-      case '&': html += "&amp;"; break;
-      case '<': html += "&lt;"; break;
-      case '>': html += "&gt;"; break;
-      case '"': html += "&quot;"; break;
-      case '\'': html += "&#39;"; break;
-      default: html += c;
-    }
-  }
-  return html;
-}
-
-HtmlWriter& HtmlWriter::text(std::string_view text) {
-  html_ += html_text(text);
-  return *this;
-}
-
-HtmlWriter& HtmlWriter::text(std::string_view all, std::size_t most) {
-  const std::string_view shown = cut(all, most);
-  text(shown);
-  return shown.size() < all.size() ? markup("…") : *this;
-}
-
-HtmlWriter& HtmlWriter::percent(double share) {
-  html_ += fmt::format("{:.2f}%", 100 * std::clamp(share, 0.0, 1.0));
-  return *this;
-}
-
-std::string html_report(const RunRecord& run) {
-  HtmlWriter body;
-  PageBudget budget;
-  write_head(run, body);
-  write_overview(run, body);
-  write_findings(run, body);
-  write_ways(run, body);
-  for (const AttemptHistory& attempt : run.attempts) write_attempt(attempt, run, budget, body);
-  write_lines(run, body);
-  write_foot(run, body);
-  HtmlWriter title;
-  title.text(headline_text(run) + " · " + run.id, kLongestLine);
-  return filled(report_template().front().text, title.take(), body.take());
-}
-
-bool is_report_page(const std::string& file) {
-  constexpr std::size_t kHead = 1024;
-  constexpr std::string_view kSign = "<meta name=\"generator\" content=\"safelaunch\">";
-  return user_file_text(file, kHead).value_or("").find(kSign) != std::string::npos;
-}
-
-RunFiles files_for_page(const std::filesystem::path& directory, const Environment& environment) {
-  RunFiles files = read_run_files(directory);
-  add_sources(files);
-  return cleaned(std::move(files), environment);
-}
-
-bool write_report_page(const std::filesystem::path& directory, const Environment& environment) {
-  const RunRecord run = parse_run(files_for_page(directory, environment));
-  return write_atomically(directory / "report.html", html_report(run));
-}
-
-// The head answers a reader's first questions: how it ended, who and what was the cause, what to
-// do, and how to run it again.
-
-namespace {
-
 constexpr std::size_t kLongestHeadline = 1'000;
 
 // The end of the run in a word or two, with its colour.
@@ -246,10 +176,75 @@ void write_command(const RunRecord& run, HtmlWriter& to) {
 
 }  // namespace
 
+std::string html_text(std::string_view text) {
+  std::string html;
+  for (const char c : text) {
+    switch (c) {
+      case '&': html += "&amp;"; break;
+      case '<': html += "&lt;"; break;
+      case '>': html += "&gt;"; break;
+      case '"': html += "&quot;"; break;
+      case '\'': html += "&#39;"; break;
+      default: html += c;
+    }
+  }
+  return html;
+}
+
+HtmlWriter& HtmlWriter::text(std::string_view text) {
+  html_ += html_text(text);
+  return *this;
+}
+
+HtmlWriter& HtmlWriter::text(std::string_view all, std::size_t most) {
+  const std::string_view shown = cut(all, most);
+  text(shown);
+  return shown.size() < all.size() ? markup("…") : *this;
+}
+
+HtmlWriter& HtmlWriter::percent(double share) {
+  html_ += fmt::format("{:.2f}%", 100 * std::clamp(share, 0.0, 1.0));
+  return *this;
+}
+
+std::string html_report(const RunRecord& run) {
+  HtmlWriter body;
+  PageBudget budget;
+  write_head(run, body);
+  write_overview(run, body);
+  write_findings(run, body);
+  write_ways(run, body);
+  for (const AttemptHistory& attempt : run.attempts) write_attempt(attempt, run, budget, body);
+  write_lines(run, body);
+  write_foot(run, body);
+  HtmlWriter title;
+  title.text(headline_text(run) + " · " + run.id, kLongestLine);
+  return filled(report_template().front().text, title.take(), body.take());
+}
+
+bool is_report_page(const std::string& file) {
+  constexpr std::size_t kHead = 1024;
+  constexpr std::string_view kSign = "<meta name=\"generator\" content=\"safelaunch\">";
+  return user_file_text(file, kHead).value_or("").find(kSign) != std::string::npos;
+}
+
+RunFiles files_for_page(const std::filesystem::path& directory, const Environment& environment) {
+  RunFiles files = read_run_files(directory);
+  add_sources(files);
+  return cleaned(std::move(files), environment);
+}
+
+bool write_report_page(const std::filesystem::path& directory, const Environment& environment) {
+  const RunRecord run = parse_run(files_for_page(directory, environment));
+  return write_atomically(directory / "report.html", html_report(run));
+}
+
 std::string headline_text(const RunRecord& run) {
   return headline_of(run).text;
 }
 
+// The head answers a reader's first questions: how it ended, who and what was the cause, what to
+// do, and how to run it again.
 void write_head(const RunRecord& run, HtmlWriter& to) {
   const Headline headline = headline_of(run);
   switch (headline.mood) {

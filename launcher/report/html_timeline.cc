@@ -149,21 +149,6 @@ void write_probes(const RunRecord& run, HtmlWriter& to) {
   to.markup("</div>\n");
 }
 
-}  // namespace
-
-// One bar an attempt, on the time of the whole run. A stage is coloured from where its last rank
-// reached it.
-
-void write_overview(const RunRecord& run, HtmlWriter& to) {
-  HtmlWriter inner;
-  write_attempts(run, inner);
-  write_probes(run, inner);
-  if (inner.size() == 0) return;
-  to.markup("<section>").append(inner).markup("</section>\n");
-}
-
-namespace {
-
 using std::chrono_literals::operator""ms;
 
 // Writes the CSS class of a stage, which report.html defines.
@@ -267,6 +252,16 @@ Duration step_of(Duration length) {
 }
 
 }  // namespace
+
+// One bar an attempt, on the time of the whole run. A stage is coloured from where its last rank
+// reached it.
+void write_overview(const RunRecord& run, HtmlWriter& to) {
+  HtmlWriter inner;
+  write_attempts(run, inner);
+  write_probes(run, inner);
+  if (inner.size() == 0) return;
+  to.markup("<section>").append(inner).markup("</section>\n");
+}
 
 double share_of(Duration part, Duration whole) {
   return static_cast<double>(part.count()) / static_cast<double>(std::max(whole, 1ms).count());

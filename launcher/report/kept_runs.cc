@@ -86,8 +86,6 @@ std::string local_time(fs::file_time_type at) {
   return {text.data(), size};
 }
 
-namespace fs = std::filesystem;
-
 std::string listed(const std::vector<fs::path>& places) {
   std::string text;
   for (const fs::path& place : places) text += (text.empty() ? "" : " or ") + place.native();

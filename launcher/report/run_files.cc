@@ -134,38 +134,6 @@ std::string read(const OpenFile& file, Kind kind, const ReadLimits& limits, std:
   }
 }
 
-}  // namespace
-
-std::string_view RunFiles::text(std::string_view name) const {
-  const auto found = std::find_if(files.begin(), files.end(),
-                                  [&](const RecordedFile& file) { return file.name == name; });
-  return found == files.end() ? std::string_view() : std::string_view(found->text);
-}
-
-RunFiles read_run_files(const fs::path& directory, const ReadLimits& limits) {
-  RunFiles result;
-  result.directory = directory;
-  const std::vector<Listed> listed = list(directory);
-  const std::size_t log = share_of_log(listed, limits);
-  std::size_t logs_read = 0;
-  for (const Listed& entry : listed) {
-    const std::optional<OpenFile> file = open_regular(directory / entry.relative);
-    if (!file || (entry.kind == Kind::log && file->size == 0)) continue;
-    if (entry.kind == Kind::log && logs_read >= limits.logs) {
-      ++result.passed_over;
-      continue;
-    }
-    RecordedFile read_file{entry.relative.native(), read(*file, entry.kind, limits, log),
-                           file->size, 0};
-    read_file.left_out = file->size - std::min<std::uintmax_t>(file->size, read_file.text.size());
-    if (entry.kind == Kind::log) logs_read += read_file.text.size();
-    result.files.push_back(std::move(read_file));
-  }
-  return result;
-}
-
-namespace {
-
 constexpr char kEscape = '\x1b';
 constexpr std::string_view kUnshowable = "\ufffd";
 
@@ -238,21 +206,6 @@ std::size_t put_next(std::string_view text, PlainWriter& to) {
   return point.length;
 }
 
-}  // namespace
-
-std::string plain_text(std::string_view bytes) {
-  PlainWriter writer;
-  while (!bytes.empty()) bytes.remove_prefix(put_next(bytes, writer));
-  return writer.take();
-}
-
-// Secrets are taken out in two passes. The first learns from all files, since a secret that the
-// command line gives away may stand bare in a log. The second cleans each file: JSON by its
-// members, so that it stays JSON, all else as text. A document that should be JSON and is not, such
-// as a torn line, is cleaned as text.
-
-namespace {
-
 void make_plain(Json& json) {
   if (json.is_string()) json = plain_text(json.get_ref<const std::string&>());
   if (json.is_structured())
@@ -309,6 +262,44 @@ std::string cleaned_text(const RecordedFile& file, const redact::Redactor& redac
 
 }  // namespace
 
+std::string_view RunFiles::text(std::string_view name) const {
+  const auto found = std::find_if(files.begin(), files.end(),
+                                  [&](const RecordedFile& file) { return file.name == name; });
+  return found == files.end() ? std::string_view() : std::string_view(found->text);
+}
+
+RunFiles read_run_files(const fs::path& directory, const ReadLimits& limits) {
+  RunFiles result;
+  result.directory = directory;
+  const std::vector<Listed> listed = list(directory);
+  const std::size_t log = share_of_log(listed, limits);
+  std::size_t logs_read = 0;
+  for (const Listed& entry : listed) {
+    const std::optional<OpenFile> file = open_regular(directory / entry.relative);
+    if (!file || (entry.kind == Kind::log && file->size == 0)) continue;
+    if (entry.kind == Kind::log && logs_read >= limits.logs) {
+      ++result.passed_over;
+      continue;
+    }
+    RecordedFile read_file{entry.relative.native(), read(*file, entry.kind, limits, log),
+                           file->size, 0};
+    read_file.left_out = file->size - std::min<std::uintmax_t>(file->size, read_file.text.size());
+    if (entry.kind == Kind::log) logs_read += read_file.text.size();
+    result.files.push_back(std::move(read_file));
+  }
+  return result;
+}
+
+std::string plain_text(std::string_view bytes) {
+  PlainWriter writer;
+  while (!bytes.empty()) bytes.remove_prefix(put_next(bytes, writer));
+  return writer.take();
+}
+
+// Secrets are taken out in two passes. The first learns from all files, since a secret that the
+// command line gives away may stand bare in a log. The second cleans each file: JSON by its
+// members, so that it stays JSON, all else as text. A document that should be JSON and is not, such
+// as a torn line, is cleaned as text.
 RunFiles cleaned(RunFiles files, const Environment& environment) {
   const redact::Redactor redactor = redactor_for(files, environment);
   for (RecordedFile& file : files.files) {

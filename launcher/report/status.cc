@@ -224,6 +224,22 @@ std::string_view without_counts(std::string_view waiting) {
   return at == std::string_view::npos ? std::string_view() : waiting.substr(at);
 }
 
+Json json_of(const RankFigures& figures) {
+  Json json{{"pid", figures.pid},
+            {"memory_bytes", figures.memory},
+            {"children_memory_bytes", figures.children}};
+  if (figures.cpu) json["cpu_percent"] = *figures.cpu;
+  if (figures.gpu_mib) json["gpu_mib"] = *figures.gpu_mib;
+  if (!figures.doing.empty()) json["doing"] = figures.doing;
+  return json;
+}
+
+Json json_of(const GpuFigures& gpu) {
+  Json json{{"gpu", gpu.gpu}, {"used_mib", gpu.used_mib}, {"size_mib", gpu.size_mib}};
+  if (gpu.busy) json["busy_percent"] = *gpu.busy;
+  return json;
+}
+
 }  // namespace
 
 std::optional<RunStatus> read_status(const fs::path& directory) {
@@ -262,26 +278,6 @@ std::string render(const RunStatus& status) {
     text += fmt::format("    {}\n", waiting);
   return text;
 }
-
-namespace {
-
-Json json_of(const RankFigures& figures) {
-  Json json{{"pid", figures.pid},
-            {"memory_bytes", figures.memory},
-            {"children_memory_bytes", figures.children}};
-  if (figures.cpu) json["cpu_percent"] = *figures.cpu;
-  if (figures.gpu_mib) json["gpu_mib"] = *figures.gpu_mib;
-  if (!figures.doing.empty()) json["doing"] = figures.doing;
-  return json;
-}
-
-Json json_of(const GpuFigures& gpu) {
-  Json json{{"gpu", gpu.gpu}, {"used_mib", gpu.used_mib}, {"size_mib", gpu.size_mib}};
-  if (gpu.busy) json["busy_percent"] = *gpu.busy;
-  return json;
-}
-
-}  // namespace
 
 std::string status_json(const std::vector<RunStatus>& runs) {
   Json json = Json::array();

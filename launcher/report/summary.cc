@@ -1,7 +1,5 @@
 #include "safelaunch/report/summary.h"
 
-#include <nlohmann/json.hpp>
-
 #include "json.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/redact/redactor.h"
@@ -11,8 +9,6 @@
 // or newer outcome takes an unknown end for a plain failure.
 namespace safelaunch::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const Failure& failure) {
   return {{"id", failure.cause},
