@@ -2,9 +2,11 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "safelaunch/base/format.h"
 
@@ -28,22 +30,39 @@ Error bad_duration(std::string_view text) {
                                 "as 90s or 30min (0 or off = no deadline)"};
 }
 
+/// "1.5min": a number and its unit.
+struct Part {
+  double number;
+  Unit unit;
+};
+
+std::optional<Part> take_part(std::string_view& text) {
+  double number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec != std::errc{} || number < 0 || !std::isfinite(number)) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+  const std::string_view word = text.substr(0, text.find_first_of("0123456789"));
+  text.remove_prefix(word.size());
+  const auto* unit = std::ranges::find(kUnits, word, &Unit::name);
+  return unit == kUnits.end() ? std::nullopt : std::optional(Part{number, *unit});
+}
+
 }  // namespace
 
 Result<Duration> parse_duration(std::string_view text) {
   if (text == "off") return Duration::zero();
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc{} || number < 0 || !std::isfinite(number)) return bad_duration(text);
-  const std::string_view suffix(parsed.ptr, static_cast<std::size_t>(end - parsed.ptr));
-  for (const Unit& unit : kUnits) {
-    if (suffix != unit.name) continue;
-    const double milliseconds = number * unit.milliseconds;
-    if (milliseconds > kLongest) return bad_duration(text);
-    return Duration(std::llround(milliseconds));
-  }
-  return bad_duration(text);
+  std::string_view rest = text;
+  double sum = 0;
+  double unit_before = kLongest;
+  do {
+    const auto part = take_part(rest);
+    if (!part || part->unit.milliseconds >= unit_before) return bad_duration(text);
+    if (part->unit.name.empty() && unit_before != kLongest) return bad_duration(text);
+    unit_before = part->unit.milliseconds;
+    sum += part->number * unit_before;
+    if (sum > kLongest) return bad_duration(text);
+  } while (!rest.empty());
+  return Duration(std::llround(sum));
 }
 
 std::string format_duration(Duration duration) {

@@ -14,8 +14,9 @@ using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 using Duration = std::chrono::milliseconds;
 
-/// Reads "180s", "30min", "500ms", "2h", "1.5min" or a bare number of seconds; "0" and "off" are
-/// zero, which switches a deadline off. The error names the wrong word and the units there are.
+/// Reads "180s", "30min", "500ms", "2h", "1.5min", "1h30min" or a bare number of seconds; "0" and
+/// "off" are zero, which switches a deadline off. The error names the wrong word and the units
+/// there are.
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
 
 /// "180s", "30min", "1h30min", "0.4s": the shortest form that reads back as the same value.
