@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace safelaunch {
@@ -51,6 +52,21 @@ struct DiskQueue::State {
   }
 };
 
+namespace {
+
+/// False where the host gives us no thread (a limit of processes).
+template <class State>
+bool start_thread(const std::shared_ptr<State>& state) {
+  try {
+    std::thread([state] { state->work(); }).detach();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 DiskQueue::DiskQueue() : state_(std::make_shared<State>()) {}
 
 DiskQueue::~DiskQueue() {
@@ -65,8 +81,12 @@ bool DiskQueue::post(std::size_t bytes, Task task) {
   if (state_->waiting.empty()) state_->moved = Clock::now();
   state_->waiting.push_back({bytes, std::move(task)});
   state_->bytes += bytes;
-  if (!std::exchange(state_->started, true))
-    std::thread([state = state_] { state->work(); }).detach();
+  if (!state_->started && !start_thread(state_)) {
+    state_->waiting.clear();
+    state_->bytes = 0;
+    return false;
+  }
+  state_->started = true;
   state_->more.notify_one();
   return true;
 }

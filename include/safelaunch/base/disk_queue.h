@@ -25,7 +25,8 @@ class DiskQueue {
   DiskQueue& operator=(const DiskQueue&) = delete;
   ~DiskQueue();  ///< does not wait for tasks that are still to be done
 
-  /// Adds a task that holds so many bytes. False where there is no room for it.
+  /// Adds a task that holds so many bytes. False where there is no room for it, or where the host
+  /// gives us no thread to do it.
   [[nodiscard]] bool post(std::size_t bytes, Task task);
 
   /// Whether there is room for more. A caller may wait for room, but not where the queue is

@@ -1,5 +1,9 @@
 #include "safelaunch/base/disk_queue.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <future>
 #include <vector>
 
@@ -46,4 +50,60 @@ TEST_CASE("a stalled disk keeps nobody waiting beyond the limit, and takes a bou
   CHECK(taken <= 8U << 20);
   CHECK(taken > 4U << 20);
   CHECK_FALSE(disk.queue.has_room());
+}
+
+TEST_CASE("a task that is larger than the queue is taken where nothing else waits") {
+  DiskQueue queue;
+  bool done = false;
+  REQUIRE(queue.post(100U << 20, [&done] { done = true; }));
+  REQUIRE(queue.drain(kLong));
+  CHECK(done);
+  CHECK(queue.has_room());
+}
+
+TEST_CASE("behind a stalled task a byte too many is refused, and a task without bytes is not") {
+  StalledDisk disk;
+  REQUIRE(disk.queue.post(8U << 20, [] {}));
+  CHECK_FALSE(disk.queue.post(1, [] {}));
+  CHECK(disk.queue.post(0, [] {}));
+}
+
+TEST_CASE("tasks without bytes are bounded by their number") {
+  StalledDisk disk;
+  int taken = 0;
+  while (taken < 100'000 && disk.queue.post(0, [] {})) ++taken;
+  CHECK(taken == 65'535);  // and the one that stalls
+}
+
+TEST_CASE("a queue in which nothing waits is neither stuck nor to be waited for") {
+  DiskQueue queue;
+  CHECK_FALSE(queue.stuck());
+  CHECK(queue.drain(Duration{0}));
+}
+
+TEST_CASE("a queue that goes while tasks wait does them all the same") {
+  std::promise<void> last;
+  auto done = last.get_future();
+  {
+    DiskQueue queue;
+    REQUIRE(queue.post(1, [] {}));
+    REQUIRE(queue.post(1, [&last] { last.set_value(); }));
+  }
+  CHECK(done.wait_for(kLong) == std::future_status::ready);
+}
+
+TEST_CASE("where the host gives no thread a task is refused, and the program goes on") {
+  const int child = ::fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    // Root is above the limit.
+    const bool limited = (::geteuid() != 0 || ::setresuid(61'234, 61'234, 61'234) == 0) &&
+                         ::setrlimit(RLIMIT_NPROC, &none) == 0;
+    DiskQueue queue;
+    const bool refused = !queue.post(1, [] {}) && !queue.post(1, [] {});
+    ::_exit(!limited || (refused && queue.drain(Duration{0}) && queue.has_room()) ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
