@@ -1,5 +1,7 @@
 #include "safelaunch/base/environment.h"
 
+#include <cstdlib>
+
 #include "catch.h"
 
 using namespace safelaunch;
@@ -22,4 +24,26 @@ TEST_CASE("a relative XDG folder is passed over, and a relative HOME too", "[use
   CHECK(cache({{"HOME", "/home/a"}, {"XDG_CACHE_HOME", "ca"}}) == "/home/a/.cache");
   CHECK(cache({{"HOME", "home"}, {"XDG_CACHE_HOME", "./ca"}}).empty());
   CHECK(cache({{"HOME", ""}, {"XDG_CACHE_HOME", ""}}).empty());
+}
+
+TEST_CASE("a variable that is set and empty is not one that is missing", "[environment]") {
+  const Environment environment{{"EMPTY", ""}, {"NAME", "value"}};
+  CHECK(value_or(environment, "NAME", "other") == "value");
+  CHECK(value_or(environment, "EMPTY", "other").empty());
+  CHECK(value_or(environment, "MISSING", "other") == "other");
+  CHECK(value_or(environment, "name", "other") == "other");  // capitals count
+}
+
+TEST_CASE("the cache is safelaunch's own folder in the user's, or none", "[environment]") {
+  CHECK(cache_directory({{"HOME", "/home/a"}}) == "/home/a/.cache/safelaunch");
+  CHECK(cache_directory({{"XDG_CACHE_HOME", "/scratch"}}) == "/scratch/safelaunch");
+  CHECK(cache_directory({}).empty());
+}
+
+TEST_CASE("our own environment has what was set, with the equals signs of a value",
+          "[environment]") {
+  REQUIRE(::setenv("SAFELAUNCH_BASE_TEST", "a=b=c", 1) == 0);
+  CHECK(current_environment().at("SAFELAUNCH_BASE_TEST") == "a=b=c");
+  ::unsetenv("SAFELAUNCH_BASE_TEST");
+  CHECK_FALSE(current_environment().contains("SAFELAUNCH_BASE_TEST"));
 }

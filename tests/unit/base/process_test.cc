@@ -23,3 +23,34 @@ TEST_CASE("an exit status speaks plainly", "[exit_status]") {
   CHECK(describe(Signaled{SIGSEGV, true}) == "killed by SIGSEGV (core dumped)");
   CHECK(signal_name(SIGTERM) == "SIGTERM");
 }
+
+TEST_CASE("every exit code and signal of a wait status is read", "[exit_status]") {
+  for (int code = 0; code < 256; ++code)
+    CHECK(exit_status_from_wait(code << 8) == ExitStatus{Exited{code}});
+  for (int signal = 1; signal < 65; ++signal)
+    CHECK(exit_status_from_wait(signal) == ExitStatus{Signaled{signal, false}});
+  CHECK(exit_status_from_wait(0xffff) == std::nullopt);  // continued by SIGCONT
+}
+
+TEST_CASE("only exit code 0 is a success", "[exit_status]") {
+  CHECK(succeeded(Exited{0}));
+  CHECK_FALSE(succeeded(Exited{1}));
+  CHECK_FALSE(succeeded(Signaled{SIGTERM}));
+}
+
+TEST_CASE("a signal without a name goes by its number", "[exit_status]") {
+  CHECK(describe(Signaled{SIGKILL}) == "killed by SIGKILL");
+  CHECK(describe(Signaled{SIGRTMAX}) == "killed by signal 64");
+  CHECK(signal_name(0) == "signal 0");
+  CHECK(signal_name(-1) == "signal -1");
+}
+
+TEST_CASE("a process of another node is not the one here with its pid and start", "[process]") {
+  const ProcessId here{71, 5};
+  const ProcessId there{71, 5, 2};
+  CHECK(here.is_here());
+  CHECK_FALSE(there.is_here());
+  CHECK(here != there);
+  CHECK(here < there);
+  CHECK(ProcessId{71, 4} < here);  // an earlier process with the same pid
+}

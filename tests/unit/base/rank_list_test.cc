@@ -26,3 +26,20 @@ TEST_CASE("ranks with the same words are put together, in the order of the words
   add_alike(groups, Rank{4}, "working");
   CHECK(groups == std::vector<AlikeRanks>{{"working", {{0}, {4}}}, {"idling", {{1}}}});
 }
+
+TEST_CASE("two neighbours are two pieces, three are a run", "[rank_list]") {
+  CHECK(rank_list(std::vector<Rank>{}) == "ranks");
+  CHECK(rank_list(std::vector<Rank>{{0}, {1}}) == "ranks 0 1");
+  CHECK(rank_list(std::vector<Rank>{{5}, {6}, {7}}) == "ranks 5-7");
+  CHECK(rank_list(std::vector<Rank>{{0}, {2}, {3}, {4}, {9}, {10}}) == "ranks 0 2-4 9 10");
+}
+
+TEST_CASE("twelve pieces are listed, and runs count as one", "[rank_list]") {
+  std::vector<Rank> ranks;
+  for (int i = 0; i < 12; ++i)
+    for (int j = 0; j < 3; ++j) ranks.push_back({i * 10 + j});
+  CHECK(rank_list(ranks) ==
+        "ranks 0-2 10-12 20-22 30-32 40-42 50-52 60-62 70-72 80-82 90-92 100-102 110-112");
+  ranks.push_back({1000});
+  CHECK(rank_list(ranks).ends_with(" 110-112 and 1 more"));
+}

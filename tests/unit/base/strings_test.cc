@@ -100,3 +100,92 @@ TEST_CASE("a word is quoted for a shell only where it has to be") {
   CHECK(shell_word("~") == "'~'");
   CHECK(shell_word("") == "''");
 }
+
+TEST_CASE("capitals of ASCII alone are lowered, whatever the locale", "[strings]") {
+  CHECK(lower("NCCL_IB_HCA=mlx5_0") == "nccl_ib_hca=mlx5_0");
+  CHECK(lower("@[`{\xc3\x84") == "@[`{\xc3\x84");
+}
+
+TEST_CASE("the last part of a path stands behind its last slash", "[strings]") {
+  CHECK(base_name("/usr/bin/python3") == "python3");
+  CHECK(base_name("python3") == "python3");
+  CHECK(base_name("/usr/bin/").empty());
+  CHECK(base_name("").empty());
+}
+
+TEST_CASE("words between separators may be empty, and so may the last one", "[strings]") {
+  std::string_view text = ",a,,";
+  std::vector<std::string> words;
+  while (!text.empty()) words.emplace_back(take_word(text, ','));
+  CHECK(words == std::vector<std::string>{"", "a", ""});
+  CHECK(take_word(text).empty());
+}
+
+TEST_CASE("a number has no other letters than its base has", "[strings]") {
+  CHECK(to_number<unsigned>("ff", 16) == 255);
+  CHECK_FALSE(to_number<unsigned>("0xff", 16));
+  CHECK_FALSE(to_number<unsigned>("8", 8));
+  CHECK_FALSE(to_number<unsigned>("-1"));
+  CHECK(to_number("007") == 7);
+  CHECK_FALSE(to_number("--7"));
+}
+
+TEST_CASE("a number at the bounds of its type is read, and beyond them is none", "[strings]") {
+  CHECK(to_number("2147483647") == 2147483647);
+  CHECK_FALSE(to_number("2147483648"));
+  CHECK(to_number("-2147483648") == -2147483647 - 1);
+  CHECK(to_number<std::uint16_t>("65535") == 65535);
+  CHECK_FALSE(to_number<std::uint16_t>("65536"));
+  CHECK(to_number<std::uint64_t>("18446744073709551615") == ~std::uint64_t{0});
+  CHECK(number_in("18446744073709551616") == 0);
+}
+
+TEST_CASE("a text for a shell keeps every byte, quotes and line ends too", "[strings]") {
+  CHECK(shell_quoted("") == "''");
+  CHECK(shell_quoted("it's") == "'it'\\''s'");
+  CHECK(shell_quoted("'") == "''\\'''");
+  CHECK(shell_quoted("a\nb\\$`\"") == "'a\nb\\$`\"'");
+  for (const char* word : {"a;b", "a&b", "a|b", "a*", "a?", "[a]", "{a}", "(a)", "a<b", "#a", "!a",
+                           "a\"b", "a\\b", "a`b", "a\tb", "\xc3\xa4"})
+    CHECK(shell_word(word) == "'" + std::string(word) + "'");
+  for (const char* word : {"/usr/bin/python3", "a=b", "x@y:1,2", "50%", "+f", "--nnodes=1:2"})
+    CHECK(shell_word(word) == word);
+}
+
+TEST_CASE("a size changes its unit where the next one begins", "[strings]") {
+  CHECK(rough_size(0) == "0 KiB");
+  CHECK(rough_size(1023 * 1024) == "1023 KiB");
+  CHECK(rough_size(1024 * 1024) == "1 MiB");
+  CHECK(rough_size(std::uint64_t{1} << 30) == "1.0 GiB");
+  CHECK(rough_size(~std::uint64_t{0}) == "17179869184.0 GiB");
+}
+
+TEST_CASE("a near word is at most a third of its letters away", "[nearest]") {
+  constexpr std::array kWords{"collective"sv, "init"sv};
+  CHECK(nearest("inti", kWords) == "init");  // two neighbours swapped are one mistake
+  CHECK(nearest("int", kWords) == "init");
+  CHECK(nearest("nt", kWords).empty());
+  CHECK(nearest("colective", kWords) == "collective");
+  CHECK(nearest("kollektife", kWords) == "collective");
+  CHECK(nearest("kollektiif", kWords).empty());
+  CHECK(nearest("init", {}).empty());
+}
+
+TEST_CASE("of words that are equally near the first is meant", "[nearest]") {
+  constexpr std::array kWords{"aab"sv, "aac"sv};
+  CHECK(nearest("aad", kWords) == "aab");
+}
+
+TEST_CASE("a text of kilobytes is no typing error", "[nearest]") {
+  const std::string word(101, 'a');
+  const std::string near = word.substr(1);
+  const std::vector<std::string_view> words{near};
+  CHECK(nearest(word, words).empty());
+  CHECK(nearest(near, words) == near);
+}
+
+TEST_CASE("text is wrapped at the column before the width", "[strings]") {
+  CHECK(wrapped("ab cd", 0, 5) == "ab cd");
+  CHECK(wrapped("ab cde", 0, 5) == "ab\ncde");
+  CHECK(wrapped("a  b", 0, 80) == "a  b");
+}
