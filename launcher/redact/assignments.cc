@@ -185,6 +185,14 @@ std::size_t skip_tags(const NamePlace& name, std::size_t at) {
   return at;
 }
 
+// "auth: connection refused": a word of small letters, and more behind it on its line. No token is.
+bool begins_sentence(const NamePlace& name, SecretPlace word) {
+  const std::string_view text = name.text.substr(word.begin, word.end - word.begin);
+  const std::size_t next = skip_blanks(name, word.end);
+  return std::all_of(text.begin(), text.end(), is_lower) && next > word.end &&
+         is_alphanumeric(name.at(next));
+}
+
 std::size_t assigned(const NamePlace& name, const Joint& joint, SecretPlaces& places) {
   if (name.text.substr(std::min(joint.value, name.text.size())).starts_with(kRedacted))
     return joint.value + kRedacted.size();
@@ -206,6 +214,7 @@ std::size_t assigned(const NamePlace& name, const Joint& joint, SecretPlaces& pl
   }
   SecretPlace place = bare_value(name, at);
   const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
+  if (name.kind == NameKind::token && joint.colon && begins_sentence(name, place)) return name.end;
   if (const std::size_t call = value.find('('); call != std::string_view::npos && call > 0) {
     const std::size_t found = places.size();
     const std::size_t end = find_in_brackets(name.text, at + call, name.kind, places);
@@ -221,6 +230,7 @@ std::size_t listed(const NamePlace& name, const Joint& joint, SecretPlaces& plac
   const std::size_t quote = opening_quote(name, joint.value);
   if (quote == std::string_view::npos || name.at(quote + 1) == '-') return name.end;
   const SecretPlace place = quoted_value(name, quote);
+  if (name.at(skip_blanks(name, place.end + 1)) == ':') return name.end;  // the next name
   return add_if_secret(name, place, places) ? place.end : name.end;
 }
 
@@ -303,6 +313,8 @@ std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& pla
   if (is_quote(name.at(at))) {
     const SecretPlace place = quoted_value(name, at);
     const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
+    if (name.text.substr(std::min(place.end + 1, name.text.size())).starts_with(" not found"))
+      return name.end;  // the name of a secret
     const bool plain_word = value.size() < 6 || value.find(' ') != std::string_view::npos;
     const bool shown = name.kind == NameKind::secret ? !plain_word : looks_like_password(value);
     return shown && add_if_secret(name, place, places) ? place.end : name.end;

@@ -50,11 +50,11 @@ constexpr std::array kPublicBeforeKey{
     "idempotency"sv, "dedup"sv,   "registry"sv, "metric"sv,  "batch"sv, "image"sv,     "text"sv};
 // A token of a language model.
 constexpr std::array kBeforePublicToken{
-    "pad"sv,   "eos"sv,     "bos"sv,     "unk"sv,         "mask"sv, "cls"sv,    "sep"sv,
-    "image"sv, "next"sv,    "special"sv, "start"sv,       "end"sv,  "stop"sv,   "text"sv,
-    "video"sv, "audio"sv,   "num"sv,     "max"sv,         "min"sv,  "prompt"sv, "class"sv,
-    "eot"sv,   "boi"sv,     "eoi"sv,     "patch"sv,       "per"sv,  "last"sv,   "first"sv,
-    "use"sv,   "decoder"sv, "begin"sv,   "continuation"sv};
+    "pad"sv,   "eos"sv,     "bos"sv,     "unk"sv,          "mask"sv,       "cls"sv,    "sep"sv,
+    "image"sv, "next"sv,    "special"sv, "start"sv,        "end"sv,        "stop"sv,   "text"sv,
+    "video"sv, "audio"sv,   "num"sv,     "max"sv,          "min"sv,        "prompt"sv, "class"sv,
+    "eot"sv,   "boi"sv,     "eoi"sv,     "patch"sv,        "per"sv,        "last"sv,   "first"sv,
+    "use"sv,   "decoder"sv, "begin"sv,   "continuation"sv, "unexpected"sv, "unknown"sv};
 // The last parts of names of things that belong to a secret and are none.
 constexpr std::array kPublicLast{
     "file"sv,      "files"sv,      "path"sv,    "paths"sv,    "dir"sv,         "dirs"sv,
@@ -321,6 +321,15 @@ bool is_address_in_memory(std::string_view value) {
                      [](char c) { return hexadecimal_digit(c) >= 0; });
 }
 
+// "train.py:17"
+bool is_line_of_source(std::string_view value) {
+  const std::size_t dot = value.rfind(".py");
+  if (dot == std::string_view::npos || dot == 0) return false;
+  const std::string_view rest = value.substr(dot + 3);
+  return rest.empty() ||
+         (rest.size() > 1 && rest[0] == ':' && std::all_of(rest.begin() + 1, rest.end(), is_digit));
+}
+
 bool is_no_secret(std::string_view value) {
   constexpr std::size_t kLongestWord = 16;
   constexpr std::size_t kLongest = 200;  // a longer value is no word, path or call
@@ -329,7 +338,7 @@ bool is_no_secret(std::string_view value) {
   if (value.size() <= kLongestWord && among(kNoSecrets, lower(value))) return true;
   if (is_name_of_variable(value) && is_secret_name(value))
     return true;  // the name of the variable that has the secret
-  return is_placeholder(value) || is_path(value) || is_code(value);
+  return is_placeholder(value) || is_path(value) || is_code(value) || is_line_of_source(value);
 }
 
 }  // namespace

@@ -247,6 +247,25 @@ void find_secrets_of_kubernetes(std::string_view text, SecretPlaces& places) {
   }
 }
 
+// The data of {"kind": "Secret", "data": {…}}, which may stand before its kind, too.
+void find_json_secrets_of_kubernetes(std::string_view text, SecretPlaces& places) {
+  constexpr std::size_t kReach = 2'000;
+  constexpr std::string_view kKind = "\"kind\":";
+  constexpr std::string_view kSecret = "\"Secret\"";
+  for (std::size_t at = text.find(kKind); at != std::string_view::npos;
+       at = text.find(kKind, at + 1)) {
+    std::size_t value = at + kKind.size();
+    if (value < text.size() && is_blank(text[value])) ++value;
+    if (!text.substr(value).starts_with(kSecret)) continue;
+    const std::size_t from = at < kReach ? 0 : at - kReach;
+    const std::string_view near = text.substr(0, std::min(text.size(), at + kReach));
+    for (const std::string_view data : {"\"data\":", "\"stringData\":"})
+      if (const std::size_t found = near.find(data, from); found != near.npos)
+        if (const std::size_t open = near.find('{', found); open != near.npos)
+          find_in_brackets(text, open, NameKind::secret, places);
+  }
+}
+
 }  // namespace
 
 std::size_t DecodedText::original(std::size_t decoded) const {
@@ -292,6 +311,7 @@ SecretPlaces secret_places(std::string_view text) {
   find_in_addresses(text, places);
   find_by_names_and_forms(text, places);
   find_secrets_of_kubernetes(text, places);
+  find_json_secrets_of_kubernetes(text, places);
   return places;
 }
 

@@ -158,6 +158,13 @@ TEST_CASE("a sentence about a password stays", "[redact][assignments]") {
       "x.token hunter22",
       "no password, no cry",
       "KeyError: 'token_embedding.weight'",
+      "auth: connection refused by node17",
+      "pam_unix(sshd:auth): authentication failure; rhost=node17",
+      "invalid token: unexpected end of input at line12",
+      "JSONDecodeError: unexpected token: line12x column5",
+      "SyntaxError: invalid token: train.py:17",
+      "secret \"db-credentials17\" not found",
+      "MountVolume.SetUp failed for volume \"v17\" : secret 'creds17x' not found",
       "TypeError: unexpected keyword argument 'use_auth_token'",
   });
 }
@@ -246,6 +253,19 @@ TEST_CASE("code that names a secret and shows none stays", "[redact][assignments
       "password=()",
       "password=***",
   });
+}
+
+TEST_CASE("a token of small letters alone on its line is one", "[redact][assignments]") {
+  check_assignments({
+      {"auth: swordfish", "auth: [redacted]"},
+      {"x token: swordfish, lr: 3", "x token: [redacted], lr: 3"},
+      {"password: swordfish and chips", "password: [redacted]"},
+      {"token=swordfish and chips", "token=[redacted]"},
+  });
+}
+
+TEST_CASE("the name of the next member is no value of the one before", "[redact][assignments]") {
+  check_plain({"{\"a\": \"secret\", \"data17xx\": 3}", "['password', 'lr17xxxx': 3]"});
 }
 
 TEST_CASE("the gap between a name and its value is limited", "[redact][assignments]") {

@@ -224,6 +224,7 @@ TEST_CASE("the word in front of a name of one part counts as its first part", "[
   CHECK(kind_of_name("key", "API") == NameKind::secret);
   CHECK(kind_of_name("key", "public") == NameKind::plain);
   CHECK(kind_of_name("token", "next") == NameKind::plain);
+  CHECK(kind_of_name("token", "unexpected") == NameKind::plain);
   CHECK(kind_of_name("token", "your") == NameKind::token);
   CHECK(kind_of_name("sort_key", "API") == NameKind::plain);
 }
@@ -305,6 +306,13 @@ TEST_CASE("a path to a secret is none, and base64 that begins with / is one", "[
   CHECK(values_shown_as(
             false, NameKind::secret, "x",
             {"/aB3dE5fG7hI9jK1l", "/run/aB3dE5fG7/x", "/etc/x=", "~a b", "/", "//x!"}) == kNone);
+}
+
+TEST_CASE("a line of source is no secret", "[redact][names]") {
+  CHECK(values_shown_as(true, NameKind::secret, "x", {"train.py:17", "a/b.py", "train.py"}) ==
+        kNone);
+  CHECK(values_shown_as(false, NameKind::secret, "x",
+                        {".py", "train.py:", "train.py:1x", "train.pyc", "a.py:1:2"}) == kNone);
 }
 
 TEST_CASE("a token that is a number counts tokens", "[redact][names]") {

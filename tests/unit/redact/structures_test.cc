@@ -161,6 +161,24 @@ TEST_CASE("a Secret of Kubernetes loses all of its data, and keeps its metadata"
     CHECK(structure_shown(text) == text);
 }
 
+TEST_CASE("a Secret of Kubernetes in JSON loses its data, on either side of its kind",
+          "[redact][structures]") {
+  for (const auto& [text, shown] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"kind":"Secret","data":{"conn":"c3dvcmRm","a":"Zmlz"},"type":"Opaque"})",
+            R"({"kind":"Secret","data":{"conn":"[redacted]","a":"[redacted]"},"type":"Opaque"})"},
+           {R"({"data": {"conn": "c3dvcmRm"}, "kind": "Secret"})",
+            R"({"data": {"conn": "[redacted]"}, "kind": "Secret"})"},
+           {R"({"kind": "Secret", "stringData": {"conn": "orange"}})",
+            R"({"kind": "Secret", "stringData": {"conn": "[redacted]"}})"},
+       }) {
+    CHECK(structure_shown(text) == shown);
+    CHECK(structure_shown(shown) == shown);
+  }
+  for (const char* text : {R"({"kind":"ConfigMap","data":{"conn":"c3dvcmRm"}})",
+                           R"({"kind":"Secret","metadata":{"name":"db"}})", R"("kind":)"})
+    CHECK(structure_shown(text) == text);
+}
+
 TEST_CASE("structures without secrets stay as they are", "[redact][structures]") {
   for (const char* text :
        {"{\"lr\": 0.1, \"tokens\": [1, 2, 3], \"key\": \"loss\"}", "keys=['input_ids', 'labels']",
