@@ -1,9 +1,7 @@
 #include "help.h"
 
 #include <initializer_list>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"

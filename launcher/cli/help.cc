@@ -1,7 +1,5 @@
 #include "help.h"
 
-#include <vector>
-
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "verbs.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "verbs.h"
 
 /// The help of verbs and options, made from their tables.

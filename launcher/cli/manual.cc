@@ -1,7 +1,6 @@
 #include "help.h"
 
 #include <array>
-#include <string_view>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/settings/settings.h"

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <span>
 
 #include "probe_nodes_text.h"
 #include "probe_plan.h"
@@ -12,7 +11,6 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/guardian.h"
-#include "safelaunch/nodes/node_probe.h"
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"
 
@@ -42,28 +40,6 @@ nodes::ProbedNode look_here(ProbePlan& plan) {
   plan.ground.ranks = plan.options.ranks.value_or(static_cast<int>(gpus));
   here.ranks = plan.ground.ranks;
   return here;
-}
-
-std::vector<probe::SearchProfile> profiles_to_search(const ProbePlan& plan) {
-  const std::vector<probe::Entrant> entrants = entrants_of(plan);
-  std::vector<probe::SearchProfile> profiles;
-  for (const probe::Entrant& one : entrants) {
-    const auto earlier = std::span(entrants).first(profiles.size());
-    profiles.push_back({one.name, probe::reason_not_to_probe(one, earlier)});
-  }
-  return profiles;
-}
-
-/// No rank gets the agents' token.
-Result<probe::Spec> spec_for_nodes(const ProbePlan& plan, const std::string& name,
-                                   const probe::Part& part) {
-  const auto profile = std::ranges::find(plan.profiles, name, &profile::Profile::name);
-  if (profile == plan.profiles.end())
-    return Error{Errc::bad_config,
-                 fmt::format("there is no profile {} here; give all nodes the same options", name)};
-  Environment environment = environment_under(*profile, plan);
-  environment.erase(std::string(agree::kTokenVariable));
-  return spec_of(plan, environment, part);
 }
 
 /// stdout is node 0's: what starts safelaunch on all nodes may mix theirs.
@@ -128,6 +104,27 @@ int report_nodes(const ProbePlan& plan, const nodes::NodeProbeEnd& end) {
 }
 
 }  // namespace
+
+std::vector<probe::SearchProfile> profiles_to_search(const ProbePlan& plan) {
+  const std::vector<probe::Entrant> entrants = entrants_of(plan);
+  std::vector<probe::SearchProfile> profiles;
+  for (const probe::Entrant& one : entrants) {
+    const auto earlier = std::span(entrants).first(profiles.size());
+    profiles.push_back({one.name, probe::reason_not_to_probe(one, earlier)});
+  }
+  return profiles;
+}
+
+Result<probe::Spec> spec_for_nodes(const ProbePlan& plan, const std::string& name,
+                                   const probe::Part& part) {
+  const auto profile = std::ranges::find(plan.profiles, name, &profile::Profile::name);
+  if (profile == plan.profiles.end())
+    return Error{Errc::bad_config,
+                 fmt::format("there is no profile {} here; give all nodes the same options", name)};
+  Environment environment = environment_under(*profile, plan);
+  environment.erase(std::string(agree::kTokenVariable));
+  return spec_of(plan, environment, part);
+}
 
 int probe_over_nodes(ProbePlan plan) {
   nodes::NodeProbePlan probe;

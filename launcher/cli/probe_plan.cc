@@ -20,33 +20,6 @@
 
 // What `safelaunch probe` needs to know before it probes: the profiles, the job's NCCL, the nodes.
 namespace safelaunch::cli {
-namespace {
-
-Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& options,
-                                                      const profile::Rules& rules,
-                                                      const Environment& environment) {
-  profile::ProfileLibrary library = profile::ProfileLibrary::standard(environment);
-  std::vector<std::string> chain = rules.chain.empty() ? profile::default_chain() : rules.chain;
-  if (options.all) return probe::chain_first(library.load_all(), chain);
-  if (!options.profiles.empty()) {
-    auto named = profile::parse_chain(options.profiles);
-    if (!named) return named.error();
-    chain = std::move(*named);
-  }
-  auto profiles = library.load_chain(chain, "probe");
-  for (const std::string& warning : library.take_warnings()) warn(warning);
-  return profiles;
-}
-
-/// The word for the Python whose NCCL is probed.
-std::string python_of(const ProbePlan& plan) {
-  if (plan.options.command.empty()) return "python3";
-  const auto no_files = [](const std::string&) { return std::optional<std::string>(); };
-  return job::recognise(plan.options.command, plan.environment, no_files)
-      .python.value_or("python3");
-}
-
-}  // namespace
 
 Result<ProbePlan> make_probe_plan(ProbeOptions options) {
   ProbePlan plan;
@@ -79,6 +52,29 @@ Result<ProbePlan> make_probe_plan(ProbeOptions options) {
   plan.program = std::move(*program);
   plan.options = std::move(options);
   return plan;
+}
+
+Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& options,
+                                                      const profile::Rules& rules,
+                                                      const Environment& environment) {
+  profile::ProfileLibrary library = profile::ProfileLibrary::standard(environment);
+  std::vector<std::string> chain = rules.chain.empty() ? profile::default_chain() : rules.chain;
+  if (options.all) return probe::chain_first(library.load_all(), chain);
+  if (!options.profiles.empty()) {
+    auto named = profile::parse_chain(options.profiles);
+    if (!named) return named.error();
+    chain = std::move(*named);
+  }
+  auto profiles = library.load_chain(chain, "probe");
+  for (const std::string& warning : library.take_warnings()) warn(warning);
+  return profiles;
+}
+
+std::string python_of(const ProbePlan& plan) {
+  if (plan.options.command.empty()) return "python3";
+  const auto no_files = [](const std::string&) { return std::optional<std::string>(); };
+  return job::recognise(plan.options.command, plan.environment, no_files)
+      .python.value_or("python3");
 }
 
 settings::RunOptions meeting_of(const ProbeOptions& options) {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "probe_text.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/plan/plan.h"
+#include "safelaunch/probe/node_search.h"
 #include "safelaunch/probe/session.h"
 #include "safelaunch/profile/profile.h"
 
@@ -62,11 +62,28 @@ Result<void> find_nccl(ProbePlan& plan);
 [[nodiscard]] probe::Spec spec_of(const ProbePlan& plan, const Environment& environment,
                                   const probe::Part& part = {});
 
+/// The profiles to probe: all of them with those of the chain first, those that are named, or the
+/// chain that a run would take. Errors: one that is named cannot be read.
+[[nodiscard]] Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& options,
+                                                                    const profile::Rules& rules,
+                                                                    const Environment& environment);
+
+/// The word for the Python whose NCCL is probed.
+[[nodiscard]] std::string python_of(const ProbePlan& plan);
+
 /// The width of the table's first column.
 [[nodiscard]] std::size_t longest_name(const std::vector<profile::Profile>& profiles);
 
 /// The options that count nodes, as a run has them.
 [[nodiscard]] settings::RunOptions meeting_of(const ProbeOptions& options);
+
+/// The profiles of a search over several nodes, with why one need not be probed.
+[[nodiscard]] std::vector<probe::SearchProfile> profiles_to_search(const ProbePlan& plan);
+
+/// The probe of this node's ranks under a profile that node 0 names; no rank gets the agents'
+/// token. Error (bad_config): there is no such profile here.
+[[nodiscard]] Result<probe::Spec> spec_for_nodes(const ProbePlan& plan, const std::string& name,
+                                                 const probe::Part& part);
 
 /// Probes together with the other nodes; the plan has a party. Returns the status to exit with, on
 /// all nodes the same.

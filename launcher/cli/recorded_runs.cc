@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "safelaunch/base/environment.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/report/run_directory.h"

@@ -2,13 +2,9 @@
 #include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <vector>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
-#include "safelaunch/base/result.h"
-#include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/gpu/memory.h"
 #include "safelaunch/gpu/reader.h"

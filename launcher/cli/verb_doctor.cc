@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "safelaunch/base/result.h"
 #include "safelaunch/doctor/examine.h"
-#include "safelaunch/doctor/render.h"
 #include "safelaunch/plan/typed_command.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"

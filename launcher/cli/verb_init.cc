@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
-#include <optional>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -17,7 +15,6 @@
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/private_file.h"
-#include "safelaunch/settings/run_options.h"
 #include "verbs.h"
 #include "wishes.h"
 

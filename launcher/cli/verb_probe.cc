@@ -1,15 +1,8 @@
 #include "probe_plan.h"
 
 #include <array>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "safelaunch/base/format.h"
-#include "safelaunch/plan/plan.h"
 #include "safelaunch/plan/probe_diagnosis.h"
-#include "safelaunch/probe/session.h"
-#include "safelaunch/probe/tournament.h"
 #include "verbs.h"
 
 // `probe` finds the driver and the job's NCCL, lets each profile try in turn and prints a row at

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"

@@ -4,22 +4,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "recorded_runs.h"
-#include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/result.h"
 #include "safelaunch/doctor/examine.h"
-#include "safelaunch/doctor/render.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/launch/helper.h"
-#include "safelaunch/report/kept_runs.h"
 #include "safelaunch/report/report.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/report/run_files.h"

@@ -14,7 +14,6 @@
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/plan/host_checks.h"
 #include "safelaunch/plan/json_file.h"
-#include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/dry_run.h"
 #include "safelaunch/run/run_job.h"

@@ -8,7 +8,6 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
-#include "safelaunch/report/kept_runs.h"
 #include "safelaunch/report/status.h"
 #include "safelaunch/stacks/look.h"
 #include "verbs.h"

@@ -2,19 +2,14 @@
 #include <array>
 #include <chrono>
 #include <map>
-#include <optional>
 #include <thread>
 
 #include "recorded_runs.h"
-#include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/time.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/host/process_tree.h"
-#include "safelaunch/report/kept_runs.h"
-#include "safelaunch/report/status.h"
 #include "safelaunch/stacks/look.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "verb_texts.h"

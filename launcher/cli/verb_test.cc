@@ -1,12 +1,9 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/strings.h"
 #include "safelaunch/doctor/examine.h"
-#include "safelaunch/doctor/render.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/plan/typed_command.h"

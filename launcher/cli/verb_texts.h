@@ -1,12 +1,7 @@
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
-
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/doctor/render.h"
-#include "safelaunch/report/kept_runs.h"
 #include "safelaunch/report/status.h"
 #include "safelaunch/trial/scene.h"
 #include "wishes.h"

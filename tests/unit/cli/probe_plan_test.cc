@@ -1,9 +1,11 @@
 #include "launcher/cli/probe_plan.h"
 
 #include <functional>
+#include <set>
 
 #include "catch.h"
 #include "launcher/cli/verbs.h"
+#include "safelaunch/profile/chain.h"
 
 using namespace safelaunch;
 using namespace safelaunch::cli;
@@ -13,6 +15,17 @@ using std::chrono_literals::operator""min;
 namespace {
 
 using PlanWords = std::vector<std::string>;
+
+const Environment kNoHome{{"HOME", "/nonexistent"}};
+
+PlanWords chosen(const ProbeOptions& options, const profile::Rules& rules = {}) {
+  const auto profiles = choose_profiles(options, rules, kNoHome);
+  INFO((profiles ? "" : profiles.error().message));
+  REQUIRE(profiles.has_value());
+  PlanWords names;
+  for (const profile::Profile& one : *profiles) names.push_back(one.name);
+  return names;
+}
 
 profile::Profile profile_that_sets(const std::string& name, const std::string& variable) {
   profile::Profile made;
@@ -182,4 +195,78 @@ TEST_CASE("the column of names is as wide as the longest, and never less than it
   CHECK(longest_name({}) == 7);
   CHECK(longest_name(plan_for_two_gpus().profiles) == 16);
   CHECK(longest_name({profile_that_sets("a", "A")}) == 7);
+}
+
+TEST_CASE("without a word the chain of a run is probed, or that of the configuration",
+          "[probe_plan]") {
+  CHECK(chosen({}) == profile::default_chain());
+  profile::Rules rules;
+  rules.chain = {"no-shm", "basic"};
+  CHECK(chosen({}, rules) == rules.chain);
+}
+
+TEST_CASE("profiles that are named are probed in their order, whatever the chain is",
+          "[probe_plan]") {
+  profile::Rules rules;
+  rules.chain = {"no-shm"};
+  CHECK(chosen(options_after({"-p", "no-p2p,basic"}), rules) == PlanWords{"no-p2p", "basic"});
+}
+
+TEST_CASE("of all profiles those of the chain are probed first, and none twice", "[probe_plan]") {
+  profile::Rules rules;
+  rules.chain = {"no-shm", "basic"};
+  const PlanWords all = chosen(options_after({"--all"}), rules);
+  REQUIRE(all.size() > 10);
+  CHECK(PlanWords(all.begin(), all.begin() + 2) == rules.chain);
+  CHECK(std::set<std::string>(all.begin(), all.end()).size() == all.size());
+}
+
+TEST_CASE("a profile that there is not is told with the nearest", "[probe_plan]") {
+  const auto none = choose_profiles(options_after({"-p", "basci"}), {}, kNoHome);
+  REQUIRE(none.has_error());
+  CHECK(none.error().code == Errc::bad_config);
+  CHECK_THAT(none.error().message, Catch::Matchers::ContainsSubstring("did you mean 'basic'?"));
+}
+
+TEST_CASE("the Python of the command tells which NCCL is probed, else python3", "[probe_plan]") {
+  ProbePlan plan = plan_for_two_gpus();
+  CHECK(python_of(plan) == "python3");
+  plan.options.command = {"/venv/bin/python", "train.py"};
+  CHECK(python_of(plan) == "/venv/bin/python");
+  plan.options.command = {"./a-program-of-ones-own"};
+  CHECK(python_of(plan) == "python3");
+}
+
+TEST_CASE("a profile that sets what an earlier one sets need not be searched", "[probe_plan]") {
+  ProbePlan plan = plan_for_two_gpus();
+  plan.profiles.push_back(profile_that_sets("basic-again", "NCCL_CUMEM_ENABLE"));
+  profile::Profile gloo = profile_that_sets("gloo-only", "A");
+  gloo.backend = profile::Backend::gloo;
+  plan.profiles.push_back(gloo);
+  const std::vector<probe::SearchProfile> searched = profiles_to_search(plan);
+  REQUIRE(searched.size() == 4);
+  CHECK(searched[0].name == "basic");
+  CHECK(searched[0].known.empty());
+  CHECK(searched[1].known.empty());
+  CHECK_FALSE(searched[2].known.empty());
+  CHECK_FALSE(searched[3].known.empty());
+}
+
+TEST_CASE("a rank of several nodes gets the profile, and not the agents' token", "[probe_plan]") {
+  ProbePlan plan = plan_for_two_gpus();
+  plan.environment["SAFELAUNCH_TOKEN"] = "canary";
+  const auto spec = spec_for_nodes(plan, "no-shared-memory", {});
+  REQUIRE(spec.has_value());
+  for (const probe::RankSeat& seat : spec->seats) {
+    CHECK(seat.environment.at("NCCL_SHM_DISABLE") == "1");
+    CHECK_FALSE(seat.environment.contains("SAFELAUNCH_TOKEN"));
+  }
+  CHECK(spec->seats.size() == 2);
+}
+
+TEST_CASE("a profile that only another node has is told with what to do", "[probe_plan]") {
+  const auto spec = spec_for_nodes(plan_for_two_gpus(), "theirs", {});
+  REQUIRE(spec.has_error());
+  CHECK(spec.error().code == Errc::bad_config);
+  CHECK(spec.error().message == "there is no profile theirs here; give all nodes the same options");
 }
