@@ -29,7 +29,7 @@ class Nvml {
   /// NVML_ERROR_FUNCTION_NOT_FOUND where this driver has no such function.
   template <class Function, class... Args>
   [[nodiscard]] nvmlReturn_t call(const char* name, Args... args) const {
-    const auto function = reinterpret_cast<Function*>(symbols_(name));
+    const auto function = reinterpret_cast<Function*>(symbols_ ? symbols_(name) : nullptr);
     return function != nullptr ? function(args...) : NVML_ERROR_FUNCTION_NOT_FOUND;
   }
 

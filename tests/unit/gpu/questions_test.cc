@@ -118,6 +118,15 @@ TEST_CASE("where there is no library there is no driver, and nothing is called")
             R"({"error":"no NVIDIA driver: libnvidia-ml.so.1 cannot be opened","code":12})"});
 }
 
+TEST_CASE("of a library that is not there every function is missing") {
+  const Nvml nvml{Nvml::Symbols()};
+  CHECK(nvml.trouble() == NVML_ERROR_LIBRARY_NOT_FOUND);
+  unsigned count = 7;
+  CHECK(nvml.call<decltype(nvmlDeviceGetCount_v2)>("nvmlDeviceGetCount_v2", &count) ==
+        NVML_ERROR_FUNCTION_NOT_FOUND);
+  CHECK(count == 7);
+}
+
 TEST_CASE("a driver of before 2017 is begun in the older way") {
   MadeNvml nvml;
   nvml.missing = {"nvmlInitWithFlags"};
