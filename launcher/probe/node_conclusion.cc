@@ -65,7 +65,7 @@ class Words {
   }
 
   [[nodiscard]] std::string without() const {
-    if (!found_.without) return "";
+    if (!found_.without || std::holds_alternative<Untold>(*found_.without)) return "";
     const bool several = found_.left_out.size() > 1;
     const char* them = several ? "them" : "it";
     if (std::holds_alternative<Works>(*found_.without))

@@ -177,6 +177,7 @@ void NodeSearch::find_usual_bandwidth() {
 
 /// Whether a pair fails where the search is for failures, or is slow where it is for slow ones.
 bool NodeSearch::is_odd(const PairSeen& seen) const {
+  if (std::holds_alternative<Untold>(seen.verdict)) return false;  // it shows nothing
   if (fails()) return !does_work(seen.verdict);
   return !does_work(seen.verdict) ||
          bandwidth(seen.verdict) < findings_.usual_gb_per_s * kSlowShare;
@@ -185,14 +186,16 @@ bool NodeSearch::is_odd(const PairSeen& seen) const {
 bool NodeSearch::works_with_somebody(int node) const {
   return std::ranges::any_of(findings_.pairs, [&](const auto& one) {
     const auto& [pair, seen] = one;
-    return (pair.first == node || pair.second == node) && !is_odd(seen);
+    return (pair.first == node || pair.second == node) && does_work(seen.verdict) && !is_odd(seen);
   });
 }
 
+/// Nodes with an odd pair and no good one.
 std::set<int> NodeSearch::suspects() const {
   std::set<int> found;
-  for (const int node : nodes_)
-    if (!works_with_somebody(node)) found.insert(node);
+  for (const auto& [pair, seen] : findings_.pairs)
+    if (is_odd(seen)) found.insert({pair.first, pair.second});
+  std::erase_if(found, [&](int node) { return works_with_somebody(node); });
   return found;
 }
 
@@ -211,7 +214,10 @@ std::set<NodePair> NodeSearch::odd_links() const {
 /// but others that may be bad themselves.
 void NodeSearch::probe_again() {
   const std::set<int> suspected = suspects();
-  if (suspected.size() == nodes_.size() || rounds_again_ == kMostRoundsAgain) return;
+  std::set<int> proved;
+  for (const int node : nodes_)
+    if (works_with_somebody(node)) proved.insert(node);
+  if (proved.empty() || rounds_again_ == kMostRoundsAgain) return;
   std::set<int> busy;
   std::vector<NodeGroup> groups;
   const auto add = [&](int one, int other) {
@@ -222,8 +228,8 @@ void NodeSearch::probe_again() {
   const auto has_met_proved = [&](int node) {
     return std::ranges::any_of(findings_.pairs, [&](const auto& one) {
       const auto& [first, second] = one.first;
-      return (first == node && !suspected.contains(second)) ||
-             (second == node && !suspected.contains(first));
+      return is_odd(one.second) && ((first == node && proved.contains(second)) ||
+                                    (second == node && proved.contains(first)));
     });
   };
   std::vector<int> in_turn(suspected.begin(), suspected.end());
@@ -231,14 +237,13 @@ void NodeSearch::probe_again() {
   const bool for_all = rounds_again_ < kRoundsAgain;
   for (const int suspect : in_turn) {
     if (!for_all && has_met_proved(suspect)) break;
-    const auto proved = std::ranges::find_if(nodes_, [&](int node) {
-      return !suspected.contains(node) && !busy.contains(node) &&
-             !findings_.pairs.contains(pair_of(suspect, node));
+    const auto partner = std::ranges::find_if(proved, [&](int node) {
+      return !busy.contains(node) && !findings_.pairs.contains(pair_of(suspect, node));
     });
     const bool had_one = std::ranges::any_of(tried_again_, [&](const NodePair& pair) {
       return pair.first == suspect || pair.second == suspect;
     });
-    if (proved != nodes_.end() && !had_one) add(*proved, suspect);
+    if (partner != proved.end() && !had_one) add(*partner, suspect);
   }
   for (const auto& [one, other] : for_all ? odd_links() : std::set<NodePair>())
     if (!busy.contains(one) && !busy.contains(other)) add(one, other);
@@ -256,7 +261,8 @@ void NodeSearch::conclude_pairs() {
     findings_.slow_links = links;
     return;
   }
-  if (suspected.size() == nodes_.size()) {
+  const auto works = [&](int node) { return works_with_somebody(node); };
+  if (!suspected.empty() && std::ranges::none_of(nodes_, works)) {
     findings_.every_pair_fails = true;
     return probe_alone(nodes_);
   }
@@ -264,7 +270,8 @@ void NodeSearch::conclude_pairs() {
   findings_.bad_links = links;
   if (!suspected.empty()) return probe_alone({suspected.begin(), suspected.end()});
   if (!links.empty()) return probe_without();
-  probe_halves(nodes_);
+  const auto pair_works = [](const auto& one) { return does_work(one.second.verdict); };
+  if (std::ranges::all_of(findings_.pairs, pair_works)) probe_halves(nodes_);
 }
 
 void NodeSearch::probe_alone(const NodeGroup& nodes) {

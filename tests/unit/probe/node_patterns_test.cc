@@ -396,3 +396,43 @@ TEST_CASE("a node that is left alone ends the search, and is told", "[node_patte
   CHECK(end.exit_code == 1);
   CHECK(end.use.empty());
 }
+
+TEST_CASE("pairs that could not be told blame nobody, nor clear anybody", "[node_patterns]") {
+  // Node 3 is reached by nobody who could tell.
+  const auto untold_pairs = [](Verdict together) {
+    return played(5, [=](const SearchRound& round, const NodeGroup& group) -> Verdict {
+      if (round.purpose == Purpose::everywhere) return together;
+      if (std::ranges::find(group, 3) != group.end()) return Untold{"it was not probed"};
+      return Works{1, 1, 10.0};
+    });
+  };
+  for (const Verdict& together : {Verdict{Hung{Phase::init, {0}}}, Verdict{Works{1, 1, 10.0}}}) {
+    const auto search = untold_pairs(together);
+    CHECK(search.findings().bad_nodes.empty());
+    CHECK(search.findings().bad_links.empty());
+    CHECK(search.findings().slow_nodes.empty());
+    CHECK(search.findings().slow_links.empty());
+    CHECK(search.findings().smallest.empty());  // not every two neighbours work
+  }
+}
+
+TEST_CASE("where no pair at all could be told nothing is said of pairs", "[node_patterns]") {
+  const auto search = played(4, [](const SearchRound& round, const NodeGroup&) -> Verdict {
+    if (round.purpose == Purpose::everywhere) return Hung{Phase::init, {0}};
+    return Untold{"it was not probed"};
+  });
+  CHECK_FALSE(search.findings().every_pair_fails);
+  CHECK(conclude(search.findings(), search.nodes(), {}, false).sentences ==
+        std::vector<std::string>{"no profile works over all 4 nodes: basic fails"});
+}
+
+TEST_CASE("a bad node beside one that could not be told is found", "[node_patterns]") {
+  const auto search = played(6, [](const SearchRound& round, const NodeGroup& group) -> Verdict {
+    const auto holds = [&](int node) { return std::ranges::find(group, node) != group.end(); };
+    if (round.purpose == Purpose::everywhere) return Hung{Phase::init, {0}};
+    if (holds(1)) return Hung{Phase::init, {0}};
+    if (holds(3)) return Untold{"it was not probed"};
+    return Works{1, 1, 10.0};
+  });
+  CHECK(search.findings().bad_nodes == std::set<int>{1});
+}
