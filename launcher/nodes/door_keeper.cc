@@ -9,6 +9,9 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 
+// A door on the port that the ranks will need later must leave that port free. Whoever closes a
+// connection first keeps its port for a minute, so at such a door the visitor has to go first, and
+// those who have not gone by the end are dropped without a goodbye.
 namespace safelaunch::nodes {
 namespace {
 

@@ -17,6 +17,10 @@
 #include "safelaunch/host/network.h"
 #include "safelaunch/nodes/door_keeper.h"
 
+// All doors are tried at once, and the time runs in steps of this process's own: while it is
+// stopped, nobody's patience ends. A door is given up after a second; until then its second try may
+// still reach it. The round trip is the kernel's own measurement, and a clock is compared with the
+// half of the time that the greeting took, which is the error as well.
 namespace safelaunch::nodes {
 namespace {
 

@@ -1,7 +1,6 @@
 #include "safelaunch/nodes/mesh.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -10,6 +9,10 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 
+// A finding needs a way that the job will use, and that somebody has tried. The findings are asked
+// one after the other: doors that are cut, then routes, then the master's name, then slow ways and
+// clocks, which are judged by the middle of all nodes. A remedy names an interface only where every
+// node has it and every try on it came through.
 namespace safelaunch::nodes {
 namespace {
 

@@ -9,7 +9,6 @@
 #include "probe_roster.h"
 #include "safelaunch/agree/token.h"
 #include "safelaunch/base/strings.h"
-#include "safelaunch/host/identity.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/launch/reaper.h"
 #include "safelaunch/launch/signals.h"

@@ -1,7 +1,6 @@
 #include "safelaunch/nodes/own_doors.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <random>
 
 #include "safelaunch/base/format.h"
@@ -10,6 +9,9 @@
 #include "safelaunch/host/network.h"
 #include "safelaunch/host/variable_files.h"
 
+// The interfaces that the job will use are found as NCCL and gloo find theirs: the variable that
+// the ranks will be given, NCCL's own files, else NCCL's order. They get their doors first, and the
+// others what is left of four.
 namespace safelaunch::nodes {
 namespace {
 

@@ -415,3 +415,185 @@ TEST_CASE("doors stand at the interfaces that the job uses first, one address ea
   all[2].up = false;
   CHECK(names({}) == "eth1 2001:db8::2\n");
 }
+
+TEST_CASE("each way that is cut is told in words of its own", "[mesh]") {
+  const std::vector<std::pair<Way::End, std::string>> ends{
+      {Way::End::no_answer, "no answer"},
+      {Way::End::refused, "connections are refused"},
+      {Way::End::no_route, "no route"},
+      {Way::End::other_host, "another host has this address"}};
+  for (const auto& [end, words] : ends) {
+    Cluster cluster(2);
+    cluster.cut(1, "eth1", end);
+    CHECK(cluster.only_finding().evidence ==
+          "gpu-0 cannot reach gpu-1 on eth1 (10.1.0.1), which NCCL takes by itself: " + words);
+  }
+}
+
+TEST_CASE("a node that others fail to reach in different ways has a line for each", "[mesh]") {
+  Cluster cluster(3);
+  cluster.each([](int from, Way& way) {
+    if (way.seat != 2 || way.interface != "eth1") return;
+    way = {2, "eth1", from == 0 ? Way::End::refused : Way::End::no_answer};
+  });
+  const auto findings = cluster.findings();
+  REQUIRE(findings.size() == 2);
+  CHECK_THAT(findings[0].evidence, ContainsSubstring("gpu-1 cannot reach gpu-2"));
+  CHECK_THAT(findings[0].evidence, ContainsSubstring(": no answer"));
+  CHECK_THAT(findings[1].evidence, ContainsSubstring("gpu-0 cannot reach gpu-2"));
+  CHECK_THAT(findings[1].evidence, ContainsSubstring(": connections are refused"));
+}
+
+TEST_CASE("four lines of cut ways are whole, of a fifth the last one tells", "[mesh]") {
+  for (const int nodes : {4, 5}) {
+    Cluster cluster(nodes);
+    for (int seat = 0; seat < nodes; ++seat) cluster.cut(seat, "eth1");
+    const auto findings = cluster.findings();
+    REQUIRE(findings.size() == 4);
+    const bool more = findings.back().evidence.find("; 1 such ways more") != std::string::npos;
+    CHECK(more == (nodes == 5));
+  }
+}
+
+TEST_CASE("three that ask are named, of four the rest is counted", "[mesh]") {
+  Cluster three(4);
+  three.cut(3, "eth1");
+  CHECK_THAT(three.only_finding().evidence, ContainsSubstring("gpu-0, gpu-1 and gpu-2 cannot"));
+  Cluster four(5);
+  four.cut(4, "eth1");
+  CHECK_THAT(four.only_finding().evidence,
+             ContainsSubstring("gpu-0, gpu-1, gpu-2 and 1 more cannot reach gpu-4"));
+}
+
+TEST_CASE("the way to a node other than the master counts where nothing else is known", "[mesh]") {
+  Cluster cluster(3);
+  for (auto& [seat, node] : cluster.mesh) node.doors.nccl.clear();
+  cluster.cut(2, "eth0");
+  CHECK_THAT(cluster.only_finding().evidence,
+             ContainsSubstring("gpu-2 on eth0 (10.0.0.2), which leads to the ranks' master"));
+  cluster.mesh[2].doors.gloo = "eth1";  // the job's own word
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("where no interface works for all, the asker is told to look at its route", "[mesh]") {
+  Cluster cluster(2);
+  cluster.cut(1, "eth1");
+  cluster.cut(0, "eth0", Way::End::unknown);
+  const Finding finding = cluster.only_finding();
+  CHECK(finding.remedy ==
+        "`ip route get 10.1.0.1` on gpu-0; let the firewall of gpu-1 pass what comes from the "
+        "other nodes");
+}
+
+TEST_CASE("an interface for all is on every node, and the one towards the master before others",
+          "[mesh]") {
+  Cluster cluster(3);
+  CHECK(interface_for_all(cluster.mesh) == "eth0");
+  cluster.mesh[0].doors.meets = "eth1";
+  CHECK(interface_for_all(cluster.mesh) == "eth1");
+  cluster.mesh[1].doors.doors.pop_back();  // no eth1 there
+  CHECK(interface_for_all(cluster.mesh) == "eth0");
+  cluster.mesh[2].doors.doors.erase(cluster.mesh[2].doors.doors.begin());  // and no eth0 here
+  CHECK(interface_for_all(cluster.mesh).empty());
+}
+
+TEST_CASE("one node alone has no interface for all", "[mesh]") {
+  CHECK(interface_for_all({}).empty());
+  CHECK(interface_for_all(Cluster(1).mesh).empty());
+}
+
+TEST_CASE("different routes are not told where ways are cut: those are the news", "[mesh]") {
+  Cluster cluster(3);
+  cluster.mesh[2].doors.meets = "eth1";
+  cluster.cut(1, "eth1");
+  for (const Finding& finding : cluster.findings())
+    CHECK(finding.evidence.find("leads over") == std::string::npos);
+}
+
+TEST_CASE("of many addresses for the master's name four are told", "[mesh]") {
+  Cluster cluster(6);
+  for (auto& [seat, node] : cluster.mesh) node.doors.master = {"192.0.2." + std::to_string(seat)};
+  const std::string evidence = cluster.only_finding().evidence;
+  CHECK_THAT(evidence, ContainsSubstring("to 192.0.2.3 on gpu-3"));
+  CHECK_THAT(evidence, !ContainsSubstring("gpu-4"));
+}
+
+TEST_CASE("a master's name that is ::1 on another node leads that node to itself", "[mesh]") {
+  Cluster cluster(2);
+  cluster.mesh[1].doors.master = {"::1"};
+  CHECK(cluster.only_finding().evidence == "the name of the ranks' master leads to ::1 on gpu-1");
+}
+
+TEST_CASE("of several slow ways the slowest is named, and the others are counted", "[mesh]") {
+  Cluster cluster(6);
+  cluster.each([](int from, Way& way) {
+    const auto pair = std::minmax(from, way.seat);
+    if (pair == std::minmax(0, 1)) way.round_trip = 40ms;
+    if (pair == std::minmax(2, 3)) way.round_trip = 2'500ms;
+  });
+  CHECK(cluster.only_finding().evidence ==
+        "a packet from gpu-2 to gpu-3 and back takes 2.5s, between other nodes 0.2ms; 2 ways are "
+        "as slow");
+}
+
+TEST_CASE("a way is slow from five milliseconds on, and from ten times the others' on", "[mesh]") {
+  const auto is_told = [](std::chrono::microseconds slow, std::chrono::microseconds usual) {
+    Cluster cluster(4);
+    cluster.each([&](int from, Way& way) {
+      way.round_trip = std::minmax(from, way.seat) == std::minmax(1, 3) ? slow : usual;
+    });
+    return !cluster.findings().empty();
+  };
+  CHECK(is_told(5'000us, 500us));
+  CHECK_FALSE(is_told(4'999us, 100us));
+  CHECK_FALSE(is_told(5'000us, 501us));
+}
+
+TEST_CASE("a way on an interface that the job does not use may be slow", "[mesh]") {
+  Cluster cluster(4);
+  for (auto& [seat, node] : cluster.mesh) node.doors.meets.clear();
+  cluster.each([](int from, Way& way) {
+    if (way.interface == "eth0" && from == 1 && way.seat == 3) way.round_trip = 90ms;
+    if (way.interface == "eth0" && from == 3 && way.seat == 1) way.round_trip = 90ms;
+  });
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("clocks differ by more than a second, beyond the error of their comparison", "[mesh]") {
+  const auto is_told = [](std::chrono::microseconds ahead, std::chrono::microseconds error) {
+    Cluster cluster(3);
+    cluster.set_clock(2, ahead);
+    cluster.each([&](int, Way& way) { way.error = error; });
+    return !cluster.findings().empty();
+  };
+  CHECK_FALSE(is_told(1s, 0us));
+  CHECK(is_told(1'000'001us, 0us));
+  CHECK(is_told(-1'000'001us, 0us));
+  CHECK_FALSE(is_told(1'100ms, 200ms));
+}
+
+TEST_CASE("of many clocks that are wrong four are named, and the rest is counted", "[mesh]") {
+  Cluster cluster(15);
+  for (int seat = 9; seat < 15; ++seat) cluster.set_clock(seat, 1h);
+  const Finding finding = cluster.only_finding();
+  CHECK_THAT(finding.evidence, ContainsSubstring("gpu-12's is 1h ahead and 2 more"));
+  CHECK(finding.remedy == "NTP or chrony on every node");
+}
+
+TEST_CASE("of a clock that nobody has compared nothing is said", "[mesh]") {
+  Cluster cluster(3);
+  cluster.each([](int, Way& way) { way.ahead.reset(); });
+  CHECK(cluster.findings().empty());
+}
+
+TEST_CASE("several faults at once are each told, cut ways first", "[mesh]") {
+  Cluster cluster(4);
+  cluster.cut(1, "eth1");
+  cluster.set_clock(3, 5s);
+  cluster.mesh[2].doors.master = {"192.0.2.1"};
+  cluster.mesh[3].doors.master = {"192.0.2.2"};
+  std::vector<std::string> causes;
+  for (const Finding& finding : cluster.findings()) causes.push_back(finding.cause);
+  CHECK(causes == std::vector<std::string>{cause::kWrongInterface, cause::kNameResolution,
+                                           cause::kClockSkew});
+}
