@@ -21,8 +21,6 @@
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/clean/survey.h"
 #include "safelaunch/doctor/examine.h"
-#include "safelaunch/plan/plan.h"
-#include "safelaunch/profile/apply.h"
 #include "safelaunch/report/run_directory.h"
 
 // The checks of the host may block on a driver or a file system, so a forked process makes them and
@@ -52,35 +50,6 @@ clean::Needs needs_of(const RunPlan& plan) {
 settings::CleanPolicy first_clean_policy(const RunPlan& plan) {
   return options_under(plan.options, plan.chain.front()).clean;
 }
-
-}  // namespace
-
-std::vector<std::string> clean_before_run(const RunPlan& plan) {
-  std::vector<std::string> lines;
-  const settings::CleanPolicy policy = first_clean_policy(plan);
-  if (policy == settings::CleanPolicy::off) return lines;
-  const clean::Leftovers left{clean::survey(needs_of(plan), clean::read_surroundings()), {}};
-  for (const clean::Removal& removal : clean::remove(left, policy)) {
-    const auto& stale = std::get<clean::StaleProcess>(removal.what);
-    if (clean::acts_on(policy, stale.claim))
-      lines.push_back("stale, " + describe(removal));
-    else if (!stale.holds.empty())
-      lines.push_back(describe(removal));
-  }
-  return lines;
-}
-
-std::vector<Finding> examine_host(const RunPlan& plan) {
-  return doctor::preflight_findings(
-      {.environment = plan.environment_under(plan.chain.front()).environment,
-       .command = plan.command,
-       .spawn = plan.spawn,
-       .missing_files = {},  // the run itself tells them
-       .removes_locks = first_clean_policy(plan) != settings::CleanPolicy::off,
-       .runs = report::places_of_runs(plan.environment)});
-}
-
-namespace {
 
 HostReport check(const RunPlan& plan) {
   HostReport report;
@@ -132,6 +101,31 @@ void write_all(int fd, std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<std::string> clean_before_run(const RunPlan& plan) {
+  std::vector<std::string> lines;
+  const settings::CleanPolicy policy = first_clean_policy(plan);
+  if (policy == settings::CleanPolicy::off) return lines;
+  const clean::Leftovers left{clean::survey(needs_of(plan), clean::read_surroundings()), {}};
+  for (const clean::Removal& removal : clean::remove(left, policy)) {
+    const auto& stale = std::get<clean::StaleProcess>(removal.what);
+    if (clean::acts_on(policy, stale.claim))
+      lines.push_back("stale, " + describe(removal));
+    else if (!stale.holds.empty())
+      lines.push_back(describe(removal));
+  }
+  return lines;
+}
+
+std::vector<Finding> examine_host(const RunPlan& plan) {
+  return doctor::preflight_findings(
+      {.environment = plan.environment_under(plan.chain.front()).environment,
+       .command = plan.command,
+       .spawn = plan.spawn,
+       .missing_files = {},  // the run itself tells them
+       .removes_locks = first_clean_policy(plan) != settings::CleanPolicy::off,
+       .runs = report::places_of_runs(plan.environment)});
+}
 
 struct HostChecks::Running : std::enable_shared_from_this<Running> {
   Running(boost::asio::io_context& io, OnDone callback)

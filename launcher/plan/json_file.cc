@@ -10,6 +10,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 
+// --json=FILE may hit a file of the user's by a slip of the keyboard, so only what is empty or
+// begins as JSON is written over. Whether it can be written is asked twice: before the job, which
+// would else have run without its report, and when there is something to write.
 namespace safelaunch::plan {
 namespace {
 

@@ -26,25 +26,6 @@ bool does_without_nccl(std::string_view backend) {
   return false;
 }
 
-}  // namespace
-
-bool may_use_nccl(const SeenOfJob& seen) {
-  if (seen.nccl || seen.nccl_spoke) return true;
-  const bool others_alone =
-      !seen.backends.empty() && std::ranges::all_of(seen.backends, does_without_nccl);
-  return seen.gpu && !others_alone;
-}
-
-bool may_change_to_gloo(const SeenOfJob& seen) {
-  if (seen.backends.empty()) return true;  // nobody came so far
-  return std::ranges::any_of(seen.backends, [&](const std::string& backend) {
-    if (backend.empty()) return seen.gpu;  // NCCL for tensors on a GPU, gloo for all others
-    return backend != "jax" && !does_without_nccl(backend);
-  });
-}
-
-namespace {
-
 /// The first NCCL that reads the variable; nullopt for one that the job's own reads.
 std::optional<nccl::Version> too_new(const std::string& name, std::optional<nccl::Version> nccl) {
   if (!nccl || !name.starts_with("NCCL_")) return std::nullopt;
@@ -116,31 +97,6 @@ bool is_named(const profile::Profile& profile, const RunPlan& plan) {
          std::ranges::find(plan.chain_names, profile.name) != plan.chain_names.end();
 }
 
-}  // namespace
-
-std::vector<profile::StruckOut> same_as_tried(const RunPlan& plan,
-                                              std::span<const profile::Profile* const> tried,
-                                              std::span<const profile::Profile* const> candidates,
-                                              const SeenOfJob& seen) {
-  std::vector<profile::StruckOut> result;
-  for (const profile::Profile* candidate : candidates) {
-    const bool named = is_named(*candidate, plan);
-    const SeenOfJob counts = named ? SeenOfJob{.nccl = seen.nccl} : seen;
-    const Found found = found_under(*candidate, plan, counts);
-    const auto same = std::ranges::find_if(tried, [&](const profile::Profile* one) {
-      return one->name != candidate->name && same_otherwise(*one, *candidate) &&
-             (!named || shows_the_same(*one, *candidate)) &&
-             finds_the_same(found_under(*one, plan, counts), found);
-    });
-    if (same == tried.end()) continue;
-    const std::string why = found.why.empty() ? "" : ": " + found.why;
-    result.push_back({candidate->name, fmt::format("would be {} again{}", (*same)->name, why)});
-  }
-  return result;
-}
-
-namespace {
-
 constexpr std::string_view kStopped = "stopped";
 
 // The innermost frame of the main thread: threads come one after the other, frames indented.
@@ -170,32 +126,6 @@ std::string place_of(const MissingRank& missing) {
   const bool own = !missing.inside && !frame.empty() && !is_communication(frame);
   return own ? missing.where : std::string();
 }
-
-}  // namespace
-
-std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
-                                  const diagnose::Diagnosis& diagnosis) {
-  if (!is_hang(evidence.failure.kind) || evidence.failure.missing.empty()) return std::nullopt;
-  Impasse impasse{diagnosis.failure.cause, evidence.failure.stage.value_or(Stage::spawned), {}};
-  for (const MissingRank& missing : evidence.failure.missing) {
-    std::string place = place_of(missing);
-    if (place.empty()) return std::nullopt;
-    impasse.places[missing.rank] = std::move(place);
-  }
-  return impasse;
-}
-
-std::string describe_again(const Impasse& impasse) {
-  const auto& [rank, place] = *impasse.places.begin();
-  std::string text = place == kStopped
-                         ? fmt::format("rank {} is stopped again", rank.value)
-                         : fmt::format("rank {} stands in {} again", rank.value, place);
-  if (const std::size_t others = impasse.places.size() - 1; others > 0)
-    text += fmt::format(", {} other{} likewise", others, others == 1 ? "" : "s");
-  return text;
-}
-
-namespace {
 
 NextStep stop(std::string why) {
   NextStep step;
@@ -270,6 +200,64 @@ NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
 }
 
 }  // namespace
+
+bool may_use_nccl(const SeenOfJob& seen) {
+  if (seen.nccl || seen.nccl_spoke) return true;
+  const bool others_alone =
+      !seen.backends.empty() && std::ranges::all_of(seen.backends, does_without_nccl);
+  return seen.gpu && !others_alone;
+}
+
+bool may_change_to_gloo(const SeenOfJob& seen) {
+  if (seen.backends.empty()) return true;  // nobody came so far
+  return std::ranges::any_of(seen.backends, [&](const std::string& backend) {
+    if (backend.empty()) return seen.gpu;  // NCCL for tensors on a GPU, gloo for all others
+    return backend != "jax" && !does_without_nccl(backend);
+  });
+}
+
+std::vector<profile::StruckOut> same_as_tried(const RunPlan& plan,
+                                              std::span<const profile::Profile* const> tried,
+                                              std::span<const profile::Profile* const> candidates,
+                                              const SeenOfJob& seen) {
+  std::vector<profile::StruckOut> result;
+  for (const profile::Profile* candidate : candidates) {
+    const bool named = is_named(*candidate, plan);
+    const SeenOfJob counts = named ? SeenOfJob{.nccl = seen.nccl} : seen;
+    const Found found = found_under(*candidate, plan, counts);
+    const auto same = std::ranges::find_if(tried, [&](const profile::Profile* one) {
+      return one->name != candidate->name && same_otherwise(*one, *candidate) &&
+             (!named || shows_the_same(*one, *candidate)) &&
+             finds_the_same(found_under(*one, plan, counts), found);
+    });
+    if (same == tried.end()) continue;
+    const std::string why = found.why.empty() ? "" : ": " + found.why;
+    result.push_back({candidate->name, fmt::format("would be {} again{}", (*same)->name, why)});
+  }
+  return result;
+}
+
+std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
+                                  const diagnose::Diagnosis& diagnosis) {
+  if (!is_hang(evidence.failure.kind) || evidence.failure.missing.empty()) return std::nullopt;
+  Impasse impasse{diagnosis.failure.cause, evidence.failure.stage.value_or(Stage::spawned), {}};
+  for (const MissingRank& missing : evidence.failure.missing) {
+    std::string place = place_of(missing);
+    if (place.empty()) return std::nullopt;
+    impasse.places[missing.rank] = std::move(place);
+  }
+  return impasse;
+}
+
+std::string describe_again(const Impasse& impasse) {
+  const auto& [rank, place] = *impasse.places.begin();
+  std::string text = place == kStopped
+                         ? fmt::format("rank {} is stopped again", rank.value)
+                         : fmt::format("rank {} stands in {} again", rank.value, place);
+  if (const std::size_t others = impasse.places.size() - 1; others > 0)
+    text += fmt::format(", {} other{} likewise", others, others == 1 ? "" : "s");
+  return text;
+}
 
 NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
                    const RunProgress& progress) {

@@ -1,7 +1,5 @@
 #include "safelaunch/plan/plan.h"
 
-#include "safelaunch/job/placement.h"
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -22,7 +20,6 @@
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"
-#include "safelaunch/redact/redactor.h"
 
 // A plan is made once, before anything runs, from the options, safelaunch.yaml, the command and the
 // environment: the chain of profiles, how many attempts, the workers of our own spawn. Every
@@ -338,6 +335,20 @@ void warn_of_options(RunPlan& plan) {
 constexpr std::array kSaysThatOneIsARank = {"RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                             "SLURM_STEP_NUM_TASKS"};
 
+constexpr std::array kOfMeetings = {"nnodes",      "node-rank",  "master-addr",
+                                    "master-port", "rendezvous", "token-file"};
+
+// What the command line leaves open.
+void complete(settings::RunOptions& wishes, const settings::Settings& settings) {
+  for (const std::string name : kOfMeetings) {
+    const auto setting = settings.find(name);
+    if (setting == settings.end() || wishes.given.contains(name)) continue;
+    const settings::Option& option = *settings::find_run_option(name);
+    if (!settings::refuse_value(option, setting->second.value))
+      option.put(option, &wishes, setting->second.value);
+  }
+}
+
 }  // namespace
 
 bool RunPlan::others_start_ranks() const {
@@ -417,24 +428,6 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   warn_of_options(plan);
   return plan;
 }
-
-namespace {
-
-constexpr std::array kOfMeetings = {"nnodes",      "node-rank",  "master-addr",
-                                    "master-port", "rendezvous", "token-file"};
-
-// What the command line leaves open.
-void complete(settings::RunOptions& wishes, const settings::Settings& settings) {
-  for (const std::string name : kOfMeetings) {
-    const auto setting = settings.find(name);
-    if (setting == settings.end() || wishes.given.contains(name)) continue;
-    const settings::Option& option = *settings::find_run_option(name);
-    if (!settings::refuse_value(option, setting->second.value))
-      option.put(option, &wishes, setting->second.value);
-  }
-}
-
-}  // namespace
 
 Result<std::optional<PartyPlan>> plan_meeting(settings::RunOptions wishes,
                                               const Configuration& configuration,

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string_view>
 
@@ -12,7 +11,6 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/host/network.h"
-#include "safelaunch/plan/plan.h"
 
 // A port is chosen only where safelaunch may decide it: other nodes know theirs from their own
 // command lines, so a job of several nodes keeps its port. A port of the user's is taken where it
@@ -67,31 +65,6 @@ Result<PortChoice> lease_or_rotate(std::uint16_t port) {
   return other;
 }
 
-}  // namespace
-
-Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
-                               FormerPort former) {
-  const job::PortPolicy policy = plan.port_policy();
-  const std::string wanted = options_under(plan.options, profile).port;
-  if (policy == job::PortPolicy::multi_node && !meets_here(plan)) return PortChoice{};
-  if (wanted == "keep") {
-    const auto port = kept_port(plan);
-    return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
-  }
-  if (wanted != "auto") {
-    const Result<settings::PortRange> range = settings::parse_port_range(wanted);
-    return range ? lease(*range) : Result<PortChoice>(range.error());
-  }
-  if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
-  const bool several = policy == job::PortPolicy::multi_node;
-  const auto port = several ? kept_port(plan) : users_port(plan);
-  const bool users = several || policy == job::PortPolicy::user;
-  if (users && port && former == FormerPort::none) return lease_or_rotate(*port);
-  return lease_automatic();
-}
-
-namespace {
-
 // "127.0.0.1:29500" → 29500. A name that only a resolver knows may well be ours; it is not asked,
 // since it may take long.
 std::optional<int> port_here(std::string_view store) {
@@ -117,6 +90,27 @@ void confirm(std::string_view cause, int port, const host::SocketTable& sockets,
 }
 
 }  // namespace
+
+Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
+                               FormerPort former) {
+  const job::PortPolicy policy = plan.port_policy();
+  const std::string wanted = options_under(plan.options, profile).port;
+  if (policy == job::PortPolicy::multi_node && !meets_here(plan)) return PortChoice{};
+  if (wanted == "keep") {
+    const auto port = kept_port(plan);
+    return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
+  }
+  if (wanted != "auto") {
+    const Result<settings::PortRange> range = settings::parse_port_range(wanted);
+    return range ? lease(*range) : Result<PortChoice>(range.error());
+  }
+  if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
+  const bool several = policy == job::PortPolicy::multi_node;
+  const auto port = several ? kept_port(plan) : users_port(plan);
+  const bool users = several || policy == job::PortPolicy::user;
+  if (users && port && former == FormerPort::none) return lease_or_rotate(*port);
+  return lease_automatic();
+}
 
 std::vector<diagnose::Confirmation> port_facts(const diagnose::Evidence& evidence,
                                                const std::map<Rank, std::string>& knocking,
