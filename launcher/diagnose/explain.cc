@@ -44,15 +44,18 @@ void add_list(std::string& text, std::string_view title, const std::vector<std::
   for (const std::string& item : items) text += fmt::format("  {}\n", item);
 }
 
-/// "NVIDIA/nccl#290" → its page.
+/// "NVIDIA/nccl#290" → its page. A row of a person's own may name a repository, or any page.
+std::string page_of(std::string_view link) {
+  if (link.find("://") != std::string_view::npos) return std::string(link);
+  const std::size_t hash = link.find('#');
+  if (hash == std::string_view::npos) return fmt::format("https://github.com/{}", link);
+  return fmt::format("https://github.com/{}/issues/{}", link.substr(0, hash),
+                     link.substr(hash + 1));
+}
+
 std::vector<std::string> pages(const std::vector<std::string>& links) {
   std::vector<std::string> all;
-  for (const std::string& link : links) {
-    const std::size_t hash = std::min(link.find('#'), link.size());
-    const std::string_view number = std::string_view(link).substr(std::min(hash + 1, link.size()));
-    all.push_back(fmt::format("https://github.com/{}/issues/{}",
-                              std::string_view(link).substr(0, hash), number));
-  }
+  std::ranges::transform(links, std::back_inserter(all), page_of);
   return all;
 }
 

@@ -95,3 +95,51 @@ TEST_CASE("the words of an error name its cause without the traceback", "[explai
   CHECK(named("Address already in use") == "port-taken");
   CHECK(named("the cat sat on the mat") == "none");
 }
+
+TEST_CASE("each kind of row is explained with what it means and what safelaunch does",
+          "[explain]") {
+  const auto explained = [](const char* id) { return explain(Catalogue::builtin().at(id)); };
+  const std::string harmless = explained("ras-port-taken");
+  CHECK(has(harmless, "This is harmless.\n"));
+  CHECK_FALSE(has(harmless, "safelaunch does not try again"));
+  CHECK(has(explained("comm-error"),
+            "This shows that something failed; a cause may stand elsewhere.\n"));
+  CHECK(has(explained("peer-lost"), "This reports that another rank has failed.\n"));
+  CHECK(has(explained("host-oom"),
+            "safelaunch does not try again: every profile would fail alike.\n"));
+  CHECK(has(explained("port-taken"),
+            "Before the first collective, the same profile is tried again.\n"));
+}
+
+TEST_CASE("a row of one's own, with nothing but what it needs, is explained in three lines",
+          "[explain]") {
+  Cause cause;
+  cause.id = "ours";
+  cause.title = "the fabric rests";
+  cause.remedy = "Wait.";
+  CHECK(explain(cause) ==
+        "ours\nthe fabric rests\n\nWait.\nsafelaunch does not try again: every profile would fail "
+        "alike.\n");
+  cause.ref = "F99";
+  cause.hints = {"a hint"};
+  cause.absence = {"a last word"};
+  cause.links = {"owner/repository#7", "owner/repository", "https://our.wiki/fabric#rest"};
+  CHECK(explain(cause).ends_with(
+      "\nA hang after a line with one of these is likely due to it:\n  a hint\n"
+      "\nA rank is likely missing because of it after a line with one of these:\n  a last word\n"
+      "\nReports of others:\n  https://github.com/owner/repository/issues/7\n"
+      "  https://github.com/owner/repository\n  https://our.wiki/fabric#rest\n"));
+}
+
+TEST_CASE("in an explained log a doubtful cause is called so, and a victim too", "[explain]") {
+  const std::string text = explain_log(
+      "[rank3]: RuntimeError: Connection reset by peer\n"
+      "[W1121 11:51:20.3 socket.cpp:469] [c10d] The IPv6 network addresses of (n, 1) cannot be "
+      "retrieved (gai error: -2 - Name or service not known).\n",
+      Catalogue::builtin());
+  CHECK(
+      has(text, "victim: a rank lost its connection to one that had ended (peer-lost, rank 3)\n"));
+  CHECK(has(text,
+            "perhaps: a host name cannot be resolved, or leads to the loopback "
+            "(name-resolution)\n"));
+}
