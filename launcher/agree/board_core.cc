@@ -1,6 +1,5 @@
 #include "board_core.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 

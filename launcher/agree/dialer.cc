@@ -4,7 +4,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,7 +16,6 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/network.h"
 
 // Whatever may block stands on a thread of its own or in the kernel, and comes back as an event

@@ -1,6 +1,5 @@
 #include "folder_life.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include <openssl/sha.h>
 #include <sys/random.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <tuple>

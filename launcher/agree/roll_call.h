@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "safelaunch/agree/board.h"
 #include "safelaunch/agree/decision.h"

@@ -6,7 +6,6 @@
 #include <deque>
 #include <limits>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -14,7 +13,6 @@
 
 #include "board_core.h"
 #include "board_memory.h"
-#include "dialer.h"
 #include "makers.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/network.h"

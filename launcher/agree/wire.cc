@@ -1,6 +1,5 @@
 #include "wire.h"
 
-#include <chrono>
 #include <cstddef>
 #include <utility>
 

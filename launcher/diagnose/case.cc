@@ -9,7 +9,6 @@
 #include <set>
 
 #include "safelaunch/base/cause_ids.h"
-#include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/diagnose/failure_words.h"
 
 namespace safelaunch::diagnose {

@@ -1,7 +1,6 @@
 #include "safelaunch/hook/install.h"
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/installed_files.h"
 
 namespace safelaunch::hook {
 

@@ -19,6 +19,9 @@
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/output/recording.h"
 
+// A file counts from the size that it had when we came, so an older one stays closed until it
+// grows; one that has become shorter was begun anew, and counts from its beginning. Whether a
+// name is a log of NCCL's is decided by its pattern, one %h at most being tried at every length.
 namespace safelaunch::nccl {
 namespace {
 

@@ -12,7 +12,6 @@
 #include "job_stream.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
-#include "safelaunch/output/std_streams.h"
 #include "safelaunch/output/terminal_writer.h"
 
 // Each stream has a reading end, a recording, a tail, and a way to the terminal: at once

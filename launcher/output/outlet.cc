@@ -11,8 +11,6 @@
 #include <climits>
 #include <cstdio>
 
-#include "safelaunch/output/std_streams.h"
-
 // An outlet writes as soon as it has bytes. It waits for the descriptor only while bytes are
 // pending, and for a line's end only while a message waits for it; so an idle run never wakes up.
 namespace safelaunch::output {

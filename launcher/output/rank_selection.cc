@@ -1,8 +1,6 @@
 #include "safelaunch/output/rank_selection.h"
 
 #include <algorithm>
-#include <optional>
-#include <string>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"

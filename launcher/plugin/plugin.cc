@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/installed_files.h"
 #include "safelaunch/base/user_file.h"
 
+// NCCL loads one profiler. The questions come in the order in which NCCL would find one: its
+// variable, the user's file, the machine's file, a library of the usual name. Our own library,
+// set by a safelaunch around this one, is nobody's choice.
 namespace safelaunch::plugin {
 namespace {
 

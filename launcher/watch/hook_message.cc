@@ -8,6 +8,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 
+// A field of a wrong kind is as if it were not there; only bytes that are no JSON object, a
+// packet without a name and a rank that is none make an error. The events of a packet depend on
+// what its process has said before: JAX's ranks meet in their exchange of devices, torch's in a
+// group.
 namespace safelaunch::watch {
 namespace {
 

@@ -1,7 +1,6 @@
 #include "safelaunch/watch/standstill.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
