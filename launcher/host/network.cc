@@ -279,8 +279,9 @@ bool ask_in_background(const std::string& name, const std::shared_ptr<LookedUp>&
 }
 
 std::string_view next_word(std::string_view& line) {
-  line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t")));
-  const auto word = line.substr(0, line.find_first_of(" \t"));
+  constexpr std::string_view kBlanks = " \t\r";
+  line.remove_prefix(std::min(line.size(), line.find_first_not_of(kBlanks)));
+  const auto word = line.substr(0, line.find_first_of(kBlanks));
   line.remove_prefix(word.size());
   return word;
 }
@@ -324,13 +325,14 @@ NameLookup look_up(const std::string& name, Duration deadline) {
 }
 
 std::vector<std::string> addresses_in_hosts(std::string_view hosts, std::string_view name) {
+  const std::string wanted = lower(name);  // capitals mean nothing in a host name
   std::vector<std::string> addresses;
   while (!hosts.empty()) {
     std::string_view line = take_word(hosts, '\n');
     line = line.substr(0, line.find('#'));
     const auto address = next_word(line);
     for (auto word = next_word(line); !word.empty(); word = next_word(line))
-      if (word == name) addresses.emplace_back(address);
+      if (lower(word) == wanted) addresses.emplace_back(address);
   }
   return addresses;
 }
