@@ -57,6 +57,9 @@ CgroupFolder cgroup_folder(std::string_view controller, std::string_view cgroup,
     if (!place.path.starts_with(root)) continue;
     std::string path = place.path.substr(root.size());
     if (path == "/") path.clear();
+    // "/job" does not show "/job2", and "/../job" is a cgroup outside of our cgroup namespace.
+    if ((!path.empty() && path.front() != '/') || path == "/.." || path.starts_with("/../"))
+      continue;
     return {place.unified, mount.point, std::move(path)};
   }
   return {};
@@ -132,9 +135,8 @@ void read_processes(const std::string& cgroup, const std::string& mountinfo, Quo
 std::optional<std::uint64_t> parse_byte_limit(std::string_view text) {
   // Version 1 says "no limit" by the largest multiple of a page.
   constexpr std::uint64_t kNone = std::uint64_t{1} << 62;
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-  const auto bytes = number_in(text);
-  return bytes < kNone ? std::optional(bytes) : std::nullopt;
+  const auto bytes = take_number<std::uint64_t>(text);
+  return bytes && *bytes < kNone ? bytes : std::nullopt;
 }
 
 std::optional<double> parse_cpu_quota(std::string_view text) {

@@ -42,3 +42,26 @@ TEST_CASE("this host leaves us some memory and some files to open", "[quotas]") 
   CHECK(*quotas.memory_left > 0);
   CHECK(read_limits().open_files.soft > 0);
 }
+
+TEST_CASE("a limit is a number at the front, and one that is too large is none", "[quotas]") {
+  CHECK(parse_byte_limit("0") == 0);
+  CHECK(parse_byte_limit("4611686018427387903") == (std::uint64_t{1} << 62) - 1);
+  for (const char* none : {"4611686018427387904", "18446744073709551615", "18446744073709551616",
+                           "99999999999999999999999", "-1", " 1", "none"})
+    CHECK_FALSE(parse_byte_limit(none));
+}
+
+TEST_CASE("a quota without a period, or of no time, limits nothing", "[quotas]") {
+  for (const char* none : {"150000", "150000 0", "150000 -1", "0 100000", "150000 max", " 1 2"})
+    CHECK_FALSE(parse_cpu_quota(none));
+  CHECK(parse_cpu_quota("25000 100000") == 0.25);
+}
+
+TEST_CASE("a line of memory is found by its whole name", "[quotas]") {
+  constexpr const char* kStat = "file 1\ninactive_file 2\ntotal_inactive_file 3\n";
+  CHECK(parse_memory_line(kStat, "file") == 1);
+  CHECK(parse_memory_line(kStat, "total_inactive_file") == 3);
+  CHECK_FALSE(parse_memory_line(kStat, "active_file"));
+  CHECK(parse_memory_line("file", "file") == 0);
+  CHECK_FALSE(parse_memory_line("", "file"));
+}
