@@ -35,9 +35,17 @@ Duration uptime_now() {
 }
 
 /// Another user's command line may hold anything, and no control byte of it may reach a terminal.
-void make_printable(std::string& text) {
-  for (auto& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+/// The controls of ISO 6429 above 0x7f begin sequences, too, and so may bytes that are no UTF-8.
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const CodePoint front = first_code_point(text);
+    const bool is_control = front.value < ' ' || (front.value >= 0x7f && front.value < 0xa0);
+    const bool shows = front.kind == CodePoint::Kind::valid && !is_control;
+    shown += shows ? text.substr(0, front.length) : "?";
+    text.remove_prefix(front.length);
+  }
+  return shown;
 }
 
 /// -1 for every other path.
@@ -130,7 +138,7 @@ std::string short_command_of(int pid, const std::string& otherwise) {
   redactor.learn(words);
   std::string text = join(redactor.redact(words), " ");
   if (text.empty()) text = otherwise;
-  make_printable(text);
+  text = printable(text);
   if (text.size() > kLongest) text = std::string(cut(text, kLongest)) + "…";
   return text;
 }

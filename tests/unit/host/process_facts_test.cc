@@ -190,3 +190,45 @@ TEST_CASE("a child is in our namespace and cgroup, and below us") {
   CHECK(ancestors.front() == ::getpid());
   CHECK(std::ranges::find(ancestors, child.pid()) == ancestors.end());
 }
+
+TEST_CASE("a variable of a raw environment is found by its whole name, the first one counts") {
+  using std::string_view_literals::operator""sv;
+  constexpr auto kRaw = "A=1\0AB=2\0EMPTY=\0NOEQUALS\0A=3\0=odd\0"sv;
+  CHECK(variable_in(kRaw, "A") == "1");
+  CHECK(variable_in(kRaw, "AB") == "2");
+  CHECK(variable_in(kRaw, "EMPTY") == "");
+  CHECK(variable_in(kRaw, "NOEQUALS") == "");
+  CHECK_FALSE(variable_in(kRaw, "B"));
+  CHECK_FALSE(variable_in("", "A"));
+  CHECK(variable_in("A=torn", "A") == "torn");
+}
+
+TEST_CASE("a process has ended where its last thread has") {
+  ProcessFacts facts;
+  facts.threads = 1;
+  for (const char state : {'Z', 'X'}) {
+    facts.state = state;
+    CHECK(facts.has_ended());
+  }
+  for (const char state : {'R', 'S', 'D', 'T', 't', 'I', '?'}) {
+    facts.state = state;
+    CHECK_FALSE(facts.has_ended());
+  }
+  facts.state = 'Z';
+  facts.threads = 2;
+  CHECK_FALSE(facts.has_ended());
+}
+
+TEST_CASE("a clock that stands before the start of a process makes it no age") {
+  CHECK(parse_stat("71 (a) S 1 71 71 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99999999 0 0", 1s)->age ==
+        0ms);
+}
+
+TEST_CASE("no process has a pid that is none, and nobody is signalled to learn it") {
+  for (const int pid : {0, -1}) {
+    CHECK_FALSE(facts_of(pid));
+    CHECK_FALSE(is_running({pid, 0}));
+    CHECK(ancestors_of(pid).empty());
+    CHECK(gpus_opened_by(pid).empty());
+  }
+}

@@ -36,3 +36,19 @@ TEST_CASE("a process without a command line goes by another name") {
   Child zombie([] {});
   CHECK(eventually([&] { return short_command_of(zombie.pid(), "python") == "python"; }));
 }
+
+TEST_CASE("controls above ASCII and bytes that are no text reach no terminal either") {
+  const std::string bad =
+      "\xc2\x9b"
+      "31m\xff\xc3(\xe2\x82\x7f";
+  Child child([&] { ::execl("/bin/sh", "sh", "-c", "sleep 1000; true", bad.c_str(), nullptr); });
+  const auto command = [&] { return short_command_of(child.pid(), "sh"); };
+
+  REQUIRE(eventually([&] { return command().starts_with("sh -c"); }));
+  const std::string shown = command();
+  for (const char* part : {"\xc2\x9b", "\xff", "\xe2\x82", "\x7f"})
+    CHECK(shown.find(part) == std::string::npos);
+  CHECK(
+      shown.starts_with("sh -c sleep 1000; true ?31m?"
+                        "?("));
+}
