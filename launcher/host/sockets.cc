@@ -189,7 +189,8 @@ std::string_view next_column(std::string_view& line) {
   return take_word(line);
 }
 
-Socket parse_line(std::string_view line) {
+/// nullopt for a line that ends before the inode.
+std::optional<Socket> parse_line(std::string_view line) {
   Socket socket;
   static_cast<void>(next_column(line));  // the line's number
   auto local = parse_endpoint(next_column(line));
@@ -200,7 +201,9 @@ Socket parse_line(std::string_view line) {
   for (int i = 0; i < 3; ++i) static_cast<void>(next_column(line));  // queues, timer, retransmits
   socket.uid = number_in<unsigned>(next_column(line));
   static_cast<void>(next_column(line));  // timeout
-  socket.inode = number_in(next_column(line));
+  const auto inode = to_number<std::uint64_t>(next_column(line));
+  if (!inode) return std::nullopt;
+  socket.inode = *inode;
   socket.local_port = local.port;
   socket.local_address = std::move(local.address);
   if (socket.state != SocketState::listening) {
@@ -217,7 +220,7 @@ std::vector<Socket> parse_proc_net_tcp(std::string_view text, const SocketQuery&
   static_cast<void>(take_word(text, '\n'));  // the heading
   while (!text.empty()) {
     auto socket = parse_line(take_word(text, '\n'));
-    if (matches(socket, query)) sockets.push_back(std::move(socket));
+    if (socket && matches(*socket, query)) sockets.push_back(std::move(*socket));
   }
   return sockets;
 }
