@@ -95,7 +95,8 @@ std::vector<int> parse_number_list(std::string_view text) {
     if (range.empty() || range.front() < '0' || range.front() > '9') break;
     const int first = number_in<int>(take_word(range, '-'));
     const int last = range.empty() ? first : number_in<int>(range);
-    for (int number = first; number <= last; ++number) numbers.push_back(number);
+    constexpr int kMost = 1 << 16;  // no kernel has more CPUs or nodes
+    for (int number = first; number <= std::min(last, kMost); ++number) numbers.push_back(number);
   }
   return numbers;
 }
@@ -166,6 +167,7 @@ std::string to_string(const OwnerMark& mark) {
 }
 
 std::optional<OwnerMark> parse_owner_mark(std::string_view text) {
+  const std::string_view all = text;
   OwnerMark mark;
   mark.boot_id = take_word(text, ':');
   const bool whole =
@@ -173,7 +175,7 @@ std::optional<OwnerMark> parse_owner_mark(std::string_view text) {
       parse_positive(take_word(text, ':'), mark.owner.pid) &&
       parse_positive(take_word(text, ':'), mark.owner.start_ticks) &&
       parse_positive(take_word(text, ':'), mark.cgroups) && parse_processes(text, mark.above);
-  if (!whole) return std::nullopt;
+  if (!whole || to_string(mark) != all) return std::nullopt;
   return mark;
 }
 

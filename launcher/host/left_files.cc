@@ -393,7 +393,8 @@ bool is_of(const SegmentRecord& record, const LeftFile& file) {
 std::string segment_lines(std::span<const LeftFile> segments, std::string_view mark) {
   std::string lines;
   for (const LeftFile& file : segments)
-    lines += fmt::format("{} {} {} {} {}\n", file.device, file.inode, file.made, mark, file.path);
+    if (file.path.find('\n') == std::string::npos)  // such a name would write lines of its own
+      lines += fmt::format("{} {} {} {} {}\n", file.device, file.inode, file.made, mark, file.path);
   return lines;
 }
 

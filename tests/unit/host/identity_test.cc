@@ -72,3 +72,62 @@ TEST_CASE("our own mark names this boot, this namespace and us") {
   CHECK(mark->above.empty() == !parent);
   if (parent && !mark->above.empty()) CHECK(mark->above.front() == parent->id);
 }
+
+TEST_CASE("a kernel list is read with its line end, and stops where it makes no sense",
+          "[identity]") {
+  CHECK(parse_number_list("0-1,4-5\n") == std::vector{0, 1, 4, 5});
+  CHECK(parse_number_list("3-1,7") == std::vector{7});  // a range of none
+  CHECK(parse_number_list("1,,2") == std::vector{1});
+  CHECK(parse_number_list("1,x,2") == std::vector{1});
+  CHECK(parse_number_list("-3").empty());
+}
+
+TEST_CASE("a kernel list that names more than any host has ends all the same", "[identity]") {
+  CHECK(parse_number_list("0-2147483647").size() < 100'000);
+  CHECK(parse_number_list("2147483647").size() <= 1);
+}
+
+TEST_CASE("only the first pid namespace of a host shows all its processes", "[identity]") {
+  HostIdentity host;
+  CHECK_FALSE(sees_all_processes(host));
+  host.pid_namespace = 4026531836;
+  CHECK(sees_all_processes(host));
+  host.pid_namespace = 4026532345;
+  CHECK_FALSE(sees_all_processes(host));
+}
+
+TEST_CASE("cgroups have one key, never 0, and other cgroups another", "[identity]") {
+  CHECK(cgroups_key("0::/a\n") == cgroups_key("0::/a\n"));
+  CHECK(cgroups_key("0::/a\n") != cgroups_key("0::/b\n"));
+  CHECK(cgroups_key("0::/a\n") != cgroups_key("0::/a"));
+  CHECK(cgroups_key("") != 0);
+}
+
+TEST_CASE("a mark that is torn anywhere is not the mark that was written", "[identity]") {
+  const OwnerMark mark{"fba06507-94c2", 4026531836, {71, 4711}, 9, {{70, 4700}, {1, 5}}};
+  const std::string whole = to_string(mark);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const auto torn = parse_owner_mark(whole.substr(0, size));
+    CHECK_FALSE((torn && *torn == mark));
+  }
+}
+
+TEST_CASE("a mark in other letters than ours proves nothing", "[identity]") {
+  for (const char* text :
+       {"boot:1:2:3:4:5.6,", "boot:1:2:3:4:,5.6", "boot:01:2:3:4:", "boot:1:2:3:4:05.6",
+        "boot:1:2:3:4:5.06", "boot:1:2:3:4:5.6,,7.8", "boot:1:2:3:4:5.6 ", "boot:1:2:3:4:5.-6",
+        "boot:1:2:3:4:-5.6", "boot:1:2:3:4:0.6"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_owner_mark(text));
+  }
+}
+
+TEST_CASE("a process is kept only where its variable says 1", "[identity]") {
+  const auto kept = [](std::string_view text) { return asks_to_be_kept(text); };
+  using std::string_view_literals::operator""sv;
+  CHECK(kept("A=2\0SAFELAUNCH_KEEP=1\0B=3\0"sv));
+  for (const std::string_view text :
+       {"SAFELAUNCH_KEEP=\0"sv, "SAFELAUNCH_KEEP=0\0"sv, "SAFELAUNCH_KEEP=11\0"sv,
+        "XSAFELAUNCH_KEEP=1\0"sv, "SAFELAUNCH_KEEP\0"sv, "A=SAFELAUNCH_KEEP=1\0"sv, ""sv})
+    CHECK_FALSE(kept(text));
+}

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "catch.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/host/identity.h"
 #include "unit/host/left_folder.h"
 
@@ -91,4 +92,67 @@ TEST_CASE("a record that is a link is no record", "[segment_record]") {
   std::filesystem::create_symlink(target, place.path() + "/run-1/" + kSegmentRecordFile);
   const std::vector<std::filesystem::path> places{place.path()};
   CHECK(read_segment_records(places, host).empty());
+}
+
+TEST_CASE("a record is about the very file, by all that tells files apart", "[segment_record]") {
+  const LeftFile file = segment("/dev/shm/nccl-abcdef");
+  const SegmentRecord record{file.path, file.device, file.inode, file.made, "run-1", Life::ended};
+  CHECK(is_of(record, file));
+  std::vector<LeftFile> others(4, file);
+  others[0].path += "g";
+  others[1].device += 1;
+  others[2].inode += 1;
+  others[3].made += 1;
+  for (const LeftFile& other : others) CHECK_FALSE(is_of(record, other));
+}
+
+TEST_CASE("a path with blanks is recorded whole", "[segment_record]") {
+  const HostIdentity host = read_identity();
+  const std::vector<LeftFile> made{segment("/dev/shm/sgl_a b  c")};
+  const auto records =
+      parse_segment_lines(segment_lines(made, mark_of(kDead, host)), "run-1", host);
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].path == "/dev/shm/sgl_a b  c");
+}
+
+TEST_CASE("a file's name cannot write a record of another file", "[segment_record]") {
+  const HostIdentity host = read_identity();
+  const std::string forged = fmt::format("26 4711 5 {} /dev/shm/nccl-victim", mark_of(kDead, host));
+  const std::vector<LeftFile> made{segment("/dev/shm/sgl_\n" + forged)};
+  CHECK(parse_segment_lines(segment_lines(made, mark_of(kDead, host)), "run-1", host).empty());
+}
+
+TEST_CASE("a record that is torn is no record of the file", "[segment_record]") {
+  const HostIdentity host = read_identity();
+  const std::vector<LeftFile> made{segment("/dev/shm/nccl-abcdef")};
+  const std::string line = segment_lines(made, mark_of(kDead, host));
+  for (std::size_t size = 0; size + 1 < line.size(); ++size)
+    for (const SegmentRecord& record : parse_segment_lines(line.substr(0, size), "run-1", host))
+      CHECK_FALSE(is_of(record, made[0]));
+}
+
+TEST_CASE("the line of a run that is over speaks beside those of other boots", "[segment_record]") {
+  const HostIdentity host = read_identity();
+  HostIdentity before = host;
+  before.boot_id = "another boot";
+  const std::vector<LeftFile> made{segment("/dev/shm/nccl-abcdef")};
+  const std::string text = "nonsense\n" + segment_lines(made, mark_of(kDead, before)) +
+                           segment_lines(made, mark_of(kDead, host)) + "1 2";
+  CHECK(parse_segment_lines(text, "run-1", host).size() == 1);
+}
+
+TEST_CASE("a record in a stranger's run directory is not read", "[segment_record]") {
+  if (::geteuid() != 0) return;  // only root can give a folder away
+  const HostIdentity host = read_identity();
+  const LeftFolder place;
+  const std::vector<LeftFile> made{segment("/dev/shm/nccl-aaaaaa")};
+  const std::string record = place.add(std::string("run-1/") + kSegmentRecordFile,
+                                       segment_lines(made, mark_of(kDead, host)));
+  const std::vector<std::filesystem::path> places{place.path()};
+  REQUIRE(read_segment_records(places, host).size() == 1);
+  for (const std::string& foreign : {record, place.path() + "/run-1", place.path()}) {
+    REQUIRE(::chown(foreign.c_str(), 1001, 1001) == 0);
+    CHECK(read_segment_records(places, host).empty());
+    REQUIRE(::chown(foreign.c_str(), 0, 0) == 0);
+  }
 }
