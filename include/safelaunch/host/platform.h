@@ -28,15 +28,15 @@ struct Platform {
 
 /// The files that the hints are read from.
 struct PlatformTexts {
-  std::string_view version;       ///< /proc/version
-  std::string_view command_line;  ///< /proc/cmdline
-  std::string_view cgroup;        ///< /proc/1/cgroup, or our own
-  std::string_view cpuinfo;       ///< the first page of /proc/cpuinfo
-  bool iommu_groups = false;      ///< /sys/kernel/iommu_groups is not empty
-  bool docker_file = false;       ///< /.dockerenv
-  bool podman_file = false;       ///< /run/.containerenv
-  bool apptainer_folder = false;  ///< /.singularity.d
-  bool service_account = false;   ///< /var/run/secrets/kubernetes.io
+  std::string_view version{};       ///< /proc/version
+  std::string_view command_line{};  ///< /proc/cmdline
+  std::string_view cgroup{};        ///< /proc/1/cgroup, or our own
+  std::string_view cpuinfo{};       ///< the first page of /proc/cpuinfo
+  bool iommu_groups = false;        ///< /sys/kernel/iommu_groups is not empty
+  bool docker_file = false;         ///< /.dockerenv
+  bool podman_file = false;         ///< /run/.containerenv
+  bool apptainer_folder = false;    ///< /.singularity.d
+  bool service_account = false;     ///< /var/run/secrets/kubernetes.io
 };
 
 /// Reads the texts; the fields that need a system call keep their defaults. Pure.

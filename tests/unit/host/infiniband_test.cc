@@ -70,3 +70,40 @@ TEST_CASE("states and rates are taken from the kernel's words", "[infiniband]") 
   CHECK(parse_port_rate("100 Gb/sec (4X EDR)") == 100);
   CHECK(parse_port_rate("unknown") == 0);
 }
+
+TEST_CASE("all ports of an adapter are read, in the order of their names", "[infiniband]") {
+  Sysfs sysfs;
+  sysfs.add("mlx5_0", "4: ACTIVE", "InfiniBand");
+  fs::copy(sysfs.path() + "/mlx5_0/ports/1", sysfs.path() + "/mlx5_0/ports/2",
+           fs::copy_options::recursive);
+  const auto ports = infiniband_ports(sysfs.path());
+  REQUIRE(ports.size() == 2);
+  CHECK((ports[0].number == 1 && ports[1].number == 2));
+}
+
+TEST_CASE("an adapter whose files are missing has a port of which nothing is known",
+          "[infiniband]") {
+  Sysfs sysfs;
+  fs::create_directories(sysfs.path() + "/mlx5_0/ports/1");
+  CHECK(infiniband_ports(sysfs.path()) == std::vector<InfinibandPort>{{"mlx5_0", 1, "", "", 0}});
+  fs::create_directories(sysfs.path() + "/mlx5_1");
+  CHECK(infiniband_ports(sysfs.path()).size() == 1);  // without ports there is none
+}
+
+TEST_CASE("rates of all generations are read in whole gigabits", "[infiniband]") {
+  const std::vector<std::pair<const char*, int>> rates{{"2.5 Gb/sec (1X SDR)", 2},
+                                                       {"10 Gb/sec (4X)", 10},
+                                                       {"56 Gb/sec (4X FDR)", 56},
+                                                       {"400 Gb/sec (4X NDR)", 400},
+                                                       {"800 Gb/sec (8X XDR)", 800},
+                                                       {"", 0},
+                                                       {"100", 0},
+                                                       {"Gb/sec", 0}};
+  for (const auto& [text, gigabits] : rates) CHECK(parse_port_rate(text) == gigabits);
+}
+
+TEST_CASE("a state without a number is the word itself", "[infiniband]") {
+  CHECK(parse_port_state("ACTIVE") == "ACTIVE");
+  CHECK(parse_port_state("5: ACTIVE_DEFER") == "ACTIVE_DEFER");
+  CHECK(parse_port_state("1: ") == "");
+}

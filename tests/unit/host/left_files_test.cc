@@ -79,3 +79,70 @@ TEST_CASE("a stranger's link in a shared folder of extensions leads to no lock",
   }
   CHECK(paths_of(host::extension_locks(folder.path())) == std::vector{own});
 }
+
+TEST_CASE("the name of a segment is judged to its last letter", "[left_files]") {
+  using Maker = host::SegmentMaker;
+  const std::vector<std::pair<const char*, Maker>> names{
+      {"nccl-ABCdef", Maker::one_job},
+      {"nccl-abcde", Maker::unknown},
+      {"nccl-abcdefg", Maker::unknown},
+      {"nccl-abc_ef", Maker::unknown},
+      {"torch_1_2", Maker::unknown},
+      {"torch_1_2_3_4", Maker::unknown},
+      {"torch_1__3", Maker::unknown},
+      {"torch_1_2_x", Maker::unknown},
+      {"deepspeed_allreduce_buffer_0_node-1.cluster_29500_12", Maker::one_job},
+      {"deepspeed_allreduce_buffer_x_node_29500_1", Maker::unknown},
+      {"deepspeed_allreduce_buffer_0_node_29500", Maker::unknown},
+      {"psm_1A2b3c4d", Maker::unknown},  // Python writes small letters
+      {"psm_1a2b3c4", Maker::unknown},
+      {"sem.mp-abcdefg", Maker::unknown},
+      {"sem.mp-abcdefg.", Maker::unknown},
+      {"sem.other", Maker::unknown},
+      {"vllm", Maker::server},
+      {"sgl_x", Maker::server},
+      {"sgl", Maker::unknown},
+      {"", Maker::unknown},
+  };
+  for (const auto& [name, maker] : names) {
+    CAPTURE(name);
+    CHECK(host::maker_of(std::string("/dev/shm/") + name) == maker);
+    CHECK(host::maker_of(name) == maker);
+  }
+  CHECK(host::maker_of("/dev/shm/nccl-abcdef (deleted)") == Maker::unknown);
+}
+
+TEST_CASE("only a plain file is looked at, and never what a link leads to", "[left_files]") {
+  LeftFolder folder;
+  const std::string file = folder.add("file", "data");
+  fs::create_symlink(file, folder.path() + "/link");
+  REQUIRE(host::file_at(file));
+  CHECK(host::file_at(file)->inode != 0);
+  CHECK(host::file_at(file)->age >= Duration{});
+  for (const char* other : {"/link", "/none", ""})
+    CHECK_FALSE(host::file_at(folder.path() + other));
+}
+
+TEST_CASE("a file whose time of writing is to come has no age", "[left_files]") {
+  LeftFolder folder;
+  const std::string file = folder.add("file", "data");
+  fs::last_write_time(file, fs::file_time_type::clock::now() + std::chrono::hours(5));
+  CHECK(host::file_at(file)->age == Duration{});
+}
+
+TEST_CASE("an empty variable names no folder of extensions", "[left_files]") {
+  CHECK(host::extensions_folder({{"TORCH_EXTENSIONS_DIR", ""}, {"HOME", "/h"}}) ==
+        "/h/.cache/torch_extensions");
+  CHECK(host::extensions_folder({{"XDG_CACHE_HOME", ""}, {"HOME", ""}}).empty());
+}
+
+TEST_CASE("hidden folders, and locks that are none, are passed over", "[left_files]") {
+  LeftFolder folder;
+  folder.add(".hidden/lock");
+  folder.add("a/b/c/lock");  // deeper than torch builds
+  folder.add("lock");
+  folder.add("x/lock.txt");
+  fs::create_directories(folder.path() + "/y/lock");
+  CHECK(host::extension_locks(folder.path()).empty());
+  CHECK(host::extension_locks("/nonexistent").empty());
+}

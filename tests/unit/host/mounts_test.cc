@@ -49,3 +49,41 @@ TEST_CASE("this host has a root", "[mounts]") {
   REQUIRE(mount_of(mounts, "/") != nullptr);
   CHECK(mount_of(mounts, "/")->point == "/");
 }
+
+TEST_CASE("optional fields of any number stand before the separator", "[mounts]") {
+  const auto mounts = parse_mounts(
+      "30 1 0:26 / /a rw - tmpfs none rw\n"
+      "31 1 0:27 / /b rw shared:1 master:2 propagate_from:3 unbindable - ext4 /dev/sda1 rw,a=b\n");
+  CHECK(mounts == std::vector<Mount>{{"/", "/a", "tmpfs", "none", "rw"},
+                                     {"/", "/b", "ext4", "/dev/sda1", "rw,a=b"}});
+}
+
+TEST_CASE("escapes of the kernel are read in roots, points and sources", "[mounts]") {
+  const auto mounts =
+      parse_mounts("30 1 0:26 /r\\011t /m\\134n\\012o rw - fuse.sshfs me@host:/a\\040b rw\n");
+  CHECK(mounts == std::vector<Mount>{{"/r\tt", "/m\\n\no", "fuse.sshfs", "me@host:/a b", "rw"}});
+}
+
+TEST_CASE("a backslash at the end of a word stays one", "[mounts]") {
+  CHECK(parse_mounts("30 1 0:26 /\\04 /a\\ rw - tmpfs none rw\n") ==
+        std::vector<Mount>{{"/\\04", "/a\\", "tmpfs", "none", "rw"}});
+}
+
+TEST_CASE("a mount whose source is empty has its type and options all the same", "[mounts]") {
+  CHECK(parse_mounts("30 1 0:26 / /a rw - tmpfs  rw,size=4k\n") ==
+        std::vector<Mount>{{"/", "/a", "tmpfs", "", "rw,size=4k"}});
+}
+
+TEST_CASE("lines that are torn are left out, those beside them are not", "[mounts]") {
+  const std::string line = "31 1 0:27 / /b rw - ext4 /dev/sda1 rw\n";
+  for (const char* torn : {"31 1 0:27 / ", "31 1 0:27 / /c rw", "31 1 0:27 / /c rw -", "\n", " - "})
+    CHECK(parse_mounts(line + torn + "\n" + line).size() == 2);
+  CHECK(parse_mounts("").empty());
+}
+
+TEST_CASE("a relative path belongs to no mount", "[mounts]") {
+  const auto mounts = parse_mounts(kTable);
+  CHECK(mount_of(mounts, "home/a") == nullptr);
+  CHECK(mount_of(mounts, "") == nullptr);
+  CHECK(mount_of(mounts, "/mnt/a b/c")->type == "tmpfs");
+}

@@ -1,5 +1,8 @@
 #include "safelaunch/host/platform.h"
 
+#include <utility>
+#include <vector>
+
 #include "catch.h"
 
 using namespace safelaunch;
@@ -47,4 +50,61 @@ TEST_CASE("an IOMMU in pass-through mode translates nothing", "[platform]") {
 
 TEST_CASE("this host's kernel has a name", "[platform]") {
   CHECK_FALSE(read_platform().kernel.empty());
+}
+
+TEST_CASE("the cgroup tells of the container, whatever version it is of", "[platform]") {
+  const std::vector<std::pair<const char*, ContainerKind>> cases{
+      {"0::/\n", ContainerKind::none},
+      {"0::/user.slice/user-1000.slice/session-3.scope\n", ContainerKind::none},
+      {"12:memory:/docker/1b2c\n", ContainerKind::docker},
+      {"0::/system.slice/docker-1b2c.scope\n", ContainerKind::docker},
+      {"0::/machine.slice/libpod-1b2c.scope/container\n", ContainerKind::podman},
+      {"0::/kubepods.slice/kubepods-burstable.slice/cri-containerd-1b.scope\n",
+       ContainerKind::kubernetes},
+      {"4:memory:/kubepods/burstable/pod1/docker/1b\n", ContainerKind::kubernetes},
+      {"4:memory:/lxc/web\n", ContainerKind::other},
+  };
+  for (const auto& [cgroup, kind] : cases) {
+    CAPTURE(cgroup);
+    CHECK(parse_platform({.cgroup = cgroup}).container == kind);
+  }
+}
+
+TEST_CASE("of several marks of containers the innermost maker's counts", "[platform]") {
+  PlatformTexts texts{.apptainer_folder = true};
+  CHECK(parse_platform(texts).container == ContainerKind::apptainer);
+  texts.podman_file = true;
+  CHECK(parse_platform(texts).container == ContainerKind::podman);
+  texts.docker_file = true;
+  CHECK(parse_platform(texts).container == ContainerKind::docker);
+}
+
+TEST_CASE("each kind of container has a name for people", "[platform]") {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(ContainerKind::other); ++i)
+    names.emplace_back(name(static_cast<ContainerKind>(i)));
+  CHECK(names == std::vector<std::string>{"none", "Docker", "Podman", "Kubernetes", "Apptainer",
+                                          "another container"});
+}
+
+TEST_CASE("a machine is virtual by a flag of its CPU, not by a word that holds it", "[platform]") {
+  CHECK(parse_platform({.cpuinfo = "flags\t\t: fpu vme hypervisor lahf_lm\n"}).virtual_machine);
+  CHECK_FALSE(parse_platform({.cpuinfo = "model name\t: nohypervisor\n"}).virtual_machine);
+}
+
+TEST_CASE("an IOMMU translates unless a whole word of the command line says otherwise",
+          "[platform]") {
+  for (const char* line : {"", "intel_iommu=on", "xiommu=pt", "iommu=ptx", "iommu",
+                           "iommu=", "iommu.passthrough=0", "quiet  splash"})
+    CHECK(parse_platform({.command_line = line, .iommu_groups = true}).iommu_translates);
+  CHECK_FALSE(
+      parse_platform({.command_line = "intel_iommu=on iommu=pt quiet", .iommu_groups = true})
+          .iommu_translates);
+  CHECK_FALSE(parse_platform({.command_line = "quiet"}).iommu_translates);  // there is none
+}
+
+TEST_CASE("a version that is torn has no kernel, and is no other host's", "[platform]") {
+  for (const char* version : {"", "Linux", "Linux version", "Linux version "})
+    CHECK(parse_platform({.version = version}) == Platform{});
+  CHECK(parse_platform({.version = "Linux version 4.4.0-19041-Microsoft (Microsoft@x)"}).wsl);
 }
