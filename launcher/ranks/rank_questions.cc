@@ -1,6 +1,7 @@
 #include "safelaunch/ranks/rank_questions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
@@ -10,6 +11,37 @@
 // ranks wait, which never called the collective that the others are in, and where each of those
 // stands in its code.
 namespace safelaunch::ranks {
+namespace {
+
+// Of many the first tells enough; the report has them all.
+constexpr std::size_t kMostAwaited = 3;
+
+std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
+  std::string text = fmt::format("rank {} ({}{}{})", suspect.rank.value, name(suspect.activity),
+                                 suspect.doing.empty() ? "" : ": ", suspect.doing);
+  const auto stack = answers.stacks.find(suspect.rank);
+  if (stack != answers.stacks.end() && !stack->second.where.empty())
+    text += ", in " + stack->second.where;
+  return text;
+}
+
+// Of a thousand ranks that are behind a few tell enough.
+constexpr std::size_t kMostPlaces = 3;
+
+std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers) {
+  std::string text;
+  std::size_t told = 0;
+  for (const Rank rank : ranks) {
+    const auto stack = answers.stacks.find(rank);
+    if (stack == answers.stacks.end() || stack->second.where.empty()) continue;
+    if (++told > kMostPlaces) break;
+    text += fmt::format("; rank {} is in {}", rank.value, stack->second.where);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
                                       TimePoint now) {
   std::vector<AskedRank> found;
@@ -60,21 +92,37 @@ std::optional<Rank> RankQuestions::answered(ProcessId process,
   return rank;
 }
 
-namespace {
-
-// Of many the first tells enough; the report has them all.
-constexpr std::size_t kMostAwaited = 3;
-
-std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
-  std::string text = fmt::format("rank {} ({}{}{})", suspect.rank.value, name(suspect.activity),
-                                 suspect.doing.empty() ? "" : ": ", suspect.doing);
-  const auto stack = answers.stacks.find(suspect.rank);
-  if (stack != answers.stacks.end() && !stack->second.where.empty())
-    text += ", in " + stack->second.where;
-  return text;
+void AnswersOfNodes::begin(std::set<int> nodes) {
+  open_ = std::move(nodes);
+  own_open_ = true;
+  former_ = true;
+  ++question_;
 }
 
-}  // namespace
+// A rank that answered ten minutes ago stands elsewhere by now.
+void AnswersOfNodes::forget_former() {
+  if (std::exchange(former_, false)) answers_ = {};
+}
+
+bool AnswersOfNodes::take_own(const RankAnswers& answers) {
+  if (!std::exchange(own_open_, false)) return false;
+  forget_former();
+  answers_.collectives = answers.collectives;
+  for (const auto& [rank, stack] : answers.stacks) answers_.stacks.insert_or_assign(rank, stack);
+  return open_.empty();
+}
+
+bool AnswersOfNodes::take(int seat, const RankAnswers& answers) {
+  if (open_.erase(seat) == 0) return false;
+  forget_former();
+  answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
+  return !own_open_ && open_.empty();
+}
+
+void AnswersOfNodes::close() {
+  own_open_ = false;
+  open_.clear();
+}
 
 std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers) {
   if (waiting.missing.empty())
@@ -98,25 +146,6 @@ std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answer
     text += fmt::format("; and {} more", waiting.missing.size() - kMostAwaited);
   return text;
 }
-
-namespace {
-
-// Of a thousand ranks that are behind a few tell enough.
-constexpr std::size_t kMostPlaces = 3;
-
-std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers) {
-  std::string text;
-  std::size_t told = 0;
-  for (const Rank rank : ranks) {
-    const auto stack = answers.stacks.find(rank);
-    if (stack == answers.stacks.end() || stack->second.where.empty()) continue;
-    if (++told > kMostPlaces) break;
-    text += fmt::format("; rank {} is in {}", rank.value, stack->second.where);
-  }
-  return text;
-}
-
-}  // namespace
 
 Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers) {
   const watch::CollectivesCompared compared = watch::compare(answers.collectives);

@@ -7,16 +7,34 @@
 #include <boost/asio/io_context.hpp>
 #include <utility>
 
-#include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/host/process_facts.h"
 
-// First what is heard, then what the machine wants done.
-
+// What is heard becomes an event of the machine, and the machine's actions are performed at once: a
+// look is an action whose result is the next event. First what is heard, then what is performed. A
+// process that NCCL's log names is known by its pid alone, so rank_of() asks who it is: those who
+// have spoken first, then its own environment, then NCCL's numbers.
 namespace safelaunch::ranks {
 namespace {
+
+// cuInit takes ten seconds and more where eight GPUs have to be woken.
+constexpr Duration kDriverAnswersWithin{30'000};
+
+// A hook answers within a second, or not at all.
+constexpr Duration kPlacesWithin{2'000};
+
+// Nobody waits for news of other nodes more impatiently, and a board takes them all from everybody.
+constexpr Duration kShowLeaderEvery{200};
+
+constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
+                                   watch::HookQuestion::collectives};
+constexpr std::array kWhereTheyStand{watch::HookQuestion::stack};
+
+DriverWatch::Limits driver_limits(const watch::StageLimits& limits) {
+  return {limits.quiet, std::min(limits.init, kDriverAnswersWithin)};
+}
 
 // RANK of a process that was started with this value of NCCL_DEBUG_FILE.
 std::optional<Rank> rank_by_environment(int pid, std::string_view log_file) {
@@ -56,27 +74,6 @@ std::optional<RankStarted> rank_of(const nccl::ProcessName& who,
   if (rank) return RankStarted{*rank, process, std::nullopt, Source::nccl_log};
   return part ? rank_by_part(process, *part, known.stages) : std::nullopt;
 }
-
-namespace {
-
-// cuInit takes ten seconds and more where eight GPUs have to be woken.
-constexpr Duration kDriverAnswersWithin{30'000};
-
-// A hook answers within a second, or not at all.
-constexpr Duration kPlacesWithin{2'000};
-
-// Nobody waits for news of other nodes more impatiently, and a board takes them all from everybody.
-constexpr Duration kShowLeaderEvery{200};
-
-constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
-                                   watch::HookQuestion::collectives};
-constexpr std::array kWhereTheyStand{watch::HookQuestion::stack};
-
-DriverWatch::Limits driver_limits(const watch::StageLimits& limits) {
-  return {limits.quiet, std::min(limits.init, kDriverAnswersWithin)};
-}
-
-}  // namespace
 
 RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener& listener)
     : services_(services),
@@ -176,9 +173,10 @@ bool RankWatch::training() const {
 }
 
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit) {
-  unanswered_ = machine_.nodes_heard();
-  own_answered_ = false;
-  if (!unanswered_.empty()) listener_.on_nodes_asked();
+  const std::set<int> nodes = machine_.nodes_heard();
+  nodes_answer_.cancel();
+  answers_.begin(nodes);
+  if (!nodes.empty()) listener_.on_nodes_asked();
   inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kAfterVerdict,
                  directory, limit,
                  [this, limit](const RankAnswers& answers) { hear_answers(answers, limit); });
@@ -186,26 +184,22 @@ void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit
 
 // The ranks of other nodes have as long as ours, and the news of them travels twice.
 void RankWatch::hear_answers(const RankAnswers& answers, Duration limit) {
-  answers_.collectives = answers.collectives;
-  answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
-  own_answered_ = true;
-  if (unanswered_.empty()) return tell_answers();
+  if (answers_.take_own(answers)) return tell_answers();
   nodes_answer_.expires_after(2 * limit);
-  nodes_answer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) tell_answers();
-  });
+  nodes_answer_.async_wait(
+      [this, question = answers_.question()](const boost::system::error_code& cancelled) {
+        if (!cancelled && question == answers_.question()) tell_answers();
+      });
 }
 
 void RankWatch::node_answered(int seat, const RankAnswers& answers) {
-  if (unanswered_.erase(seat) == 0) return;
-  answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
-  if (own_answered_ && unanswered_.empty()) tell_answers();
+  if (answers_.take(seat, answers)) tell_answers();
 }
 
 void RankWatch::tell_answers() {
   nodes_answer_.cancel();
-  unanswered_.clear();
-  listener_.on_answers(answers_);
+  answers_.close();
+  listener_.on_answers(answers_.answers());
 }
 
 void RankWatch::node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks) {
@@ -249,7 +243,7 @@ std::optional<Failure> RankWatch::waiting_now() const {
 
 RanksSeen RankWatch::seen() const {
   RanksSeen seen = machine_.seen();
-  seen.answers = answers_;
+  seen.answers = answers_.answers();
   seen.nccl = nccl_.record();
   return seen;
 }
@@ -408,10 +402,7 @@ void RankWatch::perform(const PassAnswer& pass) {
   if (const auto* counters = std::get_if<watch::CountersAnswer>(&pass.answer);
       counters && pass.rank) {
     stall_.answered(*pass.rank, *counters);
-    std::int64_t finished = 0;
-    for (const auto& [group, counts] : counters->groups)
-      finished += std::max<std::int64_t>(0, counts.completed);
-    usage_.counted(*pass.rank, finished);
+    usage_.counted(*pass.rank, sum_of(*counters).finished);
   }
 }
 

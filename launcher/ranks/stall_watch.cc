@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/time.h"
@@ -28,6 +29,13 @@ bool waits_in_a_stage(const watch::RankState& rank) {
   return false;
 }
 
+// -1 is torch's word for "none yet".
+void add_count(std::int64_t count, std::int64_t& sum) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  count = std::max<std::int64_t>(count, 0);
+  sum = count > kMost - sum ? kMost : sum + count;
+}
+
 std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleFile>& stale,
                      settings::CleanPolicy policy) {
   const auto known = std::ranges::find(stale, lock, &clean::StaleFile::file);
@@ -44,6 +52,15 @@ std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleF
 }
 
 }  // namespace
+
+watch::Collectives sum_of(const watch::CountersAnswer& answer) {
+  watch::Collectives sum;
+  for (const auto& [group, counters] : answer.groups) {
+    add_count(counters.enqueued, sum.begun);
+    add_count(counters.completed, sum.finished);
+  }
+  return sum;
+}
 
 void StallWatch::begin() {
   if (timeout_ == Duration::zero()) return;
@@ -62,12 +79,7 @@ void StallWatch::saw_output() {
 
 void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   if (!stall_) return;
-  watch::Collectives sum;
-  for (const auto& [group, counters] : answer.groups) {
-    sum.begun += counters.enqueued;
-    sum.finished += counters.completed;
-  }
-  stall_->on_counters(rank, sum, Clock::now());
+  stall_->on_counters(rank, sum_of(answer), Clock::now());
   rearm();
 }
 

@@ -64,6 +64,34 @@ class RankQuestions {
   RankAnswers answers_;
 };
 
+/// The answers of all nodes to one question: those of our own ranks, and those of every other node
+/// that is heard. Pure.
+class AnswersOfNodes {
+ public:
+  /// A question was asked of our ranks and of these nodes. What was answered to the one before is
+  /// known until the first answer to this one comes.
+  void begin(std::set<int> nodes);
+  /// Grows with each question.
+  [[nodiscard]] int question() const { return question_; }
+
+  /// These return true where nobody is left to answer.
+  [[nodiscard]] bool take_own(const RankAnswers& answers);
+  [[nodiscard]] bool take(int seat, const RankAnswers& answers);
+  /// Whoever has not answered is waited for no longer.
+  void close();
+
+  [[nodiscard]] const RankAnswers& answers() const { return answers_; }
+
+ private:
+  void forget_former();
+
+  std::set<int> open_;
+  bool own_open_ = false;
+  bool former_ = false;  ///< `answers_` are those to the question before
+  int question_ = 0;
+  RankAnswers answers_;
+};
+
 /// "rank 0 has waited 12s in group for rank 1 (idling: sleeping in hrtimer_nanosleep), which is in
 /// train.py:50 never_reaches_init": for whoever ends a job that waits.
 [[nodiscard]] std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers);

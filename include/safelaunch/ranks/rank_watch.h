@@ -193,12 +193,10 @@ class RankWatch final : nccl::Watch::Listener,
   watch::ProcessObserver looker_;
   watch::ActivitySampler sampler_;
   boost::asio::steady_timer timer_;
-  RankInquiry inquiry_;       // after a verdict
-  RankInquiry places_;        // asks where all ranks stand before there is a verdict
-  RankInquiry shown_;         // asks where they stand for a person
-  RankAnswers answers_;       // to the first
-  std::set<int> unanswered_;  // nodes whose ranks are asked, too
-  bool own_answered_ = false;
+  RankInquiry inquiry_;     // after a verdict
+  RankInquiry places_;      // asks where all ranks stand before there is a verdict
+  RankInquiry shown_;       // asks where they stand for a person
+  AnswersOfNodes answers_;  // to the first
   boost::asio::steady_timer nodes_answer_;
   boost::asio::steady_timer show_;
   bool show_set_ = false;

@@ -18,6 +18,10 @@
 
 namespace safelaunch::ranks {
 
+/// The collectives of one rank over all its groups, as its hook counts them. Whatever a hook
+/// claims, the sums fit: it may be anybody's program.
+[[nodiscard]] watch::Collectives sum_of(const watch::CountersAnswer& answer);
+
 /// Drives `Stall` during training, where --stall-timeout asks for it: its timer, and the questions
 /// to the hooks. Without a timeout it never wakes up.
 class StallWatch {

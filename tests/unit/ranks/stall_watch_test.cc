@@ -2,6 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
+#include <limits>
 
 #include "catch.h"
 
@@ -85,4 +86,20 @@ TEST_CASE("once the stall watch has ended, nobody is asked", "[stall_watch]") {
   training.answer(Rank{0}, 1, 1);
   training.io.run();
   CHECK(training.asked.empty());
+}
+
+TEST_CASE("a rank's collectives are counted over all its groups", "[stall_watch]") {
+  const auto counted = [](std::map<std::string, std::pair<std::int64_t, std::int64_t>> groups) {
+    safelaunch::watch::CountersAnswer answer;
+    for (const auto& [name, counts] : groups)
+      answer.groups[name] = {counts.first, counts.first, counts.second};
+    const safelaunch::watch::Collectives sum = sum_of(answer);
+    return std::pair(sum.begun, sum.finished);
+  };
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  CHECK(counted({}) == std::pair<std::int64_t, std::int64_t>(0, 0));
+  CHECK(counted({{"0", {5, 4}}, {"1", {2, 2}}}) == std::pair<std::int64_t, std::int64_t>(7, 6));
+  // Before its first collective torch says -1.
+  CHECK(counted({{"0", {5, 4}}, {"1", {-1, -1}}}) == std::pair<std::int64_t, std::int64_t>(5, 4));
+  CHECK(counted({{"0", {kMost, kMost}}, {"1", {1, 1}}}) == std::pair(kMost, kMost));
 }

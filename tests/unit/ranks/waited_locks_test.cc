@@ -1,3 +1,5 @@
+#include <fstream>
+
 #include "catch.h"
 #include "safelaunch/ranks/stall_watch.h"
 #include "unit/host/left_folder.h"
@@ -6,6 +8,104 @@ using namespace safelaunch;
 
 using namespace safelaunch::ranks;
 using safelaunch::testing::LeftFolder;
+
+namespace {
+
+/// A job whose extensions are built in a folder of the test's.
+struct Building {
+  LeftFolder folder;
+  Environment environment{{"TORCH_EXTENSIONS_DIR", folder.path()}};
+
+  [[nodiscard]] WaitedLocks locks(
+      settings::CleanPolicy policy = settings::CleanPolicy::ours) const {
+    return find_waited_locks(environment, policy);
+  }
+};
+
+/// A lock of ours that nobody uses.
+clean::StaleFile left_at(const std::string& path) {
+  clean::StaleFile stale;
+  stale.file = host::file_at(path).value();
+  stale.claim = clean::Claim::ours;
+  stale.why = "written 3h ago, and nobody has it open";
+  return stale;
+}
+
+}  // namespace
+
+TEST_CASE("where no extension is being built nobody waits for one", "[waited_locks]") {
+  const Building job;
+  CHECK(job.locks().words.empty());
+  CHECK(find_waited_locks({{"TORCH_EXTENSIONS_DIR", "/nonexistent"}}, {}).words.empty());
+  CHECK(find_waited_locks({}, {}).words.empty());
+  job.folder.add("cpu_adam/build.ninja");
+  CHECK(job.locks().words.empty());
+}
+
+TEST_CASE("a lock that was just made is told with its age, and is not for us to remove",
+          "[waited_locks]") {
+  const Building job;
+  const std::string lock = job.folder.add("cpu_adam/lock");
+  const WaitedLocks found = job.locks(settings::CleanPolicy::all_mine);
+  CHECK(found.words.starts_with("the lock of an extension's build: " + lock + " ("));
+  CHECK(found.words.find(" old") != std::string::npos);
+  CHECK(found.words.find("has it open") == std::string::npos);
+  CHECK(found.left.empty());
+}
+
+TEST_CASE("a lock that a build holds is told to be held", "[waited_locks]") {
+  const Building job;
+  const std::string lock = job.folder.add("cpu_adam/lock");
+  const std::ofstream builder(lock);
+  CHECK(job.locks().words.find("old, somebody has it open)") != std::string::npos);
+}
+
+TEST_CASE("the locks of several extensions, at both depths, are told together", "[waited_locks]") {
+  const Building job;
+  const std::string shallow = job.folder.add("cpu_adam/lock");
+  const std::string deep = job.folder.add("py311_cu121/fused_lamb/lock");
+  const std::string words = job.locks().words;
+  CHECK(words.find(shallow) != std::string::npos);
+  CHECK(words.find(deep) != std::string::npos);
+  CHECK(words.find("), ") != std::string::npos);
+}
+
+TEST_CASE("a lock that may go is removed, and a build that was cut off is told", "[waited_locks]") {
+  const Building job;
+  const std::string lock = job.folder.add("cpu_adam/lock");
+  const auto lines = remove_waited_locks({left_at(lock)}, settings::CleanPolicy::ours);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines.front().find(lock) != std::string::npos);
+  CHECK(lines.back() == "the build behind " + lock +
+                            " was cut off before it made a library. A rank that waited for it may "
+                            "fail with ImportError; start the job again to build it");
+  CHECK_FALSE(host::file_at(lock));
+}
+
+TEST_CASE("of a build that has left its library the lock alone is told", "[waited_locks]") {
+  const Building job;
+  const std::string lock = job.folder.add("cpu_adam/lock");
+  job.folder.add("cpu_adam/cpu_adam.so");
+  CHECK(remove_waited_locks({left_at(lock)}, settings::CleanPolicy::ours).size() == 1);
+}
+
+TEST_CASE("a lock that the policy does not give us stays, and its build is not judged",
+          "[waited_locks]") {
+  const Building job;
+  const std::string lock = job.folder.add("cpu_adam/lock");
+  CHECK(remove_waited_locks({left_at(lock)}, settings::CleanPolicy::off).size() == 1);
+  CHECK(host::file_at(lock));
+  CHECK(remove_waited_locks({}, settings::CleanPolicy::ours).empty());
+}
+
+TEST_CASE("a lock that somebody has taken meanwhile stays", "[waited_locks]") {
+  const Building job;
+  const std::string lock = job.folder.add("cpu_adam/lock");
+  const clean::StaleFile seen = left_at(lock);
+  const std::ofstream builder(lock);
+  CHECK(remove_waited_locks({seen}, settings::CleanPolicy::ours).size() == 1);
+  CHECK(host::file_at(lock));
+}
 
 TEST_CASE("a build that was cut off is told from one that has left its library", "[waited_locks]") {
   const LeftFolder folder;
