@@ -1,6 +1,5 @@
 #include "safelaunch/ranks/driver_watch.h"
 
-#include <algorithm>
 #include <boost/asio/io_context.hpp>
 
 #include "safelaunch/base/format.h"

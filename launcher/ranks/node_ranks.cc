@@ -1,4 +1,3 @@
-// First the picture of one node's ranks and its JSON, then what the leader makes of two pictures.
 #include "safelaunch/ranks/node_ranks.h"
 
 #include <algorithm>
@@ -8,6 +7,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 
+// A picture may be lost, but never the state that it showed: the leader compares the newest with
+// the last one that it has seen, and what lies between them it takes for one event a stage. A rank
+// with another process has begun anew. A rank that a picture lacks has not ended. First the picture
+// and its JSON, then the differences of two.
 namespace safelaunch::ranks {
 namespace {
 

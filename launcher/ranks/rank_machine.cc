@@ -7,52 +7,14 @@
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/watch/hook_channel.h"
 
-// Every event has a function; what it wants done it adds to actions_. First what is heard, then how
-// processes end, then the looks in the order of their steps.
+// Every event has a function; what it wants done it adds to actions_. Here is what the ranks tell
+// by themselves: the words of hooks, of NCCL and of its plugin, and the ends of processes. A word
+// counts for the rank as which its process speaks; what stands in the record already is not told
+// again. rank_looks.cc has what safelaunch looks for.
 namespace safelaunch::ranks {
 namespace {
 
 constexpr std::size_t kMostRanksOfAProcess = 16;
-
-}  // namespace
-
-void note_raised(std::vector<RankRaised>& raised, RankRaised news) {
-  const auto is_of_rank = [&](const RankRaised& one) { return one.rank == news.rank; };
-  if (std::ranges::count_if(raised, is_of_rank) >= 2) {
-    const auto last = std::find_if(raised.rbegin(), raised.rend(), is_of_rank);
-    raised.erase(std::next(last).base());
-  }
-  raised.push_back(std::move(news));
-}
-
-bool NamedRanks::accept(ProcessId process, Rank rank) {
-  std::set<Rank>& ranks = named_[process];
-  if (ranks.size() >= kMostRanksOfAProcess && !ranks.contains(rank)) return false;
-  ranks.insert(rank);
-  return true;
-}
-
-namespace {
-
-// Ranks that no hook speaks for are looked for in /proc.
-constexpr Duration kLookEvery{1'000};
-
-// A job that has shown no rank for long shows none in the next moment: one eighth of its age later
-// is soon enough, and a job that never shows any costs nothing in the end.
-constexpr int kOneLookIn = 8;
-
-// Without a status line a user who waits gets a line now and then.
-constexpr Duration kNoticeAfter{10'000};
-constexpr Duration kNoticeEvery{60'000};
-
-// A question wakes one thread of the missing rank, for microseconds.
-constexpr Duration kAskAgain{2'000};
-
-// Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
-constexpr Duration kStatusAfter{2'000};
-
-// One weighing of 8192 ranks takes a few milliseconds, and is to come twelve times a second.
-constexpr int kRanksWeighedInAMs = 100;
 
 // The file in which torch waits until another process has built an extension.
 constexpr const char* kWaitsForBuild = "file_baton.py";
@@ -74,13 +36,31 @@ std::vector<watch::RankPlace> places_of(const std::map<Rank, std::string>& doing
   return places;
 }
 
-std::vector<int> ranks_in(const std::vector<RankPicture>& ranks) {
-  std::vector<int> numbers;
-  for (const RankPicture& one : ranks) numbers.push_back(one.rank.value);
-  return numbers;
+std::string standing_of(const watch::RankState& state) {
+  if (state.ended()) return "has ended";
+  for (int index = kStageCount - 1; index > 0; --index)
+    if (const auto stage = static_cast<Stage>(index); state.waits_in(stage))
+      return fmt::format("waits in {}", name(stage));
+  return fmt::format("has reached {}", name(state.furthest()));
 }
 
 }  // namespace
+
+void note_raised(std::vector<RankRaised>& raised, RankRaised news) {
+  const auto is_of_rank = [&](const RankRaised& one) { return one.rank == news.rank; };
+  if (std::ranges::count_if(raised, is_of_rank) >= 2) {
+    const auto last = std::find_if(raised.rbegin(), raised.rend(), is_of_rank);
+    raised.erase(std::next(last).base());
+  }
+  raised.push_back(std::move(news));
+}
+
+bool NamedRanks::accept(ProcessId process, Rank rank) {
+  std::set<Rank>& ranks = named_[process];
+  if (ranks.size() >= kMostRanksOfAProcess && !ranks.contains(rank)) return false;
+  ranks.insert(rank);
+  return true;
+}
 
 bool waits_for_a_build(const RankAnswers& answers) {
   return std::ranges::any_of(answers.stacks, [](const auto& one) {
@@ -94,23 +74,9 @@ std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now)
   return std::exchange(actions_, {});
 }
 
-std::optional<TimePoint> RankMachine::deadline() const {
-  if (!judging()) return std::nullopt;
-  std::optional<TimePoint> next = stages_.next_deadline();
-  if (leader_watches_ && !next) next = shown_to_leader_.value_or(begun_) + rules_.stages.look_every;
-  for (const auto& other : {next_look_, unweighed_.empty() ? std::nullopt : weigh_at_})
-    if (other && (!next || *other < *next)) next = other;
-  return next;
-}
-
 void RankMachine::tell(const std::string& text) {
   actions_.push_back(RecordEvent{report::record::Notice{text}});
   actions_.push_back(TellNotice{text});
-}
-
-void RankMachine::take(const WatchBegins&, TimePoint now) {
-  begun_ = now;
-  next_look_ = now + kLookEvery;
 }
 
 void RankMachine::take(const WatchFreezes&, TimePoint) {
@@ -130,6 +96,10 @@ void RankMachine::feed(std::span<const Event> events, TimePoint now) {
   seen_.world_size = stages_.world_size();
   for (const Event& event : events)
     if (const auto* started = std::get_if<RankStarted>(&event)) forget_former_life(*started);
+  // A wait that is over wakes nobody any more, and its line would stay on the screen.
+  if (!judging() || !waiting_since_ || stages_.wants_samples()) return;
+  waiting_since_.reset();
+  actions_.push_back(ShowStatus{});
 }
 
 void RankMachine::follow(const std::vector<watch::StageAction>& wanted) {
@@ -317,18 +287,6 @@ void RankMachine::take(const AllStandStill& event, TimePoint) {
   actions_.push_back(AskPlaces{});
 }
 
-namespace {
-
-std::string standing_of(const watch::RankState& state) {
-  if (state.ended()) return "has ended";
-  for (int index = kStageCount - 1; index > 0; --index)
-    if (const auto stage = static_cast<Stage>(index); state.waits_in(stage))
-      return fmt::format("waits in {}", name(stage));
-  return fmt::format("has reached {}", name(state.furthest()));
-}
-
-}  // namespace
-
 // No decision hangs on it. While the job is being stopped nobody hears the answers any more.
 void RankMachine::take(const StacksWanted&, TimePoint now) {
   ShowStacks show{{}, {.training = stages_.training(), .ranks = {}}};
@@ -397,173 +355,6 @@ bool RankMachine::all_ranks_have_gone() const {
     if (!state.process()->is_here()) return true;  // its own agent ends it
     return state.ended() || (!state.blind() && ended_late_.contains(*state.process()));
   });
-}
-
-// As long as all ranks have a hook, /proc is not read; a rank that has lost its hook makes that
-// necessary again.
-void RankMachine::look_again(TimePoint now) {
-  if (next_look_ || !judging() || (silent_.empty() && stages_.all_heard())) return;
-  next_look_ = now + kLookEvery;
-}
-
-void RankMachine::take(const WatchTimePassed&, TimePoint now) {
-  if (!unweighed_.empty() && now >= *weigh_at_) return weigh_other_nodes(now);
-  next_look_&& now >= *next_look_ ? look(now) : sample(now);
-}
-
-void RankMachine::look(TimePoint now) {
-  const TimePoint::duration age = (now - begun_) / kOneLookIn;
-  const bool soon = stages_.wants_samples() || age < kLookEvery;
-  next_look_ = now + (soon ? TimePoint::duration(kLookEvery) : age);
-  if (silent_.empty() && stages_.all_heard()) {
-    next_look_.reset();
-    return sample(now);
-  }
-  actions_.push_back(TakeLook{{silent_.begin(), silent_.end()}});
-  silent_.clear();
-}
-
-void RankMachine::take(const LookTaken& found, TimePoint now) {
-  for (const ProcessId process : found.running) {
-    hooked_.erase(process);
-    in_torch_.erase(process);
-    if (const auto rank = stages_.rank_of(process)) feed(RankSilent{*rank, process}, now);
-  }
-  if (stages_.all_heard()) {
-    next_look_.reset();
-    return sample(now);
-  }
-  for (const Event& event : ranks_in_proc_.on(found.processes, hooked_)) {
-    if (const auto* started = std::get_if<RankStarted>(&event)) {
-      watch_exit(started->rank, started->process);
-      if (rules_.hook && !another_user_told_)
-        actions_.push_back(FindUser{started->rank, started->process});
-    }
-    feed(event, now);
-  }
-  sample(now);
-}
-
-// An entrypoint may hand on to another user far below us; once it has, nothing can be given to it.
-void RankMachine::take(const AnotherUserRuns& event, TimePoint) {
-  if (!std::exchange(another_user_told_, true))
-    tell(runs_as_another_user(event.rank, event.process));
-}
-
-void RankMachine::sample(TimePoint now) {
-  if (!judging()) return;
-  if (!stages_.wants_samples() && !leader_watches_) return judge(now);
-  shown_to_leader_ = now;
-  SampleRanks wanted;
-  for (const Rank rank : stages_.sample_these()) {
-    const auto known = stages_.ranks().find(rank);
-    if (known == stages_.ranks().end() || !known->second.process()) continue;
-    if (!known->second.process()->is_here()) continue;
-    ask_whether_it_hears(*known->second.process(), now);
-    wanted.ranks.push_back({rank, *known->second.process()});
-  }
-  actions_.push_back(std::move(wanted));
-}
-
-// A missing rank may have closed its hook's descriptor, and be waiting where only /proc shows it.
-void RankMachine::ask_whether_it_hears(ProcessId process, TimePoint now) {
-  if (!hooked_.contains(process)) return;
-  const auto [asked, first] = asked_at_.try_emplace(process, now);
-  if (!first && now - asked->second < kAskAgain) return;
-  asked->second = now;
-  actions_.push_back(AskWhetherItHears{process});
-}
-
-void RankMachine::take(const RanksSampled& found, TimePoint now) {
-  std::vector<Event> samples(found.activities.begin(), found.activities.end());
-  // What an agent told last holds until it tells something else, or is heard no more.
-  for (const auto& [seat, node] : nodes_)
-    if (node.heard)
-      std::ranges::move(activities_of(node.name, node.ranks), std::back_inserter(samples));
-  feed(samples, now);
-  sample_others(now);
-}
-
-// In training nothing is judged any more, but how the ranks end is noted, as of those here.
-void RankMachine::take(const NodeSpoke& event, TimePoint now) {
-  if (frozen_ || stages_.verdict()) return;
-  Node& node = nodes_[event.node.seat];
-  const std::vector<RankPicture> before = std::exchange(node.ranks, event.ranks);
-  node.name = event.node;
-  node.heard = true;
-  const std::vector<int> ranks = ranks_in(node.ranks);
-  if (ranks != ranks_in(before))
-    actions_.push_back(RecordEvent{report::record::Node{event.node.seat, event.node.host, ranks}});
-  std::ranges::move(events_between(node.name, before, node.ranks), std::back_inserter(unweighed_));
-  if (!weigh_at_ || now >= *weigh_at_ || stages_.training()) weigh_other_nodes(now);
-}
-
-// A weighing looks at all ranks: of 8192 it takes some milliseconds, and the nodes send thousands
-// of pictures while they start. So it takes a bounded share of a CPU, however many they are.
-void RankMachine::weigh_other_nodes(TimePoint now) {
-  const std::vector<Event> news = std::exchange(unweighed_, {});
-  weigh_at_ = now + Duration(stages_.world_size() / kRanksWeighedInAMs);
-  if (news.empty() || frozen_ || stages_.verdict()) return;
-  for (const Event& event : news) {
-    note_what_it_names(event);
-    if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
-    if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
-  }
-  feed(news, now);
-  for (const Event& event : news) {
-    const auto* exited = std::get_if<RankExited>(&event);
-    if (exited != nullptr && is_rank(exited->rank, exited->process)) seen_.exits.push_back(*exited);
-  }
-}
-
-void RankMachine::take(const NodeHeard& event, TimePoint) {
-  if (const auto node = nodes_.find(event.seat); node != nodes_.end())
-    node->second.heard = event.heard;
-}
-
-void RankMachine::take(const LeaderWatches& event, TimePoint now) {
-  leader_watches_ = event.watches;
-  if (leader_watches_) sample(now);
-}
-
-std::set<int> RankMachine::nodes_heard() const {
-  std::set<int> heard;
-  for (const auto& [seat, node] : nodes_)
-    if (node.heard) heard.insert(seat);
-  return heard;
-}
-
-void RankMachine::sample_others(TimePoint now) {
-  SampleOthers wanted{{}, stages_.misses_unseen(), stages_.misses_helped(now)};
-  if (!wanted.others && !wanted.helpers) return judge(now);
-  for (const auto& [rank, state] : stages_.ranks())
-    if (state.process()) wanted.ranks.insert(*state.process());
-  actions_.push_back(std::move(wanted));
-}
-
-void RankMachine::take(const OthersSampled& found, TimePoint now) {
-  if (found.others) stages_.others_do(found.others->activity, found.others->doing, now);
-  if (found.helpers) stages_.helpers_do(found.helpers->activity, found.helpers->doing, now);
-  judge(now);
-}
-
-void RankMachine::judge(TimePoint now) {
-  if (judging()) follow(stages_.tick(now));
-  // A member knows nothing of the ranks that its own wait for: the leader shows those.
-  if (judging() && !rules_.stages.judged_elsewhere) show_waiting(now);
-}
-
-void RankMachine::show_waiting(TimePoint now) {
-  if (!stages_.wants_samples()) {
-    waiting_since_.reset();
-    return actions_.push_back(ShowStatus{});
-  }
-  if (!waiting_since_) waiting_since_ = now;
-  const std::string line = stages_.status_line(now);
-  if (now - *waiting_since_ >= kStatusAfter) actions_.push_back(ShowStatus{line});
-  if (now - *waiting_since_ < kNoticeAfter || now - noticed_at_ < kNoticeEvery) return;
-  noticed_at_ = now;
-  actions_.push_back(ShowWaiting{line});
 }
 
 }  // namespace safelaunch::ranks

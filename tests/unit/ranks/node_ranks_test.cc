@@ -219,3 +219,179 @@ TEST_CASE("the places at which ranks stand travel to the leader", "[nodes]") {
   CHECK(read->stacks.at(Rank{5}).frames == answers.stacks[Rank{5}].frames);
   CHECK_FALSE(answers_from("{").has_value());
 }
+
+namespace {
+
+/// What the picture of one rank with these fields says; empty: it is an error.
+std::optional<RankPicture> rank_with(const std::string& fields) {
+  const auto picture = picture_from(R"({"attempt":1,"ranks":[{"rank":1,"pid":2)" + fields + "}]}");
+  return picture ? std::optional(picture->ranks.front()) : std::nullopt;
+}
+
+std::string error_of(const std::string& text) {
+  const auto picture = picture_from(text);
+  return picture ? "" : picture.error().message;
+}
+
+std::string names_of_events(const std::vector<Event>& events) {
+  std::string text;
+  for (const Event& event : events) {
+    if (const auto* entered = std::get_if<StageEntered>(&event))
+      text += std::string("enters ") + name(entered->stage) + ", ";
+    else if (const auto* left = std::get_if<StageLeft>(&event))
+      text += std::string("leaves ") + name(left->stage) + ", ";
+    else if (const auto* reached = std::get_if<StageReached>(&event))
+      text += std::string("reaches ") + name(reached->stage) + ", ";
+    else if (std::holds_alternative<RankStarted>(event))
+      text += "starts, ";
+    else if (std::holds_alternative<RankSilent>(event))
+      text += "is silent, ";
+    else if (std::holds_alternative<RankRaised>(event))
+      text += "raises, ";
+    else if (std::holds_alternative<RankExited>(event))
+      text += "ends, ";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("what is wrong with a picture is named by its field", "[nodes]") {
+  CHECK(error_of("7") == "a picture of ranks without its \"attempt\"");
+  CHECK(error_of(R"({"attempt":-1,"ranks":[]})") == "a picture of ranks without its \"attempt\"");
+  CHECK(error_of(R"({"attempt":1})") == "a picture of ranks without its \"ranks\"");
+  CHECK(error_of(R"({"attempt":1,"ranks":[{"pid":3}]})") ==
+        "news of a rank without its number (\"rank\")");
+  CHECK(error_of(R"({"attempt":1,"ranks":[{"rank":3}]})") == "news of a rank without its \"pid\"");
+}
+
+TEST_CASE("a node has 4096 ranks at most", "[nodes]") {
+  const auto picture_of_ranks = [](int count) {
+    std::string ranks;
+    for (int i = 0; i < count; ++i)
+      ranks += std::string(i > 0 ? "," : "") + R"({"rank":1,"pid":2})";
+    return picture_from(R"({"attempt":1,"ranks":[)" + ranks + "]}");
+  };
+  CHECK(picture_of_ranks(4'096).has_value());
+  CHECK_FALSE(picture_of_ranks(4'097).has_value());
+}
+
+TEST_CASE("a status that no process can end with is none", "[nodes]") {
+  for (const char* fields : {R"(,"code":-1)", R"(,"code":256)", R"(,"signal":0)",
+                             R"(,"signal":128)", R"(,"code":"1")", R"(,"code":1.5)"})
+    CHECK_FALSE(rank_with(fields)->status);
+  CHECK(rank_with(R"(,"code":255)")->status == std::optional<ExitStatus>(Exited{255}));
+  CHECK(rank_with(R"(,"signal":127)")->status == std::optional<ExitStatus>(Signaled{127}));
+}
+
+TEST_CASE("a world that no job has is not known", "[nodes]") {
+  for (const char* fields : {R"(,"world":0)", R"(,"world":10000001)", R"(,"world":"2")"})
+    CHECK_FALSE(rank_with(fields)->world);
+  CHECK(rank_with(R"(,"world":10000000)")->world == 10'000'000);
+}
+
+TEST_CASE("what a rank does under a word that we do not know is unseen", "[nodes]") {
+  CHECK(rank_with(R"(,"activity":"dreaming")")->activity == Activity::unseen);
+  CHECK(rank_with(R"(,"activity":7)")->activity == Activity::unseen);
+  for (const Activity activity :
+       {Activity::dead, Activity::stopped, Activity::quiet, Activity::idling, Activity::working,
+        Activity::attended, Activity::unseen})
+    CHECK(rank_with(std::string(R"(,"activity":")") + name(activity) + "\"")->activity == activity);
+}
+
+TEST_CASE("texts of another node's ranks are cut where they are too long", "[nodes]") {
+  const std::string endless(100'000, 'x');
+  const auto rank =
+      rank_with(R"(,"doing":")" + endless + R"(","store":")" + endless + R"(","raised":{"type":")" +
+                endless + R"(","message":")" + endless + R"(","traceback":")" + endless + R"("})");
+  REQUIRE(rank);
+  REQUIRE(rank->raised);
+  CHECK(std::vector{rank->doing.size(), rank->store.size(), rank->raised->type.size(),
+                    rank->raised->message.size(), rank->raised->traceback.size()} ==
+        std::vector<std::size_t>{200, 200, 200, 4'096, 4'096});
+}
+
+TEST_CASE("an exception that is no object is none", "[nodes]") {
+  for (const char* fields : {R"(,"raised":"ValueError")", R"(,"raised":[])", R"(,"raised":null)"})
+    CHECK_FALSE(rank_with(fields)->raised);
+  CHECK(rank_with(R"(,"raised":{})")->raised);
+}
+
+TEST_CASE("the answers of ranks are bounded, and what is no answer is left out", "[nodes]") {
+  std::string many;
+  for (int i = 0; i < 4'097; ++i)
+    many += std::string(i > 0 ? "," : "") + R"({"rank":)" + std::to_string(i) + "}";
+  CHECK_FALSE(answers_from("[" + many + "]").has_value());
+  for (const char* text : {"", "{}", "7", "null"}) CHECK_FALSE(answers_from(text).has_value());
+  const auto read = answers_from(R"([7,{"where":"x"},{"rank":-1},{"rank":3,"where":5}])");
+  REQUIRE(read.has_value());
+  CHECK(read->stacks.size() == 1);
+  CHECK(read->stacks.at(Rank{3}).where.empty());
+  RankAnswers endless;
+  endless.stacks[Rank{0}] = {"a", std::string(100'000, 'f')};
+  CHECK(answers_from(to_text(endless))->stacks.at(Rank{0}).frames.size() == 8'192);
+}
+
+TEST_CASE("a picture that was taken in the middle of a stage tells the stages in their order",
+          "[nodes]") {
+  RankPicture now = idle_rank(1);
+  now.entered[kRendezvous] = now.reached[kRendezvous] = true;
+  now.entered[kGroup] = true;
+  CHECK(names_of_events(events_between(kOther, {}, {now})) ==
+        "starts, enters rendezvous, reaches rendezvous, enters group, ");
+}
+
+TEST_CASE("a stage that a rank has left without reaching it is left", "[nodes]") {
+  RankPicture waits = idle_rank(1);
+  waits.entered[kGroup] = true;
+  RankPicture through = waits;
+  through.entered[kGroup] = false;
+  CHECK(names_of_events(events_between(kOther, {waits}, {through})) == "leaves group, ");
+  through.reached[kGroup] = true;
+  CHECK(names_of_events(events_between(kOther, {waits}, {through})) == "reaches group, ");
+}
+
+TEST_CASE("a rank whose hook is lost on another node is silent from then on", "[nodes]") {
+  RankPicture hooked = idle_rank(1);
+  RankPicture blind = hooked;
+  blind.blind = true;
+  CHECK(names_of_events(events_between(kOther, {hooked}, {blind})) == "is silent, ");
+  CHECK(names_of_events(events_between(kOther, {blind}, {blind})).empty());
+  // One that was never heard has lost nothing.
+  CHECK(names_of_events(events_between(kOther, {}, {blind})) == "starts, ");
+}
+
+TEST_CASE("an exception is told once, and a second one, too", "[nodes]") {
+  RankPicture first = idle_rank(1);
+  first.raised = RankRaised{Rank{1}, first.process, "ValueError", "a", "", false};
+  RankPicture second = first;
+  second.raised->message = "b";
+  CHECK(names_of_events(events_between(kOther, {idle_rank(1)}, {first})) == "raises, ");
+  CHECK(names_of_events(events_between(kOther, {first}, {first})).empty());
+  const auto again = events_between(kOther, {first}, {second});
+  REQUIRE(names_of_events(again) == "raises, ");
+  CHECK(std::get<RankRaised>(again.front()).process.node == kOther.seat);
+}
+
+TEST_CASE("a rank that is missing in a picture has not ended: its agent may not see it",
+          "[nodes]") {
+  CHECK(events_between(kOther, {idle_rank(1)}, {}).empty());
+}
+
+TEST_CASE("ranks of a picture act under their node's name, but for those that have ended",
+          "[nodes]") {
+  RankPicture mute = idle_rank(1);
+  mute.doing.clear();
+  RankPicture ended = idle_rank(2);
+  ended.ended = true;
+  RankPicture unseen = idle_rank(3);
+  unseen.activity = Activity::unseen;
+  const auto activities = activities_of(kOther, {idle_rank(0), mute, ended, unseen});
+  std::vector<std::string> doings;
+  for (const RankActivity& one : activities) {
+    doings.push_back(one.doing);
+    CHECK(one.process.node == kOther.seat);
+  }
+  CHECK(doings ==
+        std::vector<std::string>{"sleeping in hrtimer_nanosleep, on gpu-17", "on gpu-17"});
+}

@@ -26,3 +26,13 @@ TEST_CASE(
       Catch::Matchers::ContainsSubstring("rank 3 (pid 71) runs as another user (uid 4001)") &&
           Catch::Matchers::ContainsSubstring("Start safelaunch as that user"));
 }
+
+TEST_CASE("every program that hands on to another user is known") {
+  for (const char* program : {"gosu", "su-exec", "setpriv", "su", "sudo", "runuser", "setuidgid",
+                              "s6-setuidgid", "chpst"}) {
+    CHECK(changes_user(std::vector<std::string>{program, "alice", "python3"}, 0) == program);
+    CHECK(changes_user(std::vector<std::string>{std::string("/sbin/") + program}, 0) == program);
+  }
+  for (const char* other : {"sudo2", "torchrun", "/usr/bin/", "env", ""})
+    CHECK(changes_user(std::vector<std::string>{other}, 0).empty());
+}

@@ -10,7 +10,7 @@ using Told = RankStory;
 namespace {
 
 /// What an action does, in a word or two.
-struct Word {
+struct WatchWord {
   std::string operator()(const WatchExit&) const { return "watch exit"; }
   std::string operator()(const AskWhetherItHears&) const { return "ask whether it hears"; }
   std::string operator()(const TakeLook&) const { return "look"; }
@@ -60,10 +60,38 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
       {"driver silent", event(DriverSilent{{Rank{0}}, "silent"})},
       {"all stand still", event(kStandstill)},
       {"places without a standstill", event(PlacesTold{})},
+      {"look shows a rank", event(LookTaken{{}, {rank_in_proc(1)}})},
+      {"look shows a silent rank alive", event(LookTaken{{process_of(1)}, {}})},
+      {"ranks sampled",
+       event(RanksSampled{{{Rank{1}, process_of(1), Activity::idling, "sleeping"}}})},
+      {"others sampled", event(OthersSampled{})},
+      {"another user runs", event(AnotherUserRuns{})},
+      {"plugin passes a collective",
+       [](Told& job) {
+         watch::HookMessage message =
+             message_of(1, StageReached{Rank{1}, process_of(1), Stage::collective, Source::plugin});
+         message.source = Source::plugin;
+         job.on(HookSpoke{process_of(1), message});
+       }},
+      {"hook counts", [](Told& job) { job.body(1, "exit", watch::HookExit{.collectives = 7}); }},
+      {"hook fails",
+       [](Told& job) {
+         job.body(1, "error", watch::HookFault{"a", "b"});
+       }},
+      {"rank ended of a signal", event(ProcessEnded{Rank{1}, process_of(1), Signaled{9}})},
+      {"rank ended, nobody knows how", event(ProcessEnded{Rank{1}, process_of(1), {}})},
+      {"NCCL's worlds differ",
+       event(nccl::Contradiction{nccl::RootComplaint::About::sizes_differ, "2 and 4"})},
+      {"leader watches", event(LeaderWatches{})},
+      {"leader watches no more", event(LeaderWatches{false})},
+      {"node spoke", event(NodeSpoke{{1, "gpu-1"}, {RankPicture{.rank = Rank{2}}}})},
+      {"node is silent", event(NodeHeard{1, false})},
+      {"stacks wanted", event(StacksWanted{})},
+      {"time passed", event(WatchTimePassed{})},
       {"frozen", event(WatchFreezes{})},
   };
-  return testing::table_of<Word, Told>(events, way,
-                                       [](Told& job, const Happens& happens) { happens(job); });
+  return testing::table_of<WatchWord, Told>(
+      events, way, [](Told& job, const Happens& happens) { happens(job); });
 }
 
 void begin_two(Told& job) {
@@ -95,6 +123,23 @@ NCCL spoke: NCCL said
 driver silent: verdict
 all stand still: ask places
 places without a standstill
+look shows a rank: status
+look shows a silent rank alive: status
+ranks sampled: status
+others sampled: status
+another user runs: record, notice
+plugin passes a collective: record, record some
+hook counts: record some
+hook fails: record some
+rank ended of a signal: verdict
+rank ended, nobody knows how
+NCCL's worlds differ: verdict
+leader watches: ask whether it hears, ask whether it hears, sample ranks, status
+leader watches no more
+node spoke: record, record some
+node is silent
+stacks wanted: show stacks
+time passed: status
 frozen
 )");
   }
@@ -118,6 +163,23 @@ NCCL spoke: NCCL said
 driver silent: verdict
 all stand still: ask places
 places without a standstill
+look shows a rank: sample ranks
+look shows a silent rank alive: sample ranks
+ranks sampled
+others sampled
+another user runs: record, notice
+plugin passes a collective: record, record some
+hook counts: record some
+hook fails: record some
+rank ended of a signal: verdict, record some
+rank ended, nobody knows how: verdict, record some
+NCCL's worlds differ: verdict
+leader watches: sample ranks
+leader watches no more
+node spoke: record, record some
+node is silent
+stacks wanted: show stacks
+time passed: sample ranks
 frozen
 )");
   }
@@ -138,6 +200,140 @@ NCCL spoke: NCCL said
 driver silent
 all stand still
 places without a standstill
+look shows a rank
+look shows a silent rank alive
+ranks sampled
+others sampled
+another user runs: record, notice
+plugin passes a collective
+hook counts: record some
+hook fails: record some
+rank ended of a signal
+rank ended, nobody knows how
+NCCL's worlds differ
+leader watches
+leader watches no more
+node spoke: record
+node is silent
+stacks wanted: show stacks
+time passed
+frozen
+)");
+  }
+  SECTION("a verdict has fallen") {
+    CHECK(what_events_do([](Told& job) {
+            begin_two(job);
+            job.ends(1, Exited{3});
+          }) == R"(
+rank spawned
+rank ended with 0
+rank failed
+stranger ended
+hook enters a stage: meeting, record some
+hook answers: pass answer
+hook refuses: notice
+hook closed
+hook floods: record some, notice
+NCCL reaches a stage
+NCCL contradicts
+NCCL spoke: NCCL said
+driver silent
+all stand still
+places without a standstill
+look shows a rank
+look shows a silent rank alive
+ranks sampled
+others sampled
+another user runs: record, notice
+plugin passes a collective: record, record some
+hook counts
+hook fails: record some
+rank ended of a signal
+rank ended, nobody knows how
+NCCL's worlds differ
+leader watches
+leader watches no more
+node spoke
+node is silent
+stacks wanted: show stacks
+time passed
+frozen
+)");
+  }
+  SECTION("judged elsewhere") {
+    CHECK(what_events_do([](Told& job) {
+            job = Told({.stages = {.world_size = 2, .judged_elsewhere = true}, .hook = true});
+            begin_two(job);
+          }) == R"(
+rank spawned
+rank ended with 0
+rank failed: verdict
+stranger ended
+hook enters a stage: meeting, record some
+hook answers: pass answer
+hook refuses: notice
+hook closed
+hook floods: record some, notice
+NCCL reaches a stage: record, record some
+NCCL contradicts: verdict
+NCCL spoke: NCCL said
+driver silent: verdict
+all stand still: ask places
+places without a standstill
+look shows a rank
+look shows a silent rank alive
+ranks sampled
+others sampled
+another user runs: record, notice
+plugin passes a collective: record, record some
+hook counts: record some
+hook fails: record some
+rank ended of a signal: verdict
+rank ended, nobody knows how
+NCCL's worlds differ: verdict
+leader watches: ask whether it hears, ask whether it hears, sample ranks
+leader watches no more
+node spoke: record, record some
+node is silent
+stacks wanted: show stacks
+time passed
+frozen
+)");
+  }
+  SECTION("no rank is known yet") {
+    CHECK(what_events_do([](Told&) {}) == R"(
+rank spawned: record some
+rank ended with 0
+rank failed
+stranger ended
+hook enters a stage: watch exit, meeting, record some
+hook answers: pass answer
+hook refuses: notice
+hook closed
+hook floods: record some, notice
+NCCL reaches a stage: record, record some
+NCCL contradicts: verdict
+NCCL spoke: NCCL said
+driver silent: verdict
+all stand still: ask places
+places without a standstill
+look shows a rank: watch exit, find user, record some, status
+look shows a silent rank alive: status
+ranks sampled: status
+others sampled: status
+another user runs: record, notice
+plugin passes a collective: record, record some
+hook counts
+hook fails: record some
+rank ended of a signal
+rank ended, nobody knows how
+NCCL's worlds differ: verdict
+leader watches: sample ranks, status
+leader watches no more
+node spoke: record, record some
+node is silent
+stacks wanted: show stacks
+time passed: status
 frozen
 )");
   }
@@ -161,6 +357,23 @@ NCCL spoke
 driver silent
 all stand still
 places without a standstill
+look shows a rank
+look shows a silent rank alive
+ranks sampled
+others sampled
+another user runs
+plugin passes a collective
+hook counts: record some
+hook fails
+rank ended of a signal
+rank ended, nobody knows how
+NCCL's worlds differ
+leader watches
+leader watches no more
+node spoke
+node is silent
+stacks wanted: show stacks
+time passed
 frozen
 )");
   }

@@ -72,3 +72,42 @@ TEST_CASE("a rank's memory of all GPUs is added up, and a stranger's is nobody's
   CHECK(event.ranks == std::vector{3});
   CHECK(event.held == std::vector{1'024});
 }
+
+TEST_CASE("two looks are two seconds apart at least, and a sixteenth of the age later on",
+          "[usage]") {
+  UsageClock clock(kBegin);
+  clock.taken(kBegin + 16s);
+  CHECK_FALSE(clock.is_due(kBegin + 17s));
+  CHECK(clock.is_due(kBegin + 18s));
+  clock.taken(kBegin + 160s);
+  CHECK_FALSE(clock.is_due(kBegin + 169s));
+  CHECK(clock.is_due(kBegin + 170s));
+}
+
+TEST_CASE("a silent job is never left alone for longer than an hour", "[usage]") {
+  UsageClock clock(kBegin);
+  clock.taken(kBegin + 30 * 24h);
+  CHECK(clock.wake_at() == kBegin + 30 * 24h + 1h);
+}
+
+TEST_CASE("GPUs on which no rank runs are told without holders", "[usage]") {
+  const auto idle = gpus_event(facts_of({made_gpu(0)}), {{71, Rank{0}}});
+  CHECK(idle.gpu == std::vector{0});
+  CHECK(idle.ranks.empty());
+  CHECK(gpus_event(facts_of({}), {}).gpu.empty());
+}
+
+TEST_CASE("several processes of one rank hold its memory together", "[usage]") {
+  const gpu::Facts facts = facts_of({with_process(with_process(made_gpu(0), 71, 1'000), 72, 500)});
+  const auto event = gpus_event(facts, {{71, Rank{0}}, {72, Rank{0}}});
+  CHECK(event.ranks == std::vector{0});
+  CHECK(event.held == std::vector{1'500});
+}
+
+TEST_CASE("ranks are told in their order, whichever GPU they are on", "[usage]") {
+  const gpu::Facts facts =
+      facts_of({with_process(made_gpu(0), 72, 2), with_process(made_gpu(1), 71, 1)});
+  const auto event = gpus_event(facts, {{71, Rank{1}}, {72, Rank{5}}});
+  CHECK(event.ranks == std::vector{1, 5});
+  CHECK(event.held == std::vector{1, 2});
+}

@@ -37,3 +37,24 @@ TEST_CASE("many that are awaited are counted, and where all wait that is said", 
             .ends_with("; and 2 more"));
   CHECK(who_waits_for_whom(waits_for({}), {}) == "ranks 0 2 all wait in group");
 }
+
+TEST_CASE("one that waits has waited, and where nobody waits the stage lets none through",
+          "[waiting_words]") {
+  Failure one = waits_for({idle(1)});
+  one.waiting = {Rank{0}};
+  CHECK(who_waits_for_whom(one, {}) ==
+        "rank 0 has waited 12s in group for rank 1 (idling: sleeping in nanosleep)");
+  one.waiting.clear();
+  CHECK(who_waits_for_whom(one, {}) ==
+        "no rank gets through group: rank 1 (idling: sleeping in nanosleep)");
+}
+
+TEST_CASE("three that are awaited are all named, and a stage that is not known is the first",
+          "[waiting_words]") {
+  Failure three = waits_for({idle(1), idle(3), idle(4)});
+  three.stage.reset();
+  three.missing[1].doing.clear();
+  CHECK(who_waits_for_whom(three, {}) ==
+        "ranks 0 2 have waited 12s in spawned for rank 1 (idling: sleeping in nanosleep); rank 3 "
+        "(idling); rank 4 (idling: sleeping in nanosleep)");
+}
