@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "checks.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/clean/port_lease.h"
 #include "safelaunch/clean/survey.h"
@@ -59,13 +60,23 @@ namespace {
 
 std::string_view next_word(std::string_view& line) {
   line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t")));
-  const auto word = line.substr(0, line.find_first_of(" \t,;"));
+  const auto word = line.substr(0, line.find_first_of(" \t\r,;#"));
   line.remove_prefix(word.size());
   return word;
 }
 
 bool is_of(std::string_view name, std::string_view module) {
   return name.starts_with(module) && (name.size() == module.size() || name[module.size()] == '.');
+}
+
+/// Whether the module stands behind a comma: "import os, jax".
+bool names_later(std::string_view line, std::string_view module) {
+  (void)take_word(line, ',');
+  while (!line.empty()) {
+    std::string_view name = take_word(line, ',');
+    if (is_of(next_word(name), module)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -78,6 +89,7 @@ bool imports_module(std::string_view source, std::string_view module) {
     const auto verb = next_word(line);
     if (verb != "import" && verb != "from") continue;
     if (is_of(next_word(line), module)) return true;
+    if (verb == "import" && names_later(line.substr(0, line.find('#')), module)) return true;
   }
   return false;
 }

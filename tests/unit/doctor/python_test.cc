@@ -1,6 +1,7 @@
 #include "catch.h"
 #include "healthy_host.h"
 #include "safelaunch/doctor/facts.h"
+#include "temporary_folder.h"
 
 using namespace safelaunch;
 
@@ -87,4 +88,78 @@ TEST_CASE("a run that will remove a stale lock by itself does not send its user 
   facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", clean::Claim::ours)};
   facts.subject.removes_locks = true;
   CHECK_THAT(first_finding(facts).remedy, ContainsSubstring("none is needed, the run removes it"));
+}
+
+TEST_CASE("an import is found in every form that Python takes", "[doctor][python]") {
+  for (const char* source :
+       {"import jax", "import os, jax", "import numpy as np, jax.numpy as jnp\n", "import os,jax",
+        "import jax\r\nimport os\r\n", "import jax as j", "import jax# fast", "import\tjax",
+        "from jax.numpy import add", "try:\n    import jax\nexcept ImportError: pass",
+        "x = 1;import jax"})
+    CHECK(doctor::imports_module(source, "jax"));
+}
+
+TEST_CASE("what only holds the name of a module imports it not", "[doctor][python]") {
+  for (const char* source :
+       {"", "jax", "import", "import ", "from", "import os # , jax", "from os import jax",
+        "import os as jax", "reimport jax", "importjax", "import jaxlib, os.jax", "import os,",
+        "print('import', 'jax')", "import xjax"})
+    CHECK_FALSE(doctor::imports_module(source, "jax"));
+}
+
+TEST_CASE("frameworks are listed by name, the first folder before the others", "[doctor][python]") {
+  const TemporaryFolder folder;
+  for (const char* name :
+       {"a/torch-2.7.0+cu128.dist-info", "a/jax-0.10.dist-info", "a/numpy-2.0.dist-info",
+        "b/torch-1.0.dist-info", "b/deepspeed-0.19.8.dist-info", "b/jaxlib-0.10.dist-info"})
+    folder.write(std::string(name) + "/METADATA", "");
+  const std::vector<std::string> folders{folder / "a", folder / "none", folder / "b"};
+  CHECK(doctor::frameworks_in(folders) == std::vector<doctor::Package>{{"deepspeed", "0.19.8"},
+                                                                       {"jax", "0.10"},
+                                                                       {"torch", "2.7.0+cu128"}});
+  CHECK(doctor::version_of(doctor::frameworks_in(folders), "torch") == "2.7.0+cu128");
+  CHECK(doctor::version_of({}, "torch").empty());
+}
+
+TEST_CASE("gRPC takes the first proxy that is set", "[doctor][python]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.imports_jax = true;
+  facts.subject.environment = {
+      {"grpc_proxy", ""}, {"https_proxy", "http://a"}, {"http_proxy", "http://b"}};
+  CHECK(first_finding(facts).evidence ==
+        "https_proxy is set, the script imports jax, and no_proxy does not name localhost");
+  facts.subject.environment["grpc_proxy"] = "http://c";
+  CHECK(first_finding(facts).evidence.starts_with("grpc_proxy is set"));
+}
+
+TEST_CASE("the coordinator of JAX is the master where no variable names one", "[doctor][python]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.imports_jax = true;
+  facts.world.master_address = "node0";
+  facts.subject.environment = {{"http_proxy", "http://a"}, {"no_proxy", " node1, node0"}};
+  CHECK(outline(facts) == Lines{});
+  facts.subject.environment["no_proxy"] = "node1,,";
+  CHECK(outline(facts) == Lines{"jax-proxy risk"});
+  facts.subject.environment["no_grpc_proxy"] = "node0";
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("only the versions that hang are findings", "[doctor][python]") {
+  doctor::HostFacts facts = healthy_host();
+  for (const char* torch : {"2.7.1", "2.7.0a0", "2.7.01", "12.7.0", ""}) {
+    facts.libraries->torch_version = torch;
+    CHECK(outline(facts) == Lines{});
+  }
+  facts.libraries->torch_version = "2.7.0";
+  CHECK(outline(facts) == Lines{"nccl-nonblocking risk"});
+  facts.libraries->torch_version = "2.13.0";
+  for (const auto& [nccl, lines] :
+       std::vector<std::pair<const char*, Lines>>{{"2.26.2", {"nccl-release risk"}},
+                                                  {"2.26.5", {}},
+                                                  {"2.29.3", {}},
+                                                  {"unknown", {}},
+                                                  {"", {}}}) {
+    facts.libraries->nccl[0].version = nccl;
+    CHECK(outline(facts) == lines);
+  }
 }
