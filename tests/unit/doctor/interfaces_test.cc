@@ -95,3 +95,51 @@ TEST_CASE("on one node a bridge reaches everybody", "[doctor][interfaces]") {
                           {"br-1a2b", {"172.18.0.1"}, true, true, false, 1500});
   CHECK(outline(facts) == Lines{});
 }
+
+TEST_CASE("a pattern may give ports, empty words and exact exclusions", "[doctor][interfaces]") {
+  const auto all = healthy_host().interfaces;
+  CHECK(doctor::picked_by_nccl("eth0:29500", all) == Lines{"eth0"});
+  CHECK(doctor::picked_by_nccl(",,eth0,", all) == Lines{"eth0"});
+  CHECK(doctor::picked_by_nccl("^=docker", all) == Lines{"lo", "docker0", "eth0"});
+  CHECK(doctor::picked_by_nccl("^=docker0,lo", all) == Lines{"eth0"});
+  CHECK(doctor::picked_by_nccl("ETH0", all) == Lines{});
+  CHECK(doctor::picked_by_nccl("", all) == Lines{});
+  CHECK(doctor::picked_by_nccl("^", all) == Lines{"lo", "docker0", "eth0"});
+  CHECK(doctor::picked_by_nccl("eth0", {}) == Lines{});
+}
+
+TEST_CASE("interfaces that lead to no other node are known by their names",
+          "[doctor][interfaces]") {
+  for (const char* name :
+       {"docker0", "br-1a2b", "veth9", "virbr0", "cni0", "flannel.1", "cali1", "tun0", "tap1",
+        "tailscale0", "wg0", "lxcbr0", "podman0", "kube-ipvs0", "zt5", "vmnet8", "nerdctl0"})
+    CHECK(doctor::is_virtual(name));
+  for (const char* name : {"", "lo", "eth0", "ib0", "br0", "bond0", "ens5", "enp3s0", "wlan0"})
+    CHECK_FALSE(doctor::is_virtual(name));
+}
+
+TEST_CASE("the environment's pattern counts before a file's", "[doctor][interfaces]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.nccl_files = {{"NCCL_SOCKET_IFNAME", "eth7", "/etc/nccl.conf", 3}};
+  facts.subject.environment = {{"NCCL_SOCKET_IFNAME", "eth0"}};
+  for (const std::string& line : outline(facts)) CHECK_FALSE(line.starts_with("ifname-missing"));
+}
+
+TEST_CASE("a name that gloo does not know blocks on several nodes", "[doctor][interfaces]") {
+  doctor::HostFacts facts = second_node();
+  facts.subject.environment = {{"GLOO_SOCKET_IFNAME", "eth0,eth7"}};
+  CHECK(outline(facts) == Lines{"ifname-missing blocks"});
+  CHECK(first_finding(facts).evidence ==
+        "GLOO_SOCKET_IFNAME=eth0,eth7: there is no interface eth7, there are lo, docker0, eth0");
+}
+
+TEST_CASE("a bridge is no risk where the way to the master leads over it, or nobody knows it",
+          "[doctor][interfaces]") {
+  doctor::HostFacts facts = second_node();
+  facts.interfaces.insert(facts.interfaces.begin(),
+                          {"br-1a2b", {"172.18.0.1"}, true, true, false, 1500});
+  facts.to_master.interface = "br-1a2b";
+  CHECK(outline(facts) == Lines{});
+  facts.to_master = {};
+  CHECK(outline(facts) == Lines{});
+}

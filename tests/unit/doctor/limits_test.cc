@@ -83,3 +83,87 @@ TEST_CASE("little memory is a risk", "[doctor][limits]") {
   facts.quotas.memory_left = std::uint64_t{100} << 20;
   CHECK(outline(facts) == Lines{"host-oom risk"});
 }
+
+TEST_CASE("locked memory is told with both limits, and who can raise it", "[doctor][limits]") {
+  doctor::HostFacts facts = with_adapters();
+  facts.limits.locked_memory = {8 << 20, 64 << 20};
+  CHECK(first_finding(facts).evidence ==
+        "ulimit -l allows 8 MiB of locked memory (hard limit: 64 MiB), and mlx5_0 is there");
+  CHECK(first_finding(facts).remedy ==
+        "docker run --ulimit memlock=-1, or memlock in /etc/security/limits.conf");
+  facts.limits.locked_memory.hard = host::kUnlimited;
+  CHECK(first_finding(facts).evidence.find("(hard limit: unlimited)") != std::string::npos);
+}
+
+TEST_CASE("each limit is a finding from its number on, and not before", "[doctor][limits]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.limits.open_files.soft = 1024;
+  facts.quotas.processes_left = 64;
+  facts.quotas.memory_left = std::uint64_t{512} << 20;
+  CHECK(outline(facts) == Lines{});
+  facts.limits.open_files.soft -= 1;
+  *facts.quotas.processes_left -= 1;
+  *facts.quotas.memory_left -= 1;
+  CHECK(outline(facts) == Lines{"open-files risk", "thread-limit risk", "host-oom risk"});
+}
+
+TEST_CASE("room for threads is asked for each rank of the node", "[doctor][limits]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.quotas.processes_left = 127;
+  CHECK(outline(facts) == Lines{});
+  facts.subject.spawn.emplace().workers = 2;
+  CHECK(outline(facts) == Lines{"thread-limit risk"});
+  CHECK(first_finding(facts).evidence == "the cgroup's pids.max leaves room for 127 more threads");
+  facts.quotas.processes_left = -3;  // the limit was lowered below what runs
+  CHECK(first_finding(facts).evidence.ends_with("for -3 more threads"));
+}
+
+TEST_CASE("open files are raised to what is allowed, and no further than is of use",
+          "[doctor][limits]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.limits.open_files = {256, 1 << 20};
+  CHECK(first_finding(facts).evidence == "ulimit -n allows 256 open files (hard limit: 1048576)");
+  CHECK(first_finding(facts).remedy == "ulimit -n 65536");
+}
+
+TEST_CASE("memory without a limit of a cgroup is the host's", "[doctor][limits]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.quotas.memory_left = 0;
+  CHECK(first_finding(facts).evidence == "0 KiB of memory is left (MemAvailable in /proc/meminfo)");
+  CHECK(first_finding(facts).remedy.starts_with("end other processes here: "));
+  facts.quotas.memory_limit = 1 << 30;
+  facts.quotas.memory_file = "/cg/memory.max";
+  CHECK(first_finding(facts).remedy == "raise the limit, or end other processes there");
+}
+
+TEST_CASE("without a GPU adapters that are not used are a note", "[doctor][limits]") {
+  doctor::HostFacts facts = with_adapters();
+  facts.host.gpus = 0;
+  facts.infiniband.verbs.clear();
+  CHECK(outline(facts) == Lines{"ib-unused note"});
+  CHECK(first_finding(facts).evidence ==
+        "/sys/class/infiniband has mlx5_0, and /dev/infiniband/uverbs* is missing");
+}
+
+TEST_CASE("one adapter that may be opened is enough", "[doctor][limits]") {
+  doctor::HostFacts facts = with_adapters();
+  facts.infiniband.closed = {"/dev/infiniband/uverbs1"};
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("without an active port the first that is down is told", "[doctor][limits]") {
+  doctor::HostFacts facts = with_adapters();
+  facts.infiniband.ports[0].state = "INIT";
+  facts.infiniband.ports[1].state = "DOWN";
+  CHECK(first_finding(facts).evidence ==
+        "/sys/class/infiniband/mlx5_0/ports/1/state is INIT, and no port is active");
+  facts.infiniband.ports[1].link_layer = "Ethernet";  // a port that is down is of no kind
+  CHECK(outline(facts) == Lines{"ib-unused risk"});
+}
+
+TEST_CASE("ports of two kinds are told with those that speak InfiniBand", "[doctor][limits]") {
+  doctor::HostFacts facts = with_adapters();
+  facts.infiniband.ports.push_back({"mlx5_2", 1, "ACTIVE", "Ethernet", 200});
+  CHECK(first_finding(facts).evidence ==
+        "of the active ports mlx5_0:1,mlx5_1:1 speak InfiniBand, others Ethernet");
+}

@@ -120,3 +120,75 @@ TEST_CASE("an own name that leads to the loopback misleads gloo on several nodes
   facts.subject.environment = {{"GLOO_SOCKET_IFNAME", "eth0"}};
   CHECK(outline(facts) == Lines{});
 }
+
+TEST_CASE("a connection that fails for another reason has no way, with the kernel's words",
+          "[doctor][master]") {
+  doctor::HostFacts facts = second_node();
+  facts.master = host::Reachability{host::Reach::failed, "Too many open files", Duration{1}};
+  CHECK(first_finding(facts).evidence == "there is no way to node0:29500: Too many open files");
+  facts.world.master_port.reset();
+  CHECK(first_finding(facts).evidence == "there is no way to node0: Too many open files");
+}
+
+TEST_CASE("where a connection was tried the routing table is not asked", "[doctor][master]") {
+  doctor::HostFacts facts = second_node();
+  facts.to_master = {host::Route::Kind::none, "", "Network is unreachable"};
+  facts.master = host::Reachability{host::Reach::connected, "", Duration{1}};
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("each answer to this host's own name that misleads gloo is told", "[doctor][master]") {
+  doctor::HostFacts facts = second_node();
+  facts.own_name = {host::NameLookup::Outcome::unknown, "gpu-1", {}, "Name not known", {}};
+  CHECK(first_finding(facts).evidence ==
+        "this host's name gpu-1 cannot be resolved: Name not known");
+  facts.own_name = {host::NameLookup::Outcome::late, "gpu-1", {}, "", Duration{3000}};
+  CHECK(first_finding(facts).evidence == "this host's name gpu-1 gets no answer within 3s");
+  facts.own_name = {host::NameLookup::Outcome::found, "gpu-1", {"10.9.9.9", "10.9.9.8"}, "", {}};
+  CHECK(first_finding(facts).evidence ==
+        "this host's name gpu-1 leads to 10.9.9.9, 10.9.9.8, which is no address of this host");
+  facts.own_name.addresses = {"127.0.1.1"};
+  CHECK(first_finding(facts).evidence ==
+        "this host's name gpu-1 leads to 127.0.1.1, which gloo then gives to the other nodes");
+  facts.own_name.addresses = {"10.9.9.9", "10.0.0.5"};  // one of them is right
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("a name server is slow from a second on", "[doctor][master]") {
+  doctor::HostFacts facts = second_node();
+  facts.master_name.took = Duration{999};
+  CHECK(outline(facts) == Lines{});
+  facts.master_name.took = Duration{1000};
+  CHECK(outline(facts) == Lines{"name-resolution risk"});
+}
+
+TEST_CASE("rank 0 whose master is elsewhere is told, where the interfaces are known",
+          "[doctor][master]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.world.rank = 0;
+  facts.world.size = 2;
+  facts.world.master_address = "node9";
+  facts.master_name = {host::NameLookup::Outcome::found, "node9", {"10.0.0.9"}, {}, Duration{1}};
+  CHECK(first_finding(facts).evidence ==
+        "RANK=0 listens on this host, and MASTER_ADDR=node9 (10.0.0.9) is no address of it");
+  doctor::HostFacts other = facts;
+  other.world.rank = 1;
+  CHECK(outline(other) == Lines{});
+  other = facts;
+  other.world.size = 1;
+  CHECK(outline(other) == Lines{});
+  other = facts;
+  other.interfaces.clear();
+  other.own_name = {};
+  CHECK(outline(other) == Lines{});
+  other = facts;
+  other.master_name.addresses = {"fe80::1"};
+  CHECK(outline(other) == Lines{});
+}
+
+TEST_CASE("torchrun on several nodes does not meet by this host's name", "[doctor][master]") {
+  doctor::HostFacts facts = second_node();
+  facts.subject.command = job::recognise({"torchrun", "train.py"}, {});
+  facts.localhost = {host::NameLookup::Outcome::unknown, "localhost", {}, "unknown", {}};
+  CHECK(outline(facts) == Lines{});
+}

@@ -122,3 +122,78 @@ TEST_CASE("an IOMMU that translates is a note where GPUs have peers", "[doctor][
   facts.host.gpus = 1;
   CHECK(outline(facts) == Lines{});
 }
+
+TEST_CASE("only the first node of several needs its port free", "[doctor][processes]") {
+  doctor::HostFacts facts = with_held_port(second_node());
+  CHECK(outline(facts) == Lines{});
+  facts.world.node_rank = 0;
+  CHECK(outline(facts) == Lines{"port-taken blocks"});
+  facts.port->holders.clear();
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("a file that the command names and that is missing blocks, by its sentence alone",
+          "[doctor][processes]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.subject.command = command({"python", "train.py"});
+  facts.subject.missing_files = {"there is no file train.py here"};
+  const Finding finding = first_finding(facts);
+  CHECK(finding == Finding{"command", Severity::blocks, "there is no file train.py here", ""});
+}
+
+TEST_CASE("each claim to a left process has the advice that goes with it", "[doctor][processes]") {
+  const auto remedy = [](clean::Claim claim) {
+    doctor::HostFacts facts = healthy_host();
+    facts.processes = {stale_process(claim)};
+    facts.processes[0].holds = {"/dev/nvidia0"};
+    return first_finding(facts).remedy;
+  };
+  CHECK(remedy(clean::Claim::ours) == "safelaunch clean");
+  CHECK(remedy(clean::Claim::orphan) == "safelaunch clean --policy orphans");
+  CHECK(remedy(clean::Claim::unproven) == "if it is yours and dead: kill 71");
+}
+
+TEST_CASE("a process that cannot be killed is never among those to be ended, whatever its claim",
+          "[doctor][processes]") {
+  for (const clean::Claim claim :
+       {clean::Claim::ours, clean::Claim::orphan, clean::Claim::named, clean::Claim::unproven}) {
+    doctor::HostFacts facts = healthy_host();
+    facts.processes = {stale_process(claim)};
+    facts.processes[0].unkillable = true;
+    const auto advices = doctor::examine(facts);
+    REQUIRE(advices.size() == 1);
+    CHECK(advices[0].processes.empty());
+    CHECK(advices[0].finding.remedy.starts_with("cat /proc/71/stack, as root"));
+  }
+}
+
+TEST_CASE("the GPUs that a plan selects count, not those of the host", "[doctor][gpus]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.subject.spawn.emplace().workers = 2;
+  facts.subject.spawn->devices_selected = true;
+  facts.subject.spawn->devices = {"0"};
+  CHECK(outline(facts) == Lines{"device-ordinal risk"});
+  CHECK(first_finding(facts).evidence == "2 processes are asked for, and 1 GPUs are visible");
+  facts.subject.spawn->devices.clear();  // on the CPU, on purpose
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("hints of the platform are notes, and those of several GPUs need several",
+          "[doctor][gpus]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.platform.wsl = true;
+  facts.platform.numa_policy = false;
+  facts.platform.virtual_machine = true;
+  CHECK(outline(facts) == Lines{"wsl-topology note", "cumem-host-broken note", "gpu-p2p note"});
+  facts.host.gpus = 1;
+  CHECK(outline(facts) == Lines{"wsl-topology note", "cumem-host-broken note"});
+  facts.host.gpus = 0;
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("where an IOMMU translates the virtual machine is not told as well", "[doctor][gpus]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.platform.iommu_translates = facts.platform.virtual_machine = true;
+  CHECK(outline(facts) == Lines{"gpu-p2p note"});
+  CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("iommu_groups"));
+}

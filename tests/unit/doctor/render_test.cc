@@ -46,3 +46,40 @@ TEST_CASE("JSON says whether a run is forbidden and what can be fixed", "[doctor
   CHECK_THAT(json, ContainsSubstring("\"nccl\": \"2.29.7\""));
   CHECK_THAT(json, ContainsSubstring("\"removed /dev/shm/nccl-1\""));
 }
+
+TEST_CASE("a host without findings says so in a line", "[doctor][render]") {
+  CHECK(doctor::render_advices({}, doctor::Paint::on) == "no problems found\n");
+}
+
+TEST_CASE("each severity has its colour, and a finding without a remedy one line",
+          "[doctor][render]") {
+  std::vector<doctor::Advice> advices(3);
+  advices[0].finding = {"a", Severity::blocks, "x", ""};
+  advices[1].finding = {"b", Severity::risk, "y", ""};
+  advices[2].finding = {"c", Severity::note, "z", ""};
+  CHECK(doctor::render_advices(advices, doctor::Paint::on) ==
+        "\x1b[1;31mblocks  \x1b[0m  a: x\n\x1b[33mrisk    \x1b[0m  b: y\n"
+        "\x1b[2mnote    \x1b[0m  c: z\n");
+  CHECK(doctor::render_advices(advices, doctor::Paint::off) ==
+        "blocks    a: x\nrisk      b: y\nnote      c: z\n");
+}
+
+TEST_CASE("a theme that is well has a mark, one that is not has a gap", "[doctor][render]") {
+  const std::vector<doctor::LookedAt> themes{{"python", "torch 2.13.0", true},
+                                             {"/dev/shm", "64 MiB", false}};
+  CHECK(doctor::render_looked_at(themes, doctor::Paint::off) ==
+        "✓ python      torch 2.13.0\n  /dev/shm    64 MiB\n");
+  CHECK(
+      doctor::render_looked_at(themes, doctor::Paint::on).starts_with("\x1b[32m✓\x1b[0m python "));
+}
+
+TEST_CASE("a finding that blocks makes the whole blocked, and bytes that are no text are replaced",
+          "[doctor][render]") {
+  std::vector<doctor::Advice> advices = one_advice();
+  advices[0].finding.severity = Severity::blocks;
+  advices[0].finding.evidence = "file \xff";
+  const std::string json = doctor::advices_json(healthy_host(), advices, {});
+  CHECK_THAT(json, ContainsSubstring("\"blocked\": true"));
+  CHECK_THAT(json, ContainsSubstring("file \xef\xbf\xbd"));
+  CHECK_THAT(json, ContainsSubstring("\"fixed\": []"));
+}

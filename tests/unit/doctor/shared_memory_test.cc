@@ -87,3 +87,43 @@ TEST_CASE("left segments are a risk where they leave little room", "[doctor][shm
   CHECK(outline(facts) == Lines{"shm-leaked risk"});
   CHECK_FALSE(doctor::examine(facts)[0].can_be_fixed());
 }
+
+TEST_CASE("each kind of container has the remedy of its maker", "[doctor][shm]") {
+  using Kind = host::ContainerKind;
+  const auto remedy = [](Kind kind) {
+    doctor::HostFacts facts = with_shared_memory(64 * kMebi, 1 * kMebi);
+    facts.platform.container = kind;
+    return first_finding(facts).remedy;
+  };
+  const std::string docker = "start the container with --shm-size=8g or --ipc=host";
+  const std::string host =
+      "mount -o remount,size=8g /dev/shm, as root; until then --profile cumem-host";
+  CHECK(remedy(Kind::docker) == docker);
+  CHECK(remedy(Kind::podman) == docker);
+  CHECK(remedy(Kind::kubernetes) ==
+        "mount an emptyDir with medium: Memory at /dev/shm; until then --profile cumem-host");
+  for (const Kind kind : {Kind::none, Kind::apptainer, Kind::other}) CHECK(remedy(kind) == host);
+}
+
+TEST_CASE("room in shared memory is judged at its bounds", "[doctor][shm]") {
+  const auto severity = [](std::uint64_t bytes, std::uint64_t free, int gpus) {
+    doctor::HostFacts facts = with_shared_memory(bytes, free);
+    facts.host.gpus = gpus;
+    return outline(facts);
+  };
+  CHECK(severity(4096 * kMebi, 16 * kMebi, 0) == Lines{});
+  CHECK(severity(4096 * kMebi, 16 * kMebi - 1, 0) == Lines{"shm-small risk"});
+  CHECK(severity(4096 * kMebi, 2 * 34'210'176, 2) == Lines{});
+  CHECK(severity(4096 * kMebi, 2 * 34'210'176 - 1, 2) == Lines{"shm-small risk"});
+  CHECK(severity(1024 * kMebi, 1024 * kMebi, 2) == Lines{});
+  CHECK(severity(1024 * kMebi - 1, 512 * kMebi, 2) == Lines{"shm-small risk"});
+  CHECK(severity(0, 0, 2) == Lines{});  // it could not be looked at
+}
+
+TEST_CASE("one left segment is told as one file", "[doctor][shm]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.segments = {stale_file("/dev/shm/nccl-1", clean::Claim::ours)};
+  CHECK(first_finding(facts).evidence ==
+        "64 MiB of /dev/shm in 1 file that nobody is seen to use, such as /dev/shm/nccl-1 (made 3h "
+        "ago, and nobody maps it)");
+}

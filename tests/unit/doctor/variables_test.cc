@@ -24,3 +24,24 @@ TEST_CASE("a value that a forgotten file sets is told with its place", "[doctor]
   facts.subject.environment = {{"NCCL_P2P_DISABLE", "0"}};
   CHECK(outline(facts) == Lines{});
 }
+
+TEST_CASE("only NCCL's variables of DeepSpeed's file are told, where nothing overrides them",
+          "[doctor][variables]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.deepspeed_files = {{"NCCL_DEBUG", "INFO", "/home/a/.deepspeed_env", 1},
+                           {"PATH", "/bin", "/home/a/.deepspeed_env", 2}};
+  CHECK(outline(facts) == Lines{"variable note"});
+  CHECK(first_finding(facts).evidence ==
+        "/home/a/.deepspeed_env:1 sets NCCL_DEBUG=INFO on the nodes that deepspeed reaches by ssh");
+  facts.subject.environment = {{"NCCL_DEBUG", "WARN"}};
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("a variable of a file that nobody reads is told with why", "[doctor][variables]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.nccl_files = {{"NCCL_TIMEOUT", "60", "/etc/nccl.conf", 1},
+                      {"MASTER_PORT", "1", "/etc/nccl.conf", 2}};
+  CHECK(outline(facts) == Lines{"variable note"});
+  CHECK_THAT(first_finding(facts).evidence,
+             ContainsSubstring("sets NCCL_TIMEOUT=60 for every job with NCCL; "));
+}

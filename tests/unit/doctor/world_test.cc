@@ -118,3 +118,118 @@ TEST_CASE("JAX needs all of Slurm's variables or none", "[doctor][world]") {
   facts.imports_jax = true;
   CHECK(outline(facts) == Lines{"slurm-half risk"});
 }
+
+TEST_CASE("every variable of the world that is no number is told by its name", "[doctor][world]") {
+  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK",
+                           "GROUP_RANK", "MASTER_PORT"})
+    for (const char* value : {"", "-1", "1.0", " 1", "0x1", "one"}) {
+      const doctor::HostFacts facts = rank_in(with(name, value));
+      CAPTURE(name, value);
+      CHECK(outline(facts) == Lines{"world-variables blocks"});
+      CHECK(first_finding(facts).evidence == std::string(name) + "=" + value + " is no number");
+    }
+}
+
+TEST_CASE("several variables that are no numbers are told each", "[doctor][world]") {
+  Environment environment = with("RANK", "x");
+  environment["WORLD_SIZE"] = "y";
+  CHECK(outline(rank_in(environment)) == Lines{"world-variables blocks", "world-variables blocks"});
+}
+
+TEST_CASE("all that is missing of a world is told at once", "[doctor][world]") {
+  const doctor::HostFacts facts = rank_in({{"RANK", "0"}, {"MASTER_ADDR", "node0"}});
+  CHECK(first_finding(facts).severity == Severity::blocks);
+  CHECK(first_finding(facts).evidence == "RANK=0 is set, but not WORLD_SIZE, MASTER_PORT");
+  CHECK(first_finding(facts).remedy ==
+        "export WORLD_SIZE, MASTER_PORT too, or unset RANK; torchrun sets them all");
+}
+
+TEST_CASE("a local rank beyond its node blocks", "[doctor][world]") {
+  doctor::HostFacts facts = rank_in(with("LOCAL_RANK", "2"));
+  facts.host.gpus = 0;
+  CHECK(outline(facts) == Lines{"world-variables blocks"});
+  CHECK(first_finding(facts).evidence == "LOCAL_RANK=2, and LOCAL_WORLD_SIZE=2 means 0 to 1");
+  facts = rank_in(with("LOCAL_WORLD_SIZE", "4"));
+  CHECK(outline(facts) == Lines{});  // all ranks on one node
+}
+
+TEST_CASE("the number of nodes comes from the command, the sizes or the scheduler",
+          "[doctor][world]") {
+  const auto nodes = [](Environment environment) {
+    doctor::Subject subject;
+    subject.environment = std::move(environment);
+    return doctor::world_of(subject).nodes;
+  };
+  CHECK(nodes({}) == 1);
+  CHECK(nodes({{"WORLD_SIZE", "9"}, {"LOCAL_WORLD_SIZE", "4"}}) == 3);
+  CHECK(nodes({{"WORLD_SIZE", "9"}, {"LOCAL_WORLD_SIZE", "0"}, {"NNODES", "2"}}) == 2);
+  CHECK(nodes({{"GROUP_WORLD_SIZE", "3"}, {"NNODES", "2"}, {"SLURM_NNODES", "5"}}) == 3);
+  CHECK(nodes({{"SLURM_NNODES", "5"}}) == 5);
+  CHECK(nodes({{"NNODES", "many"}, {"SLURM_NNODES", "5"}}) == 5);
+}
+
+TEST_CASE("the node's rank has the option before the variables, in their order",
+          "[doctor][world]") {
+  doctor::Subject subject;
+  CHECK_FALSE(doctor::world_of(subject).node_rank);
+  subject.environment = {{"SLURM_NODEID", "3"}};
+  CHECK(doctor::world_of(subject).node_rank == 3);
+  subject.environment["GROUP_RANK"] = "2";
+  CHECK(doctor::world_of(subject).node_rank == 2);
+  subject.environment["NODE_RANK"] = "1";
+  CHECK(doctor::world_of(subject).node_rank == 1);
+  subject.command = command({"torchrun", "--nnodes=2", "--node-rank", "0", "train.py"});
+  CHECK(doctor::world_of(subject).node_rank == 0);
+}
+
+TEST_CASE("a plan of safelaunch's own workers outranks options and variables", "[doctor][world]") {
+  doctor::Subject subject;
+  subject.environment = kWhole;
+  subject.spawn.emplace();
+  subject.spawn->workers = 4;
+  subject.spawn->nodes = 3;
+  subject.spawn->node_rank = 2;
+  subject.spawn->master_addr = "10.0.0.1";
+  subject.spawn->master_port = 29501;
+  const doctor::World world = doctor::world_of(subject);
+  CHECK_FALSE(world.rank);
+  CHECK(world.nodes == 3);
+  CHECK(world.node_rank == 2);
+  CHECK(world.master_address == "10.0.0.1");
+  CHECK(world.master_port == 29501);
+  CHECK(doctor::processes_here(subject) == 4);
+  CHECK(doctor::makes_its_ranks(subject));
+}
+
+TEST_CASE("the endpoint of a rendezvous may have no port, or another form", "[doctor][world]") {
+  for (const auto& [endpoint, host] :
+       std::vector<std::pair<std::string, std::string>>{{"node0", "node0"},
+                                                        {"node0:29400", "node0"},
+                                                        {"10.0.0.4:1", "10.0.0.4"},
+                                                        {"[::1]:29400", "::1"},
+                                                        {"[fd00::4]", "fd00::4"}}) {
+    doctor::Subject subject;
+    subject.command = command(
+        {"torchrun", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=" + endpoint, "t.py"});
+    CHECK(doctor::world_of(subject).master_address == host);
+  }
+}
+
+TEST_CASE("each variable of Slurm that JAX needs is told by its name", "[doctor][world]") {
+  const Environment whole{{"SLURM_JOB_ID", "7"},
+                          {"SLURM_STEP_NODELIST", "n[1-2]"},
+                          {"SLURM_NTASKS", "2"},
+                          {"SLURM_PROCID", "0"},
+                          {"SLURM_LOCALID", "0"}};
+  doctor::HostFacts facts = healthy_host();
+  facts.imports_jax = true;
+  facts.subject.environment = whole;
+  CHECK(outline(facts) == Lines{});
+  for (const char* name :
+       {"SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID"}) {
+    facts.subject.environment = whole;
+    facts.subject.environment.erase(name);
+    CHECK(first_finding(facts).evidence == "SLURM_JOB_ID=7, and " + std::string(name) +
+                                               " is not set: this shell is no task of the job");
+  }
+}
