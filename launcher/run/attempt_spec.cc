@@ -121,12 +121,9 @@ watch::StagesConfig stages_of(const plan::RunPlan& plan, const profile::Profile&
   watch::StagesConfig config;
   config.limits = limits_of(plan.options, profile.timeouts);
   config.dead_rank = meaning_of_dead_rank(plan);
-  config.world_size = plan.spawn ? plan.spawn->world_size : world_size_of(plan.command);
+  config.world_size = world_size_of(plan.command);
   config.others_start_ranks = plan.others_start_ranks();
   config.ranks_here = ranks_of_a_node(plan.command);
-  if (plan.spawn)
-    for (int local = 0; local < plan.spawn->workers; ++local)
-      config.expected_here.push_back(Rank{plan.spawn->start_rank + local});
   return config;
 }
 
@@ -222,13 +219,23 @@ std::vector<std::vector<int>> cpus_of_workers(const std::string& binding, int wo
 }
 
 // Nodes may have different numbers of devices, and each knows its own alone.
-void lay_out(const agree::Decision& agreed, job::SpawnPlan& spawn, watch::StagesConfig& stages) {
+void lay_out(const agree::Decision& agreed, job::SpawnPlan& spawn) {
   const auto node = static_cast<std::size_t>(spawn.node_rank);
   if (node >= agreed.workers.size()) return;
   const auto first = agreed.workers.begin();
   spawn.workers = agreed.workers[node];
   spawn.start_rank = std::accumulate(first, first + spawn.node_rank, 0);
   spawn.world_size = std::accumulate(first, agreed.workers.end(), 0);
+}
+
+// Each node by itself: all have as many, unless the user has said where this one's ranks begin.
+void lay_out(int workers, const settings::RunOptions& options, job::SpawnPlan& spawn) {
+  spawn.workers = workers;
+  spawn.world_size = workers * spawn.nodes;
+  if (!options.start_rank) spawn.start_rank = workers * spawn.node_rank;
+}
+
+void expect(const job::SpawnPlan& spawn, watch::StagesConfig& stages) {
   stages.world_size = spawn.world_size;
   stages.expected_here.clear();
   for (int local = 0; local < spawn.workers; ++local)
@@ -240,13 +247,11 @@ Result<void> add_workers(const AttemptInputs& inputs, const Environment& environ
   AttemptSpec& spec = result.spec;
   job::SpawnPlan spawn = *inputs.plan.spawn;
   if (inputs.port) spawn.master_port = inputs.port;
-  if (inputs.agreed && !inputs.plan.options.start_rank) lay_out(*inputs.agreed, spawn, spec.stages);
-  if (inputs.profile.processes && !inputs.agreed) {
-    spawn.workers = *inputs.profile.processes;
-    spawn.world_size = spawn.workers * spawn.nodes;
-    spec.stages.world_size = spawn.world_size;
-    spec.stages.expected_here.resize(static_cast<std::size_t>(spawn.workers));
-  }
+  const settings::RunOptions& options = inputs.plan.options;
+  if (inputs.agreed && !options.start_rank) lay_out(*inputs.agreed, spawn);
+  if (inputs.profile.processes && !inputs.agreed)
+    lay_out(*inputs.profile.processes, options, spawn);
+  expect(spawn, spec.stages);
   const Result<job::Command> command =
       with_profile_arguments(inputs.plan.command, inputs.profile.args, inputs.profile.name);
   if (!command) return command.error();

@@ -10,7 +10,6 @@
 #include "attempt_machine.h"
 #include "safelaunch/agree/decision.h"
 #include "safelaunch/base/environment.h"
-#include "safelaunch/base/time.h"
 #include "safelaunch/job/command.h"
 #include "safelaunch/output/std_streams.h"
 #include "safelaunch/plan/plan.h"

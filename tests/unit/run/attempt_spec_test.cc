@@ -230,11 +230,37 @@ TEST_CASE("a rank of our own keeps its number when a profile makes the world sma
           "[attempt_spec]") {
   Settled attempt = own_spawn();
   attempt.plan.spawn->start_rank = 4;
+  attempt.plan.options.start_rank = 4;
   attempt.profile.processes = 1;
   const AttemptSpec spec = attempt.spec();
   REQUIRE(spec.workers.size() == 1);
   CHECK(spec.workers.front().rank == Rank{4});
   CHECK(spec.workers.front().environment.at("RANK") == "4");
+}
+
+TEST_CASE("the second of two nodes begins where the first ends, also under a profile with fewer",
+          "[attempt_spec]") {
+  Settled attempt({"python3", "train.py"}, "8");
+  attempt.plan.spawn->nodes = 2;
+  attempt.plan.spawn->node_rank = 1;
+  attempt.plan.spawn->start_rank = 8;
+  attempt.plan.spawn->world_size = 16;
+  attempt.profile.processes = 2;
+  const AttemptSpec spec = attempt.spec();
+  std::vector<std::string> ranks;
+  for (const WorkerSpec& worker : spec.workers) {
+    ranks.push_back(worker.environment.at("RANK"));
+    CHECK(worker.environment.at("WORLD_SIZE") == "4");
+  }
+  CHECK(ranks == std::vector<std::string>{"2", "3"});
+  CHECK(spec.stages.expected_here == std::vector<Rank>{Rank{2}, Rank{3}});
+}
+
+TEST_CASE("a profile with more processes expects each of its ranks", "[attempt_spec]") {
+  Settled attempt = own_spawn();
+  attempt.profile.processes = 4;
+  CHECK(attempt.spec().stages.expected_here ==
+        std::vector<Rank>{Rank{0}, Rank{1}, Rank{2}, Rank{3}});
 }
 
 TEST_CASE("ranks that are not there cannot be chosen for the screen", "[attempt_spec]") {
