@@ -1,4 +1,3 @@
-// Every event has a function, which asks for the state; what it wants done it adds to actions_.
 #include "attempt_machine.h"
 
 #include <csignal>
@@ -7,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/ranks/rank_questions.h"
 
+// Every event has a function, which asks for the state; what it wants done it adds to actions_.
+// The first reason to end an attempt decides how it is stopped, and every later one can only make
+// the stop harder: how ranks and launcher end once they are being stopped is no news of theirs.
 namespace safelaunch::run {
 namespace {
 
@@ -66,7 +68,7 @@ std::optional<TimePoint> AttemptMachine::deadline() const {
 }
 
 void AttemptMachine::take(const StartFailed&, TimePoint) {
-  begin_stop({launch::StopMode::now, SIGKILL, {}});
+  if (runs()) begin_stop({launch::StopMode::now, SIGKILL, {}});
 }
 
 void AttemptMachine::take(const WorkerEnded& event, TimePoint) {
@@ -88,6 +90,8 @@ void AttemptMachine::take(const AllWorkersEnded&, TimePoint) {
   if (runs()) begin_stop(sweep());
 }
 
+// Also one that falls while the attempt is being stopped counts: NCCL's log is read once more then,
+// and may show what no stage has shown.
 void AttemptMachine::take(const VerdictFell& event, TimePoint now) {
   outcome_.verdict = event.verdict;
   trained_ = event.trained;
@@ -192,9 +196,11 @@ std::string AttemptMachine::time_to_save(const std::string& again) const {
                      describe_duration(rules_.grace.of_ranks), again);
 }
 
-// Its last words are of our making, as those of a stuck job.
+// Its last words are of our making, as those of a stuck job. Where a rank has died the attempt has
+// failed by itself, and its own cause counts.
 void AttemptMachine::take(const WayWanted&, TimePoint) {
-  if (!is<Running>()) return;
+  const auto* running = std::get_if<Running>(&state_);
+  if (running == nullptr || running->launcher_reacts_until) return;
   outcome_.gave_way = true;
   actions_.push_back(HideOutput{});
   make_way();
@@ -222,6 +228,7 @@ void AttemptMachine::begin_stop(const launch::StopWanted& wanted, Segments segme
 }
 
 void AttemptMachine::take(const TreeGone& event, TimePoint now) {
+  if (is<Draining>() || is<Over>()) return;
   const bool asked_to_end = outcome_.signal || outcome_.late_signal;
   state_ = Draining{asked_to_end ? std::optional(now + kReaderTakesTheRest) : std::nullopt};
   if (event.output_drained) return take(OutputDrained{}, now);

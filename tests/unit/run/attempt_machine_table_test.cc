@@ -10,7 +10,7 @@ using Told = AttemptStory;
 namespace {
 
 /// What an action does, in a word or two.
-struct Word {
+struct AttemptWord {
   std::string operator()(const AskRanks&) const { return "ask ranks"; }
   std::string operator()(const AskRas&) const { return "ask RAS"; }
   std::string operator()(const ForwardSignal&) const { return "forward"; }
@@ -35,20 +35,34 @@ struct Word {
 /// One line an event: what it makes an attempt do that came into its state by `way`.
 std::string what_events_do(const std::function<void(Told&)>& way) {
   const std::vector<std::pair<std::string, AttemptEvent>> events{
+      {"start failed", StartFailed{}},
+      {"launcher ended", WorkerEnded{{}, Exited{0}}},
+      {"rank ended well", rank_ended(1, Exited{0})},
       {"rank failed", rank_ended(1, Exited{3})},
+      {"rank failed in training",
+       WorkerEnded{.rank = Rank{1}, .status = Exited{3}, .others_run = true, .trained = true}},
+      {"last rank failed", WorkerEnded{.rank = Rank{1}, .status = Exited{3}}},
       {"all ended", AllWorkersEnded{}},
       {"hang", VerdictFell{hung()}},
+      {"hang that RAS may know", VerdictFell{hung(), true, true}},
       {"rank's death", VerdictFell{died()}},
       {"training", TrainingBegan{}},
       {"stall", TrainingStalled{}},
       {"ranks answer", RanksAnswered{}},
       {"RAS answers", RasAnswered{}},
       {"way wanted", WayWanted{}},
+      {"kill wanted", KillWanted{}},
+      {"INT", SignalCame{SIGINT, launch::SignalOrigin::terminal, {}}},
+      {"INT while ranks wait", SignalCame{SIGINT, launch::SignalOrigin::terminal, hung()}},
+      {"TERM", SignalCame{SIGTERM, launch::SignalOrigin::user, {}}},
+      {"USR1", SignalCame{SIGUSR1, launch::SignalOrigin::user, {}}},
       {"tree gone", TreeGone{}},
+      {"tree gone, output drained", TreeGone{true}},
       {"output drained", OutputDrained{}},
+      {"time passed", AttemptTimePassed{}},
   };
-  return testing::table_of<Word, Told>(events, way,
-                                       [](Told& story, const auto& event) { story.on(event); });
+  return testing::table_of<AttemptWord, Told>(
+      events, way, [](Told& story, const auto& event) { story.on(event); });
 }
 
 }  // namespace
@@ -56,124 +70,228 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
 TEST_CASE("what each event does in each state of an attempt", "[attempt]") {
   SECTION("running") {
     CHECK(what_events_do([](Told&) {}) == R"(
+start failed: end watching, take segments, stop now
+launcher ended
+rank ended well
 rank failed: end watching, take segments to remove, stop sweep
+rank failed in training: end watching, take segments, stop polite
+last rank failed
 all ended: note the end, end watching, take segments, stop sweep
 hang: record verdict, record segments, ask ranks
+hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 ranks answer
 RAS answers
 way wanted: hide, end watching, take segments to remove, stop sweep
+kill wanted: end watching, take segments, stop now
+INT: end watching, take segments, stop polite
+INT while ranks wait: ask ranks
+TERM: end watching, take segments, stop polite
+USR1: forward
 tree gone: finish output
+tree gone, output drained: over
 output drained
+time passed
 )");
   }
   SECTION("running, while the launcher reacts") {
     CHECK(what_events_do([](Told& attempt) { attempt.on(VerdictFell{died()}); }) == R"(
+start failed: end watching, take segments, stop now
+launcher ended
+rank ended well
 rank failed: end watching, take segments to remove, stop sweep
+rank failed in training: end watching, take segments, stop polite
+last rank failed
 all ended: note the end, end watching, take segments, stop sweep
 hang: record verdict, record segments, ask ranks
+hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 ranks answer
 RAS answers
-way wanted: hide, end watching, take segments to remove, stop sweep
+way wanted
+kill wanted: end watching, take segments, stop now
+INT: end watching, take segments, stop polite
+INT while ranks wait: ask ranks
+TERM: end watching, take segments, stop polite
+USR1: forward
 tree gone: finish output
+tree gone, output drained: over
 output drained
+time passed
 )");
   }
   SECTION("running, while the ranks of a standstill are asked") {
     CHECK(what_events_do([](Told& attempt) { attempt.on(TrainingStalled{}); }) == R"(
+start failed: end watching, take segments, stop now
+launcher ended
+rank ended well
 rank failed: end watching, take segments to remove, stop sweep
+rank failed in training: end watching, take segments, stop polite
+last rank failed
 all ended: note the end, end watching, take segments, stop sweep
 hang: record verdict, record segments, ask ranks
+hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 ranks answer: record stall, tell
 RAS answers
 way wanted: hide, end watching, take segments to remove, stop sweep
+kill wanted: end watching, take segments, stop now
+INT: end watching, take segments, stop polite
+INT while ranks wait: ask ranks
+TERM: end watching, take segments, stop polite
+USR1: forward
 tree gone: finish output
+tree gone, output drained: over
 output drained
+time passed
 )");
   }
   SECTION("explaining a Ctrl-C") {
     CHECK(what_events_do([](Told& attempt) { attempt.hang_with_a_person_waiting(); }) == R"(
+start failed: end watching, take segments, stop now
+launcher ended
+rank ended well
 rank failed: tell, tell, end watching, take segments, stop polite
+rank failed in training: tell, tell, end watching, take segments, stop polite
+last rank failed
 all ended: note the end, end watching, take segments, stop sweep
 hang: record verdict, record segments
+hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
 stall
 ranks answer: tell, tell, end watching, take segments, stop polite
 RAS answers
 way wanted
+kill wanted: end watching, take segments, stop now
+INT: tell, tell, end watching, take segments, stop polite, stop polite
+INT while ranks wait: tell, tell, end watching, take segments, stop polite, stop polite
+TERM: tell, tell, end watching, take segments, stop polite, stop polite
+USR1: forward
 tree gone: finish output
+tree gone, output drained: over
 output drained
+time passed
 )");
   }
   SECTION("asking the ranks and RAS") {
     CHECK(what_events_do([](Told& attempt) {
             attempt.on(VerdictFell{hung(), false, true});
           }) == R"(
+start failed
+launcher ended
+rank ended well
 rank failed
+rank failed in training
+last rank failed
 all ended: note the end
 hang: record verdict, record segments
+hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
 stall
 ranks answer
 RAS answers
 way wanted
+kill wanted: end watching, take segments, stop now
+INT: end watching, take segments, stop polite
+INT while ranks wait: end watching, take segments, stop polite
+TERM: end watching, take segments, stop polite
+USR1: forward
 tree gone: finish output
+tree gone, output drained: over
 output drained
+time passed
 )");
   }
   SECTION("stopping") {
     CHECK(what_events_do([](Told& attempt) { attempt.be_stopped(); }) == R"(
+start failed
+launcher ended
+rank ended well
 rank failed
+rank failed in training
+last rank failed
 all ended: note the end
 hang: record verdict, record segments
+hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
 stall
 ranks answer
 RAS answers
 way wanted
+kill wanted: stop now
+INT: stop polite
+INT while ranks wait: stop polite
+TERM: stop polite
+USR1: forward
 tree gone: finish output
+tree gone, output drained: over
 output drained
+time passed
 )");
   }
   SECTION("draining") {
     CHECK(what_events_do([](Told& attempt) { attempt.end_processes(); }) == R"(
+start failed
+launcher ended
+rank ended well
 rank failed
+rank failed in training
+last rank failed
 all ended: note the end
 hang: record verdict, record segments
+hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
 stall
 ranks answer
 RAS answers
 way wanted
-tree gone: finish output
+kill wanted
+INT: over
+INT while ranks wait: over
+TERM: over
+USR1: forward
+tree gone
+tree gone, output drained
 output drained: over
+time passed
 )");
   }
   SECTION("over") {
     CHECK(what_events_do([](Told& attempt) { attempt.end_processes(true); }) == R"(
+start failed
+launcher ended
+rank ended well
 rank failed
+rank failed in training
+last rank failed
 all ended: note the end
 hang: record verdict, record segments
+hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
 stall
 ranks answer
 RAS answers
 way wanted
-tree gone: finish output
+kill wanted
+INT
+INT while ranks wait
+TERM
+USR1: forward
+tree gone
+tree gone, output drained
 output drained
+time passed
 )");
   }
 }
