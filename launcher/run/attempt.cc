@@ -1,4 +1,3 @@
-// In the order in which it happens: the start, what is told, what the machine wants done, the end.
 #include "attempt.h"
 
 #include <boost/asio/io_context.hpp>
@@ -16,6 +15,10 @@
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
 
+// Whatever is told, by the watch, the workers, the output or a person, becomes an event of the
+// machine, and each of its actions has a function here. Files and /proc are read and written by the
+// disk's own thread wherever the job would wait for them. In the order in which it happens: the
+// start, what is told, what the machine wants done, the end.
 namespace safelaunch::run {
 namespace {
 

@@ -8,6 +8,8 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/plan/typed_command.h"
 
+// The first attempt is told whole, of the later ones what is different. Everything that a user has
+// written goes through the redactor, a variable with its name, which may show that it is a secret.
 namespace safelaunch::run {
 namespace {
 

@@ -1,20 +1,19 @@
-// First what this node tells the others, then what they, or the agreement, want of it.
 #include "nodes.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <numeric>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/host/network.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/nodes/node_evidence.h"
 #include "safelaunch/nodes/node_facts.h"
 #include "safelaunch/nodes/own_doors.h"
 
+// A lease is held from the moment in which an attempt is agreed on, before any rank runs, until the
+// attempt is over here. What another node publishes is taken only where it is of this very attempt,
+// or answers the last question: news may come late. First what this node tells the others, then
+// what they, or the agreement, want of it.
 namespace safelaunch::run {
 namespace {
 
@@ -75,22 +74,12 @@ void Nodes::propose(const ProposeAttempt& attempt, std::optional<int> port) {
   go.order = agree::Order::go;
   go.attempt = attempt.number;
   go.profile = attempt.profile.name;
-  go.workers = workers_of_nodes(attempt.profile);
+  // The launchers count their ranks themselves.
+  if (plan_.spawn)
+    go.workers = workers_of_nodes(plan_.party->placement.nodes, news_, others_, attempt.profile);
   go.master_addr = plan_.party->placement.head;
   go.master_port = port.value_or(0);
   party_->take(agree::AttemptWanted{go});
-}
-
-// The ranks of each node where safelaunch spawns them; the launchers count theirs themselves.
-std::vector<int> Nodes::workers_of_nodes(const profile::Profile& profile) const {
-  if (!plan_.spawn) return {};
-  std::vector<int> workers(static_cast<std::size_t>(plan_.party->placement.nodes), 0);
-  workers.front() = news_.workers;
-  for (const auto& [seat, node] : others_)
-    if (static_cast<std::size_t>(seat) < workers.size())
-      workers[static_cast<std::size_t>(seat)] = node.news.workers;
-  if (profile.processes) std::ranges::fill(workers, *profile.processes);
-  return workers;
 }
 
 void Nodes::release_lease() {
@@ -214,7 +203,7 @@ void Nodes::hear(const agree::AllReady& ready) {
 // The ways between the nodes. False: there is nothing to try, or no word has room for all doors.
 bool Nodes::begin_mesh() {
   nodes::AllDoors all;
-  for (const auto& [seat, node] : mesh()) all[seat] = node.doors;
+  for (const auto& [seat, node] : mesh_of(here(), others_)) all[seat] = node.doors;
   const auto has_doors = [](const auto& one) { return !one.second.doors.empty(); };
   if (!std::ranges::all_of(all, has_doors)) return false;
   agree::ReachWanted reach{nodes::to_text(all)};
@@ -252,48 +241,18 @@ void Nodes::note_ways() {
 void Nodes::end_mesh() {
   if (!std::exchange(meshing_, false)) return;
   waits_for_ways_.cancel();
-  listener_.ways_told(nodes::record_of(mesh()));
+  listener_.ways_told(nodes::record_of(mesh_of(here(), others_)));
   tell_compared();
 }
 
 // What follows looks whether the port is free.
 void Nodes::tell_compared() {
   if (doors_) doors_->close(nodes::kMasterDoor);
-  listener_.take(compare_nodes());
+  listener_.take(compare_nodes(here(), others_));
 }
 
-nodes::Mesh Nodes::mesh() const {
-  nodes::Mesh mesh;
-  const auto add = [&](int seat, const std::string& host, const agree::NodeNews& news) {
-    nodes::MeshNode& node = mesh[seat];
-    node.host = host;
-    node.doors = nodes::doors_from(news.doors);
-    if (!news.ways.empty()) node.ways = nodes::ways_from(news.ways);
-  };
-  add(0, host::read_hostname(), news_);
-  for (const auto& [seat, node] : others_) add(seat, node.name.host, node.news);
-  return mesh;
-}
-
-NodesReady Nodes::compare_nodes() const {
-  NodesReady ready;
-  std::map<std::string, nodes::NodeFacts> facts;
-  facts[host::read_hostname()] = nodes::facts_from(news_.facts);
-  if (news_.blocked) ready.blocked = news_.findings.front();
-  for (const auto& [seat, node] : others_) {
-    facts[node.name.host] = nodes::facts_from(node.news.facts);
-    if (node.news.blocked && !node.news.findings.empty()) {
-      if (ready.blocked.empty())
-        ready.blocked =
-            fmt::format("{} (node {}) is {}", node.name.host, seat, node.news.findings.front());
-      continue;
-    }
-    for (const std::string& line : node.news.findings)
-      ready.lines.push_back(fmt::format("{} (node {}): {}", node.name.host, seat, line));
-  }
-  for (const std::string& line : nodes::differences(facts)) ready.lines.push_back("risk: " + line);
-  ready.findings = nodes::mesh_findings(mesh());
-  return ready;
+LeadersNode Nodes::here() const {
+  return {host::read_hostname(), news_};
 }
 
 void Nodes::hear(const agree::NodeTold& told) {
@@ -336,11 +295,7 @@ void Nodes::hear(const agree::AttemptOverEverywhere& over) {
     node.news = news;
     others.push_back(node);
   }
-  std::vector<std::string> lost;
-  for (const int seat : over.lost)
-    lost.push_back(fmt::format("node {} ({})", seat,
-                               seat == 0 ? host::read_hostname() : others_[seat].name.host));
-  listener_.over_everywhere(others, lost);
+  listener_.over_everywhere(others, names_of(over.lost, here(), others_));
 }
 
 void Nodes::hear(const agree::TellUser& tell) {

@@ -1,31 +1,21 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "attempt.h"
 #include "attempt_record.h"
+#include "other_nodes.h"
 #include "run_machine.h"
 #include "safelaunch/agree/token.h"
 #include "safelaunch/nodes/door_keeper.h"
 #include "safelaunch/nodes/door_visits.h"
-#include "safelaunch/nodes/mesh.h"
 #include "safelaunch/nodes/party.h"
 #include "safelaunch/plan/plan.h"
-#include "safelaunch/ranks/node_ranks.h"
 
 namespace safelaunch::run {
-
-/// What the leader knows of another node.
-struct OtherNode {
-  ranks::NodeName name;
-  bool heard = true;
-  agree::NodeNews news;
-};
 
 /// The other nodes of a run, for the Run of this one: what they have agreed on becomes events of
 /// the RunMachine, what they tell of their ranks goes to the attempt, and what happens here is
@@ -111,9 +101,7 @@ class Nodes final : nodes::Party::Listener {
   void note_ways();
   void end_mesh();
   void tell_compared();
-  [[nodiscard]] nodes::Mesh mesh() const;
-  [[nodiscard]] NodesReady compare_nodes() const;
-  [[nodiscard]] std::vector<int> workers_of_nodes(const profile::Profile& profile) const;
+  [[nodiscard]] LeadersNode here() const;
 
   boost::asio::io_context& io_;
   const plan::RunPlan& plan_;
@@ -124,7 +112,7 @@ class Nodes final : nodes::Party::Listener {
   bool meshing_ = false;  ///< the leader waits for the ways of all
   boost::asio::steady_timer waits_for_ways_;
   agree::NodeNews news_;  ///< of this node
-  std::map<int, OtherNode> others_;
+  OtherNodes others_;
   TimePoint lease_until_{};   ///< as the board has confirmed it last
   bool holds_lease_ = false;  ///< ranks run, or will at once
   int attempt_ = 0;           ///< that runs, or ran last

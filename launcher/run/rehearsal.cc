@@ -13,6 +13,9 @@
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/report/run_directory.h"
 
+// A rehearsal settles each attempt as a run does, with the same functions, and puts a word in the
+// place of what a run would make up: its id, its secrets, a free address. A variable's origin is
+// told by whoever decided on it, else by the beginning of its name.
 namespace safelaunch::run {
 namespace {
 

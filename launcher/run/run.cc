@@ -1,4 +1,3 @@
-// In the order in which it happens: the run opens, attempts start and end, the run ends.
 #include "run.h"
 
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include "safelaunch/host/cgroup.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
-#include "safelaunch/nodes/node_evidence.h"
 #include "safelaunch/plan/json_file.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/plan/port_choice.h"
@@ -25,48 +23,15 @@
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/run/run_job.h"
 
+// The machine decides, and each of its actions has a function here, in the order in which they come
+// to pass: the run opens, attempts start and end, the run ends; then what several nodes need. What
+// may never answer (a disk, a name server, the other nodes) is never waited for: its answer is an
+// event, and so is its silence.
 namespace safelaunch::run {
 namespace {
 
 // The job's own words and ours have this long to reach a slow reader after the job has ended.
 constexpr Duration kLastWords{5'000};
-
-// For the agents of other nodes: 0 where this one did not fail by itself, else what it would end
-// with alone.
-int status_of(const AttemptRecord& record, const diagnose::Evidence& evidence) {
-  if (went_well(record) || record.gave_way) return 0;
-  const int code =
-      diagnose::exit_status_of(evidence, diagnose::diagnose(evidence, diagnose::catalogue()));
-  return code != 0 ? code : exit_code_of(Errc::os);
-}
-
-// Where this node's attempt was ended because another's had failed, that one's end is the job's.
-void take_end_of(const std::vector<OtherNode>& others, AttemptRecord& record) {
-  if (!went_well(record) && !record.gave_way) return;
-  for (const OtherNode& node : others)
-    if (node.news.end && node.news.end->exit_code != 0) {
-      record.gave_way = false;
-      record.ended_elsewhere = true;
-      record.command = ExitStatus{Exited{node.news.end->exit_code}};
-      return;
-    }
-}
-
-void take_failed_of(const std::vector<OtherNode>& others, int attempt, AttemptRecord& record) {
-  for (const OtherNode& node : others) {
-    if (node.news.phase == agree::NodePhase::stopped) continue;  // by us, for another's sake
-    const Result<ranks::NodePicture> picture = ranks::picture_from(node.news.ranks);
-    if (picture && picture->attempt == attempt)
-      nodes::add_failed(node.name.seat, picture->ranks, record.ranks);
-  }
-}
-
-const OtherNode* not_started(const std::vector<OtherNode>& others) {
-  const auto found = std::ranges::find_if(others, [](const OtherNode& node) {
-    return node.news.end && !node.news.end->trouble.empty();
-  });
-  return found == others.end() ? nullptr : &*found;
-}
 
 // Name servers may take ten seconds to say that there is no such name.
 constexpr Duration kChecksWithin{20'000};
@@ -285,8 +250,8 @@ void Run::attempt_ended(AttemptRecord record) {
       if (rank.process.is_here()) former_pids_.push_back(rank.process.pid);
   if (!nodes_) return decide(evidence);
   waits_for_others_ = nodes_->leads();
-  waits_for_others_ ? take(EndedHere{}) : record_alone(evidence);
-  nodes_->attempt_over(attempt_number_, status_of(record_, evidence), record_, evidence);
+  waits_for_others_ ? take(EndedHere{record_, evidence}) : record_alone(evidence);
+  nodes_->attempt_over(attempt_number_, status_for_others(record_, evidence), record_, evidence);
 }
 
 void Run::decide(const diagnose::Evidence& evidence) {
@@ -492,29 +457,14 @@ std::string Run::redact(std::string text) {
 void Run::over_everywhere(const std::vector<OtherNode>& others,
                           const std::vector<std::string>& lost) {
   waits_for_others_ = false;
-  take_end_of(others, record_);
+  take_end_of(others, attempt_number_, record_);
   diagnose::Evidence evidence;
   if (!went_well(record_)) {
-    if (record_.ended_elsewhere) take_failed_of(others, attempt_number_, record_);
     evidence = evidence_of(record_);
-    std::map<int, std::string> hosts;
-    for (const OtherNode& node : others) hosts[node.name.seat] = node.name.host;
-    nodes::add_hosts(hosts, evidence);
-    for (const OtherNode& node : others)
-      if (node.news.end && !node.news.end->diagnosis.empty())
-        if (const auto added = nodes::add_evidence(node.news.end->diagnosis, node.name, evidence);
-            !added)
-          log_warning(added.error().message);
+    for (const std::string& trouble : add_words_of(others, evidence)) log_warning(trouble);
   }
-  if (!lost.empty())
-    return take(EndedByNodes{record_, exit_code_of(Errc::peer_lost),
-                             fmt::format("{} {} not heard for too long: the whole job was ended",
-                                         list_in_words(lost), lost.size() == 1 ? "was" : "were")});
-  if (const OtherNode* idle = not_started(others))
-    return take(
-        EndedByNodes{record_, idle->news.end->exit_code,
-                     fmt::format("node {} ({}) has not started its ranks: {}", idle->name.seat,
-                                 idle->name.host, idle->news.end->trouble)});
+  if (const auto end = end_of_nodes(others, lost))
+    return take(EndedByNodes{record_, end->exit_code, end->why});
   decide(evidence);
 }
 

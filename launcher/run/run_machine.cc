@@ -1,4 +1,3 @@
-// Every event has a function, which asks for the state; what it wants done it adds to actions_.
 #include "run_machine.h"
 
 #include <algorithm>
@@ -7,9 +6,12 @@
 #include "attempt_machine.h"
 #include "attempt_record.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/strings.h"
 #include "safelaunch/doctor/render.h"
 
+// Every event has a function, which asks for the state; what it wants done it adds to actions_. An
+// attempt that failed is diagnosed at once, but its place in the report is written only when it is
+// known what follows; whatever ends the run before that must record it, too. Where several nodes
+// agree, the same functions propose to all in place of starting here.
 namespace safelaunch::run {
 namespace {
 
@@ -18,6 +20,7 @@ constexpr Duration kEchoWithin{20};
 }  // namespace
 
 std::vector<RunAction> RunMachine::on(const RunEvent& event, TimePoint now) {
+  if (std::holds_alternative<Over>(state_)) return {};
   actions_.clear();
   std::visit([&](const auto& one) { take(one, now); }, event);
   return std::exchange(actions_, {});
@@ -155,9 +158,8 @@ void RunMachine::take(const SignalPassedOn&, TimePoint) {
 }
 
 void RunMachine::take(const EndAgreed& event, TimePoint) {
-  if (std::holds_alternative<Over>(state_)) return;
   agrees_ = false;  // nobody is left to agree with
-  record_probed();
+  record_undecided();
   if (!event.why.empty() && !is_told_here())
     actions_.push_back(
         SayFailure{went_well_ ? "the ranks of this node went well, the job did not: " + event.why
@@ -184,13 +186,14 @@ void RunMachine::take(const AttemptNotStarted& event, TimePoint) {
   end(exit_code_of(event.error.code), event.error.message);
 }
 
-void RunMachine::take(const EndedHere&, TimePoint) {
-  if (auto* attempting = std::get_if<Attempting>(&state_)) attempting->here = false;
+void RunMachine::take(const EndedHere& event, TimePoint) {
+  if (auto* attempting = std::get_if<Attempting>(&state_))
+    attempting->ended_here = summary_here(attempts_ + 1, event.record, event.evidence);
 }
 
 void RunMachine::take(const SwitchFound& event, TimePoint) {
   auto* attempting = std::get_if<Attempting>(&state_);
-  if (attempting == nullptr || !attempting->here) return;
+  if (attempting == nullptr || attempting->ended_here) return;
   attempting->for_another = event;
   actions_.push_back(EndAttemptForAnother{});
 }
@@ -207,20 +210,24 @@ void RunMachine::take(const AttemptEnded& event, TimePoint) {
   went_well(event.record) ? succeed(event) : fail(event);
 }
 
-// The leader has the news of all nodes, and decides what follows; the cause that is recorded here
-// is the one that shows here.
+// The leader has the news of all nodes, and decides what follows.
 void RunMachine::wait_for_others(const AttemptEnded& event) {
   state_ = Gathering{};
-  const FinishedAttempt finished{attempts_, profile_.name, event.record};
-  if (went_well(event.record)) return actions_.push_back(RecordAttempt{summary_of(finished)});
-  if (event.record.gave_way) {
+  actions_.push_back(RecordAttempt{summary_here(attempts_, event.record, event.evidence)});
+}
+
+// Without the news of other nodes: the cause is the one that shows here.
+report::AttemptSummary RunMachine::summary_here(int number, const AttemptRecord& record,
+                                                const diagnose::Evidence& evidence) const {
+  const FinishedAttempt finished{number, profile_.name, record};
+  if (went_well(record)) return summary_of(finished);
+  if (record.gave_way) {
     report::AttemptSummary summary = summary_of(finished);
     summary.failure = Failure{.kind = FailureKind::given_up};
-    summary.failure->explanation = event.record.ended_because;
-    return actions_.push_back(RecordAttempt{std::move(summary)});
+    summary.failure->explanation = record.ended_because;
+    return summary;
   }
-  const diagnose::Diagnosis diagnosis = diagnose::diagnose(event.evidence, shelf_.catalogue());
-  actions_.push_back(RecordAttempt{summary_of(finished, diagnosis, plan_)});
+  return summary_of(finished, diagnose::diagnose(evidence, shelf_.catalogue()), plan_);
 }
 
 void RunMachine::succeed(const AttemptEnded& event) {
@@ -373,26 +380,30 @@ bool RunMachine::is_echo(const launch::ReceivedSignal& event, TimePoint now) {
 
 void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {
   const auto* attempting = std::get_if<Attempting>(&state_);
-  const bool ends = ends_a_job(event.signal) && !std::holds_alternative<Over>(state_);
+  const bool ends = ends_a_job(event.signal);
   if (ends && is_echo(event, now)) return;
   if (agrees_ && ends) actions_.push_back(TellSignal{event.signal});
   signal_here_ = signal_here_ || ends;
   // A scheduler signals all nodes at once. Where another's signal was faster, this is no second
   // one, which would kill the ranks while they save.
   if (ends && std::exchange(passed_on_, false)) return;
-  if (attempting != nullptr && attempting->here) return actions_.push_back(SignalAttempt{event});
+  if (attempting != nullptr && !attempting->ended_here)
+    return actions_.push_back(SignalAttempt{event});
   // Between two attempts there is nothing to be stopped but our own waiting.
   if (!ends) return;
   // The other nodes answer at once; whoever asks twice does not wait for them.
   if (agrees_ && !std::exchange(signalled_, true)) return;
   agrees_ = false;
-  record_probed();
+  record_undecided();
   end(128 + event.signal, "interrupted by " + signal_name(event.signal));
 }
 
-void RunMachine::record_probed() {
+// The attempt of which nothing has been decided yet belongs to the report all the same.
+void RunMachine::record_undecided() {
   if (auto* probing = std::get_if<Probing>(&state_))
     actions_.push_back(RecordAttempt{std::move(probing->summary)});
+  if (auto* attempting = std::get_if<Attempting>(&state_); attempting && attempting->ended_here)
+    actions_.push_back(RecordAttempt{*std::move(attempting->ended_here)});
 }
 
 // People read the end of a screen; a program takes the end for the object that it asked for.

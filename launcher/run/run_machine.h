@@ -36,8 +36,11 @@ struct AttemptEnded {
   std::vector<std::string> refuted;    ///< profiles that a probe beside the attempt saw fail
 };
 /// To the leader: nothing of the attempt runs here any more; AttemptEnded follows when it is over
-/// on all nodes.
-struct EndedHere {};
+/// on all nodes. The record and the evidence are needed during the call alone.
+struct EndedHere {
+  const AttemptRecord& record;
+  const diagnose::Evidence& evidence;
+};
 /// A probe beside the attempt shows that it cannot work, and which profile does.
 struct SwitchFound {
   diagnose::Diagnosis diagnosis;
@@ -271,7 +274,8 @@ class RunMachine {
   struct Checking {};
   struct Attempting {
     std::optional<SwitchFound> for_another;
-    bool here = true;  ///< on this node
+    /// What it came to on this node, as far as it is known here; nullopt: it runs.
+    std::optional<report::AttemptSummary> ended_here;
   };
   /// An attempt has failed, and what follows is being probed.
   struct Probing {
@@ -315,7 +319,9 @@ class RunMachine {
 
   void begin(std::vector<std::string> risks, const std::string& blocked);
   void note_profile(const profile::Profile& profile);
-  void record_probed();
+  void record_undecided();
+  [[nodiscard]] report::AttemptSummary summary_here(int number, const AttemptRecord& record,
+                                                    const diagnose::Evidence& evidence) const;
   [[nodiscard]] bool is_told_here() const;
   [[nodiscard]] bool is_echo(const launch::ReceivedSignal& event, TimePoint now);
   void wait_for_others(const AttemptEnded& event);

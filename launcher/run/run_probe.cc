@@ -4,7 +4,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/libraries.h"

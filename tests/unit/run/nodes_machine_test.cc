@@ -3,42 +3,7 @@
 using namespace safelaunch;
 using namespace safelaunch::run;
 
-namespace {
-
-/// A run that agrees with the agents of other nodes.
-class Agreeing : public RunStory {
- public:
-  explicit Agreeing(bool certain = true) {
-    plan.party.emplace();
-    plan.party->placement.nodes = 2;
-    plan.party->placement.node = 0;
-    plan.party->certain = certain;
-    plan.spawn.emplace();
-    plan.spawn->nodes = 2;
-  }
-  void begin_alone() { on(RunBegins{}); }
-  void lead() {
-    begin_alone();
-    on(LeadsNodes{});
-    on(NodesReady{});
-  }
-  void agree(int attempt, const std::string& profile) {
-    agree::Decision go;
-    go.order = agree::Order::go;
-    go.attempt = attempt;
-    go.profile = profile;
-    on(AttemptAgreed{go});
-    on(AttemptStarted{});
-  }
-  [[nodiscard]] std::vector<std::string> proposed() const {
-    std::vector<std::string> names;
-    for (const ProposeAttempt& one : all<ProposeAttempt>())
-      names.push_back(std::to_string(one.number) + " " + one.profile.name);
-    return names;
-  }
-};
-
-}  // namespace
+using Agreeing = AgreeingRun;
 
 TEST_CASE("where nodes agree, nothing starts before all have agreed on it", "[nodes]") {
   Agreeing run;
@@ -171,7 +136,7 @@ TEST_CASE("a signal at a leader whose own ranks are through goes to the other no
   Agreeing run;
   run.lead();
   run.agree(1, "basic");
-  run.on(EndedHere{});
+  run.ended_here(went_well_record());
   run.signal(SIGTERM);
   CHECK(run.did<TellSignal>());
   CHECK_FALSE(run.did<SignalAttempt>());

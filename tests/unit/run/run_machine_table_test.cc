@@ -9,41 +9,6 @@ using Told = RunStory;
 
 namespace {
 
-/// What an action does, in a word or two.
-struct Word {
-  std::string operator()(const CheckHost&) const { return "check host"; }
-  std::string operator()(const StartAttempt& start) const { return "start " + start.profile.name; }
-  std::string operator()(const ProbeBesideAttempt&) const { return "probe beside"; }
-  std::string operator()(const SignalAttempt&) const { return "signal attempt"; }
-  std::string operator()(const EndAttemptForAnother&) const { return "end for another"; }
-  std::string operator()(const ProbeCandidates&) const { return "probe candidates"; }
-  std::string operator()(const AwaitGpuMemory&) const { return "await memory"; }
-  std::string operator()(const RecordFinding&) const { return "record finding"; }
-  std::string operator()(const RecordCause&) const { return "record cause"; }
-  std::string operator()(const RecordAttempt&) const { return "record attempt"; }
-  std::string operator()(const SayLine&) const { return "say"; }
-  std::string operator()(const SayFailure&) const { return "say failure"; }
-  std::string operator()(const TellFallback&) const { return "tell fallback"; }
-  std::string operator()(const TellStruckOut&) const { return "tell struck out"; }
-  std::string operator()(const TellFirstFailure&) const { return "tell first failure"; }
-  std::string operator()(const TellSwept&) const { return "tell swept"; }
-  std::string operator()(const KeepWhatWorked&) const { return "keep what worked"; }
-  std::string operator()(const JoinNodes&) const { return "join nodes"; }
-  std::string operator()(const PartFromNodes&) const { return "part from nodes"; }
-  std::string operator()(const TellReady& told) const {
-    return told.blocked ? "tell blocked" : "tell ready";
-  }
-  std::string operator()(const ProposeAttempt& one) const { return "propose " + one.profile.name; }
-  std::string operator()(const TellNotStarted&) const { return "tell not started"; }
-  std::string operator()(const ProposeEnd& end) const {
-    return "propose end with " + std::to_string(end.exit_code);
-  }
-  std::string operator()(const TellSignal&) const { return "tell signal"; }
-  std::string operator()(const EndRun& end) const {
-    return "end with " + std::to_string(end.exit_code);
-  }
-};
-
 /// One line an event: what it makes a run do that came into its state by `way`.
 std::string what_events_do(const std::function<void(Told&)>& way) {
   const std::vector<std::pair<std::string, RunEvent>> events{
@@ -57,8 +22,8 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
       {"TERM", launch::ReceivedSignal{SIGTERM, 0, launch::SignalOrigin::user}},
       {"USR1", launch::ReceivedSignal{SIGUSR1, 0, launch::SignalOrigin::user}},
   };
-  return testing::table_of<Word, Told>(events, way,
-                                       [](Told& story, const auto& event) { story.on(event); });
+  return testing::table_of<RunWord, Told>(events, way,
+                                          [](Told& story, const auto& event) { story.on(event); });
 }
 
 }  // namespace

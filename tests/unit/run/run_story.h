@@ -73,6 +73,41 @@ inline AttemptRecord script_failed() {
   return record;
 }
 
+/// What an action does, in a word or two.
+struct RunWord {
+  std::string operator()(const CheckHost&) const { return "check host"; }
+  std::string operator()(const StartAttempt& start) const { return "start " + start.profile.name; }
+  std::string operator()(const ProbeBesideAttempt&) const { return "probe beside"; }
+  std::string operator()(const SignalAttempt&) const { return "signal attempt"; }
+  std::string operator()(const EndAttemptForAnother&) const { return "end for another"; }
+  std::string operator()(const ProbeCandidates&) const { return "probe candidates"; }
+  std::string operator()(const AwaitGpuMemory&) const { return "await memory"; }
+  std::string operator()(const RecordFinding&) const { return "record finding"; }
+  std::string operator()(const RecordCause&) const { return "record cause"; }
+  std::string operator()(const RecordAttempt&) const { return "record attempt"; }
+  std::string operator()(const SayLine&) const { return "say"; }
+  std::string operator()(const SayFailure&) const { return "say failure"; }
+  std::string operator()(const TellFallback&) const { return "tell fallback"; }
+  std::string operator()(const TellStruckOut&) const { return "tell struck out"; }
+  std::string operator()(const TellFirstFailure&) const { return "tell first failure"; }
+  std::string operator()(const TellSwept&) const { return "tell swept"; }
+  std::string operator()(const KeepWhatWorked&) const { return "keep what worked"; }
+  std::string operator()(const JoinNodes&) const { return "join nodes"; }
+  std::string operator()(const PartFromNodes&) const { return "part from nodes"; }
+  std::string operator()(const TellReady& told) const {
+    return told.blocked ? "tell blocked" : "tell ready";
+  }
+  std::string operator()(const ProposeAttempt& one) const { return "propose " + one.profile.name; }
+  std::string operator()(const TellNotStarted&) const { return "tell not started"; }
+  std::string operator()(const ProposeEnd& end) const {
+    return "propose end with " + std::to_string(end.exit_code);
+  }
+  std::string operator()(const TellSignal&) const { return "tell signal"; }
+  std::string operator()(const EndRun& end) const {
+    return "end with " + std::to_string(end.exit_code);
+  }
+};
+
 /// A run of which only the decisions are real: what it would do is gathered.
 class RunStory : public testing::Deeds<RunAction>, Shelf {
  public:
@@ -156,6 +191,41 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
 
   RunMachine machine_{plan, *this};
   TimePoint now_{};
+};
+
+/// A run that agrees with the agents of other nodes.
+class AgreeingRun : public RunStory {
+ public:
+  explicit AgreeingRun(bool certain = true) {
+    plan.party.emplace();
+    plan.party->placement.nodes = 2;
+    plan.party->placement.node = 0;
+    plan.party->certain = certain;
+    plan.spawn.emplace();
+    plan.spawn->nodes = 2;
+  }
+  void begin_alone() { on(RunBegins{}); }
+  void lead() {
+    begin_alone();
+    on(LeadsNodes{});
+    on(NodesReady{});
+  }
+  void agree(int attempt, const std::string& profile) {
+    agree::Decision go;
+    go.order = agree::Order::go;
+    go.attempt = attempt;
+    go.profile = profile;
+    on(AttemptAgreed{go});
+    on(AttemptStarted{});
+  }
+  /// To the leader: its own ranks are through.
+  void ended_here(const AttemptRecord& record) { on(EndedHere{record, make_evidence(record, {})}); }
+  [[nodiscard]] std::vector<std::string> proposed() const {
+    std::vector<std::string> names;
+    for (const ProposeAttempt& one : all<ProposeAttempt>())
+      names.push_back(std::to_string(one.number) + " " + one.profile.name);
+    return names;
+  }
 };
 
 }  // namespace safelaunch::run
