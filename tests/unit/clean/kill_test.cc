@@ -97,3 +97,16 @@ TEST_CASE("several processes end together, each with its own result, in their or
   CHECK(results[2].result == EndResult::ended);
   CHECK(results[2].process == polite.id());
 }
+
+TEST_CASE("a pid that means a group, or everybody, is signalled to nobody") {
+  Child bystander([] { ::pause(); });
+  for (const int pid : {0, -1, -bystander.pid()}) {
+    const EndResult result = end_one({pid, 0}, kImpatient);
+    CHECK((result == EndResult::refused || result == EndResult::gone_before));
+  }
+  CHECK(host::is_running(bystander.id()));
+}
+
+TEST_CASE("nobody to end takes no time and has no result") {
+  CHECK(end_processes({}, kPatient).empty());
+}

@@ -195,3 +195,43 @@ TEST_CASE("a file that somebody has opened meanwhile is not removed", "[stale_fi
   }
   CHECK(fs::exists(path));
 }
+
+TEST_CASE("a file that was written to since it was seen is not removed", "[stale_file]") {
+  LeftFolder folder;
+  const std::string path = folder.add("nccl-abcdef", "x");
+  StaleFile seen{host::read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
+  seen.file.written -= 1;
+  CHECK(remove_stale(seen).error().message == "left alone, since it was written to just now");
+  CHECK(fs::exists(path));
+}
+
+TEST_CASE("a link that took the name of a file is not followed, and not removed", "[stale_file]") {
+  LeftFolder folder;
+  const std::string path = folder.add("nccl-abcdef", "x");
+  const StaleFile seen{host::read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
+  fs::rename(path, path + ".kept");
+  fs::create_symlink(path + ".kept", path);  // it leads to the very file
+  CHECK_THAT(remove_stale(seen).error().message, ContainsSubstring("another file by now"));
+  CHECK((fs::is_symlink(path) && fs::exists(path + ".kept")));
+}
+
+TEST_CASE("a server's segment is never claimed, though a run has recorded it", "[stale_file]") {
+  const host::LeftFile servers = file("/dev/shm/vllm_cache");
+  CHECK(segments(servers, witness()).at(0).claim == Claim::unproven);
+}
+
+TEST_CASE("a file is settled at ten minutes, and not before", "[stale_file]") {
+  CHECK(segments(file(kSegment.path, kFileSettled), witness()).size() == 1);
+  CHECK(segments(file(kSegment.path, kFileSettled - Duration{1}), witness()).empty());
+  CHECK(locks(file(kLock.path, kFileSettled), witness()).size() == 1);
+  CHECK(locks(file(kLock.path, kFileSettled - Duration{1}), witness()).empty());
+}
+
+TEST_CASE("a lock on no mount that we know, or beside a process that we cannot see, is listed",
+          "[stale_file]") {
+  CHECK(locks(kLock, witness(), {}).at(0).claim == Claim::unproven);
+  FileWitness blind = witness();
+  blind.use.unreadable = 2;
+  CHECK(locks(kLock, blind).at(0).why == "2 processes of yours cannot be looked into");
+  CHECK(locks(kLock, blind).at(0).claim == Claim::unproven);
+}
