@@ -6,6 +6,9 @@
 #include <system_error>
 #include <thread>
 
+/// The thread runs the first task of the queue and takes it away when it is done, so a queue whose
+/// first task stays the same for two seconds is stuck. The thread holds the state too: it may be in
+/// the kernel when the queue itself has gone.
 namespace safelaunch {
 namespace {
 

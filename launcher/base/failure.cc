@@ -5,6 +5,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
+/// The kind decides the sentence. A hang is told by who is missing and who waits, a death by the
+/// rank's end, a contradiction by its proof; any other kind by its name alone.
 namespace safelaunch {
 namespace {
 

@@ -16,6 +16,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
 
+/// The files are written into a new folder beside their place, and one rename puts the folder
+/// there. So no reader sees half of them, and of several safelaunches the first one wins.
 namespace safelaunch {
 namespace {
 

@@ -5,6 +5,8 @@
 
 #include "safelaunch/base/format.h"
 
+/// Three or more neighbours are one piece ("0-5"), since two are as short by themselves. After
+/// twelve pieces the rest is only counted.
 namespace safelaunch {
 namespace {
 

@@ -10,6 +10,8 @@
 
 #include "safelaunch/base/format.h"
 
+/// A duration is a sum of parts with falling units, so that what format_duration() writes is read
+/// back. Two forms are written: one that is exact, for files, and a rounded one for people.
 namespace safelaunch {
 namespace {
 

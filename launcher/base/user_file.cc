@@ -10,6 +10,8 @@
 
 #include "safelaunch/base/format.h"
 
+/// stat(2) judges a path before it is opened, and fstat(2) judges the open file again: somebody may
+/// have put another one there between the two. The opening itself waits for nobody.
 namespace safelaunch {
 namespace {
 

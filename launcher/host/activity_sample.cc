@@ -10,6 +10,9 @@
 #include "safelaunch/host/cgroup.h"
 #include "safelaunch/host/proc.h"
 
+/// Each thread is read by short files of /proc, and the call in which it sleeps tells for what it
+/// waits. A pipe is looked up among our other processes: where none of them has it open, only the
+/// tree itself can write into it, and the wait is an inner one.
 namespace safelaunch::host {
 namespace {
 

@@ -7,6 +7,10 @@
 #include "safelaunch/host/mounts.h"
 #include "safelaunch/host/proc.h"
 
+/// Two texts of /proc name the place of a process: its cgroup, and the mount that shows it. A
+/// controller with a hierarchy of its own (version 1) goes before version 2, since on a hybrid host
+/// version 2 has no controllers. A limit may stand at any level, so all levels up to the root that
+/// we see are read, and the tightest one counts.
 namespace safelaunch::host {
 namespace {
 

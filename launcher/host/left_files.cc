@@ -25,6 +25,9 @@
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 
+/// The name of a file only makes it a candidate; device, inode and time of birth say which file it
+/// is, and the kernel says whether anybody holds it. What cannot be told is reported as untold, and
+/// the room clean then leaves the file alone.
 namespace safelaunch::host {
 namespace {
 

@@ -6,6 +6,8 @@
 
 #include "safelaunch/host/proc.h"
 
+/// The longest mount point above a path holds it, and of equal ones the last in the table, which
+/// was mounted over the others. A line without the separator or without a point is no mount.
 namespace safelaunch::host {
 namespace {
 

@@ -23,6 +23,9 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/proc.h"
 
+/// Each question has its own way to the kernel: interfaces by getifaddrs, a route by netlink, a
+/// peer by a connection with a deadline. Only the resolver cannot be given a deadline, so a thread
+/// asks it, and the answer belongs to both.
 namespace safelaunch::host {
 namespace {
 

@@ -14,6 +14,9 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/proc.h"
 
+/// Several marks of containers may be there at once, since Kubernetes runs on an engine, and images
+/// carry files. Kubernetes' mark counts before that of an engine, and Apptainer's folder last but
+/// one. Every other hint is one word of one text.
 namespace safelaunch::host {
 namespace {
 

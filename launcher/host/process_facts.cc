@@ -14,6 +14,9 @@
 #include "safelaunch/host/proc.h"
 #include "safelaunch/redact/redactor.h"
 
+/// A process may vanish between two reads, and its pid may go to another. So every read stands for
+/// itself and may fail, and the start time tells whether two reads were of one process. The
+/// mappings, whose reading may block, are not read where a thread is in state D.
 namespace safelaunch::host {
 namespace {
 

@@ -21,6 +21,9 @@
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 
+/// Netlink is asked first: it filters in the kernel and shows sockets that are only bound. Where it
+/// is refused, the tables of /proc tell of the rest. The kernel gives a socket's inode and user but
+/// no process, so the holders are found by the descriptors of all processes.
 namespace safelaunch::host {
 namespace {
 
