@@ -1,5 +1,6 @@
 #include "safelaunch/base/json_fields.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
@@ -101,4 +102,22 @@ TEST_CASE("a flag is true, false or not told", "[json]") {
   CHECK_FALSE(is_false(told, "yes"));
   CHECK(is_false(told, "no"));
   CHECK_FALSE(is_true(told, "no"));
+}
+
+TEST_CASE("a value that is no number at all is none, whatever it looks like", "[json]") {
+  for (const char* text : {"\"7\"", "true", "null", "[7]", "{\"a\": 7}", "7.0", "1e2"})
+    CHECK_FALSE(as_number(object(text)));
+  CHECK(as_number(object("-0")) == 0);
+  CHECK(as_number<std::int64_t>(object("-9223372036854775808")) ==
+        std::numeric_limits<std::int64_t>::min());
+}
+
+TEST_CASE("fields of nested values are read where they are, the first text of a list too",
+          "[json]") {
+  const json told = object(R"({"list": [1, "a"], "inner": {"name": "x"}, "text": "t"})");
+  CHECK(array_of(told, "list").size() == 2);
+  CHECK(text_of(object_of(told, "inner"), "name") == "x");
+  CHECK(text_if(told, "text") == "t");
+  CHECK(field_of(told, "none") == nullptr);
+  CHECK(texts_of(told, "list", 0).empty());
 }

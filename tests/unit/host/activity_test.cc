@@ -301,3 +301,57 @@ TEST_CASE("compilers are known with a version behind their name") {
   CHECK_FALSE(is_compiler("python"));
   CHECK_FALSE(is_compiler("assemble"));
 }
+
+TEST_CASE("work is told from its threshold on, and not before") {
+  Scene scene;
+  scene.root().facts.cpu = 49ms;
+  CHECK(scene.seen().activity == Activity::quiet);
+  scene.root().facts.cpu = 50ms;
+  CHECK(scene.seen().doing == "uses 5 % of a CPU");
+  scene.root().facts.cpu = 0ms;
+  scene.root().io_bytes = 256 * 1024 - 1;
+  CHECK(scene.seen().activity == Activity::quiet);
+  scene.root().io_bytes += 1;
+  CHECK(scene.seen().doing == "reads and writes 0.3 MB/s");
+}
+
+TEST_CASE("two samples of one moment show no work") {
+  Scene scene;
+  scene.after.at = scene.before.at;
+  scene.root().facts.cpu = 10s;
+  CHECK(scene.seen().activity != Activity::working);
+}
+
+TEST_CASE("a compiler that has ended, or a thread that has, says nothing") {
+  Scene scene;
+  scene.add(process(101, "cc1plus"));
+  scene.after.processes[1].facts.state = 'Z';
+  scene.after.processes[1].facts.cpu = 10ms;
+  scene.after.processes[1].threads[0].state = 'Z';
+  CHECK(scene.seen().activity == Activity::quiet);
+}
+
+TEST_CASE("each way of idling has its words") {
+  const auto words = [](char state, WaitKind wait, std::uint64_t runs, const char* function) {
+    Scene scene;
+    scene.main_thread().state = state;
+    scene.main_thread().wait = wait;
+    scene.main_thread().runs = runs;
+    scene.main_thread().waits_in = function;
+    return scene.seen().doing;
+  };
+  CHECK(words('D', WaitKind::inner, 7, "nfs_wait") ==
+        "in uninterruptible sleep (state D) in nfs_wait");
+  CHECK(words('S', WaitKind::lock, 7, "locks_lock_inode_wait") ==
+        "waiting for a file lock in locks_lock_inode_wait");
+  CHECK(words('S', WaitKind::unknown, 7, "") ==
+        "asleep in the kernel; for how long cannot be seen");
+  CHECK(words('S', WaitKind::inner, 8, "futex_do_wait") == "waking now and then in futex_do_wait");
+  CHECK(words('S', WaitKind::inner, 7, "") == "blocked, with nothing to wake it");
+}
+
+TEST_CASE("a thread that has just begun is not taken for a blocked one") {
+  Scene scene;
+  scene.root().threads.push_back(thread(102));
+  CHECK(scene.seen().activity == Activity::idling);
+}

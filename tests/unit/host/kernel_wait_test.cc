@@ -84,3 +84,19 @@ TEST_CASE("where the call cannot be read, the kernel's function decides as far a
   CHECK(kind_of_wait("", "0") == WaitKind::unknown);
   CHECK(kind_of_wait("running", "") == WaitKind::unknown);
 }
+
+TEST_CASE("a call that is torn or is none is judged by the kernel's function alone") {
+  for (const char* call : {"", "running", "-1 0x7ffd 0x7f", "-1"}) {
+    CHECK(kind_of_wait(call, "hrtimer_nanosleep") == WaitKind::timed);
+    CHECK(kind_of_wait(call, "") == WaitKind::unknown);
+    CHECK_FALSE(awaited_input(call));
+  }
+}
+
+TEST_CASE("functions whose names tell nothing of a timeout leave the wait unknown") {
+  for (const char* function : {"do_sys_poll", "do_epoll_wait", "core_sys_select",
+                               "futex_wait_queue", "futex_wait_queue_me", "do_sigtimedwait.isra.0"})
+    CHECK(kind_of_wait("", function) == WaitKind::unknown);
+  for (const char* function : {"wait_woken", "pipe_read", "anon_pipe_read", "inet_csk_accept"})
+    CHECK(kind_of_wait("", function) == WaitKind::outer);
+}
