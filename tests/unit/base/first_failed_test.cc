@@ -72,3 +72,18 @@ TEST_CASE("a rank that only the launcher saw failed before those that it ended f
   CHECK_FALSE(failed_unseen(Rank{2}, {ended(2, Signaled{SIGTERM})}));
   CHECK_FALSE(failed_unseen(Rank{2}, {ended(0, Exited{7})}));
 }
+
+TEST_CASE("ends are marked by what came before them", "[first_failed]") {
+  const auto ends = ends_of({ended(1, Signaled{SIGTERM}), ended(2, Signaled{SIGTERM}),
+                             ended(3, Exited{0}), ended(4, std::nullopt)},
+                            {Rank{3}});
+  std::vector<std::pair<bool, bool>> marks;
+  for (const RankEnd& one : ends) marks.emplace_back(one.failed, one.followed);
+  CHECK(marks == std::vector<std::pair<bool, bool>>{
+                     {true, false}, {true, true}, {false, true}, {false, false}});
+  CHECK(ends_of({}, {Rank{1}}).empty());
+}
+
+TEST_CASE("where all ended in order the first to end is named", "[first_failed]") {
+  CHECK(first_of({ended(3, Exited{0}), ended(1, Exited{0})}) == Rank{3});
+}

@@ -96,3 +96,44 @@ TEST_CASE("a link is followed or refused, as asked", "[user_file]") {
   CHECK(read_user_file(link).value() == "text");
   CHECK(read_user_file(link, kMostOfUserFile, Links::refused).has_error());
 }
+
+TEST_CASE("a log is made for us alone, and appended to", "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "log";
+  for (const char* line : {"one\n", "two\n"}) {
+    const UniqueFd log = open_to_append(path).value();
+    REQUIRE(::write(log.get(), line, 4) == 4);
+  }
+  CHECK(user_file_text(path) == "one\ntwo\n");
+  struct stat facts {};
+  REQUIRE(::stat(path.c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 07777U) == 0600);
+}
+
+TEST_CASE("a log that others have laid out is not written to", "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string kept = folder.write("kept", "text");
+  REQUIRE(::symlink(kept.c_str(), (folder / "link").c_str()) == 0);
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  const UniqueFd reader(::open((folder / "fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+
+  CHECK(open_to_append(folder / "link").error().message == "Too many levels of symbolic links");
+  CHECK(open_to_append(folder / "fifo").error().message == "it is a FIFO");
+  CHECK(open_to_append(folder / "none/log").error().message == "No such file or directory");
+  CHECK(user_file_text(kept) == "text");
+}
+
+TEST_CASE("a log of another user's is not written to", "[user_file]") {
+  if (::geteuid() != 0) return;  // only root can give a file away
+  const TemporaryFolder folder;
+  const std::string path = folder.write("log", "");
+  REQUIRE(::chown(path.c_str(), 1001, 1001) == 0);
+  CHECK(open_to_append(path).error().message == "it belongs to uid 1001");
+}
+
+TEST_CASE("a file of zero bytes wanted is none, and one that cannot be read is nothing",
+          "[user_file]") {
+  const TemporaryFolder folder;
+  CHECK(user_file_text(folder.write("f", "text"), 0) == "");
+  CHECK_FALSE(user_file_text(folder / "none"));
+}
