@@ -19,5 +19,8 @@ function(safelaunch_embed target function header)
             -DHEADER=${header} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DFILES=${ARGN}" -P ${SAFELAUNCH_EMBED_SCRIPT}
     DEPENDS ${paths} ${SAFELAUNCH_EMBED_SCRIPT}
     VERBATIM)
-  target_sources(${target} PRIVATE ${output})
+  add_library(${target}_${function} STATIC ${output})
+  target_link_libraries(${target}_${function} PRIVATE safelaunch_base)
+  target_include_directories(${target}_${function} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${SAFELAUNCH_COMPILES} PRIVATE ${target}_${function})
 endfunction()

@@ -12,8 +12,10 @@ endif()
 
 option(SAFELAUNCH_UNITY "Compile the sources of a room many at a time: a cold build takes a quarter of the time" OFF)
 if(SAFELAUNCH_UNITY)
-  # GCC takes a batch for a header, and warns of unnamed namespaces in it.
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  # GCC takes a batch for a header, and warns of unnamed namespaces in it. It also tidies its memory again and again while
+  # it compiles one: to let it use up to 1 GiB first saves a fifth of the time.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
+                      $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
 endif()
 
 option(SAFELAUNCH_PRECOMPILE "Compile the headers that nearly every source includes only once" OFF)
