@@ -67,10 +67,9 @@ class DryRun(SafelaunchTest):
             return "<this safelaunch>"
         if name == "NCCL_SOCKET_MAGIC":
             return "<random>"
-        value = value.replace(str(port), "PORT") if port else value
-        for word, pattern in MADE_UP:
+        for word, pattern in MADE_UP:  # first, for the digits of a run's id may be those of the port
             value = re.sub(pattern, word, value)
-        return value
+        return value.replace(str(port), "PORT") if port else value
 
     def compare(self, words, **more):
         """Returns the plan, after the run has been compared with it."""

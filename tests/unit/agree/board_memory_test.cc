@@ -31,7 +31,7 @@ TEST_CASE("the leases of an earlier life are over a lease after it can have give
 
 TEST_CASE("each job has a memory of its own, which goes when the board ends in order",
           "[board_memory]") {
-  const testing::TemporaryFolder folder;
+  const safelaunch::testing::TemporaryFolder folder;
   {
     BoardMemory memory(folder / "boards", "../job/1");
     CHECK_FALSE(memory.earlier().has_value());

@@ -9,13 +9,13 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-const std::string kToken = "the token that all agents share";
+const std::string kMeetingToken = "the token that all agents share";
 
-struct Meeting {
-  std::string token = kToken;
+struct Greeting {
+  std::string token = kMeetingToken;
   std::string job = "job-7";
   BoardHandshake board;
-  AgentHandshake agent{kToken, "job-7"};
+  AgentHandshake agent{kMeetingToken, "job-7"};
 
   std::string introduction() { return agent.introduce(board.greeting()).value(); }
   BoardHandshake::Answer judge(std::string_view introduction) const {
@@ -24,7 +24,7 @@ struct Meeting {
 };
 
 TEST_CASE("two with one token believe each other, and their frames open", "[handshake]") {
-  Meeting meeting;
+  Greeting meeting;
   BoardHandshake::Answer answer = meeting.judge(meeting.introduction());
   REQUIRE(answer.session.has_value());
   auto session = meeting.agent.conclude(answer.verdict);
@@ -40,7 +40,7 @@ TEST_CASE("two with one token believe each other, and their frames open", "[hand
 
 TEST_CASE("an agent with another token is refused, and knows for certain that the tokens differ",
           "[handshake]") {
-  Meeting meeting;
+  Greeting meeting;
   meeting.agent = AgentHandshake("another token of the same length", "job-7");
   const BoardHandshake::Answer answer = meeting.judge(meeting.introduction());
   CHECK_FALSE(answer.session.has_value());
@@ -50,10 +50,10 @@ TEST_CASE("an agent with another token is refused, and knows for certain that th
 }
 
 TEST_CASE("an impostor that welcomes everybody is not believed", "[handshake]") {
-  Meeting meeting;
+  Greeting meeting;
   meeting.token = "a token that was guessed, wrongly";
   const std::string introduction = meeting.introduction();
-  Meeting impostor;  // it knows the job and the nonces, and makes a verdict of its own
+  Greeting impostor;  // it knows the job and the nonces, and makes a verdict of its own
   AgentHandshake accomplice(meeting.token, "job-7");
   const auto welcome =
       meeting.judge(accomplice.introduce(meeting.board.greeting()).value()).verdict;
@@ -61,8 +61,8 @@ TEST_CASE("an impostor that welcomes everybody is not believed", "[handshake]") 
 }
 
 TEST_CASE("an agent of another job is told so", "[handshake]") {
-  Meeting meeting;
-  meeting.agent = AgentHandshake(kToken, "job-8");
+  Greeting meeting;
+  meeting.agent = AgentHandshake(kMeetingToken, "job-8");
   const BoardHandshake::Answer answer = meeting.judge(meeting.introduction());
   CHECK_FALSE(answer.session.has_value());
   const auto session = meeting.agent.conclude(answer.verdict);
@@ -72,22 +72,22 @@ TEST_CASE("an agent of another job is told so", "[handshake]") {
 }
 
 TEST_CASE("an introduction that was heard before opens nothing", "[handshake]") {
-  Meeting meeting;
+  Greeting meeting;
   const std::string heard = meeting.introduction();
   CHECK(meeting.judge(heard).session.has_value());
-  CHECK_FALSE(BoardHandshake().judge(heard, kToken, "job-7").session.has_value());
+  CHECK_FALSE(BoardHandshake().judge(heard, kMeetingToken, "job-7").session.has_value());
 }
 
 TEST_CASE("a verdict that was heard before is not believed", "[handshake]") {
-  Meeting meeting;
+  Greeting meeting;
   const std::string heard = meeting.judge(meeting.introduction()).verdict;
-  AgentHandshake later(kToken, "job-7");
+  AgentHandshake later(kMeetingToken, "job-7");
   REQUIRE(later.introduce(meeting.board.greeting()).has_value());
   CHECK(later.conclude(heard).has_error());
 }
 
 TEST_CASE("no proof can be sent back to its maker", "[handshake]") {
-  Meeting meeting;
+  Greeting meeting;
   const std::string introduction = meeting.introduction();
   CHECK(meeting.agent.conclude(introduction).has_error());
   const std::string verdict = meeting.judge(introduction).verdict;
@@ -95,7 +95,7 @@ TEST_CASE("no proof can be sent back to its maker", "[handshake]") {
 }
 
 TEST_CASE("a port where another program listens is no board, and is tried again", "[handshake]") {
-  AgentHandshake agent(kToken, "job-7");
+  AgentHandshake agent(kMeetingToken, "job-7");
   for (const std::string_view bytes : {"", "HTTP/1.1 400 Bad Request", "safelaunch boar"}) {
     const auto introduction = agent.introduce(bytes);
     REQUIRE(introduction.has_error());
@@ -107,7 +107,7 @@ TEST_CASE("a port where another program listens is no board, and is tried again"
 }
 
 TEST_CASE("every altered, cut or invented introduction and verdict is refused", "[handshake]") {
-  Meeting meeting;
+  Greeting meeting;
   const std::string introduction = meeting.introduction();
   const std::string verdict = meeting.judge(introduction).verdict;
   const auto gets_in = [&](std::string_view bytes) {

@@ -8,13 +8,13 @@ namespace {
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
-const std::string kToken = "the token that all agents share";
-const TimePoint kStart{1'000s};
+const std::string kAgentToken = "the token that all agents share";
+const TimePoint kAgentStart{1'000s};
 
 BoardConfig config() {
   BoardConfig config;
   config.address = {Address::Backend::tcp, {"gpu-0:29400"}};
-  config.token = kToken;
+  config.token = kAgentToken;
   config.token_from = "/home/me/.config/safelaunch/token";
   return config;
 }
@@ -24,8 +24,8 @@ const Claim kClaim{"ab12", 1, 2, "job-7", "gpu-1"};
 /// The other end of the connection, and what the agent asked for.
 struct Story {
   TcpAgent agent{config()};
-  TimePoint now = kStart;
-  std::string board_token = kToken;
+  TimePoint now = kAgentStart;
+  std::string board_token = kAgentToken;
   BoardHandshake handshake{};
   std::optional<Session> session{};
   std::vector<TcpAgent::Action> done{};  ///< what was not sent
@@ -129,7 +129,7 @@ TEST_CASE("a confirmation counts from when the renewal was sent", "[tcp_agent]")
   story.wait();
   REQUIRE(story.sent<wire::Renews>().size() == 1);
   const TimePoint sent = story.now;
-  CHECK(sent == kStart + Terms{}.renew_every);
+  CHECK(sent == kAgentStart + Terms{}.renew_every);
   story.now += 1s;
   story.tell(wire::Confirms{story.sent<wire::Renews>()[0].number, true});
   REQUIRE(story.told<Confirmed>().size() == 1);
@@ -230,7 +230,7 @@ TEST_CASE("a board that has fallen silent is left, and tried again", "[tcp_agent
   for (int i = 0; i < 10 && story.told<Unreachable>().empty(); ++i) story.wait();
   REQUIRE(story.told<Unreachable>().size() == 1);
   CHECK(story.told<TcpAgent::Disconnect>().size() == 1);
-  CHECK(story.now - kStart < Terms{}.lease);
+  CHECK(story.now - kAgentStart < Terms{}.lease);
 }
 
 TEST_CASE("a connection that never becomes one, and a board that never greets, are given up",
@@ -240,7 +240,7 @@ TEST_CASE("a connection that never becomes one, and a board that never greets, a
   if (GENERATE(true, false)) story.take(story.agent.connected(story.now));
   story.wait();
   CHECK(story.told<Unreachable>().size() == 1);
-  CHECK(story.now - kStart < Terms{}.lease);
+  CHECK(story.now - kAgentStart < Terms{}.lease);
 }
 
 TEST_CASE("different tokens are told once, with the file to copy, and not tried again",
@@ -305,7 +305,7 @@ TEST_CASE("an agent that leaves is gone when the board says so, or after a secon
     story.tell(wire::LetsGo{});
   }
   CHECK(story.told<TcpAgent::Gone>().size() == 1);
-  CHECK(story.now - kStart <= 1s);
+  CHECK(story.now - kAgentStart <= 1s);
   CHECK_FALSE(story.agent.deadline().has_value());
 }
 

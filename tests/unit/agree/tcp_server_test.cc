@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
-const std::string kToken = "the token that all agents share";
+const std::string kServerToken = "the token that all agents share";
 
 /// A board that seats everybody, and counts what it is told.
 struct Keeper : TcpServer::Listener {
@@ -63,12 +63,12 @@ struct Ear : Board::Listener {
 };
 
 /// A server on a free port of the loopback, and as many agents as a test wants.
-struct Scene {
-  explicit Scene(int seats = 4) {
+struct ServerScene {
+  explicit ServerScene(int seats = 4) {
     const auto address = SocketAddress::parse("127.0.0.1", "0");
     server = std::move(TcpServer::open(io, *address, keeper).value());
     keeper.server = server.get();
-    server->welcome(kToken, "job", seats, 10s);
+    server->welcome(kServerToken, "job", seats, 10s);
   }
 
   [[nodiscard]] std::string address() const {
@@ -76,7 +76,7 @@ struct Scene {
   }
 
   std::unique_ptr<TcpBoard> agent(Ear& ear, const std::string& name,
-                                  const std::string& token = kToken, const std::string& host = {}) {
+                                  const std::string& token = kServerToken, const std::string& host = {}) {
     BoardConfig config;
     config.address = {Address::Backend::tcp, {host.empty() ? address() : host}};
     config.token = token;
@@ -128,7 +128,7 @@ class Stranger {
     return got == 0 || (got < 0 && errno != EAGAIN);
   }
   /// The body of the greeting, once it is there.
-  [[nodiscard]] std::string greeting(Scene& scene) {
+  [[nodiscard]] std::string greeting(ServerScene& scene) {
     scene.until([&] { return received().size() >= 4 + 16 + 1 + 32; });
     return text_.substr(4);
   }
@@ -140,7 +140,7 @@ class Stranger {
 };
 
 TEST_CASE("agents with the token are let in, seated and confirmed", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Ear one, two;
   const auto first = scene.agent(one, "a");
   const auto second = scene.agent(two, "b");
@@ -153,7 +153,7 @@ TEST_CASE("agents with the token are let in, seated and confirmed", "[tcp_server
 
 TEST_CASE("an agent with a wrong token is refused, and those with the right one see nothing of it",
           "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Ear good, bad;
   const auto honest = scene.agent(good, "a");
   const auto wrong = scene.agent(bad, "b", "another token of some length");
@@ -164,7 +164,7 @@ TEST_CASE("an agent with a wrong token is refused, and those with the right one 
 }
 
 TEST_CASE("the longest text crosses in both directions", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Ear ear;
   const auto agent = scene.agent(ear, "a");
   const std::string longest(kLongestText, 'x');
@@ -177,7 +177,7 @@ TEST_CASE("the longest text crosses in both directions", "[tcp_server]") {
 }
 
 TEST_CASE("an agent comes back by itself when the connection breaks", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Ear ear;
   const auto agent = scene.agent(ear, "a");
   scene.until([&] { return ear.confirmations > 0; });
@@ -188,7 +188,7 @@ TEST_CASE("an agent comes back by itself when the connection breaks", "[tcp_serv
 
 TEST_CASE("an agent finds a server that comes only later, at the address of an earlier one",
           "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Ear ear;
   const int port = scene.server->port();
   const auto agent = scene.agent(ear, "a");
@@ -198,17 +198,17 @@ TEST_CASE("an agent finds a server that comes only later, at the address of an e
   const auto address = SocketAddress::parse("127.0.0.1", std::to_string(port));
   scene.server = std::move(TcpServer::open(scene.io, *address, scene.keeper).value());
   scene.keeper.server = scene.server.get();
-  scene.server->welcome(kToken, "job", 4, 10s);
+  scene.server->welcome(kServerToken, "job", 4, 10s);
   scene.until([&] { return ear.seats.size() == 2; });
 }
 
 TEST_CASE("an agent finds the board by its name, and tells a name that nobody knows",
           "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Ear one, two;
   const auto named =
-      scene.agent(one, "a", kToken, "localhost:" + std::to_string(scene.server->port()));
-  const auto lost = scene.agent(two, "b", kToken, "no-such-host.invalid:29400");
+      scene.agent(one, "a", kServerToken, "localhost:" + std::to_string(scene.server->port()));
+  const auto lost = scene.agent(two, "b", kServerToken, "no-such-host.invalid:29400");
   scene.until([&] { return one.confirmations > 0 && !two.unreachable_because.empty(); });
   CHECK_THAT(two.unreachable_because[0], ContainsSubstring("knows no-such-host.invalid"));
 }
@@ -217,7 +217,7 @@ TEST_CASE("an agent holds one descriptor, however often it had to connect", "[tc
   const auto descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
-  Scene scene;
+  ServerScene scene;
   const auto before = descriptors();
   std::vector<std::unique_ptr<Ear>> ears;
   std::vector<std::unique_ptr<TcpBoard>> agents;
@@ -233,7 +233,7 @@ TEST_CASE("an agent holds one descriptor, however often it had to connect", "[tc
 }
 
 TEST_CASE("bytes that are no introduction end the connection, and change nothing", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Ear ear;
   const auto honest = scene.agent(ear, "a");
   const std::string bytes =
@@ -247,9 +247,9 @@ TEST_CASE("bytes that are no introduction end the connection, and change nothing
 }
 
 TEST_CASE("frames that were captured on another connection open nothing", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Stranger first(scene.server->port());
-  AgentHandshake handshake(kToken, "job");
+  AgentHandshake handshake(kServerToken, "job");
   const std::string introduction = framed(handshake.introduce(first.greeting(scene)).value());
   first.send(introduction);
   scene.until([&] { return first.received().size() > 4 + 16 + 1 + 32 + 4; });
@@ -283,7 +283,7 @@ TEST_CASE("frames that were captured on another connection open nothing", "[tcp_
 }
 
 TEST_CASE("a crowd of strangers does not keep an agent out", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   std::vector<std::unique_ptr<Stranger>> crowd;
   for (std::size_t i = 0; i < 2 * room_for(4, 1024).all; ++i) {
     crowd.push_back(std::make_unique<Stranger>(scene.server->port()));
@@ -298,13 +298,13 @@ TEST_CASE("a crowd of strangers does not keep an agent out", "[tcp_server]") {
 }
 
 TEST_CASE("connections that broke without a word do not keep a new one out", "[tcp_server]") {
-  Scene scene(1);
+  ServerScene scene(1);
   const std::size_t most = room_for(1, 1024).agents;
   std::vector<std::unique_ptr<Stranger>> silent;
   for (std::size_t i = 0; i < most; ++i) {
     silent.push_back(std::make_unique<Stranger>(scene.server->port()));
     Stranger& one = *silent.back();
-    AgentHandshake handshake(kToken, "job");
+    AgentHandshake handshake(kServerToken, "job");
     one.send(framed(handshake.introduce(one.greeting(scene)).value()));
     scene.until([&] { return one.received().size() > 4 + 16 + 1 + 32; });
   }
@@ -324,23 +324,23 @@ TEST_CASE("a host that drops packets is given up after a moment, and tried again
   socklen_t size = sizeof here;
   REQUIRE(::getsockname(door.get(), reinterpret_cast<sockaddr*>(&here), &size) == 0);
   const Stranger fills(ntohs(here.sin_port));  // the kernel drops who comes next
-  Scene scene;
+  ServerScene scene;
   Ear ear;
   const auto agent =
-      scene.agent(ear, "a", kToken, "127.0.0.1:" + std::to_string(ntohs(here.sin_port)));
+      scene.agent(ear, "a", kServerToken, "127.0.0.1:" + std::to_string(ntohs(here.sin_port)));
   scene.until([&] { return ear.unreachable_because.size() == 2; });
   CHECK_THAT(ear.unreachable_because[0], ContainsSubstring("does not answer"));
 }
 
 TEST_CASE("a stranger that proves nothing is closed within seconds", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Stranger stranger(scene.server->port());
   (void)stranger.greeting(scene);
   scene.until([&] { return stranger.closed(); });
 }
 
 TEST_CASE("the server listens on its address alone", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   const auto other = SocketAddress::parse("127.0.0.2", std::to_string(scene.server->port()));
   const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   CHECK(::connect(fd.get(), other->pointer(), other->size()) != 0);
@@ -381,7 +381,7 @@ TEST_CASE("a board may be destroyed by what its own listener does", "[tcp_server
     }
     std::unique_ptr<TcpBoard> board;
   };
-  Scene scene;
+  ServerScene scene;
   Leaving ear;
   ear.board = scene.agent(ear, "a");
   scene.until([&] { return scene.keeper.gone == 1; });
@@ -389,7 +389,7 @@ TEST_CASE("a board may be destroyed by what its own listener does", "[tcp_server
 }
 
 TEST_CASE("an agent that leaves is let go", "[tcp_server]") {
-  Scene scene;
+  ServerScene scene;
   Ear ear;
   const auto agent = scene.agent(ear, "a");
   scene.until([&] { return ear.confirmations > 0; });

@@ -16,7 +16,7 @@ std::string shown(const std::string& file) {
   return failure_words(data("launchers/" + file), Catalogue::builtin());
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool has_words(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -35,9 +35,9 @@ TEST_CASE("the traceback of the rank that failed first is shown, without tags", 
   }
 }
 
-TEST_CASE("a traceback before torch has named its ranks is found too", "[failure_words]") {
-  CHECK(has(shown("torchrun-zero-division-early.txt"), "zde_early.py"));
-  CHECK_FALSE(has(shown("torchrun-zero-division-early.txt"), "torchrun"));
+TEST_CASE("a traceback before torch has_words named its ranks is found too", "[failure_words]") {
+  CHECK(has_words(shown("torchrun-zero-division-early.txt"), "zde_early.py"));
+  CHECK_FALSE(has_words(shown("torchrun-zero-division-early.txt"), "torchrun"));
 }
 
 TEST_CASE("mp.spawn's embedded traceback is shown instead of its own", "[failure_words]") {
@@ -51,22 +51,22 @@ TEST_CASE("an exception and the one it arose from are one traceback", "[failure_
   const auto all = tracebacks(data("launchers/chained.txt"));
   REQUIRE(all.size() == 1);
   CHECK(all[0].message == "could not set up training");
-  CHECK(has(all[0].text, "doesn't have NCCL built in"));
+  CHECK(has_words(all[0].text, "doesn't have NCCL built in"));
 }
 
 TEST_CASE("the traceback of a DataLoader's worker stays with that of its rank", "[failure_words]") {
   const auto all = tracebacks(data("launchers/dataloader.txt"));
   REQUIRE(all.size() == 1);
-  CHECK(has(all[0].text, "KeyError: 'label'"));
+  CHECK(has_words(all[0].text, "KeyError: 'label'"));
 }
 
 TEST_CASE("a victim's traceback is shown only where there is no other", "[failure_words]") {
-  CHECK(has(shown("torchrun-peer-sigkill.txt"), "Connection reset by peer"));
+  CHECK(has_words(shown("torchrun-peer-sigkill.txt"), "Connection reset by peer"));
 }
 
 TEST_CASE("without a traceback the last words of the ranks are shown", "[failure_words]") {
-  CHECK(has(shown("torchrun-exit3.txt"), "bad news: giving up\n"));
-  CHECK_FALSE(has(shown("torchrun-exit3.txt"), "ChildFailedError"));
+  CHECK(has_words(shown("torchrun-exit3.txt"), "bad news: giving up\n"));
+  CHECK_FALSE(has_words(shown("torchrun-exit3.txt"), "ChildFailedError"));
   CHECK(shown("torchrun-exit3.txt").ends_with("giving up\n"));
   CHECK(shown("deepspeed-exit3.txt").ends_with("giving up\n"));
 }

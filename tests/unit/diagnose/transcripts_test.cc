@@ -11,7 +11,7 @@ using safelaunch::testing::scenes;
 
 namespace {
 
-std::string first_cause(const std::string& log) {
+std::string cause_of_log(const std::string& log) {
   const auto found = read_log(log, Catalogue::builtin());
   return found.empty() ? "none" : found.front().cause->id;
 }
@@ -39,7 +39,7 @@ TEST_CASE("the cause is named first in the transcripts of eight NCCL versions", 
   for (const auto& [scene, cause] : expected) {
     INFO(version << " " << scene);
     REQUIRE(all.contains(scene));
-    CHECK(first_cause(all.at(scene)) == cause);
+    CHECK(cause_of_log(all.at(scene)) == cause);
   }
 }
 
@@ -80,6 +80,6 @@ TEST_CASE("the cause is named first in what torch 2.13 and its launchers print",
   };
   for (const auto& [file, cause] : expected) {
     INFO(file);
-    CHECK(first_cause(data("launchers/" + file + ".txt")) == cause);
+    CHECK(cause_of_log(data("launchers/" + file + ".txt")) == cause);
   }
 }

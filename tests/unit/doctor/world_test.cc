@@ -37,7 +37,7 @@ Environment without(const char* name) {
   return environment;
 }
 
-job::Command command(std::vector<std::string> argv) {
+job::Command command_of(std::vector<std::string> argv) {
   return job::recognise(std::move(argv), {}, [](const std::string&) { return std::nullopt; });
 }
 
@@ -86,16 +86,16 @@ TEST_CASE("a LOCAL_RANK beyond the GPUs is a risk", "[doctor][world]") {
 TEST_CASE("a launcher gives its ranks other variables, so the old ones mean nothing",
           "[doctor][world]") {
   doctor::HostFacts facts = rank_in(without("WORLD_SIZE"));
-  facts.subject.command = command({"torchrun", "--nproc-per-node", "2", "train.py"});
+  facts.subject.command = command_of({"torchrun", "--nproc-per-node", "2", "train.py"});
   CHECK(outline(facts) == Lines{});
-  facts.subject.command = command({"python", "train.py"});
+  facts.subject.command = command_of({"python", "train.py"});
   CHECK(outline(facts) == Lines{"world-variables blocks"});
 }
 
 TEST_CASE("the master of a launcher is taken from its options", "[doctor][world]") {
   doctor::Subject subject;
   subject.environment = {{"MASTER_ADDR", "elsewhere"}};
-  subject.command = command({"torchrun", "--nnodes=2", "--node_rank=1", "--master_addr", "node0",
+  subject.command = command_of({"torchrun", "--nnodes=2", "--node_rank=1", "--master_addr", "node0",
                              "--master_port=29501", "train.py", "--master_addr", "not-this"});
   const doctor::World world = doctor::world_of(subject);
   CHECK(world.master_address == "node0");
@@ -106,7 +106,7 @@ TEST_CASE("the master of a launcher is taken from its options", "[doctor][world]
 
 TEST_CASE("the master of a c10d rendezvous is its endpoint's host", "[doctor][world]") {
   doctor::Subject subject;
-  subject.command = command({"torchrun", "--nnodes=2", "--rdzv-backend=c10d",
+  subject.command = command_of({"torchrun", "--nnodes=2", "--rdzv-backend=c10d",
                              "--rdzv-endpoint=[fd00::4]:29400", "train.py"});
   CHECK(doctor::world_of(subject).master_address == "fd00::4");
 }
@@ -178,7 +178,7 @@ TEST_CASE("the node's rank has the option before the variables, in their order",
   CHECK(doctor::world_of(subject).node_rank == 2);
   subject.environment["NODE_RANK"] = "1";
   CHECK(doctor::world_of(subject).node_rank == 1);
-  subject.command = command({"torchrun", "--nnodes=2", "--node-rank", "0", "train.py"});
+  subject.command = command_of({"torchrun", "--nnodes=2", "--node-rank", "0", "train.py"});
   CHECK(doctor::world_of(subject).node_rank == 0);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("the endpoint of a rendezvous may have no port, or another form", "[do
                                                         {"[::1]:29400", "::1"},
                                                         {"[fd00::4]", "fd00::4"}}) {
     doctor::Subject subject;
-    subject.command = command(
+    subject.command = command_of(
         {"torchrun", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=" + endpoint, "t.py"});
     CHECK(doctor::world_of(subject).master_address == host);
   }

@@ -80,13 +80,13 @@ TEST_CASE("a forked process that has executed nothing is about to, as long as it
 
 TEST_CASE("a child that is about to execute what asks to be kept is spared") {
   const int self = ::getpid();
-  const Child child([self] { execute_when_watcher_sleeps(self); });
+  const testing::Child child([self] { execute_when_watcher_sleeps(self); });
   host::ExecMoment moment{Duration(20'000), Duration(20'000)};  // a limit only
   CHECK(launch::is_spared({child.pid(), self}, moment));
 }
 
 TEST_CASE("a child that never executes anything is waited for no longer than the moment") {
-  const Child child([] { ::pause(); });
+  const testing::Child child([] { ::pause(); });
   host::ExecMoment moment{Duration(3), Duration(20'000)};
   CHECK_FALSE(launch::is_spared({child.pid(), ::getpid()}, moment));
   CHECK(moment.left == Duration(0));
@@ -143,7 +143,7 @@ TEST_CASE("a zombie has nothing left to signal") {
 }
 
 TEST_CASE("a process whose main thread alone has ended is alive, and signalled") {
-  Child child([] { leave_to_another_thread(); });
+  testing::Child child([] { leave_to_another_thread(); });
   REQUIRE(becomes(child.pid(), "Z"));
   std::vector<launch::Descendant> alive(8);
   REQUIRE(launch::living_descendants(alive) == 1);

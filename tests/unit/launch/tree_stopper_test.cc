@@ -65,7 +65,7 @@ class StoppedJob {
   std::optional<std::vector<Survivor>> survivors;
   Reaper reaper{io,
                 [this](int pid, const ExitStatus& status) { stopper.orphan_ended(pid, status); }};
-  std::optional<Child> child;
+  std::optional<launch::Child> child;
   TreeStopper stopper{io, reaper,
                       [this](int signal) {
                         asked.push_back(signal);

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::string kMuch(1 << 20, 'x');
+const std::string kMebibyte(1 << 20, 'x');
 
 /// A TerminalWriter to one place, stdout and stderr together.
 struct Written {
@@ -52,10 +52,10 @@ TEST_CASE("what a slow reader does not take is kept, and the rest follows when i
   Written written(make_pipe());
   int flushed = 0;
   written.terminal.on_flushed([&] { ++flushed; });
-  written.terminal.write_job(output::StdStream::out, kMuch);
+  written.terminal.write_job(output::StdStream::out, kMebibyte);
   CHECK_FALSE(written.terminal.has_room(output::StdStream::out));
   written.terminal.write_job(output::StdStream::out, "end");
-  CHECK((written.read_until("end") == kMuch + "end"));
+  CHECK((written.read_until("end") == kMebibyte + "end"));
   CHECK(written.terminal.flushed());
   CHECK(written.terminal.has_room(output::StdStream::out));
   CHECK(flushed == 1);
@@ -65,7 +65,7 @@ TEST_CASE("a reader that goes away while we wait for it is a loss and nothing mo
           "[terminal_writer]") {
   output::ignore_output_signals();
   Written written(make_pipe());
-  written.terminal.write_job(output::StdStream::out, kMuch);
+  written.terminal.write_job(output::StdStream::out, kMebibyte);
   written.plumbing.reader.reset();
   while (!written.terminal.flushed()) REQUIRE(written.io.run_one_for(10s) > 0);
   CHECK(written.terminal.has_room(output::StdStream::out));
@@ -79,7 +79,7 @@ TEST_CASE("flush waits until a reader has taken all, but no longer than it is to
   written.terminal.write_message("the report");
   CHECK(written.terminal.flush(1ms));
   CHECK(written.plumbing.read() == "half a line\nthe report\n");
-  written.terminal.write_job(output::StdStream::out, kMuch);
+  written.terminal.write_job(output::StdStream::out, kMebibyte);
   CHECK_FALSE(written.terminal.flush(1ms));
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("the status line is on a terminal only, and is gone with its writer",
 TEST_CASE("a terminal that was stopped sees the last status only, once it goes on",
           "[terminal_writer]") {
   Written written(make_terminal());
-  written.terminal.write_job(output::StdStream::out, kMuch + "\n");
+  written.terminal.write_job(output::StdStream::out, kMebibyte + "\n");
   for (int second = 0; second < 100; ++second)
     written.terminal.set_status("waiting " + std::to_string(second) + "s");
   const std::string seen = written.read_until("99s");

@@ -11,7 +11,7 @@ using namespace safelaunch::probe;
 
 namespace {
 
-using Actions = std::vector<CampaignAction>;
+using PolicyActions = std::vector<CampaignAction>;
 
 Situation eight_gpus_after_a_failure() {
   Situation situation;
@@ -21,9 +21,9 @@ Situation eight_gpus_after_a_failure() {
   return situation;
 }
 
-const Verdict kFails = Failed{{{0, Phase::init, "system error"}}};
+const Verdict kFailsAtInit = Failed{{{0, Phase::init, "system error"}}};
 
-Verdict works(double gb_per_s) {
+Verdict works_at(double gb_per_s) {
   return Works{300, 2, gb_per_s};
 }
 
@@ -80,17 +80,17 @@ TEST_CASE("nothing is probed where that is not wished, or cannot be") {
 
 TEST_CASE("a profile that works is left alone") {
   Campaign campaign("basic");
-  CHECK(campaign.on(CampaignProbed{works(100), "conservative"}).empty());
+  CHECK(campaign.on(CampaignProbed{works_at(100), "conservative"}).empty());
   CHECK(campaign.on(CampaignRanksEntered{}).empty());
   CHECK(refuted(campaign.probed()).empty());
 }
 
 TEST_CASE("a profile that fails is followed by the next, until one works") {
   Campaign campaign("basic");
-  CHECK(campaign.on(CampaignProbed{kFails, "no-shm"}) == Actions{StartProbe{"no-shm"}});
-  CHECK(campaign.on(CampaignProbed{kFails, "cumem-host"}) == Actions{StartProbe{"cumem-host"}});
-  CHECK(campaign.on(CampaignProbed{works(100), ""}) ==
-        Actions{SwitchProfile{"cumem-host",
+  CHECK(campaign.on(CampaignProbed{kFailsAtInit, "no-shm"}) == PolicyActions{StartProbe{"no-shm"}});
+  CHECK(campaign.on(CampaignProbed{kFailsAtInit, "cumem-host"}) == PolicyActions{StartProbe{"cumem-host"}});
+  CHECK(campaign.on(CampaignProbed{works_at(100), ""}) ==
+        PolicyActions{SwitchProfile{"cumem-host",
                               "a probe showed that basic fails here and cumem-host works"}});
   CHECK(refuted(campaign.probed()) == std::vector<std::string>{"basic", "no-shm"});
   CHECK(campaign.on(CampaignRanksEntered{}).empty());
@@ -98,21 +98,21 @@ TEST_CASE("a profile that fails is followed by the next, until one works") {
 
 TEST_CASE("ranks that enter their communicator end a probe that has not told") {
   Campaign campaign("basic");
-  CHECK(campaign.on(CampaignRanksEntered{}) == Actions{StopProbe{}});
+  CHECK(campaign.on(CampaignRanksEntered{}) == PolicyActions{StopProbe{}});
   CHECK(campaign.on(CampaignProbed{Untold{"not wanted"}, ""}).empty());
 }
 
 TEST_CASE("the search goes on though ranks enter what is known to fail") {
   Campaign campaign("basic");
-  (void)campaign.on(CampaignProbed{kFails, "no-shm"});
+  (void)campaign.on(CampaignProbed{kFailsAtInit, "no-shm"});
   CHECK(campaign.on(CampaignRanksEntered{}).empty());
-  CHECK(campaign.on(CampaignProbed{works(1), ""}).size() == 1);
+  CHECK(campaign.on(CampaignProbed{works_at(1), ""}).size() == 1);
 }
 
 TEST_CASE("an attempt that ends takes its probe with it") {
   Campaign campaign("basic");
-  (void)campaign.on(CampaignProbed{kFails, "no-shm"});
-  CHECK(campaign.on(CampaignAttemptEnded{}) == Actions{StopProbe{}});
+  (void)campaign.on(CampaignProbed{kFailsAtInit, "no-shm"});
+  CHECK(campaign.on(CampaignAttemptEnded{}) == PolicyActions{StopProbe{}});
   CHECK(refuted(campaign.probed()) == std::vector<std::string>{"basic"});
 }
 
@@ -124,13 +124,13 @@ TEST_CASE("a probe that could not tell is believed in nothing") {
 
 TEST_CASE("no profile is probed twice") {
   Campaign campaign("basic");
-  (void)campaign.on(CampaignProbed{kFails, "no-shm"});
-  CHECK(campaign.on(CampaignProbed{kFails, "basic"}).empty());
+  (void)campaign.on(CampaignProbed{kFailsAtInit, "no-shm"});
+  CHECK(campaign.on(CampaignProbed{kFailsAtInit, "basic"}).empty());
 }
 
 TEST_CASE("of all profiles that may follow the fastest that works is chosen") {
   Selection selection({"conservative", "no-shm", "no-p2p"});
-  for (const Verdict& verdict : {kFails, works(40), works(90)}) {
+  for (const Verdict& verdict : {kFailsAtInit, works_at(40), works_at(90)}) {
     REQUIRE(selection.probing() != nullptr);
     CHECK(selection.chosen() == (selection.probed().size() == 2 ? "no-shm" : ""));
     selection.take(verdict);
@@ -142,11 +142,11 @@ TEST_CASE("of all profiles that may follow the fastest that works is chosen") {
 
 TEST_CASE("profiles that are as fast are chosen in the chain's order, and none where none works") {
   Selection alike({"a", "b"});
-  alike.take(works(80));
-  alike.take(works(90));
+  alike.take(works_at(80));
+  alike.take(works_at(90));
   CHECK(alike.chosen() == "a");
   Selection none({"a", "b"});
-  none.take(kFails);
+  none.take(kFailsAtInit);
   none.take(Untold{"no room"});
   CHECK(none.chosen().empty());
   CHECK(refuted(none.probed()) == std::vector<std::string>{"a"});
@@ -223,16 +223,16 @@ TEST_CASE("a hang is followed by the next profile as a failure is") {
   Campaign campaign("basic");
   CHECK(campaign.probing() == "basic");
   CHECK(campaign.on(CampaignProbed{Hung{Phase::init, {0}}, "no-shm"}) ==
-        Actions{StartProbe{"no-shm"}});
+        PolicyActions{StartProbe{"no-shm"}});
   CHECK(campaign.probing() == "no-shm");
 }
 
 TEST_CASE("a search ends where a profile has no successor, or could not be told") {
-  for (const Verdict& verdict : {kFails, Verdict{Untold{"no room"}}}) {
+  for (const Verdict& verdict : {kFailsAtInit, Verdict{Untold{"no room"}}}) {
     Campaign campaign("basic");
-    (void)campaign.on(CampaignProbed{kFails, "no-shm"});
-    CHECK(campaign.on(CampaignProbed{verdict, verdict == kFails ? "" : "next"}).empty());
-    CHECK(campaign.on(CampaignProbed{works(1), ""}).empty());  // it is over
+    (void)campaign.on(CampaignProbed{kFailsAtInit, "no-shm"});
+    CHECK(campaign.on(CampaignProbed{verdict, verdict == kFailsAtInit ? "" : "next"}).empty());
+    CHECK(campaign.on(CampaignProbed{works_at(1), ""}).empty());  // it is over
     CHECK(campaign.on(CampaignAttemptEnded{}).empty());
     CHECK(campaign.probed().size() == 2);
   }
@@ -240,8 +240,8 @@ TEST_CASE("a search ends where a profile has no successor, or could not be told"
 
 TEST_CASE("after a switch nothing is stopped a second time") {
   Campaign campaign("basic");
-  (void)campaign.on(CampaignProbed{kFails, "no-shm"});
-  (void)campaign.on(CampaignProbed{works(1), ""});
+  (void)campaign.on(CampaignProbed{kFailsAtInit, "no-shm"});
+  (void)campaign.on(CampaignProbed{works_at(1), ""});
   CHECK(campaign.on(CampaignAttemptEnded{}).empty());
 }
 

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const TimePoint t0{1h};
+const TimePoint kStart{1h};
 
 PhaseReport done(Phase phase, double ms = 1) {
   PhaseReport report;
@@ -31,10 +31,10 @@ PhaseReport told(Phase phase, PhaseResult result, std::string words) {
 /// A probe with a history, and all actions since the last look.
 struct Scene {
   Run run;
-  TimePoint now = t0;
+  TimePoint now = kStart;
   std::vector<Action> actions;
 
-  explicit Scene(int ranks, const Limits& limits = {}) : run(ranks, limits, t0) {}
+  explicit Scene(int ranks, const Limits& limits = {}) : run(ranks, limits, kStart) {}
 
   void happens(const Event& event) {
     for (Action& action : run.on(event, now)) actions.push_back(std::move(action));
@@ -95,10 +95,10 @@ TEST_CASE("ranks that wait in init past its deadline are named, aborted, and kil
   for (const int rank : {0, 1, 2}) scene.rank_done(rank, Phase::unique_id);
   scene.news();
   scene.deadline_comes();
-  CHECK(scene.now == t0 + Limits()[Phase::init]);
+  CHECK(scene.now == kStart + Limits()[Phase::init]);
   CHECK(scene.news() == Actions{AbortRanks{}});
   scene.deadline_comes();
-  CHECK(scene.now == t0 + Limits()[Phase::init] + 1s);
+  CHECK(scene.now == kStart + Limits()[Phase::init] + 1s);
   CHECK(scene.news() == Actions{KillRanks{}});
   for (const int rank : {0, 1, 2}) scene.happens(RankEnded{rank, "killed by SIGKILL"});
   CHECK(scene.news() == Actions{Done{}});
@@ -111,33 +111,33 @@ TEST_CASE("whoever is further on waits for the last, and is not to blame") {
   scene.rank_done(1, Phase::driver);
   scene.rank_done(2, Phase::unique_id);
   scene.deadline_comes();
-  CHECK(scene.now == t0 + Limits()[Phase::context]);
+  CHECK(scene.now == kStart + Limits()[Phase::context]);
   CHECK(scene.run.verdict() == Verdict{Hung{Phase::context, {1}}});
 }
 
 TEST_CASE("a driver that never answers hangs the probe in its first phase") {
   Scene scene(2);
   scene.deadline_comes();
-  CHECK(scene.now == t0 + Limits()[Phase::driver]);
+  CHECK(scene.now == kStart + Limits()[Phase::driver]);
   CHECK(scene.news() == Actions{AbortRanks{}});
   CHECK(scene.run.verdict() == Verdict{Hung{Phase::driver, {0, 1}}});
 }
 
 TEST_CASE("each phase has its deadline anew, from when the last rank enters it") {
   Scene scene(2);
-  scene.now = t0 + 20s;
+  scene.now = kStart + 20s;
   scene.rank_done(0, Phase::driver);
-  CHECK(scene.run.deadline() == t0 + Limits()[Phase::driver]);
-  scene.now = t0 + 25s;
+  CHECK(scene.run.deadline() == kStart + Limits()[Phase::driver]);
+  scene.now = kStart + 25s;
   scene.rank_done(1, Phase::driver);
-  CHECK(scene.run.deadline() == t0 + 25s + Limits()[Phase::context]);
+  CHECK(scene.run.deadline() == kStart + 25s + Limits()[Phase::context]);
 }
 
 TEST_CASE("a word about time before the deadline changes nothing") {
   Scene scene(1);
   scene.happens(TimePassed{});
   CHECK(scene.news().empty());
-  CHECK(scene.run.deadline() == t0 + Limits()[Phase::driver]);
+  CHECK(scene.run.deadline() == kStart + Limits()[Phase::driver]);
 }
 
 TEST_CASE("after a failure the others may tell theirs, then the rest is aborted") {
@@ -148,7 +148,7 @@ TEST_CASE("after a failure the others may tell theirs, then the rest is aborted"
   scene.happens(RankReported{0, told(Phase::init, PhaseResult::failed, "system error")});
   CHECK(scene.news().empty());
   scene.deadline_comes();
-  CHECK(scene.now == t0 + 300ms);
+  CHECK(scene.now == kStart + 300ms);
   CHECK(scene.news() == Actions{AbortRanks{}});
   for (const int rank : {0, 1, 2}) scene.happens(RankEnded{rank, "exit status 0"});
   CHECK(scene.run.verdict() ==
@@ -205,7 +205,7 @@ TEST_CASE("lines out of turn are not believed") {
   scene.happens(RankReported{0, done(Phase::bandwidth)});
   scene.happens(RankReported{0, done(Phase::driver)});
   scene.happens(RankReported{0, done(Phase::driver)});
-  CHECK(scene.run.deadline() == t0 + Limits()[Phase::context]);
+  CHECK(scene.run.deadline() == kStart + Limits()[Phase::context]);
 }
 
 // ---- a part of a probe over several nodes -------------------------------------------------------
@@ -214,7 +214,7 @@ namespace {
 
 /// The second of two nodes, with ranks 2 and 3; or the first, with ranks 0 and 1.
 struct NodeScene : Scene {
-  explicit NodeScene(int first) : Scene(2) { run = Run(2, {}, t0, Part{first, 4}); }
+  explicit NodeScene(int first) : Scene(2) { run = Run(2, {}, kStart, Part{first, 4}); }
   void are_ready() {
     rank_done(0, Phase::library);
     rank_done(1, Phase::library);
@@ -234,7 +234,7 @@ TEST_CASE(
   CHECK_FALSE(second.run.deadline());
   second.happens(IdCame{"c0ffee"});
   CHECK(second.news() == Actions{HandOutId{"c0ffee"}});
-  CHECK(second.run.deadline() == t0 + Limits{}[Phase::unique_id]);
+  CHECK(second.run.deadline() == kStart + Limits{}[Phase::unique_id]);
 }
 
 TEST_CASE("the node with rank 0 is ready when the id is made") {

@@ -48,7 +48,7 @@ std::string chosen(const ClusterHost& host) {
   return rule == nullptr ? "none" : rule->name;
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_config(std::string_view text) {
   const Result<Config> config = read_config(text, "s.yaml");
   return config.has_error() ? config.error().message : "accepted";
 }
@@ -71,7 +71,7 @@ class InFolder {
 
 TEST_CASE("the mistakes of a config file are told together, those of its clusters too",
           "[config]") {
-  CHECK(refusal(R"(cain: basic
+  CHECK(refusal_of_config(R"(cain: basic
 options: {port: 99999999, init-timeot: 3s}
 clusters:
   - {name: a, match: {network: here, gpu: "["}}
@@ -156,7 +156,7 @@ TEST_CASE("GPU names are asked for only where a rule looks at them", "[config]")
 TEST_CASE("a bad config file is refused at the exact place", "[config]") {
   struct Bad {
     const char* text;
-    const char* refusal;
+    const char* refusal_of_config;
   };
   const Bad bad[] = {
       {"- a", "s.yaml:1:1: a config file must be a map of keys to values, not a list"},
@@ -204,9 +204,9 @@ TEST_CASE("a bad config file is refused at the exact place", "[config]") {
   };
   for (const Bad& each : bad) {
     INFO(each.text);
-    CHECK(refusal(each.text) == each.refusal);
+    CHECK(refusal_of_config(each.text) == each.refusal_of_config);
   }
-  CHECK(refusal("clusters: [{name: a, match: {hostname: \"gpu-[\"}}]")
+  CHECK(refusal_of_config("clusters: [{name: a, match: {hostname: \"gpu-[\"}}]")
             .starts_with("s.yaml:1:40: hostname: 'gpu-[' is not a regular expression: "));
 }
 
@@ -371,11 +371,11 @@ TEST_CASE("a rule stands over the file key by key", "[config]") {
 
 TEST_CASE("where a rule is refused it is named with what the file has", "[config]") {
   const Config two = read_config("clusters: [{name: north}, {name: south}]", "s.yaml").value();
-  const auto refusal = [&](std::string_view name) {
+  const auto refusal_of_config = [&](std::string_view name) {
     return choose_cluster(two, name, {}).error().message;
   };
-  CHECK(refusal("nroth") == "--cluster nroth: s.yaml has no such rule; did you mean 'north'?");
-  CHECK(refusal("zzz") == "--cluster zzz: s.yaml has no such rule");
+  CHECK(refusal_of_config("nroth") == "--cluster nroth: s.yaml has no such rule; did you mean 'north'?");
+  CHECK(refusal_of_config("zzz") == "--cluster zzz: s.yaml has no such rule");
   CHECK(choose_cluster(two, "zzz", {}).error().code == Errc::usage);
   CHECK(choose_cluster(two, {}, {}).value() == nullptr);
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned kMe = 1000;
 constexpr unsigned kStranger = 1001;
 
-std::string refusal(const std::string& path) {
+std::string refusal_of_folder(const std::string& path) {
   const auto text = read_trusted_file(path);
   return text.has_error() ? text.error().message : "accepted";
 }
@@ -55,7 +55,7 @@ TEST_CASE("what is no regular file is not trusted, whoever owns it", "[trust]") 
     CHECK_FALSE(trusted(kMe, 0600, type));
 }
 
-TEST_CASE("the refusal says how to mend it", "[trust]") {
+TEST_CASE("the refusal_of_folder says how to mend it", "[trust]") {
   const auto why = [](unsigned owner, unsigned mode) {
     return *distrust({FileFacts::Type::regular, owner, mode}, FileFacts::Type::regular, kMe, "a/b");
   };
@@ -91,7 +91,7 @@ TEST_CASE("files that others can write to are refused when read", "[trust]") {
   const TemporaryFolder folder;
   for (const unsigned mode : {0620U, 0602U, 0664U, 0666U}) {
     const std::string path = folder.write("f", "x", mode);
-    CHECK(refusal(path).find("run `chmod go-w " + path + "`") != std::string::npos);
+    CHECK(refusal_of_folder(path).find("run `chmod go-w " + path + "`") != std::string::npos);
   }
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("a symbolic link is refused, wherever it points", "[trust]") {
   for (const std::string& target : {good, folder / "none", std::string("/etc/passwd")}) {
     const std::string link = folder / "link";
     REQUIRE(symlink(target.c_str(), link.c_str()) == 0);
-    CHECK(refusal(link).find("it is a symbolic link") != std::string::npos);
+    CHECK(refusal_of_folder(link).find("it is a symbolic link") != std::string::npos);
     REQUIRE(unlink(link.c_str()) == 0);
   }
 }
@@ -118,11 +118,11 @@ TEST_CASE("a FIFO, a socket, a folder and a device are refused at once", "[trust
   std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size());
   REQUIRE(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
 
-  CHECK(refusal(fifo) == fifo + ": refused: it is a FIFO, not a regular file");
-  CHECK(refusal(socket_path) != "accepted");
-  CHECK(refusal(folder / ".") != "accepted");
-  CHECK(refusal("/dev/null") == "/dev/null: refused: it is a device, not a regular file");
-  CHECK(refusal("/dev/zero") != "accepted");
+  CHECK(refusal_of_folder(fifo) == fifo + ": refused: it is a FIFO, not a regular file");
+  CHECK(refusal_of_folder(socket_path) != "accepted");
+  CHECK(refusal_of_folder(folder / ".") != "accepted");
+  CHECK(refusal_of_folder("/dev/null") == "/dev/null: refused: it is a device, not a regular file");
+  CHECK(refusal_of_folder("/dev/zero") != "accepted");
 }
 
 TEST_CASE("a foreign file is refused also when root reads it", "[trust]") {
@@ -131,7 +131,7 @@ TEST_CASE("a foreign file is refused also when root reads it", "[trust]") {
   const std::string path = folder.write("f", "x");
   REQUIRE(chown(path.c_str(), 65534, 65534) == 0);
 
-  CHECK(refusal(path).find("it belongs to uid 65534") != std::string::npos);
+  CHECK(refusal_of_folder(path).find("it belongs to uid 65534") != std::string::npos);
 }
 
 TEST_CASE("a folder that others can write to is not trusted", "[trust]") {

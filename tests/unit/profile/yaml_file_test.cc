@@ -13,7 +13,7 @@ using namespace safelaunch::profile;
 
 namespace {
 
-std::string refusal(std::string_view text, const YamlLimits& limits = {}) {
+std::string refusal_of_yaml(std::string_view text, const YamlLimits& limits = {}) {
   const Result<YamlNode> node = parse_yaml(text, "f.yaml", limits);
   return node.has_error() ? node.error().message : "accepted";
 }
@@ -47,26 +47,26 @@ TEST_CASE("an empty YAML file is nothing, at its first line", "[yaml]") {
 }
 
 TEST_CASE("a key that occurs twice is refused with both lines", "[yaml]") {
-  CHECK(refusal("a: 1\nb: 2\na: 3\n") ==
+  CHECK(refusal_of_yaml("a: 1\nb: 2\na: 3\n") ==
         "f.yaml:3:1: the key 'a' occurs twice; the first is in line 1");
 }
 
 TEST_CASE("what makes YAML bombs is refused", "[yaml]") {
-  CHECK(refusal("a: &x [1]\nb: *x\n").starts_with("f.yaml:1:4: an anchor"));
-  CHECK(refusal("b: *x\n").starts_with("f.yaml:1:4: "));
-  CHECK(refusal("<<: {a: 1}\n").starts_with("f.yaml:1:1: a merge key (<<)"));
-  CHECK(refusal("a: !!python/object 1\n").starts_with("f.yaml:1:4: the tag '"));
-  CHECK(refusal("a: !x 1\n").starts_with("f.yaml:1:4: the tag '!x'"));
+  CHECK(refusal_of_yaml("a: &x [1]\nb: *x\n").starts_with("f.yaml:1:4: an anchor"));
+  CHECK(refusal_of_yaml("b: *x\n").starts_with("f.yaml:1:4: "));
+  CHECK(refusal_of_yaml("<<: {a: 1}\n").starts_with("f.yaml:1:1: a merge key (<<)"));
+  CHECK(refusal_of_yaml("a: !!python/object 1\n").starts_with("f.yaml:1:4: the tag '"));
+  CHECK(refusal_of_yaml("a: !x 1\n").starts_with("f.yaml:1:4: the tag '!x'"));
 }
 
 TEST_CASE("size, depth and number of values are bounded", "[yaml]") {
-  CHECK(refusal(std::string(1'000'001, ' ')) ==
+  CHECK(refusal_of_yaml(std::string(1'000'001, ' ')) ==
         "f.yaml: the file has 1000001 bytes; at most 65536 are read");
-  CHECK(refusal(repeated("[", 17) + repeated("]", 17)) ==
+  CHECK(refusal_of_yaml(repeated("[", 17) + repeated("]", 17)) ==
         "f.yaml:1:17: lists and maps are nested deeper than 16");
-  CHECK(refusal(repeated("- a\n", 10'001)).ends_with("the file has more than 10000 values"));
+  CHECK(refusal_of_yaml(repeated("- a\n", 10'001)).ends_with("the file has more than 10000 values"));
   CHECK(
-      refusal("{a: 1, b: 2}", {.bytes = 100, .nodes = 3, .depth = 2}).starts_with("f.yaml:1:8: "));
+      refusal_of_yaml("{a: 1, b: 2}", {.bytes = 100, .nodes = 3, .depth = 2}).starts_with("f.yaml:1:8: "));
 }
 
 TEST_CASE("hostile YAML as long as allowed is refused or read, and never throws", "[yaml]") {
@@ -85,29 +85,29 @@ TEST_CASE("hostile YAML as long as allowed is refused or read, and never throws"
 }
 
 TEST_CASE("bytes that are no text are refused where they stand", "[yaml]") {
-  CHECK(refusal(std::string("a: 1\nb: \0x\n", 11)) ==
+  CHECK(refusal_of_yaml(std::string("a: 1\nb: \0x\n", 11)) ==
         "f.yaml:2:4: the byte 0x00 is no text (UTF-8 without control characters)");
-  CHECK(refusal("a: \x1b[2J\n").starts_with("f.yaml:1:4: the byte 0x1b"));
-  CHECK(refusal("a: 1\n\x04"
+  CHECK(refusal_of_yaml("a: \x1b[2J\n").starts_with("f.yaml:1:4: the byte 0x1b"));
+  CHECK(refusal_of_yaml("a: 1\n\x04"
                 "b: [\n")
             .starts_with("f.yaml:2:1: the byte 0x04"));
-  CHECK(refusal("a: \xc3(\n").starts_with("f.yaml:1:4: the byte 0xc3"));
-  CHECK(refusal("a: \xed\xa0\x80\n").starts_with("f.yaml:1:4: the byte 0xed"));
-  CHECK(refusal("a: \xc2\x9b\n").starts_with("f.yaml:1:4: the byte 0xc2"));
-  CHECK(refusal("a: \"\\x1b[2J\"\n") == "f.yaml:1:4: the text has a control character in it");
-  CHECK(refusal("a: \"\\0\"\n") == "f.yaml:1:4: the text has a control character in it");
-  CHECK(refusal("größe: ✓ 𝄞\n") == "accepted");
+  CHECK(refusal_of_yaml("a: \xc3(\n").starts_with("f.yaml:1:4: the byte 0xc3"));
+  CHECK(refusal_of_yaml("a: \xed\xa0\x80\n").starts_with("f.yaml:1:4: the byte 0xed"));
+  CHECK(refusal_of_yaml("a: \xc2\x9b\n").starts_with("f.yaml:1:4: the byte 0xc2"));
+  CHECK(refusal_of_yaml("a: \"\\x1b[2J\"\n") == "f.yaml:1:4: the text has a control character in it");
+  CHECK(refusal_of_yaml("a: \"\\0\"\n") == "f.yaml:1:4: the text has a control character in it");
+  CHECK(refusal_of_yaml("größe: ✓ 𝄞\n") == "accepted");
 }
 
 TEST_CASE("YAML that is not well formed is refused where it stops", "[yaml]") {
-  CHECK(refusal("a: [1, 2\n").starts_with("f.yaml:2:1: "));
-  CHECK(refusal("a: b: c\n").starts_with("f.yaml:1:5: "));
-  CHECK(refusal("a: \"x").starts_with("f.yaml:1:6: "));
-  CHECK(refusal("\ta: 1\n").starts_with("f.yaml:1:"));
-  CHECK(refusal("[a]: 1\n") == "f.yaml:1:1: a key must be a word");
-  CHECK(refusal("\"\": 1\n") == "f.yaml:1:1: a key must be a word");
-  CHECK(refusal("~: 1\n") == "f.yaml:1:1: a key must be a word");
-  CHECK(refusal("a: 1\n---\nb: 2\n") == "f.yaml:3:1: only one document is allowed in a file");
+  CHECK(refusal_of_yaml("a: [1, 2\n").starts_with("f.yaml:2:1: "));
+  CHECK(refusal_of_yaml("a: b: c\n").starts_with("f.yaml:1:5: "));
+  CHECK(refusal_of_yaml("a: \"x").starts_with("f.yaml:1:6: "));
+  CHECK(refusal_of_yaml("\ta: 1\n").starts_with("f.yaml:1:"));
+  CHECK(refusal_of_yaml("[a]: 1\n") == "f.yaml:1:1: a key must be a word");
+  CHECK(refusal_of_yaml("\"\": 1\n") == "f.yaml:1:1: a key must be a word");
+  CHECK(refusal_of_yaml("~: 1\n") == "f.yaml:1:1: a key must be a word");
+  CHECK(refusal_of_yaml("a: 1\n---\nb: 2\n") == "f.yaml:3:1: only one document is allowed in a file");
 }
 
 TEST_CASE("a byte order mark, line ends of Windows and a directive change nothing", "[yaml]") {
@@ -128,17 +128,17 @@ TEST_CASE("a byte order mark, line ends of Windows and a directive change nothin
 }
 
 TEST_CASE("a mark in the middle of a text is text, and half of one is refused", "[yaml]") {
-  CHECK(refusal("a: x\xef\xbb\xbfy\n") == "accepted");
-  CHECK(refusal("\xef\xbb") ==
+  CHECK(refusal_of_yaml("a: x\xef\xbb\xbfy\n") == "accepted");
+  CHECK(refusal_of_yaml("\xef\xbb") ==
         "f.yaml:1:1: the byte 0xef is no text (UTF-8 without control characters)");
-  CHECK(refusal("\xff\xfe"
+  CHECK(refusal_of_yaml("\xff\xfe"
                 "a") == "f.yaml:1:1: the byte 0xff is no text (UTF-8 without control characters)");
 }
 
 TEST_CASE("a place counts bytes of its line, behind line ends of each kind", "[yaml]") {
-  CHECK(refusal("a: 1\r\nb: \x01\r\n").starts_with("f.yaml:2:4: the byte 0x01"));
-  CHECK(refusal("\n\n  \x7f").starts_with("f.yaml:3:3: the byte 0x7f"));
-  CHECK(refusal("\x01").starts_with("f.yaml:1:1: the byte 0x01"));
+  CHECK(refusal_of_yaml("a: 1\r\nb: \x01\r\n").starts_with("f.yaml:2:4: the byte 0x01"));
+  CHECK(refusal_of_yaml("\n\n  \x7f").starts_with("f.yaml:3:3: the byte 0x7f"));
+  CHECK(refusal_of_yaml("\x01").starts_with("f.yaml:1:1: the byte 0x01"));
 }
 
 TEST_CASE("a scalar is its text, however it is written", "[yaml]") {
@@ -183,31 +183,31 @@ TEST_CASE("anchors, aliases and tags are refused wherever they stand", "[yaml]")
   for (const char* text : {"&a x", "&a [x]", "&a {b: c}", "a: &b c", "a: &b ~", "a: [&b c]",
                            "&a b: c", "a: &b\n  c: d"}) {
     INFO(text);
-    CHECK(refusal(text).ends_with(
+    CHECK(refusal_of_yaml(text).ends_with(
         ": an anchor (&name) is not allowed; write the value where it is needed"));
   }
   for (const char* text : {"!!str x", "a: !!int 1", "a: !!binary eA==", "a: !!python/tuple [x]",
                            "a: !<tag:x> y", "a: [!b c]", "!!map {a: b}", "a: !!null ~"}) {
     INFO(text);
-    CHECK(refusal(text).find("is not allowed; write the value alone") != std::string::npos);
+    CHECK(refusal_of_yaml(text).find("is not allowed; write the value alone") != std::string::npos);
   }
   for (const char* text : {"a: [*b]", "*a", "a: {b: *c}"}) {
     INFO(text);
-    CHECK(refusal(text) != "accepted");
+    CHECK(refusal_of_yaml(text) != "accepted");
   }
-  CHECK(refusal("a: \"&b *c !d <<\"") == "accepted");
+  CHECK(refusal_of_yaml("a: \"&b *c !d <<\"") == "accepted");
 }
 
 TEST_CASE("a key is a word of one line, once, and no merge", "[yaml]") {
   for (const char* text : {"[a]: b", "{a: b}: c", "? [a]\n: b", "\"\": b", "~: b", "? ''\n: b"})
-    CHECK(refusal(text).ends_with(": a key must be a word"));
-  CHECK(refusal("a: 1\n\"a\": 2") ==
+    CHECK(refusal_of_yaml(text).ends_with(": a key must be a word"));
+  CHECK(refusal_of_yaml("a: 1\n\"a\": 2") ==
         "f.yaml:2:1: the key 'a' occurs twice; the first is in line 1");
-  CHECK(refusal("x: {b: 1, c: 2, b: 3}") ==
+  CHECK(refusal_of_yaml("x: {b: 1, c: 2, b: 3}") ==
         "f.yaml:1:17: the key 'b' occurs twice; the first is in line 1");
-  CHECK(refusal("x: {b: 1}\ny: {b: 2}") == "accepted");
-  CHECK(refusal("a: {<<: {b: 1}}") == "f.yaml:1:5: a merge key (<<) is not allowed; use extends");
-  CHECK(refusal("'<<': 1") == "f.yaml:1:1: a merge key (<<) is not allowed; use extends");
+  CHECK(refusal_of_yaml("x: {b: 1}\ny: {b: 2}") == "accepted");
+  CHECK(refusal_of_yaml("a: {<<: {b: 1}}") == "f.yaml:1:5: a merge key (<<) is not allowed; use extends");
+  CHECK(refusal_of_yaml("'<<': 1") == "f.yaml:1:1: a merge key (<<) is not allowed; use extends");
 }
 
 TEST_CASE("a map has at most so many keys, and a file so many bytes", "[yaml]") {
@@ -216,13 +216,13 @@ TEST_CASE("a map has at most so many keys, and a file so many bytes", "[yaml]") 
     for (int i = 0; i < count; ++i) text += "k" + std::to_string(i) + ": 1\n";
     return text;
   };
-  CHECK(refusal(keys(500)) == "accepted");
-  CHECK(refusal(keys(501)) == "f.yaml:501:1: the map has more than 500 keys");
-  CHECK(refusal("a: " + std::string(65536 - 3, 'x')) == "accepted");
-  CHECK(refusal("a: " + std::string(65536 - 2, 'x')) ==
+  CHECK(refusal_of_yaml(keys(500)) == "accepted");
+  CHECK(refusal_of_yaml(keys(501)) == "f.yaml:501:1: the map has more than 500 keys");
+  CHECK(refusal_of_yaml("a: " + std::string(65536 - 3, 'x')) == "accepted");
+  CHECK(refusal_of_yaml("a: " + std::string(65536 - 2, 'x')) ==
         "f.yaml: the file has 65537 bytes; at most 65536 are read");
-  CHECK(refusal(repeated("[", 16) + repeated("]", 16)) == "accepted");
-  CHECK(refusal(repeated("{a: ", 17) + repeated("}", 17)) ==
+  CHECK(refusal_of_yaml(repeated("[", 16) + repeated("]", 16)) == "accepted");
+  CHECK(refusal_of_yaml(repeated("{a: ", 17) + repeated("}", 17)) ==
         "f.yaml:1:65: lists and maps are nested deeper than 16");
 }
 

@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t kRendezvous = static_cast<std::size_t>(Stage::rendezvous);
-constexpr std::size_t kGroup = static_cast<std::size_t>(Stage::group);
+constexpr std::size_t kNodeRendezvous = static_cast<std::size_t>(Stage::rendezvous);
+constexpr std::size_t kNodeGroup = static_cast<std::size_t>(Stage::group);
 
 const NodeName kOther{2, "gpu-17"};
 
@@ -33,7 +33,7 @@ bool has(const std::vector<Event>& events) {
 TEST_CASE("a picture of ranks reads back as it was", "[nodes]") {
   RankPicture picture = idle_rank(3);
   picture.store = "10.0.0.1:29500";
-  picture.entered[kRendezvous] = picture.reached[kRendezvous] = picture.entered[kGroup] = true;
+  picture.entered[kNodeRendezvous] = picture.reached[kNodeRendezvous] = picture.entered[kNodeGroup] = true;
   picture.awaits = {Rank{0}, Rank{3}};
   picture.blind = true;
   picture.ended = true;
@@ -79,7 +79,7 @@ TEST_CASE("the leader takes the differences of two pictures for events", "[nodes
 
   RankPicture waits = first;
   waits.store = "10.0.0.1:29500";
-  waits.reached[kRendezvous] = waits.entered[kGroup] = true;
+  waits.reached[kNodeRendezvous] = waits.entered[kNodeGroup] = true;
   const auto entered = events_between(kOther, {first}, {waits});
   CHECK(has<StageReached>(entered));
   CHECK(has<StageEntered>(entered));
@@ -335,19 +335,19 @@ TEST_CASE("the answers of ranks are bounded, and what is no answer is left out",
 TEST_CASE("a picture that was taken in the middle of a stage tells the stages in their order",
           "[nodes]") {
   RankPicture now = idle_rank(1);
-  now.entered[kRendezvous] = now.reached[kRendezvous] = true;
-  now.entered[kGroup] = true;
+  now.entered[kNodeRendezvous] = now.reached[kNodeRendezvous] = true;
+  now.entered[kNodeGroup] = true;
   CHECK(names_of_events(events_between(kOther, {}, {now})) ==
         "starts, enters rendezvous, reaches rendezvous, enters group, ");
 }
 
 TEST_CASE("a stage that a rank has left without reaching it is left", "[nodes]") {
   RankPicture waits = idle_rank(1);
-  waits.entered[kGroup] = true;
+  waits.entered[kNodeGroup] = true;
   RankPicture through = waits;
-  through.entered[kGroup] = false;
+  through.entered[kNodeGroup] = false;
   CHECK(names_of_events(events_between(kOther, {waits}, {through})) == "leaves group, ");
-  through.reached[kGroup] = true;
+  through.reached[kNodeGroup] = true;
   CHECK(names_of_events(events_between(kOther, {waits}, {through})) == "reaches group, ");
 }
 

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 namespace {
 
 using Told = RankStory;
-using Happens = std::function<void(Told&)>;
+using HappensToNodes = std::function<void(Told&)>;
 
 constexpr auto kCollective = static_cast<std::size_t>(Stage::collective);
 const NodeName kNode{1, "gpu-17"};
@@ -48,10 +48,10 @@ struct NewsWord {
 
 /// One line an event: what it makes the leader's watch do that came into its state by `way`.
 std::string what_news_do(const std::function<void(Told&)>& way) {
-  const auto event = [](const WatchEvent& one) -> Happens {
+  const auto event = [](const WatchEvent& one) -> HappensToNodes {
     return [one](Told& job) { job.on(one); };
   };
-  const std::vector<std::pair<std::string, Happens>> events{
+  const std::vector<std::pair<std::string, HappensToNodes>> events{
       {"node comes", event(NodeSpoke{kNode, {other_rank()}})},
       {"node has no ranks", event(NodeSpoke{kNode, {}})},
       {"rank failed there", event(NodeSpoke{kNode, {failed_there()}})},
@@ -62,7 +62,7 @@ std::string what_news_do(const std::function<void(Told&)>& way) {
       {"a node that nobody knows is not heard", event(NodeHeard{9, false})},
   };
   return testing::table_of<NewsWord, Told>(events, way,
-                                           [](Told& job, const Happens& happens) { happens(job); });
+                                           [](Told& job, const HappensToNodes& happens) { happens(job); });
 }
 
 void spoken(Told& job) {

@@ -81,7 +81,7 @@ AttemptSummary failed_attempt(FailureKind kind, bool communication = false) {
   return attempt;
 }
 
-constexpr const char* kHostile = "</pre><script>alert(\"1\" + '2')</script>&amp;";
+constexpr const char* kHostileMarkup = "</pre><script>alert(\"1\" + '2')</script>&amp;";
 constexpr const char* kHarmless =
     "&lt;/pre&gt;&lt;script&gt;alert(&quot;1&quot; + &#39;2&#39;)&lt;/script&gt;&amp;amp;";
 
@@ -91,7 +91,7 @@ constexpr const char* kHarmless =
 
 TEST_CASE("every sign that HTML reads is escaped, and all other bytes stay", "[html]") {
   CHECK(html_text("&<>\"'") == "&amp;&lt;&gt;&quot;&#39;");
-  CHECK(html_text(kHostile) == kHarmless);
+  CHECK(html_text(kHostileMarkup) == kHarmless);
   CHECK(html_text("").empty());
   CHECK(html_text("ä€ \n\t{{body}} %s") == "ä€ \n\t{{body}} %s");
   CHECK(html_text(std::string("a\0b", 3)) == std::string("a\0b", 3));
@@ -345,27 +345,27 @@ TEST_CASE("an attempt tells how it ended", "[html]") {
 
 TEST_CASE("no text of an attempt becomes markup", "[html]") {
   AttemptHistory attempt;
-  attempt.told.profile = kHostile;
-  attempt.told.stages = kHostile;
+  attempt.told.profile = kHostileMarkup;
+  attempt.told.stages = kHostileMarkup;
   attempt.ended = true;
   Failure failure{.kind = FailureKind::hung};
-  failure.cause = failure.title = failure.explanation = failure.remedy = kHostile;
-  failure.lines = {kHostile};
+  failure.cause = failure.title = failure.explanation = failure.remedy = kHostileMarkup;
+  failure.lines = {kHostileMarkup};
   attempt.told.failure = failure;
-  attempt.nccl = attempt.waiting = kHostile;
-  attempt.verdict = RecordedVerdict{.at = 1s, .text = kHostile, .failure = {}};
-  attempt.ranks[Rank{0}].host = attempt.ranks[Rank{0}].status = kHostile;
-  attempt.environment = {{kHostile, kHostile}};
-  attempt.stacks = {{"rank-0", kHostile, 10, 0}};
-  attempt.evidence = {{kHostile, kHostile, 10, 0}};
-  attempt.logs = {{kHostile, kHostile, 10, 0}};
-  attempt.probes = {{kHostile, kHostile, kHostile, 0}};
+  attempt.nccl = attempt.waiting = kHostileMarkup;
+  attempt.verdict = RecordedVerdict{.at = 1s, .text = kHostileMarkup, .failure = {}};
+  attempt.ranks[Rank{0}].host = attempt.ranks[Rank{0}].status = kHostileMarkup;
+  attempt.environment = {{kHostileMarkup, kHostileMarkup}};
+  attempt.stacks = {{"rank-0", kHostileMarkup, 10, 0}};
+  attempt.evidence = {{kHostileMarkup, kHostileMarkup, 10, 0}};
+  attempt.logs = {{kHostileMarkup, kHostileMarkup, 10, 0}};
+  attempt.probes = {{kHostileMarkup, kHostileMarkup, kHostileMarkup, 0}};
   attempt.collectives =
-      record::Collectives{{"rank 0: " + std::string(kHostile) + ", collective 1 of group " +
-                           kHostile + ": " + kHostile},
-                          kHostile,
-                          kHostile,
-                          kHostile};
+      record::Collectives{{"rank 0: " + std::string(kHostileMarkup) + ", collective 1 of group " +
+                           kHostileMarkup + ": " + kHostileMarkup},
+                          kHostileMarkup,
+                          kHostileMarkup,
+                          kHostileMarkup};
   const std::string html = attempt_html(attempt);
   CHECK(html.find("<script") == std::string::npos);
   CHECK(times_in(html, kHarmless) >= 8);

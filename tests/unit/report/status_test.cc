@@ -14,14 +14,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Runs {
-  Runs() {
+struct RunsWithStatus {
+  RunsWithStatus() {
     char pattern[] = "/tmp/safelaunch-test-XXXXXX";
     path = mkdtemp(pattern);
   }
-  ~Runs() { fs::remove_all(path); }
-  Runs(const Runs&) = delete;
-  Runs& operator=(const Runs&) = delete;
+  ~RunsWithStatus() { fs::remove_all(path); }
+  RunsWithStatus(const RunsWithStatus&) = delete;
+  RunsWithStatus& operator=(const RunsWithStatus&) = delete;
   void add(const std::string& name, const std::string& job, const std::string& events) const {
     fs::create_directory(path / name);
     std::ofstream(path / name / "job.json") << job;
@@ -30,14 +30,14 @@ struct Runs {
   fs::path path;
 };
 
-constexpr const char* kJob =
+constexpr const char* kStatusJob =
     R"({"run":"r1","pid":71,"start_ticks":5,"boot_id":"b","started":"now","command":["torchrun"]})";
 
 }  // namespace
 
 TEST_CASE("the stage of each rank is read off the record", "[status]") {
-  const Runs runs;
-  runs.add("r1", kJob,
+  const RunsWithStatus runs;
+  runs.add("r1", kStatusJob,
            R"({"e":"attempt","attempt":1,"profile":"basic"})"
            "\n"
            R"({"e":"stage","attempt":1,"rank":0,"stage":"group"})"
@@ -57,8 +57,8 @@ TEST_CASE("the stage of each rank is read off the record", "[status]") {
 }
 
 TEST_CASE("a record that was cut in the middle of a line is read up to there", "[status]") {
-  const Runs runs;
-  runs.add("r1", kJob,
+  const RunsWithStatus runs;
+  runs.add("r1", kStatusJob,
            R"({"e":"attempt","attempt":1,"profile":"basic"})"
            "\n"
            R"({"e":"sta)");
@@ -66,7 +66,7 @@ TEST_CASE("a record that was cut in the middle of a line is read up to there", "
 }
 
 TEST_CASE("a folder that holds no run has no status", "[status]") {
-  const Runs runs;
+  const RunsWithStatus runs;
   runs.add("broken", "{", "");
   runs.add("list", "[1,2]", "");
   runs.add("empty", "", "");
@@ -103,8 +103,8 @@ TEST_CASE("once a job trains its status tells of no waiting", "[status]") {
 }
 
 TEST_CASE("a run that has its end recorded is no longer running", "[status]") {
-  const Runs runs;
-  runs.add("r1", kJob,
+  const RunsWithStatus runs;
+  runs.add("r1", kStatusJob,
            R"({"e":"training","attempt":1})"
            "\n"
            R"({"e":"end","exit_status":0})");
@@ -174,8 +174,8 @@ TEST_CASE("a rank of another node is told as one that is not seen here", "[statu
 }
 
 TEST_CASE("a rank of another node is told with its host", "[status]") {
-  const Runs runs;
-  runs.add("r1", kJob,
+  const RunsWithStatus runs;
+  runs.add("r1", kStatusJob,
            R"({"t":1,"e":"attempt","attempt":1,"profile":"basic","command":["x"]})"
            "\n"
            R"({"t":2,"e":"node","attempt":1,"node":1,"host":"gpu-17","ranks":[1]})"
@@ -195,8 +195,8 @@ TEST_CASE("the status as JSON has the figures of each rank", "[status]") {
 }
 
 TEST_CASE("the collectives a second are those between the last two answers", "[status]") {
-  const Runs runs;
-  runs.add("r1", kJob,
+  const RunsWithStatus runs;
+  runs.add("r1", kStatusJob,
            R"({"t":10,"e":"usage","attempt":1,"ranks":[0,1],"collectives":[100,90]})"
            "\n"
            R"({"t":14,"e":"usage","attempt":1,"ranks":[0,1],"collectives":[150,180]})");
@@ -207,8 +207,8 @@ TEST_CASE("the collectives a second are those between the last two answers", "[s
 }
 
 TEST_CASE("ranks that are not asked have no rate", "[status]") {
-  const Runs runs;
-  runs.add("r1", kJob,
+  const RunsWithStatus runs;
+  runs.add("r1", kStatusJob,
            R"({"t":10,"e":"usage","attempt":1,"ranks":[0],"collectives":[-1]})"
            "\n"
            R"({"t":14,"e":"usage","attempt":1,"ranks":[0],"collectives":[-1]})");

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-AttemptSummary hung_attempt() {
+AttemptSummary hung_attempt_of_rank_1() {
   AttemptSummary attempt;
   attempt.profile = "basic";
   attempt.took = 32s;
@@ -26,11 +26,11 @@ AttemptSummary hung_attempt() {
   return attempt;
 }
 
-RunSummary healed_run() {
+RunSummary healed_summary() {
   RunSummary summary;
   summary.run_id = "20261120-153012-a1b2c3";
   summary.command = {"torchrun", "train.py"};
-  summary.attempts = {hung_attempt(), {}};
+  summary.attempts = {hung_attempt_of_rank_1(), {}};
   summary.attempts[1].number = 2;
   summary.attempts[1].profile = "gloo-fallback";
   summary.attempts[1].took = 14s;
@@ -41,7 +41,7 @@ RunSummary healed_run() {
 }  // namespace
 
 TEST_CASE("the closing screen tells what hung, why, and what worked", "[summary]") {
-  const std::string screen = closing_screen(healed_run(), Colour::off);
+  const std::string screen = closing_screen(healed_summary(), Colour::off);
   CHECK(screen.find("attempt 1  basic          hung, stopped after 32s  (group 3/4)") !=
         std::string::npos);
   CHECK(screen.find("cause: a rank never came (rank-missing, confirmed)") != std::string::npos);
@@ -51,7 +51,7 @@ TEST_CASE("the closing screen tells what hung, why, and what worked", "[summary]
 
 TEST_CASE("a verdict that was told at its fallback is not told again in the closing", "[summary]") {
   const std::string screen =
-      closing_screen(healed_run(), Colour::off, "safelaunch: ", Fallbacks::told);
+      closing_screen(healed_summary(), Colour::off, "safelaunch: ", Fallbacks::told);
   CHECK(
       screen ==
       "safelaunch: what happened\n"
@@ -62,7 +62,7 @@ TEST_CASE("a verdict that was told at its fallback is not told again in the clos
 }
 
 TEST_CASE("outcome.json holds the same as values", "[summary]") {
-  const auto json = nlohmann::json::parse(outcome_json(healed_run()));
+  const auto json = nlohmann::json::parse(outcome_json(healed_summary()));
   CHECK(json["worked_with"] == "gloo-fallback");
   CHECK(json["exit_status"] == 0);
   CHECK(json["attempts"][0]["end"] == "hung");
@@ -93,7 +93,7 @@ TEST_CASE("all that stands still before training is a hang in the record", "[sum
 }
 
 TEST_CASE("broken UTF-8 of a job does not spoil the record", "[summary]") {
-  RunSummary summary = healed_run();
+  RunSummary summary = healed_summary();
   summary.attempts[0].failure->lines = {"bad \xff\xfe bytes"};
   CHECK(nlohmann::json::accept(outcome_json(summary)));
 }
@@ -106,5 +106,5 @@ TEST_CASE("a job that ran at once, or failed by itself, needs no word of ours", 
   CHECK(worth_telling(summary));
   summary.attempts[0].told_by_itself = true;
   CHECK_FALSE(worth_telling(summary));
-  CHECK(worth_telling(healed_run()));
+  CHECK(worth_telling(healed_summary()));
 }

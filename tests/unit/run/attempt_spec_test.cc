@@ -44,7 +44,7 @@ struct Settled {
   [[nodiscard]] Environment environment() const { return spec().workers.front().environment; }
 };
 
-Settled own_spawn() {
+Settled settled_own_spawn() {
   return Settled({"python3", "train.py"}, "2");
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("a launcher's command is started once, and its world is known", "[atte
 }
 
 TEST_CASE("workers of our own are started one by one with their ranks", "[attempt_spec]") {
-  Settled attempt = own_spawn();
+  Settled attempt = settled_own_spawn();
   attempt.port = 23456;
   const AttemptSpec spec = attempt.spec();
   REQUIRE(spec.workers.size() == 2);
@@ -102,7 +102,7 @@ TEST_CASE("what a dead rank means is the launcher's to say", "[attempt_spec]") {
   CHECK(meaning({"torchrun", "--max-restarts=3", "train.py"}) == watch::DeadRank::is_restarted);
   CHECK(meaning({"deepspeed", "train.py"}) == watch::DeadRank::ends_the_job);
   CHECK(meaning({"./run.sh"}) == watch::DeadRank::hangs_the_others);
-  CHECK(own_spawn().spec().stages.dead_rank == watch::DeadRank::ends_the_job);
+  CHECK(settled_own_spawn().spec().stages.dead_rank == watch::DeadRank::ends_the_job);
 }
 
 TEST_CASE("a profile changes the script's arguments, not the launcher's", "[attempt_spec]") {
@@ -122,7 +122,7 @@ TEST_CASE("where no script can be told in a command its arguments cannot be chan
 }
 
 TEST_CASE("a profile with fewer processes makes a smaller world", "[attempt_spec]") {
-  Settled attempt = own_spawn();
+  Settled attempt = settled_own_spawn();
   attempt.profile.processes = 1;
   const AttemptSpec spec = attempt.spec();
   CHECK(spec.workers.size() == 1);
@@ -177,7 +177,7 @@ TEST_CASE("a command that fills the kernel's room starts without our variables",
 
 TEST_CASE("the output of one worker is passed on as it comes, that of several by lines",
           "[attempt_spec]") {
-  CHECK(own_spawn().spec().output.mode == output::OutputPlan::Mode::lines);
+  CHECK(settled_own_spawn().spec().output.mode == output::OutputPlan::Mode::lines);
   CHECK(Settled({"python3", "x.py"}, "1").spec().output.mode != output::OutputPlan::Mode::lines);
   CHECK(Settled().spec().output.mode != output::OutputPlan::Mode::lines);
 }
@@ -191,7 +191,7 @@ TEST_CASE("a folder for the logs beats the attempt's own", "[attempt_spec]") {
 }
 
 TEST_CASE("a prefix is coloured on a terminal alone", "[attempt_spec]") {
-  Settled attempt = own_spawn();
+  Settled attempt = settled_own_spawn();
   attempt.plan.options.prefix = true;
   CHECK(attempt.spec().output.prefix == output::OutputPlan::Prefix::rank);
 }
@@ -228,7 +228,7 @@ TEST_CASE("the arguments of our own ranks change under a profile too", "[attempt
 
 TEST_CASE("a rank of our own keeps its number when a profile makes the world smaller",
           "[attempt_spec]") {
-  Settled attempt = own_spawn();
+  Settled attempt = settled_own_spawn();
   attempt.plan.spawn->start_rank = 4;
   attempt.plan.options.start_rank = 4;
   attempt.profile.processes = 1;
@@ -257,21 +257,21 @@ TEST_CASE("the second of two nodes begins where the first ends, also under a pro
 }
 
 TEST_CASE("a profile with more processes expects each of its ranks", "[attempt_spec]") {
-  Settled attempt = own_spawn();
+  Settled attempt = settled_own_spawn();
   attempt.profile.processes = 4;
   CHECK(attempt.spec().stages.expected_here ==
         std::vector<Rank>{Rank{0}, Rank{1}, Rank{2}, Rank{3}});
 }
 
 TEST_CASE("ranks that are not there cannot be chosen for the screen", "[attempt_spec]") {
-  Settled attempt = own_spawn();
+  Settled attempt = settled_own_spawn();
   attempt.plan.options.ranks = "0-x";
   CHECK_FALSE(attempt.settle().has_value());
 }
 
 TEST_CASE("a prefix without a terminal has no colour, and none is shown unasked",
           "[attempt_spec]") {
-  Settled attempt = own_spawn();
+  Settled attempt = settled_own_spawn();
   attempt.plan.options.colour = true;
   attempt.plan.options.prefix = false;
   CHECK(attempt.spec().output.prefix == output::OutputPlan::Prefix::none);
@@ -297,7 +297,7 @@ TEST_CASE(
   Settled unrecorded;
   unrecorded.plan.options.rank_files = true;
   CHECK(unrecorded.spec().workers.front().argv.size() == 3);
-  Settled spawned = own_spawn();
+  Settled spawned = settled_own_spawn();
   spawned.plan.options.rank_files = true;
   spawned.directory = "/runs/a-run";
   CHECK(spawned.spec().workers.front().argv == std::vector<std::string>{"python3", "train.py"});

@@ -6,8 +6,8 @@ using namespace safelaunch::run;
 
 namespace {
 
-using Told = AgreeingRun;
-using Happens = std::function<void(Told&)>;
+using NodesTold = AgreeingRun;
+using HappensToNodes = std::function<void(NodesTold&)>;
 
 agree::Decision go_of(int attempt, const std::string& profile) {
   agree::Decision go;
@@ -18,16 +18,16 @@ agree::Decision go_of(int attempt, const std::string& profile) {
 }
 
 /// One line an event: what it makes a run do that came into its state by `way`.
-std::string what_nodes_do(const std::function<void(Told&)>& way) {
-  const auto event = [](const RunEvent& one) -> Happens {
-    return [one](Told& run) { run.on(one); };
+std::string what_nodes_do(const std::function<void(NodesTold&)>& way) {
+  const auto event = [](const RunEvent& one) -> HappensToNodes {
+    return [one](NodesTold& run) { run.on(one); };
   };
-  const auto signals = [](int times) -> Happens {
-    return [times](Told& run) {
+  const auto signals = [](int times) -> HappensToNodes {
+    return [times](NodesTold& run) {
       for (int i = 0; i < times; ++i) run.signal(SIGINT);
     };
   };
-  const std::vector<std::pair<std::string, Happens>> events{
+  const std::vector<std::pair<std::string, HappensToNodes>> events{
       {"leads", event(LeadsNodes{})},
       {"nodes ready", event(NodesReady{{"a line"}, {}, {}})},
       {"a node is blocked", event(NodesReady{{}, "gpu-1 is blocked", {}})},
@@ -35,11 +35,11 @@ std::string what_nodes_do(const std::function<void(Told&)>& way) {
       {"another profile agreed", event(AttemptAgreed{go_of(3, "no-shm")})},
       {"unknown profile agreed", event(AttemptAgreed{go_of(1, "our-own")})},
       {"not started", event(AttemptNotStarted{{Errc::blocked, "no port"}})},
-      {"ended here", [](Told& run) { run.ended_here(went_well_record()); }},
-      {"ended well", [](Told& run) { run.ends_with(went_well_record()); }},
-      {"failed", [](Told& run) { run.ends_with(script_failed()); }},
+      {"ended here", [](NodesTold& run) { run.ended_here(went_well_record()); }},
+      {"ended well", [](NodesTold& run) { run.ends_with(went_well_record()); }},
+      {"failed", [](NodesTold& run) { run.ends_with(script_failed()); }},
       {"ended by nodes",
-       [](Told& run) {
+       [](NodesTold& run) {
          const AttemptRecord record = went_well_record();
          run.on(EndedByNodes{record, 69, "gpu-1 is gone"});
        }},
@@ -52,22 +52,22 @@ std::string what_nodes_do(const std::function<void(Told&)>& way) {
       {"INT", signals(1)},
       {"INT twice", signals(2)},
       {"INT that the ranks have",
-       [](Told& run) {
+       [](NodesTold& run) {
          run.on(SignalPassedOn{});
          run.signal(SIGINT);
        }},
-      {"USR1", [](Told& run) { run.signal(SIGUSR1); }},
+      {"USR1", [](NodesTold& run) { run.signal(SIGUSR1); }},
   };
-  return testing::table_of<RunWord, Told>(events, way,
-                                          [](Told& run, const Happens& happens) { happens(run); });
+  return testing::table_of<RunWord, NodesTold>(events, way,
+                                          [](NodesTold& run, const HappensToNodes& happens) { happens(run); });
 }
 
-void lead_attempt(Told& run) {
+void lead_attempt(NodesTold& run) {
   run.lead();
   run.agree(1, "basic");
 }
 
-void follow_attempt(Told& run) {
+void follow_attempt(NodesTold& run) {
   run.begin_alone();
   run.agree(1, "basic");
 }
@@ -76,7 +76,7 @@ void follow_attempt(Told& run) {
 
 TEST_CASE("what each event does in each state of a run over several nodes", "[nodes]") {
   SECTION("checking") {
-    CHECK(what_nodes_do([](Told& run) {
+    CHECK(what_nodes_do([](NodesTold& run) {
             run.plan.options.preflight = true;
             run.begin_alone();
           }) == R"(
@@ -104,7 +104,7 @@ USR1
 )");
   }
   SECTION("gathering, a member") {
-    CHECK(what_nodes_do([](Told& run) { run.begin_alone(); }) == R"(
+    CHECK(what_nodes_do([](NodesTold& run) { run.begin_alone(); }) == R"(
 leads
 nodes ready: say, propose basic
 a node is blocked: say failure, propose end with 75
@@ -129,7 +129,7 @@ USR1
 )");
   }
   SECTION("gathering, the leader") {
-    CHECK(what_nodes_do([](Told& run) { run.lead(); }) == R"(
+    CHECK(what_nodes_do([](NodesTold& run) { run.lead(); }) == R"(
 leads
 nodes ready: say, propose basic
 a node is blocked: say failure, propose end with 75
@@ -204,7 +204,7 @@ USR1: signal attempt
 )");
   }
   SECTION("over here, the leader") {
-    CHECK(what_nodes_do([](Told& run) {
+    CHECK(what_nodes_do([](NodesTold& run) {
             lead_attempt(run);
             run.ended_here(went_well_record());
           }) == R"(
@@ -232,7 +232,7 @@ USR1
 )");
   }
   SECTION("gathering again, a member") {
-    CHECK(what_nodes_do([](Told& run) {
+    CHECK(what_nodes_do([](NodesTold& run) {
             follow_attempt(run);
             run.ends_with(went_well_record());
           }) == R"(
@@ -260,7 +260,7 @@ USR1
 )");
   }
   SECTION("probing, the leader") {
-    CHECK(what_nodes_do([](Told& run) {
+    CHECK(what_nodes_do([](NodesTold& run) {
             lead_attempt(run);
             run.ends_with(failed_in_nccl());
           }) == R"(
@@ -288,7 +288,7 @@ USR1
 )");
   }
   SECTION("waiting for memory, the leader") {
-    CHECK(what_nodes_do([](Told& run) {
+    CHECK(what_nodes_do([](NodesTold& run) {
             lead_attempt(run);
             run.ends_with(hung_in(Stage::group));
           }) == R"(
@@ -316,7 +316,7 @@ USR1
 )");
   }
   SECTION("pausing until a port is free, the leader") {
-    CHECK(what_nodes_do([](Told& run) {
+    CHECK(what_nodes_do([](NodesTold& run) {
             lead_attempt(run);
             run.ends_with(passes_by_itself());
             run.on(MemoryBack{});
@@ -345,7 +345,7 @@ USR1
 )");
   }
   SECTION("the end is proposed, the leader") {
-    CHECK(what_nodes_do([](Told& run) {
+    CHECK(what_nodes_do([](NodesTold& run) {
             lead_attempt(run);
             run.ends_with(went_well_record());
           }) == R"(
@@ -373,7 +373,7 @@ USR1
 )");
   }
   SECTION("over") {
-    CHECK(what_nodes_do([](Told& run) {
+    CHECK(what_nodes_do([](NodesTold& run) {
             lead_attempt(run);
             run.ends_with(went_well_record());
             run.on(EndAgreed{0, ""});

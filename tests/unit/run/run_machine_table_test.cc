@@ -5,12 +5,12 @@ using namespace safelaunch;
 
 using namespace safelaunch::run;
 using namespace std::chrono_literals;
-using Told = RunStory;
+using RunTold = RunStory;
 
 namespace {
 
 /// One line an event: what it makes a run do that came into its state by `way`.
-std::string what_events_do(const std::function<void(Told&)>& way) {
+std::string what_run_does(const std::function<void(RunTold&)>& way) {
   const std::vector<std::pair<std::string, RunEvent>> events{
       {"host checked", HostChecked{}},
       {"switch found", SwitchFound{}},
@@ -22,15 +22,15 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
       {"TERM", launch::ReceivedSignal{SIGTERM, 0, launch::SignalOrigin::user}},
       {"USR1", launch::ReceivedSignal{SIGUSR1, 0, launch::SignalOrigin::user}},
   };
-  return testing::table_of<RunWord, Told>(events, way,
-                                          [](Told& story, const auto& event) { story.on(event); });
+  return testing::table_of<RunWord, RunTold>(events, way,
+                                          [](RunTold& story, const auto& event) { story.on(event); });
 }
 
 }  // namespace
 
 TEST_CASE("what each event does in each state of a run", "[run]") {
   SECTION("checking") {
-    CHECK(what_events_do([](Told& run) {
+    CHECK(what_run_does([](RunTold& run) {
             run.plan.options.preflight = true;
             run.on(RunBegins{});
           }) == R"(
@@ -46,7 +46,7 @@ USR1
 )");
   }
   SECTION("attempting") {
-    CHECK(what_events_do([](Told& run) { run.begin(); }) == R"(
+    CHECK(what_run_does([](RunTold& run) { run.begin(); }) == R"(
 host checked
 switch found: end for another
 cannot probe
@@ -59,7 +59,7 @@ USR1: signal attempt
 )");
   }
   SECTION("probing") {
-    CHECK(what_events_do([](Told& run) {
+    CHECK(what_run_does([](RunTold& run) {
             run.begin();
             run.ends_with(failed_in_nccl());
           }) == R"(
@@ -75,7 +75,7 @@ USR1
 )");
   }
   SECTION("waiting") {
-    CHECK(what_events_do([](Told& run) {
+    CHECK(what_run_does([](RunTold& run) {
             run.begin();
             run.ends_with(hung_in(Stage::group));
           }) == R"(
@@ -91,7 +91,7 @@ USR1
 )");
   }
   SECTION("pausing") {
-    CHECK(what_events_do([](Told& run) {
+    CHECK(what_run_does([](RunTold& run) {
             run.begin();
             run.ends_with(passes_by_itself());
             run.on(MemoryBack{});
@@ -108,7 +108,7 @@ USR1
 )");
   }
   SECTION("over") {
-    CHECK(what_events_do([](Told& run) {
+    CHECK(what_run_does([](RunTold& run) {
             run.begin();
             run.ends_with(went_well_record());
           }) == R"(

@@ -5,10 +5,10 @@ using namespace safelaunch;
 using namespace safelaunch::plan;
 using namespace safelaunch::run;
 using namespace std::chrono_literals;
-using Told = RunStory;
+using RunTold = RunStory;
 
 TEST_CASE("a job that goes well is one attempt, and its status is 0", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(went_well_record());
   CHECK(run.started() == std::vector<std::string>{"basic"});
@@ -18,19 +18,19 @@ TEST_CASE("a job that goes well is one attempt, and its status is 0", "[run]") {
 }
 
 TEST_CASE("the catalogue is read only once an attempt has failed: it takes 9 ms", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(went_well_record());
   CHECK_FALSE(run.read_catalogue);
 
-  Told failing;
+  RunTold failing;
   failing.begin();
   failing.ends_with(hung_in(Stage::group));
   CHECK(failing.read_catalogue);
 }
 
 TEST_CASE("the host is checked before the first attempt", "[run]") {
-  Told run;
+  RunTold run;
   run.plan.options.preflight = true;
   run.on(RunBegins{});
   CHECK(run.did<CheckHost>());
@@ -45,7 +45,7 @@ TEST_CASE("the host is checked before the first attempt", "[run]") {
 }
 
 TEST_CASE("what blocks a run is told, all of it, and nothing is started", "[run]") {
-  Told run;
+  RunTold run;
   run.plan.options.preflight = true;
   run.on(RunBegins{});
   run.on(HostChecked{{.lines = {},
@@ -60,7 +60,7 @@ TEST_CASE("what blocks a run is told, all of it, and nothing is started", "[run]
 }
 
 TEST_CASE("an attempt that cannot be started ends the run with the error's status", "[run]") {
-  Told run;
+  RunTold run;
   run.on(RunBegins{});
   run.on(AttemptNotStarted{{Errc::not_found, "no such program"}});
   CHECK(run.exit_code() == exit_code_of(Errc::not_found));
@@ -68,7 +68,7 @@ TEST_CASE("an attempt that cannot be started ends the run with the error's statu
 }
 
 TEST_CASE("the first attempt alone is probed beside", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   CHECK(run.did<ProbeBesideAttempt>());
   run.ends_with(hung_in(Stage::group));
@@ -79,7 +79,7 @@ TEST_CASE("the first attempt alone is probed beside", "[run]") {
 }
 
 TEST_CASE("a hang is followed by the next profile once the GPUs' memory is back", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(hung_in(Stage::group));
   CHECK(run.did<AwaitGpuMemory>());
@@ -94,7 +94,7 @@ TEST_CASE("a hang is followed by the next profile once the GPUs' memory is back"
 }
 
 TEST_CASE("memory that does not come back is told, and the run goes on", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(hung_in(Stage::group));
   run.on(MemoryBack{"GPU 0 still holds 40 GiB"});
@@ -103,7 +103,7 @@ TEST_CASE("memory that does not come back is told, and the run goes on", "[run]"
 }
 
 TEST_CASE("the script's own failure is not tried again, and keeps its status", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(script_failed());
   CHECK(run.started().size() == 1);
@@ -114,7 +114,7 @@ TEST_CASE("the script's own failure is not tried again, and keeps its status", "
 
 TEST_CASE("a person reads the first failure last, a program its object last", "[run]") {
   const bool json = GENERATE(false, true);
-  Told run;
+  RunTold run;
   run.plan.options.json = json;
   run.begin();
   run.ends_with(script_failed());
@@ -123,7 +123,7 @@ TEST_CASE("a person reads the first failure last, a program its object last", "[
 }
 
 TEST_CASE("a chain that is used up ends the run with the status of its last attempt", "[run]") {
-  Told run({"basic", "conservative"});
+  RunTold run({"basic", "conservative"});
   run.begin();
   run.ends_with(hung_in(Stage::group));
   run.memory_is_back();
@@ -133,7 +133,7 @@ TEST_CASE("a chain that is used up ends the run with the status of its last atte
 }
 
 TEST_CASE("what a probe beside the attempt saw fail is not tried", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.refuted = {"conservative"};
   run.ends_with(hung_in(Stage::group));
@@ -143,7 +143,7 @@ TEST_CASE("what a probe beside the attempt saw fail is not tried", "[run]") {
 }
 
 TEST_CASE("a probe beside the attempt switches to the profile that works", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   diagnose::Diagnosis diagnosis;
   diagnosis.failure.cause = "shm-small";
@@ -163,7 +163,7 @@ TEST_CASE("a probe beside the attempt switches to the profile that works", "[run
 }
 
 TEST_CASE("a signal to an attempt that makes way ends the run instead", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   NextStep step;
   step.profile = run.plan.chain.back();
@@ -178,7 +178,7 @@ TEST_CASE("a signal to an attempt that makes way ends the run instead", "[run]")
 
 TEST_CASE("after a first failure in NCCL what follows is probed, and the fastest is taken",
           "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
@@ -193,7 +193,7 @@ TEST_CASE("after a first failure in NCCL what follows is probed, and the fastest
 
 TEST_CASE("a chain that grows while it is read does not change the profile of an attempt",
           "[run]") {
-  Told run;
+  RunTold run;
   run.unread.assign(run.plan.chain.begin() + 1, run.plan.chain.end());
   run.plan.chain.resize(1);
   run.plan.chain.shrink_to_fit();
@@ -205,7 +205,7 @@ TEST_CASE("a chain that grows while it is read does not change the profile of an
 }
 
 TEST_CASE("where nothing can be probed the chain goes on as it stands", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
@@ -216,7 +216,7 @@ TEST_CASE("where nothing can be probed the chain goes on as it stands", "[run]")
 }
 
 TEST_CASE("a taken port is tried again under the same profile on another one", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   AttemptRecord record;
   record.command = Exited{1};
@@ -234,7 +234,7 @@ TEST_CASE("a taken port is tried again under the same profile on another one", "
 
 // One row a state: what a TERM does there.
 TEST_CASE("TERM arrives in every state of a run", "[run]") {
-  Told run;
+  RunTold run;
   SECTION("while the host is checked") {
     run.plan.options.preflight = true;
     run.on(RunBegins{});
@@ -277,7 +277,7 @@ TEST_CASE("TERM arrives in every state of a run", "[run]") {
 }
 
 TEST_CASE("other signals between two attempts are nobody's", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(hung_in(Stage::group));
   run.signal(SIGUSR1);
@@ -287,7 +287,7 @@ TEST_CASE("other signals between two attempts are nobody's", "[run]") {
 }
 
 TEST_CASE("a signal after a verdict ends the run", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   AttemptRecord record = hung_in(Stage::group);
   record.late_signal = SIGTERM;
@@ -298,7 +298,7 @@ TEST_CASE("a signal after a verdict ends the run", "[run]") {
 
 TEST_CASE("only the first failure in NCCL is probed after: a second one goes on along the chain",
           "[run]") {
-  Told run({"basic", "conservative", "no-shm"});
+  RunTold run({"basic", "conservative", "no-shm"});
   run.begin();
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
@@ -311,7 +311,7 @@ TEST_CASE("only the first failure in NCCL is probed after: a second one goes on 
 }
 
 TEST_CASE("a failure before NCCL is not probed after", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   AttemptRecord record = failed_in_nccl();
   record.verdict->stage = Stage::rendezvous;
@@ -320,7 +320,7 @@ TEST_CASE("a failure before NCCL is not probed after", "[run]") {
 }
 
 TEST_CASE("a job that runs no NCCL is not probed after", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   AttemptRecord record = failed_in_nccl();
   record.ranks.nccl = {};
@@ -329,7 +329,7 @@ TEST_CASE("a job that runs no NCCL is not probed after", "[run]") {
 }
 
 TEST_CASE("profiles for gloo are no candidates for a probe of NCCL", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
@@ -338,7 +338,7 @@ TEST_CASE("profiles for gloo are no candidates for a probe of NCCL", "[run]") {
 }
 
 TEST_CASE("a probe in which all candidates fail leaves what needs no NCCL", "[run]") {
-  Told run({"basic", "no-shm", "gloo-fallback"});
+  RunTold run({"basic", "no-shm", "gloo-fallback"});
   run.begin();
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
@@ -351,7 +351,7 @@ TEST_CASE("a probe in which all candidates fail leaves what needs no NCCL", "[ru
 }
 
 TEST_CASE("a probe that leaves nothing to try ends the run with the attempt's status", "[run]") {
-  Told run({"basic", "no-shm"});
+  RunTold run({"basic", "no-shm"});
   run.begin();
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
@@ -364,7 +364,7 @@ TEST_CASE("a probe that leaves nothing to try ends the run with the attempt's st
 }
 
 TEST_CASE("a profile that a probe saw fail is told once, however often it is named", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.refuted = {"conservative"};
   run.ends_with(hung_in(Stage::group));
@@ -374,7 +374,7 @@ TEST_CASE("a profile that a probe saw fail is told once, however often it is nam
 }
 
 TEST_CASE("the pause before the same profile is waited out", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(passes_by_itself());
   run.on(MemoryBack{});
@@ -386,7 +386,7 @@ TEST_CASE("the pause before the same profile is waited out", "[run]") {
 }
 
 TEST_CASE("retries are counted for the present profile alone", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   CHECK(run.machine().retries_of_profile() == 0);
   run.ends_with(passes_by_itself());
@@ -400,7 +400,7 @@ TEST_CASE("retries are counted for the present profile alone", "[run]") {
 }
 
 TEST_CASE("attempts are numbered as they start", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(hung_in(Stage::group));
   run.memory_is_back();
@@ -412,7 +412,7 @@ TEST_CASE("attempts are numbered as they start", "[run]") {
 }
 
 TEST_CASE("the port that was taken once stays given up", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   run.ends_with(passes_by_itself());
   run.memory_is_back();
@@ -423,7 +423,7 @@ TEST_CASE("the port that was taken once stays given up", "[run]") {
 }
 
 TEST_CASE("ranks that stand at the same place again end the chain", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   AttemptRecord record = hung_in(Stage::group);
   record.verdict->missing.front().known = true;
@@ -438,7 +438,7 @@ TEST_CASE("ranks that stand at the same place again end the chain", "[run]") {
 }
 
 TEST_CASE("the NCCL that an attempt has shown strikes out what it does not know", "[run]") {
-  Told run({"basic", "no-shm"});
+  RunTold run({"basic", "no-shm"});
   run.begin();
   AttemptRecord record = hung_in(Stage::group);
   record.ranks.nccl.version = nccl::Version{.major = 2, .minor = 3, .patch = 4};
@@ -450,7 +450,7 @@ TEST_CASE("the NCCL that an attempt has shown strikes out what it does not know"
 }
 
 TEST_CASE("what a healthy job left running is told", "[run]") {
-  Told run;
+  RunTold run;
   run.begin();
   AttemptRecord record = went_well_record();
   record.swept = {{7, "daemon"}};
@@ -460,7 +460,7 @@ TEST_CASE("what a healthy job left running is told", "[run]") {
 }
 
 TEST_CASE("the step that would follow counts the attempt that runs", "[run]") {
-  Told run({"basic", "conservative"});
+  RunTold run({"basic", "conservative"});
   run.begin();
   diagnose::Diagnosis diagnosis;
   diagnosis.decision = diagnose::FallBack{};
@@ -473,7 +473,7 @@ TEST_CASE("the step that would follow counts the attempt that runs", "[run]") {
 
 TEST_CASE("the cause of an attempt that a signal ended is not recorded: there is none", "[run]") {
   const bool signalled = GENERATE(false, true);
-  Told run;
+  RunTold run;
   run.begin();
   AttemptRecord record = script_failed();
   if (signalled) record.signal = SIGINT;
@@ -482,7 +482,7 @@ TEST_CASE("the cause of an attempt that a signal ended is not recorded: there is
 }
 
 TEST_CASE("checks that failed themselves do not keep a job from its start", "[run]") {
-  Told run;
+  RunTold run;
   run.plan.options.preflight = true;
   run.on(RunBegins{});
   run.on(HostChecked{{.lines = {}, .findings = {}, .trouble = "no end within 20s"}});

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr TimePoint t0{std::chrono::hours(1)};
+constexpr TimePoint kStallStart{std::chrono::hours(1)};
 
 // Ticks whenever the machine asks to, up to `end`; the ranks answer with `counters`.
 std::optional<StallReport> run(Stall& stall, TimePoint end,
@@ -27,35 +27,35 @@ std::optional<StallReport> run(Stall& stall, TimePoint end,
 }  // namespace
 
 TEST_CASE("scene k: a standstill is reported once, with the ranks that are behind", "[stall]") {
-  Stall stall(10min, t0);
+  Stall stall(10min, kStallStart);
 
   const std::map<Rank, Collectives> stuck{
       {Rank{0}, {42, 41}}, {Rank{1}, {42, 41}}, {Rank{3}, {41, 41}}};
-  const auto report = run(stall, t0 + 1h, stuck);
+  const auto report = run(stall, kStallStart + 1h, stuck);
 
   REQUIRE(report);
   CHECK(report->lagging == std::vector<Rank>{{3}});
   CHECK(describe(*report) ==
         "no output and no collective finished for 601s; rank 3 is behind (41 of 42 collectives "
         "begun)");
-  CHECK_FALSE(run(stall, t0 + 10h, stuck));
+  CHECK_FALSE(run(stall, kStallStart + 10h, stuck));
 }
 
 TEST_CASE("a job that went on in silence after a report is reported when it stands still again",
           "[stall]") {
-  Stall stall(10min, t0);
-  REQUIRE(run(stall, t0 + 11min, {{Rank{0}, {1, 1}}, {Rank{1}, {1, 1}}}));
+  Stall stall(10min, kStallStart);
+  REQUIRE(run(stall, kStallStart + 11min, {{Rank{0}, {1, 1}}, {Rank{1}, {1, 1}}}));
 
-  const auto again = run(stall, t0 + 2h, {{Rank{0}, {9, 8}}, {Rank{1}, {8, 8}}});
+  const auto again = run(stall, kStallStart + 2h, {{Rank{0}, {9, 8}}, {Rank{1}, {8, 8}}});
 
   REQUIRE(again);
   CHECK(again->lagging == std::vector<Rank>{{1}});
 }
 
 TEST_CASE("a rank that has begun as many collectives and finished fewer is behind too", "[stall]") {
-  Stall stall(10min, t0);
+  Stall stall(10min, kStallStart);
 
-  const auto report = run(stall, t0 + 1h, {{Rank{0}, {42, 42}}, {Rank{1}, {42, 41}}});
+  const auto report = run(stall, kStallStart + 1h, {{Rank{0}, {42, 42}}, {Rank{1}, {42, 41}}});
 
   REQUIRE(report);
   CHECK(describe(*report) ==
@@ -64,41 +64,41 @@ TEST_CASE("a rank that has begun as many collectives and finished fewer is behin
 }
 
 TEST_CASE("a job that writes now and then does not stand still", "[stall]") {
-  Stall stall(10min, t0);
+  Stall stall(10min, kStallStart);
   for (int i = 1; i <= 20; ++i) {
-    CHECK_FALSE(run(stall, t0 + i * 9min));
-    stall.on_output(t0 + i * 9min);
+    CHECK_FALSE(run(stall, kStallStart + i * 9min));
+    stall.on_output(kStallStart + i * 9min);
   }
 }
 
 TEST_CASE("a silent job that finishes collectives does not stand still", "[stall]") {
-  Stall stall(10min, t0);
-  for (int i = 1; i <= 20; ++i) CHECK_FALSE(run(stall, t0 + i * 5min, {{Rank{0}, {i, i}}}));
+  Stall stall(10min, kStallStart);
+  for (int i = 1; i <= 20; ++i) CHECK_FALSE(run(stall, kStallStart + i * 5min, {{Rank{0}, {i, i}}}));
 }
 
 TEST_CASE("without a hook a standstill is reported by the output alone", "[stall]") {
-  Stall stall(10min, t0);
-  const auto report = run(stall, t0 + 1h);
+  Stall stall(10min, kStallStart);
+  const auto report = run(stall, kStallStart + 1h);
   REQUIRE(report);
   CHECK(report->lagging.empty());
 }
 
 TEST_CASE("after it has moved again a job can stand still once more", "[stall]") {
-  Stall stall(10min, t0);
-  REQUIRE(run(stall, t0 + 1h));
-  stall.on_output(t0 + 2h);
-  CHECK(run(stall, t0 + 3h));
+  Stall stall(10min, kStallStart);
+  REQUIRE(run(stall, kStallStart + 1h));
+  stall.on_output(kStallStart + 2h);
+  CHECK(run(stall, kStallStart + 3h));
 }
 
 TEST_CASE("a stall timeout of 0 reports nothing", "[stall]") {
-  Stall stall(0s, t0);
+  Stall stall(0s, kStallStart);
   CHECK_FALSE(stall.next_deadline());
 }
 
 TEST_CASE("a job that was suspended is asked before it is said to stand still", "[stall]") {
-  Stall stall(6s, t0);
-  stall.on_output(t0 + 1s);
-  const TimePoint resumed = t0 + 16s;
+  Stall stall(6s, kStallStart);
+  stall.on_output(kStallStart + 1s);
+  const TimePoint resumed = kStallStart + 16s;
 
   CHECK(std::holds_alternative<AskCounters>(*stall.tick(resumed)));
   CHECK_FALSE(stall.tick(resumed));
