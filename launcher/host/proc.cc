@@ -69,6 +69,10 @@ std::uint64_t present_ticks() {
          static_cast<std::uint64_t>(now.tv_nsec) * a_second / 1'000'000'000;
 }
 
+bool has_no_arguments(int pid) {
+  return read_pieces(ProcPath(pid, "cmdline"), [](std::string_view) {}) == 0;
+}
+
 }  // namespace
 
 bool proc_is_ours() {
@@ -172,26 +176,26 @@ bool is_about_to_execute(const ProcStat& stat, std::uint64_t now_ticks, Duration
 
 bool was_started_with(int pid, std::string_view setting, ExecMoment& moment) {
   constexpr Duration kNap{1};
-  // In the middle of an exec a process has no environment for a moment, and no arguments either.
-  for (int tries = 10; tries > 0;) {
-    // A process in state D may hold the lock of its memory, and would keep us waiting too.
+  for (int tries = 10;;) {
     const auto stat = stat_of(pid);
-    if (!stat || stat->state == 'D' || stat->state == 'Z') return false;
+    if (!stat || stat->state == 'Z') return false;
+    // It may hold the lock of its memory, and would keep us waiting too.
+    const bool waits = stat->state == 'D';
     SettingFinder finder(setting);
     const std::size_t size =
-        read_pieces(ProcPath(pid, "environ"), [&](std::string_view piece) { finder.take(piece); });
+        waits ? 0 : read_pieces(ProcPath(pid, "environ"), [&](auto piece) { finder.take(piece); });
     if (size > 0 && finder.found()) return true;
-    if (is_about_to_execute(*stat, present_ticks(), moment.youth) && moment.left >= kNap) {
+    // In the middle of an exec a process has no environment for a moment, and no arguments either,
+    // or waits until the disk has brought the program.
+    const bool executes = size == 0 && (waits || has_no_arguments(pid));
+    if (!executes && !is_about_to_execute(*stat, present_ticks(), moment.youth)) return false;
+    if (moment.left >= kNap)
       moment.left -= kNap;
-    } else {
-      if (size > 0) return false;
-      if (read_pieces(ProcPath(pid, "cmdline"), [](std::string_view) {}) > 0) return false;
-      --tries;
-    }
+    else if (waits || !executes || --tries == 0)
+      return false;
     constexpr timespec kNapTime{0, 1'000'000 * kNap.count()};
     ::nanosleep(&kNapTime, nullptr);
   }
-  return false;
 }
 
 bool kernel_lists_children() {

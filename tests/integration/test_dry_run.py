@@ -67,9 +67,10 @@ class DryRun(SafelaunchTest):
             return "<this safelaunch>"
         if name == "NCCL_SOCKET_MAGIC":
             return "<random>"
-        for word, pattern in MADE_UP:  # first, for the digits of a run's id may be those of the port
+        value = re.sub(rf"(?<!\d){port}(?!\d)", "PORT", value) if port else value  # not of the digits of a run's id
+        for word, pattern in MADE_UP:
             value = re.sub(pattern, word, value)
-        return value.replace(str(port), "PORT") if port else value
+        return value
 
     def compare(self, words, **more):
         """Returns the plan, after the run has been compared with it."""

@@ -33,7 +33,7 @@ import torch, torch.distributed as dist
 dist.init_process_group("nccl")
 total = torch.ones(1)
 dist.all_reduce(total)
-print(dist.get_backend(), total.item(), flush=True)
+print(f"{dist.get_backend()} {total.item()}\\n", end="", flush=True)  # in one write, for both ranks have one pipe
 dist.destroy_process_group()
 """
 

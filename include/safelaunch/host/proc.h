@@ -133,8 +133,8 @@ struct ProcStat {
 [[nodiscard]] char state_of(int pid);
 
 /// The time that all walks of one stop together give to processes that they meet between their fork
-/// and their exec. Such a process still shows its starter's environment, and may ask to be kept by
-/// its own. Walks that kill give none: a job that forks without end would outrun them.
+/// and their exec, or in it. Such a process still shows its starter's environment, and may ask to
+/// be kept by its own. Walks that kill give none: a job that forks without end would outrun them.
 struct ExecMoment {
   Duration left{50};
   Duration youth{200};  ///< a process that is older does not mean to execute anything soon
@@ -146,8 +146,9 @@ struct ExecMoment {
                                        Duration youth);
 
 /// Whether the process was started with a setting ("NAME=VALUE") in its environment. A process that
-/// is about to execute its program is looked at again, as long as the moment lasts. False where the
-/// environment cannot be read, or not without the risk of waiting for the process.
+/// is about to execute its program, or waits for the disk as in the middle of that, is looked at
+/// again, as long as the moment lasts. False where the environment cannot be read, or not without
+/// the risk of waiting for the process.
 [[nodiscard]] bool was_started_with(int pid, std::string_view setting, ExecMoment& moment);
 
 /// Whether the kernel lists children (CONFIG_PROC_CHILDREN).

@@ -173,6 +173,22 @@ TEST_CASE("a process was started with a setting only where the whole of it is th
     CHECK_FALSE(was_started_with(child.pid(), setting, moment));
 }
 
+TEST_CASE("a process in state D is looked at again, as long as the moment lasts", "[proc]") {
+  const int self = ::getpid();
+  const Child child([self] {
+    if (::vfork() == 0) {  // its parent is in state D until it ends
+      while (state_of(self) != 'S') continue;
+      ::_exit(0);
+    }
+    ::pause();
+  });
+  while (state_of(child.pid()) != 'D') continue;
+  ExecMoment none{Duration(0), Duration(0)};
+  CHECK_FALSE(was_started_with(child.pid(), ::environ[0], none));
+  ExecMoment moment{Duration(20'000), Duration(0)};  // a limit only
+  CHECK(was_started_with(child.pid(), ::environ[0], moment));
+}
+
 TEST_CASE("a process that is gone has no state and was started with nothing", "[proc]") {
   Child child([] { ::pause(); });
   const int pid = child.pid();
