@@ -56,9 +56,12 @@ std::string headline(const RankRaised& raised) {
 }
 
 std::string describe_end(const Failure& failure) {
-  const MissingRank& ended = failure.missing.front();
-  std::string text =
-      fmt::format("rank {} ended before {}: {}", ended.rank.value, stage_of(failure), ended.doing);
+  std::string text = fmt::format("a rank ended before {}", stage_of(failure));
+  if (!failure.missing.empty()) {
+    const MissingRank& ended = failure.missing.front();
+    text = fmt::format("rank {} ended before {}: {}", ended.rank.value, stage_of(failure),
+                       ended.doing);
+  }
   if (failure.kind == FailureKind::raised && !failure.raised.empty())
     text += ", " + headline(failure.raised.front());
   return text;

@@ -190,6 +190,8 @@ int tell_status(std::span<const std::string> words) {
   if (const auto status = settle(kStatusVerb, words, &given, rest)) return *status;
   if (!rest.empty() && given.watching)
     return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
+  if (given.watching && given.json)
+    return refuse({Errc::usage, "--watch shows a screen; ask for --json as often as you need it"});
   if (!rest.empty()) return show_one(rest.front(), given.json);
   if (given.watching) watch();
   Looks looks;

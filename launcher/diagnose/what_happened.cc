@@ -33,21 +33,18 @@ std::string capital(std::string text) {
   return text;
 }
 
-/// "in stage group (the ranks join the process group)": the stages are safelaunch's own words, so
-/// each is told with what it means.
-std::string in_words(Stage stage) {
-  const auto meaning = [stage] {
-    switch (stage) {
-      case Stage::spawned: return "the process is started";
-      case Stage::imported: return "torch or jax is loaded";
-      case Stage::rendezvous: return "the ranks look for each other";
-      case Stage::group: return "the ranks join the process group";
-      case Stage::communicator: return "the ranks connect for collectives";
-      case Stage::collective: return "the first all_reduce or the like";
-    }
-    return "";
-  };
-  return fmt::format("stage {} ({})", name(stage), meaning());
+/// "join the process group": the stages are safelaunch's own words, so each is told by what a rank
+/// does in it.
+std::string_view step_of(Stage stage) {
+  switch (stage) {
+    case Stage::spawned: return "start";
+    case Stage::imported: return "load torch or jax";
+    case Stage::rendezvous: return "come to the rendezvous";
+    case Stage::group: return "join the process group";
+    case Stage::communicator: return "connect for collectives";
+    case Stage::collective: return "join the first collective";
+  }
+  return "";
 }
 
 /// Whether the rank runs on another node or as another user, so that its state is not known.
@@ -67,16 +64,26 @@ std::string fault_of(const MissingRank& missing) {
   return missing.inside ? "did not come through" : "was missing";
 }
 
-/// "Rank 2 was idling, sleeping in hrtimer_nanosleep, in load_data (train.py:12)." Empty where
-/// nothing is known but that it was missing.
-std::string state_of(const MissingRank& missing) {
+/// Where its function is known, the kernel's in which it sleeps tells no more: "sleeping in
+/// hrtimer_nanosleep, on gpu-1" becomes "on gpu-1".
+std::string without_sleep(std::string_view doing) {
+  if (doing.starts_with("sleeping in ")) static_cast<void>(take_word(doing, ','));
+  return std::string(trimmed(doing));
+}
+
+/// "It was idling in train.py:12 load_data, on gpu-1." Empty where nothing is known but that it was
+/// missing.
+std::string state_of(const MissingRank& missing, const std::string& who) {
   if (missing.activity == Activity::dead) return {};
+  const std::string place = missing.where.empty() ? "" : " in " + missing.where;
+  const std::string doing = place.empty() ? missing.doing : without_sleep(missing.doing);
   std::vector<std::string> known;
-  if (missing.activity != Activity::unseen) known.emplace_back(name(missing.activity));
-  if (!missing.doing.empty()) known.push_back(missing.doing);
-  if (!missing.where.empty()) known.push_back("in " + missing.where);
-  if (known.empty()) return {};
-  return fmt::format(" Rank {} was {}.", missing.rank.value, join(known, ", "));
+  if (missing.activity != Activity::unseen)
+    known.push_back(name(missing.activity) + place);
+  else if (!place.empty())
+    known.push_back(place.substr(1));
+  if (!doing.empty()) known.push_back(doing);
+  return known.empty() ? "" : fmt::format(" {} was {}.", who, join(known, ", "));
 }
 
 /// Of more missing ranks than these only the first is described.
@@ -94,7 +101,8 @@ std::string faults_of(const std::vector<MissingRank>& missing) {
 std::string states_of(const std::vector<MissingRank>& missing) {
   std::string text;
   for (std::size_t i = 0; i < missing.size() && (i == 0 || missing.size() <= kToldOneByOne); ++i)
-    text += state_of(missing[i]);
+    text += state_of(missing[i],
+                     missing.size() == 1 ? "It" : fmt::format("Rank {}", missing[i].rank.value));
   return text;
 }
 
@@ -105,16 +113,16 @@ const Confirmation* standstill_of(const Evidence& evidence) {
   return found == evidence.confirmations.end() ? nullptr : &*found;
 }
 
-/// "ranks 0 and 1 waited 6.5s for it in stage group (…)"
+/// "ranks 0 and 1 waited 6.5s for it to join the process group"
 std::string wait_of(const Evidence& evidence, std::string_view whom) {
   const std::string who =
       evidence.failure.waiting.empty() ? "the job" : list_of(evidence.failure.waiting);
   const std::string time = evidence.failure.waited == Duration::zero()
                                ? ""  // all came together, so no rank waited for another
                                : " " + describe_duration(evidence.failure.waited);
-  const std::string stage =
-      evidence.failure.stage ? " in " + in_words(*evidence.failure.stage) : "";
-  return fmt::format("{} waited{}{}{}", who, time, whom, stage);
+  const std::string step =
+      evidence.failure.stage ? fmt::format(" to {}", step_of(*evidence.failure.stage)) : "";
+  return fmt::format("{} waited{}{}{}", who, time, whom, step);
 }
 
 std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
@@ -127,7 +135,8 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
   if (std::ranges::all_of(missing, is_out_of_sight))
     text += fmt::format(" Nobody can see {} from here; look where {}.", one ? "it" : "them",
                         one ? "it runs" : "they run");
-  else if (diagnosis.failure.cause == cause::kRankMissing && std::ranges::all_of(missing, is_seen))
+  else if (diagnosis.failure.cause == cause::kRankMissing &&
+           std::ranges::all_of(missing, is_seen) && missing.front().where.empty())
     text += fmt::format(" Probably {} own code keeps {} away.", one ? "its" : "their",
                         one ? "it" : "them");
   if (diagnosis.failure.cause == cause::kRankStopped)
@@ -149,13 +158,14 @@ std::string of_stall(const Evidence& evidence) {
   return text + "." + states_of(evidence.failure.missing);
 }
 
-/// " in stage group (…)" for a rank that had come to it, " before stage group (…)" for one that had
-/// not.
+/// " as it tried to join the process group" for a rank that had come to that, " before it could
+/// join …" for one that had not.
 std::string place_of(const Evidence& evidence, std::optional<Rank> rank) {
   const auto seen = std::ranges::find_if(
       evidence.failure.missing, [&](const MissingRank& missing) { return missing.rank == rank; });
   if (!evidence.failure.stage || seen == evidence.failure.missing.end()) return {};
-  return fmt::format(" {} {}", seen->inside ? "in" : "before", in_words(*evidence.failure.stage));
+  return fmt::format(" {} {}", seen->inside ? "as it tried to" : "before it could",
+                     step_of(*evidence.failure.stage));
 }
 
 /// "Rank 3", and of a job on several nodes " on gpu-1" for a rank that ran on another node.

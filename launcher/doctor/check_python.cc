@@ -59,6 +59,7 @@ bool covers(std::string_view list, std::string_view host) {
 
 std::string coordinator_of(const HostFacts& facts) {
   const auto named = value_or(facts.subject.environment, "JAX_COORDINATOR_ADDRESS");
+  if (named.starts_with('[')) return std::string(named.substr(1, named.find(']') - 1));  // IPv6
   if (!named.empty()) return std::string(named.substr(0, named.rfind(':')));
   return facts.world.master_address.empty() ? "localhost" : facts.world.master_address;
 }

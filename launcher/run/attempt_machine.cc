@@ -187,12 +187,12 @@ void AttemptMachine::explain_and_stop(const Explaining& explaining,
   actions_.push_back(
       TellUser{fmt::format("{}: {}", who, ranks::who_waits_for_whom(*told.waiting, answers))});
   actions_.push_back(
-      TellUser{time_to_save(told.signal == SIGINT ? "Ctrl-C again" : "a second " + who)});
+      TellUser{time_to_save(told.signal == SIGINT ? "Ctrl-C again" : "A second " + who)});
   stop_as_the_user_wants(told);
 }
 
 std::string AttemptMachine::time_to_save(const std::string& again) const {
-  return fmt::format("the ranks get {} to save and end (--grace); {} kills them now",
+  return fmt::format("stopping; the ranks get {} to save (--grace). {} kills them now",
                      describe_duration(rules_.grace.of_ranks), again);
 }
 
@@ -248,7 +248,7 @@ void AttemptMachine::take(const AttemptTimePassed&, TimePoint now) {
   if (is<Draining>()) return take(OutputDrained{}, now);
   auto& stopping = std::get<Stopping>(state_);
   stopping.explain_at.reset();
-  actions_.push_back(TellUser{signal_name(stopping.signal) + ": " + time_to_save("a second one")});
+  actions_.push_back(TellUser{signal_name(stopping.signal) + ": " + time_to_save("A second one")});
 }
 
 }  // namespace safelaunch::run

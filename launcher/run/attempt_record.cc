@@ -69,8 +69,11 @@ void take_collectives(const ranks::RankAnswers& answers, diagnose::Evidence& evi
   }
   if (!compared.contradiction.empty())
     evidence.confirmations.push_back({cause::kRanksDisagree, compared.contradiction});
-  for (const std::string& remark : {compared.behind_what, compared.store_waits})
-    if (!remark.empty()) evidence.remarks.push_back(remark);
+  if (!compared.behind_what.empty()) evidence.remarks.push_back(compared.behind_what);
+  // Until the group is made the others wait in its store, for the rank that is missing.
+  const bool is_news =
+      failure.missing.empty() || failure.stage.value_or(Stage::collective) > Stage::group;
+  if (is_news && !compared.store_waits.empty()) evidence.remarks.push_back(compared.store_waits);
 }
 
 void take_outputs(const AttemptRecord& record, diagnose::Evidence& evidence) {

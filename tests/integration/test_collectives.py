@@ -79,7 +79,7 @@ class WhatTheFlightRecorderShows(SafelaunchTest):
         explanation = self.assert_cause(run, "ranks-disagree")
         self.assertIn("ollective 1 of group 0 is all_reduce on ranks 0 2, but broadcast on rank 1", explanation)
         # A broadcast may take what the all_reduce of another rank has sent, and end.
-        self.assertRegex(explanation, r"^Ranks (0 and 2|0-2) waited in stage collective \(.*\); nobody was missing")
+        self.assertRegex(explanation, r"^Ranks (0 and 2|0-2) waited to join the first collective; nobody was missing")
 
     def test_ranks_that_wait_in_different_groups_are_named(self):
         run = self.run_job(OTHER_GROUP)

@@ -131,7 +131,7 @@ class ARankThatNeverReachesInit(HangTest):
         self.assertEqual(run.attempts[attempt]["end"], "hung", str(run))
         self.assertEqual(run.attempts[attempt]["cause"]["id"], "rank-missing", str(run))
         explanation = self.explanation(run, attempt)
-        named = r"^Rank 2 was missing; ranks 0 and 1 waited \d+(\.\d+)?s for it in stage \w+ \(.*\)\. Rank 2 was idling, sleeping"
+        named = r"^Rank 2 was missing; ranks 0 and 1 waited \d+(\.\d+)?s for it to (come to|join) the [a-z ]+\. It was idling"
         self.assertRegex(explanation, named, str(run))
         self.assertIn(explanation, run.err)
 
@@ -227,7 +227,7 @@ class AScriptThatStartsItselfAnew(SafelaunchTest):
         self.assert_status(run, 124)
         (attempt,) = run.attempts
         self.assertEqual(attempt["cause"]["id"], "rank-missing", str(run))
-        self.assertIn("Rank 1 was idling", attempt["cause"]["explanation"], str(run))
+        self.assertIn("It was idling", attempt["cause"]["explanation"], str(run))
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ class ThePlugin(RealNcclTest):
                                 options=["--only", "--collective-timeout", "3s", "--quiet-timeout", "2s"])
             self.assert_status(run, 124)
             self.assert_cause(run, "collective-stuck")
-            self.assertIn("waited in stage collective (the first all_reduce or the like); nobody was missing", run.attempts[0]["cause"]["explanation"])
+            self.assertIn("waited to join the first collective; nobody was missing", run.attempts[0]["cause"]["explanation"])
 
         self.each(check, since=(2, 28))
 

@@ -150,7 +150,7 @@ class Stopping(SafelaunchTest):
         terminal = self.in_terminal("--grace", "100s", *self.ranks(2, STUBBORN))
         self.wait_for_ranks(2)
         terminal.press_ctrl_c()
-        terminal.read_until(b"SIGINT: the ranks get 100s to save and end (--grace); a second one kills them now")
+        terminal.read_until(b"SIGINT: stopping; the ranks get 100s to save (--grace). A second one kills them now")
         terminal.press_ctrl_c()
         self.assertEqual(terminal.close(), 128 + signal.SIGINT)
 
@@ -170,7 +170,7 @@ class Stopping(SafelaunchTest):
         wait_until(lambda: events.exists() and "waiting for rank 1" in events.read_text(), what="a rank that waits")
         wait_until((self.folder / "late").exists, what="the rank that is late")
         terminal.press_ctrl_c()
-        terminal.read_until(b"safelaunch: the ranks get 100s to save and end (--grace); Ctrl-C again kills them now")
+        terminal.read_until(b"safelaunch: stopping; the ranks get 100s to save (--grace). Ctrl-C again kills them now")
         self.assertRegex(terminal.output, rb"safelaunch: SIGINT: rank 0 has waited \d+\w* in group for rank 1 \(.*, in job.py:5 <module>")
         terminal.press_ctrl_c()
         terminal.close()

@@ -156,6 +156,7 @@ class Verbs(SafelaunchTest):
             (["profiles", "shwo", "basic"], "did you mean 'show'?"),
             (["clean", "--dryrun"], "did you mean '--dry-run'?"),
             (["status", "--wach"], "status does not take '--wach'; did you mean '--watch'?"),
+            (["status", "--watch", "--json"], "--watch shows a screen; ask for --json as often as you need it"),
             (["status", "mine"], "there is no run 'mine'"),
             (["status", "one", "two"], "status takes one run, not also 'two'"),
             (["runs", "mine"], "runs takes no 'mine'"),

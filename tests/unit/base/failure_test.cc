@@ -45,6 +45,8 @@ TEST_CASE("a death is told with the stage before it and the exception", "[failur
   CHECK(describe(failure) == "rank 2 ended before group: exit status 1, KeyError: 'label'");
   failure.kind = FailureKind::rank_died;
   CHECK(describe(failure) == "rank 2 ended before group: exit status 1");
+  failure.missing.clear();
+  CHECK(describe(failure) == "a rank ended before group");
 }
 
 TEST_CASE("those that contradict each other are told by what proves it", "[failure]") {

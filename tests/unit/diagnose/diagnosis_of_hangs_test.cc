@@ -18,9 +18,8 @@ TEST_CASE("a rank that never comes is named with what it does", "[diagnosis]") {
   CHECK(d.failure.certainty == Certainty::confirmed);
   CHECK(falls_back(d));
   CHECK(d.failure.explanation ==
-        "Rank 2 was missing; ranks 0, 1 and 3 waited 180s for it in stage rendezvous (the ranks "
-        "look for each other). Rank 2 was idling, sleeping in hrtimer_nanosleep, in load_data "
-        "(train.py:12). Probably its own code keeps it away.");
+        "Rank 2 was missing; ranks 0, 1 and 3 waited 180s for it to come to the rendezvous. It was "
+        "idling in load_data (train.py:12).");
   CHECK(status(evidence) == 124);
 }
 
@@ -33,9 +32,9 @@ TEST_CASE("a rank that sticks among the others is not called missing", "[diagnos
   evidence.failure.waited = std::chrono::milliseconds(1902);
   CHECK(
       diagnosed(evidence).failure.explanation ==
-      "Rank 2 did not come through; ranks 0, 1 and 3 waited 1.9s for it in stage collective (the "
-      "first all_reduce or the like). Rank 2 was stopped, by a signal (state T). Somebody stopped "
-      "it; no profile changes that.");
+      "Rank 2 did not come through; ranks 0, 1 and 3 waited 1.9s for it to join the first "
+      "collective. It was stopped, by a signal (state T). Somebody stopped it; no profile changes "
+      "that.");
 }
 
 TEST_CASE("what is known of nobody is a guess", "[diagnosis]") {
@@ -229,7 +228,7 @@ TEST_CASE("of a rank that no process has said to be nobody says whose code keeps
                                      .activity = Activity::idling,
                                      .doing = "never seen; another process: sleeps",
                                      .known = false}}));
-  CHECK(d.failure.explanation.ends_with("Rank 2 was idling, never seen; another process: sleeps."));
+  CHECK(d.failure.explanation.ends_with("It was idling, never seen; another process: sleeps."));
 }
 
 TEST_CASE("where one missing rank is seen and another is not, neither is told of both",

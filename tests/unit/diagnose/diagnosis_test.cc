@@ -291,16 +291,15 @@ TEST_CASE("a crash inside NCCL's init is not the script's own", "[diagnosis]") {
   CHECK(crash.failure.cause == "nccl-crash");
   CHECK(falls_back(crash));
   CHECK(crash.failure.explanation ==
-        "Rank 1 failed first (killed by SIGSEGV) in stage communicator (the ranks "
-        "connect for collectives).");
+        "Rank 1 failed first (killed by SIGSEGV) as it tried to connect for collectives.");
 }
 
 TEST_CASE("a rank that failed first on another node is named with its host", "[diagnosis]") {
   diagnose::Evidence evidence = crashed_in_communicator({Rank{1}, Activity::dead, "", "", true});
   evidence.hosts[Rank{1}] = "gpu-17";
   CHECK(diagnosed(evidence).failure.explanation ==
-        "Rank 1 on gpu-17 failed first (killed by SIGSEGV) in stage communicator (the ranks "
-        "connect for collectives).");
+        "Rank 1 on gpu-17 failed first (killed by SIGSEGV) as it tried to connect for "
+        "collectives.");
 }
 
 TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diagnosis]") {

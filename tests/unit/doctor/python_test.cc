@@ -46,6 +46,16 @@ TEST_CASE("a proxy that does not hold for the coordinator is no finding", "[doct
   }
 }
 
+TEST_CASE("a proxy does not hold for a coordinator whose IPv6 address is excepted",
+          "[doctor][python]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.imports_jax = true;
+  facts.subject.environment = {{"https_proxy", "http://proxy:3128"},
+                               {"no_proxy", "fd00::7"},
+                               {"JAX_COORDINATOR_ADDRESS", "[fd00::7]:1234"}};
+  CHECK(outline(facts) == Lines{});
+}
+
 TEST_CASE("gRPC reads no proxy in capitals", "[doctor][python]") {
   doctor::HostFacts facts = healthy_host();
   facts.imports_jax = true;

@@ -170,7 +170,7 @@ TEST_CASE("a job that takes long to end after a signal is explained in one line"
   CHECK(attempt.said().empty());
   attempt.pass(2s);
   CHECK(attempt.said() ==
-        "SIGTERM: the ranks get 30s to save and end (--grace); a second one kills them now\n");
+        "SIGTERM: stopping; the ranks get 30s to save (--grace). A second one kills them now\n");
 }
 
 TEST_CASE("a hangup is not explained: nobody is there", "[attempt]") {
