@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "leader.h"
 #include "safelaunch/agree/agent_machine.h"
 #include "waiting_pace.h"

@@ -3,11 +3,8 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "safelaunch/agree/board.h"
 #include "safelaunch/base/time.h"

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/time.h"

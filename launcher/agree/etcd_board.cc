@@ -9,10 +9,7 @@
 #include <boost/beast/http/write.hpp>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "dialer.h"
 #include "etcd_member.h"

@@ -2,9 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "etcd_json.h"

@@ -2,10 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "board_folder.h"
 #include "records.h"

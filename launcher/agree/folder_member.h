@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
 
 #include "board_folder.h"
 #include "folder_life.h"

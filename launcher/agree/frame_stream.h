@@ -3,7 +3,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include "frames.h"
 #include "safelaunch/base/unique_fd.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "frames.h"
 #include "mac.h"
 #include "safelaunch/base/result.h"

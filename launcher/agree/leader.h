@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "roll_call.h"
 #include "safelaunch/agree/agent_machine.h"

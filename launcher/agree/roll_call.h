@@ -2,9 +2,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 
 #include "safelaunch/agree/board.h"
 #include "safelaunch/agree/decision.h"

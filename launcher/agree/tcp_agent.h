@@ -2,12 +2,8 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "handshake.h"
 #include "safelaunch/agree/agent_machine.h"

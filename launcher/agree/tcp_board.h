@@ -4,7 +4,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "dialer.h"
 #include "frame_stream.h"

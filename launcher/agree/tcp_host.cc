@@ -5,11 +5,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <limits>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "board_core.h"
 #include "board_memory.h"

@@ -3,7 +3,6 @@
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "dialer.h"
 #include "safelaunch/agree/board.h"

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <optional>
-#include <string>
 #include <unordered_map>
 
 #include "dialer.h"

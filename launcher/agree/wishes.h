@@ -3,10 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/agree/board.h"

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <string>
 #include <system_error>
 
 #include "safelaunch/base/format.h"

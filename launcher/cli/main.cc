@@ -1,6 +1,4 @@
 #include <exception>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/result.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "safelaunch/nodes/node_probe.h"
 #include "safelaunch/probe/node_conclusion.h"
 

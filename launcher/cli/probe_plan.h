@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "probe_text.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/plan/plan.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "safelaunch/probe/survey.h"
 #include "safelaunch/probe/tournament.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/report/kept_runs.h"

@@ -2,8 +2,6 @@
 
 #include <functional>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/finding.h"
 #include "safelaunch/base/result.h"

@@ -2,9 +2,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/settings/read_words.h"

@@ -1,11 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "safelaunch/base/first_failed.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/diagnosis.h"

@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
-#include <string_view>
 
 #include "safelaunch/base/event.h"
 

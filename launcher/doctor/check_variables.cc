@@ -1,5 +1,4 @@
 #include <array>
-#include <string_view>
 
 #include "checks.h"
 #include "safelaunch/base/cause_ids.h"

@@ -2,9 +2,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/doctor/examine.h"

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/gpu/facts.h"

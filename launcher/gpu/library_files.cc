@@ -9,8 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
-#include <optional>
-#include <string_view>
 
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"

@@ -2,7 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <optional>
 
 #include "facts_json.h"
 #include "safelaunch/gpu/libraries.h"

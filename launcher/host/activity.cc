@@ -1,7 +1,6 @@
 #include "safelaunch/host/activity.h"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 
 #include "safelaunch/base/format.h"

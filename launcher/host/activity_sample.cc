@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
-#include <string>
 
 #include "safelaunch/host/activity.h"
 #include "safelaunch/host/cgroup.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/proc.h"

@@ -16,7 +16,6 @@
 #include <ctime>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"

@@ -3,10 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "option_walk.h"
 #include "safelaunch/base/environment.h"

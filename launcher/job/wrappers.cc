@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string_view>
 
 #include "option_walk.h"
 #include "safelaunch/base/strings.h"

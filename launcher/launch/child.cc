@@ -15,9 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "inherited.h"
 #include "safelaunch/base/format.h"

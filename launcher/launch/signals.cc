@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <utility>
-#include <vector>
 
 #include "halves.h"
 #include "inherited.h"

@@ -4,7 +4,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
-#include <optional>
 
 #include "probe_roster.h"
 #include "safelaunch/agree/token.h"

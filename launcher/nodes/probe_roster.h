@@ -1,11 +1,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/agree/board.h"
 #include "safelaunch/nodes/node_probe.h"

@@ -6,9 +6,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "line_mux.h"

@@ -8,8 +8,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/variables.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <string_view>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"

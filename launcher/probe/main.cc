@@ -1,7 +1,4 @@
 #include <cstdio>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/gpu/facts.h"
 #include "worker/modes.h"

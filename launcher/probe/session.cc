@@ -2,8 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include "safelaunch/base/format.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"

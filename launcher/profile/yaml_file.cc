@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <istream>
-#include <optional>
 #include <streambuf>
 #include <utility>
 

@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <vector>
 
 #include "characters.h"
 #include "names.h"

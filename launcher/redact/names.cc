@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <string>
-#include <vector>
 
 #include "characters.h"
 #include "safelaunch/redact/redactor.h"

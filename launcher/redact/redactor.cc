@@ -5,10 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <set>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "characters.h"
 #include "names.h"

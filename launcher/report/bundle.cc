@@ -9,8 +9,6 @@
 #include <ctime>
 #include <optional>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 
 #include "excerpts.h"
 #include "safelaunch/base/format.h"

@@ -2,9 +2,6 @@
 
 #include <cstddef>
 #include <map>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/report/run_files.h"
 #include "safelaunch/report/run_record.h"

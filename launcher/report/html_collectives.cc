@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "html_page.h"

@@ -4,9 +4,6 @@
 #include <functional>
 #include <map>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/installed_files.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/redact/redactor.h"

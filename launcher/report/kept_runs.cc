@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "json.h"
 #include "safelaunch/base/format.h"

@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <string_view>
 
 #include "safelaunch/report/run_directory.h"
 

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "json.h"
 #include "safelaunch/base/strings.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 
 #include "json.h"
 #include "safelaunch/base/format.h"

@@ -2,9 +2,6 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "attempt_machine.h"
 #include "leftovers.h"

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "attempt_record.h"
 #include "safelaunch/job/command.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"

@@ -2,9 +2,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "attempt.h"
 #include "attempt_machine.h"

@@ -2,10 +2,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/time.h"

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "attempt.h"
 #include "attempt_record.h"

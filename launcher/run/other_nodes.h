@@ -1,10 +1,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "attempt_record.h"
 #include "run_machine.h"

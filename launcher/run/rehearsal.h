@@ -1,9 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "attempt_spec.h"
 #include "safelaunch/base/result.h"

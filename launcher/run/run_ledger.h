@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/finding.h"

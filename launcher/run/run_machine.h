@@ -1,10 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "attempt_record.h"
 #include "safelaunch/agree/decision.h"

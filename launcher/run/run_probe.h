@@ -1,8 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/plan/next_step.h"

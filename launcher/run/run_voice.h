@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "attempt_record.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/plan/next_step.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "safelaunch/base/event.h"
 #include "safelaunch/launch/child.h"
 #include "safelaunch/launch/signals.h"

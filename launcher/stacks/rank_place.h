@@ -1,8 +1,6 @@
 #pragma once
 
 #include <set>
-#include <string>
-#include <vector>
 
 #include "safelaunch/host/activity.h"
 #include "safelaunch/host/sockets.h"

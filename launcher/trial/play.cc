@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <optional>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <deque>
 #include <map>
-#include <optional>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"

@@ -3,11 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/agree/board.h"
 #include "safelaunch/agree/decision.h"

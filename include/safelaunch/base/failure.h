@@ -1,10 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <set>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 

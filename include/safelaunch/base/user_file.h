@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/unique_fd.h"

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/unique_fd.h"

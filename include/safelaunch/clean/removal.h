@@ -1,9 +1,7 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/host/identity.h"

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/clean/stale.h"

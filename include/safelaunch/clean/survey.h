@@ -2,10 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/clean/stale.h"

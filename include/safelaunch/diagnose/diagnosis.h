@@ -1,10 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"

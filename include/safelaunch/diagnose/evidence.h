@@ -1,9 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"

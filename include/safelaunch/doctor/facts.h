@@ -1,10 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/finding.h"
 #include "safelaunch/clean/stale.h"

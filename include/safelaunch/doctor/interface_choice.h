@@ -1,9 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/host/network.h"
 

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/job/command.h"

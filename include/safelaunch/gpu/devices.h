@@ -1,8 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/gpu/facts.h"

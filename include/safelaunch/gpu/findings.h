@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "safelaunch/base/finding.h"
 #include "safelaunch/gpu/facts.h"
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/finding.h"
 #include "safelaunch/gpu/python_places.h"

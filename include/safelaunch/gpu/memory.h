@@ -3,8 +3,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/gpu/facts.h"

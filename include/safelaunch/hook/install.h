@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <span>
-#include <string_view>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/installed_files.h"

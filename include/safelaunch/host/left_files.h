@@ -2,11 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/time.h"

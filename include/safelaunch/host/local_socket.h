@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <optional>
-#include <string>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/unique_fd.h"

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"

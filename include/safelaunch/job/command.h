@@ -5,8 +5,6 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/job/command.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/job/command.h"

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"

@@ -3,7 +3,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "safelaunch/launch/reaper.h"
 #include "safelaunch/launch/stop.h"

@@ -2,12 +2,8 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/nccl/log_fact.h"

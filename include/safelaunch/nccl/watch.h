@@ -3,10 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"

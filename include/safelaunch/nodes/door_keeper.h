@@ -4,7 +4,6 @@
 #include <list>
 #include <memory>
 #include <set>
-#include <string>
 
 #include "safelaunch/nodes/mesh.h"
 

@@ -3,7 +3,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "safelaunch/nodes/mesh.h"
 

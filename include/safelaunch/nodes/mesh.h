@@ -2,10 +2,6 @@
 
 #include <chrono>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/finding.h"
 #include "safelaunch/report/record.h"

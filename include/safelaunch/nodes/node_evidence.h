@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "safelaunch/base/result.h"
 #include "safelaunch/diagnose/evidence.h"
 #include "safelaunch/ranks/node_ranks.h"

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <map>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "safelaunch/plan/plan.h"
 

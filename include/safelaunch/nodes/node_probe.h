@@ -2,8 +2,6 @@
 
 #include <functional>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/probe/node_search.h"

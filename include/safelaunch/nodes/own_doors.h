@@ -1,8 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "safelaunch/host/network.h"
 #include "safelaunch/nodes/mesh.h"

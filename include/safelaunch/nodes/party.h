@@ -3,8 +3,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/agree/board.h"

@@ -3,10 +3,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"

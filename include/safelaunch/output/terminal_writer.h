@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/output/std_streams.h"

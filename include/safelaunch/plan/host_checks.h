@@ -2,8 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/finding.h"
 #include "safelaunch/base/time.h"

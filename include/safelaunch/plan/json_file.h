@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string_view>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/settings/run_options.h"

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/diagnose/evidence.h"

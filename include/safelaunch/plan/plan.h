@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "safelaunch/agree/board.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"

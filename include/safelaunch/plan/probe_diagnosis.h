@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/probe/session.h"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/job/command.h"

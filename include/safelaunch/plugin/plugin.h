@@ -3,8 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/installed_files.h"

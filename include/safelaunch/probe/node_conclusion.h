@@ -1,8 +1,6 @@
 #pragma once
 
 #include <map>
-#include <string>
-#include <vector>
 
 #include "safelaunch/probe/node_search.h"
 

@@ -1,10 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/probe/probe_run.h"
 #include "safelaunch/probe/verdict.h"

@@ -2,11 +2,8 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "safelaunch/probe/node_round.h"
 #include "safelaunch/probe/tournament.h"

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/probe/tournament.h"
 #include "safelaunch/probe/verdict.h"

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <array>
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/probe/verdict.h"

@@ -2,9 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"

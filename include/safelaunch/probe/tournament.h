@@ -2,11 +2,7 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/profile/profile.h"

@@ -1,10 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/profile/apply.h"

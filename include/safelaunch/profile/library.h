@@ -1,11 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <set>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/installed_files.h"

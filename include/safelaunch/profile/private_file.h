@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 

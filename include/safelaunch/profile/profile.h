@@ -2,11 +2,7 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"

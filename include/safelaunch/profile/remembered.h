@@ -2,8 +2,6 @@
 
 #include <chrono>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "safelaunch/base/environment.h"

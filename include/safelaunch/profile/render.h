@@ -1,8 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/profile/apply.h"
 #include "safelaunch/profile/profile.h"

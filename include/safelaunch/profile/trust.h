@@ -1,9 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/profile/yaml_file.h"

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <span>
-#include <string>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"

@@ -2,9 +2,6 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"

@@ -2,10 +2,6 @@
 
 #include <array>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"

@@ -1,12 +1,9 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"

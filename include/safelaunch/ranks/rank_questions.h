@@ -2,8 +2,6 @@
 
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"

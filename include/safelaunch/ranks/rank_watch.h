@@ -4,10 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/clean/stale.h"

@@ -2,7 +2,6 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <map>
-#include <optional>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"

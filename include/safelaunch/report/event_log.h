@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <string>
 
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/time.h"

@@ -2,11 +2,7 @@
 
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/result.h"

@@ -1,11 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"

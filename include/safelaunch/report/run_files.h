@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "safelaunch/base/environment.h"

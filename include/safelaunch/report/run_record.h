@@ -2,9 +2,6 @@
 
 #include <array>
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"

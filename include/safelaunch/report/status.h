@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "safelaunch/base/process.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "safelaunch/base/result.h"
 #include "safelaunch/plan/plan.h"
 

@@ -2,9 +2,6 @@
 
 #include <map>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/settings/option.h"

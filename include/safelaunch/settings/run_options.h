@@ -1,11 +1,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/time.h"

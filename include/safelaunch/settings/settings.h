@@ -1,9 +1,6 @@
 #pragma once
 
 #include <map>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"

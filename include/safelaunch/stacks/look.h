@@ -1,9 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/stacks/place.h"
 #include "safelaunch/stacks/question.h"

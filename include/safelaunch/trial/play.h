@@ -2,9 +2,7 @@
 
 #include <filesystem>
 #include <span>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/installed_files.h"

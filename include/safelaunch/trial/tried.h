@@ -1,10 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/report/summary.h"

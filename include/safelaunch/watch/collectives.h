@@ -2,9 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/result.h"

@@ -2,11 +2,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"

@@ -2,11 +2,8 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/host/process_tree.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/watch/rank_state.h"

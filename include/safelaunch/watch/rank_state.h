@@ -1,9 +1,6 @@
 #pragma once
 
 #include <array>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"

@@ -61,12 +61,9 @@
 ///     have their group, or some seconds after NCCL has made their communicator.
 
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/failure.h"
 #include "safelaunch/watch/patience.h"

@@ -3,10 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"

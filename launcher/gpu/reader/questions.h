@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <span>
-#include <string>
 
 #include "nvml.h"
 #include "safelaunch/gpu/facts.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "safelaunch/base/result.h"
 #include "safelaunch/gpu/cuda_api.h"
 #include "safelaunch/gpu/nccl_api.h"

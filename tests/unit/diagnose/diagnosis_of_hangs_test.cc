@@ -188,7 +188,7 @@ TEST_CASE("a rank of which only its function is known is missing for certain", "
       hang(Stage::collective, {{Rank{2}, Activity::unseen, "", "evaluate (train.py:7)"}}));
   CHECK(diagnosis.failure.cause == "rank-missing");
   CHECK(diagnosis.failure.certainty == Certainty::confirmed);
-  CHECK(diagnosis.failure.explanation.find("Rank 2 was in evaluate (train.py:7).") !=
+  CHECK(diagnosis.failure.explanation.find("It was in evaluate (train.py:7).") !=
         std::string::npos);
 }
 

@@ -307,8 +307,7 @@ TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diag
   CHECK(crash.failure.cause == "rank-died");
   CHECK(stops(crash, diagnose::StopReason::users_own));
   CHECK(crash.failure.explanation ==
-        "Rank 1 failed first (killed by SIGSEGV) before stage communicator (the ranks "
-        "connect for collectives).");
+        "Rank 1 failed first (killed by SIGSEGV) before it could connect for collectives.");
 }
 
 TEST_CASE("what NCCL wrote before it crashed tells more than the crash", "[diagnosis]") {
