@@ -34,7 +34,7 @@ class Training(SafelaunchTest):
         self.assert_status(run, 124)
         (attempt,) = run.attempts
         self.assertEqual((attempt["end"], attempt["cause"]["id"]), ("stalled in training", "training-stalled"), str(run))
-        self.assertRegex(attempt["cause"]["explanation"], r"Rank 1 was in train.py:\d+ never_reaches_init", str(run))
+        self.assertRegex(attempt["cause"]["explanation"], r"It was (idling )?in train.py:\d+ never_reaches_init", str(run))
         self.assertRegex(attempt["cause"]["explanation"], r"Rank 1 never called \w+, collective \d+ of group 0", str(run))
         self.assertNotIn("ended before", run.err)
         report = self.verb("report", run.directory)
