@@ -6,13 +6,11 @@
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
-#include <sys/random.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <tuple>
 
 #include "codec.h"
+#include "safelaunch/base/random.h"
 
 namespace safelaunch::agree {
 namespace {
@@ -68,10 +66,7 @@ bool same_secret(std::string_view one, std::string_view other) {
 
 Digest random_digest() {
   Digest digest;
-  // The kernel gives 32 bytes whole. It fails only where it has no random numbers at all; a key
-  // that somebody could guess is worse than no run.
-  while (::getrandom(digest.data(), digest.size(), 0) != static_cast<ssize_t>(digest.size()))
-    if (errno != EINTR) std::abort();
+  fill_with_random(std::as_writable_bytes(std::span(digest)));
   return digest;
 }
 

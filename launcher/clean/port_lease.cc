@@ -1,7 +1,6 @@
 #include "safelaunch/clean/port_lease.h"
 
 #include <netinet/in.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <numeric>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/random.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/sockets.h"
@@ -171,12 +171,6 @@ settings::PortRange ephemeral_ports() {
 // ---- the lease ----------------------------------------------------------------------------------
 
 namespace {
-
-std::uint32_t random_number() {
-  std::uint32_t number = 0;
-  static_cast<void>(::getrandom(&number, sizeof number, GRND_NONBLOCK));
-  return number;
-}
 
 /// Visits every port of a range once, from a random one on and in wide steps. Neighbours are often
 /// taken together, so the next port is rarely better than the last.

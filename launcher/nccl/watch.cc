@@ -3,13 +3,13 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/random.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/identity.h"
@@ -46,10 +46,8 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-std::string random_number() {
-  std::uint64_t number = 0;
-  (void)!getrandom(&number, sizeof number, 0);
-  return fmt::format("{:#x}", number | 1);  // never 0
+std::string random_magic() {
+  return fmt::format("{:#x}", random_number() | 1);  // never 0
 }
 
 void set_unless_set(Environment& environment, const char* name, std::string value) {
@@ -82,7 +80,7 @@ Door open_door(const std::filesystem::path& directory) {
   Door door;
   if (!directory.empty() && can_be_written(directory)) door.directory = directory;
   if (const int port = free_port(); port != 0) door.ras_address = fmt::format("127.0.0.1:{}", port);
-  door.socket_magic = random_number();
+  door.socket_magic = random_magic();
   return door;
 }
 

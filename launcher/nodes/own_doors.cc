@@ -1,9 +1,8 @@
 #include "safelaunch/nodes/own_doors.h"
 
 #include <algorithm>
-#include <random>
 
-#include "safelaunch/base/format.h"
+#include "safelaunch/base/random.h"
 #include "safelaunch/doctor/interface_choice.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
@@ -69,11 +68,6 @@ std::string interface_towards(const std::string& address,
   return route.kind == host::Route::Kind::out ? route.interface : "";
 }
 
-std::string name_of_door() {
-  std::random_device device;
-  return fmt::format("{:08x}{:08x}", device(), device());
-}
-
 }  // namespace
 
 std::vector<Door> doors_to_open(std::span<const host::NetworkInterface> interfaces,
@@ -112,7 +106,7 @@ std::optional<Door> master_door(const plan::RunPlan& plan, const NodeDoors& door
 NodeDoors own_doors(const plan::RunPlan& plan) {
   const auto interfaces = host::network_interfaces();
   NodeDoors doors;
-  doors.name = name_of_door();
+  doors.name = random_word(8);
   const std::string pattern = nccl_variable_of_job(plan, "NCCL_SOCKET_IFNAME");
   doors.nccl_named = !pattern.empty();
   if (host::may_have_gpu()) {

@@ -1,10 +1,9 @@
 #include "safelaunch/nodes/party.h"
 
 #include <boost/asio/io_context.hpp>
-#include <random>
 #include <utility>
 
-#include "safelaunch/base/format.h"
+#include "safelaunch/base/random.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 
@@ -22,13 +21,6 @@ constexpr Duration kNamesWithin{5'000};
 
 std::string first_of(const std::vector<std::string>& addresses) {
   return addresses.empty() ? std::string() : addresses.front();
-}
-
-std::string random_name() {
-  std::random_device device;
-  std::string name;
-  for (int i = 0; i < 4; ++i) name += fmt::format("{:08x}", device());
-  return name;
 }
 
 // "gpu-0:29400" and "[fd00::1]:29400".
@@ -53,14 +45,14 @@ bool keeps_board(const plan::PartyPlan& party) {
 
 agree::AgentConfig agent_of(const plan::PartyPlan& party) {
   agree::AgentConfig config;
-  config.claim.incarnation = random_name();
+  config.claim.incarnation = random_word(16);
   config.claim.seat = party.placement.node;
   if (!config.claim.seat && keeps_board(party)) config.claim.seat = 0;
   config.claim.seats = party.placement.nodes;
   config.claim.job = party.placement.job;
   config.claim.host = host::read_hostname();
   if (!party.certain) config.apart_after = kApartAfter;
-  config.seed = std::random_device{}();
+  config.seed = random_number();
   return config;
 }
 

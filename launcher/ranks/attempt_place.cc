@@ -1,6 +1,5 @@
 #include "safelaunch/ranks/attempt_place.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/random.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/plugin/plugin.h"
@@ -21,14 +21,6 @@ namespace safelaunch::ranks {
 namespace {
 
 using Install = Result<std::filesystem::path> (*)(const std::filesystem::path&);
-
-std::string random_word() {
-  std::array<unsigned char, 16> bytes{};
-  (void)!getrandom(bytes.data(), bytes.size(), 0);
-  std::string word;
-  for (const unsigned char byte : bytes) word += fmt::format("{:02x}", byte);
-  return word;
-}
 
 namespace fs = std::filesystem;
 
@@ -72,7 +64,7 @@ fs::path last_restart(const fs::path& logs) {
 
 Result<HookDoor> open_hook_door(HookGuests guests, const Environment& environment,
                                 const std::filesystem::path& otherwise) {
-  HookDoor door{{}, {}, "@safelaunch/hook/" + random_word(), random_word()};
+  HookDoor door{{}, {}, "@safelaunch/hook/" + random_word(16), random_word(16)};
   const std::filesystem::path usual = cache_directory(environment);
   const auto install_by = [&](Install install, std::filesystem::path& place) -> Result<void> {
     Result<std::filesystem::path> installed =

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/random.h"
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
 
@@ -75,10 +75,7 @@ std::string new_run_id() {
   localtime_r(&now, &parts);
   std::array<char, 32> stamp{};
   const std::size_t used = strftime(stamp.data(), stamp.size(), "%Y%m%d-%H%M%S", &parts);
-  std::uint32_t noise = static_cast<std::uint32_t>(getpid());
-  // Without entropy (very early boot) the pid has to do; mkdir still keeps two runs apart.
-  (void)!getrandom(&noise, sizeof noise, GRND_NONBLOCK);
-  return fmt::format("{}-{:06x}", std::string_view(stamp.data(), used), noise & 0xffffffU);
+  return fmt::format("{}-{}", std::string_view(stamp.data(), used), random_word(3));
 }
 
 Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::string& run_id,
