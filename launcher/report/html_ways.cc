@@ -22,11 +22,15 @@ struct Cell {
 
 using TriedWays = std::map<std::pair<int, int>, Cell>;
 
+bool is_reached(const std::string& end) {
+  return end == "reached";
+}
+
 TriedWays cells_of(const record::Ways& ways) {
   TriedWays cells;
   for (std::size_t i = 0; i < ways.end.size(); ++i) {
     Cell& cell = cells[{ways.from[i], ways.to[i]}];
-    const bool reached = ways.end[i] == "reached";
+    const bool reached = is_reached(ways.end[i]);
     const int time = ways.round_trip_us[i];
     ++cell.tried;
     if (reached) ++cell.reached;
@@ -51,9 +55,9 @@ void write_way(const TriedWays& cells, int from, int to_node, HtmlWriter& to) {
                      : to.markup("<td class=\"not\" title=\"");
   to.text(cell.words, kLongestText).markup("\">");
   if (cell.reached < cell.tried)
-    to.text(fmt::format("{} of {}", cell.reached, cell.tried));
+    to.text(fmt::format("{}/{}", cell.reached, cell.tried));
   else if (cell.fastest_us > 0)
-    to.text(fmt::format("{:.2f} ms", cell.fastest_us / 1e3));
+    to.text(fmt::format("{:.2f}", cell.fastest_us / 1e3));
   else
     to.markup("✓");
   to.markup("</td>");
@@ -65,9 +69,12 @@ void write_ways(const RunRecord& run, HtmlWriter& to) {
   if (!run.ways || run.ways->end.empty() || run.ways->hosts.size() > kMostNodesInMatrix) return;
   const auto nodes = static_cast<int>(run.ways->hosts.size());
   const TriedWays cells = cells_of(*run.ways);
+  const bool whole = std::ranges::all_of(run.ways->end, is_reached);
+  to.markup(whole ? "<section><details>" : "<section><details open>");
   to.markup(
-      "<section><details><summary>The ways between the nodes</summary>\n<p class=\"dim\">From the "
-      "node of the row to that of the column, over all interfaces that were tried.</p>\n"
+      "<summary>The ways between the nodes</summary>\n<p class=\"dim\">From the node of the row to "
+      "that of the column: the quickest round trip in milliseconds, or how many of the interfaces "
+      "that were tried answer.</p>\n"
       "<div class=\"wide\"><table class=\"called\"><tr><th></th>");
   for (int node = 0; node < nodes; ++node)
     to.markup("<th>").text(std::to_string(node)).markup("</th>");

@@ -23,7 +23,7 @@ Part part_of(const AttemptHistory& attempt, Rank rank) {
   if (!attempt.verdict) return Part::none;
   const Failure& verdict = attempt.verdict->failure;
   if (std::ranges::binary_search(verdict.missing, rank, {}, &MissingRank::rank))
-    return Part::missing;
+    return is_death(verdict.kind) ? Part::none : Part::missing;
   return holds(verdict.waiting, rank) ? Part::waited : Part::none;
 }
 

@@ -511,10 +511,11 @@ TEST_CASE("a way is told by what was reached and how fast", "[html]") {
                           {90, 0, 1'250, 0, 0},
                           0};
   const std::string html = ways_html(ways);
-  for (const char* part : {"<td class=\"open\" title=\"eth0: reached, ib0: no answer\">1 of 2</td>",
-                           "<td class=\"done\" title=\"eth0: reached\">1.25 ms</td>",
-                           "<td class=\"not\" title=\"eth0: refused\">0 of 1</td>",
-                           "<td class=\"done\" title=\"eth0: reached\">✓</td>", "<th>0 a</th>"}) {
+  for (const char* part :
+       {"<td class=\"open\" title=\"eth0: reached, ib0: no answer\">1/2</td>",
+        "<td class=\"done\" title=\"eth0: reached\">1.25</td>",
+        "<td class=\"not\" title=\"eth0: refused\">0/1</td>",
+        "<td class=\"done\" title=\"eth0: reached\">✓</td>", "<th>0 a</th>", "<details open>"}) {
     INFO(part);
     CHECK(html.find(part) != std::string::npos);
   }
@@ -523,6 +524,7 @@ TEST_CASE("a way is told by what was reached and how fast", "[html]") {
 TEST_CASE("of more nodes than a browser shows no matrix is drawn", "[html]") {
   record::Ways ways{std::vector<std::string>(32, "h"), {0}, {1}, {"eth0"}, {"reached"}, {1}, 0};
   CHECK(times_in(ways_html(ways), "<tr>") == 33);
+  CHECK(times_in(ways_html(ways), "<details>") == 1);  // all is reached, so it is closed
   ways.hosts.emplace_back("h");
   CHECK(ways_html(ways).empty());
   ways = {{"a"}, {}, {}, {}, {}, {}, 0};

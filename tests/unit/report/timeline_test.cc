@@ -93,6 +93,19 @@ TEST_CASE("the first rank that failed by itself is the suspect, with its status"
   CHECK(timeline.rows.at(1).suspect);
 }
 
+TEST_CASE("a rank that raised before the others came is not shown as missing", "[timeline]") {
+  AttemptHistory attempt = attempt_of_a_minute();
+  end(attempt, 0, "exit status 1", 30s);
+  attempt.verdict = {.at = 30s, .failure = {.kind = FailureKind::raised}};
+  attempt.verdict->failure.missing = {{.rank = Rank{0}}};
+  const TimelineRow row = only_row(attempt);
+  CHECK(row.note == "failed first, exit status 1");
+  CHECK(row.suspect);
+  CHECK(row.spans.front().kind == Kind::starting);
+  attempt.verdict->failure.kind = FailureKind::hung;
+  CHECK(only_row(attempt).note == "missing, exit status 1");
+}
+
 TEST_CASE("a rank that was told to end is no suspect, and its own signal is named", "[timeline]") {
   AttemptHistory attempt = attempt_of_a_minute();
   end(attempt, 0, "killed by SIGTERM", 31s);
