@@ -180,7 +180,7 @@ class PortWalk {
       : first_(range.first), size_(static_cast<std::uint32_t>(range.last - range.first + 1)) {
     constexpr std::uint32_t kStep = 7919;
     step_ = std::gcd(kStep, size_) == 1 ? kStep : 1;  // other steps would miss ports
-    offset_ = random_number() % size_;
+    offset_ = static_cast<std::uint32_t>(random_number() % size_);
   }
   [[nodiscard]] std::uint32_t size() const { return size_; }
   std::uint16_t next() {

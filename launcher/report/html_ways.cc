@@ -70,7 +70,7 @@ void write_ways(const RunRecord& run, HtmlWriter& to) {
   const auto nodes = static_cast<int>(run.ways->hosts.size());
   const TriedWays cells = cells_of(*run.ways);
   const bool whole = std::ranges::all_of(run.ways->end, is_reached);
-  to.markup(whole ? "<section><details>" : "<section><details open>");
+  whole ? to.markup("<section><details>") : to.markup("<section><details open>");
   to.markup(
       "<summary>The ways between the nodes</summary>\n<p class=\"dim\">From the node of the row to "
       "that of the column: the quickest round trip in milliseconds, or how many of the interfaces "

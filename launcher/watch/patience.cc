@@ -7,6 +7,9 @@
 namespace safelaunch::watch {
 namespace {
 
+// torchrun looks at its workers ten times a second, deepspeed once.
+constexpr Duration kLauncherEndsTheJob{2'500};
+
 std::optional<TimePoint> after(TimePoint since, Duration limit) {
   if (limit == Duration::zero()) return std::nullopt;
   return since + limit;
@@ -35,6 +38,8 @@ Patience patience_with_dead(const RankState& rank, Stage stage, TimePoint since,
   // The world's group needs every rank. A group of some ranks does not: a rank at work outside it
   // may have nothing to do with it.
   if (stage >= Stage::communicator) return {after(since, limit_of(stage, limits)), false};
+  // A launcher whose rank has failed ends the job by itself, and knows the rank's status.
+  if (!rank.status()) return {ended + kLauncherEndsTheJob, true};
   return {since, true};
 }
 

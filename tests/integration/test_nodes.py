@@ -166,7 +166,7 @@ class Nodes(SafelaunchTest):
         agents = [self.start(node, "--grace", "1h", *self.own_workers(node), "--", *rank) for node in (0, 1)]
         wait_until(lambda: all("runs" in self.said(node) for node in (0, 1)), what="the ranks")
         agents[1].send_signal(signal.SIGINT)
-        wait_until(lambda: all("a second one kills them now" in self.said(node) for node in (0, 1)), what="the first")
+        wait_until(lambda: all("A second one kills them now" in self.said(node) for node in (0, 1)), what="the first")
         agents[1].send_signal(signal.SIGINT)
         self.assertEqual(self.statuses(agents, 60), [130, 130], self.both())
 

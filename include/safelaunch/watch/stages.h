@@ -24,7 +24,8 @@
 ///
 ///   it is     it is waited for                    counted from
 ///   --------  ---------------------------------- -------------------------------------------------
-///   dead      not at all                          -
+///   dead      not at all; 2.5 s where its status  when it ended, or the clock's start
+///             is not known: its launcher may say
 ///   done      the stage's timeout; before         the clock's start
 ///             `communicator` not at all
 ///   stopped   five seconds, also where it had     when it was stopped, or the clock's start

@@ -172,7 +172,7 @@ plugin passes a collective: record, record some
 hook counts: record some
 hook fails: record some
 rank ended of a signal: verdict, record some
-rank ended, nobody knows how: verdict, record some
+rank ended, nobody knows how: record some
 NCCL's worlds differ: verdict
 leader watches: sample ranks
 leader watches no more

@@ -96,7 +96,8 @@ TEST_CASE("the first rank that failed by itself is the suspect, with its status"
 TEST_CASE("a rank that raised before the others came is not shown as missing", "[timeline]") {
   AttemptHistory attempt = attempt_of_a_minute();
   end(attempt, 0, "exit status 1", 30s);
-  attempt.verdict = {.at = 30s, .failure = {.kind = FailureKind::raised}};
+  attempt.verdict =
+      RecordedVerdict{.at = 30s, .text = {}, .failure = {.kind = FailureKind::raised}};
   attempt.verdict->failure.missing = {{.rank = Rank{0}}};
   const TimelineRow row = only_row(attempt);
   CHECK(row.note == "failed first, exit status 1");

@@ -26,9 +26,9 @@ RunRecord run_with(const std::string& event) {
 TEST_CASE("the page shows who reaches whom", "[html]") {
   const std::string page = html_report(run_with(kThreeNodes));
   CHECK_THAT(page, Contains("The ways between the nodes") && Contains("<th>1 gpu-1</th>"));
-  CHECK_THAT(page, Contains("title=\"eth0: reached, ib0: reached\">0.09 ms</td>"));
-  CHECK_THAT(page, Contains("<td class=\"open\" title=\"eth0: reached, ib0: no answer\">1 of 2"));
-  CHECK_THAT(page, Contains("<td class=\"not\" title=\"&quot;x: no route\">0 of 1"));
+  CHECK_THAT(page, Contains("title=\"eth0: reached, ib0: reached\">0.09</td>"));
+  CHECK_THAT(page, Contains("<td class=\"open\" title=\"eth0: reached, ib0: no answer\">1/2"));
+  CHECK_THAT(page, Contains("<td class=\"not\" title=\"&quot;x: no route\">0/1"));
   CHECK_THAT(page, !Contains("<b>"));
 }
 

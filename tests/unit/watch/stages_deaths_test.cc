@@ -28,6 +28,20 @@ TEST_CASE("scene d: a rank that dies before init ends the attempt at once, with 
   CHECK(story.verdict()->missing.front().status == status);
 }
 
+// torchrun's worker has exited, torchrun is late to see it, and the others are quick.
+TEST_CASE("a launcher may say how a rank ended before the others are said to wait in vain",
+          "[stages]") {
+  Story story;
+  everybody_imports(story, 3);
+  calls_init(story, 0, 3);
+  story.exited(2, std::nullopt);
+  story.pass(2s);
+  CHECK_FALSE(story.verdict());
+  story.pass(1s);
+  REQUIRE(story.verdict());
+  CHECK(story.suspects() == Ranks{2});
+}
+
 TEST_CASE("ranks that die after the first one are followers", "[stages]") {
   Story story;
   everybody_imports(story, 4);
