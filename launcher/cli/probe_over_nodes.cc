@@ -6,7 +6,6 @@
 
 #include "probe_nodes_text.h"
 #include "probe_plan.h"
-#include "safelaunch/agree/token.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/identity.h"
@@ -121,9 +120,7 @@ Result<probe::Spec> spec_for_nodes(const ProbePlan& plan, const std::string& nam
   if (profile == plan.profiles.end())
     return Error{Errc::bad_config,
                  fmt::format("there is no profile {} here; give all nodes the same options", name)};
-  Environment environment = environment_under(*profile, plan);
-  environment.erase(std::string(agree::kTokenVariable));
-  return spec_of(plan, environment, part);
+  return spec_of(plan, environment_under(*profile, plan), part);
 }
 
 int probe_over_nodes(ProbePlan plan) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "safelaunch/agree/token.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/job/command.h"
@@ -138,8 +139,9 @@ probe::Spec spec_of(const ProbePlan& plan, const Environment& environment,
   spec.nccl = plan.ground.nccl_file;
   spec.limits = limits_of(plan.options);
   spec.part = part;
-  spec.seats =
-      probe::seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version, environment, part);
+  Environment ours = environment;
+  ours.erase(std::string(agree::kTokenVariable));
+  spec.seats = probe::seat_ranks(plan.ground.ranks, gpus, plan.ground.nccl.version, ours, part);
   return spec;
 }
 

@@ -84,7 +84,7 @@ std::vector<std::string> local_addresses() {
 }
 
 bool is_loopback_address(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
+  return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
 namespace {

@@ -42,8 +42,9 @@ std::string_view boot_option(std::string_view command_line, std::string_view key
 }
 
 bool passes_through(std::string_view command_line) {
-  return boot_option(command_line, "iommu") == "pt" ||
-         boot_option(command_line, "iommu.passthrough") == "1";
+  if (boot_option(command_line, "iommu") == "pt") return true;
+  const std::string_view value = boot_option(command_line, "iommu.passthrough");
+  return value == "on" || (!value.empty() && holds("1yYtT", value.substr(0, 1)));
 }
 
 /// gVisor's kernel calls itself by one fixed version and date.

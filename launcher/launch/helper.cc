@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/launch/child.h"
 
@@ -89,9 +90,8 @@ void keep_end(std::string& text, std::string_view more) {
 }
 
 std::string_view last_line(std::string_view text) {
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  const std::size_t newline = text.rfind('\n');
-  return newline == std::string_view::npos ? text : text.substr(newline + 1);
+  text = trimmed(text);
+  return trimmed(text.substr(text.rfind('\n') + 1));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "safelaunch/agree/token.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/libraries.h"
@@ -52,6 +53,7 @@ probe::Situation situation_of(const plan::RunPlan& plan, const profile::Profile&
 /// The environment of the job's ranks, as far as NCCL and the driver read it.
 Environment environment_of_ranks(const profile::Profile& profile, const plan::RunPlan& plan) {
   Environment environment = plan.environment_under(profile).environment;
+  environment.erase(std::string(agree::kTokenVariable));
   if (!plan.spawn || !plan.spawn->devices_selected) return environment;
   environment["CUDA_VISIBLE_DEVICES"] = join(plan.spawn->devices, ",");
   return environment;

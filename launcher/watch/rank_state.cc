@@ -175,7 +175,7 @@ Activity RankState::activity(TimePoint now) const {
 }
 
 std::string RankState::doing(TimePoint now) const {
-  if (ended()) return status_ ? describe(*status_) : "its process has ended";
+  if (ended()) return status_ ? describe(*status_) : "exit status unknown";
   const std::string doing = now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
   if (known()) return doing;
   return doing.empty() ? "never seen" : "never seen; another process: " + doing;

@@ -10,7 +10,7 @@ using namespace safelaunch::cli;
 
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 
 probe::Verdict works(double bandwidth) {
   return probe::Works{1, 1, bandwidth};
@@ -66,7 +66,7 @@ TEST_CASE("a slow pair is marked") {
   nodes::NodeProbeEnd end = one_bad_node();
   end.findings.pairs[{1, 2}] = {works(2), ""};
   end.findings.slow_links = {{1, 2}};
-  CHECK_THAT(render_matrix(end), Contains("! slow") && Contains("2.00!"));
+  CHECK_THAT(render_matrix(end), ContainsSubstring("! slow") && ContainsSubstring("2.00!"));
 }
 
 TEST_CASE("two nodes have no matrix beside their row") {
@@ -80,9 +80,9 @@ TEST_CASE("of many nodes only the pairs that do not work are listed") {
   for (int i = 2; i < 40; ++i) end.findings.pairs[{i, i + 1}] = {works(10), ""};
   end.findings.pairs[{20, 21}] = {kHangs, ""};
   const std::string text = render_matrix(end);
-  CHECK_THAT(text, Contains("38 of 40 pairs work as usual under basic\n") &&
-                       Contains("  gpu-1 – gpu-2: hangs\n") &&
-                       Contains("  node 20 – node 21: hangs\n"));
+  CHECK_THAT(text, ContainsSubstring("38 of 40 pairs work as usual under basic\n") &&
+                       ContainsSubstring("  gpu-1 – gpu-2: hangs\n") &&
+                       ContainsSubstring("  node 20 – node 21: hangs\n"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 3);
 }
 
@@ -122,10 +122,10 @@ TEST_CASE("the page shows the matrix, and no word of a node becomes markup") {
   end.nodes[1].trouble = "\"><img src=x> & \x1b[2J";
   end.findings.over_all[0].verdict = probe::Failed{{{0, probe::Phase::init, "<b>bold</b>"}}};
   const std::string page = nodes_page(end, conclusion_of(end));
-  CHECK_THAT(page, Contains("class=\"matrix\"") && Contains("class=\"bad\"") &&
-                       Contains("&lt;script&gt;") && Contains("&lt;b&gt;bold"));
-  CHECK_THAT(page,
-             !Contains("<script") && !Contains("<img") && !Contains("<b>") && !Contains("\x1b"));
+  CHECK_THAT(page, ContainsSubstring("class=\"matrix\"") && ContainsSubstring("class=\"bad\"") &&
+                       ContainsSubstring("&lt;script&gt;") && ContainsSubstring("&lt;b&gt;bold"));
+  CHECK_THAT(page, !ContainsSubstring("<script") && !ContainsSubstring("<img") &&
+                       !ContainsSubstring("<b>") && !ContainsSubstring("\x1b"));
 }
 
 TEST_CASE("what a node tells of itself is read as it was written, and nonsense as nothing") {
@@ -181,7 +181,7 @@ TEST_CASE("groups of many nodes are told by their verdict alone, and of many gro
   const std::vector<probe::GroupResult> many(40, {{0}, kHangs});
   const std::string text = render_round({Purpose::alone, 0, {}}, many, "basic", {});
   CHECK(std::count(text.begin(), text.end(), ',') == 15);
-  CHECK_THAT(text, Contains("0 of 40 work"));
+  CHECK_THAT(text, ContainsSubstring("0 of 40 work"));
 }
 
 TEST_CASE("a profile over all nodes names the nodes that its verdict names", "[probe_nodes]") {
@@ -192,14 +192,14 @@ TEST_CASE("a profile over all nodes names the nodes that its verdict names", "[p
         "basic            -            -  driver ✓ device ✓ nccl ✓ init ✗ ranks 0 1: no answer "
         "within the deadline on gpu-2\n");
   all.stopped.clear();
-  CHECK_THAT(render_everywhere("basic", all, nodes, 7), !Contains(" on gpu-2"));
+  CHECK_THAT(render_everywhere("basic", all, nodes, 7), !ContainsSubstring(" on gpu-2"));
 }
 
 TEST_CASE("no list of nodes is longer than sixteen", "[probe_nodes]") {
   probe::GroupResult many;
   for (int seat = 0; seat < 40; ++seat) many.nodes.push_back(seat);
   many.stopped = {many.nodes.begin(), many.nodes.begin() + 16};
-  CHECK_THAT(where(many, {}), Contains("node 0 node 1 ") && Contains(" node 15"));
+  CHECK_THAT(where(many, {}), ContainsSubstring("node 0 node 1 ") && ContainsSubstring(" node 15"));
   many.stopped.push_back(16);
   CHECK(where(many, {}).empty());
 }
@@ -242,7 +242,7 @@ TEST_CASE("a pair with a slow node is slow", "[probe_nodes]") {
   CHECK(json["pairs"][0]["slow"] == false);
   CHECK(json["pairs"][1]["slow"] == true);
   CHECK(json["slow_nodes"] == std::vector<int>{2});
-  CHECK_THAT(nodes_page(end, conclusion_of(end)), Contains("<td class=\"slow\">"));
+  CHECK_THAT(nodes_page(end, conclusion_of(end)), ContainsSubstring("<td class=\"slow\">"));
 }
 
 TEST_CASE("a program reads of bad links and of nodes that cannot take part", "[probe_nodes]") {
@@ -265,10 +265,10 @@ TEST_CASE("a program reads of bad links and of nodes that cannot take part", "[p
 TEST_CASE("the page is good where a profile works over all nodes", "[probe_nodes]") {
   const nodes::NodeProbeEnd end = one_bad_node();
   CHECK_THAT(nodes_page(end, {{"all work"}, "", 0}),
-             Contains("<header class=\"good\">\n<h1>all work</h1>\n</header>"));
+             ContainsSubstring("<header class=\"good\">\n<h1>all work</h1>\n</header>"));
   CHECK_THAT(nodes_page(end, {{"none works", "because"}, "do <this>", 1}),
-             Contains("<header class=\"\">\n<h1>none works</h1>\n<p>because</p>\n"
-                      "<p>use: <code>do &lt;this&gt;</code></p>\n</header>"));
+             ContainsSubstring("<header class=\"\">\n<h1>none works</h1>\n<p>because</p>\n"
+                               "<p>use: <code>do &lt;this&gt;</code></p>\n</header>"));
 }
 
 TEST_CASE("a page of more nodes than a browser shows lists the pairs that do not work",
@@ -276,6 +276,6 @@ TEST_CASE("a page of more nodes than a browser shows lists the pairs that do not
   nodes::NodeProbeEnd end = one_bad_node();
   for (int i = 2; i < 140; ++i) end.findings.pairs[{i, i + 1}] = {works(10), ""};
   const std::string page = nodes_page(end, conclusion_of(end));
-  CHECK_THAT(page, Contains("<pre>139 of 140 pairs work as usual under basic\n") &&
-                       !Contains("class=\"matrix\""));
+  CHECK_THAT(page, ContainsSubstring("<pre>139 of 140 pairs work as usual under basic\n") &&
+                       !ContainsSubstring("class=\"matrix\""));
 }

@@ -42,7 +42,8 @@ TEST_CASE("an IOMMU in pass-through mode translates nothing", "[platform]") {
   PlatformTexts texts;
   texts.iommu_groups = true;
   CHECK(parse_platform(texts).iommu_translates);
-  for (const char* command_line : {"quiet iommu=pt", "iommu.passthrough=1"}) {
+  for (const char* command_line :
+       {"quiet iommu=pt", "iommu.passthrough=1", "iommu.passthrough=y", "iommu.passthrough=on"}) {
     texts.command_line = command_line;
     CHECK_FALSE(parse_platform(texts).iommu_translates);
   }
@@ -94,8 +95,8 @@ TEST_CASE("a machine is virtual by a flag of its CPU, not by a word that holds i
 
 TEST_CASE("an IOMMU translates unless a whole word of the command line says otherwise",
           "[platform]") {
-  for (const char* line : {"", "intel_iommu=on", "xiommu=pt", "iommu=ptx", "iommu",
-                           "iommu=", "iommu.passthrough=0", "quiet  splash"})
+  for (const char* line : {"", "intel_iommu=on", "xiommu=pt", "iommu=ptx", "iommu", "iommu=",
+                           "iommu.passthrough=0", "iommu.passthrough=off", "quiet  splash"})
     CHECK(parse_platform({.command_line = line, .iommu_groups = true}).iommu_translates);
   CHECK_FALSE(
       parse_platform({.command_line = "intel_iommu=on iommu=pt quiet", .iommu_groups = true})

@@ -88,5 +88,7 @@ TEST_CASE("the loopback interface is among all", "[interfaces]") {
 TEST_CASE("addresses that lead nowhere else are told", "[interfaces]") {
   CHECK(is_loopback_address("127.0.1.1"));
   CHECK(is_loopback_address("::1"));
+  CHECK(is_loopback_address("::ffff:127.0.0.1"));
+  CHECK_FALSE(is_loopback_address("::ffff:10.0.0.1"));
   CHECK_FALSE(is_loopback_address("10.0.0.1"));
 }

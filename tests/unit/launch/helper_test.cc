@@ -204,6 +204,7 @@ TEST_CASE("how a helper ended is told in a line, with the last of its errors") {
       {{Exited{3}, false, "first\nlast\n\n"}, "exit status 3: last"},
       {{Exited{3}, false, "only"}, "exit status 3: only"},
       {{Exited{3}, false, "\n\n"}, "exit status 3"},
+      {{Exited{3}, false, "first\n  last \r\n \n"}, "exit status 3: last"},
       {{Signaled{SIGKILL}, true, "asking the driver\n"},
        "no answer within its time: asking the driver"},
       {{std::nullopt, false, ""}, "killed, but its driver does not let it end"},
