@@ -143,6 +143,16 @@ std::string extent_in_words(const RecordedFile& file) {
                      size_in_words(file.size));
 }
 
+std::string standstill_in_words(const AttemptHistory& attempt) {
+  if (!attempt.standstill || attempt.verdict) return {};
+  const auto& [at, text, earlier] = *attempt.standstill;
+  std::string words =
+      fmt::format("training stood still after {}: {}", describe_duration(at - attempt.began), text);
+  if (earlier > 0)
+    words += fmt::format(" (and {} time{} before)", earlier, earlier == 1 ? "" : "s");
+  return words;
+}
+
 // Only Python files are read: a process of the job chooses the names, and the page may be shown to
 // others.
 

@@ -27,6 +27,10 @@ struct SharedStack {
 /// "the last 64 kB of 10.0 MB", or "2.3 kB" if nothing was left out.
 [[nodiscard]] std::string extent_in_words(const RecordedFile& file);
 
+/// "training stood still after 15s: rank 1 is behind …"; empty where it did not, or the verdict
+/// tells it.
+[[nodiscard]] std::string standstill_in_words(const AttemptHistory& attempt);
+
 // The lines of source at which ranks stood, beside their stacks.
 
 /// The name of the file that add_sources() adds: a place and its line of source, a tab between, on

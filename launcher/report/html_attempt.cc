@@ -166,6 +166,8 @@ void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudg
   to.markup("</h2>\n");
   if (attempt.told.failure) write_cause(*attempt.told.failure, to);
   write_progress(attempt, to);
+  if (const std::string text = standstill_in_words(attempt); !text.empty())
+    to.markup("<p>").text(text, kLongestText).markup("</p>\n");
   if (!attempt.nccl.empty())
     to.markup("<p class=\"dim\">NCCL ").text(attempt.nccl, kLongestText).markup("</p>\n");
   write_timeline(timeline_of(attempt, kMostBars), to);

@@ -135,6 +135,12 @@ class RecordReader {
     attempt_->stopping = true;
   }
 
+  void take(const record::Stall& event) {
+    if (attempt_ == nullptr) return;
+    const auto& former = attempt_->standstill;
+    attempt_->standstill = Standstill{at_, event.text, former ? former->earlier + 1 : 0};
+  }
+
   // Every figure of a look belongs to a rank, or to a GPU.
   void take(const record::Usage& event) {
     const std::size_t count = event.ranks.size();

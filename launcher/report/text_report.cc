@@ -190,6 +190,7 @@ void write_attempt(const AttemptHistory& attempt, TextWriter& to) {
   to.line();
   to.heading(fmt::format("attempt {}  {}", attempt.told.number, attempt.told.profile));
   if (attempt.verdict) to.line("  verdict: " + attempt.verdict->text);
+  if (const std::string text = standstill_in_words(attempt); !text.empty()) to.line("  " + text);
   if (!attempt.nccl.empty()) to.line("  NCCL " + attempt.nccl);
   write_stages(attempt, to);
   write_environment(attempt, to);

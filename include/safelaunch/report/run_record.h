@@ -37,6 +37,13 @@ struct RecordedVerdict {
   Failure failure;  ///< as far as recorded; waiting and missing ranks are sorted
 };
 
+/// Training stood still, and may have gone on afterwards.
+struct Standstill {
+  Duration at{};  ///< when it was told
+  std::string text;
+  int earlier = 0;  ///< standstills of the attempt before this one
+};
+
 /// The figures of one look at the ranks, or at the GPUs.
 template <class Figures>
 struct Looked {
@@ -60,7 +67,8 @@ struct AttemptHistory {
   bool stopping = false;  ///< after a verdict or a signal, when all ranks are told to end
   std::map<Rank, RankHistory> ranks;
   std::optional<RecordedVerdict> verdict;
-  std::string waiting;  ///< the last text of the status line
+  std::optional<Standstill> standstill;  ///< the last
+  std::string waiting;                   ///< the last text of the status line
   std::vector<record::Probe> probes;
   std::optional<record::Collectives> collectives;  ///< the last answers of the ranks
   std::vector<Looked<record::Usage>> usage;

@@ -48,6 +48,22 @@ TEST_CASE("a run that trains waits for nobody", "[text_report]") {
   CHECK_FALSE(contains(text_of(run), "waiting for rank 1"));
 }
 
+TEST_CASE("the last standstill of an attempt that was interrupted is told, on the page too",
+          "[text_report]") {
+  const std::string stall =
+      R"({"t":9,"e":"stall","attempt":1,"text":"no output for 5s; rank 1 is behind"})"
+      "\n";
+  const std::string words = "training stood still after 8s: no output for 5s; rank 1 is behind";
+  RunFiles files = killed_run();
+  files.files[0].text = kFirstAttempt + stall;
+  CHECK(contains(text_of(parse_run(files)), "  " + words + "\n"));
+  CHECK(contains(html_report(parse_run(files)), "<p>" + words + "</p>"));
+  files.files[0].text = kFirstAttempt + stall + stall;
+  CHECK(contains(text_of(parse_run(files)), words + " (and 1 time before)\n"));
+  files.files[0].text = kFirstAttempt + stall + kVerdict;  // which tells it itself
+  CHECK_FALSE(contains(text_of(parse_run(files)), "stood still"));
+}
+
 TEST_CASE("attempts before the cut are told, without closing words", "[text_report]") {
   RunFiles files = killed_run();
   files.files[0].text = std::string(kFirstAttempt) + kVerdict +
