@@ -5,13 +5,13 @@ calls and C++'s (DDP, FSDP, DTensor) are seen alike. The first call removes it f
 collectives cost nothing. A call in a group of a single rank waits for no other rank and does not count.
 A torch whose Library.impl knows no keyset has Python wrappers instead, which do not see what C++ calls.
 """
-import functools
 import inspect
 import sys
 import time
 
 from . import answers, channel, ending, native
-from .patching import quietly, replace
+from .like_importlib_bootstrap import around
+from .patching import quietly, replace, wrapper
 
 _SHORTEST_WAIT = 0.0005  # seconds between two looks at the first collective
 _LONGEST_WAIT = 0.1
@@ -75,28 +75,20 @@ def _watch_dispatcher(torch):
             continue
         packet, _, overload = name.partition(".")
         operation = getattr(getattr(torch.ops.c10d, packet), overload or "default")
-        kernel = _kernel(operation, packet, key, library)
+        kernel = _kernel(operation, packet, key, library._destroy)
         library.impl(name, kernel, "BackendSelect", with_keyset=True)
 
 
-def _kernel(operation, name, key, library):
-    def first_collective(keys, *args, **kwargs):
-        rest = keys.remove(key)
-        if not _is_first(args + tuple(kwargs.values())):
-            return operation.redispatch(rest, *args, **kwargs)
-        began = _enter(name)
-        try:
-            result = operation.redispatch(rest, *args, **kwargs)
-        except BaseException as error:
-            quietly("coll.failed", _failed, name, error)
-            raise
-        finally:
-            quietly("removing the kernel", library._destroy)
-            del _armed[:]
-        quietly(name, _returned, name, began, result)
-        return result
+def _kernel(operation, name, key, remove):
+    def prepare(args, kwargs):
+        args = (args[0].remove(key),) + args[1:]
+        if not _is_first(args[1:] + tuple(kwargs.values())):
+            return args, kwargs, None, None
+        returned, failed = _follow(name, remove)
+        return args, kwargs, returned, failed
 
-    return first_collective
+    # Not operation.redispatch, which is Python and would stand in the tracebacks.
+    return around(operation._handle.redispatch_boxed, prepare)
 
 
 def _watch_functions(c10d):
@@ -105,8 +97,8 @@ def _watch_functions(c10d):
     wrappers = []
 
     def put_back():
-        for original, wrapper in zip(originals, wrappers):
-            replace(wrapper, original)
+        for original, ours in zip(originals, wrappers):
+            replace(ours, original)
 
     for original in originals:
         wrappers.append(_wrapper(original, put_back))
@@ -114,29 +106,33 @@ def _watch_functions(c10d):
 
 
 def _wrapper(original, put_back):
-    name = original.__name__
-
-    @functools.wraps(original)
-    def first_collective(*args, **kwargs):
+    def prepare(args, kwargs):
         if not _is_first(args + tuple(kwargs.values())):
-            return original(*args, **kwargs)
-        quietly("removing the wrappers", put_back)
-        del _armed[:]
-        began = _enter(name)
-        try:
-            result = original(*args, **kwargs)
-        except BaseException as error:
-            quietly("coll.failed", _failed, name, error)
-            raise
-        quietly(name, _returned, name, began, result)
-        return result
+            return args, kwargs, None, None
+        returned, failed = _follow(original.__name__, put_back)
+        return args, kwargs, returned, failed
 
-    return first_collective
+    return wrapper(original, prepare)
 
 
-def _enter(name):
+def _follow(name, remove):
+    """The first collective begins. Gives what to call at its end; both remove what stands before the others."""
     channel.emit("coll.enter", op=name)
-    return time.monotonic()
+    began = time.monotonic()
+
+    def returned(result):
+        end()
+        quietly(name, _returned, name, began, result)
+
+    def failed(error):
+        quietly("coll.failed", _failed, name, error)
+        end()
+
+    def end():
+        quietly("removing " + name, remove)
+        del _armed[:]
+
+    return returned, failed
 
 
 def _failed(name, error):

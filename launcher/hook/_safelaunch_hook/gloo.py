@@ -7,6 +7,7 @@ import os
 import sys
 
 from . import channel, ending
+from .patching import wrapper
 
 _NCCL = ("nccl", "nccl2", "nccl-legacy")  # from torch 2.14 on there are two of them
 
@@ -86,13 +87,14 @@ def _guard(kind, name, reason_against):
     if original is None or hasattr(original, "_safelaunch"):
         return
 
-    def guarded(self, *args, **kwargs):
-        why = reason_against(args, kwargs)
+    def prepare(args, kwargs):
+        why = reason_against(args[1:], kwargs)
         if why:
             channel.emit("refused", what=name, why=why)
             raise Refused("safelaunch: %s on the gloo backend is refused, because %s" % (name, why))
-        return original(self, *args, **kwargs)
+        return args, kwargs, None, None
 
+    guarded = wrapper(original, prepare)
     guarded._safelaunch = True
     setattr(kind, name, guarded)
 

@@ -3,6 +3,7 @@ import _thread
 import sys
 
 from . import channel
+from .like_importlib_bootstrap import around, leave_no_trace
 
 
 class _Watch:
@@ -24,6 +25,9 @@ class _Watch:
         self._finding.add(finding)
         try:
             spec = _find(name, path, target, self)
+        except BaseException as error:
+            leave_no_trace(error)
+            raise
         finally:
             self._finding.discard(finding)
         if spec is not None:
@@ -33,21 +37,23 @@ class _Watch:
     def _wrap(self, loader):
         if "exec_module" in vars(loader):  # wrapped already: the modules of an archive share a loader
             return
-        original = loader.exec_module
 
-        def exec_module(module):
-            name = module.__name__
+        def prepare(args, kwargs):
+            name = args[0].__name__
             begins, ended = self.awaited.get(name, (None, None))
             if ended is None:
-                return original(module)
+                return args, kwargs, None, None
             vars(loader).pop("exec_module", None)  # the loader is as it was: programs look at it
             if begins is not None:
                 _quietly("before import", begins)
-            original(module)
-            if name in sys.modules and self.awaited.pop(name, None):
-                _quietly("after import", ended)
 
-        loader.exec_module = exec_module
+            def returned(_):
+                if name in sys.modules and self.awaited.pop(name, None):
+                    _quietly("after import", ended)
+
+            return args, kwargs, returned, None
+
+        loader.exec_module = around(loader.exec_module, prepare)
 
 
 _watch = _Watch()

@@ -3,10 +3,8 @@
 JAX's collectives are inside compiled programs, so there is no coll.enter. A rank that stays away ends
 the others by SIGABRT, without an exception: only safelaunch can say who it was.
 """
-import functools
-
 from . import answers, channel, ending, timeouts
-from .patching import Call, quietly, send_failure
+from .patching import Call, quietly, send_failure, wrapper
 
 _DEFAULT_TIMEOUT = 300  # JAX passes it on as if it were chosen
 
@@ -38,35 +36,40 @@ def _initialize(original):
         answers.listen()
         ending.watch_child()
 
-    @functools.wraps(original)
-    def initialize(self, *args, **kwargs):
-        call = Call(original, (self,) + args, kwargs)
+    def prepare(args, kwargs):
+        call = Call(original, args, kwargs)
         call.change(rewrite)
         quietly("init.enter", entered, call.arguments)
-        try:
-            result = original(*call.args, **call.kwargs)
-        except BaseException as error:
-            send_failure("init.failed", error)
-            raise
-        channel.know_rank(rank=self.process_id, world=self.num_processes)
-        channel.emit("group", backend="jax")
-        return result
 
-    return initialize
+        def has_group():
+            state = args[0]
+            channel.know_rank(rank=state.process_id, world=state.num_processes)
+            channel.emit("group", backend="jax")
+
+        def returned(_):
+            quietly("group", has_group)
+
+        def failed(error):
+            send_failure("init.failed", error)
+
+        return call.args, call.kwargs, returned, failed
+
+    return wrapper(original, prepare)
 
 
 def _init_backend(original):
     """Each platform's first use waits for every process's list of devices, for up to two minutes."""
 
-    @functools.wraps(original)
-    def _init_backend(platform, *args, **kwargs):
-        channel.emit("pg.enter", group=str(platform))
-        try:
-            made = original(platform, *args, **kwargs)
-        except BaseException as error:
-            send_failure("pg.failed", error, group=str(platform))
-            raise
-        channel.emit("pg.exit", group=str(platform))
-        return made
+    def prepare(args, kwargs):
+        group = str(args[0] if args else kwargs.get("platform"))
+        channel.emit("pg.enter", group=group)
 
-    return _init_backend
+        def returned(_):
+            channel.emit("pg.exit", group=group)
+
+        def failed(error):
+            send_failure("pg.failed", error, group=group)
+
+        return args, kwargs, returned, failed
+
+    return wrapper(original, prepare)

@@ -2,11 +2,10 @@
 
 The wrappers stay for the life of the process; they cost microseconds, and groups are made seldom.
 """
-import functools
 import sys
 
 from . import answers, channel, collective, counters, ending, gloo, native, timeouts, verify
-from .patching import Call, quietly, replace, send_failure
+from .patching import Call, quietly, replace, send_failure, wrapper
 
 _MOST_MEMBERS = 4096  # of a group, told in one packet
 _in_init = set()  # the threads that are in init_process_group
@@ -54,15 +53,14 @@ def _init_process_group(torch, c10d):
         quietly("counters", counters.start)
         quietly("end of a child", ending.watch_child)
 
-    def returned():
+    def has_group():
         channel.know_rank(rank=c10d.get_rank(), world=c10d.get_world_size())
         channel.emit("group", backend=str(c10d.get_backend()))
         verify.all_reduce_if_asked(torch, c10d)
 
-    @functools.wraps(original)
-    def init_process_group(*args, **kwargs):
+    def prepare(args, kwargs):
         if c10d.is_initialized():  # torch says no, and the group that is there stays
-            return original(*args, **kwargs)
+            return args, kwargs, None, None
         call = Call(original, args, kwargs)
         asked = call.arguments.get("backend")
         quietly("gloo", gloo.take_over, torch, c10d)
@@ -71,36 +69,36 @@ def _init_process_group(torch, c10d):
         quietly("init.enter", entered, asked, call.arguments)
         watch_closely()
         _in_init.add(native.get_ident())
-        try:
-            result = original(*call.args, **call.kwargs)
-        except BaseException as error:
-            send_failure("init.failed", error)
-            raise
-        finally:
-            _in_init.discard(native.get_ident())
-        quietly("group", returned)
-        return result
+        return call.args, call.kwargs, returned, failed
 
-    return init_process_group
+    def returned(_):
+        _in_init.discard(native.get_ident())
+        quietly("group", has_group)
+
+    def failed(error):
+        _in_init.discard(native.get_ident())
+        send_failure("init.failed", error)
+
+    return wrapper(original, prepare)
 
 
 def _new_group(original):
-    @functools.wraps(original)
-    def _new_process_group_helper(*args, **kwargs):
+    def prepare(args, kwargs):
         call = Call(original, args, kwargs)
         call.change(gloo.rewrite)
         call.change(timeouts.rewrite)
         about = {"group": str(call.arguments.get("group_name", "")), "init": native.get_ident() in _in_init}
         channel.emit("pg.enter", members=_members(call.arguments), **about)
-        try:
-            made = original(*call.args, **call.kwargs)
-        except BaseException as error:
-            send_failure("pg.failed", error, **about)
-            raise
-        channel.emit("pg.exit", **about)
-        return made
 
-    return _new_process_group_helper
+        def returned(_):
+            channel.emit("pg.exit", **about)
+
+        def failed(error):
+            send_failure("pg.failed", error, **about)
+
+        return call.args, call.kwargs, returned, failed
+
+    return wrapper(original, prepare)
 
 
 def _members(arguments):
@@ -115,22 +113,24 @@ def _store(original):
     def signature(host_name, port, world_size=None, is_master=False, timeout=None, *rest, **more):
         pass
 
-    def __init__(self, *args, **kwargs):
-        call = Call(signature, args, kwargs)
+    def prepare(args, kwargs):
+        call = Call(signature, args[1:], kwargs)
         call.change(timeouts.rewrite)
         where = {
             "host": _text(call.arguments.get("host_name")), "port": call.arguments.get("port"),
             "master": bool(call.arguments.get("is_master")), "init": native.get_ident() in _in_init,
         }
         channel.emit("store.enter", **where)
-        try:
-            original(self, *call.args, **call.kwargs)
-        except BaseException as error:
-            send_failure("store.failed", error, **where)
-            raise
-        channel.emit("store.exit", **where)
 
-    return __init__
+        def returned(_):
+            channel.emit("store.exit", **where)
+
+        def failed(error):
+            send_failure("store.failed", error, **where)
+
+        return args[:1] + call.args, call.kwargs, returned, failed
+
+    return wrapper(original, prepare)
 
 
 def _watch_children():
@@ -138,28 +138,21 @@ def _watch_children():
     parent, the plain one prints it. Either way it never comes to sys.excepthook."""
     spawn = sys.modules.get("torch.multiprocessing.spawn")
     if spawn is not None:
-        wrap = spawn._wrap
+        def prepare(args, kwargs):
+            return (_reporting(args[0]),) + args[1:], kwargs, None, None
 
-        @functools.wraps(wrap)
-        def _wrap(fn, *args):
-            wrap(_reporting(fn), *args)
-
-        replace(wrap, _wrap)
+        replace(spawn._wrap, wrapper(spawn._wrap, prepare))
     process = sys.modules.get("multiprocessing.process")
     if process is not None:
         process.BaseProcess.run = _reporting(process.BaseProcess.run)
 
 
 def _reporting(function):
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
+    def failed(error):
+        if isinstance(error, Exception):
             ending.report(error)
-            raise
 
-    return call
+    return wrapper(function, lambda args, kwargs: (args, kwargs, None, failed))
 
 
 def _text(value):
