@@ -229,6 +229,62 @@ inner()
                 """, python)
 
 
+class Excepthooks(Comparison):
+    BACKPORT = """
+import os, sys
+def excepthook(kind, error, traceback):
+    print("group:", error, file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(7)
+if sys.excepthook is sys.__excepthook__:
+    sys.excepthook = excepthook
+"""
+
+    def backport(self):
+        """A folder with a package that puts in an excepthook under the same condition as exceptiongroup does."""
+        folder = os.path.join(os.path.dirname(harness.script("")), "exceptiongroup")
+        os.mkdir(folder)
+        for name, text in (("__init__.py", "from . import _formatting"), ("_formatting.py", self.BACKPORT)):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+        return os.path.dirname(folder)
+
+    def version_of(self, python):
+        text = harness.run([python, "-c", "import sys; print(*sys.version_info[:2])"], harness.environment()).out
+        return tuple(int(number) for number in text.split())
+
+    def test_the_backport_of_exceptiongroup_prints_its_groups(self):
+        for python in pythons():
+            with self.subTest(python=python):
+                result = self.assert_the_same("import exceptiongroup; raise ValueError('of two')", python, self.backport())
+                self.assertEqual((result.code, result.err), (7, "group: of two\n"))
+
+    def test_an_exception_is_reported_before_the_backport_prints_it(self):
+        for python in pythons():
+            with self.subTest(python=python):
+                self.assert_the_same("import exceptiongroup; raise ValueError('of two')", python, self.backport())
+                if self.version_of(python) < (3, 11):
+                    self.assertEqual([event["err"] for event in self.workers[0].all("exception")], ["of two"])
+
+    def test_a_python_prompt_of_the_programs_own_writes_the_exceptions_itself(self):
+        for python in pythons():
+            with self.subTest(python=python):
+                self.assert_the_same("""
+                    import code
+                    class Prompt(code.InteractiveInterpreter):
+                        def write(self, data):
+                            print("mine:", data)
+                    Prompt().runsource("1 / 0")
+                """, python)
+
+    def test_an_excepthook_that_fails_and_one_that_calls_pythons_own(self):
+        for hook in ("lambda *args: 1 / 0", "lambda *args: sys.__excepthook__(*args)"):
+            for python in pythons():
+                with self.subTest(python=python, hook=hook):
+                    self.assert_the_same("import sys; sys.excepthook = %s; [].x" % hook, python)
+                    self.assertEqual(len(self.workers[0].all("exception")), 1)
+
+
 @unittest.skipUnless(harness.importlib.util.find_spec("torch"), "this Python has no torch")
 class TracebacksOfTorch(Comparison):
     def assert_the_same(self, text):

@@ -74,6 +74,8 @@ def _start():
     _watch_end()
     listen = _listen_early()
     imports.watch("torch", torch_is_imported, begins=listen)
+    if sys.version_info < (3, 11):
+        imports.watch("exceptiongroup._formatting", _watch_backport)
     imports.watch("jax._src.distributed", _watch_jax)
     imports.watch("jax._src.xla_bridge", _watch_jax_backends)
     imports.watch("jax", _jax_is_imported, begins=listen)
@@ -98,6 +100,13 @@ def _watch_end():
         from . import ending
 
         ending.watch()
+
+
+def _watch_backport():
+    """The backport of exceptiongroup has put its own excepthook in the place of ours."""
+    from . import ending
+
+    ending.watch_excepthook()
 
 
 def _watch_torch():

@@ -4,6 +4,7 @@ import os
 import sys
 
 from . import channel
+from .like_importlib_bootstrap import around
 
 _reported = []
 # Both with the pid: a forked child inherits the notes, but not the threads, and has its own end.
@@ -13,8 +14,17 @@ _ended = set()
 
 def watch():
     """Wraps sys.excepthook and registers the steps for the end."""
-    sys.excepthook = _reporting(sys.excepthook)
+    watch_excepthook()
     atexit.register(_at_exit)
+
+
+def watch_excepthook():
+    """Wraps sys.excepthook. Where it is Python's own it stays the same as sys.__excepthook__: libraries
+    compare the two to learn whether they may put in theirs (exceptiongroup), or print themselves (code)."""
+    original = sys.excepthook
+    sys.excepthook = _reporting(original)
+    if original is sys.__excepthook__:
+        sys.__excepthook__ = sys.excepthook
 
 
 def before_exit(action):
@@ -48,10 +58,13 @@ def failed():
 
 
 def _reporting(original):
-    def excepthook(kind, error, traceback):
-        report(error)  # first, since the program's own hook may end the process, or open a debugger
-        original(kind, error, traceback)
+    def prepare(args, kwargs):
+        if len(args) == 3:  # otherwise the original raises its TypeError
+            report(args[1])  # first, since the program's own hook may end the process, or open a debugger
+        return args, kwargs, None, None
 
+    excepthook = around(original, prepare)
+    excepthook.__name__ = getattr(original, "__name__", "excepthook")
     return excepthook
 
 
