@@ -57,10 +57,10 @@ Decision decide(const Case& now, const Cause& cause) {
   if (evidence.autotuning) return Stop{StopReason::autotuning};
   if (cause.id == cause::kRankMissing && evidence.failure.stage == Stage::communicator)
     return Stop{StopReason::stays_away};
-  if (cause.retry == Retry::fallback) return FallBack{};
-  if (cause.retry == Retry::never) {
+  if (cause.retry == Retry::never)
     return Stop{is_users_own(cause.id) ? StopReason::users_own : StopReason::hopeless};
-  }
+  if (evidence.training == Training::unseen) return Stop{StopReason::training_unseen};
+  if (cause.retry == Retry::fallback) return FallBack{};
   if (is_port(cause) && !port_is_ours(now)) return Stop{StopReason::port_of_user};
   if (evidence.retries_of_profile >= kRetriesOfProfile) return Stop{StopReason::retries_used_up};
   using With = RetrySame::With;
@@ -108,6 +108,16 @@ bool chosen(const std::optional<ExitStatus>& status) {
   return status && !succeeded(*status) && !by_the_stop(*status);
 }
 
+/// Whether a rank failed by an exception. One that its script has caught has ended nothing.
+bool ended_by_exception(const Evidence& evidence) {
+  return std::ranges::any_of(evidence.failure.raised, [&](const RankRaised& raised) {
+    return !raised.traceback.empty() ||
+           std::ranges::any_of(evidence.failure.ended, [&](const RankExited& ended) {
+             return ended.rank == raised.rank && chosen(ended.status);
+           });
+  });
+}
+
 int status_after_signal(const Evidence& evidence) {
   const int told_to_end = kOfShells + *evidence.signal;
   for (const auto* ends : {&evidence.failure.ended, &evidence.ended_in_stop}) {
@@ -132,6 +142,9 @@ const char* describe(StopReason reason) {
     case StopReason::stays_away: return "a rank never reached NCCL, and no profile changes that";
     case StopReason::training_begun:
       return "training had begun, and a second start could repeat or overwrite work";
+    case StopReason::training_unseen:
+      return "no rank was seen to start, so training may have begun, and a second start could "
+             "repeat or overwrite work";
     case StopReason::finished: return "the program had finished";
     case StopReason::signalled: return "safelaunch was told to stop";
     case StopReason::autotuning: return "DeepSpeed's autotuner starts its runs by itself";
@@ -170,7 +183,7 @@ std::vector<int> ports_said_taken(const Evidence& evidence, const Catalogue& cat
 int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   constexpr int kHung = 124;  // as timeout(1)
   if (evidence.signal) return status_after_signal(evidence);
-  if (is_stuck(evidence.failure.kind) && evidence.failure.raised.empty()) return kHung;
+  if (is_stuck(evidence.failure.kind) && !ended_by_exception(evidence)) return kHung;
   const auto status = status_of(evidence, diagnosis.failure.first);
   const int code = status ? shell_code(*status) : 1;
   return code == 0 ? 1 : code;

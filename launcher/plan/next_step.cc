@@ -258,10 +258,15 @@ std::string describe_again(const Impasse& impasse) {
   return text;
 }
 
+std::string describe_warning() {
+  return "SIGUSR1 or SIGUSR2 came, by which schedulers announce the end of a job";
+}
+
 NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
                    const RunProgress& progress) {
   if (const auto* stopped = std::get_if<diagnose::Stop>(&diagnosis.decision))
     return stop(describe(stopped->reason));
+  if (progress.warned) return stop(describe_warning());
   if (progress.impasse &&
       std::ranges::find(progress.former, *progress.impasse) != progress.former.end())
     return stop(describe_again(*progress.impasse) + ", where no profile changes anything");

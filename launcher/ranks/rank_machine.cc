@@ -90,7 +90,9 @@ void RankMachine::feed(const Event& event, TimePoint now) {
 void RankMachine::feed(std::span<const Event> events, TimePoint now) {
   for (const Event& event : events) {
     const auto* entered = std::get_if<StageEntered>(&event);
+    const auto* reached = std::get_if<StageReached>(&event);
     if (entered != nullptr && entered->stage >= Stage::group) actions_.push_back(TellMeeting{});
+    seen_.began |= entered != nullptr || (reached != nullptr && reached->stage > Stage::spawned);
   }
   follow(stages_.on(events, now));
   seen_.world_size = stages_.world_size();
@@ -158,7 +160,8 @@ void RankMachine::note_finished(ProcessId process, const watch::HookMessage& mes
 void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
   note_what_it_names(event);
   if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
-  if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
+  if (const auto* raised = std::get_if<RankRaised>(&event); raised && !is_helper(*raised))
+    note_raised(seen_.raised, *raised);
   if (const auto rank = rank_that_begins(event)) seen_.finished.erase(*rank);
   if (auto* started = std::get_if<RankStarted>(&event)) {
     // Whoever speaks first may be a helper of the shell that is the rank.
@@ -340,6 +343,16 @@ void RankMachine::end_late(const RankExited& end) {
   if (!is_rank(end.rank, end.process) || !ended_late_.insert(end.process).second) return;
   seen_.late_exits.push_back(end);
   if (all_ranks_have_gone()) actions_.push_back(TellRanksGone{});
+}
+
+// A child of a rank has inherited RANK. What it raises is the rank's to handle. A second process
+// that wants to meet the others as the same rank is no child.
+bool RankMachine::is_helper(const RankRaised& raised) const {
+  const auto known = stages_.ranks().find(raised.rank);
+  if (known == stages_.ranks().end() || !known->second.process()) return false;
+  const watch::RankState& state = known->second;
+  const bool is_twin = state.twin && state.twin->process == raised.process;
+  return state.process() != raised.process && !is_twin;
 }
 
 bool RankMachine::is_rank(Rank rank, ProcessId process) const {

@@ -76,6 +76,23 @@ void take_collectives(const ranks::RankAnswers& answers, diagnose::Evidence& evi
   if (is_news && !compared.store_waits.empty()) evidence.remarks.push_back(compared.store_waits);
 }
 
+// torchrun ends with 1 whatever its ranks end with, and the others likewise.
+bool hides_statuses(job::Launcher launcher) {
+  return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
+         launcher == job::Launcher::accelerate;
+}
+
+// A Python launcher of which no rank was seen has failed before it started any, unless they run
+// where nobody here can look.
+diagnose::Training training_of(const AttemptRecord& record, const AttemptContext& context) {
+  if (record.training) return diagnose::Training::begun;
+  const bool began = record.ranks.began || record.ranks.nccl.any ||
+                     (record.verdict && is_stuck(record.verdict->kind));
+  const bool no_rank_yet =
+      context.ranks_below && hides_statuses(context.launcher) && record.ranks.world_size == 0;
+  return began || no_rank_yet ? diagnose::Training::not_begun : diagnose::Training::unseen;
+}
+
 void take_outputs(const AttemptRecord& record, diagnose::Evidence& evidence) {
   for (const AttemptRecord::Tail& tail : record.tails) {
     if (tail.text.empty()) continue;
@@ -130,12 +147,6 @@ void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   evidence.remarks.push_back(text);
 }
 
-// torchrun ends with 1 whatever its ranks end with, and the others likewise.
-bool hides_statuses(job::Launcher launcher) {
-  return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
-         launcher == job::Launcher::accelerate;
-}
-
 // Adds the launcher's report of its first failure, if nothing else saw that failure.
 void take_launcher_words(job::Launcher launcher, diagnose::Evidence& evidence) {
   if (!evidence.command) return;
@@ -164,7 +175,7 @@ bool went_well(const AttemptRecord& record) {
 diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context) {
   diagnose::Evidence evidence;
   if (record.verdict) take_verdict(*record.verdict, record.ranks.answers, evidence);
-  evidence.training = record.training ? diagnose::Training::begun : diagnose::Training::not_begun;
+  evidence.training = training_of(record, context);
   take_collectives(record.ranks.answers, evidence);
   evidence.failure.raised = record.ranks.raised;
   for (const RankExited& exited : record.ranks.exits)

@@ -47,6 +47,7 @@ struct AttemptRecord : AttemptOutcome {
 /// Facts around an attempt that bear on its diagnosis.
 struct AttemptContext {
   job::Launcher launcher = job::Launcher::opaque;
+  bool ranks_below = true;  ///< the ranks of this node are our descendants
   int nodes = 1;
   bool autotuning = false;
   std::optional<diagnose::RendezvousPort> port;

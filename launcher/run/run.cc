@@ -267,6 +267,7 @@ void Run::record_alone(const diagnose::Evidence& evidence) {
 diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
   AttemptContext context;
   context.launcher = plan_.command.launcher;
+  context.ranks_below = plan_.spawn || plan_.command.descendants != job::Descendants::none;
   context.nodes = plan_.nodes();
   context.former_pids = former_pids_;
   context.autotuning = plan_.command.autotuning;

@@ -1,6 +1,7 @@
 #include "run_machine.h"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "attempt_machine.h"
@@ -252,7 +253,7 @@ void RunMachine::fail(const AttemptEnded& event) {
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   if (!worth_probing(event.evidence, diagnosis, step))
     return follow(std::move(summary), diagnosis, step);
-  state_ = Probing{std::move(summary), diagnosis, step};
+  state_ = Probing{std::move(summary), diagnosis};
   actions_.push_back(ProbeCandidates{profile_, candidates_after(diagnosis)});
 }
 
@@ -290,9 +291,14 @@ plan::RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
           std::move(tried),
           falls_back ? shelf_.all_profiles() : std::span<const profile::Profile>{},
           seen_,
+          warned_,
           agrees_,
           std::nullopt,
           impasses_};
+}
+
+plan::NextStep RunMachine::step_after(const diagnose::Diagnosis& diagnosis) const {
+  return plan::next_step(plan_, diagnosis, progress(diagnosis, tried_, attempts_));
 }
 
 plan::NextStep RunMachine::would_follow(const diagnose::Diagnosis& diagnosis,
@@ -327,15 +333,17 @@ std::vector<profile::Profile> RunMachine::candidates_after(
 
 void RunMachine::take(const CannotProbe&, TimePoint) {
   if (!std::holds_alternative<Probing>(state_)) return;
-  auto [summary, diagnosis, step] = std::get<Probing>(std::exchange(state_, Idle{}));
-  follow(std::move(summary), diagnosis, step);
+  auto [summary, diagnosis] = std::get<Probing>(std::exchange(state_, Idle{}));
+  const plan::NextStep step = step_after(diagnosis);
+  step.profile ? follow(std::move(summary), diagnosis, step)
+               : give_up(std::move(summary), diagnosis, step);
 }
 
 void RunMachine::take(const ProfileChosen& event, TimePoint) {
   if (!std::holds_alternative<Probing>(state_)) return;
-  auto [summary, diagnosis, former] = std::get<Probing>(std::exchange(state_, Idle{}));
+  auto [summary, diagnosis] = std::get<Probing>(std::exchange(state_, Idle{}));
   strike(event.refuted);
-  plan::NextStep step = plan::next_step(plan_, diagnosis, progress(diagnosis, tried_, attempts_));
+  plan::NextStep step = step_after(diagnosis);
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   const auto candidates = candidates_after(diagnosis);
   const auto chosen = std::ranges::find(candidates, event.profile, &profile::Profile::name);
@@ -384,18 +392,26 @@ void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {
   if (ends && is_echo(event, now)) return;
   if (agrees_ && ends) actions_.push_back(TellSignal{event.signal});
   signal_here_ = signal_here_ || ends;
+  warned_ = warned_ || event.signal == SIGUSR1 || event.signal == SIGUSR2;
   // A scheduler signals all nodes at once. Where another's signal was faster, this is no second
   // one, which would kill the ranks while they save.
   if (ends && std::exchange(passed_on_, false)) return;
   if (attempting != nullptr && !attempting->ended_here)
     return actions_.push_back(SignalAttempt{event});
   // Between two attempts there is nothing to be stopped but our own waiting.
-  if (!ends) return;
+  if (!ends) return drop_next_attempt();
   // The other nodes answer at once; whoever asks twice does not wait for them.
   if (agrees_ && !std::exchange(signalled_, true)) return;
   agrees_ = false;
   record_undecided();
   end(128 + event.signal, "interrupted by " + signal_name(event.signal));
+}
+
+// The end of the job has been announced while the next attempt waited for memory or a port.
+void RunMachine::drop_next_attempt() {
+  const bool waits =
+      std::holds_alternative<Waiting>(state_) || std::holds_alternative<Pausing>(state_);
+  if (waits && warned_) end(exit_code_, plan::describe_warning());
 }
 
 // The attempt of which nothing has been decided yet belongs to the report all the same.

@@ -278,7 +278,6 @@ class RunMachine {
   struct Probing {
     report::AttemptSummary summary;
     diagnose::Diagnosis diagnosis;
-    plan::NextStep step;
   };
   struct Waiting {
     profile::Profile profile;
@@ -316,7 +315,9 @@ class RunMachine {
 
   void begin(std::vector<std::string> risks, const std::string& blocked);
   void note_profile(const profile::Profile& profile);
+  [[nodiscard]] plan::NextStep step_after(const diagnose::Diagnosis& diagnosis) const;
   void record_undecided();
+  void drop_next_attempt();
   [[nodiscard]] report::AttemptSummary summary_here(int number, const AttemptRecord& record,
                                                     const diagnose::Evidence& evidence) const;
   [[nodiscard]] bool is_told_here() const;
@@ -356,6 +357,7 @@ class RunMachine {
   Heard heard_;               ///< the last signal that ends a job
   bool passed_on_ = false;    ///< the ranks have a signal that is yet to come here itself
   bool signal_here_ = false;  ///< somebody wanted the end at this node
+  bool warned_ = false;       ///< SIGUSR1 or SIGUSR2 has come
   bool interrupted_ = false;  ///< the last attempt was ended by a signal, at any node
   bool went_well_ = false;    ///< the last attempt, here
   int attempts_ = 0;          ///< that have ended

@@ -86,7 +86,7 @@ class Hosts:
 
     def on(self, i, *words):
         """The words that run a command on a host."""
-        return ["nsenter", "-t", str(self.holders[i].pid), "-n", "-u", "-m", "--wd=.", *map(str, words)]
+        return ["nsenter", "-t", str(self.holders[i].pid), "-n", "-u", "-m", "-r", "--wd=.", *map(str, words)]
 
     def run(self, i, *words):
         subprocess.run(self.on(i, *words), check=True, capture_output=True, text=True)

@@ -1,5 +1,6 @@
 """Scene k: what hangs after its first collective is never started again."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -50,6 +51,18 @@ class Training(SafelaunchTest):
         report = self.verb("report", run.directory)
         self.assertNotIn("failed first", report)
         self.assertIn("told to end", report)
+
+    def test_a_job_whose_ranks_nobody_sees_is_not_started_again(self):
+        """A script that trains without torch may have worked for hours when NCCL's words come."""
+        lost = "print('trained'); raise SystemExit('NCCL error: remote process exited or there was a network error')"
+        for words in (["sh", "-c", f'exec {sys.executable} -c "$0"', lost],
+                      ["--nproc-per-node", "2", "--", sys.executable, "-c", lost]):
+            with self.subTest(words[0]):
+                run = self.run_safelaunch(*words)
+                self.assert_status(run, 1)
+                self.assertEqual(len(run.attempts), 1, str(run))
+                self.assertIn("no rank was seen to start, so training may have begun",
+                              json.dumps(run.outcome["stopped_because"]))
 
     def verb(self, *words):
         return subprocess.run([SAFELAUNCH, *map(str, words)], env=self.environment(), cwd=self.folder, text=True,

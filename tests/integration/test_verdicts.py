@@ -3,11 +3,12 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
 
-from harness import DDP, SafelaunchTest, main, torchrun
+from harness import DDP, SafelaunchTest, main, torchrun, wait_until
 
 SHORT = ["--init-timeout", "3s", "--collective-timeout", "3s", "--quiet-timeout", "2s"]
 AT_ONCE = ["--init-timeout", "600s", "--collective-timeout", "600s"]  # longer than a test waits for its run
@@ -33,6 +34,22 @@ class EveryProfileHangs(SafelaunchTest):
         self.assertIn("exit status 124", run.err)
         self.assertIn(str(run.directory), run.err)
 
+    def test_an_exception_of_a_ranks_child_does_not_become_the_ranks(self):
+        script = self.script("""import datetime, os, subprocess, sys, threading
+import torch.distributed
+if os.environ["RANK"] == "1":
+    threading.Event().wait()
+subprocess.run([sys.executable, "-c", "import no_such_extension"], stderr=subprocess.DEVNULL)
+try:
+    torch.distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=1))
+except Exception:
+    pass
+torch.distributed.init_process_group("gloo")
+""")
+        run = self.run_safelaunch(*SHORT, "--only", *TWO_RANKS, script)
+        self.assert_status(run, 124)
+        self.assertEqual([one["cause"]["id"] for one in run.attempts], ["rank-missing"], str(run))
+
     def test_only_the_first_profile_is_tried_with_only(self):
         run = self.run_safelaunch(*SHORT, "--only", *HANGS)
         self.assert_hung(run, ["basic"])
@@ -55,6 +72,22 @@ class NothingToHeal(SafelaunchTest):
                 run = self.run_safelaunch(*launcher, DDP, "--hang", "raise")
                 self.assert_one_attempt(run, 1, "user-exception")
                 self.assertIn("ValueError: an error of the user's own", run.err.splitlines()[-1])
+
+    def test_no_attempt_follows_a_schedulers_warning(self):
+        """Slurm's `--signal=USR1@120`: the script saves, and must not be started again."""
+        script = self.script("""import os, signal
+signal.signal(signal.SIGUSR1, lambda *_: None)
+import torch.distributed
+open("ready-" + os.environ["RANK"], "w").close()
+signal.pause()
+torch.distributed.init_process_group("nccl")
+""")
+        job = self.start(*TWO_RANKS, script)
+        wait_until(lambda: all((self.folder / f"ready-{rank}").exists() for rank in (0, 1)), what="the handlers")
+        job.send_signal(signal.SIGUSR1)
+        run = self.finish(job)
+        self.assert_one_attempt(run, 1, "nccl-not-built")
+        self.assertIn("SIGUSR1 or SIGUSR2 came, by which schedulers announce the end of a job", run.err)
 
     def test_with_json_the_first_ranks_last_words_stand_before_the_object(self):
         run = self.run_safelaunch("--json", *TWO_RANKS, DDP, "--hang", "raise")

@@ -9,7 +9,11 @@
 namespace safelaunch::diagnose {
 
 /// Whether any rank has completed its first collective: from then on the job trains.
-enum class Training { not_begun, begun };
+enum class Training {
+  not_begun,
+  unseen,  ///< no rank was seen to come to torch, JAX or NCCL: it may have trained all the same
+  begun,
+};
 
 /// Text that a rank, the launcher or NCCL wrote. The end of it is enough.
 struct Output {

@@ -72,10 +72,14 @@ struct RunProgress {
   std::span<const profile::Profile>
       known;  ///< all profiles there are, for healers outside the chain
   SeenOfJob seen;
+  bool warned = false;             ///< SIGUSR1 or SIGUSR2 came: the job's time is nearly over
   bool agreed = false;             ///< with the agents of all other nodes, which follow
   std::optional<Impasse> impasse;  ///< of the last attempt
   std::vector<Impasse> former;     ///< of those before it
 };
+
+/// Why no attempt follows a warning.
+[[nodiscard]] std::string describe_warning();
 
 /// Chooses the next step from the diagnosis; pure.
 [[nodiscard]] NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,

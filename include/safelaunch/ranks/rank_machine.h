@@ -27,6 +27,7 @@ namespace safelaunch::ranks {
 /// cannot make safelaunch remember ever more, however much it says.
 struct RanksSeen {
   int world_size = 0;                    ///< of the job; 0: no rank was seen
+  bool began = false;                    ///< some rank has come to torch, JAX or NCCL
   std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
   std::vector<RankExited> late_exits;    ///< of ranks, in order, while it was being stopped
   std::vector<RankRaised> raised;        ///< in order
@@ -323,6 +324,7 @@ class RankMachine {
   // Processes and their ends.
   void watch_exit(Rank rank, ProcessId process);
   void end_late(const RankExited& end);
+  [[nodiscard]] bool is_helper(const RankRaised& raised) const;
   [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const;
   [[nodiscard]] bool all_ranks_have_gone() const;
 

@@ -338,6 +338,27 @@ TEST_CASE("once training has begun, nothing is started again", "[diagnosis]") {
   CHECK(stops(diagnosed(evidence), diagnose::StopReason::training_begun));
 }
 
+// ssh, docker, a framework that never comes to torch: it may have trained for hours.
+TEST_CASE("a job of which no rank was seen is not started again", "[diagnosis]") {
+  diagnose::Evidence evidence = of_file("torchrun-nccl");
+  evidence.training = diagnose::Training::unseen;
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::training_unseen));
+}
+
+TEST_CASE("an exception that the script has caught ended nothing: the hang counts", "[diagnosis]") {
+  diagnose::Evidence evidence;
+  evidence.failure.kind = FailureKind::hung;
+  evidence.failure.stage = Stage::group;
+  evidence.failure.missing = {{.rank = Rank{1}}};
+  evidence.failure.raised = {{Rank{0}, {}, "DistStoreError", "timed out", "", true}};
+  CHECK(status(evidence) == 124);
+  evidence.failure.raised.front().traceback = "Traceback";
+  CHECK(status(evidence) == 1);
+  evidence.failure.raised.front().traceback = "";
+  evidence.failure.ended = {{Rank{0}, {}, Exited{7}}};
+  CHECK(status(evidence) == 7);
+}
+
 TEST_CASE("after a signal to safelaunch, or in an autotuner, nothing is started again",
           "[diagnosis]") {
   diagnose::Evidence evidence = of_file("torchrun-nccl");

@@ -93,6 +93,25 @@ TEST_CASE("a rank that is started again has not ended", "[rank_machine]") {
   CHECK(job.seen().raised.empty());
 }
 
+TEST_CASE("an exception of a rank's child, which has inherited RANK, is not the rank's own",
+          "[rank_machine]") {
+  Told job;
+  job.hang();
+  job.says({900, 9}, 0, RankRaised{Rank{0}, {900, 9}, "ImportError", "no flash", "Trace", {}});
+  CHECK(job.seen().raised.empty());
+  job.says(0, RankRaised{Rank{0}, process_of(0), "ValueError", "its own", "Trace", {}});
+  REQUIRE(job.seen().raised.size() == 1);
+  CHECK(job.seen().raised.front().message == "its own");
+}
+
+TEST_CASE("a rank has begun once it comes to torch, JAX or NCCL", "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  CHECK_FALSE(job.seen().began);
+  job.reaches(0, Stage::imported);
+  CHECK(job.seen().began);
+}
+
 TEST_CASE("an end counts for the rank as which its script has met the others", "[rank_machine]") {
   Told job;
   job.on(RankSpawned{Rank{0}, process_of(0)});

@@ -39,6 +39,14 @@ AttemptRecord hung_in_collectives(const std::vector<watch::CollectiveSeen>& call
   return record;
 }
 
+diagnose::Training training(const AttemptRecord& record, job::Launcher launcher,
+                            bool ranks_below = true) {
+  AttemptContext context;
+  context.launcher = launcher;
+  context.ranks_below = ranks_below;
+  return make_evidence(record, context).training;
+}
+
 AttemptContext by_script() {
   AttemptContext context;
   context.launcher = job::Launcher::python;
@@ -269,4 +277,29 @@ TEST_CASE("an attempt went well whose command ended with 0, and nothing spoke ag
   CHECK(went_well(record));
   record.command = Signaled{SIGSEGV};
   CHECK_FALSE(went_well(record));
+}
+
+TEST_CASE("whether a job trained is known only where a rank was seen to begin", "[evidence]") {
+  using diagnose::Training;
+  using job::Launcher;
+  AttemptRecord nobody;
+  nobody.command = Exited{1};
+  CHECK(training(nobody, Launcher::opaque) == Training::unseen);
+  CHECK(training(nobody, Launcher::python) == Training::unseen);
+  CHECK(training(nobody, Launcher::torchrun) == Training::not_begun);  // it failed before its ranks
+  CHECK(training(nobody, Launcher::deepspeed, false) == Training::unseen);  // they are elsewhere
+  AttemptRecord without_torch = nobody;
+  without_torch.ranks.world_size = 2;
+  CHECK(training(without_torch, Launcher::torchrun) == Training::unseen);
+  AttemptRecord begun = nobody;
+  begun.ranks.began = true;
+  CHECK(training(begun, Launcher::opaque) == Training::not_begun);
+  AttemptRecord spoke = nobody;
+  spoke.ranks.nccl.any = true;
+  CHECK(training(spoke, Launcher::opaque) == Training::not_begun);
+  AttemptRecord hung = nobody;
+  hung.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
+  CHECK(training(hung, Launcher::opaque) == Training::not_begun);
+  begun.training = true;
+  CHECK(training(begun, Launcher::opaque) == Training::begun);
 }

@@ -58,8 +58,8 @@ std::string what_nodes_do(const std::function<void(NodesTold&)>& way) {
        }},
       {"USR1", [](NodesTold& run) { run.signal(SIGUSR1); }},
   };
-  return testing::table_of<RunWord, NodesTold>(events, way,
-                                          [](NodesTold& run, const HappensToNodes& happens) { happens(run); });
+  return testing::table_of<RunWord, NodesTold>(
+      events, way, [](NodesTold& run, const HappensToNodes& happens) { happens(run); });
 }
 
 void lead_attempt(NodesTold& run) {
@@ -312,7 +312,7 @@ end agreed with a reason: end with 69
 INT: tell signal
 INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
-USR1
+USR1: propose end with 124
 )");
   }
   SECTION("pausing until a port is free, the leader") {
@@ -341,7 +341,7 @@ end agreed with a reason: end with 69
 INT: tell signal
 INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
-USR1
+USR1: propose end with 1
 )");
   }
   SECTION("the end is proposed, the leader") {

@@ -22,8 +22,8 @@ std::string what_run_does(const std::function<void(RunTold&)>& way) {
       {"TERM", launch::ReceivedSignal{SIGTERM, 0, launch::SignalOrigin::user}},
       {"USR1", launch::ReceivedSignal{SIGUSR1, 0, launch::SignalOrigin::user}},
   };
-  return testing::table_of<RunWord, RunTold>(events, way,
-                                          [](RunTold& story, const auto& event) { story.on(event); });
+  return testing::table_of<RunWord, RunTold>(
+      events, way, [](RunTold& story, const auto& event) { story.on(event); });
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ none chosen
 memory back: start conservative
 pause over
 TERM: end with 143
-USR1
+USR1: end with 124
 )");
   }
   SECTION("pausing") {
@@ -104,7 +104,7 @@ none chosen
 memory back
 pause over
 TERM: end with 143
-USR1
+USR1: end with 1
 )");
   }
   SECTION("over") {

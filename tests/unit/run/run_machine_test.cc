@@ -218,14 +218,7 @@ TEST_CASE("where nothing can be probed the chain goes on as it stands", "[run]")
 TEST_CASE("a taken port is tried again under the same profile on another one", "[run]") {
   RunTold run;
   run.begin();
-  AttemptRecord record;
-  record.command = Exited{1};
-  record.ranks.world_size = 2;
-  record.tails = {{{std::nullopt, output::StdStream::err},
-                   "torch.distributed.DistNetworkError: The server socket has failed to listen on "
-                   "any local network address. port: 29500, useIpv6: false, code: -98, name: "
-                   "EADDRINUSE, message: address already in use\n"}};
-  run.ends_with(record);
+  run.ends_with(passes_by_itself());
   run.memory_is_back();
   REQUIRE(run.all<StartAttempt>().size() == 2);
   CHECK(run.all<StartAttempt>().back().profile.name == "basic");
@@ -280,10 +273,44 @@ TEST_CASE("other signals between two attempts are nobody's", "[run]") {
   RunTold run;
   run.begin();
   run.ends_with(hung_in(Stage::group));
-  run.signal(SIGUSR1);
+  run.signal(SIGWINCH);
   CHECK_FALSE(run.exit_code());
   run.memory_is_back();
   CHECK(run.started().size() == 2);
+}
+
+// Slurm sends it some time before the end (`--signal=USR1@120`).
+TEST_CASE("no attempt follows SIGUSR1 or SIGUSR2, whenever they come", "[run]") {
+  RunTold run;
+  run.begin();
+  SECTION("while the attempt runs, which gets the signal") {
+    run.signal(SIGUSR1);
+    CHECK(run.all<SignalAttempt>().size() == 1);
+    run.ends_with(hung_in(Stage::group));
+    CHECK(run.exit_code() == 124);
+  }
+  SECTION("while what follows is probed") {
+    run.ends_with(failed_in_nccl());
+    run.signal(SIGUSR2);
+    CHECK_FALSE(run.exit_code());
+    run.on(CannotProbe{});
+    CHECK(run.exit_code() == 1);
+  }
+  SECTION("while the next attempt waits for memory") {
+    run.ends_with(hung_in(Stage::group));
+    run.signal(SIGUSR1);
+    CHECK(run.exit_code() == 124);
+    run.on(MemoryBack{});
+  }
+  SECTION("while the next attempt waits for its time") {
+    run.ends_with(passes_by_itself());
+    run.on(MemoryBack{});
+    run.signal(SIGUSR2);
+    CHECK(run.exit_code() == 1);
+  }
+  CHECK(run.started().size() == 1);
+  CHECK(run.all<EndRun>().front().stopped_because ==
+        "SIGUSR1 or SIGUSR2 came, by which schedulers announce the end of a job");
 }
 
 TEST_CASE("a signal after a verdict ends the run", "[run]") {

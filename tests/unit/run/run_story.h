@@ -57,6 +57,7 @@ inline AttemptRecord passes_by_itself() {
   AttemptRecord record;
   record.command = Exited{1};
   record.ranks.world_size = 2;
+  record.ranks.began = true;
   record.tails = {{{std::nullopt, output::StdStream::err},
                    "torch.distributed.DistNetworkError: The server socket has failed to listen on "
                    "any local network address. port: 29500, useIpv6: false, code: -98, name: "
