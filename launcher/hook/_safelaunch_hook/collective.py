@@ -9,7 +9,7 @@ import inspect
 import sys
 import time
 
-from . import answers, channel, ending, native
+from . import answers, captures, channel, ending, native
 from .like_importlib_bootstrap import around
 from .patching import quietly, replace, wrapper
 
@@ -29,6 +29,7 @@ _armed = []
 
 def watch(torch):
     """Begins to watch. Call it before a world's group is made: each world has a first collective."""
+    captures.watch(torch)
     if _armed:
         return
     _armed.append(True)
@@ -142,7 +143,9 @@ def _failed(name, error):
 def _returned(name, began, result):
     """Follows a call that has returned: an asynchronous backend has finished nothing yet."""
     work = _work(result)
-    if work is None or work.is_completed():
+    if captures.are_under_way():  # it is recorded in a CUDA graph, and its events may never be asked for
+        _completed(name, began, None)
+    elif work is None or work.is_completed():
         _completed(name, began, work)
     elif not native.has_threads():  # no thread can look again, so the collective counts as finished
         _completed(name, began, None)
@@ -191,9 +194,9 @@ class _Completion:
         try:
             answers.name_thread()
             work, wait = self._call[2], _SHORTEST_WAIT
-            while not work.is_completed() and not self._stop.acquire(True, wait):
+            while not captures.ask(work.is_completed) and not self._stop.acquire(True, wait):
                 wait = min(wait * 1.5, _LONGEST_WAIT)
-            if work.is_completed():
+            if captures.ask(work.is_completed):
                 _completed(*self._call)
         except Exception as error:
             channel.fault("completion", error)

@@ -6,6 +6,8 @@ counters say in which of the store's operations a thread waits in C++.
 import json
 import sys
 
+from . import captures
+
 _LAST_OF_A_GROUP = 4  # collectives
 _LAST_OF_ALL = 64
 _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
@@ -53,12 +55,13 @@ def _recorded(library, **wanted):
 def collectives():
     """{"last": [[group, number, operation, state], …], "members": {group: ranks}}, the newest last; a
     collective's number is the same on all ranks of its group. Ask a rank that hangs, and only once:
-    reading the whole recorder takes 30 milliseconds, and on a GPU looks at its events."""
+    reading the whole recorder takes 30 milliseconds, and on a GPU looks at its events. While the program
+    captures a CUDA graph there is no answer but an empty one."""
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
         return {"last": [], "members": {}}
     last = []
-    for backend, recorded in _recorded(library, includeCollectives=True):
+    for backend, recorded in captures.ask(lambda: list(_recorded(library, includeCollectives=True))) or []:
         last += [_entry(one, backend) for one in recorded.get("entries", []) if not one.get("is_p2p")]
     last = _last_of_each_group(last)
     return {"last": last, "members": _members({entry[0] for entry in last})}
