@@ -3,24 +3,43 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_file.h"
 
-// --json=FILE may hit a file of the user's by a slip of the keyboard, so only what is empty or
-// begins as JSON is written over. Whether it can be written is asked twice: before the job, which
-// would else have run without its report, and when there is something to write.
+// --json=FILE may hit a file of the user's by a slip of the keyboard, a DeepSpeed configuration
+// say. So only what is empty, or begins with the keys of an earlier report or plan, is written
+// over. Whether it can be written is asked twice: before the job, which would else have run without
+// its report, and when there is something to write.
 namespace safelaunch::plan {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostOfReport = 16U << 20;
+
+bool begins_with(const Json& json, std::initializer_list<std::string_view> keys) {
+  const auto* object = json.get_ptr<const Json::object_t*>();
+  return object != nullptr && object->size() >= keys.size() &&
+         std::equal(keys.begin(), keys.end(), object->begin(),
+                    [](std::string_view key, const auto& entry) { return entry.first == key; });
+}
+
+// Our own files are the closing report, as outcome_json() makes it, and the plan of plan_json().
 bool holds_something_else(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) return false;
-  const int first = std::ifstream(file).get();
-  return first != std::char_traits<char>::eof() && first != '{';
+  if (std::filesystem::file_size(file, error) == 0) return false;
+  const Result<std::string> text = read_user_file(file, kMostOfReport);
+  if (!text) return true;
+  const Json json = Json::parse(*text, nullptr, false);
+  return !begins_with(json, {"run", "command", "exit_status"}) &&
+         !begins_with(json, {"command", "launcher"});
 }
 
 Error cannot(const std::filesystem::path& file, std::string_view why) {
@@ -41,7 +60,9 @@ Result<void> check_json_file(const std::filesystem::path& file) {
   std::error_code none;
   if (std::filesystem::is_directory(file, none)) return cannot(file, std::strerror(EISDIR));
   if (holds_something_else(file))
-    return cannot(file, "is there already and holds no JSON, so it is not overwritten");
+    return cannot(file,
+                  "is there already and holds no report of safelaunch's, so it is not "
+                  "overwritten");
   const bool exists = std::filesystem::exists(file, none);
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   if (access(exists ? file.c_str() : folder.c_str(), W_OK) != 0)

@@ -14,8 +14,8 @@ namespace safelaunch::plan {
 /// before the job, which would else have run without its report. No file: it can.
 [[nodiscard]] Result<void> check_json_file(const std::filesystem::path& file);
 
-/// Writes the JSON there. A file that holds something else than JSON stays as it is. May block, as
-/// /dev/fd/3 may be a pipe that nobody reads.
+/// Writes the JSON there. A file that holds anything but an earlier report or plan stays as it is.
+/// May block, as /dev/fd/3 may be a pipe that nobody reads.
 [[nodiscard]] Result<void> write_json(const std::filesystem::path& file, std::string_view json);
 
 }  // namespace safelaunch::plan

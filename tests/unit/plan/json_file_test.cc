@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "catch.h"
+#include "safelaunch/report/summary.h"
 #include "temporary_folder.h"
 
 using namespace safelaunch;
@@ -38,10 +39,16 @@ TEST_CASE("a word of a flag names no file for the JSON, and every other text doe
   CHECK(json_file({}).empty());
 }
 
-TEST_CASE("a file for the JSON is new, empty, or holds JSON already", "[json_file]") {
+TEST_CASE("a file for the JSON is new, empty, or an earlier report or plan", "[json_file]") {
   const TemporaryFolder folder;
-  for (const auto& file : {folder / "new.json", folder.write("empty", ""),
-                           folder.write("old.json", "{\"a\": 1}\n"), std::string("/dev/null")}) {
+  report::RunSummary summary;
+  summary.run_id = "r1";
+  summary.command = {"true"};
+  const std::string report = report::outcome_json(summary);
+  for (const auto& file :
+       {folder / "new.json", folder.write("empty", ""), folder.write("old.json", report),
+        folder.write("plan.json", R"({"command": ["true"], "launcher": "command", "nodes": 1})"),
+        std::string("/dev/null")}) {
     INFO(file);
     CHECK(refusal(check_json_file(file)) == "done");
     CHECK(refusal(write_json(file, "{}\n")) == "done");
@@ -51,12 +58,17 @@ TEST_CASE("a file for the JSON is new, empty, or holds JSON already", "[json_fil
   CHECK(refusal(check_json_file({})) == "done");
 }
 
-TEST_CASE("a file that holds something else is not overwritten", "[json_file]") {
+TEST_CASE("a file that holds something else is not overwritten, the user's own JSON least of all",
+          "[json_file]") {
   const TemporaryFolder folder;
-  for (const char* text : {"#!/bin/sh\n", " {}", "[1]", "x"}) {
+  for (const char* text :
+       {"#!/bin/sh\n", " {}", "[1]", "x", R"({"train_batch_size": 8, "fp16": {}})",
+        R"({"command": ["python", "train.py"]})", R"({"run": "a", "launcher": "b"})",
+        R"({"run": "a", "command": [], "exit_st)"}) {
     const std::string file = folder.write("mine", text);
-    const std::string expected =
-        "--json=" + file + ": is there already and holds no JSON, so it is not overwritten";
+    const std::string expected = "--json=" + file +
+                                 ": is there already and holds no report of safelaunch's, so it "
+                                 "is not overwritten";
     CHECK(refusal(check_json_file(file)) == expected);
     CHECK(refusal(write_json(file, "{}")) == expected);
     CHECK(text_in(file) == text);
