@@ -16,6 +16,7 @@ int exit_code_of(Errc code) {
     case Errc::not_executable: return 126;
     case Errc::blocked: return 75;
     case Errc::peer_lost: return 69;
+    case Errc::not_written: return 74;
     case Errc::os: return 125;
   }
   return 125;

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string> words(argv + (cli::is_verb(first) && argc > 1 ? 2 : 1),
                                          argv + argc);
-    return verb.function(words);
+    return cli::with_answers(verb.function(words));
   } catch (const std::exception& bug) {
     log_error(std::string("safelaunch itself failed: ") + bug.what());
     return exit_code_of(Errc::os);

@@ -28,6 +28,10 @@ constexpr std::array kStatuses{
     StatusRow{"126, 127", "the command cannot be executed, is not found"},
     StatusRow{"64", "wrong usage"},
     StatusRow{"69", "a peer or the rendezvous is lost"},
+    StatusRow{
+        "74",
+        "what was to be shown cannot be written (a full disk): a verb's answer, or the output "
+        "of a job that went well"},
     StatusRow{"75",
               "stopped by a finding: somebody else holds the port, or the host cannot run the job"},
     StatusRow{"78", "a bad profile or configuration file"},

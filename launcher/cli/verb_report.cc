@@ -101,7 +101,8 @@ report::RunRecord record_of(const report::RunFiles& files) {
 
 // Where JSON is asked for, stdout holds nothing else.
 void tell_of_file(const ReportWords& words, const std::string& line) {
-  std::fputs(harmless(line + "\n").c_str(), words.json ? stderr : stdout);
+  if (!words.json) return void(answer(line + "\n"));
+  std::fputs(harmless(line + "\n").c_str(), stderr);
 }
 
 Result<void> write_page(const std::filesystem::path& directory, const ReportWords& words) {

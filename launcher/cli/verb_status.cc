@@ -169,11 +169,13 @@ int show_one(const std::string& named, bool json) {
   return answer(report::render(*status) + "    " + report::end_in_words(line) + "\n");
 }
 
-[[noreturn]] void watch() {
-  for (Looks looks;;) {
+// Until somebody ends it, or nobody sees it any more.
+int watch() {
+  for (Looks looks; answers_are_taken();) {
     answer("\x1b[H\x1b[2J" + screen_of(running_runs(looks)));
     std::this_thread::sleep_for(kRefresh);
   }
+  return 0;
 }
 
 constexpr std::array kStatusOptions{
@@ -193,7 +195,7 @@ int tell_status(std::span<const std::string> words) {
   if (given.watching && given.json)
     return refuse({Errc::usage, "--watch shows a screen; ask for --json as often as you need it"});
   if (!rest.empty()) return show_one(rest.front(), given.json);
-  if (given.watching) watch();
+  if (given.watching) return watch();
   Looks looks;
   const std::vector<RunningRun> runs = running_runs(looks);
   if (!given.json) return answer(screen_of(runs));

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "help.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
 // The first word decides: a verb, another spelling of one, or else an option or the command. What a
-// verb says reaches the terminal through harmless(), since it may quote texts of others.
+// verb says reaches the terminal through harmless(), since it may quote texts of others. An answer
+// that stdout does not take is told once, whatever number of parts the verb writes it in.
 namespace safelaunch::cli {
 namespace {
 
@@ -116,6 +119,9 @@ constexpr std::array kForeignVerbs{
     ForeignVerb{"watch", kToSee},
 };
 
+bool lost_answer = false;  // in part or whole; to a reader that has gone as well
+int status_of_answers = 0;
+
 constexpr std::array<std::string_view, 4> kFoldersOfTheSystem{"/bin", "/usr/bin", "/sbin",
                                                               "/usr/sbin"};
 
@@ -166,9 +172,19 @@ std::optional<int> settle(const Verb& verb, std::span<const std::string> words, 
 
 int answer(std::string_view text) {
   const std::string shown = harmless(text);
-  std::fwrite(shown.data(), 1, shown.size(), stdout);
-  std::fflush(stdout);  // the next part may take half a minute
+  const bool taken = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
+                     std::fflush(stdout) == 0;  // the next part may take half a minute
+  if (taken || std::exchange(lost_answer, true) || errno == EPIPE) return 0;
+  status_of_answers = refuse({Errc::not_written, fmt::format("cannot write: {}", strerror(errno))});
   return 0;
+}
+
+bool answers_are_taken() {
+  return !lost_answer;
+}
+
+int with_answers(int status) {
+  return status != 0 ? status : status_of_answers;
 }
 
 int refuse(const Error& error) {

@@ -79,8 +79,17 @@ extern const Verb kHelpVerb;
 /// Runs a command as kRunVerb does, unless its first word looks like a verb.
 extern const Verb kNoVerb;
 
-/// Writes a verb's answer to stdout, whole and at once. Returns the status 0.
+/// Writes a verb's answer to stdout, whole and at once. Returns the status 0: with_answers() makes
+/// another of it where stdout did not take the answer, a part of one as well. The first time this
+/// says why, unless a reader has gone (`| head -1`).
 int answer(std::string_view text);
+
+/// Whether stdout has taken all answers so far: a verb that goes on for ever ends where it has not.
+[[nodiscard]] bool answers_are_taken();
+
+/// The status of safelaunch behind a verb that ends with `status`: the verb's own, unless that is 0
+/// and an answer could not be written.
+[[nodiscard]] int with_answers(int status);
 
 /// Says on stderr why a verb cannot do what it was asked. Returns the status for that error.
 int refuse(const Error& error);

@@ -143,6 +143,28 @@ class Verbs(SafelaunchTest):
         self.assertIn("no job of yours runs", self.say("status"))
         self.assertIn("the last one, ", self.say("status"))  # and how it ended
 
+    def test_an_answer_that_cannot_be_written_is_no_success(self):
+        self.assertEqual(subprocess.run([SAFELAUNCH, "true"], env=self.environment(), cwd=self.folder).returncode, 0)
+        for words in (["profiles", "env", "conservative"], ["profiles", "schema"], ["profiles", "list"], ["runs"], ["status"],
+                      ["status", "--json"], ["status", "--watch"], ["doctor", "--json"], ["completions", "bash"], ["report"],
+                      ["report", "--json"], ["report", "--html", "page.html", "--json"], ["explain", "F04"], ["help"], ["--help"],
+                      ["report", "--help"], ["version"], ["manual"], ["clean", "--dry-run"], ["--dry-run", "true"]):
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                done = subprocess.run([SAFELAUNCH, *words], env=self.environment(), cwd=self.folder, stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=60)
+                self.assertEqual(done.returncode, 74, done.stderr)
+                self.assertEqual(done.stderr.count("safelaunch: cannot write: No space left on device\n"), 1, done.stderr)
+
+    def test_a_reader_that_has_seen_enough_is_no_reason_to_complain(self):
+        for ignored in ("", "trap '' PIPE; "):
+            line = f"{ignored}{{ {SAFELAUNCH} manual; echo $? >&2; }} | head -n 1"
+            done = subprocess.run(["bash", "-c", line], env=self.environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+            self.assertIn(done.stderr, ("0\n", "141\n"))
+            self.assertEqual(len(done.stdout.splitlines()), 1)
+        watching = subprocess.run(["bash", "-c", f"trap '' PIPE; {SAFELAUNCH} status --watch | head -c 1"], env=self.environment(),
+                                  cwd=self.folder, capture_output=True, timeout=60)
+        self.assertEqual((watching.returncode, watching.stderr), (0, b""))
+
     def test_usage_errors_end_with_64_and_say_what_is_right(self):
         for words, told in [
             (["--bogus", "true"], "unknown option --bogus"),

@@ -14,6 +14,7 @@ enum class Errc {
   not_executable,  ///< the command exists but cannot be executed (126)
   blocked,         ///< a finding stops the run: somebody else holds the port or the GPU (75)
   peer_lost,       ///< a peer, the rendezvous or a driver cannot be reached (69)
+  not_written,     ///< an answer or the job's output cannot be written: the disk is full (74)
   os,              ///< the operating system refused something we need (125)
 };
 

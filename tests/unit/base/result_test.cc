@@ -10,10 +10,10 @@
 using namespace safelaunch;
 
 TEST_CASE("each kind of trouble has the exit status of the README's table", "[result]") {
-  const std::vector<std::pair<Errc, int>> table{{Errc::usage, 64},      {Errc::bad_config, 78},
-                                                {Errc::not_found, 127}, {Errc::not_executable, 126},
-                                                {Errc::blocked, 75},    {Errc::peer_lost, 69},
-                                                {Errc::os, 125}};
+  const std::vector<std::pair<Errc, int>> table{
+      {Errc::usage, 64},           {Errc::bad_config, 78}, {Errc::not_found, 127},
+      {Errc::not_executable, 126}, {Errc::blocked, 75},    {Errc::peer_lost, 69},
+      {Errc::not_written, 74},     {Errc::os, 125}};
   for (const auto& [code, status] : table) CHECK(exit_code_of(code) == status);
 }
 
