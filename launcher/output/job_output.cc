@@ -75,7 +75,7 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
   void hide();
   [[nodiscard]] bool drained() const { return drained_; }
   [[nodiscard]] const JobStream* find(StreamId id) const;
-  [[nodiscard]] std::vector<RecordingLoss> losses() const;
+  [[nodiscard]] std::vector<Recording> recordings() const;
   void flush_lanes();
 
  private:
@@ -214,9 +214,9 @@ void JobOutput::State::record(JobStream& stream, std::string_view bytes) {
 }
 
 void JobOutput::State::tell_if_stopped(JobStream& stream) {
-  if (!stream.recording || !stream.recording->failed()) return;
-  if (std::exchange(stream.told_loss, true)) return;
-  if (observer_.on_recording_stopped) observer_.on_recording_stopped(stream.recording->loss());
+  if (!stream.recording) return;
+  const auto loss = stream.recording->untold_loss();
+  if (loss && observer_.on_recording_stopped) observer_.on_recording_stopped(*loss);
 }
 
 // Reads on after the others have had their turn, without asking the kernel whether there is more.
@@ -328,13 +328,11 @@ const JobStream* JobOutput::State::find(StreamId id) const {
   return found == streams_.end() ? nullptr : found->get();
 }
 
-std::vector<RecordingLoss> JobOutput::State::losses() const {
-  std::vector<RecordingLoss> losses;
-  for (const auto& stream : streams_) {
-    if (stream->recording && stream->recording->failed())
-      losses.push_back(stream->recording->loss());
-  }
-  return losses;
+std::vector<Recording> JobOutput::State::recordings() const {
+  std::vector<Recording> recordings;
+  for (const auto& stream : streams_)
+    if (stream->recording) recordings.push_back(*stream->recording);
+  return recordings;
 }
 
 JobOutput::JobOutput(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan,
@@ -376,8 +374,8 @@ void JobOutput::finish() {
   state_->finish();
 }
 
-std::vector<RecordingLoss> JobOutput::losses() const {
-  return state_->losses();
+std::vector<Recording> JobOutput::recordings() const {
+  return state_->recordings();
 }
 
 }  // namespace safelaunch::output

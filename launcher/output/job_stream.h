@@ -103,7 +103,6 @@ struct JobStream {
   StreamId id;
   ReadEnd read_end;  ///< closed once the stream has ended
   std::optional<Recording> recording;
-  bool told_loss = false;  ///< the loss of its recording was told
   Tail tail;
   bool shown = true;
   std::shared_ptr<Lane> lane;  ///< none: its bytes are shown as they come

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstring>
 
 // An outlet writes as soon as it has bytes. It waits for the descriptor only while bytes are
 // pending, and for a line's end only while a message waits for it; so an idle run never wakes up.
@@ -48,6 +49,9 @@ Sink::Sink(int fd) : fd_(fd) {
   } else if (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)) {
     own_ = open_again(fd);
     way_ = own_ ? Way::plain : Way::cautious;
+    is_file_ = S_ISCHR(status.st_mode) && ::isatty(fd) == 0;
+  } else {
+    is_file_ = true;
   }
 }
 
@@ -59,10 +63,10 @@ std::size_t Sink::write(std::string_view bytes) {
       done += static_cast<std::size_t>(written);
     } else if (errno == EAGAIN) {
       return done;
-    } else if (is_final(errno)) {
-      way_ = Way::gone;
     } else if (errno != EINTR) {
-      break;  // the disk is full, perhaps only now: these bytes are lost, later ones may not be
+      if (is_file_ && refusal_ == 0) refusal_ = errno;
+      if (!is_final(errno)) break;  // a full disk, perhaps only now: later bytes may not be lost
+      way_ = Way::gone;
     }
   }
   lost_ += bytes.size() - done;
@@ -108,14 +112,16 @@ Outlet::~Outlet() {
 
 void Outlet::write_job(std::string_view bytes) {
   ++job_writes_;
+  const std::uint64_t lost_before = sink_.lost();
   if (screen_.is_plain()) {
     screen_.note_job(bytes);
     write(bytes);
-    return;
+  } else {
+    std::string composed;
+    screen_.job(bytes, composed);
+    write(composed);
   }
-  std::string composed;
-  screen_.job(bytes, composed);
-  write(composed);
+  if (sink_.lost() > lost_before) lost_of_job_ = true;
 }
 
 void Outlet::write_message(std::string_view text) {
@@ -147,6 +153,11 @@ void Outlet::refresh() {
   std::string composed;
   screen_.refresh(composed);
   write(composed);
+}
+
+LostOutput Outlet::lost() const {
+  const int refusal = sink_.refusal();
+  return {sink_.lost(), refusal == 0 ? "" : std::strerror(refusal), refusal != 0 && lost_of_job_};
 }
 
 bool Outlet::has_room() const {

@@ -36,6 +36,9 @@ class Sink {
 
   [[nodiscard]] int fd() const { return own_ ? own_.get() : fd_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  /// The errno with which a file or device refused bytes; 0 where none has. A pipe, a socket or a
+  /// terminal refuses nothing: its reader has gone.
+  [[nodiscard]] int refusal() const { return refusal_; }
 
  private:
   enum class Way {
@@ -50,7 +53,9 @@ class Sink {
   int fd_;
   UniqueFd own_;
   Way way_ = Way::plain;
+  bool is_file_ = false;  // or a device: no reader can leave it
   std::uint64_t lost_ = 0;
+  int refusal_ = 0;
 };
 
 /// One output of ours with what is on its screen: the Screen composes, the Sink writes, and this
@@ -69,7 +74,7 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
 
   [[nodiscard]] bool has_room() const;
   [[nodiscard]] bool flushed() const { return pending_.empty(); }
-  [[nodiscard]] std::uint64_t lost() const { return sink_.lost(); }
+  [[nodiscard]] LostOutput lost() const;
 
   /// Blocks until everything is written or the deadline has come.
   bool flush(TimePoint deadline);
@@ -94,6 +99,7 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
   boost::asio::steady_timer idle_;
   bool idle_armed_ = false;
   std::uint64_t job_writes_ = 0;
+  bool lost_of_job_ = false;  // at once: a file or device takes or refuses bytes and never waits
 };
 
 }  // namespace safelaunch::output

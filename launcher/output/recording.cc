@@ -54,6 +54,7 @@ struct Recording::File {
   std::mutex mutex;
   std::string reason;
   std::atomic<bool> failed = false;
+  std::atomic<bool> told = false;
   std::atomic<std::uint64_t> lost = 0;
 };
 
@@ -75,9 +76,10 @@ bool Recording::failed() const {
   return file_->failed;
 }
 
-RecordingLoss Recording::loss() const {
+std::optional<RecordingLoss> Recording::untold_loss() {
+  if (!file_->failed || file_->told.exchange(true)) return std::nullopt;
   const std::lock_guard lock(file_->mutex);
-  return {file_->path, file_->reason, file_->lost};
+  return RecordingLoss{file_->path, file_->reason, file_->lost};
 }
 
 void Tail::append(std::string_view bytes) {

@@ -82,8 +82,14 @@ bool TerminalWriter::flush(Duration limit) {
   return state_->err->flush(deadline) && out;
 }
 
-std::uint64_t TerminalWriter::lost() const {
-  return state_->out->lost() + (state_->err == state_->out ? 0 : state_->err->lost());
+LostOutput TerminalWriter::lost() const {
+  LostOutput lost = state_->out->lost();
+  if (state_->err == state_->out) return lost;
+  const LostOutput err = state_->err->lost();
+  lost.bytes += err.bytes;
+  if (lost.refusal.empty()) lost.refusal = err.refusal;
+  lost.refused_job = lost.refused_job || err.refused_job;
+  return lost;
 }
 
 const StandardStreams& TerminalWriter::streams() const {

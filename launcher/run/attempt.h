@@ -96,6 +96,9 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener {
   /// Asks this node's ranks where they stand, for the leader; leader_answered() follows.
   void ask_for_leader(Duration limit);
 
+  /// The files of its output, whose last bytes the disk may still have to write.
+  [[nodiscard]] std::vector<output::Recording> recordings() const { return output_.recordings(); }
+
   /// A process that the job had orphaned was reaped.
   void orphan_ended(int pid, const ExitStatus& status);
 

@@ -241,6 +241,7 @@ void Run::attempt_stops() {
 
 void Run::attempt_ended(AttemptRecord record) {
   record_ = std::move(record);
+  std::ranges::move(attempt_->recordings(), std::back_inserter(recordings_));
   attempt_.reset();
   voice_.tell_of_survivors(record_.survivors);
   const diagnose::Evidence evidence =
@@ -454,6 +455,16 @@ std::string Run::redact(std::string text) {
   return ledger_.redactor().redact(text);
 }
 
+// A short job is over before the disk's thread has met what is wrong with its logs.
+Logs Run::tell_of_lost_logs() {
+  if (!disk_.stuck()) (void)disk_.drain(kDiskAnswersWithin);
+  std::vector<output::RecordingLoss> losses;
+  for (output::Recording& recording : recordings_)
+    if (auto loss = recording.untold_loss()) losses.push_back(std::move(*loss));
+  voice_.tell_of_lost_logs(losses);
+  return std::ranges::any_of(recordings_, &output::Recording::failed) ? Logs::cut : Logs::whole;
+}
+
 // The end of the run on every node: one diagnosis over what all have said.
 void Run::over_everywhere(const std::vector<OtherNode>& others,
                           const std::vector<std::string>& lost) {
@@ -480,9 +491,9 @@ void Run::end_agreed(int exit_code, const std::string& why) {
 
 void Run::perform(const EndRun& end) {
   checks_.reset();
-  exit_code_ = end.exit_code;
-  voice_.tell_of_lost_output();
-  ledger_.close(end.exit_code, end.stopped_because);
+  exit_code_ = status_with(end.exit_code, terminal_.lost());
+  voice_.tell_of_lost_output(tell_of_lost_logs());
+  ledger_.close(exit_code_, end.stopped_because);
   voice_.tell_end();
   write_json_report();
   ledger_.write_page(plan_.environment);

@@ -63,6 +63,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
 
   Result<void> start_attempt(const StartAttempt& start);
   ranks::AttemptPlace prepare(const StartAttempt& start);
+  [[nodiscard]] Logs tell_of_lost_logs();
   void write_json_report();
   void leave_out_what_another_user_cannot_use(ranks::AttemptPlace& place, int attempt);
   std::span<const profile::Profile> all_profiles() override;
@@ -113,8 +114,9 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   std::unique_ptr<Nodes> parted_from_;  ///< they may be in the middle of telling so
   std::optional<plan::HostChecks> checks_;
   std::unique_ptr<Attempt> attempt_;
-  int attempt_number_ = 0;         ///< of the attempt that runs, or ran last
-  AttemptRecord record_;           ///< of the attempt that ended last
+  int attempt_number_ = 0;                     ///< of the attempt that runs, or ran last
+  AttemptRecord record_;                       ///< of the attempt that ended last
+  std::vector<output::Recording> recordings_;  ///< of the attempts that have ended
   bool waits_for_others_ = false;  ///< with what follows it, until they have told of its end
   std::optional<RunProbe> probe_;  ///< beside the first attempt, or behind it
   std::optional<clean::PortLease> port_;

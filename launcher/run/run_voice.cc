@@ -59,6 +59,10 @@ std::string in_words(const std::vector<launch::Swept>& swept) {
 
 }  // namespace
 
+int status_with(int status, const output::LostOutput& lost) {
+  return status == 0 && lost.refused_job ? exit_code_of(Errc::not_written) : status;
+}
+
 void RunVoice::say(std::string_view text) {
   if (plan_.options.verbosity != Verbosity::quiet) tell_error(text);
 }
@@ -122,12 +126,20 @@ void RunVoice::tell_of_swept(const std::vector<launch::Swept>& swept) {
   say(in_words(swept));
 }
 
-void RunVoice::tell_of_lost_output() {
-  if (terminal_.lost() == 0) return;
-  const std::string kept =
-      summary_.directory.empty() ? "" : "; they are in the logs: " + summary_.directory;
-  say(fmt::format("warning: {} bytes of the output were not shown, because nothing read them{}",
-                  terminal_.lost(), kept));
+void RunVoice::tell_of_lost_logs(const std::vector<output::RecordingLoss>& losses) {
+  for (const output::RecordingLoss& loss : losses)
+    say(fmt::format("warning: {} is not complete: {}", loss.path.native(), loss.reason));
+}
+
+void RunVoice::tell_of_lost_output(Logs logs) {
+  const output::LostOutput lost = terminal_.lost();
+  if (lost.bytes == 0) return;
+  const bool kept = logs == Logs::whole && !summary_.directory.empty();
+  const std::string text = fmt::format(
+      "{} bytes of the output were not {}{}", lost.bytes,
+      lost.refusal.empty() ? "shown, because nothing read them" : "written: " + lost.refusal,
+      kept ? "; they are in the logs: " + summary_.directory : "");
+  lost.refused_job ? tell_error(text) : say("warning: " + text);
 }
 
 void RunVoice::tell_end() {

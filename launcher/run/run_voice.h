@@ -7,6 +7,13 @@
 
 namespace safelaunch::run {
 
+/// Whether the logs hold all that the job has written.
+enum class Logs { whole, cut };
+
+/// The status of a run whose job ends with `status`: a job that went well is no success where a
+/// file or device did not take its output.
+[[nodiscard]] int status_with(int status, const output::LostOutput& lost);
+
 /// Tells the user on stderr what happens in a run, in the order in which it happens. A healthy run
 /// says nothing.
 class RunVoice {
@@ -35,8 +42,10 @@ class RunVoice {
   void tell_of_survivors(const std::vector<launch::Survivor>& survivors);
   /// Processes of a job that went well which were still running, and were ended.
   void tell_of_swept(const std::vector<launch::Swept>& swept);
-  /// Training outlives whoever read its output, but not without a word.
-  void tell_of_lost_output();
+  /// Logs that are not complete, though nobody has heard of it while the job ran.
+  void tell_of_lost_logs(const std::vector<output::RecordingLoss>& losses);
+  /// Training outlives whoever read its output and a disk that is full, but not without a word.
+  void tell_of_lost_output(Logs logs);
   /// The closing screen, or --json's object.
   void tell_end();
 

@@ -321,6 +321,24 @@ class Output(SafelaunchTest):
     def test_a_full_disk_under_the_run_directory_stops_the_recording_and_not_the_training(self):
         self.assert_goes_on_with_a_full_disk("--run-dir")
 
+    def test_a_full_disk_under_stdout_fails_the_run_and_tells_the_true_reason(self):
+        with open("/dev/full", "wb") as full:
+            for words, status in (["echo trained"], 74), (["echo trained; exit 3"], 3), (["true"], 0):
+                run = subprocess.run([SAFELAUNCH, "sh", "-c", *words], env=self.environment(), cwd=self.folder, stdout=full,
+                                     stderr=subprocess.PIPE, text=True)
+                self.assertEqual(run.returncode, status, run.stderr)
+                self.assertEqual("8 bytes of the output were not written: No space left on device; they are in the logs: " in run.stderr,
+                                 words != ["true"], run.stderr)
+
+    def test_the_loss_of_the_logs_of_a_short_job_is_told(self):
+        disk = self.full_disk()
+        (disk / "fill").write_bytes(bytes(120 * 1024))
+        for _ in range(5):
+            words = [SAFELAUNCH, "--log-dir", str(disk), "sh", "-c", "head -c 50000 /dev/zero"]
+            run = subprocess.run(words, env=self.environment(), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertRegex(run.stderr, r"launcher\.out is not complete: No space left on device")
+
     def test_a_run_directory_that_was_named_and_cannot_be_made_is_refused_before_anything_runs(self):
         (self.folder / "file").touch()
         folder = str(self.folder / "file" / "below")

@@ -99,8 +99,8 @@ class JobOutput {
   /// when all processes that matter are gone while a stranger still holds an end.
   void finish();
 
-  /// Lists the files that are not complete.
-  [[nodiscard]] std::vector<RecordingLoss> losses() const;
+  /// All files, for the time when we are gone: the disk may still have something to write to them.
+  [[nodiscard]] std::vector<Recording> recordings() const;
 
  private:
   class State;

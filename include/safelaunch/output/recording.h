@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,8 @@ struct RecordingLoss {
 /// The file that one stream is recorded in, byte for byte. The first failure (a full disk, a quota,
 /// an I/O error) ends the recording and not the job: from then on bytes are only counted. Bytes
 /// that were written stay; a file that is truncated or removed under us is no failure. With a
-/// `disk`, its thread writes, and a queue that takes no more is such a failure too.
+/// `disk`, its thread writes, and a queue that takes no more is such a failure too. Copies are one
+/// recording.
 class Recording {
  public:
   explicit Recording(std::filesystem::path path, DiskQueue* disk = nullptr);
@@ -32,7 +34,9 @@ class Recording {
   void append(std::string_view bytes);
 
   [[nodiscard]] bool failed() const;
-  [[nodiscard]] RecordingLoss loss() const;
+  /// What is lost, for the first who asks; later, and where nothing is lost, nothing. The `disk`
+  /// may still have bytes to write: whoever asks in the end asks when it has drained.
+  [[nodiscard]] std::optional<RecordingLoss> untold_loss();
 
  private:
   struct File;

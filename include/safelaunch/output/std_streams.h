@@ -36,6 +36,15 @@ struct StandardStreams {
   }
 };
 
+/// What our standard streams did not take.
+struct LostOutput {
+  std::uint64_t bytes = 0;
+  /// Why a file or device refused some of them: "No space left on device". Empty where none did,
+  /// because the reader of a pipe, a socket or a terminal has gone, or the stream was closed.
+  std::string refusal;
+  bool refused_job = false;  ///< bytes of the job were among the refused ones
+};
+
 /// Looks at two descriptors, by default our own standard streams.
 [[nodiscard]] StandardStreams inspect_streams(int out_fd = 1, int err_fd = 2);
 

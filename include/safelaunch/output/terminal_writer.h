@@ -64,8 +64,8 @@ class TerminalWriter {
   /// the limit is over. It is the last thing to do before we exit. True if all was taken.
   bool flush(Duration limit);
 
-  /// Counts the bytes that could not be written, because a stream is closed or its disk is full.
-  [[nodiscard]] std::uint64_t lost() const;
+  /// The bytes that could not be written, because a stream is closed or its disk is full.
+  [[nodiscard]] LostOutput lost() const;
 
   [[nodiscard]] const StandardStreams& streams() const;
 

@@ -1,5 +1,7 @@
 #include "safelaunch/output/recording.h"
 
+#include <future>
+
 #include "catch.h"
 #include "plumbing.h"
 
@@ -31,8 +33,28 @@ TEST_CASE("a full disk ends the recording and is counted from then on", "[record
   recording.append("12345");
   recording.append("678");
   REQUIRE(recording.failed());
-  CHECK(recording.loss().reason == "No space left on device");
-  CHECK(recording.loss().bytes == 8);
+  const auto loss = recording.untold_loss();
+  REQUIRE(loss.has_value());
+  CHECK(loss->reason == "No space left on device");
+  CHECK(loss->bytes == 8);
+}
+
+TEST_CASE("a loss that the disk's thread meets after the end of the job is told, and once",
+          "[recording]") {
+  DiskQueue disk;
+  std::promise<void> job_ends;
+  std::optional<Recording> of_job(std::in_place, "/dev/full", &disk);
+  REQUIRE(disk.post(0, [end = job_ends.get_future().share()] { end.wait(); }));
+  of_job->append("12345");
+  Recording recording = *of_job;
+  CHECK_FALSE(of_job->untold_loss());
+  of_job.reset();
+  job_ends.set_value();
+  REQUIRE(disk.drain(std::chrono::seconds(20)));
+  const auto loss = recording.untold_loss();
+  REQUIRE(loss.has_value());
+  CHECK(loss->reason == "No space left on device");
+  CHECK_FALSE(recording.untold_loss());
 }
 
 TEST_CASE("a stream that says nothing leaves no file", "[recording]") {
@@ -45,10 +67,11 @@ TEST_CASE("a stream that says nothing leaves no file", "[recording]") {
 TEST_CASE("a file that cannot be created is a recording that has failed", "[recording]") {
   Recording recording("/dev/null/rank-0.out");
   recording.append("lost");
-  REQUIRE(recording.failed());
-  CHECK(recording.loss().path == "/dev/null/rank-0.out");
-  CHECK(recording.loss().reason == "Not a directory");
-  CHECK(recording.loss().bytes == 4);
+  const auto loss = recording.untold_loss();
+  REQUIRE(loss.has_value());
+  CHECK(loss->path == "/dev/null/rank-0.out");
+  CHECK(loss->reason == "Not a directory");
+  CHECK(loss->bytes == 4);
 }
 
 TEST_CASE("a log that is truncated under us goes on at its beginning", "[recording]") {

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "catch.h"
@@ -81,6 +82,7 @@ TEST_CASE("what goes to a reader that has gone is lost and counted", "[sink]") {
   CHECK(sink.write("hello") == 5);
   CHECK(sink.write("world") == 5);
   CHECK(sink.lost() == 10);
+  CHECK(sink.refusal() == 0);
 }
 
 TEST_CASE("a terminal that was hung up loses what it is sent and does no harm", "[sink]") {
@@ -89,18 +91,22 @@ TEST_CASE("a terminal that was hung up loses what it is sent and does no harm", 
   terminal.reader.reset();
   CHECK(sink.write("hello") == 5);
   CHECK(sink.lost() == 5);
+  CHECK(sink.refusal() == 0);
 }
 
 TEST_CASE("a closed descriptor takes and loses everything", "[sink]") {
   output::Sink sink(-1);
   CHECK(sink.write("hello") == 5);
   CHECK(sink.lost() == 5);
+  CHECK(sink.refusal() == 0);
 }
 
-TEST_CASE("a full disk loses what does not fit and is tried again", "[sink]") {
+TEST_CASE("a full disk loses what does not fit and is tried again, and the reason is kept",
+          "[sink]") {
   const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   output::Sink sink(full.get());
   CHECK(sink.write("hello") == 5);
   CHECK(sink.write("hello") == 5);
   CHECK(sink.lost() == 10);
+  CHECK(sink.refusal() == ENOSPC);
 }

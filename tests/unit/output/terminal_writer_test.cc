@@ -69,7 +69,7 @@ TEST_CASE("a reader that goes away while we wait for it is a loss and nothing mo
   written.plumbing.reader.reset();
   while (!written.terminal.flushed()) REQUIRE(written.io.run_one_for(10s) > 0);
   CHECK(written.terminal.has_room(output::StdStream::out));
-  CHECK(written.terminal.lost() > 0);
+  CHECK(written.terminal.lost().bytes > 0);
 }
 
 TEST_CASE("flush waits until a reader has taken all, but no longer than it is told",
@@ -142,5 +142,6 @@ TEST_CASE("with stdout and stderr closed nothing is written and nothing fails",
   terminal.write_job(output::StdStream::out, "hello");
   terminal.write_message("world");
   CHECK(terminal.flushed());
-  CHECK(terminal.lost() == 11);
+  CHECK(terminal.lost().bytes == 11);
+  CHECK(terminal.lost().refusal.empty());
 }

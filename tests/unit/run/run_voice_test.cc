@@ -1,5 +1,7 @@
 #include "launcher/run/run_voice.h"
 
+#include <fcntl.h>
+
 #include <boost/asio/io_context.hpp>
 
 #include "catch.h"
@@ -129,6 +131,72 @@ TEST_CASE("a process that does not end is a warning", "[run_voice]") {
   survivor.state = 'D';
   run.voice.tell_of_survivors({survivor});
   CHECK(run.text() == "safelaunch: warning: pid 71 was killed and does not end (state D)\n");
+}
+
+namespace {
+
+/// What a run says of output that went to `file` and to a stderr that is read.
+std::string told_of_output_to(const char* file, Logs logs, Verbosity verbosity, int& status) {
+  Spoken run;
+  const UniqueFd out(::open(file, O_WRONLY | O_CLOEXEC));
+  output::StandardStreams streams = output::inspect_streams(out.get(), run.pipe.writer.get());
+  output::TerminalWriter terminal(run.io, streams);
+  run.plan.options.verbosity = verbosity;
+  run.summary.directory = "/runs/7";
+  RunVoice voice(run.plan, streams, terminal, run.summary);
+  terminal.write_job(output::StdStream::out, "trained\n");
+  voice.tell_of_lost_output(logs);
+  status = status_with(0, terminal.lost());
+  CHECK(status_with(3, terminal.lost()) == 3);
+  return run.text();
+}
+
+}  // namespace
+
+TEST_CASE("output that a full disk did not take is told with the true reason, and is no success",
+          "[run_voice]") {
+  int status = 0;
+  CHECK(told_of_output_to("/dev/full", Logs::whole, Verbosity::quiet, status) ==
+        "safelaunch: 8 bytes of the output were not written: No space left on device; they are in "
+        "the logs: /runs/7\n");
+  CHECK(status == 74);
+  CHECK(told_of_output_to("/dev/full", Logs::cut, Verbosity::normal, status) ==
+        "safelaunch: 8 bytes of the output were not written: No space left on device\n");
+  CHECK(told_of_output_to("/dev/null", Logs::whole, Verbosity::normal, status).empty());
+  CHECK(status == 0);
+}
+
+TEST_CASE("our own words that a full disk did not take are no failure of the job", "[run_voice]") {
+  boost::asio::io_context io;
+  const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  const Plumbing pipe = make_pipe();
+  output::TerminalWriter terminal(io, output::inspect_streams(pipe.writer.get(), full.get()));
+  terminal.write_message("a warning");
+  CHECK(terminal.lost().refusal == "No space left on device");
+  CHECK(status_with(0, terminal.lost()) == 0);
+}
+
+TEST_CASE("output whose reader has gone is told, and the run is a success", "[run_voice]") {
+  output::ignore_output_signals();
+  Spoken run;
+  Plumbing gone = make_pipe();
+  output::StandardStreams streams =
+      output::inspect_streams(gone.writer.get(), run.pipe.writer.get());
+  output::TerminalWriter terminal(run.io, streams);
+  RunVoice voice(run.plan, streams, terminal, run.summary);
+  gone.reader.reset();
+  terminal.write_job(output::StdStream::out, "trained\n");
+  voice.tell_of_lost_output(Logs::whole);
+  CHECK(run.text() ==
+        "safelaunch: warning: 8 bytes of the output were not shown, because nothing read them\n");
+  CHECK(status_with(0, terminal.lost()) == 0);
+}
+
+TEST_CASE("logs that are found cut at the end are named with the reason", "[run_voice]") {
+  Spoken run;
+  run.voice.tell_of_lost_logs({{"/logs/rank-0.out", "No space left on device", 5}});
+  CHECK(run.text() ==
+        "safelaunch: warning: /logs/rank-0.out is not complete: No space left on device\n");
 }
 
 TEST_CASE("the end of a run is told where there is anything to tell", "[run_voice]") {
