@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include "safelaunch/base/environment.h"
@@ -24,15 +25,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Makes the folder that the user named. His team may be able to write there too: he gets a warning,
-// and the folder is used.
-Result<void> make_named(const fs::path& folder, std::string& trouble) {
-  if (!make_folder(folder) || access(folder.c_str(), W_OK | X_OK) != 0)
-    return Error{Errc::os, fmt::format("--run-dir {}: cannot be made or written: {}",
-                                       folder.native(), std::strerror(errno))};
-  if (const auto why = distrust_path(folder))
-    trouble = fmt::format("--run-dir: {}, and so change what is recorded there", *why);
-  return {};
+// Whether files can be made there. Permissions do not tell: root has them all, also in /proc. A
+// disk that is full now may have room later.
+bool takes_files(const fs::path& folder) {
+  std::string name = folder / "safelaunch-XXXXXX";
+  const UniqueFd made(mkostemp(name.data(), O_CLOEXEC));
+  return made ? unlink(name.c_str()) == 0 : errno == ENOSPC || errno == EDQUOT;
 }
 
 /// Claims a folder by making its job.json, which only one run can. False if another run has.
@@ -78,11 +76,21 @@ std::string new_run_id() {
   return fmt::format("{}-{}", std::string_view(stamp.data(), used), random_word(3));
 }
 
+Result<void> make_named_folder(std::string_view option, const fs::path& folder) {
+  if (make_folder(folder) && takes_files(folder)) return {};
+  return Error{Errc::os, fmt::format("{} {}: cannot be made or written: {}", option,
+                                     folder.native(), std::strerror(errno))};
+}
+
 Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::string& run_id,
                                           const Environment& environment) {
   RunDirectory result;
   if (!wanted.empty()) {
-    if (Result<void> made = make_named(wanted, result.trouble_); !made) return made.error();
+    if (const Result<void> made = make_named_folder("--run-dir", wanted); !made)
+      return made.error();
+    // The user's team may be able to write there too: there is a warning, and the folder is used.
+    if (const auto why = distrust_path(wanted))
+      result.trouble_ = fmt::format("--run-dir: {}, and so change what is recorded there", *why);
     if (auto moved = result.settle_in(fs::absolute(wanted), run_id)) return *moved;
     list_among_runs(result.path_, run_id, environment);
     return result;

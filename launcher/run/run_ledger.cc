@@ -31,8 +31,11 @@ Result<void> RunLedger::open(const plan::RunPlan& plan) {
   };
   // By value, but for what the events only keep: a frozen disk's thread may still be here when the
   // run goes on without it.
-  const auto open = [this, wanted = plan.options.run_dir, id = summary_.run_id,
-                     environment = plan.environment] {
+  const auto open = [this, wanted = plan.options.run_dir, logs = plan.options.log_dir,
+                     id = summary_.run_id, environment = plan.environment] {
+    if (!logs.empty())
+      if (const auto made = report::make_named_folder("--log-dir", logs); !made)
+        return Opened{made.error(), {}};
     Opened result{report::RunDirectory::create(wanted, id, environment), {}};
     if (result.directory && !result.directory->path().empty())
       result.events =

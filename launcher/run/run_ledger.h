@@ -25,7 +25,7 @@ class RunLedger {
   RunLedger(const RunLedger&) = delete;  // the events use our redactor
   RunLedger& operator=(const RunLedger&) = delete;
 
-  /// An error only for a --run-dir that cannot be made.
+  /// An error only for a --run-dir or --log-dir that cannot be made or written.
   Result<void> open(const plan::RunPlan& plan);
 
   [[nodiscard]] const std::string& run_id() const { return summary_.run_id; }

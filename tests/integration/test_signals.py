@@ -339,6 +339,13 @@ class Output(SafelaunchTest):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertRegex(run.stderr, r"launcher\.out is not complete: No space left on device")
 
+    def test_a_log_directory_that_cannot_be_made_or_written_is_refused_before_anything_runs(self):
+        for folder in ("/proc/x", "/proc/self"):
+            words = [SAFELAUNCH, "--log-dir", folder, "echo", "trained"]
+            run = subprocess.run(words, env=self.environment(), capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stdout), (125, ""))
+            self.assertIn(f"--log-dir {folder}: cannot be made or written", run.stderr)
+
     def test_a_run_directory_that_was_named_and_cannot_be_made_is_refused_before_anything_runs(self):
         (self.folder / "file").touch()
         folder = str(self.folder / "file" / "below")

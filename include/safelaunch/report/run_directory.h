@@ -23,13 +23,18 @@ namespace safelaunch::report {
 /// A new name for a run: unique, and sorted by time. "20261120-153012-a1b2c3".
 [[nodiscard]] std::string new_run_id();
 
+/// Makes the folder that the user named by an option ("--log-dir"), and tries whether files can be
+/// made there. A disk that is full for the moment is no error.
+[[nodiscard]] Result<void> make_named_folder(std::string_view option,
+                                             const std::filesystem::path& folder);
+
 /// The folder that holds everything about one job (mode 0700). The job goes on if it cannot be
 /// written: the folder then moves to TMPDIR or /tmp, and if that fails too, nothing is recorded.
 class RunDirectory {
  public:
   /// Makes the folder `wanted` (--run-dir), or a new one below runs_directory() if that is empty.
   /// Two runs never share a folder: if `wanted` holds a run already, this run gets a folder in it.
-  /// Fails only for a `wanted` that cannot be made, since the user named it.
+  /// Fails only for a `wanted` that cannot be made or written, since the user named it.
   static Result<RunDirectory> create(const std::filesystem::path& wanted, const std::string& run_id,
                                      const Environment& environment);
 

@@ -67,6 +67,25 @@ TEST_CASE("a folder that the user named and that cannot be made is an error", "[
   CHECK(run.error().message.find("/proc/none/x") != std::string::npos);
 }
 
+TEST_CASE("a named folder in which no file can be made is refused, though root may write there",
+          "[run_directory]") {
+  for (const char* folder : {"/proc/none/x", "/proc/self", "/dev/null", "/dev/null/x"}) {
+    INFO(folder);
+    const auto made = make_named_folder("--log-dir", folder);
+    REQUIRE(made.has_error());
+    CHECK(made.error().code == Errc::os);
+    CHECK(made.error().message.starts_with(std::string("--log-dir ") + folder +
+                                           ": cannot be made or written: "));
+    CHECK(RunDirectory::create(folder, "r1", {}).has_error());
+  }
+}
+
+TEST_CASE("a named folder is made, and stays empty", "[run_directory]") {
+  const Scratch scratch;
+  REQUIRE(make_named_folder("--log-dir", scratch.path / "a/b").has_value());
+  CHECK(fs::is_empty(scratch.path / "a/b"));
+}
+
 TEST_CASE("two runs never share one --run-dir", "[run_directory]") {
   const Scratch scratch;
   const Environment environment{{"XDG_STATE_HOME", scratch.path / "state"}};

@@ -102,6 +102,15 @@ struct Events {
 
 }  // namespace
 
+TEST_CASE("a --log-dir that cannot be written is refused before anything runs", "[run_ledger]") {
+  Kept run;
+  run.plan.options.log_dir = "/proc/none";
+  const auto opened = run.ledger.open(run.plan);
+  REQUIRE(opened.has_error());
+  CHECK_THAT(opened.error().message, ContainsSubstring("--log-dir /proc/none: cannot be made"));
+  CHECK(run.ledger.directory().empty());
+}
+
 TEST_CASE("nothing is recorded of an NCCL that has written nothing", "[run_ledger]") {
   Events events;
   nccl::Record nccl;
