@@ -30,8 +30,9 @@ void set_torchelastic(const RunIdentity& run, const std::string& rank, Environme
   variables["TORCHELASTIC_MAX_RESTARTS"] = "0";
   // No agent of ours listens on MASTER_PORT, so rank 0 must, as without a launcher.
   variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
-  variables["TORCHELASTIC_ERROR_FILE"] =
-      fmt::format("{}/rank-{}.error.json", run.error_folder, rank);
+  if (!run.error_folder.empty())
+    variables["TORCHELASTIC_ERROR_FILE"] =
+        fmt::format("{}/rank-{}.error.json", run.error_folder, rank);
   variables["TORCHELASTIC_SIGNALS_TO_HANDLE"] = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
 }
 

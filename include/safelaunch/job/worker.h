@@ -10,7 +10,9 @@ namespace safelaunch::job {
 /// The facts that are the same for all workers of one run and do not follow from the topology.
 struct RunIdentity {
   std::string run_id;
-  std::string error_folder;  ///< the folder in which torch's @record writes the exception of a rank
+  /// The folder in which torch's @record writes the exception of a rank; empty where nothing is
+  /// recorded, and then @record is told no file.
+  std::string error_folder;
 };
 
 /// The variables that make a process worker `local_rank` of the plan, to be set over `inherited`:

@@ -70,6 +70,12 @@ TEST_CASE("a worker's variables say who it is", "[worker_environment]") {
   CHECK(variables["TORCHELASTIC_SIGNALS_TO_HANDLE"] == "SIGTERM,SIGINT,SIGHUP,SIGQUIT");
 }
 
+TEST_CASE("where nothing is recorded a worker is told no file for its exception",
+          "[worker_environment]") {
+  CHECK_FALSE(worker_environment(second_node(), 0, {"20261121-a1b2", ""}, {})
+                  .contains("TORCHELASTIC_ERROR_FILE"));
+}
+
 TEST_CASE("what the user set about threads and errors stays", "[worker_environment]") {
   const Environment user = {{"OMP_NUM_THREADS", "4"}, {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"}};
   const Environment variables = worker_environment(second_node(), 0, kRun, user);
