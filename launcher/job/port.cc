@@ -60,6 +60,12 @@ PortPolicy port_policy(const Command& command) {
                                                               : PortPolicy::user;
 }
 
+bool takes_port(const Command& command) {
+  return std::holds_alternative<InWord>(command.port.place) ||
+         std::holds_alternative<InVariable>(command.port.place) ||
+         !command.port.option.option.empty();
+}
+
 PortedCommand with_port(Command command, int port) {
   Environment environment;
   if (auto* word = std::get_if<InWord>(&command.port.place)) {

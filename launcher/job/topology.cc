@@ -122,7 +122,11 @@ Result<> settle_master(const SpawnOptions& options, const Environment& environme
   else if (plan.nodes > 1)
     return contradiction("several nodes need --master-addr: the address of node 0");
   plan.master_port = options.master_port;
-  if (!plan.master_port) plan.master_port = to_number(value_or(environment, "MASTER_PORT"));
+  const std::string_view port = value_or(environment, "MASTER_PORT");
+  if (!plan.master_port && !port.empty()) {
+    plan.master_port = to_number(port);
+    if (!plan.master_port) return contradiction(fmt::format("MASTER_PORT={} is no port", port));
+  }
   if (plan.master_port == 0) plan.master_port = std::nullopt;
   if (plan.master_port && (*plan.master_port < 0 || *plan.master_port > 65535))
     return contradiction(fmt::format("port {} does not exist", *plan.master_port));

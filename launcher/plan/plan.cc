@@ -305,6 +305,16 @@ bool is_typed(const settings::RunOptions& options, const std::string& name) {
   return given != options.given.end() && given->second.origin == "--" + name;
 }
 
+// Where one of the two is a setting, the command line's word decides.
+Result<void> refuse_contradiction(const settings::RunOptions& options) {
+  const bool both = is_typed(options, "only") && is_typed(options, "max-attempts");
+  if (!both || !options.only || options.max_attempts == 1) return {};
+  return Error{Errc::usage,
+               fmt::format("--only starts the job once, and --max-attempts {} up to {} "
+                           "times; give one of the two",
+                           *options.max_attempts, *options.max_attempts)};
+}
+
 constexpr std::array kOfOwnWorkers = {"devices",    "nnodes",      "node-rank",   "start-rank",
                                       "world-size", "master-addr", "master-port", "binding"};
 
@@ -321,10 +331,26 @@ void warn_of_worker_options(RunPlan& plan) {
           : "it does with --nproc-per-node"));
 }
 
+// Options for what this job does not have.
+void warn_of_idle_options(RunPlan& plan) {
+  const settings::RunOptions& options = plan.options;
+  const bool names_port =
+      is_typed(options, "port") && options.port != "auto" && options.port != "keep";
+  if (names_port && !plan.spawn && !job::takes_port(plan.command))
+    plan.warnings.push_back(
+        fmt::format("--port {} has no effect: the command takes no port, neither by an option of a "
+                    "launcher nor in MASTER_PORT",
+                    options.port));
+  if (is_typed(options, "token-file") && !plan.party)
+    plan.warnings.push_back(
+        "--token-file has no effect: no agents of other nodes take part in this job");
+}
+
 // A launcher's ranks write to one pipe: whose line is whose only the launcher can tell.
 void warn_of_options(RunPlan& plan) {
   const settings::RunOptions& options = plan.options;
   warn_of_worker_options(plan);
+  warn_of_idle_options(plan);
   if (!plan.spawn && (options.prefix || options.ranks != "all"))
     plan.warnings.push_back(
         "--prefix and --ranks have no effect where a launcher starts the ranks; use its own "
@@ -407,6 +433,7 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   RunPlan plan;
   plan.environment = environment;
   plan.options = std::move(options);
+  if (const Result<void> fit = refuse_contradiction(plan.options); !fit) return fit.error();
   Result<std::vector<std::string>> command = spelled_out(
       {std::move(plan.options.command), plan.options.module, wants_own_workers(plan.options)},
       environment);

@@ -14,7 +14,8 @@
 // A port is chosen only where safelaunch may decide it: other nodes know theirs from their own
 // command lines, so a job of several nodes keeps its port. A port of the user's is taken where it
 // is free. Where somebody holds it, the job gets another one, unless the user insists on it. After
-// a failed attempt, the process that holds a port is the proof of a port that was taken.
+// a failed attempt, the process that holds a port is the proof of a port that was taken. A command
+// that has no place for a port gets none, and none is held for it.
 namespace safelaunch::plan {
 namespace {
 
@@ -92,6 +93,7 @@ void confirm(std::string_view cause, int port, const host::SocketTable& sockets,
 
 Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
                                FormerPort former) {
+  if (!plan.spawn && !job::takes_port(plan.command)) return PortChoice{};
   const job::PortPolicy policy = plan.port_policy();
   const std::string wanted = options_under(plan.options, profile).port;
   if (policy == job::PortPolicy::multi_node && !meets_here(plan)) return PortChoice{};

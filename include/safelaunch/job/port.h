@@ -18,6 +18,10 @@ enum class PortPolicy {
 
 [[nodiscard]] PortPolicy port_policy(const Command& command);
 
+/// Whether with_port() finds a place for the port in this command: an option of its launcher, or a
+/// word or variable that holds one already.
+[[nodiscard]] bool takes_port(const Command& command);
+
 /// A command that meets on another port.
 struct PortedCommand {
   Command command;          ///< its argv, and all places in it, are the new ones

@@ -152,6 +152,19 @@ TEST_CASE("numbers that contradict each other are refused", "[topology]") {
   CHECK_FALSE(error_of(port).empty());
 }
 
+TEST_CASE("a MASTER_PORT that is no port is refused, whatever is wrong with it", "[topology]") {
+  for (const char* port : {"abc", "70000", "-1", "29500x", "99999999999"}) {
+    INFO(port);
+    const auto plan = plan_spawn(with_count(2), {{"MASTER_PORT", port}}, kHost);
+    REQUIRE(plan.has_error());
+    CHECK(plan.error().code == Errc::usage);
+    CHECK(plan.error().message.find(port) != std::string::npos);
+  }
+  SpawnOptions named = with_count(2);
+  named.master_port = 29501;
+  CHECK(plan_spawn(named, {{"MASTER_PORT", "abc"}}, kHost).value().master_port == 29501);
+}
+
 TEST_CASE("the meeting point comes from options, then the environment, then this host",
           "[topology]") {
   const Environment environment = {{"MASTER_ADDR", "host"}, {"MASTER_PORT", "29501"}};

@@ -41,7 +41,7 @@ TEST_CASE("a port that other nodes know is never changed, unless their agents ag
 
 TEST_CASE("a launcher that finds a port by itself is left alone until one was taken",
           "[port_choice]") {
-  const RunPlan plan = plan_of({"torchrun", "--standalone", "x.py"});
+  const RunPlan plan = plan_of({"torchrun", "x.py"});
   CHECK_FALSE(choose_port(plan, {}, FormerPort::none)->lease.has_value());
   CHECK(choose_port(plan, {}, FormerPort::was_taken)->lease.has_value());
 }
@@ -88,9 +88,20 @@ TEST_CASE("a port that the user insists on is not exchanged", "[port_choice]") {
 TEST_CASE("a range of ports is the user's word too", "[port_choice]") {
   const clean::PortLease taken = held();
   const std::string number = std::to_string(taken.port());
-  CHECK_FALSE(choose_port(plan_of({"python3", "x.py"}, number), {}, FormerPort::none).has_value());
+  CHECK_FALSE(choose_port(plan_of({"torchrun", "x.py"}, number), {}, FormerPort::none).has_value());
   CHECK_FALSE(
-      choose_port(plan_of({"python3", "x.py"}, "no port"), {}, FormerPort::none).has_value());
+      choose_port(plan_of({"torchrun", "x.py"}, "no port"), {}, FormerPort::none).has_value());
+}
+
+TEST_CASE("for a command that has no place for a port none is held", "[port_choice]") {
+  for (const auto& command : {std::vector<std::string>{"python3", "x.py"},
+                              {"sh", "-c", "true"},
+                              {"torchrun", "--standalone", "x.py"}})
+    for (const FormerPort former : {FormerPort::none, FormerPort::was_taken}) {
+      const auto choice = choose_port(plan_of(command, "20000-20100"), {}, former);
+      REQUIRE(choice.has_value());
+      CHECK_FALSE(choice->lease.has_value());
+    }
 }
 
 TEST_CASE("ranks of our own spawn always have a number", "[port_choice]") {

@@ -1,6 +1,7 @@
 #include "safelaunch/plan/plan.h"
 
 #include "safelaunch/base/strings.h"
+#include "safelaunch/plan/json_file.h"
 #include "safelaunch/run/dry_run.h"
 
 #include <algorithm>
@@ -212,6 +213,62 @@ TEST_CASE("an option that does nothing for this command is told", "[plan]") {
   REQUIRE(made.has_value());
   REQUIRE(made->warnings.size() == 1);
   CHECK_THAT(made->warnings.front(), ContainsSubstring("--prefix and --ranks have no effect"));
+}
+
+TEST_CASE("a port for a command that takes none is told to have no effect", "[plan]") {
+  const auto warned = [](std::vector<std::string> command, const std::string& port,
+                         const Environment& environment = {}) {
+    settings::RunOptions options = options_for(std::move(command));
+    options.port = port;
+    options.given["port"] = {port, "--port"};
+    const auto made = planned(options, {}, environment);
+    REQUIRE(made.has_value());
+    return join(made->warnings, "\n");
+  };
+  const std::vector<std::string> shell{"sh", "-c", "true"};
+  CHECK_THAT(warned(shell, "20001"), ContainsSubstring("--port 20001 has no effect: the command "
+                                                       "takes no port"));
+  for (const char* port : {"auto", "keep"}) CHECK(warned(shell, port).empty());
+  CHECK(warned(shell, "20001", {{"MASTER_PORT", "29501"}}).empty());
+  CHECK(warned(kTorchrun, "20001").empty());
+}
+
+TEST_CASE("a token for agents is told to have no effect where there are no other nodes", "[plan]") {
+  settings::RunOptions options = spawning("2");
+  options.token_file = "/nonexistent/token";
+  options.given["token-file"] = {options.token_file, "--token-file"};
+  const auto alone = planned(options);
+  REQUIRE(alone.has_value());
+  CHECK_THAT(join(alone->warnings, "\n"), ContainsSubstring("--token-file has no effect"));
+  options.nnodes = 2;
+  options.master_addr = "10.0.0.1";
+  const auto several = planned(options);
+  REQUIRE(several.has_value());
+  CHECK_THAT(join(several->warnings, "\n"), !ContainsSubstring("--token-file"));
+}
+
+TEST_CASE("one attempt alone and several contradict each other where both are typed", "[plan]") {
+  settings::RunOptions options = options_for(kTorchrun);
+  options.only = true;
+  options.max_attempts = 5;
+  options.given["only"] = {"true", "--only"};
+  options.given["max-attempts"] = {"5", "--max-attempts"};
+  const auto made = planned(options);
+  REQUIRE(made.has_error());
+  CHECK(made.error().code == Errc::usage);
+  CHECK_THAT(made.error().message, ContainsSubstring("give one of the two"));
+  options.given["max-attempts"] = {"5", "safelaunch.yaml:3"};
+  CHECK(planned(options)->max_attempts == 1);
+  options.given["max-attempts"] = {"1", "--max-attempts"};
+  options.max_attempts = 1;
+  CHECK(planned(options)->max_attempts == 1);
+}
+
+TEST_CASE("a plan may take the place of an earlier plan in its file", "[plan]") {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("plan.json", run::plan_json(*planned(options_for(kTorchrun))).text);
+  CHECK(plan::check_json_file(file).has_value());
 }
 
 TEST_CASE("whoever counts nodes or ranks gets them spawned, without --nproc-per-node", "[plan]") {
