@@ -83,8 +83,10 @@ constexpr std::array kReportOptions{
                      .help = "as JSON on stdout, as outcome.json has it"},
 };
 
-Result<std::filesystem::path> directory_of(const std::string& named) {
-  const Result<std::filesystem::path> found = report::find_run(named, places_of_runs());
+Result<std::filesystem::path> directory_of(const std::vector<std::string>& runs) {
+  const Result<std::filesystem::path> found =
+      runs.empty() ? report::newest_run(places_of_runs())
+                   : report::find_run(runs.front(), places_of_runs());
   if (!found) return found.error();
   std::error_code none;
   const std::filesystem::path absolute = std::filesystem::absolute(*found, none).lexically_normal();
@@ -148,8 +150,7 @@ void print_text(const std::filesystem::path& directory) {
 }
 
 Result<void> report(const ReportWords& words) {
-  const Result<std::filesystem::path> directory =
-      directory_of(words.runs.empty() ? "" : words.runs.front());
+  const Result<std::filesystem::path> directory = directory_of(words.runs);
   if (!directory) return directory.error();
   if (!words.html.empty())
     if (const Result<void> written = write_page(*directory, words); !written)

@@ -18,6 +18,8 @@
 // A run is known by its folder, or by a link whose target still holds a run with the name of the
 // link. The age of a run is that of its job.json, which is written once. A name is looked up as an
 // id first, then as a part of ids, then as a path, so a folder of the same name never hides a run.
+// A part with a dash begins where the date, the time or the last word of an id does: "-1" is a slip
+// of somebody who means another thing.
 namespace safelaunch::report {
 namespace {
 
@@ -88,6 +90,12 @@ std::string listed(const std::vector<fs::path>& places) {
   std::string text;
   for (const fs::path& place : places) text += (text.empty() ? "" : " or ") + place.native();
   return text;
+}
+
+bool is_part_of(std::string_view id, std::string_view named) {
+  if (named.find('-') == std::string_view::npos) return id.find(named) != std::string_view::npos;
+  return !named.starts_with('-') &&
+         fmt::format("-{}", id).find(fmt::format("-{}", named)) != std::string::npos;
 }
 
 Error ambiguous(std::string_view named, const std::vector<KnownRun>& runs) {
@@ -203,7 +211,15 @@ std::string runs_json(std::span<const RunLine> lines) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+Result<fs::path> newest_run(std::span<const fs::path> places) {
+  const std::vector<KnownRun> runs = known_runs(places);
+  if (!runs.empty()) return runs.back().directory;
+  return Error{Errc::usage,
+               fmt::format("no run is recorded below {}", listed({places.begin(), places.end()}))};
+}
+
 Result<fs::path> find_run(std::string_view named, std::span<const fs::path> places) {
+  if (named.empty()) return Error{Errc::usage, "'' names no run (safelaunch runs lists the runs)"};
   if (named.find('/') != std::string_view::npos || named == "." || named == "..") {
     if (is_run(named)) return fs::path(named);
     return Error{Errc::usage, fmt::format("{} is no run directory: it has neither job.json nor "
@@ -211,15 +227,10 @@ Result<fs::path> find_run(std::string_view named, std::span<const fs::path> plac
                                           named)};
   }
   std::vector<KnownRun> runs = known_runs(places);
-  if (named.empty()) {
-    if (!runs.empty()) return runs.back().directory;
-    return Error{Errc::usage, fmt::format("no run is recorded below {}",
-                                          listed({places.begin(), places.end()}))};
-  }
   std::vector<KnownRun> matching;
   for (const KnownRun& run : runs) {
     if (run.id == named) return run.directory;
-    if (run.id.find(named) != std::string::npos) matching.push_back(run);
+    if (is_part_of(run.id, named)) matching.push_back(run);
   }
   if (matching.size() == 1) return matching.front().directory;
   if (!matching.empty()) return ambiguous(named, matching);

@@ -165,6 +165,18 @@ class Verbs(SafelaunchTest):
                                   cwd=self.folder, capture_output=True, timeout=60)
         self.assertEqual((watching.returncode, watching.stderr), (0, b""))
 
+    def test_a_run_is_named_by_a_part_of_its_id_and_by_no_slip(self):
+        done = subprocess.run([SAFELAUNCH, "true"], env=self.environment(), cwd=self.folder)
+        self.assertEqual(done.returncode, 0)
+        (run,) = json.loads(self.say("runs", "--json"))
+        for verb in ("report", "status"):
+            for part in (run["run"], run["run"][-4:], run["run"].rpartition("-")[0]):
+                self.assertIn("true", self.say(verb, part))
+            self.assertIn("'' names no run", self.say(verb, "", status=64))
+            slip = "-" + run["run"].rpartition("-")[2][0]
+            self.assertIn(f"there is no run '{slip}'", self.say(verb, "--", slip, status=64))
+        self.assertIn("'' names no run", self.say("stacks", "", status=64))
+
     def test_usage_errors_end_with_64_and_say_what_is_right(self):
         for words, told in [
             (["--bogus", "true"], "unknown option --bogus"),

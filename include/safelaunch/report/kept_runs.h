@@ -58,9 +58,13 @@ struct RunLine {
 /// The runs as JSON.
 [[nodiscard]] std::string runs_json(std::span<const RunLine> lines);
 
+/// The folder of the newest run. `places` are the folders that hold runs, which the error
+/// (Errc::usage) names where none is recorded.
+[[nodiscard]] Result<std::filesystem::path> newest_run(
+    std::span<const std::filesystem::path> places);
+
 /// The folder of the run that a user names by its path, its ID, or a part of the ID that no other
-/// run has; the newest run if `named` is empty. `places` are the folders that hold runs. The error
-/// (Errc::usage) lists the runs that come near.
+/// run has. An empty word names none. The error (Errc::usage) lists the runs that come near.
 [[nodiscard]] Result<std::filesystem::path> find_run(std::string_view named,
                                                      std::span<const std::filesystem::path> places);
 

@@ -36,7 +36,21 @@ struct ThreeRuns : ScratchFolder {
 
 TEST_CASE("without a name the newest run is meant", "[find_run]") {
   const ThreeRuns runs;
-  CHECK(runs.find("").value() == runs.path / "20261121-151011-fc46ef");
+  CHECK(newest_run(std::array{runs.path}).value() == runs.path / "20261121-151011-fc46ef");
+}
+
+TEST_CASE("an empty word and a word that begins with a dash name no run", "[find_run]") {
+  const ThreeRuns runs;
+  const auto empty = runs.find("");
+  REQUIRE(empty.has_error());
+  CHECK(empty.error().code == Errc::usage);
+  CHECK(contains(empty.error().message, "'' names no run"));
+  for (const char* word : {"-b", "-151011-fc46ef", "-150653", "-", "53-b9", "1-1"}) {
+    INFO(word);
+    const auto found = runs.find(word);
+    REQUIRE(found.has_error());
+    CHECK(contains(found.error().message, "there is no run '" + std::string(word) + "'"));
+  }
 }
 
 TEST_CASE("a run is found by its id, by any part that no other has, and by its path",
@@ -44,7 +58,8 @@ TEST_CASE("a run is found by its id, by any part that no other has, and by its p
   const ThreeRuns runs;
   CHECK(runs.find("20261121-150653-b939a3").value() == runs.path / "20261121-150653-b939a3");
   CHECK(runs.find("20261121-1506").value() == runs.path / "20261121-150653-b939a3");
-  CHECK(runs.find("6df2").value() == runs.path / "20261121-151031-6df22e");
+  for (const char* part : {"6df2", "f22e", "1031", "151031-6d", "20261121-151031"})
+    CHECK(runs.find(part).value() == runs.path / "20261121-151031-6df22e");
   const std::string path = runs.path / "20261121-151031-6df22e";
   CHECK(runs.find(path).value() == path);
 }
@@ -80,6 +95,5 @@ TEST_CASE("an unknown run is refused, with the nearest and the newest", "[find_r
 
 TEST_CASE("where no run is recorded, the places that were looked at are named", "[find_run]") {
   const std::array places{fs::path("/nowhere/runs")};
-  CHECK(contains(report::find_run("", places).error().message,
-                 "no run is recorded below /nowhere/runs"));
+  CHECK(contains(newest_run(places).error().message, "no run is recorded below /nowhere/runs"));
 }
