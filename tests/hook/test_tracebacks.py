@@ -56,7 +56,7 @@ class Comparison(harness.HookTest):
     def assert_the_same(self, text, python=sys.executable, behind="", **variables):
         """Runs the program with and without the hook. `behind` is a folder on its path."""
         path = harness.script(text)
-        variables = dict(RANK=0, LOCAL_RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1", **variables)
+        variables = dict(dict(RANK=0, LOCAL_RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1"), **variables)
         alone = harness.run([python, path], harness.environment(PYTHONPATH=behind, **variables))
         with Collector() as collector:
             env = harness.environment(collector, PYTHONPATH=harness.HOOK + ":" + behind, **variables)
@@ -351,6 +351,23 @@ class TracebacksOfTorch(Comparison):
                 mp.spawn(work, nprocs=1)
         """)
         self.assertIn("in work", result.err)
+
+
+@unittest.skipUnless(harness.importlib.util.find_spec("jax"), "this Python has no jax")
+class TracebacksOfJax(Comparison):
+    def test_an_init_that_fails_and_a_platform_that_does_not_exist(self):
+        result = self.assert_the_same("""
+            import traceback, jax
+            for about in ({"process_id": "x", "num_processes": 2}, {"process_id": 2, "no_such_argument": 1}):
+                try:
+                    jax.distributed.initialize(coordinator_address="127.0.0.1:1", **about)
+                except Exception:
+                    traceback.print_exc()
+            jax.config.update("jax_platforms", "nowhere")
+            jax.devices()
+        """, RANK=None, WORLD_SIZE=None)
+        self.assertIn("nowhere", result.err)
+        self.assertIsNotNone(self.workers[0].first("init.failed"))
 
 
 if __name__ == "__main__":

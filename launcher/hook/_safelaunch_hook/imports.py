@@ -39,7 +39,7 @@ class _Watch:
             return
 
         def prepare(args, kwargs):
-            name = args[0].__name__
+            name = getattr(args[0] if args else kwargs.get("module"), "__name__", None)
             begins, ended = self.awaited.get(name, (None, None))
             if ended is None:
                 return args, kwargs, None, None
