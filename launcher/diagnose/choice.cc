@@ -37,6 +37,13 @@ bool was_killed(const FailedFirst& first) {
          first.status == ExitStatus(Exited{128 + SIGKILL});
 }
 
+/// Whether the first rank's Python came to its end in order, with a status that it chose:
+/// `sys.exit(1)`.
+bool came_to_its_end(const Case& now) {
+  const std::vector<Rank>& finished = now.evidence.finished;
+  return now.first.rank && std::ranges::find(finished, *now.first.rank) != finished.end();
+}
+
 /// Whether the first rank ended by itself. A rank that ended with 1 or SIGABRT met an exception
 /// of Python or C++, and its output tells which; any other status it chose or suffered itself, and
 /// the words of other ranks do not explain it.
@@ -46,7 +53,8 @@ bool ended_by_itself(const Case& now) {
     return one.rank == now.first.rank;
   });
   const ExitStatus& status = *now.first.status;
-  return !raised && status != ExitStatus(Exited{1}) && status != ExitStatus(Signaled{SIGABRT}) &&
+  const bool chosen = came_to_its_end(now) || status != ExitStatus(Exited{1});
+  return !raised && chosen && status != ExitStatus(Signaled{SIGABRT}) &&
          status != ExitStatus(Exited{128 + SIGABRT});
 }
 
@@ -66,6 +74,13 @@ bool crashed_in_nccl(const Case& now) {
 
 bool is_of_another(const Sighting& one, const FailedFirst& first) {
   return one.rank && first.rank && one.rank != first.rank;
+}
+
+/// Whether a line may explain the end of a rank that ended by itself. What it has printed before a
+/// sys.exit(1) may be about anything, unless NCCL has said it.
+bool may_explain(const Sighting& one, const Case& now) {
+  if (is_of_another(one, now.first)) return false;
+  return !came_to_its_end(now) || one.line.find("NCCL") != std::string::npos;
 }
 
 /// The best line of a rank that lost its peer, unless another rank is known to have failed first.
@@ -171,9 +186,7 @@ bool has_stopped(const Evidence& evidence) {
 bool aborted_at_its_end(const Case& now) {
   const bool ended =
       is_death(now.evidence.failure.kind) || now.evidence.failure.kind == FailureKind::failed;
-  const auto& finished = now.evidence.finished;
-  return ended && now.first.rank &&
-         std::ranges::find(finished, *now.first.rank) != finished.end() &&
+  return ended && came_to_its_end(now) &&
          (now.first.status == ExitStatus(Signaled{SIGABRT}) ||
           now.first.status == ExitStatus(Exited{128 + SIGABRT}));
 }
@@ -200,7 +213,7 @@ CauseChoice by_texts(const Case& now) {
   const Sighting* cause = best(now, Kind::cause);
   const bool in_nccl = crashed_in_nccl(now);
   const bool by_itself = !hung(now.evidence) && !in_nccl && ended_by_itself(now);
-  if (cause != nullptr && !(by_itself && is_of_another(*cause, now.first)))
+  if (cause != nullptr && (!by_itself || may_explain(*cause, now)))
     return {cause->cause, certainty_of(*cause)};
   if (hung(now.evidence))
     return now.evidence.failure.missing.empty() ? of_waiting(now) : of_absence(now);

@@ -117,6 +117,15 @@ bool means_faulty_code(std::string_view type) {
   return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
+/// Whether a line speaks of a connection, which may be one of the script's own: to a database, to
+/// its own server.
+bool is_of_any_network(const Sighting& one) {
+  constexpr std::array<std::string_view, 6> kOfAnyProgram{
+      cause::kConnectFailed,  cause::kStoreTimeout, cause::kPeerLost,
+      cause::kNameResolution, cause::kPortTaken,    cause::kIfnameMissing};
+  return std::ranges::find(kOfAnyProgram, one.cause->id) != kOfAnyProgram.end();
+}
+
 std::string headline(std::string_view type, std::string_view message) {
   const std::string_view first = message.substr(0, message.find('\n'));
   return std::string(type) + (first.empty() ? "" : ": ") + std::string(first);
@@ -149,6 +158,7 @@ std::vector<Sighting> sightings(const RankRaised& exception, const Catalogue& ca
       if (!is_indented(line.text)) collector.read(line);
     });
   std::vector<Sighting> found = collector.take();
+  if (!exception.communication) std::erase_if(found, is_of_any_network);
   const auto proves = [](const Sighting& one) { return one.strength == Strength::proof; };
   if (std::ranges::any_of(found, proves)) return found;
   const bool communication = exception.communication && !means_faulty_code(exception.type);

@@ -199,6 +199,26 @@ class Communication(harness.HookTest):
         second.__context__ = RuntimeError("gloo: Connection reset by peer")
         self.assertTrue(exceptions.is_communication(first))
 
+    def test_a_connection_of_the_scripts_own_is_not_of_communication(self):
+        for error in (ConnectionRefusedError(111, "Connection refused"), BrokenPipeError(32, "Broken pipe"),
+                      ConnectionResetError(104, "Connection reset by peer")):
+            self.assertFalse(exceptions.is_communication(error), error)
+
+    def test_a_connection_that_breaks_below_torchs_rendezvous_is_of_communication(self):
+        call = compile("def rendezvous(connect): connect()", "torch/distributed/rendezvous.py", "exec")
+        torch = {}
+        exec(call, torch)
+
+        def connect():
+            raise ConnectionResetError(104, "Connection reset by peer")
+
+        try:
+            torch["rendezvous"](connect)
+        except ConnectionResetError as error:
+            self.assertTrue(exceptions.is_communication(error))
+        else:
+            self.fail("nothing was raised")
+
     def test_texts_of_other_failures(self):
         for error in (
             RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB"),

@@ -47,12 +47,10 @@ def _chain(error):
 def _tells_of_communication(error):
     if type_name(error).startswith(_TYPES):
         return True
-    if not isinstance(error, (RuntimeError, OSError)):
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    # A connection that breaks may be the script's own, to a database say.
+    if isinstance(error, OSError):
+        return any(file.endswith(_FILES) for file in files)
+    if not isinstance(error, RuntimeError):
         return False
-    return bool(_TEXT.search(str(error))) or _raised_in(error).endswith(_FILES)
-
-
-def _raised_in(error):
-    """The file of the innermost frame."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return frames[-1].filename if frames else ""
+    return bool(_TEXT.search(str(error))) or bool(files and files[-1].endswith(_FILES))

@@ -441,3 +441,45 @@ TEST_CASE("an abort is the interpreter's end only of a rank that had come to it,
   for (const diagnose::Evidence& evidence : {before_its_end, another_failed, crashed})
     CHECK(diagnosed(evidence).failure.cause != "abort-at-exit");
 }
+
+// A database, a simulator, a pipe: none of them is the job's own communication.
+TEST_CASE("a broken connection of the script's own is its own failure", "[diagnosis]") {
+  const std::vector<std::pair<const char*, const char*>> exceptions{
+      {"ConnectionRefusedError", "[Errno 111] Connection refused"},
+      {"redis.exceptions.ConnectionError", "Error 111 connecting to db:6379. Connection refused."},
+      {"BrokenPipeError", "[Errno 32] Broken pipe"},
+      {"ConnectionResetError", "[Errno 104] Connection reset by peer"},
+      {"socket.gaierror", "[Errno -2] Name or service not known"},
+      {"zmq.error.ZMQError", "Address already in use (addr='tcp://127.0.0.1:5555')"},
+      {"RuntimeError", "Socket Timeout while waiting for the simulator"}};
+  for (const auto& [type, message] : exceptions) {
+    const std::string last = std::string(type) + ": " + message + "\n";
+    const std::string traceback = "Traceback (most recent call last):\n  File \"t.py\"\n" + last;
+    diagnose::Evidence evidence;
+    evidence.failure.kind = FailureKind::raised;
+    evidence.failure.raised = {{Rank{0}, {}, type, message, traceback, false}};
+    evidence.failure.ended = {{Rank{0}, {}, Exited{1}}};
+    evidence.output = {{"rank-0.err", Rank{0}, traceback}};
+    INFO(last);
+    const diagnose::Diagnosis d = diagnosed(evidence);
+    CHECK(std::holds_alternative<diagnose::Stop>(d.decision));
+    CHECK((d.failure.cause == "user-exception" || d.failure.cause == "own-port-taken"));
+    evidence.failure.raised.front().communication = true;  // torch has raised it
+    CHECK(diagnosed(evidence).failure.cause != "user-exception");
+  }
+}
+
+TEST_CASE("a rank that ends with sys.exit(1) has chosen it, whatever was printed before",
+          "[diagnosis]") {
+  diagnose::Evidence evidence;
+  evidence.failure.kind = FailureKind::rank_died;
+  evidence.failure.ended = {{Rank{0}, {}, Exited{1}}};
+  evidence.finished = {Rank{0}};
+  for (const char* line : {"tensorboard could not bind to port 6006: Address already in use\n",
+                           "proxy lookup: Temporary failure in name resolution; offline mode\n",
+                           "could not connect to the store at db:5432: Connection refused\n"}) {
+    evidence.output = {{"rank-0.err", Rank{0}, line}};
+    CHECK(diagnosed(evidence).failure.cause == "rank-died");
+    CHECK(stops(diagnosed(evidence), diagnose::StopReason::users_own));
+  }
+}

@@ -40,8 +40,11 @@ inline diagnose::Evidence of_file(const std::string& name) {
   return only_text(data("launchers/" + name + ".txt"));
 }
 
+/// As the hook tells it: exceptions of torch's own, and of gloo, come from communication.
 inline RankRaised raised(int rank, std::string type, std::string message) {
-  return {Rank{rank}, {}, std::move(type), std::move(message), ""};
+  const bool communication =
+      type.starts_with("torch.distributed.Dist") || message.find("gloo/") != std::string::npos;
+  return {Rank{rank}, {}, std::move(type), std::move(message), "", communication};
 }
 
 inline diagnose::Evidence with_exceptions(std::vector<RankRaised> exceptions) {
