@@ -73,7 +73,7 @@ Result<std::vector<profile::Profile>> choose_profiles(const ProbeOptions& option
 
 std::string python_of(const ProbePlan& plan) {
   if (plan.options.command.empty()) return "python3";
-  const auto no_files = [](const std::string&) { return std::optional<std::string>(); };
+  const auto no_files = [](const std::string&) { return job::FileAt{}; };
   return job::recognise(plan.options.command, plan.environment, no_files)
       .python.value_or("python3");
 }

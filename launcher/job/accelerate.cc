@@ -129,13 +129,18 @@ class AccelerateReader {
     const std::string named = text("config_file");
     if (named.empty() && walk_.has("cpu")) return;
     config_path_ = named.empty() ? default_config_path() : named;
-    const auto content = line_.read_file(config_path_);
-    if (!content && named.empty()) return;
-    if (content) config_ = parse_accelerate_config(*content);
-    if (!config_)
-      command_.warnings.push_back(
-          {Warning::unreadable_config, fmt::format("accelerate's configuration {} {}", config_path_,
-                                                   content ? "is no YAML map" : "cannot be read")});
+    const FileAt file = line_.read_file(config_path_);
+    if (!file.exists && named.empty()) return;
+    if (file.text) config_ = parse_accelerate_config(*file.text);
+    unread_ = !config_;
+    if (unread_) warn_unread(file.text ? "is no YAML map" : "cannot be read");
+  }
+
+  void warn_unread(std::string_view why) {
+    std::string text = fmt::format("accelerate's configuration {} {}", config_path_, why);
+    if (!number("num_machines"))
+      text += ": how many machines there are is not known, so the port stays as it is";
+    command_.warnings.push_back({Warning::unreadable_config, std::move(text)});
   }
 
   std::string variable(std::string_view name) const {
@@ -180,27 +185,35 @@ class AccelerateReader {
     command_.keeps_rank_logs = !command_.rank_logs.empty() || !text("tee").empty();
   }
 
+  /// nullopt where a file that we have not read may say it, or where a rank is told to this machine
+  /// without the number of machines: then there may well be others.
+  std::optional<int> number_of_nodes() const {
+    auto machines = number("num_machines");
+    if (!machines && config_) machines = config_->num_machines;
+    if (!machines && (unread_ || walk_.has("machine_rank"))) return std::nullopt;
+    return std::max(1, machines.value_or(1));
+  }
+
   void read_topology() {
-    const auto machines = number("num_machines");
-    const auto written = config_ ? config_->num_machines : std::nullopt;
-    const int nodes = std::max(1, machines.value_or(written.value_or(1)));
-    command_.nodes = NodeRange{nodes, nodes};
+    const std::optional<int> nodes = number_of_nodes();
+    if (nodes) command_.nodes = NodeRange{*nodes, *nodes};
     command_.processes_per_node = processes_per_node(nodes);
     command_.descendants = descendants(nodes);
   }
 
   /// accelerate counts the processes of all nodes together.
-  std::optional<ProcessCount> processes_per_node(int nodes) {
+  std::optional<ProcessCount> processes_per_node(std::optional<int> nodes) {
     auto processes = number("num_processes");
     if (!processes && config_) processes = config_->num_processes;
     if (mode_ == Mode::simple) {
       if (processes.value_or(1) > 1) warn_one_process(*processes);
       return 1;
     }
-    if (!processes) return config_ ? std::nullopt : std::optional(ProcessCount{CountWord::gpu});
-    if (*processes < 1) return std::nullopt;
-    if (*processes % nodes != 0) warn_uneven(*processes, nodes);
-    return std::max(1, *processes / nodes);
+    if (!processes && (config_ || unread_)) return std::nullopt;
+    if (!processes) return CountWord::gpu;
+    if (*processes < 1 || !nodes) return std::nullopt;
+    if (*processes % *nodes != 0) warn_uneven(*processes, *nodes);
+    return std::max(1, *processes / *nodes);
   }
 
   void warn_one_process(int processes) {
@@ -219,10 +232,10 @@ class AccelerateReader {
                      processes, nodes, processes / nodes, processes / nodes * nodes)});
   }
 
-  Descendants descendants(int nodes) const {
+  Descendants descendants(std::optional<int> nodes) const {
     if (mode_ == Mode::remote) return Descendants::none;
-    if (mode_ == Mode::mpirun || nodes == 1)
-      return nodes == 1 ? Descendants::all : Descendants::some;
+    if (nodes == 1) return Descendants::all;
+    if (mode_ == Mode::mpirun || !nodes) return Descendants::some;
     const std::string named = text("deepspeed_multinode_launcher");
     const std::string launcher = !named.empty() ? named
                                  : config_      ? config_->deepspeed_launcher
@@ -256,6 +269,7 @@ class AccelerateReader {
   OptionWalk walk_;
   std::string config_path_;
   std::optional<AccelerateConfig> config_;
+  bool unread_ = false;  ///< accelerate reads a file that we have not understood
   Mode mode_ = Mode::torchrun;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "command_line.h"
@@ -105,13 +106,16 @@ class Recogniser {
  public:
   Recogniser(std::vector<std::string> argv, const Environment& environment,
              const FileReader& read_file)
-      : variables_(environment), read_file_(read_file) {
+      : variables_(environment), read_file_([this, &read_file](const std::string& path) {
+          return read_file(below(directory_, path));
+        }) {
     command_.argv = std::move(argv);
   }
 
   Command recognise() && {
     const Unwrapped unwrapped = unwrap(command_.argv, variables_);
     other_python_ = unwrapped.other_python;
+    directory_ = unwrapped.directory;
     const std::size_t program = unwrapped.program;
     if (program >= words().size()) return std::move(command_);
     command_.launcher_word = program;
@@ -129,7 +133,7 @@ class Recogniser {
 
  private:
   std::span<const std::string> words() const { return command_.argv; }
-  CommandLine line() const { return {words(), variables_, read_file_}; }
+  CommandLine line() const { return {words(), variables_, read_file_, !directory_.empty()}; }
 
   /// Reads the command as one of the launcher that has this name; false where no launcher has it.
   bool launcher(std::span<const LauncherName> names, std::string_view name, std::size_t word) {
@@ -215,10 +219,19 @@ class Recogniser {
   }
 
   Variables variables_;
-  const FileReader& read_file_;
+  std::string directory_;  ///< into which a wrapper goes; empty: none does
+  FileReader read_file_;   ///< sees the files from there
   Command command_;
   bool other_python_ = false;
 };
+
+FileAt file_of_host(const std::string& path) {
+  FileAt file{true, user_file_text(path)};
+  if (file.text) return file;
+  std::error_code unclear;  // a file that nobody can judge may well be there
+  file.exists = std::filesystem::exists(path, unclear) || unclear;
+  return file;
+}
 
 }  // namespace
 
@@ -239,8 +252,7 @@ Command recognise(std::vector<std::string> argv, const Environment& environment,
 }
 
 Command recognise(std::vector<std::string> argv, const Environment& environment) {
-  return recognise(std::move(argv), environment,
-                   [](const std::string& path) { return user_file_text(path); });
+  return recognise(std::move(argv), environment, file_of_host);
 }
 
 namespace {
@@ -303,8 +315,12 @@ Result<Command> with_processes(Command command, int processes_per_node) {
                  fmt::format("it sets {} process{} a node, but deepspeed takes no {} beside "
                              "--include and --exclude; drop it, or these",
                              processes_per_node, processes_per_node == 1 ? "" : "es", option)};
-  const int nodes =
-      command.launcher == Launcher::accelerate && command.nodes ? command.nodes->max : 1;
+  if (command.launcher == Launcher::accelerate && !command.nodes)
+    return Error{Errc::usage,
+                 fmt::format("it sets {} process{} a node, but how many nodes there are is not "
+                             "known; give accelerate its --num_machines, or drop it",
+                             processes_per_node, processes_per_node == 1 ? "" : "es")};
+  const int nodes = command.launcher == Launcher::accelerate ? command.nodes->max : 1;
   const auto place = command.argv.begin() + static_cast<std::ptrdiff_t>(place_for_options(command));
   command.argv.insert(place, {std::string(option), std::to_string(processes_per_node * nodes)});
   command.script->word += 2;

@@ -41,6 +41,7 @@ struct CommandLine {
   std::span<const std::string> argv;
   const Variables& variables;
   const FileReader& read_file;
+  bool elsewhere = false;  ///< a wrapper goes into another directory; read_file sees it from there
 
   /// The value of an option in argv; nullopt where the option is not there.
   [[nodiscard]] std::optional<LauncherVariable> setting(const OptionWalk& walk,

@@ -131,14 +131,29 @@ class DeepspeedReader {
   std::optional<std::vector<HostSlots>> resource_pool() {
     const std::string named = text("hostfile");
     const std::string path = named.empty() ? std::string(kDefaultHostfile) : named;
-    const auto content = line_.read_file(path);
-    if (!content) return std::nullopt;
-    auto pool = parse_hostfile(*content);
+    const FileAt file = line_.read_file(path);
+    if (!file.text) {
+      judge_unread(path, file.exists || (!named.empty() && line_.elsewhere && path[0] != '/'));
+      return std::nullopt;
+    }
+    auto pool = parse_hostfile(*file.text);
     if (!pool)
       command_.warnings.push_back(
           {Warning::unreadable_config, "deepspeed will refuse its hostfile " + path +
                                            ": each line must read HOST slots=N, each host once"});
     return pool;
+  }
+
+  /// Without the hosts: where there may be a hostfile, or the command is one of those that somebody
+  /// starts on each host, there may well be others. A hostfile that is missing means one host.
+  void judge_unread(const std::string& path, bool may_be_there) {
+    several_perhaps_ = may_be_there || walk_.has("no_ssh") || walk_.has("node_rank");
+    if (!may_be_there) return;
+    command_.warnings.push_back(
+        {Warning::unreadable_config,
+         fmt::format("deepspeed's hostfile {} cannot be read: how many hosts there are is not "
+                     "known, so the port stays as it is",
+                     path)});
   }
 
   /// The hosts that are left after deepspeed's own filters, which it applies in this order.
@@ -184,9 +199,12 @@ class DeepspeedReader {
   }
 
   void read_local() {
-    command_.nodes = NodeRange{};
+    if (several_perhaps_)
+      command_.descendants = Descendants::some;
+    else
+      command_.nodes = NodeRange{};
     command_.processes_per_node = local_processes();
-    if (walk_.has("force_multi")) command_.descendants = Descendants::none;
+    if (walk_.has("force_multi") && !walk_.has("no_ssh")) command_.descendants = Descendants::none;
   }
 
   ProcessCount local_processes() const {
@@ -204,6 +222,7 @@ class DeepspeedReader {
   const CommandLine& line_;
   Command& command_;
   OptionWalk walk_;
+  bool several_perhaps_ = false;  ///< the hosts are not known, and there may be more than one
 };
 
 }  // namespace

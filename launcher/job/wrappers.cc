@@ -4,6 +4,7 @@
 #include <array>
 
 #include "option_walk.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
 // Each wrapper is a row: its options that take a value, the words of its own, and the subcommand
@@ -116,6 +117,7 @@ struct Wrapper {
   std::span<const OptionSpec> options;
   int operands = 0;                  ///< words of its own before the command
   std::string_view subcommand = {};  ///< and then it brings its own Python
+  std::string_view directory = {};   ///< its option that names the directory of the command
 };
 
 constexpr std::array kWrappers = {
@@ -131,16 +133,16 @@ constexpr std::array kWrappers = {
     Wrapper{"time", kTime},
     Wrapper{"tini", kTini},
     Wrapper{"dumb-init", kDumbInit},
-    Wrapper{"uv", kUv, 0, "run"},
-    Wrapper{"poetry", kPoetry, 0, "run"},
+    Wrapper{"uv", kUv, 0, "run", "directory"},
+    Wrapper{"poetry", kPoetry, 0, "run", "directory"},
     Wrapper{"pixi", kPixi, 0, "run"},
     Wrapper{"pipenv", {}, 0, "run"},
     Wrapper{"pdm", kPdm, 0, "run"},
     Wrapper{"rye", {}, 0, "run"},
     Wrapper{"hatch", kHatch, 0, "run"},
-    Wrapper{"conda", kConda, 0, "run"},
-    Wrapper{"mamba", kConda, 0, "run"},
-    Wrapper{"micromamba", kConda, 0, "run"},
+    Wrapper{"conda", kConda, 0, "run", "cwd"},
+    Wrapper{"mamba", kConda, 0, "run", "cwd"},
+    Wrapper{"micromamba", kConda, 0, "run", "cwd"},
 };
 
 constexpr std::array kEnv = {
@@ -164,11 +166,20 @@ const Wrapper* find_wrapper(std::string_view word) {
   return it == kWrappers.end() ? nullptr : &*it;
 }
 
+/// Goes into the directory that an option names, if it is among these.
+void change_directory(std::span<const std::string> argv, const OptionWalk& walk,
+                      std::string_view option, Unwrapped& result) {
+  const FoundOption* found = option.empty() ? nullptr : walk.last(option);
+  if (found != nullptr && found->value)
+    result.directory = below(result.directory, text_at(argv, *found->value));
+}
+
 /// The word behind `env -i -u A B=1`; nullopt where env does more than that (`env -S '…'`).
 std::optional<std::size_t> after_env(std::span<const std::string> argv, std::size_t at,
-                                     Variables& variables) {
+                                     Variables& variables, Unwrapped& result) {
   const OptionWalk walk = walk_options(argv, at + 1, getopt_table(kEnv));
   if (walk.has("split-string")) return std::nullopt;
+  change_directory(argv, walk, "chdir", result);
   at = walk.end;
   const bool lone_dash = at < argv.size() && argv[at] == "-";  // a synonym of -i
   if (lone_dash) ++at;
@@ -186,9 +197,11 @@ std::optional<std::size_t> after_wrapper(std::span<const std::string> argv, std:
   OptionWalk walk = walk_options(argv, at + 1, table_of(wrapper));
   if (!wrapper.subcommand.empty()) {
     if (walk.end >= argv.size() || argv[walk.end] != wrapper.subcommand) return std::nullopt;
+    change_directory(argv, walk, wrapper.directory, result);
     walk = walk_options(argv, walk.end + 1, table_of(wrapper));
     result.other_python = true;
     result.runs_module = walk.has("module");
+    change_directory(argv, walk, wrapper.directory, result);
   }
   return walk.end + static_cast<std::size_t>(wrapper.operands);
 }
@@ -228,13 +241,18 @@ std::optional<std::string> interpreter_in(std::string_view text) {
 
 }  // namespace
 
+std::string below(std::string_view directory, std::string_view path) {
+  if (directory.empty() || path.starts_with('/')) return std::string(path);
+  return fmt::format("{}/{}", directory, path);
+}
+
 Unwrapped unwrap(std::span<const std::string> argv, Variables& variables) {
   Unwrapped result;
   while (result.program < argv.size() && !result.runs_module) {
     const Wrapper* wrapper = find_wrapper(argv[result.program]);
     const bool is_env = base_name(argv[result.program]) == "env";
     if (wrapper == nullptr && !is_env) break;
-    const auto next = is_env ? after_env(argv, result.program, variables)
+    const auto next = is_env ? after_env(argv, result.program, variables, result)
                              : after_wrapper(argv, result.program, *wrapper, result);
     if (!next) break;
     result.program = std::min(*next, argv.size());
@@ -258,7 +276,7 @@ bool is_python(std::string_view word) {
 std::optional<std::string> interpreter_of(const std::string& program, const Variables& variables,
                                           const FileReader& read_file) {
   if (program.find('/') != std::string::npos) {
-    const auto text = read_file(program);
+    const auto text = read_file(program).text;
     return text ? interpreter_in(*text) : std::nullopt;
   }
   const auto path = variables.find("PATH");
@@ -266,7 +284,7 @@ std::optional<std::string> interpreter_of(const std::string& program, const Vari
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string folder(rest.substr(0, end));
-    if (const auto text = read_file((folder.empty() ? "." : folder) + "/" + program))
+    if (const auto text = read_file((folder.empty() ? "." : folder) + "/" + program).text)
       return interpreter_in(*text);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }

@@ -13,7 +13,11 @@ struct Unwrapped {
   std::size_t program = 0;    ///< the first word of the real command; argv.size() if there is none
   bool runs_module = false;   ///< `uv run -m`: the program word is the name of a module
   bool other_python = false;  ///< the wrapper has a PATH and an interpreter of its own
+  std::string directory;      ///< `env -C`: the command is run in it; empty: where we are
 };
+
+/// The path as it is seen from a directory; an absolute path stays as it is.
+[[nodiscard]] std::string below(std::string_view directory, std::string_view path);
 
 /// Steps over the wrapper words at the begin of a command, and changes `variables` as `env` would.
 [[nodiscard]] Unwrapped unwrap(std::span<const std::string> argv, Variables& variables);

@@ -174,8 +174,13 @@ struct Command {
   std::vector<CommandWarning> warnings;
 };
 
-/// The text of a file, or nullopt where it cannot be read.
-using FileReader = std::function<std::optional<std::string>(const std::string& path)>;
+/// A path, and what it leads to: nothing, a text, or something that is not read, such as a pipe
+/// whose bytes the launcher needs.
+struct FileAt {
+  bool exists = false;
+  std::optional<std::string> text;
+};
+using FileReader = std::function<FileAt(const std::string& path)>;
 
 /// Takes a command apart. At most it reads the accelerate configuration, deepspeed's hostfile, and
 /// the first lines of the launcher's own script (for its Python). It never fails: a command that it

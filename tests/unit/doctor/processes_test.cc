@@ -31,7 +31,7 @@ clean::StaleProcess stale_process(clean::Claim claim) {
 }
 
 job::Command command(std::vector<std::string> argv) {
-  return job::recognise(std::move(argv), {}, [](const std::string&) { return std::nullopt; });
+  return job::recognise(std::move(argv), {}, [](const std::string&) { return job::FileAt{}; });
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Environment without(const char* name) {
 }
 
 job::Command command_of(std::vector<std::string> argv) {
-  return job::recognise(std::move(argv), {}, [](const std::string&) { return std::nullopt; });
+  return job::recognise(std::move(argv), {}, [](const std::string&) { return job::FileAt{}; });
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ TEST_CASE("the master of a launcher is taken from its options", "[doctor][world]
   doctor::Subject subject;
   subject.environment = {{"MASTER_ADDR", "elsewhere"}};
   subject.command = command_of({"torchrun", "--nnodes=2", "--node_rank=1", "--master_addr", "node0",
-                             "--master_port=29501", "train.py", "--master_addr", "not-this"});
+                                "--master_port=29501", "train.py", "--master_addr", "not-this"});
   const doctor::World world = doctor::world_of(subject);
   CHECK(world.master_address == "node0");
   CHECK(world.master_port == 29501);
@@ -107,7 +107,7 @@ TEST_CASE("the master of a launcher is taken from its options", "[doctor][world]
 TEST_CASE("the master of a c10d rendezvous is its endpoint's host", "[doctor][world]") {
   doctor::Subject subject;
   subject.command = command_of({"torchrun", "--nnodes=2", "--rdzv-backend=c10d",
-                             "--rdzv-endpoint=[fd00::4]:29400", "train.py"});
+                                "--rdzv-endpoint=[fd00::4]:29400", "train.py"});
   CHECK(doctor::world_of(subject).master_address == "fd00::4");
 }
 

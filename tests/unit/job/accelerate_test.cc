@@ -225,8 +225,13 @@ TEST_CASE("accelerate's warnings say what it will do, and the right words", "[ac
   CHECK(text("--cpu --num_processes 4") ==
         "accelerate starts one process here, not the 4 of num_processes: on CPU run "
         "ACCELERATE_USE_CPU=true accelerate launch --multi_gpu --num_processes 4");
-  CHECK(text("--config_file none") == "accelerate's configuration none cannot be read");
-  CHECK(text("--config_file c", {{"c", "- a\n"}}) == "accelerate's configuration c is no YAML map");
+  CHECK(text("--config_file none") ==
+        "accelerate's configuration none cannot be read: how many machines there are is not known, "
+        "so the port stays as it is");
+  CHECK(text("--config_file none --num_machines 1") ==
+        "accelerate's configuration none cannot be read");
+  CHECK(text("--config_file c --num_machines 1", {{"c", "- a\n"}}) ==
+        "accelerate's configuration c is no YAML map");
 }
 
 TEST_CASE("accelerate's flags outrank its configuration", "[accelerate]") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,14 +24,14 @@ inline std::string line(const std::vector<std::string>& words) {
   return result;
 }
 
-/// Path → text: the files that a command may read.
-using Files = std::map<std::string, std::string>;
+/// Path → text: the files that a command may read; nullopt is a pipe, which nobody reads for it.
+using Files = std::map<std::string, std::optional<std::string>>;
 
 inline job::Command command(const std::string& text, const Environment& environment = {},
                             const Files& files = {}) {
-  const job::FileReader read = [&](const std::string& path) -> std::optional<std::string> {
+  const job::FileReader read = [&](const std::string& path) {
     const auto it = files.find(path);
-    return it == files.end() ? std::nullopt : std::optional(it->second);
+    return it == files.end() ? job::FileAt{} : job::FileAt{true, it->second};
   };
   return job::recognise(words(text), environment, read);
 }

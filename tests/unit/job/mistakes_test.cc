@@ -49,7 +49,7 @@ TEST_CASE("port 0 is warned of where ranks would get it as it stands", "[mistake
 }
 
 TEST_CASE("a corrected line can be pasted into a shell", "[mistakes]") {
-  const job::FileReader none = [](const std::string&) { return std::nullopt; };
+  const job::FileReader none = [](const std::string&) { return job::FileAt{}; };
   const job::Command seen =
       job::recognise({"torchrun", "t.py", "it's", "a b", "", "--master_port", "5"}, {}, none);
   CHECK(warning_text(seen, job::Warning::port_after_script)

@@ -192,3 +192,51 @@ TEST_CASE("an accelerate that gets a port as an option has it there from then on
       job::with_port(command("torchrun --rdzv_backend c10d t.py"), 40000).command;
   CHECK(c10d.port.place == job::PortPlace{job::InWord{2, 10, 5}});
 }
+
+TEST_CASE("a job whose accelerate configuration is not read keeps its port on each machine",
+          "[port]") {
+  const Files files = {{"/dev/fd/63", std::nullopt}};
+  for (const char* line :
+       {"accelerate launch --config_file /dev/fd/63 t.py",
+        "accelerate launch --config_file /dev/fd/63 --machine_rank 1 --num_processes 4 t.py",
+        "env -C sub accelerate launch --config_file c.yaml t.py",
+        "accelerate launch --machine_rank 1 --main_process_ip h1 t.py"}) {
+    INFO(line);
+    const job::Command seen = command(line, {}, files);
+    CHECK(seen.descendants == job::Descendants::some);
+    CHECK_FALSE(seen.nodes);
+    CHECK(job::port_policy(seen) == job::PortPolicy::multi_node);
+  }
+  const job::Command told =
+      command("accelerate launch --config_file /dev/fd/63 --num_machines 1 t.py", {}, files);
+  CHECK(job::port_policy(told) == job::PortPolicy::choose);
+  const job::Command asked = command("accelerate launch --config_file /dev/fd/63 t.py", {}, files);
+  CHECK_FALSE(asked.processes_per_node);
+  CHECK(job::with_processes(asked, 2).error().message ==
+        "it sets 2 processes a node, but how many nodes there are is not known; give accelerate "
+        "its --num_machines, or drop it");
+  CHECK(policy("accelerate launch --machine_rank 0 --num_machines 1 t.py") ==
+        job::PortPolicy::choose);
+}
+
+TEST_CASE("a job whose hostfile deepspeed alone reads keeps its port on each host", "[port]") {
+  const Files files = {{"/dev/fd/63", std::nullopt}, {"/job/hostfile", std::nullopt}};
+  for (const char* line :
+       {"deepspeed --hostfile /dev/fd/63 --no_ssh --node_rank 1 --master_addr h1 t.py",
+        "deepspeed --hostfile /dev/fd/63 t.py", "deepspeed t.py",
+        "env -C sub deepspeed -H hosts t.py", "deepspeed -H none --no_ssh t.py",
+        "deepspeed -H none --node_rank 1 --master_addr h1 t.py"}) {
+    INFO(line);
+    const job::Command seen = command(line, {}, files);
+    CHECK(seen.descendants == job::Descendants::some);
+    CHECK_FALSE(seen.nodes);
+    CHECK(job::port_policy(seen) == job::PortPolicy::multi_node);
+  }
+  CHECK(command("deepspeed t.py", {}, files).warnings.at(0).text ==
+        "deepspeed's hostfile /job/hostfile cannot be read: how many hosts there are is not known, "
+        "so the port stays as it is");
+  const job::Command missing = command("deepspeed -H none t.py", {}, files);
+  CHECK(job::port_policy(missing) == job::PortPolicy::choose);
+  CHECK(missing.nodes == job::NodeRange{1, 1});
+  CHECK(missing.warnings.empty());
+}

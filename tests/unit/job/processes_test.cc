@@ -10,7 +10,7 @@ using Words = std::vector<std::string>;
 namespace {
 
 Words with_two(const Words& argv) {
-  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  const auto none = [](const std::string&) { return FileAt{}; };
   return with_processes(recognise(argv, {}, none), 2).value().argv;
 }
 
@@ -30,7 +30,7 @@ TEST_CASE("the flag that makes the script a module stays beside it", "[processes
 }
 
 TEST_CASE("a command without such an option is refused", "[processes]") {
-  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  const auto none = [](const std::string&) { return FileAt{}; };
   const Result<Command> refused = with_processes(recognise({"./my.sh"}, {}, none), 2);
   REQUIRE(refused.has_error());
   CHECK(refused.error().message ==
@@ -41,7 +41,7 @@ TEST_CASE("a command without such an option is refused", "[processes]") {
 namespace {
 
 Result<Command> with_logs(const Words& argv, const Environment& environment = {}) {
-  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  const auto none = [](const std::string&) { return FileAt{}; };
   return with_rank_logs(recognise(argv, environment, none), "/run/launcher");
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("a launcher that cannot keep and show the output of ranks is refused",
 namespace {
 
 std::string refused_two(const Words& argv) {
-  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  const auto none = [](const std::string&) { return FileAt{}; };
   const Result<Command> result = with_processes(recognise(argv, {}, none), 2);
   return result.has_error() ? result.error().message : "accepted";
 }
@@ -95,7 +95,7 @@ TEST_CASE("an option that is put in stands before the dashes that end the option
 }
 
 TEST_CASE("what is put in can be read back, and the script is still found", "[processes]") {
-  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  const auto none = [](const std::string&) { return FileAt{}; };
   for (const Words& argv :
        {Words{"torchrun", "--nproc-per-node=8", "-m", "pkg", "-m"}, Words{"torchrun", "--", "t.py"},
         Words{"ft_launcher", "--ft-cfg-path", "c", "t.py"},
@@ -130,7 +130,7 @@ TEST_CASE("deepspeed takes no number of processes beside the devices that it is 
 
 TEST_CASE("one process is not called processes, and a script that is hidden gets no option",
           "[processes]") {
-  const auto none = [](const std::string&) { return std::optional<std::string>(); };
+  const auto none = [](const std::string&) { return FileAt{}; };
   CHECK(with_processes(recognise({"python", "t.py"}, {}, none), 1).error().message ==
         "it sets 1 process a node, but safelaunch cannot tell this command how many to start; drop "
         "it, or put torchrun or --nproc-per-node before the script");

@@ -24,7 +24,7 @@ std::string unwrapped(const std::string& text) {
 
 // The interpreter that a script of this text names; "" for none.
 std::string interpreter(const std::string& text) {
-  const FileReader read = [&](const std::string&) { return std::optional(text); };
+  const FileReader read = [&](const std::string&) { return FileAt{true, text}; };
   return interpreter_of("/bin/script", Variables{Environment{}}, read).value_or("");
 }
 
@@ -308,10 +308,10 @@ TEST_CASE("a script's first lines name its Python", "[wrappers]") {
 
 TEST_CASE("a name without a slash is looked up in PATH, and an empty folder is this one",
           "[wrappers]") {
-  const FileReader read = [](const std::string& path) -> std::optional<std::string> {
+  const FileReader read = [](const std::string& path) -> FileAt {
     if (path == "./here" || path == "/b/there")
-      return "#!/" + path.substr(path.size() - 4, 1) + "/python\n";
-    return std::nullopt;
+      return {true, "#!/" + path.substr(path.size() - 4, 1) + "/python\n"};
+    return {};
   };
   const auto found = [&](const char* program, const Environment& environment) {
     return interpreter_of(program, Variables{environment}, read).value_or("");
@@ -323,4 +323,34 @@ TEST_CASE("a name without a slash is looked up in PATH, and an empty folder is t
   CHECK(found("there", {}).empty());
   CHECK(found("/b/there", {{"PATH", "/a"}}) == "/h/python");
   CHECK(found("/none", {{"PATH", "/a"}}).empty());
+}
+
+TEST_CASE("the directory into which a wrapper goes is known", "[wrappers]") {
+  const auto directory = [](const std::string& text) {
+    const std::vector<std::string> argv = words(text);
+    Variables variables{Environment{}};
+    return unwrap(argv, variables).directory;
+  };
+  CHECK(directory("env -C sub torchrun t.py") == "sub");
+  CHECK(directory("env --chdir=sub torchrun t.py") == "sub");
+  CHECK(directory("uv --directory sub run torchrun t.py") == "sub");
+  CHECK(directory("uv run --directory=sub torchrun t.py") == "sub");
+  CHECK(directory("poetry -C sub run torchrun t.py") == "sub");
+  CHECK(directory("conda run --cwd sub -n e torchrun t.py") == "sub");
+  CHECK(directory("env -C a nice env -C b torchrun t.py") == "a/b");
+  CHECK(directory("env -C a env -C /b torchrun t.py") == "/b");
+  CHECK(directory("uv run --project sub torchrun t.py").empty());
+  CHECK(directory("torchrun -C sub t.py").empty());
+}
+
+TEST_CASE("a launcher's file is read below the directory into which a wrapper goes", "[wrappers]") {
+  const Files files = {{"sub/c.yaml", "num_processes: 16\nnum_machines: 2\n"},
+                       {"c.yaml", "num_processes: 2\nnum_machines: 1\n"},
+                       {"/c.yaml", "num_processes: 6\nnum_machines: 3\n"},
+                       {"sub/hosts", "a slots=2\nb slots=2\n"}};
+  const auto nodes = [&](const std::string& text) { return command(text, {}, files).nodes; };
+  CHECK(nodes("env -C sub accelerate launch --config_file c.yaml t.py") == NodeRange{2, 2});
+  CHECK(nodes("env -C sub accelerate launch --config_file /c.yaml t.py") == NodeRange{3, 3});
+  CHECK(nodes("accelerate launch --config_file c.yaml t.py") == NodeRange{1, 1});
+  CHECK(nodes("conda run --cwd sub deepspeed -H hosts t.py") == NodeRange{2, 2});
 }
