@@ -18,7 +18,7 @@ struct AccelerateConfig {
   std::string distributed_type = "NO";  ///< "MULTI_GPU", "DEEPSPEED", "FSDP", "MULTI_CPU", …
   std::optional<int> num_processes;
   std::optional<int> num_machines;
-  std::optional<int> main_process_port;
+  std::string main_process_port;
   std::string machine_rank;
   std::string main_process_ip;
   bool sagemaker = false;  ///< the job runs in Amazon's cloud
@@ -59,7 +59,7 @@ AccelerateConfig read(const YAML::Node& root) {
   config.distributed_type = value<std::string>(root, "distributed_type").value_or("NO");
   config.num_processes = value<int>(root, "num_processes");
   config.num_machines = value<int>(root, "num_machines");
-  config.main_process_port = value<int>(root, "main_process_port");
+  config.main_process_port = text(root, "main_process_port");
   config.machine_rank = text(root, "machine_rank");
   config.main_process_ip = text(root, "main_process_ip");
   config.sagemaker = text(root, "compute_environment") == "AMAZON_SAGEMAKER";
@@ -256,8 +256,8 @@ class AccelerateReader {
   void read_port() {
     if (const auto port = line_.setting(walk_, "main_process_port"))
       command_.port = port_in(*port);
-    else if (config_ && config_->main_process_port)
-      command_.port = {InFile{config_path_}, config_->main_process_port, {}};
+    else if (config_ && !config_->main_process_port.empty())
+      command_.port = port_in({config_->main_process_port, InFile{config_path_}});
     command_.port.option = {"--main_process_port", {}};
     command_.rendezvous = text("rdzv_backend");
     if (command_.rendezvous.empty() && config_) command_.rendezvous = config_->rendezvous;

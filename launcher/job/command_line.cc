@@ -86,17 +86,19 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
 }
 
 CommandPort port_in(const LauncherVariable& number) {
-  return {number.place, to_number(number.value), {}};
+  const auto port = to_number(number.value);
+  const bool exists = port && *port >= 0 && *port <= 65535;
+  return {number.place, exists ? port : std::nullopt, {}, !exists};
 }
 
 CommandPort port_in_endpoint(const LauncherVariable& endpoint) {
   const std::size_t size = endpoint.value.size();
   const std::size_t colon = endpoint.value.rfind(':');
-  const auto port = colon == std::string::npos
-                        ? std::nullopt
-                        : to_number(std::string_view(endpoint.value).substr(colon + 1));
-  if (!port) return {narrowed(endpoint.place, size, 0), std::nullopt, {}};
-  return {narrowed(endpoint.place, colon + 1, size - colon - 1), port, {}};
+  const bool address_alone =
+      colon == std::string::npos || endpoint.value.ends_with(']');  // "[::1]"
+  if (address_alone) return {narrowed(endpoint.place, size, 0), std::nullopt, {}};
+  return port_in(
+      {endpoint.value.substr(colon + 1), narrowed(endpoint.place, colon + 1, size - colon - 1)});
 }
 
 std::string shell_line(std::span<const std::string> words) {

@@ -66,7 +66,8 @@ void read_accelerate(const CommandLine& line, Command& command);
 void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kind,
                  Command& command);
 
-/// The port as a number written at a place ("29501"), or in an endpoint ("host:29501").
+/// The port as a number written at a place ("29501"), or in an endpoint ("host:29501"). A text that
+/// is no port is marked as mistyped: the launcher gets it as it stands.
 [[nodiscard]] CommandPort port_in(const LauncherVariable& number);
 [[nodiscard]] CommandPort port_in_endpoint(const LauncherVariable& endpoint);
 

@@ -2,8 +2,8 @@
 
 #include "safelaunch/base/format.h"
 
-/// The policy asks in this order: do others start some of the ranks, does the launcher pick the
-/// port itself, has the user named one that is no mere default?
+/// The policy asks in this order: do others start some of the ranks, will the launcher refuse what
+/// is written, does it pick the port itself, has the user named one that is no mere default?
 namespace safelaunch::job {
 namespace {
 
@@ -52,7 +52,7 @@ void insert_option(Command& command, int port) {
 
 PortPolicy port_policy(const Command& command) {
   if (command.descendants != Descendants::all) return PortPolicy::multi_node;
-  if (picked_by_launcher(command)) return PortPolicy::nothing;
+  if (command.port.mistyped || picked_by_launcher(command)) return PortPolicy::nothing;
   const bool plain = command.launcher == Launcher::python || command.launcher == Launcher::opaque;
   const int named = command.port.value.value_or(0);
   // Most examples and images set the default without meaning it.

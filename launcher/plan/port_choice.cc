@@ -105,6 +105,7 @@ Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& prof
     const Result<settings::PortRange> range = settings::parse_port_range(wanted);
     return range ? lease(*range) : Result<PortChoice>(range.error());
   }
+  if (!plan.spawn && plan.command.port.mistyped) return PortChoice{};  // its launcher refuses it
   if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
   const bool several = policy == job::PortPolicy::multi_node;
   const auto port = several ? kept_port(plan) : users_port(plan);

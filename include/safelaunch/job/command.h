@@ -116,6 +116,8 @@ struct CommandPort {
   /// The port as written; 0 means "any", which only some launchers understand.
   std::optional<int> value;
   PortOption option;
+  /// What is written there is no number from 0 to 65535. The launcher refuses it in its own words.
+  bool mistyped = false;
 };
 
 enum class Warning {

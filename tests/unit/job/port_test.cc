@@ -161,7 +161,7 @@ TEST_CASE("the policy for the port of each kind of command", "[port]") {
       {"deepspeed --force_multi t.py", {}, multi_node},
       {"python t.py", {{"MASTER_PORT", "0"}}, choose},
       {"python t.py", {{"MASTER_PORT", ""}}, nothing},
-      {"python t.py", {{"MASTER_PORT", "x"}}, choose},
+      {"python t.py", {{"MASTER_PORT", "x"}}, nothing},
       {"python t.py", {{"MASTER_PORT", "5"}, {"PMI_SIZE", "2"}}, multi_node},
       {"python t.py", {{"MASTER_PORT", "5"}, {"PMI_SIZE", "1"}}, user},
       {"mpirun -np 2 ./t", {{"MASTER_PORT", "5"}}, multi_node},
@@ -239,4 +239,29 @@ TEST_CASE("a job whose hostfile deepspeed alone reads keeps its port on each hos
   CHECK(job::port_policy(missing) == job::PortPolicy::choose);
   CHECK(missing.nodes == job::NodeRange{1, 1});
   CHECK(missing.warnings.empty());
+}
+
+TEST_CASE("a mistyped port is left for the launcher to refuse", "[port]") {
+  for (const char* port : {"295O0", "abc", "99999", "-1", "65536"})
+    for (const std::string begin :
+         {"torchrun --master-port=", "torchrun --rdzv_endpoint=h:",
+          "torchrun --rdzv_backend c10d --rdzv_endpoint=h:", "deepspeed --master_port=",
+          "accelerate launch --main_process_port="}) {
+      INFO(begin << port);
+      CHECK(policy(begin + port + " t.py") == job::PortPolicy::nothing);
+      CHECK_FALSE(command(begin + port + " t.py").port.value);
+    }
+  CHECK(policy("python t.py", {{"MASTER_PORT", "abc"}}) == job::PortPolicy::nothing);
+  CHECK(policy("torchrun t.py", {{"PET_MASTER_PORT", "99999"}}) == job::PortPolicy::nothing);
+  const Files files = {{"c", "num_processes: 2\nmain_process_port: 295O0\n"},
+                       {"d", "distributed_type: MULTI_GPU\nmain_process_port: null\n"}};
+  const auto by_file = [&](const std::string& file) {
+    return job::port_policy(
+        command("accelerate launch --config_file " + file + " t.py", {}, files));
+  };
+  CHECK(by_file("c") == job::PortPolicy::nothing);
+  CHECK(by_file("d") == job::PortPolicy::choose);
+  CHECK(policy("torchrun --master_port 65535 t.py") == job::PortPolicy::user);
+  CHECK(policy("torchrun --rdzv_backend c10d --rdzv_endpoint [::1] t.py") ==
+        job::PortPolicy::choose);
 }

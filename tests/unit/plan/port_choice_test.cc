@@ -111,3 +111,13 @@ TEST_CASE("ranks of our own spawn always have a number", "[port_choice]") {
   const RunPlan plan = *make_plan(options, {}, {{"HOME", "/nonexistent"}});
   CHECK(choose_port(plan, {}, FormerPort::none)->lease.has_value());
 }
+
+TEST_CASE("a mistyped port is replaced by none of ours, not even after one was taken",
+          "[port_choice]") {
+  std::vector<std::string> several = kSeveralNodes;
+  several[4] = "--master-port=295O0";
+  const std::vector<std::string> alone{"torchrun", "--master-port=99999", "x.py"};
+  for (const auto& command : {alone, several})
+    for (const FormerPort former : {FormerPort::none, FormerPort::was_taken})
+      CHECK_FALSE(choose_port(plan_of(command), {}, former)->lease.has_value());
+}
