@@ -77,15 +77,28 @@ std::optional<Error> read_timeouts(const YamlNode& node, Timeouts& timeouts) {
   return reader.error();
 }
 
+// Why no argument of a script can be the option that a key names, or nothing: a script's `--lr=3`
+// is the option --lr.
+std::string refuse_option(std::string_view key) {
+  if (key.front() != '-')
+    return fmt::format("'{}' is not an option of a script: it begins with no '-'", key);
+  const std::string_view option = key.substr(0, key.find('='));
+  if (option.find_first_not_of('-') == std::string_view::npos)
+    return fmt::format("'{}' is not an option of a script: write its name, such as --lr", key);
+  if (option.size() == key.size()) return {};
+  return fmt::format(
+      "'{}' is not an option of a script: write {} alone; it is meant whatever its "
+      "value is",
+      key, option);
+}
+
 std::optional<Error> read_replacements(const YamlNode& node, ArgumentChanges& args) {
   if (node.kind != YamlNode::Kind::map)
     return error_at(node.place, "replace must be a map of options to their new values");
   Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
-    if (entry.key.front() != '-')
-      mistakes.add(entry.place, fmt::format("'{}' is not an option of a script: it begins with no "
-                                            "'-'",
-                                            entry.key));
+    if (const std::string why = refuse_option(entry.key); !why.empty())
+      mistakes.add(entry.place, why);
     else if (entry.value.kind == YamlNode::Kind::null)
       args.replace[entry.key] = std::nullopt;
     else if (entry.value.kind == YamlNode::Kind::scalar)

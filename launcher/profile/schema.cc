@@ -51,7 +51,7 @@ constexpr const char* kProfile = R"json({
               {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 4096}}]},
   "args": {"type": "object", "additionalProperties": false, "description": "changes to the training script's own arguments",
     "properties": {"append": {"$ref": "#/definitions/words"},
-                   "replace": {"type": "object", "propertyNames": {"pattern": "^-"},
+                   "replace": {"type": "object", "propertyNames": {"pattern": "^-+[^=-][^=]*$"},
                                "additionalProperties": {"type": ["string", "number", "boolean", "null"]}}}},
   "python": {"type": "object", "additionalProperties": false, "properties": {"faulthandler": {"type": "boolean"}}},
   "options": {"$ref": "#/definitions/options"}

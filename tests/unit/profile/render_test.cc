@@ -122,7 +122,7 @@ process_group_timeout: 90s
 timeouts: {init: 1500ms, collective: 2h, quiet: off, work: 12min, start: 7d, stall: 61s}
 on_stall: kill
 processes: [8, 4]
-args: {append: ["--a b", "-1", ""], replace: {--x: "1", --y: ~, "-z=": ""}}
+args: {append: ["--a b", "-1", ""], replace: {--x: "1", --y: ~, "-z": ""}}
 python: {faulthandler: true}
 options: {grace: 5s, port: 20000-25000, no-hook: true}
 )"},
