@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 // The next profile is the first candidate that nothing speaks against. Profiles that heal the cause
 // come first, those of the chain before all others, then the chain in its order. The reason why a
@@ -75,7 +76,10 @@ Result<std::vector<std::string>> parse_chain(std::span<const std::string> words)
             Errc::usage,
             fmt::format("'{}' is not a list of profiles: a name between the commas is empty",
                         word)};
-      if (!holds(chain, name)) chain.push_back(name);
+      if (holds(chain, name))
+        return Error{Errc::usage, fmt::format("'{}' is not a list of profiles: {} is there twice",
+                                              join(words, ","), name)};
+      chain.push_back(name);
       at = comma + 1;
     }
   }

@@ -233,8 +233,8 @@ std::optional<Error> read_chain(const YamlNode& node, Rules& rules) {
     words.push_back(item.text);
   }
   const Result<std::vector<std::string>> chain = parse_chain(words);
-  if (chain.has_error() || chain->empty())
-    return error_at(node.place, "chain must name at least one profile, and none without a name");
+  if (chain.has_error()) return error_at(node.place, "chain: " + chain.error().message);
+  if (chain->empty()) return error_at(node.place, "chain must name at least one profile");
   rules.chain = *chain;
   rules.chain_place = node.place;
   return std::nullopt;

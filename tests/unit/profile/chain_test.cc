@@ -55,9 +55,9 @@ std::string chosen(const NextProfile& next) {
 
 }  // namespace
 
-TEST_CASE("a chain is read from lists and repeats, and names nothing twice", "[chain]") {
+TEST_CASE("a chain is read from lists and repeats of the option", "[chain]") {
   CHECK(parse_chain(Words{"basic,no-shm", "x.yaml"}).value() == Words{"basic", "no-shm", "x.yaml"});
-  CHECK(parse_chain(Words{"a,b", "b,a,c"}).value() == Words{"a", "b", "c"});
+  CHECK(parse_chain(Words{"a,b", "c"}).value() == Words{"a", "b", "c"});
   CHECK(parse_chain(Words{}).value().empty());
   for (const char* word : {"", ",", "a,", ",a", "a,,b"}) {
     INFO(word);
@@ -227,4 +227,13 @@ TEST_CASE("a word of a chain that has an empty name is quoted in whole", "[chain
   CHECK(parse_chain(Words{""}).error().message ==
         "'' is not a list of profiles: a name between the commas is empty");
   CHECK(parse_chain(Words{" a"}).value() == Words{" a"});
+}
+
+TEST_CASE("a profile that a chain names twice is refused, not taken for one attempt", "[chain]") {
+  CHECK(parse_chain(Words{"basic,basic"}).error().message ==
+        "'basic,basic' is not a list of profiles: basic is there twice");
+  CHECK(parse_chain(Words{"a,b", "b,c"}).error().message ==
+        "'a,b,b,c' is not a list of profiles: b is there twice");
+  CHECK(parse_chain(Words{"basic,basic"}).error().code == Errc::usage);
+  CHECK(parse_chain(Words{"basic,basic@2"}).value() == Words{"basic", "basic@2"});
 }

@@ -184,10 +184,12 @@ TEST_CASE("a bad config file is refused at the exact place", "[config]") {
       {"clusters: [{name: a, match: {env: {A-B: x}}}]",
        "s.yaml:1:36: 'A-B' is not a variable name"},
       {"clusters: [{name: a, match: {env: {A: }}}]", "s.yaml:1:39: A: the pattern is empty"},
-      {"chain: []", "s.yaml:1:8: chain must name at least one profile, and none without a name"},
+      {"chain: []", "s.yaml:1:8: chain must name at least one profile"},
       {"chain: [basic, {a: b}]", "s.yaml:1:16: chain must be a list of profiles"},
       {"chain: \"a,,b\"",
-       "s.yaml:1:8: chain must name at least one profile, and none without a name"},
+       "s.yaml:1:8: chain: 'a,,b' is not a list of profiles: a name between the commas is empty"},
+      {"chain: [basic, no-shm, basic]",
+       "s.yaml:1:8: chain: 'basic,no-shm,basic' is not a list of profiles: basic is there twice"},
       {"options: {init-timeout: soon}",
        "s.yaml:1:25: init-timeout: 'soon' is not a duration: write a number and ms, s, min, h or "
        "d, such as 90s or 30min (0 or off = no deadline)"},
@@ -374,7 +376,8 @@ TEST_CASE("where a rule is refused it is named with what the file has", "[config
   const auto refusal_of_config = [&](std::string_view name) {
     return choose_cluster(two, name, {}).error().message;
   };
-  CHECK(refusal_of_config("nroth") == "--cluster nroth: s.yaml has no such rule; did you mean 'north'?");
+  CHECK(refusal_of_config("nroth") ==
+        "--cluster nroth: s.yaml has no such rule; did you mean 'north'?");
   CHECK(refusal_of_config("zzz") == "--cluster zzz: s.yaml has no such rule");
   CHECK(choose_cluster(two, "zzz", {}).error().code == Errc::usage);
   CHECK(choose_cluster(two, {}, {}).value() == nullptr);

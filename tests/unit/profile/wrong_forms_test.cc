@@ -216,8 +216,10 @@ TEST_CASE("a key of safelaunch.yaml refuses every form that it cannot have", "[w
       {"chain:", "f:1:1: chain must be a list of profiles"},
       {"chain: {a: b}", "f:1:8: chain must be a list of profiles"},
       {"chain: [~]", "f:1:9: chain must be a list of profiles"},
-      {"chain: ''", "f:1:8: chain must name at least one profile, and none without a name"},
-      {"chain: [a, ',']", "f:1:8: chain must name at least one profile, and none without a name"},
+      {"chain: ''",
+       "f:1:8: chain: '' is not a list of profiles: a name between the commas is empty"},
+      {"chain: [a, ',']",
+       "f:1:8: chain: ',' is not a list of profiles: a name between the commas is empty"},
       {"env: [A]", "f:1:6: env must be a map of variables to values"},
       {"unset: A", "f:1:8: unset must be a list of variables"},
       {"{env: {A: 1}, unset: [A]}", "f:1:23: A is set in line 1 and unset here"},
@@ -243,8 +245,7 @@ TEST_CASE("a key of safelaunch.yaml refuses every form that it cannot have", "[w
       {"clusters: [{name: a, match: {env: {A: '[', B: '('}}}]",
        "f:1:39: A: '[' is not a regular expression: missing ]: [\n"
        "f:1:47: B: '(' is not a regular expression: missing ): ("},
-      {"clusters: [{name: a, chain: []}]",
-       "f:1:29: chain must name at least one profile, and none without a name"},
+      {"clusters: [{name: a, chain: []}]", "f:1:29: chain must name at least one profile"},
       {"clusters: [{name: a, env: {RANK: 1}}]",
        "f:1:28: RANK is given to each rank by safelaunch or the launcher; it cannot be set here"},
   };
