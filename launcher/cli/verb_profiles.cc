@@ -4,6 +4,7 @@
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/render.h"
 #include "verbs.h"
@@ -22,6 +23,8 @@ void pass_on_warnings(profile::ProfileLibrary& library) {
 int list(profile::ProfileLibrary& library, bool json) {
   const std::vector<profile::Profile> all = library.load_all();
   pass_on_warnings(library);
+  for (const profile::Profile& profile : all)
+    if (const auto unknown = plan::unknown_causes(profile)) warn(unknown->message);
   return answer(json ? profile::profile_list_json(all) : profile::render_profile_list(all));
 }
 
@@ -30,7 +33,10 @@ int show_one_profile(profile::ProfileLibrary& library, const ProfilesWish& wish,
   const Result<profile::Profile> profile = library.load(wish.profile);
   pass_on_warnings(library);
   if (!profile) return refuse(profile.error());
-  if (wish.show == Show::check) return answer(profile::render_check(*profile));
+  if (wish.show == Show::check) {
+    if (const auto unknown = plan::unknown_causes(*profile)) return refuse(*unknown);
+    return answer(profile::render_check(*profile));
+  }
   if (wish.show == Show::exports) return answer(profile::render_exports(*profile));
   return answer(json ? profile::profile_json(*profile) : profile::render_profile(*profile));
 }

@@ -7,6 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/gpu/reader.h"
@@ -270,6 +271,8 @@ Result<void> read_chain(RunPlan& plan, profile::ProfileLibrary& library, std::si
   if (!profiles) return profiles.error();
   for (std::string& warning : library.take_warnings()) plan.warnings.push_back(std::move(warning));
   for (profile::Profile& profile : *profiles) {
+    // Such a profile still does what its other keys say, so that the run goes on.
+    if (const auto unknown = unknown_causes(profile)) plan.warnings.push_back(unknown->message);
     for (std::string& warning : profile::warnings_for(profile.env))
       plan.warnings.push_back(std::move(warning));
     plan.chain.push_back(std::move(profile));
@@ -376,6 +379,14 @@ void complete(settings::RunOptions& wishes, const settings::Settings& settings) 
 }
 
 }  // namespace
+
+std::optional<Error> unknown_causes(const profile::Profile& profile) {
+  const bool shipped = profile.origin.ends_with(profile::kBuiltInMark);
+  if (shipped || profile.causes.empty()) return std::nullopt;  // the catalogue costs milliseconds
+  std::vector<std::string_view> known;
+  for (const diagnose::Cause& cause : diagnose::catalogue().causes()) known.push_back(cause.id);
+  return profile::unknown_causes(profile, known);
+}
 
 bool RunPlan::others_start_ranks() const {
   if (spawn) return spawn->nodes > 1;

@@ -56,9 +56,18 @@ bool is_name_character(char c) {
          c == '_' || c == '.';
 }
 
-void read_causes(YamlReader& reader, const YamlNode& root, std::string_view key,
+// Keeps the places of the ids that stand under a key, instead of those that were inherited.
+void keep_places(const YamlNode& causes, std::string_view key, Profile& profile) {
+  std::erase_if(profile.causes, [&](const CauseAt& cause) { return cause.key == key; });
+  const bool list = causes.kind == YamlNode::Kind::list;
+  for (const YamlNode& cause : list ? std::span(causes.items) : std::span(&causes, 1))
+    profile.causes.push_back({std::string(key), cause.text, cause.place});
+}
+
+void read_causes(YamlReader& reader, const YamlNode& root, std::string_view key, Profile& profile,
                  std::vector<std::string>& causes) {
   reader.read(key, causes);
+  if (const YamlNode* written = root.find(key)) keep_places(*written, key, profile);
   for (const std::string& cause : causes)
     if (!is_kebab(cause) && root.find(key) != nullptr)
       reader.fail(
@@ -196,8 +205,8 @@ void read_identity(YamlReader& reader, const YamlNode& root, Profile& profile) {
         root.find("name")->place,
         fmt::format("'{}' cannot be a profile's name (letters, digits, - and _)", profile.name));
   reader.read("description", profile.description);
-  read_causes(reader, root, "heals", profile.heals);
-  read_causes(reader, root, "worsens", profile.worsens);
+  read_causes(reader, root, "heals", profile, profile.heals);
+  read_causes(reader, root, "worsens", profile, profile.worsens);
   reader.read<Cost>("cost", profile.cost, kCosts);
   reader.read<Nodes>("nodes", profile.nodes, kNodes);
 }
@@ -277,6 +286,7 @@ Result<Profile> inherited(const YamlNode& root, const ProfileSource& find,
   if (profile.has_error()) return profile.error();
   profile->extends = extends->text;
   profile->heals.clear();
+  std::erase_if(profile->causes, [](const CauseAt& cause) { return cause.key == "heals"; });
   return profile;
 }
 
@@ -322,6 +332,20 @@ bool Profile::forces(std::string_view variable) const {
 bool is_profile_name(std::string_view word) {
   return !word.empty() && word.front() != '.' && word.front() != '-' &&
          std::all_of(word.begin(), word.end(), is_name_character);
+}
+
+std::optional<Error> unknown_causes(const Profile& profile,
+                                    std::span<const std::string_view> known) {
+  Mistakes mistakes;
+  for (const CauseAt& cause : profile.causes) {
+    if (std::ranges::find(known, cause.id) != known.end()) continue;
+    const std::string hint = did_you_mean(cause.id, known);
+    mistakes.add(cause.place,
+                 fmt::format("{}: there is no cause '{}'{}", cause.key, cause.id,
+                             hint.empty() ? "; docs/causes.md tells how to add one" : hint));
+  }
+  if (mistakes.empty()) return std::nullopt;
+  return first_mistakes(*mistakes.error());
 }
 
 Result<Profile> read_profile(const ProfileText& text, const ProfileSource& find) {

@@ -103,6 +103,10 @@ struct RunPlan {
 /// environment, the command, --set, the configuration and the profiles.
 [[nodiscard]] redact::Redactor redactor_for(const RunPlan& plan);
 
+/// The ids under heals and worsens that are no causes of the catalogue, nor of the user's own files
+/// of causes; nullopt where there are none.
+[[nodiscard]] std::optional<Error> unknown_causes(const profile::Profile& profile);
+
 /// The estimated cost of a profile: "none", or "large (gloo over TCP instead of NCCL)".
 [[nodiscard]] std::string cost_in_words(const profile::Profile& profile);
 

@@ -58,6 +58,13 @@ struct ArgumentChanges {
   bool operator==(const ArgumentChanges&) const = default;
 };
 
+/// An id in `heals` or `worsens`, and where it stands.
+struct CauseAt {
+  std::string key;  ///< "heals" or "worsens"
+  std::string id;
+  Place place;
+};
+
 /// One set of settings to try a job with, completely resolved: what it inherits is in it. Written
 /// as a YAML file (docs/profiles.md). `heals` and `worsens` name rows of the failure catalogue.
 struct Profile {
@@ -66,6 +73,7 @@ struct Profile {
   std::string extends;
   std::vector<std::string> heals;
   std::vector<std::string> worsens;
+  std::vector<CauseAt> causes;  ///< all of both, for unknown_causes()
   Cost cost = Cost::none;
   Nodes nodes = Nodes::any;
   VariableSettings env;
@@ -106,6 +114,11 @@ using ProfileSource = std::function<Result<ProfileText>(std::string_view name)>;
 /// it extends but name, description and heals. Errors: FILE:LINE:COLUMN and the nearest right word;
 /// a profile that extends itself, straight or in a circle.
 [[nodiscard]] Result<Profile> read_profile(const ProfileText& text, const ProfileSource& find);
+
+/// The ids of `heals` and `worsens` that are none of these, with their places and the nearest right
+/// one. The reader of a profile knows no catalogue, since people add causes of their own.
+[[nodiscard]] std::optional<Error> unknown_causes(const Profile& profile,
+                                                  std::span<const std::string_view> known);
 
 /// Whether a word can be a profile's name: letters, digits, '-', '_' and '.', not a dot first.
 [[nodiscard]] bool is_profile_name(std::string_view word);

@@ -82,3 +82,17 @@ TEST_CASE("a misspelt variable is a warning, and changes nothing", "[configurati
 TEST_CASE("a file that --config names and that is not there is an error", "[configuration]") {
   CHECK(read_configuration("/no/such/file.yaml", "", {}).has_error());
 }
+
+TEST_CASE("a mistyped cause of a profile is told before the run, with its place",
+          "[configuration]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("cure.yaml", "heals: [shm-small, shm-smal]\n");
+  settings::RunOptions options;
+  options.command = {"python3", "x.py"};
+  options.profiles = {file};
+  const auto plan = make_plan(options, {}, {{"HOME", "/nonexistent"}});
+  REQUIRE(plan.has_value());
+  CHECK_THAT(plan->warnings, Catch::Matchers::VectorContains(
+                                 file + ":1:20: heals: there is no cause 'shm-smal'; did you "
+                                        "mean 'shm-small'?"));
+}

@@ -367,3 +367,26 @@ TEST_CASE("a list of numbers of processes is a ladder, and the first is where it
   CHECK(one.processes == 4);
   CHECK(one.ladder.empty());
 }
+
+TEST_CASE("a mistyped cause under heals or worsens is found in the catalogue's ids", "[profile]") {
+  constexpr std::string_view kKnown[] = {"shm-small", "ib-peer", "mine"};
+  const auto mistakes = [&](const std::string& text) {
+    const Result<Profile> profile = read_profile({"p", "p.yaml", text}, [](std::string_view) {
+      return Result<ProfileText>(ProfileText{"base", "base.yaml", "heals: old\nworsens: [gone]\n"});
+    });
+    const auto unknown = unknown_causes(profile.value(), kKnown);
+    return unknown ? unknown->message : "";
+  };
+  CHECK(mistakes("heals: [shm-small, mine]\nworsens: ib-peer\n").empty());
+  CHECK(mistakes("cost: none\n").empty());
+  CHECK(mistakes("heals: [ib-peer, shm-smal]\n") ==
+        "p.yaml:1:18: heals: there is no cause 'shm-smal'; did you mean 'shm-small'?");
+  CHECK(mistakes("heals: zzzzzzzzz\n") ==
+        "p.yaml:1:8: heals: there is no cause 'zzzzzzzzz'; docs/causes.md tells how to add one");
+  CHECK(mistakes("extends: base\n") ==
+        "base.yaml:2:11: worsens: there is no cause 'gone'; docs/causes.md tells how to add one");
+  CHECK(mistakes("extends: base\nworsens: []\n").empty());
+  CHECK(mistakes("heals: [a-b]\nworsens: [ib-pear]\n")
+            .ends_with("\np.yaml:2:11: worsens: there is no cause 'ib-pear'; did you mean "
+                       "'ib-peer'?"));
+}
