@@ -9,15 +9,14 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <numeric>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/random.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/identity.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/host/sockets.h"
 
 // Two means keep a port: a bound socket keeps servers off it, a name keeps other safelaunches off
@@ -161,11 +160,11 @@ settings::PortRange automatic_ports(settings::PortRange ephemeral) {
 
 settings::PortRange ephemeral_ports() {
   constexpr settings::PortRange kKernelsDefault{32768, 60999};
-  const std::unique_ptr<std::FILE, decltype([](std::FILE* file) { std::fclose(file); })> file(
-      std::fopen("/proc/sys/net/ipv4/ip_local_port_range", "re"));
-  settings::PortRange range;
-  const bool read = file && std::fscanf(file.get(), "%hu %hu", &range.first, &range.last) == 2;
-  return read ? range : kKernelsDefault;
+  const host::SmallFile file("/proc/sys/net/ipv4/ip_local_port_range");
+  std::string_view text = file.text();  // "32768\t60999"
+  const auto first = take_number<std::uint16_t>(text);
+  const auto last = to_number<std::uint16_t>(trimmed(text));
+  return first && last ? settings::PortRange{*first, *last} : kKernelsDefault;
 }
 
 // ---- the lease ----------------------------------------------------------------------------------

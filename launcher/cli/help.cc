@@ -35,21 +35,11 @@ std::string options_in_words(std::span<const settings::Option> options) {
   return text;
 }
 
-// A bar would end the table's cell.
-std::string cell(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
-  return result;
-}
-
 // One line each.
 std::string examples_in_words(const Verb& verb) {
   std::string text = "\nExample:\n";
-  for (std::string_view rest = verb.example; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    text += fmt::format("  {}\n", rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (std::string_view rest = verb.example; !rest.empty();)
+    text += fmt::format("  {}\n", take_word(rest, '\n'));
   return text;
 }
 
@@ -109,14 +99,6 @@ std::string general_help() {
          "\nOptions, each also in the environment (SAFELAUNCH_INIT_TIMEOUT=60s) or in\n"
          "safelaunch.yaml:\n" +
          options_in_words(kRunVerb.options) + examples_in_words(kRunVerb);
-}
-
-std::string options_as_markdown() {
-  std::string text = "| option | default | meaning |\n| --- | --- | --- |\n";
-  for (const settings::Option& option : kRunVerb.options)
-    text += fmt::format("| `{}` | {} | {} |\n", cell(spelling(option)), cell(option.fallback),
-                        cell(option.help));
-  return text;
 }
 
 const Verb kVersionVerb{.name = "version",

@@ -17,9 +17,6 @@ namespace safelaunch::cli {
 /// `safelaunch --help`.
 [[nodiscard]] std::string general_help();
 
-/// The README's table of `run`'s options.
-[[nodiscard]] std::string options_as_markdown();
-
 /// The shells for which completions are written, as the words of a choice.
 inline constexpr std::string_view kShells = "bash|zsh|fish";
 
@@ -33,7 +30,13 @@ inline constexpr std::string_view kShells = "bash|zsh|fish";
 /// safelaunch(1), for `man`.
 [[nodiscard]] std::string manual_page();
 
-/// The README's table of exit statuses.
-[[nodiscard]] std::string exit_statuses_as_markdown();
+/// What a status tells of a run: "124", "the job hung, …".
+struct StatusRow {
+  std::string_view status;
+  std::string_view meaning;
+};
+
+/// The exit statuses, as the man page and the README list them.
+[[nodiscard]] std::span<const StatusRow> exit_statuses();
 
 }  // namespace safelaunch::cli

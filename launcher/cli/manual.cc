@@ -11,11 +11,6 @@
 namespace safelaunch::cli {
 namespace {
 
-struct StatusRow {
-  std::string_view status;
-  std::string_view meaning;
-};
-
 constexpr std::array kStatuses{
     StatusRow{"the command's own",
               "it ran to an end: the code of the first rank that failed (128+N for a signal), 0 "
@@ -151,11 +146,8 @@ std::string manual_page() {
          section("EXIT STATUS", items(kStatuses)) + section("SEE ALSO", ".BR torchrun (1)\n");
 }
 
-std::string exit_statuses_as_markdown() {
-  std::string text = "| status | means |\n| --- | --- |\n";
-  for (const StatusRow& row : kStatuses)
-    text += fmt::format("| {} | {} |\n", row.status, row.meaning);
-  return text;
+std::span<const StatusRow> exit_statuses() {
+  return kStatuses;
 }
 
 const Verb kManualVerb{.name = "manual",

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/proc.h"
@@ -248,12 +247,11 @@ std::vector<std::string> gpu_models() {
   std::vector<std::string> result;
   std::error_code none;
   for (const auto& gpu : fs::directory_iterator("/proc/driver/nvidia/gpus", none)) {
-    std::ifstream file(gpu.path() / "information");
-    for (std::string line; std::getline(file, line);) {
-      constexpr std::string_view kModel = "Model:";
-      if (!line.starts_with(kModel)) continue;
-      const std::size_t begin = line.find_first_not_of(" \t", kModel.size());
-      if (begin != std::string::npos) result.push_back(line.substr(begin));
+    const SmallFile file((gpu.path() / "information").c_str());
+    for (std::string_view text = file.text(); !text.empty();) {
+      std::string_view line = take_word(text, '\n');
+      if (take_word(line, ':') != "Model") continue;
+      if (const auto model = trimmed(line); !model.empty()) result.emplace_back(model);
     }
   }
   return result;

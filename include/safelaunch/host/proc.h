@@ -15,9 +15,9 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 
-/// The one reader of /proc. A file is opened, read and closed once, since ten thousand processes
-/// are read in one go. The functions return no string and no vector unless their comment says so:
-/// they work without the heap, in the guardian and between fork and exec.
+/// The one reader of processes in /proc. A file is opened, read and closed once, since ten thousand
+/// processes are read in one go. The functions return no string and no vector unless their comment
+/// says so: they work without the heap, in the guardian and between fork and exec.
 namespace safelaunch::host {
 
 /// Whether /proc shows our own pid namespace. A /proc that was mounted outside of it (`unshare -p`

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "safelaunch/gpu/nvml_api.h"
+#include "nvml_api.h"
 
 namespace safelaunch::gpu {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "safelaunch/gpu/nvml_api.h"
+#include "launcher/gpu/reader/nvml_api.h"
 
 /// What this double has beside the calls that safelaunch makes, as nvml.h (CUDA 13.5) declares it:
 /// torch, NCCL and nvidia-smi's like call it.

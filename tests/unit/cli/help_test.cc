@@ -147,10 +147,3 @@ TEST_CASE("general help lists the headings of a run's options in their order", "
     at = found;
   }
 }
-
-TEST_CASE("a bar in the table of options does not end its cell", "[help]") {
-  const std::string table = options_as_markdown();
-  CHECK(table.starts_with("| option | default | meaning |\n| --- | --- | --- |\n"));
-  CHECK_THAT(table,
-             Catch::Matchers::ContainsSubstring("| `--clean off\\|ours` | ours | end first"));
-}

@@ -6,6 +6,8 @@
 #include "launcher/cli/help.h"
 #include "launcher/cli/verb_run.h"
 #include "launcher/cli/verbs.h"
+#include "readme_tables.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/shared_keys.h"
 #include "test_data.h"
@@ -16,6 +18,21 @@ using namespace safelaunch::cli;
 using Words = std::vector<std::string>;
 
 namespace {
+
+constexpr const char* kLettersOfOption = "abcdefghijklmnopqrstuvwxyz-";
+
+// The rows of the README's table of verbs: what is typed behind "safelaunch ".
+Words rows_of_verbs(std::string_view readme) {
+  constexpr std::string_view kBegin = "| `safelaunch ";
+  Words rows;
+  while (!readme.empty()) {
+    std::string_view line = take_word(readme, '\n');
+    if (!line.starts_with(kBegin)) continue;
+    line.remove_prefix(kBegin.size());
+    rows.emplace_back(line.substr(0, line.find('`')));
+  }
+  return rows;
+}
 
 // A value that differs from what holds without the option.
 std::string a_value(const settings::Option& option) {
@@ -195,6 +212,40 @@ TEST_CASE("help, completions and the man page know every verb and option", "[opt
 TEST_CASE("the README's tables of options and exit statuses are those of the program",
           "[option_table]") {
   const std::string readme = testing::data("../../README.md");
-  CHECK_THAT(readme, Catch::Matchers::ContainsSubstring("\n" + options_as_markdown()));
-  CHECK_THAT(readme, Catch::Matchers::ContainsSubstring("\n" + exit_statuses_as_markdown()));
+  CHECK_THAT(readme, Catch::Matchers::ContainsSubstring("\n" + testing::options_as_markdown()));
+  CHECK_THAT(readme,
+             Catch::Matchers::ContainsSubstring("\n" + testing::exit_statuses_as_markdown()));
+}
+
+TEST_CASE("the README's table of verbs has a row for each verb, and no option that it lacks",
+          "[option_table]") {
+  const std::string readme = testing::data("../../README.md");
+  std::set<std::string_view> told;
+  for (const std::string& row : rows_of_verbs(readme)) {
+    INFO(row);
+    std::string_view words = row;
+    const Verb& verb = find_verb(take_word(words));
+    REQUIRE(&verb != &kNoVerb);
+    CHECK(told.insert(verb.name).second);
+    for (std::size_t at = 0; (at = row.find("--", at)) != std::string::npos;) {
+      const std::size_t end = row.find_first_not_of(kLettersOfOption, at);
+      const std::string name = row.substr(at + 2, end - at - 2);
+      CHECK(std::ranges::count(verb.options, name, &settings::Option::name) == 1);
+      at = std::min(end, row.size());
+    }
+  }
+  for (const Verb* verb : verbs()) {
+    INFO(verb->name);
+    CHECK(told.contains(verb->name) == (verb != &kRunVerb));
+  }
+}
+
+TEST_CASE("the README's row of `test` has all options of that verb", "[option_table]") {
+  const std::string readme = testing::data("../../README.md");
+  for (const settings::Option& option : kTestVerb.options)
+    for (const std::string& row : rows_of_verbs(readme)) {
+      INFO(option.name);
+      if (row.starts_with("test "))
+        CHECK_THAT(row, Catch::Matchers::ContainsSubstring("[--" + std::string(option.name)));
+    }
 }

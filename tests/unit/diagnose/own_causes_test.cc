@@ -1,8 +1,12 @@
 #include "safelaunch/diagnose/catalogue.h"
 
+#include <algorithm>
+
 #include "catch.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/explain.h"
 #include "temporary_folder.h"
+#include "test_data.h"
 
 using namespace safelaunch;
 
@@ -28,6 +32,18 @@ constexpr const char* kOwnWords = R"(
   remedy: Use the template big-shm.
 )";
 
+// The first block of YAML in a page of Markdown, without its indentation.
+std::string yaml_block(std::string_view page) {
+  constexpr std::string_view kIndent = "    ";
+  std::string block;
+  page.remove_prefix(std::min(page.find("    - id: "), page.size()));
+  while (page.starts_with(kIndent)) {
+    page.remove_prefix(kIndent.size());
+    block += std::string(take_word(page, '\n')) + "\n";
+  }
+  return block;
+}
+
 std::string cause_shown_by(const std::string& line, const Catalogue& catalogue) {
   const auto found = read_log(line + "\n", catalogue);
   return found.empty() ? "" : found.front().cause->id;
@@ -42,6 +58,27 @@ TEST_CASE("rows of one's own are found in logs beside ours", "[own_causes]") {
   CHECK(cause_shown_by("RuntimeError: fabric X is in maintenance", *own) == "our-fabric");
   CHECK(own->at("our-fabric").backoff == Duration(20'000));
   CHECK(own->causes().size() == Catalogue::builtin().causes().size() + 1);
+}
+
+TEST_CASE("the row of docs/causes.md can be copied, and its words to a mistake are the program's",
+          "[own_causes]") {
+  const std::string page = safelaunch::testing::data("../../docs/causes.md");
+  const std::string block = yaml_block(page);
+  TemporaryFolder folder;
+  const auto own = load_catalogue({folder.write("causes.yaml", block)});
+  REQUIRE(own.has_value());
+  CHECK(cause_shown_by("RuntimeError: fabric X is in maintenance", *own) == "our-fabric");
+  const Cause& cause = own->at("our-fabric");
+  CHECK(cause.retry == Retry::passes_by_itself);
+  CHECK(cause.backoff == Duration(20'000));
+  CHECK(cause.remedy == "Ask in the channel of the cluster.");
+
+  std::string torn = block;
+  torn.replace(torn.find("patterns:"), 9, "patern:");
+  const auto refused = load_catalogue({folder.write("causes.yaml", torn)});
+  REQUIRE(refused.has_error());
+  const std::string& told = refused.error().message;
+  CHECK_THAT(page, Catch::Matchers::ContainsSubstring(told.substr(told.rfind('/') + 1)));
 }
 
 TEST_CASE("a row with the id of ours takes its place", "[own_causes]") {
