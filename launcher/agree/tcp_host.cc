@@ -313,10 +313,6 @@ void TcpHost::leave(std::function<void()> left) {
   shell_->leave(std::move(left));
 }
 
-int TcpHost::port() const {
-  return shell_->server->port();
-}
-
 Result<std::unique_ptr<Board>> make_tcp_board(boost::asio::io_context& io,
                                               const BoardConfig& config,
                                               Board::Listener& listener) {

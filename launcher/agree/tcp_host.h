@@ -28,9 +28,6 @@ class TcpHost : public Board {
   void say(Word word) override;
   void leave(std::function<void()> left) override;
 
-  /// The port that it listens on.
-  [[nodiscard]] int port() const;
-
  private:
   struct Shell;
   explicit TcpHost(std::shared_ptr<Shell> shell) : shell_(std::move(shell)) {}

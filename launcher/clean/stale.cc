@@ -96,10 +96,6 @@ bool is_adopted(const EndOfRun& end, const host::OwnerMark& mark, const Surround
   return above_us && end.session != end.above.session;
 }
 
-bool wants_to_stay(const Candidate& candidate) {
-  return value_or(candidate.environment, host::kKeepVariable) == "1";
-}
-
 /// Judges a process that carries our variables.
 Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::string_view text) {
   const auto run_id = value_or(candidate.environment, host::kRunIdVariable);
@@ -114,7 +110,8 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
             fmt::format("/proc hides whether its safelaunch (pid {}) still runs", mark->owner.pid)};
   if (is_in_another_job(candidate, us))
     return {Claim::unproven, "it belongs to another job of the scheduler"};
-  if (wants_to_stay(candidate)) return {Claim::unproven, "SAFELAUNCH_KEEP=1 asks to keep it"};
+  if (host::asks_to_be_kept(candidate.environment))
+    return {Claim::unproven, "SAFELAUNCH_KEEP=1 asks to keep it"};
   if (host::cgroups_key(candidate.cgroup) != mark->cgroups)
     return {Claim::unproven,
             fmt::format("has the mark of safelaunch run {}, but is in another cgroup: a service "
@@ -159,7 +156,7 @@ Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
   const auto not_ours = [](const std::string& why) { return "not started by safelaunch; " + why; };
   if (const char* missing = missing_sign(candidate, us); missing != nullptr)
     return {Claim::unproven, not_ours(missing)};
-  if (wants_to_stay(candidate))
+  if (host::asks_to_be_kept(candidate.environment))
     return {Claim::unproven, not_ours("SAFELAUNCH_KEEP=1 asks to keep it")};
   const std::string alone = not_ours("a rank without a launcher, or started by hand");
   if (!candidate.work) return {Claim::unproven, alone};

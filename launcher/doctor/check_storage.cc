@@ -31,10 +31,10 @@ std::string remedy_for(const HostFacts& facts) {
     case host::ContainerKind::podman: return "start the container with --shm-size=8g or --ipc=host";
     case host::ContainerKind::kubernetes:
       return "mount an emptyDir with medium: Memory at /dev/shm; until then --profile cumem-host";
-    default:
-      return fmt::format("mount -o remount,size=8g {}, as root; until then --profile cumem-host",
-                         facts.shared_memory.path);
+    case host::ContainerKind::none: break;
   }
+  return fmt::format("mount -o remount,size=8g {}, as root; until then --profile cumem-host",
+                     facts.shared_memory.path);
 }
 
 /// The least that the GPUs of this node take of /dev/shm.

@@ -31,23 +31,11 @@ std::string link_name(const std::string& link) {
   return fs::read_symlink(link, error).filename().string();
 }
 
-bool is_loaded(std::string_view modules, std::string_view name) {
-  while (!modules.empty()) {
-    std::string_view line = take_word(modules, '\n');
-    if (take_word(line) == name) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string parse_port_state(std::string_view text) {
   const auto colon = text.find(": ");
   return std::string(colon == std::string_view::npos ? text : text.substr(colon + 2));
-}
-
-int parse_port_rate(std::string_view text) {
-  return text.find("Gb/sec") == std::string_view::npos ? 0 : number_in<int>(text);
 }
 
 std::vector<InfinibandPort> infiniband_ports(const std::string& folder) {
@@ -61,7 +49,6 @@ std::vector<InfinibandPort> infiniband_ports(const std::string& folder) {
       port.number = number_in<int>(number);
       port.state = parse_port_state(text_in(place, "state"));
       port.link_layer = text_in(place, "link_layer");
-      port.gigabits = parse_port_rate(text_in(place, "rate"));
       port.driver = driver;
       ports.push_back(std::move(port));
     }
@@ -79,8 +66,6 @@ Infiniband read_infiniband() {
     if (::access(found.verbs.back().c_str(), R_OK | W_OK) != 0)
       found.closed.push_back(found.verbs.back());
   }
-  const std::string modules = read_whole("/proc/modules").value_or("");
-  found.gpu_direct = is_loaded(modules, "nvidia_peermem") || is_loaded(modules, "nv_peer_mem");
   return found;
 }
 

@@ -15,8 +15,8 @@
 #include "safelaunch/host/proc.h"
 
 /// Several marks of containers may be there at once, since Kubernetes runs on an engine, and images
-/// carry files. Kubernetes' mark counts before that of an engine, and Apptainer's folder last but
-/// one. Every other hint is one word of one text.
+/// carry files. Kubernetes' mark counts before that of an engine. Every other hint is one word of
+/// one text.
 namespace safelaunch::host {
 namespace {
 
@@ -28,8 +28,7 @@ ContainerKind container_of(const PlatformTexts& texts) {
   if (texts.service_account || holds(texts.cgroup, "kubepods")) return ContainerKind::kubernetes;
   if (texts.docker_file || holds(texts.cgroup, "/docker")) return ContainerKind::docker;
   if (texts.podman_file || holds(texts.cgroup, "libpod")) return ContainerKind::podman;
-  if (texts.apptainer_folder) return ContainerKind::apptainer;
-  return holds(texts.cgroup, "/lxc") ? ContainerKind::other : ContainerKind::none;
+  return ContainerKind::none;
 }
 
 /// The value of a word "key=value" of the kernel's command line.
@@ -45,11 +44,6 @@ bool passes_through(std::string_view command_line) {
   if (boot_option(command_line, "iommu") == "pt") return true;
   const std::string_view value = boot_option(command_line, "iommu.passthrough");
   return value == "on" || (!value.empty() && holds("1yYtT", value.substr(0, 1)));
-}
-
-/// gVisor's kernel calls itself by one fixed version and date.
-bool is_gvisor(std::string_view version) {
-  return holds(version, "gVisor") || holds(version, "Jan 10 15:06:54 PST 2016");
 }
 
 bool is_there(const char* path) {
@@ -81,27 +75,10 @@ Duration time_of_stamps() {
 
 }  // namespace
 
-const char* name(ContainerKind kind) {
-  switch (kind) {
-    case ContainerKind::none: return "none";
-    case ContainerKind::docker: return "Docker";
-    case ContainerKind::podman: return "Podman";
-    case ContainerKind::kubernetes: return "Kubernetes";
-    case ContainerKind::apptainer: return "Apptainer";
-    case ContainerKind::other: return "another container";
-  }
-  return "";
-}
-
 Platform parse_platform(const PlatformTexts& texts) {
   Platform platform;
-  std::string_view version = texts.version;
-  (void)take_word(version);
-  (void)take_word(version);
-  platform.kernel = take_word(version);
   platform.container = container_of(texts);
   platform.wsl = holds(texts.version, "icrosoft");
-  platform.gvisor = is_gvisor(texts.version);
   platform.virtual_machine = holds(texts.cpuinfo, " hypervisor");
   platform.iommu_translates = texts.iommu_groups && !passes_through(texts.command_line);
   return platform;
@@ -116,7 +93,6 @@ Platform read_platform() {
   texts.iommu_groups = has_entries("/sys/kernel/iommu_groups");
   texts.docker_file = is_there("/.dockerenv");
   texts.podman_file = is_there("/run/.containerenv");
-  texts.apptainer_folder = is_there("/.singularity.d");
   texts.service_account = is_there("/var/run/secrets/kubernetes.io");
   Platform platform = parse_platform(texts);
   platform.numa_policy = may_read_numa_policy();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "safelaunch/host/proc.h"
 
@@ -51,19 +50,6 @@ std::vector<ProcessFacts> tree_of(ProcessId root, const ProcessTable& table) {
   for (std::size_t parent = 0; parent < tree.size(); ++parent)
     for (const int pid : table.children(tree[parent].id.pid))
       if (auto facts = table.facts(pid)) tree.push_back(std::move(*facts));
-  return tree;
-}
-
-std::vector<ProcessFacts> below(int root, const std::vector<ProcessFacts>& processes) {
-  std::multimap<int, const ProcessFacts*> by_parent;
-  for (const auto& process : processes) by_parent.emplace(process.parent, &process);
-  std::vector<ProcessFacts> tree;
-  const auto add_children_of = [&](int pid) {
-    const auto [first, last] = by_parent.equal_range(pid);
-    for (auto child = first; child != last; ++child) tree.push_back(*child->second);
-  };
-  add_children_of(root);
-  for (std::size_t parent = 0; parent < tree.size(); ++parent) add_children_of(tree[parent].id.pid);
   return tree;
 }
 

@@ -284,10 +284,6 @@ void Helper::write_line(std::string_view line) {
     (void)::send(running_->in.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void Helper::move_deadline(Duration from_now) {
-  if (!running_->killed && !running_->over()) running_->expire_in(from_now);
-}
-
 void Helper::kill() {
   running_->kill();
 }

@@ -32,11 +32,6 @@ def wait_counters():
     return "wait_counter_values" in getattr(_library(), "_get_handler_names", list)()
 
 
-def kernels_that_know_their_keys():
-    """Without them Python's collectives alone are seen, under Python's names."""
-    return "with_keyset" in inspect.signature(importlib.import_module("torch.library").Library.impl).parameters
-
-
 def ddp_without_its_first_exchange():
     parallel = importlib.import_module("torch.nn.parallel")
     return "init_sync" in inspect.signature(parallel.DistributedDataParallel.__init__).parameters

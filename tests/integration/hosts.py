@@ -99,9 +99,6 @@ class Hosts:
         """The same for its interface in a second network."""
         ip("link", "set", f"{interface}-out{i}", "down")
 
-    def join_again(self, i):
-        ip("link", "set", f"out{i}", "up")
-
     def reaches(self, i, j):
         """Whether a packet gets through: a bridge needs a moment to learn."""
         probe = f"import socket; socket.create_connection(('{self.addresses[j]}', 9), 0.2)"

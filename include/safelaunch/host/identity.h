@@ -85,9 +85,9 @@ struct OwnerMark {
 inline constexpr std::string_view kKeepVariable = "SAFELAUNCH_KEEP";
 inline constexpr std::string_view kKeepSetting = "SAFELAUNCH_KEEP=1";
 
-/// Whether a process asks to be kept; `raw_environment` comes from raw_environment_of.
-[[nodiscard]] inline bool asks_to_be_kept(std::string_view raw_environment) {
-  return variable_in(raw_environment, kKeepVariable) == std::string_view("1");
+/// Whether a process that was started with this environment asks to be kept.
+[[nodiscard]] inline bool asks_to_be_kept(const Environment& environment) {
+  return value_or(environment, kKeepVariable) == "1";
 }
 
 }  // namespace safelaunch::host

@@ -10,9 +10,8 @@ namespace safelaunch::host {
 struct InfinibandPort {
   std::string device;  ///< "mlx5_0"
   int number = 1;
-  std::string state;       ///< "ACTIVE", "DOWN", "INIT", "ARMED"
-  std::string link_layer;  ///< "InfiniBand", "Ethernet"; EFA says "Unspecified"
-  int gigabits = 0;
+  std::string state;        ///< "ACTIVE", "DOWN", "INIT", "ARMED"
+  std::string link_layer;   ///< "InfiniBand", "Ethernet"; EFA says "Unspecified"
   std::string driver = {};  ///< the kernel's driver: "mlx5_core", "efa"
   bool operator==(const InfinibandPort&) const = default;
 };
@@ -21,7 +20,6 @@ struct Infiniband {
   std::vector<InfinibandPort> ports;
   std::vector<std::string> verbs;   ///< the files that a program opens: /dev/infiniband/uverbs*
   std::vector<std::string> closed;  ///< the files among `verbs` that we may not open
-  bool gpu_direct = false;          ///< a module that lets adapters reach GPU memory is loaded
   bool operator==(const Infiniband&) const = default;
 };
 
@@ -32,8 +30,5 @@ struct Infiniband {
 
 /// "ACTIVE" of "4: ACTIVE".
 [[nodiscard]] std::string parse_port_state(std::string_view text);
-
-/// 200 of "200 Gb/sec (4X HDR)"; 0 for any other text.
-[[nodiscard]] int parse_port_rate(std::string_view text);
 
 }  // namespace safelaunch::host

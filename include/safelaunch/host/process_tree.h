@@ -38,10 +38,6 @@ class Procfs final : public ProcessTable {
 /// An orphan is below the process that adopted it, not below the root.
 [[nodiscard]] std::vector<ProcessFacts> tree_of(ProcessId root, const ProcessTable& table);
 
-/// Those of `processes` that are below `root`, without `root` itself, parents before their
-/// children.
-[[nodiscard]] std::vector<ProcessFacts> below(int root, const std::vector<ProcessFacts>& processes);
-
 /// The CPU and memory that a process and those below it use.
 struct TreeUsage {
   TimePoint at;

@@ -17,7 +17,7 @@ namespace safelaunch::launch {
 struct HelperSpec {
   std::vector<std::string> argv;
   Environment environment;   ///< all of it
-  Duration deadline{5'000};  ///< the time it has from its start on; zero: no limit yet
+  Duration deadline{5'000};  ///< the time it has from its start on; zero: no limit
 };
 
 /// The end of a helper.
@@ -54,9 +54,6 @@ class Helper {
   /// Writes a line to its stdin. A helper that does not read its stdin, or has ended, misses the
   /// line.
   void write_line(std::string_view line);
-
-  /// Sets a new deadline, counted from now; zero takes it back.
-  void move_deadline(Duration from_now);
 
   /// Kills the helper before its deadline; its end is told as usual, and does not count as timed
   /// out.

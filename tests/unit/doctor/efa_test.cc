@@ -15,7 +15,7 @@ namespace {
 /// A node of AWS on which all is well.
 doctor::HostFacts with_efa() {
   doctor::HostFacts facts = healthy_host();
-  facts.infiniband.ports = {{"rdmap0s31", 1, "ACTIVE", "Unspecified", 100, "efa"}};
+  facts.infiniband.ports = {{"rdmap0s31", 1, "ACTIVE", "Unspecified", "efa"}};
   facts.infiniband.verbs = {"/dev/infiniband/uverbs0"};
   facts.limits.locked_memory = {};
   facts.network_plugins = {"/opt/amazon/ofi-nccl/lib/libnccl-net.so"};

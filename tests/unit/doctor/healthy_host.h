@@ -14,7 +14,6 @@ inline doctor::HostFacts healthy_host() {
   doctor::HostFacts facts;
   facts.host.hostname = "gpu-1";
   facts.host.gpus = 2;
-  facts.platform.kernel = "6.1.0";
   facts.limits.locked_memory = {8 << 20, 8 << 20};
   facts.limits.open_files = {1024, 1048576};
   facts.limits.stack = {8 << 20, host::kUnlimited};

@@ -12,8 +12,8 @@ namespace {
 doctor::HostFacts with_adapters() {
   doctor::HostFacts facts = healthy_host();
   facts.limits.locked_memory = {host::kUnlimited, host::kUnlimited};
-  facts.infiniband.ports = {{"mlx5_0", 1, "ACTIVE", "InfiniBand", 200},
-                            {"mlx5_1", 1, "ACTIVE", "InfiniBand", 200}};
+  facts.infiniband.ports = {{"mlx5_0", 1, "ACTIVE", "InfiniBand"},
+                            {"mlx5_1", 1, "ACTIVE", "InfiniBand"}};
   facts.infiniband.verbs = {"/dev/infiniband/uverbs0", "/dev/infiniband/uverbs1"};
   return facts;
 }
@@ -129,7 +129,8 @@ TEST_CASE("open files are raised to what is allowed, and no further than is of u
 TEST_CASE("memory without a limit of a cgroup is the host's", "[doctor][limits]") {
   doctor::HostFacts facts = healthy_host();
   facts.quotas.memory_left = 0;
-  CHECK(first_finding(facts).evidence == "0 KiB of memory is left (MemAvailable in /proc/meminfo)");
+  CHECK(first_finding(facts).evidence ==
+        "0 KiB of memory is left (MemAvailable in /proc/meminfo)");
   CHECK(first_finding(facts).remedy.starts_with("end other processes here: "));
   facts.quotas.memory_limit = 1 << 30;
   facts.quotas.memory_file = "/cg/memory.max";
@@ -163,7 +164,7 @@ TEST_CASE("without an active port the first that is down is told", "[doctor][lim
 
 TEST_CASE("ports of two kinds are told with those that speak InfiniBand", "[doctor][limits]") {
   doctor::HostFacts facts = with_adapters();
-  facts.infiniband.ports.push_back({"mlx5_2", 1, "ACTIVE", "Ethernet", 200});
+  facts.infiniband.ports.push_back({"mlx5_2", 1, "ACTIVE", "Ethernet"});
   CHECK(first_finding(facts).evidence ==
         "of the active ports mlx5_0:1,mlx5_1:1 speak InfiniBand, others Ethernet");
 }

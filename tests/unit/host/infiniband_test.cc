@@ -29,7 +29,6 @@ class Sysfs {
     fs::create_directories(port);
     std::ofstream(port / "state") << state << '\n';
     std::ofstream(port / "link_layer") << layer << '\n';
-    std::ofstream(port / "rate") << "200 Gb/sec (4X HDR)\n";
   }
   void add_driver(const std::string& device, const std::string& driver) {
     const fs::path place = root_ / device / "device";
@@ -49,8 +48,8 @@ TEST_CASE("ports are read from sysfs", "[infiniband]") {
   sysfs.add("mlx5_1", "1: DOWN", "Ethernet");
   sysfs.add("mlx5_0", "4: ACTIVE", "InfiniBand");
   CHECK(infiniband_ports(sysfs.path()) ==
-        std::vector<InfinibandPort>{{"mlx5_0", 1, "ACTIVE", "InfiniBand", 200},
-                                    {"mlx5_1", 1, "DOWN", "Ethernet", 200}});
+        std::vector<InfinibandPort>{{"mlx5_0", 1, "ACTIVE", "InfiniBand"},
+                                    {"mlx5_1", 1, "DOWN", "Ethernet"}});
 }
 
 TEST_CASE("an adapter has the driver that its link names", "[infiniband]") {
@@ -64,11 +63,9 @@ TEST_CASE("a host without adapters has no ports", "[infiniband]") {
   CHECK(infiniband_ports("/nonexistent").empty());
 }
 
-TEST_CASE("states and rates are taken from the kernel's words", "[infiniband]") {
+TEST_CASE("states are taken from the kernel's words", "[infiniband]") {
   CHECK(parse_port_state("4: ACTIVE") == "ACTIVE");
   CHECK(parse_port_state("") == "");
-  CHECK(parse_port_rate("100 Gb/sec (4X EDR)") == 100);
-  CHECK(parse_port_rate("unknown") == 0);
 }
 
 TEST_CASE("all ports of an adapter are read, in the order of their names", "[infiniband]") {
@@ -85,21 +82,9 @@ TEST_CASE("an adapter whose files are missing has a port of which nothing is kno
           "[infiniband]") {
   Sysfs sysfs;
   fs::create_directories(sysfs.path() + "/mlx5_0/ports/1");
-  CHECK(infiniband_ports(sysfs.path()) == std::vector<InfinibandPort>{{"mlx5_0", 1, "", "", 0}});
+  CHECK(infiniband_ports(sysfs.path()) == std::vector<InfinibandPort>{{"mlx5_0", 1, "", ""}});
   fs::create_directories(sysfs.path() + "/mlx5_1");
   CHECK(infiniband_ports(sysfs.path()).size() == 1);  // without ports there is none
-}
-
-TEST_CASE("rates of all generations are read in whole gigabits", "[infiniband]") {
-  const std::vector<std::pair<const char*, int>> rates{{"2.5 Gb/sec (1X SDR)", 2},
-                                                       {"10 Gb/sec (4X)", 10},
-                                                       {"56 Gb/sec (4X FDR)", 56},
-                                                       {"400 Gb/sec (4X NDR)", 400},
-                                                       {"800 Gb/sec (8X XDR)", 800},
-                                                       {"", 0},
-                                                       {"100", 0},
-                                                       {"Gb/sec", 0}};
-  for (const auto& [text, gigabits] : rates) CHECK(parse_port_rate(text) == gigabits);
 }
 
 TEST_CASE("a state without a number is the word itself", "[infiniband]") {

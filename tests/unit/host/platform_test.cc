@@ -13,10 +13,7 @@ TEST_CASE("a bare machine has no hints", "[platform]") {
   const Platform platform =
       parse_platform({"Linux version 6.1.0-18-amd64 (x@y) (gcc) #1 SMP",
                       "BOOT_IMAGE=/vmlinuz root=/dev/sda1 quiet", "0::/user", "flags : fpu vme"});
-  CHECK(platform.kernel == "6.1.0-18-amd64");
-  Platform bare;
-  bare.kernel = "6.1.0-18-amd64";
-  CHECK(platform == bare);
+  CHECK(platform == Platform{});
 }
 
 TEST_CASE("containers are known by their marks", "[platform]") {
@@ -30,12 +27,10 @@ TEST_CASE("containers are known by their marks", "[platform]") {
   CHECK(parse_platform(pod).container == ContainerKind::kubernetes);
 }
 
-TEST_CASE("WSL and gVisor are known by their kernels' names", "[platform]") {
+TEST_CASE("WSL is known by its kernel's name", "[platform]") {
   PlatformTexts texts;
   texts.version = "Linux version 5.15.90.1-microsoft-standard-WSL2 (root@x)";
   CHECK(parse_platform(texts).wsl);
-  texts.version = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016";
-  CHECK(parse_platform(texts).gvisor);
 }
 
 TEST_CASE("an IOMMU in pass-through mode translates nothing", "[platform]") {
@@ -49,10 +44,6 @@ TEST_CASE("an IOMMU in pass-through mode translates nothing", "[platform]") {
   }
 }
 
-TEST_CASE("this host's kernel has a name", "[platform]") {
-  CHECK_FALSE(read_platform().kernel.empty());
-}
-
 TEST_CASE("the cgroup tells of the container, whatever version it is of", "[platform]") {
   const std::vector<std::pair<const char*, ContainerKind>> cases{
       {"0::/\n", ContainerKind::none},
@@ -63,7 +54,7 @@ TEST_CASE("the cgroup tells of the container, whatever version it is of", "[plat
       {"0::/kubepods.slice/kubepods-burstable.slice/cri-containerd-1b.scope\n",
        ContainerKind::kubernetes},
       {"4:memory:/kubepods/burstable/pod1/docker/1b\n", ContainerKind::kubernetes},
-      {"4:memory:/lxc/web\n", ContainerKind::other},
+      {"4:memory:/lxc/web\n", ContainerKind::none},
   };
   for (const auto& [cgroup, kind] : cases) {
     CAPTURE(cgroup);
@@ -72,20 +63,10 @@ TEST_CASE("the cgroup tells of the container, whatever version it is of", "[plat
 }
 
 TEST_CASE("of several marks of containers the innermost maker's counts", "[platform]") {
-  PlatformTexts texts{.apptainer_folder = true};
-  CHECK(parse_platform(texts).container == ContainerKind::apptainer);
-  texts.podman_file = true;
+  PlatformTexts texts{.podman_file = true};
   CHECK(parse_platform(texts).container == ContainerKind::podman);
   texts.docker_file = true;
   CHECK(parse_platform(texts).container == ContainerKind::docker);
-}
-
-TEST_CASE("each kind of container has a name for people", "[platform]") {
-  std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(ContainerKind::other); ++i)
-    names.emplace_back(name(static_cast<ContainerKind>(i)));
-  CHECK(names == std::vector<std::string>{"none", "Docker", "Podman", "Kubernetes", "Apptainer",
-                                          "another container"});
 }
 
 TEST_CASE("a machine is virtual by a flag of its CPU, not by a word that holds it", "[platform]") {
@@ -104,7 +85,7 @@ TEST_CASE("an IOMMU translates unless a whole word of the command line says othe
   CHECK_FALSE(parse_platform({.command_line = "quiet"}).iommu_translates);  // there is none
 }
 
-TEST_CASE("a version that is torn has no kernel, and is no other host's", "[platform]") {
+TEST_CASE("a version that is torn names no host", "[platform]") {
   for (const char* version : {"", "Linux", "Linux version", "Linux version "})
     CHECK(parse_platform({.version = version}) == Platform{});
   CHECK(parse_platform({.version = "Linux version 4.4.0-19041-Microsoft (Microsoft@x)"}).wsl);

@@ -28,7 +28,6 @@ TEST_CASE("a tree is listed from the root, parents first, without its neighbours
   table.add(1, 0).add(10, 1).add(12, 10).add(11, 12).add(20, 1).add(21, 20);
 
   CHECK(pids(tree_of({10, 100}, table)) == std::vector{10, 12, 11});
-  CHECK(pids(below(10, table.all(std::nullopt))) == std::vector{12, 11});
 }
 
 TEST_CASE("a root whose pid another process has got has no tree") {
@@ -61,18 +60,14 @@ TEST_CASE("the whole table holds our own processes, and of one user only his") {
   CHECK_FALSE(holds_child(Procfs().all(::geteuid() + 1)));
 }
 
-TEST_CASE("a root that nobody knows has nothing below it") {
+TEST_CASE("a root that nobody knows has no tree") {
   FakeProcessTable table;
   table.add(1, 0).add(10, 1);
-  CHECK(below(99, table.all(std::nullopt)).empty());
-  CHECK(below(10, {}).empty());
   CHECK(tree_of({99, 990}, table).empty());
 }
 
 TEST_CASE("every level below a root comes behind the one above it") {
   FakeProcessTable table;
   table.add(10, 1).add(11, 10).add(12, 11).add(13, 12).add(14, 10).add(15, 99);
-  const auto tree = below(10, table.all(std::nullopt));
-  CHECK(pids(tree) == std::vector{11, 14, 12, 13});
   CHECK(pids(tree_of({10, 100}, table)) == std::vector{10, 11, 14, 12, 13});
 }
