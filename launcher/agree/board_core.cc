@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "records.h"
 #include "safelaunch/base/format.h"
 
 // Every message is first a sign of life, and every call first frees the seats of those that have
@@ -109,10 +110,7 @@ void BoardCore::take(Peer from, const wire::Says& message, TimePoint now) {
   const std::uint64_t last = word_ ? word_->number : 0;
   if (*seat != 0 || word.generation != generation_ || word.number != last + 1 ||
       word.text.size() > kLongestText) {
-    unseat(*seat,
-           fmt::format("the board does not take word {} of generation {} from node {}: it is "
-                       "at word {} of generation {}",
-                       word.number, word.generation, *seat, last, generation_));
+    unseat(*seat, not_taken_in_words(word, *seat, last, generation_));
     return seat_waiting(now);
   }
   word_ = word;

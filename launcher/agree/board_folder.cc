@@ -24,21 +24,12 @@ namespace {
 constexpr std::size_t kMostOfRecord = kLongestText + 4096;
 constexpr std::string_view kUnfinished = ".new-";
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return ::fsync(fd) == 0;
-}
-
 /// A new file with this content. Where it cannot be written, none is left.
 bool write_new(int root, const std::string& name, std::string_view text) {
   const UniqueFd file(
       ::openat(root, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return false;
-  if (write_all(file.get(), text)) return true;
+  if (write_whole(file.get(), text) && ::fsync(file.get()) == 0) return true;
   const int reason = errno;
   ::unlinkat(root, name.c_str(), 0);
   errno = reason;

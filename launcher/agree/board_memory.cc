@@ -20,7 +20,7 @@ constexpr Duration kWritesWithin{1'000};
 
 /// Any text as a file's name. A job's name may hold slashes, and be of any length.
 std::string file_name(std::string_view job) {
-  return hexadecimal(bytes_of(hmac("board", {job}))).substr(0, 32);
+  return to_hex(bytes_of(hmac("board", {job}))).substr(0, 32);
 }
 
 }  // namespace

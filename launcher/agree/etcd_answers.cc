@@ -314,10 +314,7 @@ void EtcdMember::take_saying(const etcd::TxnAnswer& answer) {
 }
 
 void EtcdMember::not_taken(const Word& word) {
-  unseat(
-      fmt::format("the board does not take word {} of generation {} from node {}: it is at word "
-                  "{} of generation {}",
-                  word.number, word.generation, seat_, told_.number, told_.generation));
+  unseat(not_taken_in_words(word, seat_, told_.number, told_.generation));
   gives_back_ = lease_ != 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "codec.h"
 #include "safelaunch/base/random.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::agree {
 namespace {
@@ -70,16 +71,6 @@ Digest random_digest() {
   return digest;
 }
 
-std::string hexadecimal(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4U];
-    text += kDigits[static_cast<unsigned char>(byte) & 15U];
-  }
-  return text;
-}
-
 std::string sealed(std::string_view key, std::string_view name, std::string_view body) {
   return std::string(bytes_of(mac_of(key, name, body))).append(body);
 }
@@ -94,7 +85,7 @@ std::optional<std::string> unsealed(std::string_view key, std::string_view name,
 }
 
 std::string sealed_name(std::string_view key, std::string_view name) {
-  const std::string mac = hexadecimal(bytes_of(mac_of(key, name, {})));
+  const std::string mac = to_hex(bytes_of(mac_of(key, name, {})));
   return std::string(name).append(".").append(mac, 0, kDigitsInName);
 }
 

@@ -24,8 +24,6 @@ using Digest = std::array<char, 32>;
 /// 256 bits of the kernel's random numbers.
 [[nodiscard]] Digest random_digest();
 
-[[nodiscard]] std::string hexadecimal(std::string_view bytes);
-
 // Records that agents leave for each other where others may write too: a shared folder, a server
 // of the cluster's. Each carries a MAC under a key made of the token, over its content and its
 // name, so a record of somebody without the token, or one in another's place, reads as none.

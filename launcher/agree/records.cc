@@ -3,6 +3,7 @@
 #include "codec.h"
 #include "mac.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::agree {
 namespace {
@@ -85,14 +86,22 @@ std::optional<std::string> difference(const BoardRecord& board, const Claim& cla
   return std::nullopt;
 }
 
+std::string not_taken_in_words(const Word& word, int seat, std::uint64_t number,
+                               std::uint64_t generation) {
+  return fmt::format(
+      "the board does not take word {} of generation {} from node {}: it is at word {} of "
+      "generation {}",
+      word.number, word.generation, seat, number, generation);
+}
+
 std::string random_id() {
-  return hexadecimal(bytes_of(random_digest()).substr(0, 16));
+  return to_hex(bytes_of(random_digest()).substr(0, 16));
 }
 
 std::string plain_job_name(std::string_view job) {
   std::string name;
   for (const char c : job.substr(0, kLongestJobName)) name += is_plain(c) ? c : '_';
-  return name + "-" + hexadecimal(bytes_of(hmac("safelaunch job", {job})).substr(0, 6));
+  return name + "-" + to_hex(bytes_of(hmac("safelaunch job", {job})).substr(0, 6));
 }
 
 }  // namespace safelaunch::agree

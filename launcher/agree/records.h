@@ -35,6 +35,11 @@ struct NewsRecord {
 [[nodiscard]] std::optional<std::string> difference(const BoardRecord& board, const Claim& claim,
                                                     const Terms& terms);
 
+/// Why the board unseats the holder of a seat that says a word out of turn: the board is at word
+/// `number` of `generation`.
+[[nodiscard]] std::string not_taken_in_words(const Word& word, int seat, std::uint64_t number,
+                                             std::uint64_t generation);
+
 /// An id of 128 random bits, in hexadecimal.
 [[nodiscard]] std::string random_id();
 

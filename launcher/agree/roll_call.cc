@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/result.h"
 #include "safelaunch/base/strings.h"
 
 // A node counts as ready, or as over, by its newest news alone, and the two counts are moved on
@@ -14,9 +15,6 @@ namespace {
 
 // More names than these make no line clearer.
 constexpr std::size_t kMostNames = 8;
-
-// The end of a node that was sent off and did not start.
-constexpr int kNotStarted = 69;
 
 bool is_idle(const NodeNews& news) {
   return news.phase != NodePhase::going;
@@ -121,7 +119,7 @@ std::map<int, NodeNews> RollCall::news_of_others() const {
                        news.phase == NodePhase::leaving;
     if (!ended)
       news.end = NodeEnd{.attempt = news.attempt,
-                         .exit_code = kNotStarted,
+                         .exit_code = exit_code_of(Errc::peer_lost),
                          .trouble = "it did not start the attempt"};
   }
   return all;

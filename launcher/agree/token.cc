@@ -73,7 +73,7 @@ Result<void> make_token(const std::string& path) {
     return refused(path, made.error().message, "name another file with --token-file");
   std::string temporary = path + ".XXXXXX";
   const UniqueFd file(::mkostemp(temporary.data(), O_CLOEXEC));
-  const std::string secret = hexadecimal(bytes_of(random_digest())) + "\n";
+  const std::string secret = to_hex(bytes_of(random_digest())) + "\n";
   const bool written =
       file &&
       ::write(file.get(), secret.data(), secret.size()) == static_cast<ssize_t>(secret.size()) &&

@@ -4,9 +4,8 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <vector>
 
-#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch {
 
@@ -27,11 +26,9 @@ std::uint64_t random_number() {
 }
 
 std::string random_word(std::size_t bytes) {
-  std::vector<std::byte> random(bytes);
-  fill_with_random(random);
-  std::string word;
-  for (const std::byte byte : random) word += fmt::format("{:02x}", static_cast<unsigned>(byte));
-  return word;
+  std::string random(bytes, '\0');
+  fill_with_random(std::as_writable_bytes(std::span(random)));
+  return to_hex(random);
 }
 
 }  // namespace safelaunch

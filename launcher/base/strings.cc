@@ -52,6 +52,21 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_digit);
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const char byte : bytes) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4U];
+    text += kDigits[static_cast<unsigned char>(byte) & 15U];
+  }
+  return text;
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const auto first = text.find_first_not_of(kBlank);
@@ -117,6 +132,7 @@ std::string shell_word(std::string_view text) {
 
 std::string rough_size(std::uint64_t bytes) {
   constexpr double kStep = 1024.0;
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
   const double kibibytes = static_cast<double>(bytes) / kStep;
   if (kibibytes < kStep) return fmt::format("{:.0f} KiB", kibibytes);
   const double mebibytes = kibibytes / kStep;

@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/explain.h"
 #include "safelaunch/profile/variables.h"
@@ -34,9 +35,9 @@ int explain_stdin() {
 }
 
 int explain_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return refuse({Errc::usage, path + " cannot be read"});
-  return explain_log({std::istreambuf_iterator<char>(file), {}});
+  constexpr auto kWhole = std::numeric_limits<std::size_t>::max();  // the cause often stands last
+  const auto log = user_file_text(path, kWhole);
+  return log ? explain_log(*log) : refuse({Errc::usage, path + " cannot be read"});
 }
 
 AtPath look_at_path(const std::string& path) {

@@ -91,8 +91,6 @@ std::string proposed_launcher(const InitFacts& facts) {
   return std::string(found == kLaunchers.end() ? kLaunchers.back() : *found);
 }
 
-constexpr int kNothingWritten = 130;  // as after Ctrl-C at a question
-
 constexpr std::array kInitOptions{
     settings::Option{.name = "yes",
                      .letter = 'y',
@@ -160,7 +158,7 @@ int write_config(std::span<const std::string> words) {
       ask_all(questions, type_in_answer, [](const std::string& why) { warn(why); });
   if (answers) return write(*file, *answers);
   warn("nothing was written");
-  return kNothingWritten;
+  return kInterruptedStatus;
 }
 
 }  // namespace

@@ -52,8 +52,6 @@ void show(const std::string& text) {
   std::fputs(harmless(text).c_str(), stderr);
 }
 
-constexpr int kInterrupted = 130;  // as after Ctrl-C at the question
-
 // A misspelt verb is taken for a command that does not exist.
 Result<void> check_command(const plan::RunPlan& plan) {
   const std::string& word = plan.options.command.front();
@@ -113,7 +111,7 @@ int run_command(std::span<const std::string> words) {
   if (plan->options.interactive) {
     const Result<Wish> wish = ask_for_profile(*plan);
     if (!wish) return refuse(wish.error());
-    if (*wish == Wish::nothing) return kInterrupted;
+    if (*wish == Wish::nothing) return kInterruptedStatus;
   }
   if (const Result<void> known = check_command(*plan); !known) return refuse(known.error());
   return plan->options.dry_run ? show(*plan) : run_and_tidy(std::move(*plan));

@@ -51,9 +51,6 @@ struct CauseChoice {
 /// failing rank shows; else one that fits the stage. Facts of the host then confirm or refine it.
 [[nodiscard]] CauseChoice choose(const Case& now);
 
-/// "rank 2", "ranks 0, 1 and 3", "ranks 0-6 and 8".
-[[nodiscard]] std::string list_of(std::vector<Rank> ranks);
-
 /// One or two sentences on what happened: which ranks waited in which stage for which rank, or
 /// which rank failed first and how. `diagnosis` is complete but for these sentences.
 [[nodiscard]] std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis);

@@ -73,7 +73,7 @@ std::optional<std::string> nccl_silence(std::string_view log) {
   if (const auto standing = job.unfinished())
     if (const auto missing = standing->missing(); !missing.empty())
       return fmt::format("{} of {} ranks never came to NCCL: {}", missing.size(), standing->ranks,
-                         list_of(missing));
+                         ranks_in_words(missing));
   if (job.in_old_bootstrap() == 0) return std::nullopt;
   return fmt::format("{} processes wait in NCCL's bootstrap", job.in_old_bootstrap());
 }
@@ -95,12 +95,6 @@ constexpr std::array kCommonNames{
     CommonName{"shared memory too small", cause::kShmSmall},
 };
 
-std::string in_lower_case(std::string_view words) {
-  std::string result;
-  for (const char c : words) result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
-
 // Some patterns hold only for the last line of a traceback, which a person leaves out.
 std::string as_exception(std::string_view words) {
   return fmt::format(
@@ -114,7 +108,7 @@ const Cause* cause_named_by(std::string_view words, const Catalogue& catalogue) 
   for (const std::string& text : {std::string(words), as_exception(words)})
     for (const Sighting& one : read_log(text, catalogue))
       if (one.cause->id != cause::kUserException) return one.cause;
-  const std::string lower = in_lower_case(words);
+  const std::string lower = safelaunch::lower(words);
   const auto known = std::ranges::find_if(kCommonNames, [&](const CommonName& name) {
     return lower.find(name.words) != std::string::npos;
   });

@@ -7,26 +7,11 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
 namespace safelaunch::diagnose {
 namespace {
-
-/// "0-2", "4": three and more ranks in a row become a range.
-std::vector<std::string> runs_of(const std::vector<Rank>& ranks) {
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t end = i + 1;
-    while (end < ranks.size() && ranks[end].value == ranks[end - 1].value + 1) ++end;
-    if (end - i >= 3) {
-      words.push_back(fmt::format("{}-{}", ranks[i].value, ranks[end - 1].value));
-      i = end;
-    } else {
-      words.push_back(std::to_string(ranks[i++].value));
-    }
-  }
-  return words;
-}
 
 std::string capital(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
@@ -91,7 +76,7 @@ constexpr std::size_t kToldOneByOne = 3;
 
 /// "rank 1 was missing and rank 2 did not come through"
 std::string faults_of(const std::vector<MissingRank>& missing) {
-  if (missing.size() > kToldOneByOne) return list_of(ranks_of(missing)) + " did not come";
+  if (missing.size() > kToldOneByOne) return ranks_in_words(ranks_of(missing)) + " did not come";
   std::vector<std::string> words;
   for (const MissingRank& one : missing)
     words.push_back(fmt::format("rank {} {}", one.rank.value, fault_of(one)));
@@ -116,7 +101,7 @@ const Confirmation* standstill_of(const Evidence& evidence) {
 /// "ranks 0 and 1 waited 6.5s for it to join the process group"
 std::string wait_of(const Evidence& evidence, std::string_view whom) {
   const std::string who =
-      evidence.failure.waiting.empty() ? "the job" : list_of(evidence.failure.waiting);
+      evidence.failure.waiting.empty() ? "the job" : ranks_in_words(evidence.failure.waiting);
   const std::string time = evidence.failure.waited == Duration::zero()
                                ? ""  // all came together, so no rank waited for another
                                : " " + describe_duration(evidence.failure.waited);
@@ -152,7 +137,7 @@ std::string of_stall(const Evidence& evidence) {
   std::string text =
       fmt::format("Training stood still{}: no output, and no collective finished", time);
   if (!evidence.failure.waiting.empty())
-    text += fmt::format("; {} wait{} in a collective", list_of(evidence.failure.waiting),
+    text += fmt::format("; {} wait{} in a collective", ranks_in_words(evidence.failure.waiting),
                         evidence.failure.waiting.size() == 1 ? "s" : "");
   if (!evidence.failure.missing.empty()) text += "; " + faults_of(evidence.failure.missing);
   return text + "." + states_of(evidence.failure.missing);
@@ -183,7 +168,7 @@ std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
     text += fmt::format(" ({})", describe(*status));
   text += place_of(evidence, diagnosis.failure.first);
   if (!diagnosis.failure.victims.empty())
-    text += fmt::format("; {} only followed", list_of(diagnosis.failure.victims));
+    text += fmt::format("; {} only followed", ranks_in_words(diagnosis.failure.victims));
   return text + ".";
 }
 
@@ -219,12 +204,6 @@ std::string of_contradiction(const Evidence& evidence, const std::string& facts,
 }
 
 }  // namespace
-
-std::string list_of(std::vector<Rank> ranks) {
-  std::ranges::sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return (ranks.size() == 1 ? "rank " : "ranks ") + list_in_words(runs_of(ranks));
-}
 
 std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string facts = facts_of(evidence, diagnosis);

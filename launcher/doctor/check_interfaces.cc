@@ -5,6 +5,7 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/doctor/interface_choice.h"
 
 // NCCL and gloo choose an interface by rules of their own. The first part repeats these rules, as
@@ -21,9 +22,8 @@ using std::string_view_literals::operator""sv;
 std::vector<std::string_view> words_of(std::string_view list) {
   std::vector<std::string_view> words;
   while (!list.empty()) {
-    const auto word = list.substr(0, list.find(','));
+    const std::string_view word = take_word(list, ',');
     if (!word.empty()) words.push_back(word);
-    list.remove_prefix(std::min(word.size() + 1, list.size()));
   }
   return words;
 }

@@ -4,6 +4,7 @@
 #include "checks.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/nccl/version.h"
 
 // The job's Python is compared with what is known to fail: a lock that a dead build of an extension
@@ -49,8 +50,7 @@ std::string_view grpc_proxy(const Environment& environment) {
 /// True if a no_proxy list covers the host, by its name or by the end of its name.
 bool covers(std::string_view list, std::string_view host) {
   while (!list.empty()) {
-    auto word = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(word.size() + 1, list.size()));
+    std::string_view word = take_word(list, ',');
     word.remove_prefix(std::min(word.size(), word.find_first_not_of(" ")));
     if (word == "*" || (!word.empty() && host.ends_with(word))) return true;
   }

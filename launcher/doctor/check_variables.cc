@@ -3,6 +3,7 @@
 #include "checks.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/profile/variables.h"
 
 // Every variable of the environment, and of the files that NCCL and DeepSpeed read by themselves,
@@ -65,10 +66,6 @@ constexpr std::array kNumbers{"RANK"sv,       "WORLD_SIZE"sv,       "LOCAL_RANK"
 
 std::string shown(const Environment& environment, std::string_view name) {
   return fmt::format("{}={}", name, value_or(environment, name));
-}
-
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 bool check_numbers(const Environment& environment, Advices& advices) {

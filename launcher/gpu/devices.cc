@@ -29,14 +29,6 @@ bool is_named(std::string_view word, const Gpu& gpu) {
   return (word.starts_with("GPU-") && gpu.uuid.starts_with(word)) || names_slice(word, gpu);
 }
 
-/// Takes the first word off a list.
-std::string_view take_first(std::string_view& list) {
-  std::string_view word = list.substr(0, list.find(','));
-  list.remove_prefix(std::min(word.size() + 1, list.size()));
-  word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
-  return word.substr(0, word.find_last_not_of(' ') + 1);
-}
-
 std::vector<std::string> all_usable(std::span<const Gpu> gpus) {
   std::vector<std::string> whole;
   for (const Gpu& gpu : gpus)
@@ -68,7 +60,7 @@ std::vector<std::string> visible_devices(const Facts& facts, const Environment& 
     return devices;
   }
   for (std::string_view rest = variable->second; !rest.empty();) {
-    const auto word = take_first(rest);
+    const auto word = trimmed(take_word(rest, ','));
     if (gpu_of_device(facts.gpus, word) == nullptr) break;
     devices.emplace_back(word);
   }

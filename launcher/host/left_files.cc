@@ -63,10 +63,6 @@ bool takes(std::string_view& name, std::string_view beginning) {
   return true;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_hexadecimal(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f');
 }
@@ -81,10 +77,6 @@ bool is_python_name(char c) {
 
 bool is_of(std::string_view text, std::size_t size, bool (*kind)(char)) {
   return text.size() == size && std::ranges::all_of(text, kind);
-}
-
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 /// "71_2_0": so many numbers, and nothing else.

@@ -14,10 +14,6 @@ using Devices = std::vector<std::string>;
 
 constexpr int kMostRanks = 1'000'000'000;  // a scheduler's variable may hold any number
 
-bool is_number(std::string_view device) {
-  return !device.empty() && device.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 bool is_device(std::string_view word) {
   return is_number(word) || word.starts_with("GPU-") || word.starts_with("MIG-");
 }
@@ -140,13 +136,9 @@ Result<> settle_master(const SpawnOptions& options, const Environment& environme
 std::vector<std::string> parse_devices(std::string_view text) {
   Devices devices;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    std::string_view word = text.substr(0, end);
-    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
-    word = word.substr(0, word.find_last_not_of(' ') + 1);
+    const std::string_view word = trimmed(take_word(text, ','));
     if (!is_device(word)) break;
     devices.emplace_back(word);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return devices;
 }

@@ -282,11 +282,9 @@ std::optional<std::string> interpreter_of(const std::string& program, const Vari
   const auto path = variables.find("PATH");
   std::string_view rest = path ? std::string_view(path->value) : std::string_view();
   while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    const std::string folder(rest.substr(0, end));
+    const std::string folder(take_word(rest, ':'));
     if (const auto text = read_file((folder.empty() ? "." : folder) + "/" + program).text)
       return interpreter_in(*text);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return std::nullopt;
 }

@@ -14,6 +14,7 @@
 #include <map>
 
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
@@ -27,10 +28,6 @@ namespace {
 
 bool is_stream(std::string_view path) {
   return path == "stdout" || path == "stderr" || path.starts_with("/dev/");
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 /// The part of a name before its first variable, with "%%" read as '%'.

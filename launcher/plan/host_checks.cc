@@ -79,21 +79,13 @@ HostReport from_text(const std::string& text) {
   return report;
 }
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = ::write(fd, text.data(), text.size());
-    if (size <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
-}
-
 /// The child's whole life. Our descriptors are open in it, and none of them is touched.
 [[noreturn]] void be_the_checks(const RunPlan& plan, int parent, int out) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   set_log_writer({});
   try {
-    write_all(out, to_text(check(plan)));
+    (void)write_whole(out, to_text(check(plan)));
   } catch (const std::exception& bug) {
     log_error(std::string("the checks before the run failed: ") + bug.what());
   }

@@ -20,11 +20,7 @@ constexpr std::array kPythons = {"python3", "python"};
 std::vector<std::string> folders_of_path(const Environment& environment) {
   std::vector<std::string> folders;
   std::string_view rest = value_or(environment, "PATH");
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  while (!rest.empty()) folders.emplace_back(take_word(rest, ':'));
   return folders;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 
 // NCCL loads one profiler. The questions come in the order in which NCCL would find one: its
@@ -45,8 +46,7 @@ fs::path users_file(const Environment& environment) {
 std::optional<fs::path> on_library_path(const Environment& environment) {
   std::string_view rest = value_or(environment, "LD_LIBRARY_PATH");
   while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    const std::string_view folder = take_word(rest, ':');
     const fs::path library = fs::path(folder) / kUsualName;
     std::error_code error;
     if (!folder.empty() && fs::exists(library, error)) return library;

@@ -1,9 +1,9 @@
 #include <cstdio>
 
+#include "safelaunch/base/result.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/facts.h"
 #include "worker/modes.h"
-
-#include "safelaunch/base/strings.h"
 
 namespace {
 
@@ -19,7 +19,7 @@ int usage() {
       "Talks to the CUDA driver and to NCCL for safelaunch, in a process that may hang or crash.\n"
       "One JSON object a line; `safelaunch probe` makes a table of it.\n",
       stderr);
-  return 64;
+  return exit_code_of(Errc::usage);
 }
 
 std::optional<int> number(const std::string& word) {

@@ -135,7 +135,8 @@ int exit_code_for(std::span<const ProbedProfile> probed) {
   const auto any = [&](auto is) { return std::ranges::any_of(probed, is); };
   if (any(works)) return 0;
   if (any([](const auto& one) { return std::holds_alternative<Failed>(one.verdict); })) return 1;
-  if (any([](const auto& one) { return std::holds_alternative<Hung>(one.verdict); })) return 124;
+  if (any([](const auto& one) { return std::holds_alternative<Hung>(one.verdict); }))
+    return kHungStatus;
   return exit_code_of(Errc::peer_lost);
 }
 

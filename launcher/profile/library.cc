@@ -64,9 +64,8 @@ std::vector<SearchFolder> profile_search_path(const Environment& environment) {
   std::vector<SearchFolder> result;
   std::string_view given = value_or(environment, "SAFELAUNCH_PROFILE_PATH");
   while (!given.empty()) {
-    const std::size_t colon = std::min(given.find(':'), given.size());
-    if (colon != 0) result.push_back({std::string(given.substr(0, colon))});
-    given.remove_prefix(std::min(colon + 1, given.size()));
+    const std::string_view folder = take_word(given, ':');
+    if (!folder.empty()) result.push_back({std::string(folder)});
   }
   result.push_back({"profiles", SearchFolder::Untrusted::pass_over});
   const std::string user = user_config_folder(environment);

@@ -22,14 +22,8 @@ Error cannot(const char* what, const std::string& path) {
   return Error{Errc::os, fmt::format("cannot {} {}: {}", what, path, strerror(errno))};
 }
 
-Result<> write_all(int fd, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t done = ::write(fd, text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return cannot("write", path);
-    text.remove_prefix(static_cast<std::size_t>(done));
-  }
-  if (::fsync(fd) != 0) return cannot("write", path);
+Result<> write_and_sync(int fd, std::string_view text, const std::string& path) {
+  if (!write_whole(fd, text) || ::fsync(fd) != 0) return cannot("write", path);
   return {};
 }
 
@@ -46,7 +40,7 @@ Result<> replace_private_file(const std::string& path, std::string_view text) {
   std::string temporary = path + ".XXXXXX";
   UniqueFd file(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600, and a name that nobody can guess
   if (!file) return cannot("make", temporary);
-  Result<> written = write_all(file.get(), text, temporary);
+  Result<> written = write_and_sync(file.get(), text, temporary);
   if (written.has_value() && ::rename(temporary.c_str(), path.c_str()) != 0)
     written = cannot("replace", path);
   if (written.has_error()) ::unlink(temporary.c_str());

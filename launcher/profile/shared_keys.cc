@@ -23,10 +23,6 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Options that a profile knows under a key of its own, since they are what profiles are about.
 struct ProfileKey {
   std::string_view option;

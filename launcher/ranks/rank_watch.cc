@@ -22,8 +22,8 @@ namespace {
 // cuInit takes ten seconds and more where eight GPUs have to be woken.
 constexpr Duration kDriverAnswersWithin{30'000};
 
-// A hook answers within a second, or not at all.
-constexpr Duration kPlacesWithin{2'000};
+// Twice the usual time, for a host on which everything is busy.
+constexpr Duration kPlacesWithin = 2 * watch::kHookAnswersWithin;
 
 // Nobody waits for news of other nodes more impatiently, and a board takes them all from everybody.
 constexpr Duration kShowLeaderEvery{200};

@@ -8,9 +8,6 @@
 /// ASCII alone, whatever the locale: what a job prints is bytes.
 namespace safelaunch::redact {
 
-inline bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 inline bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
 }

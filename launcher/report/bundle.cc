@@ -174,15 +174,6 @@ std::string folder_of(const RunRecord& run) {
   return std::string(folder, 0, 80) + "/";
 }
 
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 // Renames without overwriting. link(2) does so on every file system that has links.
 bool rename_to_new(const std::string& from, const std::filesystem::path& to) {
   if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
@@ -216,7 +207,7 @@ Result<void> write_new_file(const std::filesystem::path& file, std::string_view 
   const UniqueFd fd(
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return Error{Errc::os, fmt::format("{}: {}", file.native(), std::strerror(errno))};
-  if (!write_all(fd.get(), bytes) || !rename_to_new(temporary, file)) return refused();
+  if (!write_whole(fd.get(), bytes) || !rename_to_new(temporary, file)) return refused();
   return {};
 }
 

@@ -1,7 +1,6 @@
 #include "excerpts.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -46,15 +45,6 @@ std::string comparable(std::string_view stack) {
     stack.remove_prefix(std::min(stack.find_first_not_of("0123456789"), stack.size()));
   }
   return result.append(stack);
-}
-
-std::string size_in_words(std::uintmax_t bytes) {
-  constexpr std::array<const char*, 5> kUnits{"bytes", "kB", "MB", "GB", "TB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1'000 && unit + 1 < kUnits.size(); ++unit) value /= 1'000;
-  return unit == 0 ? fmt::format("{} bytes", bytes)
-                   : fmt::format("{:.1f} {}", value, kUnits.at(unit));
 }
 
 namespace fs = std::filesystem;
@@ -138,9 +128,9 @@ std::string_view last_lines(std::string_view text, std::size_t count) {
 }
 
 std::string extent_in_words(const RecordedFile& file) {
-  if (file.left_out == 0) return size_in_words(file.size);
-  return fmt::format("the last {} of {}", size_in_words(file.size - file.left_out),
-                     size_in_words(file.size));
+  if (file.left_out == 0) return rough_size(file.size);
+  return fmt::format("the last {} of {}", rough_size(file.size - file.left_out),
+                     rough_size(file.size));
 }
 
 std::string standstill_in_words(const AttemptHistory& attempt) {

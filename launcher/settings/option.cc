@@ -84,11 +84,7 @@ std::string did_you_mean_option(std::span<const Option> options, std::string_vie
 
 std::vector<std::string_view> words_of(std::string_view choices) {
   std::vector<std::string_view> words;
-  while (!choices.empty()) {
-    const std::size_t bar = std::min(choices.find('|'), choices.size());
-    words.push_back(choices.substr(0, bar));
-    choices.remove_prefix(std::min(bar + 1, choices.size()));
-  }
+  while (!choices.empty()) words.push_back(take_word(choices, '|'));
   return words;
 }
 

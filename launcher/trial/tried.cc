@@ -104,8 +104,6 @@ void take_outcome(const report::RunSummary& outcome, Tried& tried) {
 
 // ---- the conclusion -----------------------------------------------------------------------------
 
-constexpr int kAllHang = 124;
-
 using Names = std::vector<std::string_view>;
 
 Names names_where(std::span<const Tried> tried, bool works) {
@@ -195,7 +193,7 @@ int status_of(std::span<const Tried> tried, bool blocked) {
     blocked = blocked || one.blocked;
   }
   if (failed) return 1;
-  if (hung) return kAllHang;
+  if (hung) return kHungStatus;
   if (blocked) return exit_code_of(Errc::blocked);
   return any && !lacks_one ? 0 : exit_code_of(Errc::peer_lost);
 }

@@ -4,15 +4,13 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/watch/hook_message.h"
 
 // The ranks are asked at half of the time and at its end, and the second answer has a second to
 // come. An answer that differs from the one before is as good as output. After the report the
 // asking goes on, because a silent job may move again.
 namespace safelaunch::watch {
 namespace {
-
-// A hook answers within a second, or not at all.
-constexpr std::chrono::seconds kAnswersIn{1};
 
 Collectives furthest(const std::map<Rank, Collectives>& counters) {
   Collectives most;
@@ -47,7 +45,7 @@ std::optional<TimePoint> Stall::next_deadline() const {
     // Counted from the question too: after a while in which nobody ran, as after Ctrl-Z, all of
     // them would be due at once, before anything could be heard.
     case Step::asked: return std::max(moved_at_ + timeout_, looked_at_ + timeout_ / 2);
-    case Step::asked_again: return std::max(moved_at_ + timeout_, looked_at_) + kAnswersIn;
+    case Step::asked_again: return std::max(moved_at_ + timeout_, looked_at_) + kHookAnswersWithin;
     case Step::reported: return looked_at_ + timeout_;
   }
   return std::nullopt;

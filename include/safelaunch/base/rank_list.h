@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "safelaunch/base/event.h"
 
@@ -9,6 +10,10 @@ namespace safelaunch {
 /// "rank 3", "ranks 0 3 7", "ranks 0-5 9": for a person, so long runs are shortened and after a
 /// dozen pieces the rest is counted. The ranks are in rising order.
 [[nodiscard]] std::string rank_list(std::span<const Rank> ranks);
+
+/// The same within a sentence: "rank 2", "ranks 0, 1 and 3", "ranks 0-6 and 8". All ranks are
+/// named, each once, whatever their order.
+[[nodiscard]] std::string ranks_in_words(std::vector<Rank> ranks);
 
 /// Ranks that share the same words.
 struct AlikeRanks {

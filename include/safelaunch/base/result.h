@@ -37,4 +37,10 @@ using Result = boost::system::result<T, Error>;
 /// The status with which safelaunch exits for an error of its own.
 [[nodiscard]] int exit_code_of(Errc code);
 
+/// The status for a job or a probe that hung, as timeout(1) has it.
+inline constexpr int kHungStatus = 124;
+
+/// The status after Ctrl-C, as a shell tells it (128 + SIGINT).
+inline constexpr int kInterruptedStatus = 130;
+
 }  // namespace safelaunch

@@ -40,6 +40,16 @@ template <class Words>
 
 [[nodiscard]] std::string lower(std::string_view text);
 
+[[nodiscard]] constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Whether the text consists of digits, one at least; it may be too long for any number.
+[[nodiscard]] bool is_number(std::string_view text);
+
+/// Bytes as two hexadecimal digits each.
+[[nodiscard]] std::string to_hex(std::string_view bytes);
+
 /// The text without the spaces, tabs and line ends around it.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
@@ -87,7 +97,7 @@ template <class Number = std::uint64_t>
 /// The same for a word that a person reads: as it is, where a shell would take it so.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
-/// "64 MiB", "23.5 GiB".
+/// "512 bytes", "64 MiB", "23.5 GiB".
 [[nodiscard]] std::string rough_size(std::uint64_t bytes);
 
 /// The candidate that a person most likely meant by `word` (Damerau-Levenshtein distance, at most a

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace safelaunch {
@@ -29,5 +31,17 @@ class UniqueFd {
  private:
   int fd_ = -1;
 };
+
+/// Writes all bytes to a descriptor that waits for its reader. A signal in between is no error;
+/// false, with errno, where the descriptor takes no more.
+[[nodiscard]] inline bool write_whole(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
 
 }  // namespace safelaunch

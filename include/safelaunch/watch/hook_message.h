@@ -6,11 +6,16 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/base/time.h"
 #include "safelaunch/watch/collectives.h"
 #include "safelaunch/watch/python_stack.h"
 
 /// The packets of docs/hook-protocol.md as values.
 namespace safelaunch::watch {
+
+/// A hook that has not answered a question within this time most likely never will: its process
+/// holds Python's lock (docs/hook-protocol.md).
+inline constexpr Duration kHookAnswersWithin{1'000};
 
 /// The first packet of a connection.
 struct HookHello {

@@ -7,6 +7,7 @@
 #include "facts_json.h"
 #include "questions.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/result.h"
 
 // Runs in safelaunch-probe alone, because any question may hang or crash with the driver. Each
 // answer is printed before the next question is put, so the parent knows what was asked last.
@@ -23,8 +24,7 @@ void print(const Say& say, const Json& json) {
 
 int print_error(const Nvml& nvml, const Say& say, nvmlReturn_t error) {
   print(say, {{"error", nvml.words(error)}, {"code", static_cast<int>(error)}});
-  constexpr int kUnavailable = 69;
-  return kUnavailable;
+  return exit_code_of(Errc::peer_lost);
 }
 
 void print_driver(const Nvml& nvml, const Say& say) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <ctime>
 
-#include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
 // Orders are whole lines; what stands behind the last line end waits for the rest. An abort is
@@ -34,13 +33,6 @@ void Orders::take(const std::string& line) {
   if (line == "abort") abort_ = true;
   if (line == "end") end_ = true;
   if (line.starts_with("id ")) id_ = line.substr(3);
-}
-
-std::string to_hex(std::span<const char> bytes) {
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
 }
 
 bool from_hex(std::string_view text, std::span<char> bytes) {

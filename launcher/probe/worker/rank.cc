@@ -179,7 +179,7 @@ Result<void> ProbeRank::open_library() {
 Result<void> ProbeRank::agree_on_id() {
   if (order_.rank == 0) {
     const auto made = nccl_.check(nccl_.unique_id(&id_), "ncclGetUniqueId");
-    if (made) facts_["id"] = to_hex(id_.internal);
+    if (made) facts_["id"] = to_hex({id_.internal, sizeof id_.internal});
     return made;
   }
   const auto given = wait_until([this] { return Result<bool>(!orders_.id().empty()); });

@@ -1,11 +1,13 @@
 #include "launcher/agree/mac.h"
+
 #include "catch.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::agree {
 namespace {
 
 std::string mac_of(std::string_view key, std::string_view text) {
-  return hexadecimal(bytes_of(hmac(key, {text})));
+  return to_hex(bytes_of(hmac(key, {text})));
 }
 
 TEST_CASE("HMAC-SHA256 is that of RFC 4231", "[mac]") {

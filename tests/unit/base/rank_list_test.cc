@@ -19,6 +19,16 @@ TEST_CASE("a long list of ranks ends with their number", "[rank_list]") {
   CHECK(rank_list(even) == "ranks 0 2 4 6 8 10 12 14 16 18 20 22 and 38 more");
 }
 
+TEST_CASE("ranks within a sentence are all named, each once, in their order", "[rank_list]") {
+  CHECK(ranks_in_words({{2}}) == "rank 2");
+  CHECK(ranks_in_words({{3}, {3}}) == "rank 3");
+  CHECK(ranks_in_words({{3}, {0}, {1}}) == "ranks 0, 1 and 3");
+  CHECK(ranks_in_words({{0}, {1}, {2}, {8}, {9}}) == "ranks 0-2, 8 and 9");
+  std::vector<Rank> even;
+  for (int i = 0; i < 40; i += 2) even.push_back({i});
+  CHECK(ranks_in_words(even).ends_with("34, 36 and 38"));
+}
+
 TEST_CASE("ranks with the same words are put together, in the order of the words", "[rank_list]") {
   std::vector<AlikeRanks> groups;
   add_alike(groups, Rank{0}, "working");

@@ -153,7 +153,9 @@ TEST_CASE("a text for a shell keeps every byte, quotes and line ends too", "[str
 }
 
 TEST_CASE("a size changes its unit where the next one begins", "[strings]") {
-  CHECK(rough_size(0) == "0 KiB");
+  CHECK(rough_size(0) == "0 bytes");
+  CHECK(rough_size(1023) == "1023 bytes");
+  CHECK(rough_size(1024) == "1 KiB");
   CHECK(rough_size(1023 * 1024) == "1023 KiB");
   CHECK(rough_size(1024 * 1024) == "1 MiB");
   CHECK(rough_size(std::uint64_t{1} << 30) == "1.0 GiB");
@@ -188,4 +190,16 @@ TEST_CASE("text is wrapped at the column before the width", "[strings]") {
   CHECK(wrapped("ab cd", 0, 5) == "ab cd");
   CHECK(wrapped("ab cde", 0, 5) == "ab\ncde");
   CHECK(wrapped("a  b", 0, 80) == "a  b");
+}
+
+TEST_CASE("bytes are written as two hexadecimal digits each", "[strings]") {
+  using std::string_view_literals::operator""sv;
+  CHECK(to_hex("").empty());
+  CHECK(to_hex("\0\x01\x7f\x80\xab\xff"sv) == "00017f80abff");
+}
+
+TEST_CASE("a number in digits has a digit, and nothing else", "[strings]") {
+  for (const char* text : {"0", "007", "123456789012345678901234567890"}) CHECK(is_number(text));
+  for (const char* text : {"", "-1", "+1", " 1", "1 ", "1.5", "0x1", "1a"})
+    CHECK_FALSE(is_number(text));
 }

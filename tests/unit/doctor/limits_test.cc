@@ -130,7 +130,7 @@ TEST_CASE("memory without a limit of a cgroup is the host's", "[doctor][limits]"
   doctor::HostFacts facts = healthy_host();
   facts.quotas.memory_left = 0;
   CHECK(first_finding(facts).evidence ==
-        "0 KiB of memory is left (MemAvailable in /proc/meminfo)");
+        "0 bytes of memory is left (MemAvailable in /proc/meminfo)");
   CHECK(first_finding(facts).remedy.starts_with("end other processes here: "));
   facts.quotas.memory_limit = 1 << 30;
   facts.quotas.memory_file = "/cg/memory.max";

@@ -59,7 +59,7 @@ TEST_CASE("the launcher's logs come behind a suspect's and before the others'", 
 
 TEST_CASE("the extent of a file says what was left out", "[excerpts]") {
   CHECK(extent_in_words({"log", "", 999, 0}) == "999 bytes");
-  CHECK(extent_in_words({"log", "", 2'300, 0}) == "2.3 kB");
-  CHECK(extent_in_words({"log", "", 10'000'000, 9'936'000}) == "the last 64.0 kB of 10.0 MB");
-  CHECK(extent_in_words({"log", "", 5'000'000'000'000'000, 0}) == "5000.0 TB");
+  CHECK(extent_in_words({"log", "", 2'300, 0}) == "2 KiB");
+  CHECK(extent_in_words({"log", "", 10'000'000, 9'936'000}) == "the last 62 KiB of 10 MiB");
+  CHECK(extent_in_words({"log", "", 5'000'000'000'000'000, 0}) == "4656612.9 GiB");
 }

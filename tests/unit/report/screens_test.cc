@@ -384,14 +384,14 @@ TEST_CASE("sizes are told in the unit that fits", "[excerpts]") {
   } const cases[] = {
       {0, 0, "0 bytes"},
       {999, 0, "999 bytes"},
-      {1'000, 0, "1.0 kB"},
-      {999'949, 0, "999.9 kB"},
-      {1'000'000, 0, "1.0 MB"},
-      {2'500'000'000, 0, "2.5 GB"},
-      {7'000'000'000'000, 0, "7.0 TB"},
-      {9'000'000'000'000'000, 0, "9000.0 TB"},
-      {10'000'000, 9'936'000, "the last 64.0 kB of 10.0 MB"},
-      {5'000, 5'000, "the last 0 bytes of 5.0 kB"},
+      {1'024, 0, "1 KiB"},
+      {999'949, 0, "976 KiB"},
+      {1'000'000, 0, "977 KiB"},
+      {2'500'000'000, 0, "2.3 GiB"},
+      {7'000'000'000'000, 0, "6519.3 GiB"},
+      {9'000'000'000'000'000, 0, "8381903.2 GiB"},
+      {10'000'000, 9'936'000, "the last 62 KiB of 10 MiB"},
+      {5'000, 5'000, "the last 0 bytes of 5 KiB"},
   };
   for (const auto& each : cases)
     CHECK(extent_in_words({"x", "", each.size, each.left_out}) == each.words);
