@@ -28,8 +28,8 @@ std::vector<AgentAction> Agent::on(const AgentEvent& event, TimePoint now) {
   lose_lease_in_time(now);
   std::visit([&](const auto& one) { take(one, now); }, event);
   follow(now);
-  // What is wanted of the run may come to its end at once, and be published as the next event: what
-  // is published now must be there before.
+  // The run may finish an action at once and publish the result. Publish actions therefore go
+  // first, so that the board sees them in order.
   std::stable_partition(actions_.begin(), actions_.end(), [](const AgentAction& action) {
     return std::holds_alternative<Publish>(action);
   });
@@ -246,7 +246,7 @@ void Agent::end(Ending ending) {
   if (!ending_) ending_ = std::move(ending);
 }
 
-// What the state asks for.
+// The actions that the state as a whole asks for.
 
 void Agent::follow(TimePoint now) {
   follow_word();

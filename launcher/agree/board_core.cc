@@ -70,7 +70,7 @@ void BoardCore::take(Peer from, const wire::ClaimsSeat& message, TimePoint now) 
     gone(from);  // an agent that claims anew under another name
     return place(from, claim, now);
   }
-  // The same agent over another connection. Peers are counted: what it said over a former one
+  // The agent has come over another connection. Peers are counted: what it said over a former one
   // counts no more, also where that comes after the new one.
   const int seat = known->second;
   Holder& holder = holders_.at(seat);

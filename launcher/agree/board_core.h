@@ -42,7 +42,7 @@ class BoardCore {
   /// When time_passed() is to come; nullopt while nobody is here.
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 
-  /// Of the present leader, or of the last one.
+  /// The generation of the present leader, or of the last one.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
   /// Whether seats are given away; not while leases of an earlier life may last.
   [[nodiscard]] bool is_open(TimePoint now) const { return now >= opens_; }

@@ -47,7 +47,7 @@ class EtcdClient {
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-/// Of an answer: the texts of a thousand nodes, and more.
+/// The longest answer that is read: the texts of a thousand nodes, and more.
 constexpr std::uint64_t kLongestAnswer = 512U << 20U;
 constexpr std::size_t kLongestErrorText = 200;
 

@@ -81,7 +81,7 @@ struct WordFiles {
   std::vector<LeadName> former_leads{};
   std::vector<WordName> words{};  ///< in their order, of no later generation than the mark
 
-  /// Of the newest leader, also of one that is gone.
+  /// The newest word of the newest leader, also of one that is gone.
   [[nodiscard]] std::optional<WordName> newest() const;
   /// The generation of the present leader; 0: there is none.
   [[nodiscard]] std::uint64_t present() const;

@@ -80,7 +80,7 @@ class FolderMember {
   const Terms terms_;
   const std::string token_;
 
-  // Of the agent.
+  // What the agent wants.
   std::uint64_t claims_ = 0;  ///< the claim that is served
   Claim claim_;
   bool claims_no_more_ = false;
@@ -88,7 +88,7 @@ class FolderMember {
   TimePoint sent_{};  ///< when this round began
   Outcome heard_;
 
-  // Of the board.
+  // What this agent has read of the board.
   std::optional<BoardFolder> board_;
   BoardRecord record_;
   std::string key_;
@@ -97,7 +97,7 @@ class FolderMember {
   Silence lead_silence_;             ///< of the leader's mark alone
   std::uint64_t greatest_turn_ = 0;  ///< of any board that was here
 
-  // Of the seat.
+  // The seat that this agent holds, and how it renews it.
   std::optional<SeatName> held_;
   TimePoint renewed_{};
   std::uint64_t published_ = 0;  ///< version of the wishes' text

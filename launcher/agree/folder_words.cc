@@ -4,9 +4,9 @@
 #include "mac.h"
 #include "safelaunch/base/format.h"
 
-// The leader's words and the members' news in the folder. Whoever looks at the words alone must see
-// whether they still count: so a leader puts its mark beside them before it is heard, renews it
-// with each beat, and looks at it again after each word. A reader hears a word only if its leader
+// The leader's words and the members' news in the folder. A reader of the words must see whether
+// they still count. A leader therefore writes its mark beside them before they are read, renews it
+// with each beat, and reads it again after each word. A reader hears a word only if its leader
 // was still the present one after it was read.
 namespace safelaunch::agree {
 namespace {
@@ -45,7 +45,8 @@ std::optional<std::string> FolderMember::text_of(const WordName& word) const {
   return text ? unsealed(key_, to_name(word), *text) : std::nullopt;
 }
 
-/// Of a leader that has gone already nothing is told: its word is for nobody who comes now.
+/// The word of a leader that has gone is not reported, because agents that come now must not follow
+/// it.
 void FolderMember::begin_to_hear(std::uint64_t present, const std::optional<WordName>& newest) {
   hears_ = true;
   leader_ = present;

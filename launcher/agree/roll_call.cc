@@ -161,7 +161,7 @@ std::string RollCall::waiting_for(TimePoint now) const {
   const std::string count = fmt::format("{}/{} nodes", nodes_.size(), seats_);
   if (all_here()) return fmt::format("{}, waiting for {} to be ready", count, missing());
   std::string line = fmt::format("{}, waiting for {}", count, missing());
-  // Of several nodes the times differ.
+  // The time is told where one node alone is missing: those of several differ.
   if (nodes_.size() + 1 == static_cast<std::size_t>(seats_) && gone_.size() == 1) {
     const auto& [seat, gone] = *gone_.begin();
     const auto ago = std::chrono::floor<std::chrono::seconds>(now - gone.heard);

@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// FNV-1a: the directory's name only has to differ when the content does. Of eight bytes at a time,
-/// since every start of safelaunch computes it; with a rotation, since a product's low bits never
-/// learn of the high ones.
+/// FNV-1a: the directory's name only has to differ when the content does. It takes eight bytes at a
+/// time, because every start computes it. It rotates after each product, because multiplication
+/// carries nothing from high bits to low ones.
 std::uint64_t content_hash(std::span<const EmbeddedFile> files) {
   std::uint64_t hash = 14695981039346656037U;
   const auto mix = [&hash](std::uint64_t word) {

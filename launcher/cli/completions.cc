@@ -184,7 +184,7 @@ std::string in_quotes(std::string_view text) {
   return "'" + replaced(text, "'", "'\\''") + "'";
 }
 
-// Of `_arguments`: how a value is completed.
+// How `_arguments` completes a value.
 std::string zsh_value(const settings::Option& option) {
   if (!takes_value(option)) return {};
   if (takes_profile(option)) return fmt::format(":{}:_safelaunch_profiles", option.name);

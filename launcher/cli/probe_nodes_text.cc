@@ -18,7 +18,8 @@ namespace {
 
 using NodesJson = nlohmann::ordered_json;
 
-// What a terminal of 100 columns holds, and a page that a browser shows at once.
+// So many nodes fit on a terminal of 100 columns, and so many on a page that a browser shows at
+// once.
 constexpr std::size_t kMostOnScreen = 12;
 constexpr std::size_t kMostOnPage = 128;
 constexpr std::size_t kMostPairs = 16;

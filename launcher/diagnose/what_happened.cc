@@ -71,7 +71,7 @@ std::string state_of(const MissingRank& missing, const std::string& who) {
   return known.empty() ? "" : fmt::format(" {} was {}.", who, join(known, ", "));
 }
 
-/// Of more missing ranks than these only the first is described.
+/// If more ranks are missing, only the first is described.
 constexpr std::size_t kToldOneByOne = 3;
 
 /// "rank 1 was missing and rank 2 did not come through"

@@ -39,7 +39,7 @@ void Variables::unset(std::string_view name) {
 
 namespace {
 
-/// The same place, narrowed to a piece of the value that stands there.
+/// The place narrowed to a piece of the value that stands there.
 PortPlace narrowed(PortPlace place, std::size_t offset, std::size_t length) {
   if (auto* word = std::get_if<InWord>(&place)) {
     word->offset += offset;

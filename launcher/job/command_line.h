@@ -46,7 +46,7 @@ struct CommandLine {
   /// The value of an option in argv; nullopt where the option is not there.
   [[nodiscard]] std::optional<LauncherVariable> setting(const OptionWalk& walk,
                                                         std::string_view name) const;
-  /// The same without its place; empty where the option is not there.
+  /// The value of an option without its place; empty where the option is not there.
   [[nodiscard]] std::string text(const OptionWalk& walk, std::string_view name) const;
 };
 

@@ -64,7 +64,8 @@ std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now)
   if (phase_ == Phase::asking && !insisting) return {};
   if (phase_ == Phase::idle) deadline_ = now + stop.grace;
   phase_ = Phase::asking;
-  // What the launcher has left is asked at once: nobody else would pass the signal on.
+  // The processes that the launcher has left are asked at once: nobody else would pass the signal
+  // on.
   if (main_ended_) return main_ended(*main_ended_, now);
   return {AskMain{stop.signal}};
 }

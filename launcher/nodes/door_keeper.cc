@@ -9,9 +9,9 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 
-// A door on the port that the ranks will need later must leave that port free. Whoever closes a
-// connection first keeps its port for a minute, so at such a door the visitor has to go first, and
-// those who have not gone by the end are dropped without a goodbye.
+// A door on the port that the ranks will need later must leave that port free. The side that closes
+// a connection first keeps its port in TIME_WAIT for a minute. So the visitor closes first; at the
+// end the door resets visitors that have not.
 namespace safelaunch::nodes {
 namespace {
 

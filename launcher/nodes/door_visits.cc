@@ -68,7 +68,7 @@ class DoorVisits::Visit : public std::enable_shared_from_this<Visit> {
     over_ = nullptr;
     for (Try& one : tries_) close(one);
   }
-  /// What came of it, also before it is over.
+  /// The result of the visit, also before it is over.
   [[nodiscard]] Way way() const {
     Way way = way_;
     if (way.end == Way::End::unknown && waits_for_answer()) way.end = Way::End::no_answer;
@@ -123,7 +123,8 @@ class DoorVisits::Visit : public std::enable_shared_from_this<Visit> {
       way_.round_trip = round_trip;
     boost::asio::async_read(
         one.socket, boost::asio::buffer(one.text),
-        // Whoever closes first keeps the port for a minute, and the other side may need its own.
+        // The side that closes first keeps the port for a minute, and the other side may need its
+        // own.
         [&one](const error_code& ended, std::size_t length) -> std::size_t {
           const std::string_view read(one.text.data(), length);
           return ended || read.find('\n') != read.npos ? 0 : one.text.size() - length;
@@ -209,7 +210,7 @@ void DoorVisits::tick() {
 
 void DoorVisits::visit_over() {
   if (--open_ > 0) return;
-  // Whoever is told may destroy this object, and a visit is still at work.
+  // The listener may destroy this object, and a visit is still at work.
   boost::asio::post(timer_.get_executor(), [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) end();
   });

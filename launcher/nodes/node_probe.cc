@@ -23,7 +23,7 @@
 namespace safelaunch::nodes {
 namespace {
 
-// What several nodes tell within this time goes to all with one word.
+// The leader gathers the reports of this interval into one word for all nodes.
 constexpr Duration kWordWithin{5};
 
 bool ends_the_probe(int signal) {
@@ -214,7 +214,7 @@ void NodeProbe::hear(const agree::AttendHere& attend) {
   if (const auto word = probe::round_word_from(attend.note)) follow(*word);
 }
 
-// Of what grows while a round runs.
+// Follows the parts of the word that grow while a round runs.
 void NodeProbe::follow(const probe::RoundWord& word) {
   if (!session_) return;
   if (const auto id = here_.id_to_meet(word)) session_->meet(*id);

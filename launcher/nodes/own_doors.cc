@@ -32,7 +32,7 @@ std::string address_of(const host::NetworkInterface& interface) {
   return found;
 }
 
-/// What the ranks will find in a variable, as far as it is known before the first attempt.
+/// The value of a variable in the ranks, as far as it is known before the first attempt.
 std::string variable_of_job(const plan::RunPlan& plan, const std::string& name) {
   if (const auto set = plan.overrides.env.find(name); set != plan.overrides.env.end())
     return set->second.value;

@@ -81,8 +81,8 @@ bool same_otherwise(const profile::Profile& a, const profile::Profile& b) {
          a.options == b.options;
 }
 
-/// What shows more of an attempt, or ends it otherwise: it heals nothing, so that only a person
-/// wants an attempt for it.
+/// Settings that only show more of an attempt, or end it differently. They heal nothing, so a
+/// fallback never tries a profile for them alone.
 bool shows_the_same(const profile::Profile& a, const profile::Profile& b) {
   return a.ras == b.ras && a.faulthandler == b.faulthandler && a.on_stall == b.on_stall;
 }

@@ -292,7 +292,8 @@ void NodeSearch::take_alone(const std::vector<GroupResult>& results) {
   probe_without();
 }
 
-/// Of a bad link one end is left out: the one of more such links, else the higher seat.
+/// If a link is bad, one of its ends is left out: the one with more such links, else the higher
+/// seat.
 void NodeSearch::probe_without() {
   std::set<int> left_out = findings_.bad_nodes;
   std::map<int, int> bad_links;

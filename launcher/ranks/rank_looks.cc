@@ -28,7 +28,7 @@ constexpr Duration kAskAgain{2'000};
 // Ranks of a healthy job come apart by a second or so: not worth a line that comes and goes.
 constexpr Duration kStatusAfter{2'000};
 
-// One weighing of 8192 ranks takes a few milliseconds, and is to come twelve times a second.
+// One weighing of 8192 ranks takes a few milliseconds, so there are at most twelve a second.
 constexpr int kRanksWeighedInAMs = 100;
 
 std::vector<int> ranks_in(const std::vector<RankPicture>& ranks) {
@@ -132,7 +132,7 @@ void RankMachine::ask_whether_it_hears(ProcessId process, TimePoint now) {
 void RankMachine::take(const RanksSampled& found, TimePoint now) {
   if (!judging()) return;
   std::vector<Event> samples(found.activities.begin(), found.activities.end());
-  // What an agent told last holds until it tells something else, or is heard no more.
+  // The last news of an agent holds until it tells something else, or is heard no more.
   for (const auto& [seat, node] : nodes_)
     if (node.heard)
       std::ranges::move(activities_of(node.name, node.ranks), std::back_inserter(samples));

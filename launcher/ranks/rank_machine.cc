@@ -121,7 +121,7 @@ void RankMachine::perform(const watch::JobTraining&) {
   actions_.push_back(BeginTraining{});
 }
 
-// Whoever started the rank again has mended how its former process ended.
+// A rank that was started again is not held to how its former process ended.
 void RankMachine::forget_former_life(const RankStarted& started) {
   if (!is_rank(started.rank, started.process)) return;
   const auto is_former = [&](const auto& one) {
@@ -164,7 +164,7 @@ void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
     note_raised(seen_.raised, *raised);
   if (const auto rank = rank_that_begins(event)) seen_.finished.erase(*rank);
   if (auto* started = std::get_if<RankStarted>(&event)) {
-    // Whoever speaks first may be a helper of the shell that is the rank.
+    // The first process that speaks may be a helper of the shell that is the rank.
     const auto topmost = started->anew ? watch::topmost_of_rank(from.line) : std::nullopt;
     if (topmost && *topmost != started->process) started->wrapper = topmost;
     if (started->wrapper) watch_exit(started->rank, *started->wrapper);
@@ -319,7 +319,7 @@ void RankMachine::take(const RankSpawned& event, TimePoint now) {
   feed(RankStarted{event.rank, event.process, rules_.stages.world_size, Source::launch}, now);
 }
 
-// Of a process that we spawned we are told the end; others are watched.
+// The reaper reports the end of processes that we spawned; every other process needs a pidfd.
 void RankMachine::watch_exit(Rank rank, ProcessId process) {
   if (spawned_.contains(process) || !watched_.insert(process).second) return;
   actions_.push_back(WatchExit{rank, process});

@@ -13,7 +13,7 @@
 namespace safelaunch::ranks {
 namespace {
 
-// Of many the first tells enough; the report has them all.
+// The screen describes the first of them only; the report lists all.
 constexpr std::size_t kMostAwaited = 3;
 
 std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
@@ -25,7 +25,7 @@ std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
   return text;
 }
 
-// Of a thousand ranks that are behind a few tell enough.
+// The screen describes a few of the ranks that are behind.
 constexpr std::size_t kMostPlaces = 3;
 
 std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers) {

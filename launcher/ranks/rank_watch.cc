@@ -25,7 +25,7 @@ constexpr Duration kDriverAnswersWithin{30'000};
 // Twice the usual time, for a host on which everything is busy.
 constexpr Duration kPlacesWithin = 2 * watch::kHookAnswersWithin;
 
-// Nobody waits for news of other nodes more impatiently, and a board takes them all from everybody.
+// The leader needs a node's picture no more often than this, and the board must carry every node's.
 constexpr Duration kShowLeaderEvery{200};
 
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,

@@ -22,7 +22,7 @@ namespace {
 
 using boost::asio::posix::stream_descriptor;
 
-// People who look, not programs that poll.
+// Eight visitors suffice for people; a program that polls is turned away.
 constexpr std::size_t kMostVisitors = 8;
 constexpr Duration kTakesItWithin{5'000};
 
@@ -50,7 +50,8 @@ struct StacksDoor::State : std::enable_shared_from_this<State> {
                         });
   }
 
-  // Without a descriptor to spare nobody can be let in, and whoever waits would wake us for ever.
+  // Without a free descriptor accept() fails, and the waiting visitor would wake the event loop for
+  // ever.
   void accept_one() {
     UniqueFd fd(
         ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));

@@ -140,7 +140,7 @@ bool KnownSecrets::has_trace(std::string_view text) const {
   return traces_[first_trace(start)] && traces_[second_trace(start)];
 }
 
-// Of two values that match the longer one counts, or its rest would stay.
+// If two values match, the longer one counts, or its rest would stay.
 std::size_t KnownSecrets::length_at(std::string_view text, std::size_t at) const {
   const auto found = by_start_.find(start_of(text.substr(at), kShortest));
   if (found == by_start_.end()) return 0;
@@ -205,8 +205,8 @@ void for_each_layer(std::string_view text, std::span<const DecodedText> coats, S
   for (std::size_t i = 0; i < coats.size(); ++i) see(std::string_view(coats[i].text), i + 1);
 }
 
-// What was taken out before counts as a secret, so that a place that begins or ends within the mark
-// takes all of it.
+// A mark of an earlier redaction counts as a secret, so that a place that begins or ends within the
+// mark takes all of it.
 SecretPlaces marks_in(std::string_view text) {
   SecretPlaces places;
   for (std::size_t at = text.find(kRedacted); at != std::string_view::npos;

@@ -165,7 +165,7 @@ std::vector<ChartLine> lines_of(const std::vector<Looked<Figures>>& looks, const
   return result;
 }
 
-// Of each rank how many collectives a second it finished between two answers.
+// How many collectives a second each rank finished between two answers.
 std::vector<ChartLine> rates_of(const AttemptHistory& attempt) {
   const auto ranks = [](const record::Usage& usage) -> const auto& {
     return usage.ranks;

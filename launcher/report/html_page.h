@@ -37,8 +37,8 @@ struct CalledMatrix {
   std::vector<Row> rows;
 };
 
-/// Reads the answers, "rank 0: all_reduce, collective 1 of group 0: finished; …". What is no answer
-/// is passed over.
+/// Reads the answers, "rank 0: all_reduce, collective 1 of group 0: finished; …". Lines that
+/// are not a rank's answer are skipped.
 [[nodiscard]] CalledMatrix read_called(const std::vector<std::string>& answers);
 
 /// One figure of one rank, or of one GPU, at one moment.

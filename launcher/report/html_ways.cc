@@ -9,7 +9,7 @@
 namespace safelaunch::report {
 namespace {
 
-// What a browser shows at once; more nodes are told in the findings.
+// The matrix shows at most so many nodes; more nodes are told in the findings.
 constexpr std::size_t kMostNodesInMatrix = 32;
 
 /// All that was tried from one node to another.

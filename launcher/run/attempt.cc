@@ -218,7 +218,7 @@ void Attempt::orphan_ended(int pid, const ExitStatus& status) {
 }
 
 void Attempt::signal(const launch::ReceivedSignal& received) {
-  // The watch's clock sees by itself that nobody could look meanwhile.
+  // The watch's JobClock notices the pause itself, so nothing is done here.
   if (stops_for_the_shell(received.signal)) return void(launch::suspend_job());
   if (received.signal == SIGWINCH) {
     output_.window_changed();

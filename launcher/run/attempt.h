@@ -58,8 +58,8 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener {
     virtual void ranks_wait(bool wait) = 0;
     /// Several nodes: another picture of this node's ranks, for the leader.
     virtual void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) = 0;
-    /// The same: the ranks of other nodes are to be asked where they stand; watch() takes each
-    /// node's answers.
+    /// Several nodes: asks the agents of the other nodes where their ranks stand; each answer goes
+    /// to watch().
     virtual void nodes_asked() = 0;
     /// The answers to ask_for_leader().
     virtual void leader_answered(const ranks::RankAnswers& answers) = 0;
@@ -109,7 +109,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener {
   output::OutputObserver output_observer();
   [[nodiscard]] Duration age() const;
   void link_rank_files() const;
-  /// Of the job's processes.
+  /// The mark that the job's processes carry in their environment.
   [[nodiscard]] std::string mark() const;
   [[nodiscard]] std::string titled(const std::string& line) const;
   void tell(const std::string& line) const;

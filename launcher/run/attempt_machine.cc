@@ -34,8 +34,8 @@ bool is_insisting(int signal) {
   return signal == SIGINT || signal == SIGTERM;
 }
 
-// A launcher whose rank has failed ends the others by itself, and its words are the user's. A rank
-// that ended with 0 it takes for a success.
+// A launcher whose rank has failed ends the others by itself, and its words are the user's. It
+// takes a rank that ended with 0 for a success, so it does not end the job then.
 bool launcher_will_end_it(const Failure& verdict, const AttemptRules& rules) {
   if (rules.own_spawn || is_stuck(verdict.kind) || rules.launcher == job::Launcher::opaque)
     return false;

@@ -316,7 +316,7 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
   spec.output = std::move(*output);
   if (options.rank_files && !plan.spawn && !spec.output.directory.empty())
     spec.rank_logs = spec.output.directory / "launcher";
-  // Of several nodes each has the same local ranks.
+  // On several nodes, each node has the same local ranks.
   spec.rank_logs_are_of_ranks = plan.command.descendants == job::Descendants::all;
   spec.users_rank_logs = plan.command.rank_logs;
   profile::AppliedEnvironment applied = plan.environment_under(inputs.profile);

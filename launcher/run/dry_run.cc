@@ -152,7 +152,7 @@ std::string attempts_in_words(const plan::RunPlan& plan, const Rehearsal& rehear
   }
   if (rehearsal.attempts.size() > 1)
     text +=
-        fmt::format("  what is not told of a later one is as with {}; --json tells all of each\n",
+        fmt::format("  later attempts show only what differs from {}; --json shows each in full\n",
                     rehearsal.attempts.front().profile->name);
   return text;
 }

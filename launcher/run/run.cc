@@ -81,8 +81,8 @@ void Run::say_warnings() {
   if (!ledger_.trouble().empty()) voice_.say("warning: " + ledger_.trouble());
   if (!host::proc_is_ours())
     voice_.say(
-        "warning: /proc shows another pid namespace: of this job only what safelaunch starts "
-        "itself can be watched and ended (unshare --mount-proc)");
+        "warning: /proc belongs to another pid namespace, so safelaunch can watch and end only the "
+        "processes that it starts itself (unshare --mount-proc)");
   for (const std::string& warning : plan_.warnings) voice_.say("warning: " + warning);
 }
 
@@ -124,7 +124,7 @@ void Run::perform(const StartAttempt& start) {
   started ? take(AttemptStarted{}) : take(AttemptNotStarted{started.error()});
 }
 
-// What the nodes have agreed on is not chosen again.
+// A port on which the nodes have agreed is not chosen again.
 Result<void> Run::take_port(const StartAttempt& start) {
   if (start.agreed) return {};
   port_.reset();

@@ -61,7 +61,7 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
   begin(std::move(risks), blocked);
 }
 
-// What forbids this node to start forbids it to all, so that none of them waits for it.
+// A finding that forbids this node to start forbids it to all, so that none of them waits for it.
 void RunMachine::begin(std::vector<std::string> risks, const std::string& blocked) {
   if (!blocked.empty()) actions_.push_back(SayFailure{blocked});
   if (agrees_) {

@@ -271,7 +271,7 @@ class RunMachine {
   struct Checking {};
   struct Attempting {
     std::optional<SwitchFound> for_another;
-    /// What it came to on this node, as far as it is known here; nullopt: it runs.
+    /// How the attempt ended on this node, as far as it is known here; nullopt: it runs.
     std::optional<report::AttemptSummary> ended_here;
   };
   /// An attempt has failed, and what follows is being probed.

@@ -35,8 +35,8 @@ class RunVoice {
   void tell_of_fallback(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step);
   /// The profiles that are passed over, and why.
   void tell_of_struck_out(const plan::NextStep& step);
-  /// The user's own failure: launchers bury it under their own words. Of a job that was stuck
-  /// nothing failed.
+  /// The user's own failure: launchers bury it under their own words. A stuck job is
+  /// told as stuck, not as failed.
   void tell_of_first_failure(const AttemptRecord& record, const diagnose::Diagnosis& diagnosis);
   /// Processes that could not be ended.
   void tell_of_survivors(const std::vector<launch::Survivor>& survivors);

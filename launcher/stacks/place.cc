@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of many processes at one place a few tell which to look at.
+// If many processes stand at one place, a few pids tell which to look at.
 constexpr std::size_t kMostPids = 8;
 
 std::string pids_of(const std::vector<const RankPlace*>& places) {

@@ -33,7 +33,7 @@ std::vector<WrittenStep> steps_in(std::string_view text) {
 
 using Ranks = std::vector<std::vector<WrittenStep>>;
 
-// Of earlier attempts nothing counts: they were under other profiles.
+// Earlier attempts do not count: they were under other profiles.
 Ranks last_attempt_of(const Traces& traces) {
   Ranks ranks;
   int last = 0;

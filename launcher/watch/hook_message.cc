@@ -153,8 +153,8 @@ class Translation {
     if (message_.name == "pg.exit") reached(Stage::collective);
   }
 
-  // A group beside the world's: whose making ends when its members have met, and who is not one of
-  // them waits for nobody.
+  // A group of some ranks. Making it ends once its members have met; a rank that is no member waits
+  // for nobody.
   void group_of_some() {
     if (message_.name == "pg.exit")
       message_.events.emplace_back(

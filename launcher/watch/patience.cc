@@ -33,7 +33,8 @@ Patience patience_with_dead(const RankState& rank, Stage stage, TimePoint since,
   // It ended in order and may have done its part where nobody could see it: ranks that come through
   // together end one after the other, however long they had waited for each other before.
   if (rank.blind()) return {after(ended, limits.quiet), true};
-  // It went in, and how it ended is not known: perhaps well, with the others' news still under way.
+  // The rank entered the stage and its status is unknown. It may have succeeded, and the other
+  // ranks' reports may still be on their way.
   if (rank.entered(stage)) return {after(ended, limits.stopped), true};
   // The world's group needs every rank. A group of some ranks does not: a rank at work outside it
   // may have nothing to do with it.

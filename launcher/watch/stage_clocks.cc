@@ -112,7 +112,8 @@ std::optional<Stages::Standing> Stages::standing(Stage stage) const {
   for (int i = 0; i < world_size_; ++i) {
     if (!awaited.empty() && !awaited.contains(Rank{i})) continue;
     const RankState& state = state_of(Rank{i});
-    // Another world's stages are another's; but whoever has ended joins no other.
+    // A stage that a rank reached in an earlier world does not count here, unless the rank has
+    // ended and can join no other world.
     const bool yet_to_join = state.alive() && state.worlds_left() < worlds_left;
     if (state.reached(stage) && !yet_to_join)
       result.through.push_back(Rank{i});

@@ -8,7 +8,7 @@
 namespace safelaunch::watch {
 namespace {
 
-// A status line names at most so many kinds of doing of the missing ranks; more would not fit.
+// The status line lists at most three activities of missing ranks, so that it fits one line.
 constexpr std::size_t kMostDoings = 3;
 
 std::string in_seconds(Clock::duration duration) {

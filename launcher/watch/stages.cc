@@ -224,11 +224,12 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
   RankState* state = claim(event.rank, event.process, event.source, evidence);
   std::optional<RankState::Twin>& twin = ranks_[event.rank].twin;
   if (state != nullptr) {
-    // The hook tells of no init_process_group that torch refuses since a group is there.
+    // The hook does not report an init_process_group that torch refuses because a group exists, so
+    // this call joins a new world.
     if (event.source == Source::hook && event.stage == Stage::group && state->reached(Stage::group))
       state->join_anew();
     if (!state->entered(event.stage)) progress_ = now;
-    // One that failed and tries again is no news: it might do so for ever.
+    // A retry after a failure is no arrival, because a rank may retry for ever.
     if (!state->tried(event.stage)) arrival_ = now;
     state->enter(event.stage, now);
     if (event.stage == Stage::communicator) state->awaits = event.awaits;
@@ -349,7 +350,8 @@ void Stages::check_certain(TimePoint now) {
 
 void Stages::check_overdue(TimePoint now) {
   if (config_.judged_elsewhere) return;
-  // Of several stages, the one that names somebody and lets most ranks wait.
+  // If several stages are overdue, the verdict takes the one that blames a rank; among those, the
+  // one in which most ranks wait.
   std::optional<Standing> worst;
   const auto weight = [&](const Standing& standing) {
     return std::pair(!suspects(standing, now).empty(), standing.waiting.size());

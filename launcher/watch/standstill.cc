@@ -11,14 +11,14 @@
 namespace safelaunch::watch {
 namespace {
 
-// More places would not fit on a line.
+// The line names at most this many places.
 constexpr std::size_t kMostPlaces = 3;
 
 bool is_set(Duration limit) {
   return limit != Duration::zero();
 }
 
-// Of two limits of which either may be off.
+// The nearer of two limits; a limit of 0 is off.
 Duration shorter(Duration a, Duration b) {
   if (!is_set(a) || !is_set(b)) return std::max(a, b);
   return std::min(a, b);

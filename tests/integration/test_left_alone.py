@@ -122,7 +122,7 @@ class LeftAlone(SafelaunchTest):
         run = self.shell(f"unshare -pf --kill-child bash -c '{inside}'")
         self.assertIn("status 0", run.stdout, run.stderr)
         self.assertNotIn("dead", run.stdout)
-        self.assertEqual(run.stderr.count("/proc shows another pid namespace"), 1, run.stderr)
+        self.assertEqual(run.stderr.count("/proc belongs to another pid namespace"), 1, run.stderr)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@
 /// What agents tell each other, as values. On the board each is JSON.
 namespace safelaunch::agree {
 
-/// What the leader wants of all agents.
+/// The next step that the leader orders all agents to take.
 enum class Order {
   gather,  ///< come, and tell when you are ready; nothing runs
   go,      ///< run this attempt

@@ -11,8 +11,8 @@ namespace safelaunch {
 /// dozen pieces the rest is counted. The ranks are in rising order.
 [[nodiscard]] std::string rank_list(std::span<const Rank> ranks);
 
-/// The same within a sentence: "rank 2", "ranks 0, 1 and 3", "ranks 0-6 and 8". All ranks are
-/// named, each once, whatever their order.
+/// The ranks within a sentence: "rank 2", "ranks 0, 1 and 3", "ranks 0-6 and 8". All are named,
+/// each once, whatever their order.
 [[nodiscard]] std::string ranks_in_words(std::vector<Rank> ranks);
 
 /// Ranks that share the same words.

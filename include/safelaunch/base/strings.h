@@ -94,7 +94,7 @@ template <class Number = std::uint64_t>
 /// A word that every POSIX shell reads as exactly this text.
 [[nodiscard]] std::string shell_quoted(std::string_view text);
 
-/// The same for a word that a person reads: as it is, where a shell would take it so.
+/// As shell_quoted(), for a person to read: a word that needs no quotes has none.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
 /// "512 bytes", "64 MiB", "23.5 GiB".

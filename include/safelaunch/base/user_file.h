@@ -28,7 +28,7 @@ inline constexpr std::size_t kMostOfUserFile = 1U << 20;
                                                  std::size_t most = kMostOfUserFile,
                                                  Links links = Links::followed);
 
-/// The same for a caller who needs no reason: nullopt where the file cannot be read.
+/// As read_user_file(), for a caller who needs no reason: nullopt where the file cannot be read.
 [[nodiscard]] std::optional<std::string> user_file_text(const std::string& path,
                                                         std::size_t most = kMostOfUserFile);
 

@@ -37,7 +37,7 @@ struct ProcessFacts {
 
 [[nodiscard]] std::optional<ProcessFacts> facts_of(int pid);
 
-/// The same, and nullopt where another process has the pid by now.
+/// As facts_of(pid), but nullopt where another process has the pid by now.
 [[nodiscard]] std::optional<ProcessFacts> facts_of(ProcessId id);
 
 /// Our own process.

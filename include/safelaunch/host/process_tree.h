@@ -58,8 +58,8 @@ struct TreeUsage {
 
 /// How many per cent of one CPU the tree has used since its root was started.
 [[nodiscard]] int cpu_percent(const TreeUsage& usage);
-/// The same between two looks. A child that nobody waited for
-/// takes its time away with it, so it is never less than nothing.
+/// How many per cent of one CPU the tree has used between two looks. A child that nobody waited for
+/// takes its time away with it, so a negative difference counts as 0.
 [[nodiscard]] int cpu_percent(const TreeUsage& before, const TreeUsage& after);
 
 }  // namespace safelaunch::host

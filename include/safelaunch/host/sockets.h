@@ -110,7 +110,7 @@ struct SocketQuery {
 /// netlink is refused (a seccomp filter, gVisor).
 [[nodiscard]] std::optional<std::vector<Socket>> ask_sock_diag(const SocketQuery& query);
 
-/// The same from the text of /proc/net/tcp or tcp6, which show no socket that is only bound.
+/// The sockets in the text of /proc/net/tcp or tcp6, which show no socket that is only bound.
 [[nodiscard]] std::vector<Socket> parse_proc_net_tcp(std::string_view text,
                                                      const SocketQuery& query);
 

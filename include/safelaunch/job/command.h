@@ -189,13 +189,13 @@ using FileReader = std::function<FileAt(const std::string& path)>;
 /// does not recognise is opaque.
 [[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment,
                                 const FileReader& read_file);
-/// The same with the host's own files; a pipe among them is left to the command.
+/// As above, with the host's own files; a pipe among them is left to the command.
 [[nodiscard]] Command recognise(std::vector<std::string> argv, const Environment& environment);
 
-/// What its launcher is told by the first of these options that it has (see Command::meeting);
-/// empty where it has none of them. Of a command whose launcher or options are not known, the last
-/// word counts that is written as "--name value" or "--name=value". `names` are written with
-/// dashes: launchers take '-' and '_' for the same.
+/// The value of the first of `names` among the launcher's options; empty if none is there. See
+/// Command::meeting. Where the launcher or its options are not known, the last word counts that is
+/// written as "--name value" or "--name=value". `names` are written with dashes: launchers take '-'
+/// and '_' for the same.
 [[nodiscard]] std::string launcher_option(const Command& command,
                                           std::initializer_list<std::string_view> names);
 

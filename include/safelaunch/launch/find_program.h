@@ -17,7 +17,7 @@ namespace safelaunch::launch {
 /// also where others could have put another program there (trusted_path.h).
 [[nodiscard]] Result<std::string> find_probe_program(const Environment& environment);
 
-/// The same for the safelaunch at path `program`.
+/// As above, for the safelaunch at path `program`.
 [[nodiscard]] Result<std::string> find_probe_program_of(const std::filesystem::path& program);
 
 }  // namespace safelaunch::launch

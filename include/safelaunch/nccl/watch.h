@@ -86,7 +86,7 @@ class Watch {
     /// The rank of a process that NCCL names; the part is that in its communicator, if known.
     [[nodiscard]] virtual std::optional<RankStarted> whose(
         const ProcessName& who, const std::optional<Part>& part) const = 0;
-    /// Of the job; 0: not known.
+    /// The number of ranks in the job; 0: not known.
     [[nodiscard]] virtual int world_size() const = 0;
     virtual void on_nccl_event(const Event& event) = 0;
     virtual void on_nccl_contradiction(const Contradiction& found) = 0;

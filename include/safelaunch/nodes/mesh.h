@@ -38,7 +38,7 @@ struct NodeDoors {
   bool operator==(const NodeDoors&) const = default;
 };
 
-/// What came of a visit to one door of another node.
+/// The result of a visit to one door of another node.
 struct Way {
   enum class End {
     reached,
@@ -92,7 +92,7 @@ using AllDoors = std::map<int, NodeDoors>;
 /// not tried.
 [[nodiscard]] std::vector<Finding> mesh_findings(const Mesh& mesh);
 
-/// What came of all ways, for the record.
+/// The results of all visits, for the record.
 [[nodiscard]] report::record::Ways record_of(const Mesh& mesh);
 
 }  // namespace safelaunch::nodes

@@ -55,7 +55,7 @@ struct NodeProbeEnd {
   probe::SearchFindings findings{};
 };
 
-/// What is told while it goes on.
+/// Hears of a probe over several nodes while it goes on.
 class NodeProbeListener {
  public:
   virtual void say(const std::string& line) = 0;

@@ -52,7 +52,7 @@ struct PlaceInRound {
 /// Nodes that cannot take part, or did not get as far as meeting others, and why.
 using IllNodes = std::map<int, std::string>;
 
-/// What became of one group.
+/// The result of one group.
 struct GroupResult {
   NodeGroup nodes{};
   Verdict verdict{Untold{"it was not probed"}};

@@ -29,7 +29,7 @@ struct SearchRound {
   std::vector<NodeGroup> groups{};
 };
 
-/// What was seen of one pair.
+/// The result of probing one pair of nodes.
 struct PairSeen {
   Verdict verdict{Untold{}};
   std::string cause{};
@@ -75,7 +75,7 @@ class NodeSearch {
   /// `nodes` are the seats that can take part, `ill` the others.
   NodeSearch(NodeGroup nodes, IllNodes ill, std::vector<SearchProfile> profiles);
 
-  /// What is to be probed now; nullptr: the search is over.
+  /// The round that is to be probed now; nullptr: the search is over.
   [[nodiscard]] const SearchRound* next() const { return next_ ? &*next_ : nullptr; }
   /// Takes the results of that round, one a group.
   void take(const std::vector<GroupResult>& results);

@@ -113,8 +113,8 @@ using Action = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, Done,
 ///        └── unwanted, declined ─────────────────────┘
 ///     any ── the last process has ended ─→ done
 ///
-/// One deadline at a time is enough: that of the phase in which the last rank is. Whoever is
-/// further on waits for that one, and is not to blame.
+/// One deadline at a time is enough: that of the phase in which the last rank is. Ranks in
+/// a later phase wait for the one that is late and are not blamed.
 ///
 /// Over several nodes each has a Run of its own ranks. It has no deadline while it waits for other
 /// nodes: from TellReady to IdCame, and from TellMeasured to OthersOver, which ends it in every

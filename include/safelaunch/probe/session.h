@@ -86,7 +86,7 @@ class Session {
   std::shared_ptr<Running> running_;
 };
 
-/// The same for verbs: blocks, with a Reaper of its own.
+/// Runs a probe for a verb: blocks, with a Reaper of its own.
 [[nodiscard]] Result<Outcome> run_probe(const Spec& spec);
 
 }  // namespace safelaunch::probe

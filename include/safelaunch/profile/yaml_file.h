@@ -102,7 +102,7 @@ struct Choice {
 class Mistakes {
  public:
   void add(const Place& place, std::string_view message) { add(error_at(place, message)); }
-  /// Of one mistake, or of several that error() has put together.
+  /// Adds one mistake, or several that error() has put together.
   void add(const Error& error);
 
   [[nodiscard]] bool empty() const { return !error_; }

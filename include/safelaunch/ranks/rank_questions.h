@@ -66,8 +66,8 @@ class RankQuestions {
 /// that is heard. Pure.
 class AnswersOfNodes {
  public:
-  /// A question was asked of our ranks and of these nodes. What was answered to the one before is
-  /// known until the first answer to this one comes.
+  /// A question was asked of our ranks and of these nodes. The answers to the previous question
+  /// stay available until the first answer to this one arrives.
   void begin(std::set<int> nodes);
   /// Grows with each question.
   [[nodiscard]] int question() const { return question_; }
@@ -75,7 +75,7 @@ class AnswersOfNodes {
   /// These return true where nobody is left to answer.
   [[nodiscard]] bool take_own(const RankAnswers& answers);
   [[nodiscard]] bool take(int seat, const RankAnswers& answers);
-  /// Whoever has not answered is waited for no longer.
+  /// The nodes that have not answered are waited for no longer.
   void close();
 
   [[nodiscard]] const RankAnswers& answers() const { return answers_; }

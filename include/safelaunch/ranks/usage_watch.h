@@ -26,7 +26,7 @@ class UsageClock {
   [[nodiscard]] TimePoint wake_at() const;
   void taken(TimePoint now) { last_ = now; }
 
-  /// The same of the GPUs, which cost a process.
+  /// Whether the GPUs are due to be read, which costs a process.
   [[nodiscard]] bool are_gpus_due(TimePoint now) const;
   void asked_gpus(TimePoint now) { asked_ = now; }
 

@@ -42,7 +42,7 @@ struct RunStatus {
   std::map<int, std::string> hosts;   ///< of the ranks of other nodes
   std::string waiting;                ///< the last text of the status line
   bool training = false;
-  /// Of the rank that has finished most, where ranks are asked (--stall-timeout).
+  /// The count of the rank that has finished most, where ranks are asked (--stall-timeout).
   struct Counted {
     Duration at{};  ///< since the run began
     int collectives = 0;

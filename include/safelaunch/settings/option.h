@@ -124,7 +124,7 @@ void put_into(const Option& option, void* target, std::string_view value) {
   option_value::read(option, value, static_cast<Struct*>(target)->*member);
 }
 
-/// The same for a flag that turns off what is on by default.
+/// Puts the opposite of a flag into a member: for one that turns off what is on by default.
 template <auto member>
 void put_off(const Option&, void* target, std::string_view value) {
   using Struct = decltype(option_value::owner_of(member));

@@ -8,7 +8,7 @@
 /// The answer of `safelaunch stacks`: the places at which the ranks of a job stand.
 namespace safelaunch::stacks {
 
-/// Whoever has told the Python stack of a rank.
+/// The source of the Python stack of a rank.
 enum class Teller { nobody, hook, py_spy };
 
 [[nodiscard]] const char* name(Teller teller);

@@ -22,7 +22,8 @@ class ActivitySampler {
                                                                  const std::set<ProcessId>& ranks,
                                                                  TimePoint now);
 
-  /// The same of those that are in no rank's tree: daemons that work for ranks.
+  /// The activity of all processes that are in no rank's tree, taken together: daemons that work
+  /// for ranks.
   [[nodiscard]] std::optional<host::ActivitySeen> look_at_helpers(ProcessId root,
                                                                   const std::set<ProcessId>& ranks,
                                                                   TimePoint now);
@@ -49,7 +50,8 @@ class ActivitySampler {
   std::optional<TimePoint> traffic_asked_;
 };
 
-/// As above, from the looks: which two are far enough apart to be compared.
+/// Compares the newest look with the newer of the two kept ones, or with the older where the newer
+/// is too close to it. nullopt where there is nothing to compare.
 [[nodiscard]] std::optional<host::ActivitySeen> compare_looks(
     const std::optional<host::TreeSample>& older, const std::optional<host::TreeSample>& newer,
     const host::TreeSample& newest);

@@ -79,8 +79,8 @@ class RankState {
   [[nodiscard]] bool had_collective() const {
     return had_collective_ || reached(Stage::collective);
   }
-  /// Worlds that it has left for others: who is in an earlier one than those that wait has yet to
-  /// come.
+  /// How many worlds the rank has left for another. A rank that has left fewer than the waiting
+  /// ranks has still to join theirs.
   [[nodiscard]] int worlds_left() const { return worlds_left_; }
   /// Alive, has entered the stage and not come through.
   [[nodiscard]] bool waits_in(Stage stage) const;
@@ -107,8 +107,9 @@ class RankState {
 
   std::optional<int> claimed_world;    ///< WORLD_SIZE as it gave it to init_process_group
   std::optional<int> announced_world;  ///< WORLD_SIZE as its environment had it
-  /// How far the plugin in its NCCL sees: it will tell of the first collective's call, and has.
-  /// That it will tell of the end too makes the rank one that is not blind.
+  /// The plugin in this rank's NCCL: absent, loaded (it will report the call of the first
+  /// collective), or it has reported that call. A plugin that also reports the end makes blind()
+  /// false.
   enum class Plugin { none, loaded, saw_call } plugin = Plugin::none;
   std::string store;         ///< "host:port" of the store it meets the others at
   std::vector<Rank> awaits;  ///< in `communicator`: the members of the group that it makes

@@ -58,8 +58,8 @@
 ///     it had not entered, and may well have no part in what a group of some ranks waits for.
 ///   - A world of one never gets a verdict, and neither does a job in which nobody waits.
 ///   - Once every rank is through `collective` the job is training, and nothing here judges it any
-///     more: see watch/stall.h. Of ranks whose collectives nobody sees it is assumed, once they
-///     have their group, or some seconds after NCCL has made their communicator.
+///     more: see watch/stall.h. If nobody can see a rank's collectives, the rank is assumed to
+///     train once it has its group, or some seconds after NCCL has made its communicator.
 
 #include <map>
 #include <set>

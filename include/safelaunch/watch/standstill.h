@@ -46,8 +46,8 @@ class Standstill {
   Duration told_after_;
   Duration ends_after_;
   JobClock clock_;
-  TimePoint looked_at_;                   // in job time, as
-  std::optional<TimePoint> still_since_;  // this
+  TimePoint looked_at_;                   // when the last look was taken, in job time
+  std::optional<TimePoint> still_since_;  // when the present standstill began, in job time
 };
 
 /// The place at which a rank stands.

@@ -16,7 +16,7 @@ class Nvml {
 
   /// Opens and initialises the host's library. Ask `trouble` before anything else.
   Nvml();
-  /// The same with the functions of another library; empty: there is none.
+  /// As above, with the functions of another library; empty: there is none.
   explicit Nvml(Symbols symbols);
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;

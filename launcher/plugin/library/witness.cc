@@ -8,9 +8,10 @@
 #include <iterator>
 #include <optional>
 
-// One lock guards all but the check of the phase, which every send and receive makes. What was
-// said must be ended: where the event cannot be recorded or its thread not be started, the
-// collective is told as over, unobserved, or safelaunch would take the rank for one that hangs.
+// One lock guards all but the check of the phase, which every send and receive makes. Every
+// reported call needs a reported end. If the event cannot be recorded or the thread not started,
+// the plugin reports the collective as done, unobserved; otherwise safelaunch would believe that
+// the rank hangs.
 namespace safelaunch::plugin {
 namespace {
 

@@ -350,7 +350,7 @@ TEST_CASE("a plan tells of later attempts only what is different", "[plan]") {
   CHECK(times("    NCCL_DEBUG_FILE: ") == 1);
   CHECK(times("    runs: ") == 1);
   CHECK(times("    NCCL_SHM_DISABLE: ") == 1);
-  CHECK(times("as with basic") == 1);
+  CHECK(times("only what differs from basic") == 1);
 }
 
 TEST_CASE("a plan as JSON has the chain with the environment of each profile", "[plan]") {
