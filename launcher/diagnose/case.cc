@@ -4,6 +4,7 @@
 #include "case.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <iterator>
 #include <set>
@@ -14,9 +15,16 @@
 namespace safelaunch::diagnose {
 namespace {
 
+/// The signals that safelaunch sends in a stop, or passes on.
+constexpr std::array kStopping{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL};
+
 bool possible_in(const Cause& cause, std::optional<Stage> stage) {
   return !stage || cause.stages.empty() ||
          std::ranges::find(cause.stages, *stage) != cause.stages.end();
+}
+
+bool is_of_the_script(const Sighting& one) {
+  return one.cause->id == cause::kUserException;
 }
 
 /// Whether a line must not count in this case. The words of an abort at the interpreter's end do
@@ -24,8 +32,7 @@ bool possible_in(const Cause& cause, std::optional<Stage> stage) {
 bool misleads(const Sighting& one, const Evidence& evidence) {
   if (!possible_in(*one.cause, evidence.failure.stage)) return true;
   // A job that hangs lives on: it has caught and logged the exceptions in its output.
-  if (hung(evidence) && one.cause->id == cause::kUserException && one.source != "exception")
-    return true;
+  if (hung(evidence) && is_of_the_script(one) && one.source != "exception") return true;
   if (one.cause->id == cause::kAbortAtExit) return true;
   // Ranks of one node meet over the loopback by right.
   if (one.cause->id == cause::kNameResolution && evidence.nodes == 1 &&
@@ -68,8 +75,12 @@ FirstSigns signs_of(const Evidence& evidence, const std::vector<Sighting>& raise
 
 Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   std::vector<Sighting> all;
-  for (const RankRaised& exception : evidence.failure.raised)
-    std::ranges::move(sightings(exception, catalogue), std::back_inserter(all));
+  for (const RankRaised& exception : evidence.failure.raised) {
+    std::vector<Sighting> shown = sightings(exception, catalogue);
+    if (hung(evidence) && !ended_its_rank(exception, evidence))
+      std::erase_if(shown, is_of_the_script);  // it has caught it, and goes on
+    std::ranges::move(shown, std::back_inserter(all));
+  }
   FirstSigns signs = signs_of(evidence, all);
   const auto rank = first_failed(signs);
   const FailedFirst first{rank, status_of(evidence, rank)};
@@ -88,6 +99,24 @@ std::optional<Rank> shows(const Cause& cause, const std::vector<Sighting>& lines
   const auto line = std::ranges::find_if(
       lines, [&](const Sighting& one) { return one.cause == &cause && one.rank; });
   return line == lines.end() ? std::nullopt : line->rank;
+}
+
+bool by_the_stop(const ExitStatus& status) {
+  constexpr int kOfShells = 128;  // a shell adds 128 to the signal that ended its command
+  const auto* killed = std::get_if<Signaled>(&status);
+  const int signal = killed ? killed->signal : std::get<Exited>(status).code - kOfShells;
+  return std::ranges::find(kStopping, signal) != kStopping.end();
+}
+
+bool chosen(const std::optional<ExitStatus>& status) {
+  return status && !succeeded(*status) && !by_the_stop(*status);
+}
+
+bool ended_its_rank(const RankRaised& raised, const Evidence& evidence) {
+  const auto by_it = [&](const RankExited& ended) {
+    return ended.rank == raised.rank && chosen(ended.status);
+  };
+  return !raised.traceback.empty() || std::ranges::any_of(evidence.failure.ended, by_it);
 }
 
 std::optional<ExitStatus> status_of(const Evidence& evidence, std::optional<Rank> rank) {

@@ -41,6 +41,15 @@ struct Case {
 [[nodiscard]] std::optional<ExitStatus> status_of(const Evidence& evidence,
                                                   std::optional<Rank> rank);
 
+/// Whether a stop ended the process, so that it did not choose its status itself.
+[[nodiscard]] bool by_the_stop(const ExitStatus& status);
+
+/// Whether the process ended by a failure of its own.
+[[nodiscard]] bool chosen(const std::optional<ExitStatus>& status);
+
+/// Whether the exception ended its rank. One that the script has caught has ended nothing.
+[[nodiscard]] bool ended_its_rank(const RankRaised& raised, const Evidence& evidence);
+
 /// The chosen cause, and how sure it is.
 struct CauseChoice {
   const Cause* cause = nullptr;

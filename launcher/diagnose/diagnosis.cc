@@ -5,8 +5,6 @@
 #include "safelaunch/diagnose/diagnosis.h"
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <span>
 
 #include "case.h"
@@ -89,37 +87,15 @@ std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
   return all;
 }
 
-constexpr int kOfShells = 128;  // a shell adds 128 to the signal that ended its command
-
-/// The signals that safelaunch sends in a stop, or passes on.
-constexpr std::array kStopping{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL};
-
-bool is_stopping(int signal) {
-  return std::ranges::find(kStopping, signal) != kStopping.end();
-}
-
-/// Whether a stop ended the process, so that it did not choose its status itself.
-bool by_the_stop(const ExitStatus& status) {
-  if (const auto* killed = std::get_if<Signaled>(&status)) return is_stopping(killed->signal);
-  return is_stopping(std::get<Exited>(status).code - kOfShells);
-}
-
-bool chosen(const std::optional<ExitStatus>& status) {
-  return status && !succeeded(*status) && !by_the_stop(*status);
-}
-
-/// Whether a rank failed by an exception. One that its script has caught has ended nothing.
+/// Whether a rank failed by an exception.
 bool ended_by_exception(const Evidence& evidence) {
   return std::ranges::any_of(evidence.failure.raised, [&](const RankRaised& raised) {
-    return !raised.traceback.empty() ||
-           std::ranges::any_of(evidence.failure.ended, [&](const RankExited& ended) {
-             return ended.rank == raised.rank && chosen(ended.status);
-           });
+    return ended_its_rank(raised, evidence);
   });
 }
 
 int status_after_signal(const Evidence& evidence) {
-  const int told_to_end = kOfShells + *evidence.signal;
+  const int told_to_end = shell_code(Signaled{*evidence.signal});
   for (const auto* ends : {&evidence.failure.ended, &evidence.ended_in_stop}) {
     const auto own = std::ranges::find_if(*ends, chosen, &RankExited::status);
     if (own != ends->end()) return shell_code(*own->status);

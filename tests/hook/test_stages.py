@@ -206,6 +206,7 @@ class Stages(harness.HookTest):
             self.assertEqual(worker.first("store.failed")["type"], "torch.distributed.DistNetworkError")
             self.assertEqual(worker.first("init.failed")["type"], "torch.distributed.DistNetworkError")
             self.assertIn("timed out", worker.first("init.failed")["err"])
+            self.assertIs(worker.first("init.failed")["comm"], True)
             self.assertIs(worker.first("exception")["comm"], True)
 
 

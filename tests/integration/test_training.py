@@ -54,7 +54,9 @@ class Training(SafelaunchTest):
 
     def test_a_job_whose_ranks_nobody_sees_is_not_started_again(self):
         """A script that trains without torch may have worked for hours when NCCL's words come."""
-        lost = "print('trained'); raise SystemExit('NCCL error: remote process exited or there was a network error')"
+        lost = ("import os, sys; print('trained', flush=True); "
+                "print('NCCL error: remote process exited or there was a network error', file=sys.stderr, flush=True); "
+                "os._exit(1)")
         for words in (["sh", "-c", f'exec {sys.executable} -c "$0"', lost],
                       ["--nproc-per-node", "2", "--", sys.executable, "-c", lost]):
             with self.subTest(words[0]):

@@ -46,7 +46,8 @@ except Exception:
     pass
 torch.distributed.init_process_group("gloo")
 """)
-        run = self.run_safelaunch(*SHORT, "--only", *TWO_RANKS, script)
+        # Longer than torch's own timeout, so that the hang is that of the second init.
+        run = self.run_safelaunch("--init-timeout", "8s", "--quiet-timeout", "600s", "--only", *TWO_RANKS, script)
         self.assert_status(run, 124)
         self.assertEqual([one["cause"]["id"] for one in run.attempts], ["rank-missing"], str(run))
 

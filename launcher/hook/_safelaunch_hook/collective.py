@@ -11,7 +11,7 @@ import time
 
 from . import answers, captures, channel, ending, native
 from .like_importlib_bootstrap import around
-from .patching import quietly, replace, wrapper
+from .patching import quietly, replace, send_failure, wrapper
 
 _SHORTEST_WAIT = 0.0005  # seconds between two looks at the first collective
 _LONGEST_WAIT = 0.1
@@ -126,7 +126,7 @@ def _follow(name, remove):
         quietly(name, _returned, name, began, result)
 
     def failed(error):
-        quietly("coll.failed", _failed, name, error)
+        send_failure("coll.failed", error, op=name)
         end()
 
     def end():
@@ -134,10 +134,6 @@ def _follow(name, remove):
         del _armed[:]
 
     return returned, failed
-
-
-def _failed(name, error):
-    channel.emit("coll.failed", op=name, err=str(error))
 
 
 def _returned(name, began, result):
@@ -170,7 +166,7 @@ def _completed(name, began, work):
             work.get_future().value()
     except Exception as error:
         if "not implemented" not in str(error):  # send and recv have no future
-            channel.emit("coll.failed", op=name, err=str(error))
+            send_failure("coll.failed", error, op=name)
             return
     channel.emit("coll.done", op=name, ms=round((time.monotonic() - began) * 1000, 3))
 

@@ -60,4 +60,6 @@ def send_failure(event, error, **fields):
 
 
 def _send_failure(event, error, fields):
-    channel.emit(event, type=exceptions.type_name(error), err=str(error), **fields)
+    channel.emit(
+        event, type=exceptions.type_name(error), err=str(error), comm=exceptions.is_communication(error), **fields
+    )

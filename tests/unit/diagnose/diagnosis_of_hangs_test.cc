@@ -108,6 +108,8 @@ TEST_CASE("an exception that a hanging job has caught and logged is not its caus
                       "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 1\n"}};
   CHECK(diagnosed(evidence).failure.cause == "rank-missing");
   evidence.failure.raised = {raised(2, "KeyError", "1")};
+  evidence.failure.raised.front().traceback = "";
+  CHECK(diagnosed(evidence).failure.cause == "rank-missing");
   evidence.failure.raised.front().traceback = "Traceback";  // nobody caught it
   CHECK(diagnosed(evidence).failure.cause == "user-exception");
   CHECK(status(evidence) == 1);
