@@ -104,7 +104,7 @@ std::string bash_first_words() {
 }
 
 constexpr std::string_view kBashScript =
-    R"sh(# bash completion for safelaunch; `safelaunch completions bash` makes it.
+    R"sh(# bash completion for safelaunch; `safelaunch completion bash` makes it.
 _safelaunch_options() {
   case $1 in
 @options@  esac
@@ -217,7 +217,7 @@ std::string zsh_specs(const Verb& verb) {
 
 constexpr std::string_view kZshScript =
     R"sh(#compdef safelaunch
-# zsh completion for safelaunch; `safelaunch completions zsh` makes it.
+# zsh completion for safelaunch; `safelaunch completion zsh` makes it.
 _safelaunch_profiles() {
   local -a names=(${(f)"$(@profiles@)"})
   _values -s , profile $names
@@ -281,7 +281,7 @@ std::string fish_options(const Verb& verb, std::string_view when) {
 
 std::string fish() {
   Words others;
-  std::string text = "# fish completion for safelaunch; `safelaunch completions fish` makes it.\n";
+  std::string text = "# fish completion for safelaunch; `safelaunch completion fish` makes it.\n";
   for (const Verb* verb : verbs()) {
     text += fmt::format("complete -c safelaunch -n __fish_use_subcommand -a {} -d {}\n", verb->name,
                         fish_quoted(verb->help));
@@ -300,7 +300,7 @@ std::string fish() {
 
 int write_completions(std::span<const std::string> words) {
   std::vector<std::string> shells;
-  if (const auto status = settle(kCompletionsVerb, words, nullptr, shells)) return *status;
+  if (const auto status = settle(kCompletionVerb, words, nullptr, shells)) return *status;
   return tell(completions_for(shells));
 }
 
@@ -313,25 +313,24 @@ std::string completions(std::string_view shell) {
 }
 
 Result<std::string> completions_for(std::span<const std::string> words) {
-  if (words.size() != 1)
-    return Error{Errc::usage, "completions takes one shell: bash, zsh or fish"};
+  if (words.size() != 1) return Error{Errc::usage, "completion takes one shell: bash, zsh or fish"};
   std::string script = completions(words[0]);
   if (!script.empty()) return script;
   return Error{Errc::usage,
-               fmt::format("completions does not know the shell '{}'{} (bash, zsh, "
+               fmt::format("completion does not know the shell '{}'{} (bash, zsh, "
                            "fish)",
                            words[0], did_you_mean(words[0], settings::words_of(kShells)))};
 }
 
-const Verb kCompletionsVerb{
-    .name = "completions",
+const Verb kCompletionVerb{
+    .name = "completion",
     .function = write_completions,
     .help = "bash | zsh | fish: a script that completes verbs, options and profiles",
     .usage = "bash | zsh | fish",
     .purpose =
         "A script for a shell, which then completes verbs, options, their values and the names of "
-        "profiles. For bash: `eval \"$(safelaunch completions bash)\"`.",
-    .example = "eval \"$(safelaunch completions bash)\"",
+        "profiles. For bash: `eval \"$(safelaunch completion bash)\"`.",
+    .example = "eval \"$(safelaunch completion bash)\"",
     .words = kShells,
     .takes = kManyWords};
 

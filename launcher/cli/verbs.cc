@@ -16,10 +16,10 @@
 namespace safelaunch::cli {
 namespace {
 
-constexpr std::array kVerbs{&kRunVerb,         &kInitVerb,    &kTestVerb,   &kProbeVerb,
-                            &kProfilesVerb,    &kStatusVerb,  &kStacksVerb, &kRunsVerb,
-                            &kReportVerb,      &kExplainVerb, &kDoctorVerb, &kCleanVerb,
-                            &kCompletionsVerb, &kManualVerb,  &kVersionVerb};
+constexpr std::array kVerbs{&kRunVerb,        &kInitVerb,    &kTestVerb,   &kProbeVerb,
+                            &kProfilesVerb,   &kStatusVerb,  &kStacksVerb, &kRunsVerb,
+                            &kReportVerb,     &kExplainVerb, &kDoctorVerb, &kCleanVerb,
+                            &kCompletionVerb, &kManualVerb,  &kVersionVerb};
 
 // Other spellings that everybody tries.
 constexpr std::array kHelpWords{std::string_view("--help"), std::string_view("-h"),
@@ -28,6 +28,7 @@ constexpr std::array kHelpWords{std::string_view("--help"), std::string_view("-h
 const Verb* lookup(std::string_view word) {
   if (std::ranges::find(kHelpWords, word) != kHelpWords.end()) return &kHelpVerb;
   if (word == "--version") return &kVersionVerb;
+  if (word == "completions") return &kCompletionVerb;
   const auto found = std::ranges::find(kVerbs, word, &Verb::name);
   return found == kVerbs.end() ? nullptr : *found;
 }

@@ -71,7 +71,7 @@ extern const Verb kReportVerb;
 extern const Verb kExplainVerb;
 extern const Verb kDoctorVerb;
 extern const Verb kCleanVerb;
-extern const Verb kCompletionsVerb;
+extern const Verb kCompletionVerb;
 extern const Verb kManualVerb;
 extern const Verb kVersionVerb;
 extern const Verb kHelpVerb;

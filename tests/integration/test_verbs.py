@@ -146,7 +146,7 @@ class Verbs(SafelaunchTest):
     def test_an_answer_that_cannot_be_written_is_no_success(self):
         self.assertEqual(subprocess.run([SAFELAUNCH, "true"], env=self.environment(), cwd=self.folder).returncode, 0)
         for words in (["profiles", "env", "conservative"], ["profiles", "schema"], ["profiles", "list"], ["runs"], ["status"],
-                      ["status", "--json"], ["status", "--watch"], ["doctor", "--json"], ["completions", "bash"], ["report"],
+                      ["status", "--json"], ["status", "--watch"], ["doctor", "--json"], ["completion", "bash"], ["report"],
                       ["report", "--json"], ["report", "--html", "page.html", "--json"], ["explain", "F04"], ["help"], ["--help"],
                       ["report", "--help"], ["version"], ["manual"], ["clean", "--dry-run"], ["--dry-run", "true"]):
             with self.subTest(words=words), open("/dev/full", "w") as full:
@@ -228,7 +228,7 @@ class Verbs(SafelaunchTest):
 
     def complete(self, *words):
         """What bash offers for the last of the words."""
-        script = self.script(self.say("completions", "bash"), "completions.bash")
+        script = self.script(self.say("completion", "bash"), "completions.bash")
         line = "source %s; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _safelaunch; printf '%%s\\n' \"${COMPREPLY[@]}\"" % script
         path = {"PATH": f"{os.path.dirname(SAFELAUNCH)}:{os.environ['PATH']}"}
         done = subprocess.run(["bash", "-c", line, "bash", "safelaunch", *words], env=self.environment(**path), cwd=self.folder,
@@ -249,7 +249,7 @@ class Verbs(SafelaunchTest):
             (["run", "-p", "gloo"], ["gloo-fallback"]),
             (["profiles", "sh"], ["show"]),
             (["profiles", "show", "no-sh"], ["no-shm"]),
-            (["completions", "z"], ["zsh"]),
+            (["completion", "z"], ["zsh"]),
             (["--only", "torchrun", "--cl"], []),
             (["--grace", "torchrun", "--cle"], ["--clean"]),
         ]:
@@ -258,7 +258,7 @@ class Verbs(SafelaunchTest):
 
     def test_the_other_shells_and_man_take_what_is_written_for_them(self):
         for shell, check in ("zsh", ["-n"]), ("fish", ["--no-execute"]):
-            script = self.script(self.say("completions", shell), shell)
+            script = self.script(self.say("completion", shell), shell)
             if shutil.which(shell):
                 done = subprocess.run([shell, *check, script], capture_output=True, text=True, timeout=60)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -267,7 +267,7 @@ class Verbs(SafelaunchTest):
         if shutil.which("groff"):
             done = subprocess.run(["groff", "-ww", "-man", "-Tascii"], input=page, capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("(bash, zsh, fish)", self.say("completions", "tcsh", status=64))
+        self.assertIn("(bash, zsh, fish)", self.say("completion", "tcsh", status=64))
 
     def test_an_option_in_a_profile_acts_unless_the_user_gives_another(self):
         profile = self.profile("name: mine\nextends: basic\noptions: {no-hook: true, no-plugin: true}\n")

@@ -25,21 +25,21 @@ TEST_CASE("each shell has its script, and says how it is made", "[completions]")
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     INFO(shell);
     CHECK(completions_for(ShellWords{shell}).value() == completions(shell));
-    CHECK(script_has(shell, shell + " completion for safelaunch; `safelaunch completions " + shell +
+    CHECK(script_has(shell, shell + " completion for safelaunch; `safelaunch completion " + shell +
                                 "` makes it."));
   }
 }
 
 TEST_CASE("one shell is asked for, and one that is known", "[completions]") {
-  const std::string one = "completions takes one shell: bash, zsh or fish";
+  const std::string one = "completion takes one shell: bash, zsh or fish";
   CHECK(refused_shell({}) == one);
   CHECK(refused_shell({"bash", "zsh"}) == one);
   CHECK(refused_shell({"bahs"}) ==
-        "completions does not know the shell 'bahs'; did you mean 'bash'? (bash, zsh, fish)");
-  CHECK(refused_shell({"tcsh"}) == "completions does not know the shell 'tcsh' (bash, zsh, fish)");
+        "completion does not know the shell 'bahs'; did you mean 'bash'? (bash, zsh, fish)");
+  CHECK(refused_shell({"tcsh"}) == "completion does not know the shell 'tcsh' (bash, zsh, fish)");
   CHECK(refused_shell({"powershell"}) ==
-        "completions does not know the shell 'powershell' (bash, zsh, fish)");
-  CHECK(refused_shell({""}) == "completions does not know the shell '' (bash, zsh, fish)");
+        "completion does not know the shell 'powershell' (bash, zsh, fish)");
+  CHECK(refused_shell({""}) == "completion does not know the shell '' (bash, zsh, fish)");
 }
 
 TEST_CASE("no mark of the script's form is left in it", "[completions]") {
@@ -70,7 +70,7 @@ TEST_CASE("bash offers every option of a verb, with its letter and help", "[comp
 
 TEST_CASE("bash offers the words that may stand first behind a verb", "[completions]") {
   CHECK(script_has("bash", "    profiles) echo 'list names show check env schema' ;;\n"));
-  CHECK(script_has("bash", "    completions) echo 'bash zsh fish' ;;\n"));
+  CHECK(script_has("bash", "    completion) echo 'bash zsh fish' ;;\n"));
 }
 
 TEST_CASE("behind a verb that takes a command its own completion goes on", "[completions]") {

@@ -224,6 +224,6 @@ TEST_CASE("a verb whose words are completed lists words that it takes", "[verbs]
         of_one ? OptionLine{std::string(word), "basic"} : OptionLine{std::string(word)};
     CHECK(profiles_wish(words).has_value());
   }
-  for (const std::string_view shell : settings::words_of(kCompletionsVerb.words))
+  for (const std::string_view shell : settings::words_of(kCompletionVerb.words))
     CHECK_FALSE(completions(shell).empty());
 }

@@ -37,6 +37,7 @@ TEST_CASE("a word of a verb's name is that verb, and its other spellings are", "
     CHECK(is_verb(word));
   }
   CHECK(&find_verb("--version") == &kVersionVerb);
+  CHECK(&find_verb("completions") == &kCompletionVerb);
 }
 
 TEST_CASE("any other first word is an option or the command", "[verbs]") {
@@ -108,7 +109,7 @@ TEST_CASE("a command behind a verb may have any number of words", "[verbs]") {
 }
 
 TEST_CASE("words that a verb reads by itself are not counted", "[verbs]") {
-  for (const Verb* verb : {&kExplainVerb, &kProfilesVerb, &kCompletionsVerb})
+  for (const Verb* verb : {&kExplainVerb, &kProfilesVerb, &kCompletionVerb})
     CHECK(read_without_target(*verb, {"a", "b", "c"}).value().rest == VerbWords{"a", "b", "c"});
 }
 
