@@ -29,23 +29,19 @@ void write_end(const AttemptHistory& attempt, RunRecord::State state, HtmlWriter
   to.text(end_in_words(attempt.told)).markup("</span>");
 }
 
-void write_cause(const Failure& failure, HtmlWriter& to) {
-  if (!failure.explanation.empty())
-    to.markup("<p class=\"lead\">").text(failure.explanation, kLongestText).markup("</p>\n");
-  if (!failure.cause.empty()) {
-    to.markup("<p><span class=\"dim\">Cause</span> ").text(failure.title, kLongestText);
-    to.markup(" <code>").text(failure.cause).markup("</code> <span class=\"dim\">");
-    to.text(name(failure.certainty)).markup("</span></p>\n");
-  }
-  if (!failure.lines.empty()) {
-    to.markup("<pre>");
-    for (const std::string& line : failure.lines) to.text(line, kLongestText).markup("\n");
-    to.markup("</pre>\n");
-  }
-  if (!failure.remedy.empty())
-    to.markup("<p><span class=\"dim\">Remedy</span> ")
-        .text(failure.remedy, kLongestText)
-        .markup("</p>\n");
+void write_lines(const Failure& failure, HtmlWriter& to) {
+  if (failure.lines.empty()) return;
+  to.markup("<pre>");
+  for (const std::string& line : failure.lines) to.text(line, kLongestText).markup("\n");
+  to.markup("</pre>\n");
+}
+
+// The head has told the failure of an only attempt.
+void write_failure(const Failure& failure, const RunRecord& run, HtmlWriter& to) {
+  const bool told = run.attempts.size() == 1 && told_in_head(run) != nullptr;
+  if (!told) write_cause(failure, to);
+  write_lines(failure, to);
+  if (!told) write_remedy(failure, to);
 }
 
 void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
@@ -164,7 +160,7 @@ void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudg
   to.markup(" ");
   write_end(attempt, run.state, to);
   to.markup("</h2>\n");
-  if (attempt.told.failure) write_cause(*attempt.told.failure, to);
+  if (attempt.told.failure) write_failure(*attempt.told.failure, run, to);
   write_progress(attempt, to);
   if (const std::string text = standstill_in_words(attempt); !text.empty())
     to.markup("<p>").text(text, kLongestText).markup("</p>\n");

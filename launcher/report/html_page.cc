@@ -120,33 +120,14 @@ std::string clock_time(const std::string& iso) {
   return iso.substr(0, kDate) + " " + iso.substr(kDate + 1, kUpToSeconds - kDate - 1) + " UTC";
 }
 
-// The failure that the run ended with, or that made it need another profile.
-const AttemptSummary* told_failure(const RunRecord& run) {
-  const auto& attempts = run.summary.attempts;
-  const auto found = std::find_if(attempts.rbegin(), attempts.rend(), [](const auto& attempt) {
-    return attempt.failure && attempt.failure->kind != FailureKind::given_up;
-  });
-  return found == attempts.rend() ? nullptr : &*found;
-}
-
 void write_verdict(const RunRecord& run, HtmlWriter& to) {
-  const AttemptSummary* told = told_failure(run);
+  const AttemptSummary* told = told_in_head(run);
   if (told == nullptr) return;
   const Failure& failure = *told->failure;
   const bool healed = !run.summary.attempts.back().failure;
   if (healed) to.markup("<p class=\"dim\">").text(told->profile).markup(" failed:</p>\n");
-  if (!failure.explanation.empty())
-    to.markup("<p class=\"lead\">").text(failure.explanation, kLongestText).markup("</p>\n");
-  if (!failure.title.empty())
-    to.markup("<p><span class=\"dim\">Cause</span> ")
-        .text(failure.title, kLongestText)
-        .markup(" <span class=\"tag\">")
-        .text(name(failure.certainty))
-        .markup("</span></p>\n");
-  if (!healed && !failure.remedy.empty())
-    to.markup("<p><span class=\"dim\">Remedy</span> ")
-        .text(failure.remedy, kLongestText)
-        .markup("</p>\n");
+  write_cause(failure, to);
+  if (!healed) write_remedy(failure, to);
 }
 
 bool is_of_profiles(std::string_view word) {
@@ -237,6 +218,29 @@ RunFiles files_for_page(const std::filesystem::path& directory, const Environmen
 bool write_report_page(const std::filesystem::path& directory, const Environment& environment) {
   const RunRecord run = parse_run(files_for_page(directory, environment));
   return write_atomically(directory / "report.html", html_report(run));
+}
+
+const AttemptSummary* told_in_head(const RunRecord& run) {
+  const auto& attempts = run.summary.attempts;
+  const auto found = std::find_if(attempts.rbegin(), attempts.rend(), [](const auto& attempt) {
+    return attempt.failure && attempt.failure->kind != FailureKind::given_up;
+  });
+  return found == attempts.rend() ? nullptr : &*found;
+}
+
+void write_cause(const Failure& failure, HtmlWriter& to) {
+  if (!failure.explanation.empty())
+    to.markup("<p class=\"lead\">").text(failure.explanation, kLongestText).markup("</p>\n");
+  if (failure.cause.empty()) return;
+  to.markup("<p><span class=\"dim\">Cause</span> ").text(failure.title, kLongestText);
+  to.markup(" <code>").text(failure.cause).markup("</code> <span class=\"tag\">");
+  to.text(name(failure.certainty)).markup("</span></p>\n");
+}
+
+void write_remedy(const Failure& failure, HtmlWriter& to) {
+  if (failure.remedy.empty()) return;
+  to.markup("<p><span class=\"dim\">Remedy</span> ").text(failure.remedy, kLongestText);
+  to.markup("</p>\n");
 }
 
 std::string headline_text(const RunRecord& run) {

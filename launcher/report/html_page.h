@@ -127,6 +127,13 @@ struct PageBudget {
 /// Writes the marks of the time below or above pictures of that length.
 void write_axis(Duration length, HtmlWriter& to);
 
+/// The attempt whose failure the head tells: the run ended with it, or it made the run need another
+/// profile. Null: none has failed.
+[[nodiscard]] const AttemptSummary* told_in_head(const RunRecord& run);
+/// Writes what happened, and the cause with how sure it is.
+void write_cause(const Failure& failure, HtmlWriter& to);
+/// Writes the advice to a person.
+void write_remedy(const Failure& failure, HtmlWriter& to);
 /// Writes the head: the verdict, the command and how to run it again.
 void write_head(const RunRecord& run, HtmlWriter& to);
 /// Writes the ways between the nodes, node × node.
