@@ -59,12 +59,11 @@ std::string file_name_of(StreamId id) {
 /// The state of a JobOutput. Pending handlers hold it by a weak pointer only.
 class JobOutput::State : public std::enable_shared_from_this<State> {
  public:
-  State(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan,
-        OutputObserver observer)
+  State(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan, Listener& listener)
       : io_(io),
         terminal_(terminal),
         plan_(std::move(plan)),
-        observer_(std::move(observer)),
+        listener_(listener),
         chunk_(std::make_unique<char[]>(kChunk)),
         rest_(io) {}
 
@@ -101,7 +100,7 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
   boost::asio::io_context& io_;
   TerminalWriter& terminal_;
   OutputPlan plan_;
-  OutputObserver observer_;
+  Listener& listener_;
   std::vector<std::unique_ptr<JobStream>> streams_;
   std::shared_ptr<Lane> out_lane_;  // only with Mode::lines
   std::shared_ptr<Lane> err_lane_;  // the same lane where our streams are joined
@@ -199,7 +198,7 @@ JobOutput::State::Got JobOutput::State::read_chunk(JobStream& stream) {
 void JobOutput::State::take(JobStream& stream, std::string_view bytes) {
   if (stream.recording) record(stream, bytes);
   stream.tail.append(bytes);
-  if (observer_.on_output) observer_.on_output(stream.id, bytes);
+  listener_.on_output(stream.id, bytes);
   if (!stream.shown) return;
   if (stream.lane) {
     stream.lane->feed(stream.lane_source, bytes);
@@ -215,8 +214,7 @@ void JobOutput::State::record(JobStream& stream, std::string_view bytes) {
 
 void JobOutput::State::tell_if_stopped(JobStream& stream) {
   if (!stream.recording) return;
-  const auto loss = stream.recording->untold_loss();
-  if (loss && observer_.on_recording_stopped) observer_.on_recording_stopped(*loss);
+  if (const auto loss = stream.recording->untold_loss()) listener_.on_recording_stopped(*loss);
 }
 
 // Reads on after the others have had their turn, without asking the kernel whether there is more.
@@ -300,7 +298,7 @@ int JobOutput::State::columns_taken() const {
   return prefixed ? static_cast<int>(prefix_of(Rank{10}, OutputPlan::Prefix::rank).size()) : 0;
 }
 
-// Tells it from the io_context and not from within, because the observer may destroy us then.
+// Tells it from the io_context and not from within, because the listener may destroy us then.
 void JobOutput::State::check_drained() {
   boost::asio::post(io_, [weak = weak_from_this()] {
     const auto self = weak.lock();
@@ -308,7 +306,7 @@ void JobOutput::State::check_drained() {
     self->flush_lanes();
     if (!self->terminal_.flushed() || self->any_open()) return;
     self->drained_ = true;
-    if (self->observer_.on_drained) self->observer_.on_drained();
+    self->listener_.on_drained();
   });
 }
 
@@ -336,8 +334,8 @@ std::vector<Recording> JobOutput::State::recordings() const {
 }
 
 JobOutput::JobOutput(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan,
-                     OutputObserver observer)
-    : state_(std::make_shared<State>(io, terminal, std::move(plan), std::move(observer))) {
+                     Listener& listener)
+    : state_(std::make_shared<State>(io, terminal, std::move(plan), listener)) {
   state_->start();
 }
 

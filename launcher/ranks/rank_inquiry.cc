@@ -1,7 +1,5 @@
 #include "safelaunch/ranks/rank_inquiry.h"
 
-#include <sys/stat.h>
-
 #include "safelaunch/base/format.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/watch/hook_channel.h"
@@ -16,10 +14,7 @@ void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> 
                         const std::filesystem::path& directory, Duration limit, Done done) {
   done_ = std::move(done);
   questions_ = {};
-  if (!directory.empty()) {
-    evidence_ = directory / "evidence";
-    mkdir(evidence_.c_str(), 0700);  // if this fails, no answer is kept, and nothing else is lost
-  }
+  directory_ = directory;
   for (const AskedRank& rank : ranks)
     for (const watch::HookQuestion question : questions)
       if (channel != nullptr && channel->ask(rank.process, question, 0))
@@ -30,9 +25,7 @@ void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> 
 void RankInquiry::answered(ProcessId process, const watch::StackAnswer& answer) {
   const auto rank = questions_.answered(process, answer);
   if (!rank) return;
-  if (!evidence_.empty())
-    (void)report::write_atomically(evidence_ / fmt::format("rank-{}.stack", rank->value),
-                                   questions_.answers().stacks.at(*rank).frames);
+  keep(fmt::format("rank-{}.stack", rank->value), questions_.answers().stacks.at(*rank).frames);
   finish_if_all_have_answered();
 }
 
@@ -44,13 +37,18 @@ void RankInquiry::answered(ProcessId process, const watch::CollectivesAnswer& an
   if (questions_.answered(process, answer)) finish_if_all_have_answered();
 }
 
+void RankInquiry::keep(const std::string& file, std::string text) const {
+  if (!directory_.empty())
+    report::write_later(disk_, directory_ / "evidence" / file, std::move(text));
+}
+
 void RankInquiry::keep_collectives() const {
   const auto& collectives = questions_.answers().collectives;
-  if (evidence_.empty() || collectives.empty()) return;
+  if (collectives.empty()) return;
   std::string text;
   for (const auto& [rank, seen] : collectives)
     text += fmt::format("rank {}: {}\n", rank.value, describe(seen));
-  (void)report::write_atomically(evidence_ / "collectives", text);
+  keep("collectives", std::move(text));
 }
 
 void RankInquiry::finish_if_all_have_answered() {

@@ -12,6 +12,7 @@
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/log.h"
 #include "safelaunch/base/random.h"
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
@@ -145,6 +146,16 @@ bool write_atomically(const fs::path& file, std::string_view text) {
   if (written && rename(temporary.c_str(), file.c_str()) == 0) return true;
   unlink(temporary.c_str());
   return false;
+}
+
+void write_later(DiskQueue& disk, fs::path file, std::string text) {
+  const std::size_t size = text.size();
+  const auto write = [path = std::move(file), whole = std::move(text)] {
+    mkdir(path.parent_path().c_str(), 0700);  // it is there already but for the evidence's
+    (void)write_atomically(path, whole);
+  };
+  if (!disk.post(size, write))
+    log_warning("a file of the record is missing: the disk does not keep up");
 }
 
 }  // namespace safelaunch::report

@@ -67,7 +67,7 @@ Attempt::Attempt(const ranks::Services& services, AttemptSpec spec, Listener& li
       began_(Clock::now()),
       machine_(rules_of(spec_)),
       timer_(services.io),
-      output_(services.io, services.terminal, spec_.output, output_observer()),
+      output_(services.io, services.terminal, spec_.output, *this),
       workers_(services.reaper, output_, *this),
       watch_(services, watch_config(spec_), *this),
       stopper_(
@@ -95,18 +95,16 @@ Result<void> Attempt::start() {
 
 // News that become events of the machine.
 
-output::OutputObserver Attempt::output_observer() {
-  output::OutputObserver observer;
-  observer.on_output = [this](output::StreamId stream, std::string_view bytes) {
-    watch_.saw_output(stream, bytes);
-  };
-  observer.on_recording_stopped = [this](const output::RecordingLoss& loss) {
-    services_.terminal.write_message(
-        fmt::format("safelaunch: warning: {} is not complete: {}; the job goes on without it",
-                    loss.path.native(), loss.reason));
-  };
-  observer.on_drained = [this] { take(OutputDrained{}); };
-  return observer;
+void Attempt::on_output(output::StreamId stream, std::string_view bytes) {
+  watch_.saw_output(stream, bytes);
+}
+
+void Attempt::on_recording_stopped(const output::RecordingLoss& loss) {
+  take(RecordingStopped{loss});
+}
+
+void Attempt::on_drained() {
+  take(OutputDrained{});
 }
 
 std::string Attempt::trouble() const {
@@ -267,7 +265,7 @@ void Attempt::hear_ras(const std::string& answer) {
   seen_.ras = describe(nccl::parse_ras(answer));
   services_.log.record(report::record::Ras{seen_.ras});
   if (!spec_.directory.empty() && !answer.empty())
-    (void)report::write_atomically(spec_.directory / "evidence" / "ras.txt", answer);
+    report::write_later(services_.disk, spec_.directory / "evidence" / "ras.txt", answer);
   take(RasAnswered{});
 }
 

@@ -46,7 +46,7 @@ struct AttemptSpec {
 /// One start of the command under one profile: performs what an AttemptMachine decides. Starts the
 /// command, has its ranks watched, stops it whole, and is over when no process of it lives and all
 /// its output is passed on. Use it on the io_context's thread.
-class Attempt final : Workers::Listener, ranks::RankWatch::Listener {
+class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::JobOutput::Listener {
  public:
   class Listener {
    public:
@@ -106,7 +106,6 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener {
   void signal(const launch::ReceivedSignal& received);
 
  private:
-  output::OutputObserver output_observer();
   [[nodiscard]] Duration age() const;
   void link_rank_files() const;
   /// The mark that the job's processes carry in their environment.
@@ -114,6 +113,9 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener {
   [[nodiscard]] std::string titled(const std::string& line) const;
   void tell(const std::string& line) const;
 
+  void on_output(output::StreamId stream, std::string_view bytes) override;
+  void on_recording_stopped(const output::RecordingLoss& loss) override;
+  void on_drained() override;
   void on_started(Rank rank, ProcessId process) override;
   void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) override;
   void on_all_ended() override;

@@ -235,6 +235,13 @@ void AttemptMachine::take(const TreeGone& event, TimePoint now) {
   actions_.push_back(FinishOutput{});
 }
 
+// A job outlives its logs.
+void AttemptMachine::take(const RecordingStopped& event, TimePoint) {
+  actions_.push_back(
+      TellUser{fmt::format("warning: {} is not complete: {}; the job goes on without it",
+                           event.loss.path.native(), event.loss.reason)});
+}
+
 void AttemptMachine::take(const OutputDrained&, TimePoint) {
   if (!is<Draining>()) return;
   state_ = Over{};

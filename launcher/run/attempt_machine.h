@@ -6,6 +6,7 @@
 #include "safelaunch/job/command.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/stop.h"
+#include "safelaunch/output/recording.h"
 #include "safelaunch/ranks/rank_questions.h"
 #include "safelaunch/watch/stall.h"
 
@@ -71,6 +72,10 @@ struct KillWanted {};
 struct TreeGone {
   bool output_drained = false;
 };
+/// A file of the job's output takes no more: the disk is full, or does not answer.
+struct RecordingStopped {
+  output::RecordingLoss loss;
+};
 /// All output of the job is passed on.
 struct OutputDrained {};
 /// The machine's deadline has come.
@@ -79,7 +84,7 @@ struct AttemptTimePassed {};
 using AttemptEvent =
     std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell, TrainingBegan,
                  TrainingStalled, RanksAnswered, RasAnswered, SignalCame, WayWanted, KillWanted,
-                 TreeGone, OutputDrained, AttemptTimePassed>;
+                 TreeGone, RecordingStopped, OutputDrained, AttemptTimePassed>;
 
 /// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
 struct AskRanks {
@@ -205,6 +210,7 @@ class AttemptMachine {
   void take(const WayWanted& event, TimePoint now);
   void take(const KillWanted& event, TimePoint now);
   void take(const TreeGone& event, TimePoint now);
+  void take(const RecordingStopped& event, TimePoint now);
   void take(const OutputDrained& event, TimePoint now);
   void take(const AttemptTimePassed& event, TimePoint now);
 

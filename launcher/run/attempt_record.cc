@@ -241,6 +241,13 @@ report::AttemptSummary summary_of(const FinishedAttempt& attempt) {
   return summary;
 }
 
+report::AttemptSummary summary_of_given_up(const FinishedAttempt& attempt, const std::string& why) {
+  report::AttemptSummary summary = summary_of(attempt);
+  summary.failure = Failure{.kind = FailureKind::given_up};
+  summary.failure->explanation = why;
+  return summary;
+}
+
 report::AttemptSummary summary_of(const FinishedAttempt& attempt,
                                   const diagnose::Diagnosis& diagnosis, const plan::RunPlan& plan) {
   report::AttemptSummary summary = summary_of(attempt);

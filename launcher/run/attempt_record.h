@@ -73,6 +73,10 @@ struct FinishedAttempt {
 /// The report's summary of an attempt that went well.
 [[nodiscard]] report::AttemptSummary summary_of(const FinishedAttempt& attempt);
 
+/// The report's summary of an attempt that was ended before it had failed. `why` may be empty.
+[[nodiscard]] report::AttemptSummary summary_of_given_up(const FinishedAttempt& attempt,
+                                                         const std::string& why);
+
 /// The report's summary of a failed attempt, with its cause; a signal that ended it is the cause.
 [[nodiscard]] report::AttemptSummary summary_of(const FinishedAttempt& attempt,
                                                 const diagnose::Diagnosis& diagnosis,

@@ -283,6 +283,37 @@ Result<output::OutputPlan> output_of(const AttemptInputs& inputs) {
   return output;
 }
 
+Result<void> settle_output(const AttemptInputs& inputs, const settings::RunOptions& options,
+                           AttemptSpec& spec) {
+  Result<output::OutputPlan> output = output_of(inputs);
+  if (!output) return output.error();
+  spec.output = std::move(*output);
+  if (options.rank_files && !inputs.plan.spawn && !spec.output.directory.empty())
+    spec.rank_logs = spec.output.directory / "launcher";
+  // On several nodes, each node has the same local ranks.
+  spec.rank_logs_are_of_ranks = inputs.plan.command.descendants == job::Descendants::all;
+  spec.users_rank_logs = inputs.plan.command.rank_logs;
+  return {};
+}
+
+AttemptSpec rules_of_watch(const AttemptInputs& inputs) {
+  const plan::RunPlan& plan = inputs.plan;
+  AttemptSpec spec;
+  spec.number = inputs.number;
+  spec.profile = inputs.profile.name;
+  spec.launcher = plan.command.launcher;
+  spec.stages = stages_of(plan, inputs.profile);
+  spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
+  spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
+  spec.kill_on_stall = inputs.profile.on_stall == profile::OnStall::kill;
+  spec.ras = inputs.profile.ras;
+  spec.directory = inputs.directory;
+  spec.hook = inputs.hook;
+  spec.run = inputs.run_id;
+  spec.for_leader = spec.stages.judged_elsewhere = inputs.is_member;
+  return spec;
+}
+
 // The variables of NCCL that are not the user's own.
 std::vector<std::string> set_for_nccl(const std::vector<profile::Difference>& differences) {
   std::vector<std::string> names;
@@ -292,33 +323,10 @@ std::vector<std::string> set_for_nccl(const std::vector<profile::Difference>& di
   return names;
 }
 
-}  // namespace
-
-Result<SettledAttempt> settle(const AttemptInputs& inputs) {
+Environment settle_environment(const AttemptInputs& inputs, const settings::RunOptions& options,
+                               SettledAttempt& result) {
   const plan::RunPlan& plan = inputs.plan;
-  SettledAttempt result;
   AttemptSpec& spec = result.spec;
-  spec.number = inputs.number;
-  spec.profile = inputs.profile.name;
-  spec.launcher = plan.command.launcher;
-  spec.stages = stages_of(plan, inputs.profile);
-  spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
-  spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
-  const settings::RunOptions options = plan::options_under(plan.options, inputs.profile);
-  spec.clean = options.clean;
-  spec.kill_on_stall = inputs.profile.on_stall == profile::OnStall::kill;
-  spec.directory = inputs.directory;
-  spec.hook = inputs.hook;
-  spec.run = inputs.run_id;
-  spec.for_leader = spec.stages.judged_elsewhere = inputs.is_member;
-  Result<output::OutputPlan> output = output_of(inputs);
-  if (!output) return output.error();
-  spec.output = std::move(*output);
-  if (options.rank_files && !plan.spawn && !spec.output.directory.empty())
-    spec.rank_logs = spec.output.directory / "launcher";
-  // On several nodes, each node has the same local ranks.
-  spec.rank_logs_are_of_ranks = plan.command.descendants == job::Descendants::all;
-  spec.users_rank_logs = plan.command.rank_logs;
   profile::AppliedEnvironment applied = plan.environment_under(inputs.profile);
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);
@@ -328,11 +336,22 @@ Result<SettledAttempt> settle(const AttemptInputs& inputs) {
       plan.spawn ? job::Descendants::all : plan.command.descendants;
   result.notice = add_plugin(inputs, descendants, applied.environment);
   spec.nccl = nccl::listen(inputs.nccl, {descendants, plan.nodes()}, applied.environment);
-  spec.ras = inputs.profile.ras;
   spec.nccl.set = set_for_nccl(result.differences);
-  const Result<void> added = plan.spawn
-                                 ? add_workers(inputs, applied.environment, result)
-                                 : add_launcher(inputs, std::move(applied.environment), result);
+  return std::move(applied.environment);
+}
+
+}  // namespace
+
+Result<SettledAttempt> settle(const AttemptInputs& inputs) {
+  const settings::RunOptions options = plan::options_under(inputs.plan.options, inputs.profile);
+  SettledAttempt result{.spec = rules_of_watch(inputs), .differences = {}, .notice = {}};
+  result.spec.clean = options.clean;
+  if (const Result<void> settled = settle_output(inputs, options, result.spec); !settled)
+    return settled.error();
+  Environment environment = settle_environment(inputs, options, result);
+  const Result<void> added = inputs.plan.spawn
+                                 ? add_workers(inputs, environment, result)
+                                 : add_launcher(inputs, std::move(environment), result);
   if (!added) return added.error();
   return result;
 }

@@ -309,7 +309,7 @@ void Nodes::hear(const agree::GoApart& apart) {
 
 void Nodes::hear(const agree::EndHere& end) {
   close_doors();
-  listener_.end_agreed(end.exit_code, end.why);
+  listener_.take(EndAgreed{end.exit_code, end.why});
 }
 
 }  // namespace safelaunch::run

@@ -28,8 +28,6 @@ class Nodes final : nodes::Party::Listener {
     /// the nodes that are gone. To the leader alone.
     virtual void over_everywhere(const std::vector<OtherNode>& others,
                                  const std::vector<std::string>& lost) = 0;
-    /// Every node ends its run now, whatever the attempt has come to on the others.
-    virtual void end_agreed(int exit_code, const std::string& why) = 0;
     /// The nodes have tried to reach each other. To the leader alone.
     virtual void ways_told(const report::record::Ways& ways) = 0;
     virtual void say(const std::string& line) = 0;

@@ -249,20 +249,13 @@ void Run::attempt_ended(AttemptRecord record) {
   for (const auto* exits : {&record_.ranks.exits, &record_.ranks.late_exits})
     for (const RankExited& rank : *exits)
       if (rank.process.is_here()) former_pids_.push_back(rank.process.pid);
-  if (!nodes_) return decide(evidence);
-  waits_for_others_ = nodes_->leads();
-  waits_for_others_ ? take(EndedHere{record_, evidence}) : record_alone(evidence);
-  nodes_->attempt_over(attempt_number_, status_for_others(record_, evidence), record_, evidence);
+  take(AttemptEnded{ended(evidence), nodes_ && nodes_->leads()});
+  if (nodes_)
+    nodes_->attempt_over(attempt_number_, status_for_others(record_, evidence), record_, evidence);
 }
 
-void Run::decide(const diagnose::Evidence& evidence) {
-  take(AttemptEnded{record_, evidence, host::may_have_gpu(), refuted()});
-}
-
-// What follows is not for this node to decide, or not any more.
-void Run::record_alone(const diagnose::Evidence& evidence) {
-  take(LeadsNoMore{});
-  decide(evidence);
+EndedAttempt Run::ended(const diagnose::Evidence& evidence) const {
+  return {record_, evidence, host::may_have_gpu(), refuted()};
 }
 
 diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
@@ -468,7 +461,6 @@ Logs Run::tell_of_lost_logs() {
 // The end of the run on every node: one diagnosis over what all have said.
 void Run::over_everywhere(const std::vector<OtherNode>& others,
                           const std::vector<std::string>& lost) {
-  waits_for_others_ = false;
   take_end_of(others, attempt_number_, record_);
   diagnose::Evidence evidence;
   if (!went_well(record_)) {
@@ -477,16 +469,11 @@ void Run::over_everywhere(const std::vector<OtherNode>& others,
   }
   if (const auto end = end_of_nodes(others, lost))
     return take(EndedByNodes{record_, end->exit_code, end->why});
-  decide(evidence);
+  take(OverEverywhere{ended(evidence)});
 }
 
 void Run::ways_told(const report::record::Ways& ways) {
   ledger_.events().record(ways);
-}
-
-void Run::end_agreed(int exit_code, const std::string& why) {
-  if (std::exchange(waits_for_others_, false)) record_alone(evidence_of(record_));
-  take(EndAgreed{exit_code, why});
 }
 
 void Run::perform(const EndRun& end) {

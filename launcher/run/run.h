@@ -84,11 +84,9 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   void over_everywhere(const std::vector<OtherNode>& others,
                        const std::vector<std::string>& lost) override;
   void ways_told(const report::record::Ways& ways) override;
-  void end_agreed(int exit_code, const std::string& why) override;
   void say(const std::string& line) override;
   std::string redact(std::string text) override;
-  void decide(const diagnose::Evidence& evidence);
-  void record_alone(const diagnose::Evidence& evidence);
+  [[nodiscard]] EndedAttempt ended(const diagnose::Evidence& evidence) const;
   Result<void> take_port(const StartAttempt& start);
   [[nodiscard]] diagnose::Evidence evidence_of(const AttemptRecord& record) const;
   [[nodiscard]] std::vector<std::string> refuted() const;
@@ -117,8 +115,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   int attempt_number_ = 0;                     ///< of the attempt that runs, or ran last
   AttemptRecord record_;                       ///< of the attempt that ended last
   std::vector<output::Recording> recordings_;  ///< of the attempts that have ended
-  bool waits_for_others_ = false;  ///< with what follows it, until they have told of its end
-  std::optional<RunProbe> probe_;  ///< beside the first attempt, or behind it
+  std::optional<RunProbe> probe_;              ///< beside the first attempt, or behind it
   std::optional<clean::PortLease> port_;
   bool keeps_port_ = false;                       ///< the user insists on that port
   std::optional<std::int64_t> oom_kills_before_;  ///< before the present attempt, in our cgroup

@@ -19,30 +19,43 @@ namespace {
 
 constexpr Duration kFolderMadeWithin{3'000};
 
+struct Opened {
+  Result<report::RunDirectory> directory;
+  report::EventLog events;
+};
+
+struct Wanted {
+  std::filesystem::path run_dir;
+  std::filesystem::path log_dir;
+  std::string run_id;
+  Environment environment;
+};
+
+// By the disk's thread, which a frozen disk may keep here when the run goes on without it: so it
+// takes its words by value, and `disk` and `redactor` live as long as the program.
+Opened open_record(const Wanted& wanted, TimePoint began, redact::Redactor& redactor,
+                   DiskQueue& disk) {
+  if (!wanted.log_dir.empty())
+    if (const auto made = report::make_named_folder("--log-dir", wanted.log_dir); !made)
+      return {made.error(), {}};
+  Opened opened{report::RunDirectory::create(wanted.run_dir, wanted.run_id, wanted.environment),
+                {}};
+  if (opened.directory && !opened.directory->path().empty())
+    opened.events =
+        report::EventLog(opened.directory->path() / "events.jsonl", began, redactor, &disk);
+  return opened;
+}
+
 }  // namespace
 
 Result<void> RunLedger::open(const plan::RunPlan& plan) {
   summary_.run_id = report::new_run_id();
   redactor_ = plan::redactor_for(plan);
   summary_.command = redactor_.redact(plan.options.command);
-  struct Opened {
-    Result<report::RunDirectory> directory;
-    report::EventLog events;
-  };
-  // By value, but for what the events only keep: a frozen disk's thread may still be here when the
-  // run goes on without it.
-  const auto open = [this, wanted = plan.options.run_dir, logs = plan.options.log_dir,
-                     id = summary_.run_id, environment = plan.environment] {
-    if (!logs.empty())
-      if (const auto made = report::make_named_folder("--log-dir", logs); !made)
-        return Opened{made.error(), {}};
-    Opened result{report::RunDirectory::create(wanted, id, environment), {}};
-    if (result.directory && !result.directory->path().empty())
-      result.events =
-          report::EventLog(result.directory->path() / "events.jsonl", began_, redactor_, &disk_);
-    return result;
-  };
-  std::optional<Opened> opened = disk_.within(kFolderMadeWithin, open);
+  const Wanted wanted{plan.options.run_dir, plan.options.log_dir, summary_.run_id,
+                      plan.environment};
+  std::optional<Opened> opened = disk_.within(
+      kFolderMadeWithin, [this, wanted] { return open_record(wanted, began_, redactor_, disk_); });
   if (!opened) {
     trouble_ = "nothing is recorded: the file system of the state folder does not answer";
     return {};
@@ -74,7 +87,7 @@ void RunLedger::close(int exit_code, std::string stopped_because) {
   summary_ = report::redacted(std::move(summary_), redactor_);
   events_.record(report::record::End{exit_code});
   if (!directory().empty())
-    write_later(disk_, directory() / "outcome.json", report::outcome_json(summary_));
+    report::write_later(disk_, directory() / "outcome.json", report::outcome_json(summary_));
 }
 
 void RunLedger::write_page(const Environment& environment) {
@@ -84,15 +97,6 @@ void RunLedger::write_page(const Environment& environment) {
     (void)report::write_report_page(folder, environment);
   };
   if (!disk_.post(0, write)) log_warning("no page is written: the disk does not keep up");
-}
-
-void write_later(DiskQueue& disk, std::filesystem::path file, std::string text) {
-  const std::size_t size = text.size();
-  const auto write = [path = std::move(file), whole = std::move(text)] {
-    (void)report::write_atomically(path, whole);
-  };
-  if (!disk.post(size, write))
-    log_warning("a file of the record is missing: the disk does not keep up");
 }
 
 void write_job_file(DiskQueue& disk, const report::RunDirectory& directory,
@@ -113,15 +117,17 @@ void write_job_file(DiskQueue& disk, const report::RunDirectory& directory,
   if (!plan.options.log_dir.empty())
     json["log_dir"] = std::filesystem::absolute(plan.options.log_dir, gone).native();
   json["chain"] = plan.chain_names;
-  write_later(disk, directory.path() / "job.json",
-              json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  report::write_later(
+      disk, directory.path() / "job.json",
+      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
                     const std::vector<profile::Difference>& differences,
                     const redact::Redactor& redactor) {
   if (attempt.empty() || differences.empty()) return;
-  write_later(disk, attempt / "env.diff", profile::render_differences(differences, redactor));
+  report::write_later(disk, attempt / "env.diff",
+                      profile::render_differences(differences, redactor));
 }
 
 void record_nccl(report::EventLog& log, const nccl::Record& nccl) {

@@ -63,9 +63,6 @@ class RunLedger {
   report::RunSummary summary_;
 };
 
-/// Queues the writing of a whole file.
-void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
-
 /// Writes job.json, which tells `safelaunch status` whose run this is.
 void write_job_file(DiskQueue& disk, const report::RunDirectory& directory,
                     const plan::RunPlan& plan, const report::RunSummary& summary,

@@ -33,6 +33,7 @@ std::optional<TimePoint> RunMachine::deadline() const {
 }
 
 void RunMachine::take(const RunBegins&, TimePoint) {
+  if (!std::holds_alternative<Idle>(state_)) return;
   agrees_ = plan_.party.has_value();
   if (agrees_) actions_.push_back(JoinNodes{});
   if (!plan_.options.preflight) return begin({}, {});
@@ -94,10 +95,6 @@ void RunMachine::take(const LeadsNodes&, TimePoint) {
   leads_ = true;
 }
 
-void RunMachine::take(const LeadsNoMore&, TimePoint) {
-  leads_ = false;
-}
-
 void RunMachine::take(const NodesReady& event, TimePoint) {
   if (!std::holds_alternative<Gathering>(state_) || attempts_ > 0) return;
   for (const std::string& line : event.lines) actions_.push_back(SayLine{line});
@@ -147,9 +144,8 @@ void RunMachine::take(const NodesRefused& event, TimePoint now) {
 void RunMachine::take(const EndedByNodes& event, TimePoint) {
   state_ = Idle{};
   ++attempts_;
-  report::AttemptSummary summary = summary_of({attempts_, profile_.name, event.record});
-  summary.failure = Failure{.kind = FailureKind::given_up};
-  actions_.push_back(RecordAttempt{std::move(summary)});
+  actions_.push_back(
+      RecordAttempt{summary_of_given_up({attempts_, profile_.name, event.record}, {})});
   actions_.push_back(SayFailure{event.why});
   end(event.exit_code, event.why);
 }
@@ -162,9 +158,9 @@ void RunMachine::take(const EndAgreed& event, TimePoint) {
   agrees_ = false;  // nobody is left to agree with
   record_undecided();
   if (!event.why.empty() && !is_told_here())
-    actions_.push_back(
-        SayFailure{went_well_ ? "the ranks of this node went well, the job did not: " + event.why
-                              : event.why});
+    actions_.push_back(SayFailure{
+        last_.went_well ? "the ranks of this node went well, the job did not: " + event.why
+                        : event.why});
   end(event.exit_code, event.why);
 }
 
@@ -172,7 +168,7 @@ void RunMachine::take(const EndAgreed& event, TimePoint) {
 // attempt that was interrupted needs none where the signal came, nor one that went well.
 bool RunMachine::is_told_here() const {
   if (attempts_ == 0) return leads_;
-  return interrupted_ ? signal_here_ : !went_well_;
+  return last_.interrupted ? signal_here_ : !last_.went_well;
 }
 
 void RunMachine::take(const AttemptStarted&, TimePoint) {
@@ -187,11 +183,6 @@ void RunMachine::take(const AttemptNotStarted& event, TimePoint) {
   end(exit_code_of(event.error.code), event.error.message);
 }
 
-void RunMachine::take(const EndedHere& event, TimePoint) {
-  if (auto* attempting = std::get_if<Attempting>(&state_))
-    attempting->ended_here = summary_here(attempts_ + 1, event.record, event.evidence);
-}
-
 void RunMachine::take(const SwitchFound& event, TimePoint) {
   auto* attempting = std::get_if<Attempting>(&state_);
   if (attempting == nullptr || attempting->ended_here) return;
@@ -199,77 +190,81 @@ void RunMachine::take(const SwitchFound& event, TimePoint) {
   actions_.push_back(EndAttemptForAnother{});
 }
 
+// The leader waits for the news of all nodes, and decides what follows; a member waits for its
+// word.
 void RunMachine::take(const AttemptEnded& event, TimePoint) {
-  if (!std::holds_alternative<Attempting>(state_)) return;  // it never started here
-  const auto attempting = std::get<Attempting>(std::exchange(state_, Idle{}));
+  auto* attempting = std::get_if<Attempting>(&state_);
+  if (attempting == nullptr) return;  // it never started here
+  leads_ = event.leads;
+  if (!agrees_) return decide(event.attempt);
+  last_ = {event.attempt.record.signal.has_value(), went_well(event.attempt.record)};
+  report::AttemptSummary summary = summary_here(attempts_ + 1, event.attempt);
+  if (leads_) return void(attempting->ended_here = std::move(summary));
   ++attempts_;
-  interrupted_ = event.record.signal.has_value();
-  went_well_ = went_well(event.record);
-  if (agrees_ && !leads_) return wait_for_others(event);
-  if (attempting.for_another && event.record.gave_way && !event.record.signal)
-    return switch_profile(event, *attempting.for_another);
-  went_well(event.record) ? succeed(event) : fail(event);
+  state_ = Gathering{};
+  actions_.push_back(RecordAttempt{std::move(summary)});
 }
 
-// The leader has the news of all nodes, and decides what follows.
-void RunMachine::wait_for_others(const AttemptEnded& event) {
-  state_ = Gathering{};
-  actions_.push_back(RecordAttempt{summary_here(attempts_, event.record, event.evidence)});
+void RunMachine::take(const OverEverywhere& event, TimePoint) {
+  if (std::holds_alternative<Attempting>(state_)) decide(event.attempt);
+}
+
+void RunMachine::decide(const EndedAttempt& attempt) {
+  const auto attempting = std::get<Attempting>(std::exchange(state_, Idle{}));
+  ++attempts_;
+  last_ = {attempt.record.signal.has_value(), went_well(attempt.record)};
+  if (attempting.for_another && attempt.record.gave_way && !last_.interrupted)
+    return switch_profile(attempt, *attempting.for_another);
+  last_.went_well ? succeed(attempt) : fail(attempt);
 }
 
 // Without the news of other nodes: the cause is the one that shows here.
-report::AttemptSummary RunMachine::summary_here(int number, const AttemptRecord& record,
-                                                const diagnose::Evidence& evidence) const {
-  const FinishedAttempt finished{number, profile_.name, record};
-  if (went_well(record)) return summary_of(finished);
-  if (record.gave_way) {
-    report::AttemptSummary summary = summary_of(finished);
-    summary.failure = Failure{.kind = FailureKind::given_up};
-    summary.failure->explanation = record.ended_because;
-    return summary;
-  }
-  return summary_of(finished, diagnose::diagnose(evidence, shelf_.catalogue()), plan_);
+report::AttemptSummary RunMachine::summary_here(int number, const EndedAttempt& attempt) const {
+  const FinishedAttempt finished{number, profile_.name, attempt.record};
+  if (went_well(attempt.record)) return summary_of(finished);
+  if (attempt.record.gave_way) return summary_of_given_up(finished, attempt.record.ended_because);
+  return summary_of(finished, diagnose::diagnose(attempt.evidence, shelf_.catalogue()), plan_);
 }
 
-void RunMachine::succeed(const AttemptEnded& event) {
-  actions_.push_back(RecordAttempt{summary_of({attempts_, profile_.name, event.record})});
-  if (!event.record.swept.empty()) actions_.push_back(TellSwept{});
+void RunMachine::succeed(const EndedAttempt& attempt) {
+  actions_.push_back(RecordAttempt{summary_of({attempts_, profile_.name, attempt.record})});
+  if (!attempt.record.swept.empty()) actions_.push_back(TellSwept{});
   actions_.push_back(KeepWhatWorked{profile_, attempts_});
   end(0, {});
 }
 
-void RunMachine::fail(const AttemptEnded& event) {
-  const diagnose::Diagnosis diagnosis = diagnose::diagnose(event.evidence, shelf_.catalogue());
-  exit_code_ = diagnose::exit_status_of(event.evidence, diagnosis);
+void RunMachine::fail(const EndedAttempt& attempt) {
+  const diagnose::Diagnosis diagnosis = diagnose::diagnose(attempt.evidence, shelf_.catalogue());
+  exit_code_ = diagnose::exit_status_of(attempt.evidence, diagnosis);
   report::AttemptSummary summary =
-      summary_of({attempts_, profile_.name, event.record}, diagnosis, plan_);
-  if (!event.record.signal) actions_.push_back(RecordCause{diagnosis});
-  take_seen(event);
-  strike(event.refuted);
+      summary_of({attempts_, profile_.name, attempt.record}, diagnosis, plan_);
+  if (!attempt.record.signal) actions_.push_back(RecordCause{diagnosis});
+  take_seen(attempt);
+  strike(attempt.refuted);
   plan::RunProgress now = progress(diagnosis, tried_, attempts_);
-  now.impasse = plan::impasse_of(event.evidence, diagnosis);
+  now.impasse = plan::impasse_of(attempt.evidence, diagnosis);
   const plan::NextStep step = plan::next_step(plan_, diagnosis, now);
   if (now.impasse) impasses_.push_back(*now.impasse);
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
-  if (!worth_probing(event.evidence, diagnosis, step))
+  if (!worth_probing(attempt.evidence, diagnosis, step))
     return follow(std::move(summary), diagnosis, step);
   state_ = Probing{std::move(summary), diagnosis};
   actions_.push_back(ProbeCandidates{profile_, candidates_after(diagnosis)});
 }
 
-void RunMachine::switch_profile(const AttemptEnded& event, const SwitchFound& found) {
+void RunMachine::switch_profile(const EndedAttempt& attempt, const SwitchFound& found) {
   report::AttemptSummary summary =
-      summary_of({attempts_, profile_.name, event.record}, found.diagnosis, plan_);
-  strike(event.refuted);
+      summary_of({attempts_, profile_.name, attempt.record}, found.diagnosis, plan_);
+  strike(attempt.refuted);
   follow(std::move(summary), found.diagnosis, found.step);
 }
 
-void RunMachine::take_seen(const AttemptEnded& event) {
-  const ranks::RanksSeen& ranks = event.record.ranks;
+void RunMachine::take_seen(const EndedAttempt& attempt) {
+  const ranks::RanksSeen& ranks = attempt.record.ranks;
   if (ranks.nccl.version) seen_.nccl = ranks.nccl.version;
   seen_.nccl_spoke = seen_.nccl_spoke || ranks.nccl.any;
   seen_.backends.insert(ranks.backends.begin(), ranks.backends.end());
-  seen_.gpu = event.gpu;
+  seen_.gpu = attempt.gpu;
 }
 
 // No attempt is wasted on what a probe has seen fail.
@@ -418,8 +413,10 @@ void RunMachine::drop_next_attempt() {
 void RunMachine::record_undecided() {
   if (auto* probing = std::get_if<Probing>(&state_))
     actions_.push_back(RecordAttempt{std::move(probing->summary)});
-  if (auto* attempting = std::get_if<Attempting>(&state_); attempting && attempting->ended_here)
-    actions_.push_back(RecordAttempt{*std::move(attempting->ended_here)});
+  auto* attempting = std::get_if<Attempting>(&state_);
+  if (attempting == nullptr || !attempting->ended_here) return;
+  ++attempts_;
+  actions_.push_back(RecordAttempt{*std::move(attempting->ended_here)});
 }
 
 // People read the end of a screen; a program takes the end for the object that it asked for.

@@ -25,18 +25,18 @@ struct AttemptStarted {};
 struct AttemptNotStarted {
   Error error;
 };
-/// An attempt is over. The record and the evidence are needed during the call alone.
-struct AttemptEnded {
+/// What is known of an attempt that is over. The record and the evidence are needed during the call
+/// alone.
+struct EndedAttempt {
   const AttemptRecord& record;
-  const diagnose::Evidence& evidence;  ///< empty where it went well
-  bool gpu = false;                    ///< this host has one
-  std::vector<std::string> refuted;    ///< profiles that a probe beside the attempt saw fail
+  const diagnose::Evidence& evidence;     ///< empty where it went well
+  bool gpu = false;                       ///< this host has one
+  std::vector<std::string> refuted = {};  ///< profiles that a probe beside the attempt saw fail
 };
-/// To the leader: nothing of the attempt runs here any more; AttemptEnded follows when it is over
-/// on all nodes. The record and the evidence are needed during the call alone.
-struct EndedHere {
-  const AttemptRecord& record;
-  const diagnose::Evidence& evidence;
+/// Nothing of the attempt runs on this node any more.
+struct AttemptEnded {
+  EndedAttempt attempt;
+  bool leads = false;  ///< this node decides what follows, once it is over everywhere
 };
 /// A probe beside the attempt shows that it cannot work, and which profile does.
 struct SwitchFound {
@@ -61,9 +61,6 @@ struct PauseOver {};
 
 /// This agent is the one whose decisions all follow.
 struct LeadsNodes {};
-/// The other nodes tell nothing more: what the last attempt came to here is all that is known of
-/// it.
-struct LeadsNoMore {};
 /// To the leader: every node is there and ready for a first attempt. `blocked` says which node's
 /// checks forbid it; the lines tell of risks and of differences between the nodes, the findings of
 /// the ways between them.
@@ -84,8 +81,12 @@ struct AgreedOnNone {
 struct NodesRefused {
   Error error;
 };
-/// To the leader: the attempt is over everywhere, and no rank is to blame: a node is gone, was away
-/// for so long that its ranks had to end, or could not start them.
+/// To the leader: the attempt is over on every node, and this is what all of them tell of it.
+struct OverEverywhere {
+  EndedAttempt attempt;
+};
+/// The same, and no rank is to blame: a node is gone, was away for so long that its ranks had to
+/// end, or could not start them.
 struct EndedByNodes {
   const AttemptRecord& record;
   int exit_code = 0;
@@ -100,10 +101,10 @@ struct EndAgreed {
 };
 
 using RunEvent =
-    std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted, AttemptEnded, EndedHere,
+    std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted, AttemptEnded,
                  SwitchFound, CannotProbe, ProfileChosen, MemoryBack, PauseOver, LeadsNodes,
-                 LeadsNoMore, NodesReady, AttemptAgreed, AgreedOnNone, NodesRefused, EndedByNodes,
-                 SignalPassedOn, EndAgreed, launch::ReceivedSignal>;
+                 NodesReady, AttemptAgreed, AgreedOnNone, NodesRefused, OverEverywhere,
+                 EndedByNodes, SignalPassedOn, EndAgreed, launch::ReceivedSignal>;
 
 /// Check the host; HostChecked follows.
 struct CheckHost {};
@@ -296,18 +297,17 @@ class RunMachine {
   void take(const AttemptStarted& event, TimePoint now);
   void take(const AttemptNotStarted& event, TimePoint now);
   void take(const AttemptEnded& event, TimePoint now);
-  void take(const EndedHere& event, TimePoint now);
   void take(const SwitchFound& event, TimePoint now);
   void take(const CannotProbe& event, TimePoint now);
   void take(const ProfileChosen& event, TimePoint now);
   void take(const MemoryBack& event, TimePoint now);
   void take(const PauseOver& event, TimePoint now);
   void take(const LeadsNodes& event, TimePoint now);
-  void take(const LeadsNoMore& event, TimePoint now);
   void take(const NodesReady& event, TimePoint now);
   void take(const AttemptAgreed& event, TimePoint now);
   void take(const AgreedOnNone& event, TimePoint now);
   void take(const NodesRefused& event, TimePoint now);
+  void take(const OverEverywhere& event, TimePoint now);
   void take(const EndedByNodes& event, TimePoint now);
   void take(const SignalPassedOn& event, TimePoint now);
   void take(const EndAgreed& event, TimePoint now);
@@ -318,16 +318,15 @@ class RunMachine {
   [[nodiscard]] plan::NextStep step_after(const diagnose::Diagnosis& diagnosis) const;
   void record_undecided();
   void drop_next_attempt();
-  [[nodiscard]] report::AttemptSummary summary_here(int number, const AttemptRecord& record,
-                                                    const diagnose::Evidence& evidence) const;
+  [[nodiscard]] report::AttemptSummary summary_here(int number, const EndedAttempt& attempt) const;
   [[nodiscard]] bool is_told_here() const;
   [[nodiscard]] bool is_echo(const launch::ReceivedSignal& event, TimePoint now);
-  void wait_for_others(const AttemptEnded& event);
   void start(const profile::Profile& profile);
-  void succeed(const AttemptEnded& event);
-  void fail(const AttemptEnded& event);
-  void switch_profile(const AttemptEnded& event, const SwitchFound& found);
-  void take_seen(const AttemptEnded& event);
+  void decide(const EndedAttempt& attempt);
+  void succeed(const EndedAttempt& attempt);
+  void fail(const EndedAttempt& attempt);
+  void switch_profile(const EndedAttempt& attempt, const SwitchFound& found);
+  void take_seen(const EndedAttempt& attempt);
   void strike(const std::vector<std::string>& refuted);
   [[nodiscard]] plan::RunProgress progress(const diagnose::Diagnosis& diagnosis,
                                            std::vector<std::string> tried, int attempts) const;
@@ -358,8 +357,11 @@ class RunMachine {
   bool passed_on_ = false;    ///< the ranks have a signal that is yet to come here itself
   bool signal_here_ = false;  ///< somebody wanted the end at this node
   bool warned_ = false;       ///< SIGUSR1 or SIGUSR2 has come
-  bool interrupted_ = false;  ///< the last attempt was ended by a signal, at any node
-  bool went_well_ = false;    ///< the last attempt, here
+  struct LastAttempt {
+    bool interrupted = false;  ///< a signal ended it, at any node
+    bool went_well = false;    ///< on this node
+  };
+  LastAttempt last_;
   int attempts_ = 0;          ///< that have ended
   profile::Profile profile_;  ///< of the present attempt, or the last
   int retries_of_profile_ = 0;

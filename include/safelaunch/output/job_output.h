@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 
 #include "safelaunch/base/event.h"
@@ -43,13 +42,6 @@ struct StreamId {
   bool operator==(const StreamId&) const = default;
 };
 
-/// Listener of a JobOutput. Each function may be empty.
-struct OutputObserver {
-  std::function<void(StreamId, std::string_view)> on_output;       ///< every chunk, as it was read
-  std::function<void(const RecordingLoss&)> on_recording_stopped;  ///< called once a file
-  std::function<void()> on_drained;  ///< every stream has ended, and all of it was passed on
-};
-
 /// A child's descriptors 1 and 2. Close them here once the child has them.
 struct ChildStreams {
   UniqueFd out;
@@ -67,11 +59,25 @@ struct ChildStreams {
 ///
 /// Wakes up only when there is something to read; a stream that never pauses is read every half
 /// millisecond. Destroying it closes our ends: processes that still write get SIGPIPE. Use it on
-/// the io_context's thread; the terminal must outlive it.
+/// the io_context's thread; the terminal and the listener must outlive it.
 class JobOutput {
  public:
+  class Listener {
+   public:
+    /// Every chunk, as it was read.
+    virtual void on_output(StreamId stream, std::string_view bytes) = 0;
+    /// A file lacks what follows; called once a file.
+    virtual void on_recording_stopped(const RecordingLoss& loss) = 0;
+    /// Every stream has ended, and all of it was passed on; the JobOutput may be destroyed from
+    /// here.
+    virtual void on_drained() = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
   JobOutput(boost::asio::io_context& io, TerminalWriter& terminal, OutputPlan plan,
-            OutputObserver observer);
+            Listener& listener);
   JobOutput(const JobOutput&) = delete;
   JobOutput& operator=(const JobOutput&) = delete;
   ~JobOutput();

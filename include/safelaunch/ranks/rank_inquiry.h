@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 
+#include "safelaunch/base/disk_queue.h"
 #include "safelaunch/ranks/rank_questions.h"
 
 namespace safelaunch::watch {
@@ -21,7 +22,7 @@ class RankInquiry {
  public:
   using Done = std::function<void(const RankAnswers&)>;
 
-  explicit RankInquiry(boost::asio::io_context& io) : timer_(io) {}
+  RankInquiry(boost::asio::io_context& io, DiskQueue& disk) : timer_(io), disk_(disk) {}
 
   /// Asks through `channel` (null: nobody has a hook). `directory` is the attempt's; empty: nothing
   /// is kept. Calls `done` once, through the io_context.
@@ -33,12 +34,14 @@ class RankInquiry {
   void answered(ProcessId process, const watch::CollectivesAnswer& answer);
 
  private:
+  void keep(const std::string& file, std::string text) const;
   void keep_collectives() const;
   void finish_if_all_have_answered();
   void finish_after(Duration time);
 
   boost::asio::steady_timer timer_;
-  std::filesystem::path evidence_;
+  DiskQueue& disk_;
+  std::filesystem::path directory_;  ///< the attempt's; empty: no answer is kept
   RankQuestions questions_;
   Done done_;
 };

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
@@ -62,5 +63,10 @@ class RunDirectory {
 /// every start would wait for the disk, and only a crash of the machine, which ends the job too,
 /// could lose it.
 [[nodiscard]] bool write_atomically(const std::filesystem::path& file, std::string_view text);
+
+/// Has the disk's own thread write such a file, so that a frozen file system delays nobody. Its
+/// folder is made where it is missing (mode 0700). If the disk refuses, that file is lost and
+/// nothing else.
+void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
 
 }  // namespace safelaunch::report

@@ -13,26 +13,34 @@
 
 namespace safelaunch::testing {
 
+/// Hears of lost recordings alone.
+struct Losses : output::JobOutput::Listener {
+  void on_output(output::StreamId, std::string_view) override {}
+  void on_recording_stopped(const output::RecordingLoss& loss) override { losses.push_back(loss); }
+  void on_drained() override {}
+
+  std::vector<output::RecordingLoss> losses;
+};
+
 /// One attempt's output on its way from the test, which plays the ranks, to the test, which reads
 /// the terminal.
-struct Attempt {
+struct Attempt : Losses {
   explicit Attempt(output::OutputPlan plan, Plumbing to_out = make_pipe(), Plumbing to_err = {})
       : out(std::move(to_out)),
         err(std::move(to_err)),
         terminal(io, output::inspect_streams(out.writer.get(),
                                              err.writer ? err.writer.get() : out.writer.get())),
-        output(io, terminal, in(directory, std::move(plan)), observer()) {}
+        output(io, terminal, in(directory, std::move(plan)), *this) {}
 
   static output::OutputPlan in(const TemporaryDirectory& directory, output::OutputPlan plan) {
     plan.directory = directory.path() / "attempt-1-basic";
     return plan;
   }
 
-  output::OutputObserver observer() {
-    return {[this](output::StreamId id, std::string_view bytes) { seen.emplace_back(id, bytes); },
-            [this](const output::RecordingLoss& loss) { losses.push_back(loss); },
-            [this] { drained = true; }};
+  void on_output(output::StreamId id, std::string_view bytes) override {
+    seen.emplace_back(id, bytes);
   }
+  void on_drained() override { drained = true; }
 
   output::ChildStreams rank(int number) { return output.open_rank(Rank{number}).value(); }
 
@@ -64,7 +72,6 @@ struct Attempt {
   boost::asio::io_context io;
   Plumbing out, err;
   std::vector<std::pair<output::StreamId, std::string>> seen;
-  std::vector<output::RecordingLoss> losses;
   bool drained = false;
   std::string shown;
   output::TerminalWriter terminal;

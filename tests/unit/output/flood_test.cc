@@ -26,7 +26,8 @@ TEST_CASE("a hostile line of 64 MB needs no memory to speak of", "[job_output]")
   Plumbing out = make_pipe();
   ::fcntl(out.reader.get(), F_SETFL, 0);
   output::TerminalWriter terminal(io, output::inspect_streams(out.writer.get(), out.writer.get()));
-  output::JobOutput output(io, terminal, Attempt::in(directory, kPrefixed), {});
+  Losses nobody;
+  output::JobOutput output(io, terminal, Attempt::in(directory, kPrefixed), nobody);
   output::ChildStreams zero = output.open_rank(Rank{0}).value();
   rusage before{}, after{};
   ::getrusage(RUSAGE_SELF, &before);

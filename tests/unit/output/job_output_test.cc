@@ -175,13 +175,12 @@ TEST_CASE("a log directory that cannot be made stops no job", "[job_output]") {
   output::TerminalWriter terminal(io, output::inspect_streams(out.writer.get(), out.writer.get()));
   output::OutputPlan plan = kBytes;
   plan.directory = "/dev/null/attempt-1";
-  int lost = 0;
-  output::JobOutput output(io, terminal, plan,
-                           {{}, [&](const output::RecordingLoss&) { ++lost; }, {}});
+  Losses told;
+  output::JobOutput output(io, terminal, plan, told);
   { write_all(output.open_launcher().value().out.get(), "hello"); }
   while (!output.drained()) REQUIRE(io.run_one_for(20s) > 0);
   CHECK(out.read() == "hello");
-  CHECK(lost == 1);
+  CHECK(told.losses.size() == 1);
 }
 
 TEST_CASE("a closed terminal ends nothing: the job is recorded to its end", "[job_output]") {
@@ -283,9 +282,10 @@ TEST_CASE("an attempt's output may end at any moment", "[job_output]") {
   boost::asio::io_context io;
   const Plumbing out = make_pipe();
   output::TerminalWriter terminal(io, output::inspect_streams(out.writer.get(), out.writer.get()));
+  Losses nobody;
   std::optional<output::JobOutput> output;
   for (int steps = 0; steps < 6; ++steps) {
-    output.emplace(io, terminal, kPrefixed, output::OutputObserver{});
+    output.emplace(io, terminal, kPrefixed, nobody);
     const output::ChildStreams zero = output->open_rank(Rank{0}).value();
     write_all(zero.out.get(), "line\nhalf");
     for (int i = 0; i < steps; ++i) io.poll_one();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <cstring>
@@ -24,7 +25,8 @@ using safelaunch::testing::TemporaryFolder;
 TEST_CASE("where nobody can be asked the answer comes at once, and through the loop",
           "[rank_inquiry]") {
   boost::asio::io_context io;
-  RankInquiry inquiry(io);
+  DiskQueue disk;
+  RankInquiry inquiry(io, disk);
   const std::array ranks{AskedRank{Rank{0}, {71, 7}}};
   const std::array questions{watch::HookQuestion::stack};
   int calls = 0;
@@ -48,7 +50,8 @@ struct HookedRank : watch::HookChannel::Listener {
       watch::HookChannel::open(io, name, "secret", *this).value();
   UniqueFd hook{::socket(AF_UNIX, SOCK_SEQPACKET, 0)};
   ProcessId process;
-  RankInquiry inquiry{io};
+  DiskQueue disk;
+  RankInquiry inquiry{io, disk};
   std::vector<RankAnswers> ended;
 
   HookedRank() {
@@ -76,7 +79,8 @@ struct HookedRank : watch::HookChannel::Listener {
   void run_until_ended() {
     while (ended.empty()) io.run_one();
   }
-  [[nodiscard]] std::string kept(const std::string& file) const {
+  [[nodiscard]] std::string kept(const std::string& file) {
+    REQUIRE(disk.drain(20s));
     std::ifstream in(folder / ("evidence/" + file));
     return {std::istreambuf_iterator<char>(in), {}};
   }
@@ -116,6 +120,19 @@ TEST_CASE("the answers of a round are kept in the attempt's folder", "[rank_inqu
   rank.inquiry.answered(rank.process, collectives);
   rank.run_until_ended();
   CHECK(rank.kept("collectives").starts_with("rank 3: all_reduce, collective 1 of group 0"));
+}
+
+TEST_CASE("a disk that does not answer holds up no round", "[rank_inquiry]") {
+  HookedRank rank;
+  std::atomic<bool> frozen = true;
+  REQUIRE(rank.disk.post(0, [&] { frozen.wait(true); }));
+  rank.ask(1ms);
+  rank.inquiry.answered(rank.process, in_main());
+  rank.run_until_ended();
+  CHECK(rank.ended.front().stacks.contains(Rank{3}));
+  frozen = false;
+  frozen.notify_all();
+  CHECK_FALSE(rank.kept("rank-3.stack").empty());
 }
 
 TEST_CASE("a rank that does not answer ends no round, its limit does", "[rank_inquiry]") {

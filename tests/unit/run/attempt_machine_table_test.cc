@@ -58,6 +58,7 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
       {"USR1", SignalCame{SIGUSR1, launch::SignalOrigin::user, {}}},
       {"tree gone", TreeGone{}},
       {"tree gone, output drained", TreeGone{true}},
+      {"recording stopped", RecordingStopped{}},
       {"output drained", OutputDrained{}},
       {"time passed", AttemptTimePassed{}},
   };
@@ -92,6 +93,7 @@ TERM: end watching, take segments, stop polite
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over
+recording stopped: tell
 output drained
 time passed
 )");
@@ -120,6 +122,7 @@ TERM: end watching, take segments, stop polite
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over
+recording stopped: tell
 output drained
 time passed
 )");
@@ -148,6 +151,7 @@ TERM: end watching, take segments, stop polite
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over
+recording stopped: tell
 output drained
 time passed
 )");
@@ -176,6 +180,7 @@ TERM: tell, tell, end watching, take segments, stop polite, stop polite
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over
+recording stopped: tell
 output drained
 time passed
 )");
@@ -206,6 +211,7 @@ TERM: end watching, take segments, stop polite
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over
+recording stopped: tell
 output drained
 time passed
 )");
@@ -234,6 +240,7 @@ TERM: stop polite
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over
+recording stopped: tell
 output drained
 time passed
 )");
@@ -262,6 +269,7 @@ TERM: over
 USR1: forward
 tree gone
 tree gone, output drained
+recording stopped: tell
 output drained: over
 time passed
 )");
@@ -290,6 +298,7 @@ TERM
 USR1: forward
 tree gone
 tree gone, output drained
+recording stopped: tell
 output drained
 time passed
 )");

@@ -457,3 +457,17 @@ TEST_CASE("each signal that stops a job is passed on with whoever sent it", "[at
   CHECK(stops[1].asked_by == launch::SignalOrigin::user);
   CHECK(stops[1].wanted.signal == SIGTERM);
 }
+
+TEST_CASE("a log that stops in any state is told, and the attempt goes on", "[attempt]") {
+  const output::RecordingLoss loss{"/logs/rank-0.out", "No space left on device", 10};
+  for (const auto& way : {&AttemptStory::be_asked, &AttemptStory::be_stopped}) {
+    AttemptStory attempt;
+    (attempt.*way)();
+    attempt.forget();
+    attempt.on(RecordingStopped{loss});
+    CHECK(attempt.done().size() == 1);
+    CHECK(attempt.said() ==
+          "warning: /logs/rank-0.out is not complete: No space left on device; the job goes on "
+          "without it\n");
+  }
+}

@@ -141,8 +141,6 @@ TEST_CASE("a signal at a leader whose own ranks are through goes to the other no
   CHECK(run.did<TellSignal>());
   CHECK_FALSE(run.did<SignalAttempt>());
   CHECK_FALSE(run.exit_code());
-  run.on(LeadsNoMore{});
-  run.ends_with(went_well_record());
   run.on(EndAgreed{143, "signal 15 at node 0 (gpu-16)"});
   CHECK(run.exit_code() == 143);
 }
@@ -264,12 +262,28 @@ TEST_CASE("the attempt of a leader that the others tell nothing more of is recor
   AttemptRecord record;
   record.gave_way = true;
   record.ended_because = "It was ended: the board has not confirmed this node for 10s";
-  run.on(LeadsNoMore{});
+  run.leads_no_more();
   run.ends_with(record);
   CHECK(run.last_summary().failure->explanation == record.ended_because);
   CHECK_FALSE(run.did<ProposeEnd>());
   run.on(EndAgreed{69, "node0 waited 30s for the board of the nodes"});
   CHECK(run.exit_code() == 69);
+}
+
+TEST_CASE("the attempt of a leader that waits for others is recorded when all nodes end",
+          "[nodes]") {
+  for (const bool well : {true, false}) {
+    Agreeing run;
+    run.lead();
+    run.agree(1, "basic");
+    run.ended_here(well ? went_well_record() : script_failed());
+    CHECK_FALSE(run.did<RecordAttempt>());
+    run.on(EndAgreed{69, "node0 waited 30s for the board of the nodes"});
+    CHECK(run.all<RecordAttempt>().size() == 1);
+    CHECK(run.last_summary().number == 1);
+    CHECK(run.did<SayFailure>() == well);  // a failure here is told by the closing screen
+    CHECK(run.exit_code() == 69);
+  }
 }
 
 TEST_CASE("nodes that are gone end the run, with their names", "[nodes]") {

@@ -138,7 +138,7 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
     context.launcher = job::Launcher::torchrun;
     context.retries_of_profile = machine_.retries_of_profile();
     context.port = diagnose::RendezvousPort{29500, diagnose::RendezvousPort::Choice::ours};
-    on(AttemptEnded{record, make_evidence(record, context), gpu, refuted});
+    ended_with(record, make_evidence(record, context));
   }
   void memory_is_back() {
     on(MemoryBack{});
@@ -151,6 +151,12 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
     on(launch::ReceivedSignal{number, sender, launch::SignalOrigin::user});
   }
   void pass(Duration time) { now_ += time; }
+
+  /// What is known of an attempt that ended so.
+  [[nodiscard]] EndedAttempt ended(const AttemptRecord& record,
+                                   const diagnose::Evidence& evidence) const {
+    return {record, evidence, gpu, refuted};
+  }
 
   template <class Action>
   [[nodiscard]] bool last_is() const {
@@ -177,6 +183,9 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   [[nodiscard]] const RunMachine& machine() const { return machine_; }
 
  private:
+  virtual void ended_with(const AttemptRecord& record, const diagnose::Evidence& evidence) {
+    on(AttemptEnded{ended(record, evidence)});
+  }
   std::span<const profile::Profile> all_profiles() override {
     for (profile::Profile& one : std::exchange(unread, {})) plan.chain.push_back(std::move(one));
     return plan.chain;
@@ -208,6 +217,7 @@ class AgreeingRun : public RunStory {
   void begin_alone() { on(RunBegins{}); }
   void lead() {
     begin_alone();
+    leads_ = true;
     on(LeadsNodes{});
     on(NodesReady{});
   }
@@ -220,13 +230,26 @@ class AgreeingRun : public RunStory {
     on(AttemptStarted{});
   }
   /// To the leader: its own ranks are through.
-  void ended_here(const AttemptRecord& record) { on(EndedHere{record, make_evidence(record, {})}); }
+  void ended_here(const AttemptRecord& record) {
+    on(AttemptEnded{ended(record, make_evidence(record, {})), true});
+  }
+  /// Another agent leads from now on.
+  void leads_no_more() { leads_ = false; }
   [[nodiscard]] std::vector<std::string> proposed() const {
     std::vector<std::string> names;
     for (const ProposeAttempt& one : all<ProposeAttempt>())
       names.push_back(std::to_string(one.number) + " " + one.profile.name);
     return names;
   }
+
+ private:
+  /// To the leader it is over everywhere, too.
+  void ended_with(const AttemptRecord& record, const diagnose::Evidence& evidence) override {
+    on(AttemptEnded{ended(record, evidence), leads_});
+    if (leads_) on(OverEverywhere{ended(record, evidence)});
+  }
+
+  bool leads_ = false;
 };
 
 }  // namespace safelaunch::run

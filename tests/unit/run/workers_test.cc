@@ -16,7 +16,7 @@ using namespace safelaunch::run;
 namespace {
 
 /// Workers whose output nobody sees, and what is told of them.
-class Job : Workers::Listener {
+class Job : Workers::Listener, output::JobOutput::Listener {
  public:
   Result<void> start(std::optional<Rank> rank, std::vector<std::string> argv) {
     return workers.start({rank, std::move(argv), {{"PATH", "/usr/bin:/bin"}}, {}});
@@ -31,7 +31,7 @@ class Job : Workers::Listener {
   boost::asio::io_context io;
   UniqueFd nowhere{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   output::TerminalWriter terminal{io, output::inspect_streams(nowhere.get(), nowhere.get())};
-  output::JobOutput output{io, terminal, {}, {}};
+  output::JobOutput output{io, terminal, {}, *this};
   launch::Reaper reaper{io, [](int, const ExitStatus&) {}};
   std::map<Rank, ProcessId> started;
   std::map<std::optional<Rank>, ExitStatus> ends;
@@ -48,6 +48,9 @@ class Job : Workers::Listener {
     ++all_ended;
     ran_at_the_end = workers.running();
   }
+  void on_output(output::StreamId, std::string_view) override {}
+  void on_recording_stopped(const output::RecordingLoss&) override {}
+  void on_drained() override {}
 };
 
 }  // namespace
