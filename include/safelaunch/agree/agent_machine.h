@@ -12,7 +12,7 @@
 
 namespace safelaunch::agree {
 
-/// What an agent is told before it joins.
+/// The configuration of an agent, given before it joins.
 struct AgentConfig {
   Claim claim;
   Terms terms;
@@ -24,11 +24,12 @@ struct AgentConfig {
   /// Where it is not certain that every node has an agent: after so long without all of them the
   /// leader lets each agent run apart. nullopt: never.
   std::optional<Duration> apart_after{};
-  /// Random, another one on each node: agents that wait for the same do not speak at once.
+  /// Random, and different on each node, so that agents that wait for the same thing do not speak
+  /// at once.
   std::uint64_t seed = 0;
 };
 
-// What happens. From the board:
+// The events. From the board:
 struct Seated {
   Seat seat;
 };
@@ -75,13 +76,13 @@ struct AttemptWanted {
 struct StopWanted {
   std::string why;
 };
-/// The leader's run is over on all nodes: what every agent ends with.
+/// The leader's run is over on all nodes, and says how every agent ends.
 struct EndWanted {
   int exit_code = 0;
   std::string why;
 };
-/// The leader watches: ranks wait somewhere (or no more), or it asks where they stand, or it has
-/// something to tell the attempt of every node.
+/// The leader's wish has changed: ranks wait somewhere, or none waits any longer, or it asks where
+/// they stand, or it has something to tell the attempt of every node.
 struct AttentionWanted {
   bool watch = false;
   int question = 0;
@@ -111,7 +112,7 @@ using AgentEvent =
                  Unreachable, Refused, TurnedAway, NewsHere, AttemptWanted, StopWanted, EndWanted,
                  AttentionWanted, ReachWanted, AttemptOverHere, SignalHere, AgentTimePassed>;
 
-// What is to be done. At the board:
+// The actions. At the board:
 struct ClaimSeat {
   Claim claim;
 };
@@ -141,8 +142,8 @@ struct KillHere {
 struct HoldLease {
   TimePoint until;
 };
-/// Publish what this node's ranks do from now on, or no more; and answer this question. Not to the
-/// leader, whose own run wanted it.
+/// Publish from now on what this node's ranks do, or stop publishing it; and answer this question.
+/// Only members get it: the leader's own run has wanted it.
 struct AttendHere {
   bool watch = false;
   int question = 0;
@@ -165,7 +166,7 @@ struct NodeTold {
   std::string host;
   NodeNews news;
 };
-/// To the leader's run: a node is not heard any more, or is there again.
+/// To the leader's run: the agent of a node has fallen silent, or is heard again.
 struct NodeSilent {
   int seat = 0;
   std::string host;
@@ -187,7 +188,7 @@ struct TellUser {
 struct GoApart {
   std::string why;
 };
-/// The run of this node ends so.
+/// End the run of this node with this status, for this reason.
 struct EndHere {
   int exit_code = 0;
   std::string why;
@@ -211,7 +212,7 @@ class Agent;
 ///     the leader's words: gather ── all ready, AttemptWanted ─→ go ── (stop) ── over everywhere ─→
 ///     gather …; in every state: end
 ///
-/// What holds whatever fails (tests/unit/agree/simulation_test.cc shows it):
+/// These rules hold whatever fails (tests/unit/agree/simulation_test.cc shows it):
 ///   - never two attempts of one rank: an agent starts attempt k only on the present leader's word,
 ///     with its lease confirmed, and while nothing of an earlier one runs here; the leader says `go`
 ///     only when each seat's present holder has published that nothing runs there, and only those

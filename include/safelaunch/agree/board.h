@@ -35,9 +35,9 @@ struct Claim {
   std::string incarnation;
   /// The number of its node; nullopt: any that is free.
   std::optional<int> seat;
-  int seats = 1;     ///< nodes of the job; the board refuses a claim with another number
+  int seats = 1;  ///< the number of nodes of the job; the board refuses a claim with another number
   std::string job;   ///< names the job; the board refuses a claim of another one
-  std::string host;  ///< for people
+  std::string host;  ///< the agent's host, for messages to people
   bool operator==(const Claim&) const = default;
 };
 
@@ -75,7 +75,7 @@ inline constexpr std::size_t kLongestText = 256 * 1024;
 /// sits where, the leader's newest word, and each member's newest standing. Only what is newest is
 /// kept: an agent that was away misses nothing that still counts.
 ///
-/// What a board promises, whatever its backend:
+/// Every board makes these promises, whatever its backend:
 ///   - a seat has one holder at a time. It becomes free when its holder leaves, or when the board
 ///     has not heard of it for lease + kill_margin;
 ///   - words come in order and never go back; a word of a former leader is refused;
@@ -98,14 +98,14 @@ class Board {
     virtual void word(const Word& word) = 0;
     /// To the leader alone, its own seat excepted: a member has come, or has published something.
     virtual void standing(const Standing& standing) = 0;
-    /// To the leader: the seat has no holder any more. That of seat 0, the leader's: to all, and to
-    /// a member that comes, or comes back, while there is no leader.
+    /// To the leader: the seat has no holder any more. For seat 0 (the leader's) every agent is
+    /// told, and so is a member that arrives, or comes back, while there is no leader.
     virtual void vacated(int seat) = 0;
-    /// The board counts this agent as gone: another one may hold its seat. Nothing follows but what
-    /// a new claim brings.
+    /// The board counts this agent as gone: another one may hold its seat. Nothing follows until
+    /// the agent claims a seat anew.
     virtual void unseated(const std::string& why) = 0;
-    /// The board cannot be reached, and is tried again; the text says how it fails. `reached` is
-    /// not told apart: confirmed() shows it.
+    /// The board cannot be reached, and is tried again; the text says how it fails. When it is
+    /// reached again, confirmed() shows it.
     virtual void unreachable(const std::string& why) = 0;
     /// It is of no use to try again: a wrong token, another job, other terms, no such address.
     virtual void refused(const Error& error) = 0;
@@ -134,7 +134,7 @@ class Board {
 struct Address {
   enum class Backend { tcp, etcd, file };
   Backend backend = Backend::tcp;
-  std::vector<std::string> hosts{};  ///< "HOST:PORT"; one for tcp
+  std::vector<std::string> hosts{};  ///< each "HOST:PORT"; a single one for tcp
   std::string folder{};
   bool operator==(const Address&) const = default;
 };

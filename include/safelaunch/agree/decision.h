@@ -7,7 +7,7 @@
 
 #include "safelaunch/base/result.h"
 
-/// What agents tell each other, as values. On the board each is JSON.
+/// The messages between agents, as values. On the board each is JSON.
 namespace safelaunch::agree {
 
 /// The next step that the leader orders all agents to take.
@@ -26,15 +26,17 @@ struct Decision {
   /// go: number of the word that called the agents which it is for. An agent starts only if it has
   /// told that it is ready for that very word: the others have come later.
   std::uint64_t gathered = 0;
-  std::string profile{};       ///< its name
-  std::vector<int> workers{};  ///< go: ranks of each node where safelaunch spawns them; else empty
-  std::string master_addr{};   ///< go: where rank 0 listens
-  int master_port = 0;         ///< go: 0: the command's own
-  std::string interface {};    ///< go: for NCCL and gloo on every node; empty: their own choice
-  int exit_code = 0;           ///< end: of every agent
-  int signal = 0;              ///< stop, end: the signal that a person or Slurm sent; 0: none
-  bool hurry = false;          ///< end: whoever wanted it has asked twice: nothing is waited for
-  std::string why{};           ///< stop, end: in words, with the node
+  std::string profile{};  ///< the name of the attempt's profile
+  /// Go: how many ranks each node has, where safelaunch spawns them; else empty.
+  std::vector<int> workers{};
+  std::string master_addr{};  ///< go: where rank 0 listens
+  int master_port = 0;        ///< go: the port where rank 0 listens; 0: the command's own
+  /// Go: the interface for NCCL and gloo on every node; empty: their own choice.
+  std::string interface {};
+  int exit_code = 0;   ///< end: the exit status of every agent
+  int signal = 0;      ///< stop, end: the signal that a person or Slurm sent; 0: none
+  bool hurry = false;  ///< end: the end was asked for twice, so nobody waits for anything
+  std::string why{};   ///< stop, end: the reason in words, with the node
   /// gather: where every node can be reached, JSON made by the run. Each agent tries to reach the
   /// others there and publishes what came of it, once for each such word. Empty: nothing to do.
   std::string doors{};
@@ -72,31 +74,31 @@ struct NodeEnd {
   bool operator==(const NodeEnd&) const = default;
 };
 
-/// What an agent publishes.
+/// The news that an agent publishes.
 struct NodeNews {
   NodePhase phase = NodePhase::joined;
-  int attempt = 0;                      ///< that runs, or has run last
-  std::uint64_t heard = 0;              ///< number of the last word whose order it has followed
-  int workers = 0;                      ///< ranks that this node is to start; 0: not known
-  int port = 0;                         ///< of node 0: a free one for the next attempt
-  std::string facts{};                  ///< this node's facts, JSON made by the run
-  std::string doors{};                  ///< where this node can be reached, JSON made by the run
-  std::string ways{};                   ///< how it reached the others, JSON made by the run
-  std::vector<std::string> findings{};  ///< of this node's checks, each a line
-  bool blocked = false;                 ///< one of them stands in the way
-  int signal = 0;                       ///< a person wants the job to end; 0: nobody does
-  bool hurry = false;                   ///< and has asked twice
-  std::optional<NodeEnd> end{};         ///< of `attempt`, once that has ended
-  std::string ranks{};                  ///< what its ranks do: a snapshot, JSON made by the run
-  int answered = 0;                     ///< the last question that `answers` answers
-  std::string answers{};                ///< where its ranks stand, JSON made by the run
+  int attempt = 0;          ///< the attempt that runs, or the last that ran
+  std::uint64_t heard = 0;  ///< the number of the last word whose order the agent has followed
+  int workers = 0;          ///< how many ranks this node is to start; 0: not known
+  int port = 0;             ///< from node 0: a free port for the next attempt
+  std::string facts{};      ///< this node's facts, JSON made by the run
+  std::string doors{};      ///< where this node can be reached, JSON made by the run
+  std::string ways{};       ///< how it reached the others, JSON made by the run
+  std::vector<std::string> findings{};  ///< the findings of this node's checks, a line each
+  bool blocked = false;                 ///< a finding of this node forbids the run
+  int signal = 0;                ///< the signal by which a person wants the job to end; 0: none
+  bool hurry = false;            ///< that person has asked twice
+  std::optional<NodeEnd> end{};  ///< the end of `attempt`, once it has ended
+  std::string ranks{};           ///< a snapshot of what the node's ranks do, JSON made by the run
+  int answered = 0;              ///< the number of the question that `answers` answers
+  std::string answers{};         ///< where its ranks stand, JSON made by the run
   bool operator==(const NodeNews&) const = default;
 };
 
 [[nodiscard]] std::string to_text(const Decision& decision);
 [[nodiscard]] std::string to_text(const NodeNews& news);
-/// Both read what another version, or a hostile peer, may have written: what is missing, or of
-/// another type, is an error that names the field.
+/// Both read text that another version, or a hostile peer, may have written. A field that is
+/// missing, or of another type, is an error that names the field.
 [[nodiscard]] Result<Decision> decision_from(std::string_view text);
 [[nodiscard]] Result<NodeNews> news_from(std::string_view text);
 

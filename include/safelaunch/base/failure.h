@@ -15,11 +15,11 @@ enum class FailureKind {
   world_size_mismatch,  ///< ranks that meet at one store gave different WORLD_SIZEs
   duplicate_rank,       ///< two live processes wait as the same rank
   hung,                 ///< ranks wait in a stage for others that do not come
-  stood_still,          ///< all ranks, for `timeouts: start`, before any waited for another
-  driver_silent,        ///< ranks wait in the CUDA driver, which answers nobody
-  stalled,              ///< it trained, and then stood still until safelaunch ended it
-  interrupted,          ///< a signal to safelaunch ended it
-  given_up,             ///< safelaunch ended it before it had failed: a probe showed that it would
+  stood_still,    ///< all ranks stood still, for `timeouts: start`, before any waited for another
+  driver_silent,  ///< ranks wait in the CUDA driver, which answers nobody
+  stalled,        ///< it trained, and then stood still until safelaunch ended it
+  interrupted,    ///< a signal to safelaunch ended it
+  given_up,       ///< safelaunch ended it before it had failed: a probe showed that it would
 };
 
 /// The word of the record: "rank_died".

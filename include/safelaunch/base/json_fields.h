@@ -75,7 +75,7 @@ template <class Json>
   return list->template get<std::vector<std::string>>();
 }
 
-/// The first `most` texts of a list. What is no text in it is left out.
+/// The first `most` texts of a list. Other entries are skipped.
 template <class Json>
 [[nodiscard]] std::vector<std::string> texts_of(const Json& object, const char* key,
                                                 std::size_t most = kNoLimit,
@@ -114,7 +114,7 @@ template <class Json>
   return number && *number >= low && *number <= high ? number : std::nullopt;
 }
 
-/// The whole numbers of a list. What is none in it is left out.
+/// The whole numbers of a list. Other entries are skipped.
 template <class Json>
 [[nodiscard]] std::vector<int> numbers_of(const Json& object, const char* key) {
   std::vector<int> numbers;

@@ -45,7 +45,7 @@ struct Evidence {
   /// Ranks that ended while safelaunch stopped the job, or passed a signal on.
   std::vector<RankExited> ended_in_stop;
   std::optional<ExitStatus> command;  ///< the status of the command, if it ended by itself
-  bool command_hides = false;         ///< it is a launcher's own status, no rank's
+  bool command_hides = false;         ///< `command` is a launcher's own status, not a rank's
   std::vector<Output> output;         ///< lines within each text are in order of time
   std::vector<Confirmation> confirmations;
   std::vector<std::string> remarks;  ///< sentences on a hang, without full stops
@@ -55,7 +55,7 @@ struct Evidence {
   std::vector<int> former_pids;       ///< processes of this job's earlier attempts
   int retries_of_profile = 0;         ///< how often this profile was tried again already
   int nodes = 1;                      ///< number of nodes of the job
-  std::map<Rank, std::string> hosts;  ///< of ranks on other nodes that raised or ended
+  std::map<Rank, std::string> hosts;  ///< the hosts of ranks on other nodes that raised or ended
   bool autotuning = false;            ///< deepspeed --autotuning, which starts many runs itself
 };
 

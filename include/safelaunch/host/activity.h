@@ -86,7 +86,7 @@ struct ActivitySeen {
 void add_traffic(TreeSample& sample, const SocketTraffic& traffic);
 
 /// Whether torch, NCCL, CUDA, a memory allocator or our hook runs a thread of this name for itself.
-/// Such a thread ticks in a healthy and in a hung process alike, so its activity says nothing.
+/// The thread ticks in a healthy and in a hung process alike, so its activity says nothing.
 [[nodiscard]] bool is_housekeeping(std::string_view thread_comm);
 
 /// Whether a JIT build runs a program of this name (cc1plus, nvcc, ptxas, ninja, rustc, …).

@@ -51,7 +51,7 @@ inline constexpr std::string_view kOwnerVariable = "SAFELAUNCH_OWNER";
 
 /// The owner of a process: the process that answers for the job (the guardian, which outlives a
 /// killed safelaunch). Once the owner is gone, a marked process that lives is left over, unless a
-/// stranger has started it with an environment that was handed to him. A pid has a meaning only
+/// stranger has started it with an environment that was handed to it. A pid has a meaning only
 /// within its namespace and boot, so both belong to the mark.
 ///
 /// An environment can be copied, into a service manager above all. The origin of a process cannot

@@ -22,7 +22,8 @@ struct LeftFile {
   std::uint64_t inode = 0;
   unsigned uid = 0;
   std::int64_t written = 0;  ///< the time of the last write, in seconds since 1970
-  /// In nanoseconds since 1970; where the file system does not keep that, when it was last changed.
+  /// The time of birth in nanoseconds since 1970; where the file system does not keep it, the time
+  /// of the last change.
   std::int64_t made = 0;
   Duration age{};  ///< the time since `made`
   bool operator==(const LeftFile&) const = default;
@@ -88,8 +89,9 @@ struct FileUse {
   std::vector<std::string> used;
   std::vector<std::string> untold;  ///< the paths of which the kernel does not tell
   Duration oldest_python{};         ///< the age of our user's oldest Python process
-  std::string compiler;  ///< one of our user's that runs: "cc1plus (pid 1932)"; empty if none
-  int unreadable = 0;    ///< our user's processes into which we could not look
+  /// A compiler of our user's that runs: "cc1plus (pid 1932)"; empty if none.
+  std::string compiler;
+  int unreadable = 0;  ///< our user's processes into which we could not look
 };
 
 /// Asks for the holders of the files. Where a file has none, looks at all processes that we may

@@ -98,8 +98,8 @@ struct NameLookup {
 [[nodiscard]] std::vector<std::string> addresses_in_hosts(std::string_view hosts,
                                                           std::string_view name);
 
-/// Looks the name up in this host's file alone. That takes no time, and finds no name that only a
-/// name server knows.
+/// Looks the name up in this host's file alone. The look takes no time, and finds no name that only
+/// a name server knows.
 [[nodiscard]] NameLookup look_up_in_hosts_file(const std::string& name);
 
 }  // namespace safelaunch::host

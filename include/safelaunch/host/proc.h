@@ -104,18 +104,19 @@ void for_each_number(const char* folder, Take take) {
 struct ProcStat {
   int pid = 0;
   std::string_view comm;  ///< points into the line
-  char state = '?';       ///< of the main thread, as in ps; Z: ended
+  char state = '?';       ///< the state of the main thread, as in ps; Z: ended
   int parent = 0;
   int group = 0;
   int session = 0;
   int terminal = 0;        ///< device number of the controlling terminal; 0: none
   int terminal_group = 0;  ///< the foreground process group of that terminal; -1: no terminal
   std::uint64_t flags = 0;
-  std::uint64_t cpu_ticks = 0;  ///< of all threads, and of the children that were waited for
+  /// The CPU time of all threads, and of the children that were waited for.
+  std::uint64_t cpu_ticks = 0;
   int threads = 0;
   std::uint64_t start_ticks = 0;
   std::uint64_t pending_signals = 0;
-  int wait_status = 0;  ///< of a zombie that we may look into; else 0
+  int wait_status = 0;  ///< the wait status of a zombie that we may look into; else 0
 };
 
 /// Takes a line apart; nullopt where it ends before the start time.
@@ -130,7 +131,7 @@ struct ProcStat {
 [[nodiscard]] char state_of(int pid);
 
 /// The time that all walks of one stop together give to processes that they meet between their fork
-/// and their exec, or in it. Such a process still shows its starter's environment, and may ask to
+/// and their exec, or in it. The process then still shows its starter's environment, and may ask to
 /// be kept by its own. Walks that kill give none: a job that forks without end would outrun them.
 struct ExecMoment {
   Duration left{50};

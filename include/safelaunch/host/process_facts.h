@@ -108,7 +108,7 @@ enum class Life {
 /// that is hidden.
 [[nodiscard]] std::vector<int> ancestors_of(int pid);
 
-// What the kernel tells of NVIDIA's GPUs. No driver is called, so a sick one cannot hold us.
+// The kernel's own facts on NVIDIA's GPUs. No driver is called, so a sick one cannot hold us.
 
 /// The GPUs that a process has open, each once: N of /dev/nvidiaN, without the control devices
 /// (nvidiactl, nvidia-uvm). Empty where we may not look.

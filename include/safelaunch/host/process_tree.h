@@ -41,12 +41,13 @@ class Procfs final : public ProcessTable {
 /// The CPU and memory that a process and those below it use.
 struct TreeUsage {
   TimePoint at;
-  Duration cpu{};  ///< of the whole tree since each process began, with what children left behind
-  std::uint64_t memory = 0;    ///< resident bytes of the process itself
-  std::uint64_t children = 0;  ///< of those below it; a page that several of them share counts in
-                               ///< each
-  std::vector<int> pids{};     ///< the tree's, the root first
-  Duration age{};              ///< of the root
+  /// The CPU time of the whole tree since each process began, with what children left behind.
+  Duration cpu{};
+  std::uint64_t memory = 0;  ///< resident bytes of the process itself
+  /// Resident bytes of the processes below it; a page that several of them share counts in each.
+  std::uint64_t children = 0;
+  std::vector<int> pids{};  ///< the pids of the tree, the root first
+  Duration age{};           ///< the age of the root
 };
 
 /// Reads three short files a process; nullopt where the root is gone.

@@ -116,7 +116,8 @@ struct CommandPort {
   /// The port as written; 0 means "any", which only some launchers understand.
   std::optional<int> value;
   PortOption option;
-  /// What is written there is no number from 0 to 65535. The launcher refuses it in its own words.
+  /// The text in the port's place is no number from 0 to 65535. The launcher refuses it in its own
+  /// words.
   bool mistyped = false;
 };
 
@@ -165,7 +166,7 @@ struct Command {
   std::optional<int> shutdown_timeout;
   /// The user's own --tee, --redirects or --log-dir say where torchrun keeps the ranks' output.
   bool keeps_rank_logs = false;
-  std::string rank_logs;    ///< its --log-dir; empty: a folder that it chooses
+  std::string rank_logs;    ///< the launcher's --log-dir; empty: a folder that the launcher chooses
   bool autotuning = false;  ///< deepspeed starts many jobs in one call: never relaunch it
   /// Deepspeed's --include or --exclude names the devices: beside these it refuses --num_gpus.
   bool names_devices = false;

@@ -11,13 +11,14 @@ namespace safelaunch::job {
 struct Starter {
   std::string name;  ///< "Slurm", "Open MPI", "Kubernetes"; empty: nothing of the kind
   int nodes = 1;
-  std::optional<int> node{};         ///< the number of this one
-  std::vector<std::string> hosts{};  ///< of all nodes, by number
-  std::string job{};                 ///< its own name for the job (and the step): "slurm-4711.0"
+  std::optional<int> node{};         ///< the number of this node
+  std::vector<std::string> hosts{};  ///< the hosts of all nodes, by number
+  std::string job{};  ///< the starter's own name for the job (and the step): "slurm-4711.0"
   bool operator==(const Starter&) const = default;
 };
 
-/// Nothing where it has started several of us on a node: those are ranks, not agents.
+/// Gives an empty Starter where several of us were started on one node: those are ranks, not
+/// agents.
 [[nodiscard]] Starter find_starter(const Environment& environment);
 
 /// The number of this node by its starter, else by NODE_RANK or GROUP_RANK.
@@ -33,12 +34,13 @@ struct Placement {
   int nodes = 1;
   std::optional<int> node;  ///< the number of this node, from 0 on
   std::string head;         ///< the host of node 0: where the ranks meet
-  std::optional<int> port;  ///< on which they meet there
+  std::optional<int> port;  ///< the port on which the ranks meet there
   std::string job;          ///< names the job, with the same word on every node
   /// "Slurm", "Open MPI", "Kubernetes", …: what starts the same command on every node, so that each
   /// has an agent. Empty: somebody types the command on each node.
   std::string starter;
-  std::vector<std::string> hosts;  ///< of all nodes by their numbers, where the starter tells them
+  /// The hosts of all nodes by their numbers, where the starter tells them.
+  std::vector<std::string> hosts;
   bool operator==(const Placement&) const = default;
 };
 

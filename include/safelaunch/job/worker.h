@@ -23,7 +23,7 @@ struct RunIdentity {
 
 /// The CPUs on which a worker may run.
 enum class Binding {
-  none,   ///< all
+  none,   ///< all CPUs
   numa,   ///< those of one NUMA node, which it shares with the other workers of that node
   cores,  ///< a share of one NUMA node, for this worker alone
 };

@@ -87,9 +87,10 @@ class StopSequence {
   Phase phase_ = Phase::idle;
   bool user_insisted_ = false;  ///< one INT or TERM of the user has come already
   bool ranks_gone_ = false;
-  std::optional<MainEnded> main_ended_;  ///< before anybody wanted a stop
+  /// The end of the launcher, where it came before anybody wanted a stop.
+  std::optional<MainEnded> main_ended_;
   TimePoint deadline_{};
-  TimePoint patience_ends_{};  ///< killing
+  TimePoint patience_ends_{};  ///< killing: when the stop gives up on processes that do not end
   Duration pause_{};           ///< killing: the pause before the next walk through the tree
 };
 

@@ -100,8 +100,8 @@ class Job {
   /// The version that the first process told.
   [[nodiscard]] const std::optional<Version>& version() const { return version_; }
 
-  /// Among the communicators that ranks wait for, the one that most ranks have come to. nullopt
-  /// where all are complete, and where versions before 2.23 wait in their bootstrap.
+  /// The communicator to which most ranks have come, of those that ranks still wait for. nullopt
+  /// where all are complete, and where NCCL before 2.23 waits in its bootstrap.
   [[nodiscard]] std::optional<Standing> unfinished() const;
 
   /// Counts the processes that wait in a bootstrap that tells no rank (up to 2.22).

@@ -33,8 +33,8 @@ struct LogFile {
 
 /// Reads the files of a folder that other processes write line by line, as they grow. The kernel
 /// wakes us when something is written; where it cannot (no inotify left), read_now() alone reads.
-/// It listens from a fifth of a second on; where no file is expected, only once there is one, which
-/// is looked for ever more rarely. What stood in a file before is left out.
+/// It listens from a fifth of a second on; where no file is expected, only once there is one, and
+/// the looks for it become ever rarer. Text that stood in a file before is left out.
 ///
 /// Files that are not ours, or no files, are left alone. Memory is bounded: 64 KiB a file, and a
 /// line that does not end in 64 KiB is cut. Use it on the io_context's thread; destroying it ends
@@ -43,7 +43,8 @@ class LogFollower {
  public:
   struct Observer {
     std::function<bool(std::string_view name)> wanted;  ///< whether a file is followed
-    std::function<bool()> expects;  ///< whether one may come at all; asked once, after that fifth
+    /// Whether a file may come at all; asked once, after that fifth of a second.
+    std::function<bool()> expects;
     std::function<void(const std::string& name, std::string_view line)> on_line;
   };
   /// The end of a file, as far as it was read.

@@ -16,9 +16,10 @@ namespace safelaunch::nccl {
 
 /// The places that one attempt gives its NCCL, made up anew each time.
 struct Door {
-  std::filesystem::path directory;  ///< for its logs; surely written to. Empty: none
-  std::string ras_address;          ///< "127.0.0.1:41234"
-  std::string socket_magic;         ///< a hexadecimal number
+  /// The folder for NCCL's logs, which was tested; empty: there is none.
+  std::filesystem::path directory;
+  std::string ras_address;   ///< "127.0.0.1:41234"
+  std::string socket_magic;  ///< a hexadecimal number
 };
 
 /// Tests the directory, finds a free port, draws a number.
@@ -27,17 +28,19 @@ struct Door {
 /// The way in which the NCCL of an attempt writes its log, as its environment says.
 struct Listening {
   enum class Way {
-    nowhere,  ///< it writes none, or where nobody can look
-    files,    ///< one a process
+    nowhere,  ///< NCCL writes no log, or one where nobody can look
+    files,    ///< into files, one a process
     streams,  ///< into the job's own output, as the user wants it
   };
   enum class Owner { we, user };  ///< who asked for the log
 
   Way way = Way::nowhere;
   Owner owner = Owner::we;
-  LogFile file;                  ///< of Way::files
-  std::string variable;          ///< NCCL_DEBUG_FILE as set: whose environment has it is of the job
-  std::string ras_address;       ///< empty: not ours to know
+  LogFile file;  ///< the files of Way::files
+  /// The value of NCCL_DEBUG_FILE: a process with this value belongs to the job.
+  std::string variable;
+  /// Where RAS answers; empty: another than safelaunch has chosen the place.
+  std::string ras_address;
   std::vector<std::string> set;  ///< NCCL_… that a profile, a file or an option has set
 };
 
@@ -54,22 +57,26 @@ struct Reach {
 /// The facts that NCCL's logs told of an attempt.
 struct Record {
   struct Log {
-    std::string name;  ///< of the file: "nccl.node7.4711"
+    std::string name;  ///< the name of the file: "nccl.node7.4711"
     std::optional<Rank> rank;
-    std::string text;  ///< its end
+    std::string text;  ///< the end of the file
   };
   std::vector<Log> logs;
   std::optional<Version> version;
-  std::set<Version> versions;  ///< of all processes: more than one cannot meet
+  /// The versions of all processes: those with different ones cannot meet.
+  std::set<Version> versions;
   std::set<std::string> interfaces;
   std::set<std::string> networks;
   std::set<std::string> transports;
-  std::vector<std::string> variables;  ///< "NCCL_P2P_DISABLE=1", that some process has read
-  std::vector<std::string> unread;     ///< that were set for it, and that none has read
-  std::optional<Standing> standing;    ///< of a communicator that is not complete
-  int in_old_bootstrap = 0;            ///< processes that wait in one that tells no ranks
-  bool complete = false;               ///< some communicator is
-  bool any = false;                    ///< NCCL has written anything at all
+  /// Variables that some process has read: "NCCL_P2P_DISABLE=1".
+  std::vector<std::string> variables;
+  /// Variables that were set for NCCL, and that no process has read.
+  std::vector<std::string> unread;
+  /// A communicator that is not complete, and the ranks that have come to it.
+  std::optional<Standing> standing;
+  int in_old_bootstrap = 0;  ///< how many processes wait in a bootstrap that tells no ranks
+  bool complete = false;     ///< some communicator is complete
+  bool any = false;          ///< NCCL has written anything at all
 };
 
 /// "rank 1 of 3 never came to NCCL", "all 2 ranks came to NCCL: rank 0 past its bootstrap, rank 1
@@ -103,7 +110,7 @@ class Watch {
   void saw_output(output::StreamId stream, std::string_view bytes);
   /// Hands over at once what stands in the logs.
   void read_now();
-  /// Hears nothing any more.
+  /// Stops reading the logs.
   void stop();
   [[nodiscard]] Record record() const;
 

@@ -10,8 +10,8 @@
 namespace safelaunch::nodes {
 
 /// Listens at this node's doors, each on its one address and its port, or, without one, a port that
-/// the kernel gives. Whoever comes is told the node's name and the time, and is let go at once:
-/// nothing is read from him, and nothing kept. Lives on the thread of the io_context; it is open
+/// the kernel gives. Every visitor is told the node's name and the time, and is let go at once:
+/// nothing is read from it, and nothing kept. Lives on the thread of the io_context; it is open
 /// until it is destroyed.
 class DoorKeeper {
  public:
@@ -28,9 +28,10 @@ class DoorKeeper {
  private:
   struct Opened {
     std::string interface;
-    bool own_port;  ///< the job needs it afterwards
+    bool own_port;  ///< the job needs the port of this door afterwards
     boost::asio::ip::tcp::acceptor acceptor;
-    std::set<std::shared_ptr<boost::asio::ip::tcp::socket>> inside{};  ///< visitors, at such a port
+    /// Visitors that have not gone yet, at a port that the job needs.
+    std::set<std::shared_ptr<boost::asio::ip::tcp::socket>> inside{};
   };
 
   void accept(Opened& door);
@@ -40,17 +41,18 @@ class DoorKeeper {
   boost::asio::io_context& io_;
   std::string name_;
   std::list<Opened> opened_;
-  std::shared_ptr<int> visits_ = std::make_shared<int>(0);  ///< gone with this object
+  /// Goes with this object, so that a late handler sees that it is gone.
+  std::shared_ptr<int> visits_ = std::make_shared<int>(0);
 };
 
-/// What a visitor is told.
+/// The words that a visitor reads.
 struct Greeting {
   std::string name;
-  std::chrono::microseconds time{};  ///< of the wall clock, since 1970
+  std::chrono::microseconds time{};  ///< the time of the wall clock, since 1970
 };
 inline constexpr std::size_t kLongestGreeting = 96;
 [[nodiscard]] std::string to_text(const Greeting& greeting);
-/// nullopt: the text is not ours.
+/// Reads a greeting; nullopt where the text is none of ours.
 [[nodiscard]] std::optional<Greeting> greeting_from(std::string_view text);
 [[nodiscard]] std::chrono::microseconds wall_time();
 

@@ -33,7 +33,8 @@ class DoorVisits {
   Done done_;
   std::size_t open_ = 0;
   int ticks_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< gone with this object
+  /// Goes with this object, so that a late handler sees that it is gone.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace safelaunch::nodes

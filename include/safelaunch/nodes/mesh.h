@@ -24,13 +24,13 @@ struct Door {
 
 /// How one node can be reached.
 struct NodeDoors {
-  /// Random. The node tells it to whoever comes to a door: so another host that has the same
+  /// A random name. The node tells it to every visitor at a door: so another host that has the same
   /// address (docker0 has one on every host) is not taken for it.
   std::string name;
   std::vector<Door> doors{};
   std::string nccl{};   ///< the interface that NCCL takes here; empty: no GPU, or none
-  std::string gloo{};   ///< the one that GLOO_SOCKET_IFNAME names; empty: it is not set
-  std::string meets{};  ///< the one of the way to the master's address; empty: not known
+  std::string gloo{};   ///< the interface that GLOO_SOCKET_IFNAME names; empty: it is not set
+  std::string meets{};  ///< the interface of the way to the master's address; empty: not known
   /// The addresses that this node finds for the master's name; none where that is an address, or is
   /// not found.
   std::vector<std::string> master{};
@@ -48,10 +48,10 @@ struct Way {
     other_host,  ///< somebody answers there, but not that node
     unknown,     ///< this node could not try
   };
-  int seat = 0;  ///< of the other node
+  int seat = 0;  ///< the seat of the other node
   std::string interface {};
   End end = End::unknown;
-  std::chrono::microseconds round_trip{};  ///< the fastest that TCP saw; 0: not known
+  std::chrono::microseconds round_trip{};  ///< the fastest round trip that TCP saw; 0: not known
   /// By how much the other node's clock is ahead of this one's, give or take the error.
   std::optional<std::chrono::microseconds> ahead{};
   std::chrono::microseconds error{};
@@ -62,9 +62,9 @@ struct Way {
 struct MeshNode {
   std::string host;
   NodeDoors doors;
-  std::optional<std::vector<Way>> ways{};  ///< nullopt: it has not told
+  std::optional<std::vector<Way>> ways{};  ///< its visits to the others; nullopt: it has not told
 };
-/// By seat.
+/// The nodes by their seats.
 using Mesh = std::map<int, MeshNode>;
 
 /// The doors of each node by its seat, as the leader tells them to all.
@@ -73,7 +73,7 @@ using AllDoors = std::map<int, NodeDoors>;
 [[nodiscard]] std::string to_text(const NodeDoors& doors);
 [[nodiscard]] std::string to_text(const AllDoors& doors);
 [[nodiscard]] std::string to_text(const std::vector<Way>& ways);
-/// These read what another node has written; what is wrong in it is left out.
+/// These read text that another node has written, and leave out the pieces that are wrong.
 [[nodiscard]] NodeDoors doors_from(std::string_view text);
 [[nodiscard]] AllDoors all_doors_from(std::string_view text);
 [[nodiscard]] std::vector<Way> ways_from(std::string_view text);

@@ -12,11 +12,11 @@ namespace safelaunch::nodes {
 /// gloo, the profiles. A fact that cannot be found here is left out.
 using NodeFacts = std::map<std::string, std::string>;
 
-/// This node's. Reads files; asks no driver and starts nothing.
+/// The facts of this node. Reads files; asks no driver and starts nothing.
 [[nodiscard]] NodeFacts facts_of(const plan::RunPlan& plan);
 
 [[nodiscard]] std::string to_text(const NodeFacts& facts);
-/// Leaves out what is no fact.
+/// Reads the facts of a node, and leaves out everything else.
 [[nodiscard]] NodeFacts facts_from(std::string_view text);
 
 /// A line for each fact in which nodes differ: "nodes differ in torch: 2.13.0 on gpu-01 gpu-02,

@@ -9,35 +9,35 @@
 
 namespace safelaunch::nodes {
 
-/// What a node tells of itself before the first round.
+/// A node's account of itself before the first round.
 struct ProbedNode {
   std::string host{};
   int ranks = 0;
-  std::string gpus{};        ///< "8 GPUs (NVIDIA H100 80GB HBM3)"
+  std::string gpus{};        ///< the node's GPUs in words: "8 GPUs (NVIDIA H100 80GB HBM3)"
   std::string cuda{};        ///< the newest CUDA that its driver runs
-  std::string nccl{};        ///< version of the library
-  std::string interface {};  ///< over which its ranks would meet
-  std::string address{};     ///< of that interface
-  std::string profiles{};    ///< that it was asked to probe: "basic, no-shm"
+  std::string nccl{};        ///< the version of its NCCL
+  std::string interface {};  ///< the interface over which its ranks would meet
+  std::string address{};     ///< the address of that interface
+  std::string profiles{};    ///< the profiles that it was asked to probe: "basic, no-shm"
   std::string trouble{};     ///< why it cannot take part; empty: it can
   bool operator==(const ProbedNode&) const = default;
 };
 
-/// By seat.
+/// The nodes of a probe by their seats.
 using ProbedNodes = std::map<int, ProbedNode>;
 
 /// A line about the first node that was asked to probe other profiles than node 0; empty: none was.
 [[nodiscard]] std::string other_profiles(const ProbedNodes& nodes);
 
 [[nodiscard]] std::string to_text(const ProbedNode& node);
-/// Leaves out what is wrong in it.
+/// Reads a node's account, and leaves out the fields that are wrong.
 [[nodiscard]] ProbedNode probed_node_from(std::string_view text);
 
 /// A probe over several nodes, as this one takes part in it.
 struct NodeProbePlan {
   plan::PartyPlan party;
   std::string token_file;
-  Environment environment;  ///< the user's
+  Environment environment;  ///< the user's environment
   Duration nodes_within;    ///< how long nodes that are missing are waited for
   ProbedNode here;
   std::vector<probe::SearchProfile> profiles;
@@ -48,10 +48,10 @@ struct NodeProbePlan {
 /// How a probe over several nodes ended here.
 struct NodeProbeEnd {
   int exit_code = 69;
-  std::string why;     ///< on every node the same
+  std::string why;     ///< the reason in words, the same on every node
   bool leads = false;  ///< the rest is known: this is node 0, and the search came to its end
   ProbedNodes nodes{};
-  probe::NodeGroup took_part{};  ///< nodes that could
+  probe::NodeGroup took_part{};  ///< the nodes that could take part
   probe::SearchFindings findings{};
 };
 
@@ -61,7 +61,7 @@ class NodeProbeListener {
   virtual void say(const std::string& line) = 0;
   /// To node 0: all nodes are there.
   virtual void nodes_met(const ProbedNodes& nodes) = 0;
-  /// To node 0.
+  /// To node 0: a round is over on all nodes.
   virtual void round_over(const probe::SearchRound& round,
                           const std::vector<probe::GroupResult>& results) = 0;
 

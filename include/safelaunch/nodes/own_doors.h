@@ -18,8 +18,8 @@ namespace safelaunch::nodes {
 [[nodiscard]] std::vector<Door> doors_to_open(std::span<const host::NetworkInterface> interfaces,
                                               const NodeDoors& used);
 
-/// This node, without ports: asks the kernel for its interfaces and its route, and the resolver for
-/// the master's name, for half a second at most.
+/// The doors of this node, without ports: asks the kernel for its interfaces and its route, and the
+/// resolver for the master's name, for half a second at most.
 [[nodiscard]] NodeDoors own_doors(const plan::RunPlan& plan);
 
 }  // namespace safelaunch::nodes

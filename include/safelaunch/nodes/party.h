@@ -35,7 +35,7 @@ class Party final : agree::Board::Listener {
                                                            const agree::BoardConfig& board,
                                                            const agree::AgentConfig& agent,
                                                            Listener& listener);
-  /// The same at a board of another make, which `open_board` opens for its listener.
+  /// As above, at a board of another make, which `open_board` opens for its listener.
   using OpenBoard = std::function<Result<std::unique_ptr<agree::Board>>(agree::Board::Listener&)>;
   [[nodiscard]] static Result<std::unique_ptr<Party>> open(boost::asio::io_context& io,
                                                            const OpenBoard& open_board,
@@ -81,7 +81,8 @@ class Party final : agree::Board::Listener {
   boost::asio::steady_timer timer_;
   std::unique_ptr<agree::Board> board_;
   bool leaving_ = false;
-  std::optional<agree::EndHere> end_;  ///< once the board knows that we leave
+  /// The end of the run, which waits until the board knows that this node leaves.
+  std::optional<agree::EndHere> end_;
 };
 
 }  // namespace safelaunch::nodes

@@ -34,8 +34,8 @@ class Recording {
   void append(std::string_view bytes);
 
   [[nodiscard]] bool failed() const;
-  /// What is lost, for the first who asks; later, and where nothing is lost, nothing. The `disk`
-  /// may still have bytes to write: whoever asks in the end asks when it has drained.
+  /// The loss, reported once: later calls return nullopt, as does a recording that lost nothing.
+  /// The `disk` may still have bytes to write, so call it last when the disk has drained.
   [[nodiscard]] std::optional<RecordingLoss> untold_loss();
 
  private:

@@ -36,7 +36,7 @@ struct StandardStreams {
   }
 };
 
-/// What our standard streams did not take.
+/// The output that our standard streams did not take.
 struct LostOutput {
   std::uint64_t bytes = 0;
   /// Why a file or device refused some of them: "No space left on device". Empty where none did,

@@ -17,8 +17,9 @@ namespace safelaunch::plan {
 struct SeenOfJob {
   std::optional<nccl::Version> nccl{};  ///< the version that the job runs; none: not known
   bool nccl_spoke = false;              ///< some rank came to it, whatever the host shows of GPUs
-  std::set<std::string> backends{};     ///< as given to init_process_group; "": torch's own choice
-  bool gpu = true;                      ///< whether this host has one
+  /// The backends as given to init_process_group; "": torch's own choice.
+  std::set<std::string> backends{};
+  bool gpu = true;  ///< whether this host has one
 };
 
 /// Whether a variable of NCCL may change anything.
@@ -32,8 +33,8 @@ struct SeenOfJob {
 /// know the variable yet, the job has no use for NCCL, or is on gloo already. An attempt under one
 /// would be lost time. Pure.
 ///
-/// Profiles that --profile names are there for what the user knows: his script may read a variable
-/// of NCCL by itself. Of them only those are struck out that are another's very copy.
+/// Users name profiles with --profile for what they know: their script may read a variable of NCCL
+/// by itself. Of them only those are struck out that are another's very copy.
 [[nodiscard]] std::vector<profile::StruckOut> same_as_tried(
     const RunPlan& plan, std::span<const profile::Profile* const> tried,
     std::span<const profile::Profile* const> candidates, const SeenOfJob& seen);
@@ -48,7 +49,8 @@ struct Impasse {
   bool operator==(const Impasse&) const = default;
 };
 
-/// nullopt where the attempt did not hang so, or where it cannot be seen where a rank stands.
+/// The impasse of an attempt; nullopt where it did not hang so, or where it cannot be seen where a
+/// rank stands.
 [[nodiscard]] std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
                                                 const diagnose::Diagnosis& diagnosis);
 
@@ -57,9 +59,9 @@ struct Impasse {
 
 /// The step that follows a failed attempt. A plain value.
 struct NextStep {
-  std::optional<profile::Profile> profile;  ///< to try now; none: no further attempt
-  Duration wait{};                          ///< first
-  bool other_port = false;                  ///< the same profile on another port
+  std::optional<profile::Profile> profile;  ///< the profile to try now; none: no further attempt
+  Duration wait{};                          ///< how long to wait before that attempt
+  bool other_port = false;                  ///< the same profile is tried on another port
   std::string why;  ///< "heals shm-small", "the port was taken meanwhile"; or why not
   std::vector<profile::StruckOut> struck_out;
 };
@@ -67,15 +69,15 @@ struct NextStep {
 /// How far the run has come.
 struct RunProgress {
   int attempts = 0;
-  profile::Profile last;  ///< tried
+  profile::Profile last;  ///< the profile of the last attempt
   std::vector<std::string> tried;
   std::span<const profile::Profile>
       known;  ///< all profiles there are, for healers outside the chain
   SeenOfJob seen;
   bool warned = false;             ///< SIGUSR1 or SIGUSR2 came: the job's time is nearly over
-  bool agreed = false;             ///< with the agents of all other nodes, which follow
-  std::optional<Impasse> impasse;  ///< of the last attempt
-  std::vector<Impasse> former;     ///< of those before it
+  bool agreed = false;             ///< all nodes' agents agree on the step, and follow it
+  std::optional<Impasse> impasse;  ///< the impasse of the last attempt
+  std::vector<Impasse> former;     ///< the impasses of the attempts before the last
 };
 
 /// Why no attempt follows a warning.

@@ -48,7 +48,7 @@ struct PartyPlan {
 /// Everything about a run that is decided before anything is done: what `--dry-run` prints.
 struct RunPlan {
   settings::RunOptions options;
-  Environment environment;  ///< the user's
+  Environment environment;  ///< the user's environment
   Configuration configuration;
   profile::Overrides overrides;  ///< --set and --unset
   job::Command command;

@@ -14,7 +14,7 @@ namespace safelaunch::plan {
 /// The port of a job of one node, and what is to be said of it.
 struct PortChoice {
   std::optional<clean::PortLease>
-      lease;           ///< none: the launcher finds one by itself, or other nodes know it
+      lease;  ///< The leased port; none: the launcher finds one by itself, or other nodes know it
   std::string notice;  ///< "port 29500 is held by pid 71 …; the job uses 23456"
 };
 

@@ -6,7 +6,7 @@
 
 namespace safelaunch::probe {
 
-/// What a probe over several nodes means, in words.
+/// The meaning of a probe over several nodes, in words.
 struct NodeConclusion {
   std::vector<std::string> sentences;  ///< the most important first
   std::string use;                     ///< the line to type; empty where there is none

@@ -12,7 +12,7 @@ namespace safelaunch::probe {
 /// Nodes whose ranks meet, by their seats.
 using NodeGroup = std::vector<int>;
 
-/// What the leader tells all nodes of a round. `ids` and `over` grow while it runs.
+/// The leader's word about a round, for all nodes. `ids` and `over` grow while it runs.
 struct RoundWord {
   int round = 0;
   std::vector<NodeGroup> groups{};
@@ -25,9 +25,9 @@ struct RoundWord {
 struct NodeRound {
   int round = 0;
   bool ready = false;
-  std::string id{};  ///< of the node with rank 0
+  std::string id{};  ///< the communicator's id, from the node that has rank 0
   bool measured = false;
-  Trouble trouble = Trouble::none;  ///< told before the verdict
+  Trouble trouble = Trouble::none;  ///< the trouble that was told before the verdict
   std::optional<Verdict> verdict{};
   bool cut_short = false;  ///< Run::was_cut_short()
   std::string cause{};     ///< a catalogue id that NCCL's lines show; empty: none
@@ -36,7 +36,7 @@ struct NodeRound {
 
 [[nodiscard]] std::string to_text(const RoundWord& word);
 [[nodiscard]] std::string to_text(const NodeRound& round);
-/// Both read what another node has written. nullopt: it is none, or contradicts itself.
+/// Both read text that another node has written; nullopt where it is none, or contradicts itself.
 [[nodiscard]] std::optional<RoundWord> round_word_from(std::string_view text);
 [[nodiscard]] std::optional<NodeRound> node_round_from(std::string_view text);
 
@@ -45,7 +45,7 @@ struct PlaceInRound {
   int group = 0;
   Part part;
 };
-/// `ranks`: of each seat. nullopt: the node sits this round out.
+/// The place of one node. `ranks` are those of each seat; nullopt: the node sits this round out.
 [[nodiscard]] std::optional<PlaceInRound> place_in(const RoundWord& word, int seat,
                                                    const std::vector<int>& ranks);
 
@@ -57,7 +57,7 @@ struct GroupResult {
   NodeGroup nodes{};
   Verdict verdict{Untold{"it was not probed"}};
   std::string cause{};
-  /// Nodes that stopped before their ranks met others: whoever else is in the group is not to
+  /// Nodes that stopped before their ranks met others: the other nodes of the group are not to
   /// blame.
   IllNodes ill{};
   std::vector<int> stopped{};  ///< nodes of the ranks that the verdict names

@@ -21,7 +21,7 @@ struct SearchProfile {
   std::string known{};  ///< why it need not be probed; empty: it has to be
 };
 
-/// What is to be probed next: a communicator for each group, all at the same time.
+/// The groups to probe next: a communicator for each, all at the same time.
 struct SearchRound {
   enum class Purpose { everywhere, pairs, again, alone, without, halves };
   Purpose purpose = Purpose::everywhere;
@@ -35,24 +35,25 @@ struct PairSeen {
   std::string cause{};
 };
 
-/// What the search came to.
+/// The result of the search.
 struct SearchFindings {
   std::vector<ProbedProfile> over_all;  ///< each profile over all nodes that can take part
   std::optional<std::size_t> works;     ///< the fastest that works over all of them
   std::size_t searched = 0;             ///< the profile under which pairs were probed
   IllNodes ill{};
-  std::set<int> bad_nodes{};  ///< fail with every partner
+  std::set<int> bad_nodes{};  ///< nodes that fail with every partner
   std::set<NodePair> bad_links{};
   std::set<int> slow_nodes{};
   std::set<NodePair> slow_links{};
   bool every_pair_fails = false;
-  std::set<int> fail_alone{};        ///< of the nodes that were probed alone
-  bool were_alone = false;           ///< some were
-  NodeGroup smallest{};              ///< that fails though its pairs work; empty: not looked for
-  NodeGroup left_out{};              ///< in the last round
-  std::optional<Verdict> without{};  ///< what the others came to then
-  std::map<NodePair, PairSeen> pairs{};  ///< what was seen last
-  double usual_gb_per_s = 0;             ///< of pairs; 0: not known
+  std::set<int> fail_alone{};  ///< nodes that fail even when they are probed alone
+  bool were_alone = false;     ///< some nodes were probed alone
+  /// The smallest group that fails though its pairs work; empty: not looked for.
+  NodeGroup smallest{};
+  NodeGroup left_out{};                  ///< nodes that were left out in the last round
+  std::optional<Verdict> without{};      ///< the verdict over the other nodes in that round
+  std::map<NodePair, PairSeen> pairs{};  ///< the last result of each pair
+  double usual_gb_per_s = 0;             ///< the usual bandwidth of a pair; 0: not known
 };
 
 /// Finds out which node, which link or which profile is to blame. A pure value: the next round is a

@@ -18,9 +18,9 @@ enum class Moment { beside_the_first, after_a_failure };
 struct Situation {
   settings::WhenToProbe wish = settings::WhenToProbe::automatic;
   Moment moment = Moment::beside_the_first;
-  bool profile_uses_nccl = true;  ///< of the attempt
-  int ranks = 0;                  ///< of the job, on this node; 0: not known
-  int gpus = 0;                   ///< that the kernel shows
+  bool profile_uses_nccl = true;  ///< the attempt's profile uses NCCL
+  int ranks = 0;                  ///< ranks of the job on this node; 0: not known
+  int gpus = 0;                   ///< GPUs that the kernel shows
   int nodes = 1;
   std::string missing;  ///< "there is no libnccl.so.2 in reach"; empty: nothing is missing
 };
@@ -28,7 +28,8 @@ struct Situation {
 /// Whether to probe.
 struct Choice {
   bool probe = false;
-  std::string why;  ///< for -v, or, where --probe always cannot be obeyed, for a warning
+  /// The reason, for -v, or, where --probe always cannot be obeyed, for a warning.
+  std::string why;
   bool operator==(const Choice&) const = default;
 };
 

@@ -118,7 +118,7 @@ using Action = std::variant<HandOutId, LetRanksEnd, AbortRanks, KillRanks, Done,
 ///
 /// Over several nodes each has a Run of its own ranks. It has no deadline while it waits for other
 /// nodes: from TellReady to IdCame, and from TellMeasured to OthersOver, which ends it in every
-/// state. So a driver that is slow on one node costs nobody else his deadline.
+/// state. So a driver that is slow on one node uses up nobody else's deadline.
 class Run {
  public:
   Run(int ranks, const Limits& limits, TimePoint now, const Part& part = {});
@@ -172,9 +172,9 @@ class Run {
   Limits limits_;
   Part part_;
   bool told_ready_ = false;
-  bool met_ = false;  ///< the others' id has come
+  bool met_ = false;  ///< the id of the communicator has come from another node
   bool cut_short_ = false;
-  std::string id_;  ///< that rank 0 has made here
+  std::string id_;  ///< the id that rank 0 has made here
   State state_ = State::running;
   std::optional<TimePoint> deadline_;
   std::vector<RankFailure> failures_;

@@ -49,7 +49,7 @@ struct Outcome {
   bool cut_short = false;  ///< Run::was_cut_short()
 };
 
-/// What the ranks of this node tell those of other nodes.
+/// The news of this node's ranks for the ranks of other nodes.
 struct Meeting {
   std::function<void(const std::string& id)> ready;  ///< TellReady
   std::function<void()> measured;                    ///< TellMeasured
@@ -75,7 +75,7 @@ class Session {
   /// Kills its ranks; the outcome is told when they are gone.
   void kill();
 
-  /// Several nodes: what IdCame and OthersOver say.
+  /// Several nodes: hands in IdCame, and OthersOver.
   void meet(const std::string& id);
   void others_are_over();
 

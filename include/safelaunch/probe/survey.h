@@ -19,7 +19,7 @@ struct DriverSurvey {
 struct NcclSurvey {
   std::optional<nccl::Version> version;
   std::string interface;  ///< "eth0": the interface on which ranks would meet
-  std::string address;    ///< of that interface
+  std::string address;    ///< the address of that interface
   std::string failure;    ///< why they could not: "Bootstrap : no socket interface found"
 };
 

@@ -21,15 +21,15 @@ namespace safelaunch::probe {
 struct Entrant {
   std::string name;
   profile::Backend backend = profile::Backend::keep;
-  std::optional<int> processes;  ///< per node, where the profile says how many
-  Environment environment;       ///< of the ranks under this profile
+  std::optional<int> processes;  ///< processes a node, where the profile says how many
+  Environment environment;       ///< the environment of the ranks under this profile
 };
 
 /// Why a profile need not be probed; empty where it has to be. `earlier` are those before it.
 [[nodiscard]] std::string reason_not_to_probe(const Entrant& entrant,
                                               std::span<const Entrant> earlier);
 
-/// A profile and what its probe came to.
+/// A profile and the result of its probe.
 struct ProbedProfile {
   std::string profile;
   Verdict verdict;
@@ -71,14 +71,16 @@ struct Conclusion {
 // is then measured, not estimated.
 
 struct MeasuredHost {
-  profile::HostKey key;    ///< with NCCL's version; whatever Python: it changes no bandwidth
-  profile::WallTime when;  ///< of the last measurement
-  std::map<std::string, double, std::less<>> bus_gb_per_s;  ///< profile → what all_reduce reached
+  /// The host, with NCCL's version; Python does not count, since it changes no bandwidth.
+  profile::HostKey key;
+  profile::WallTime when;  ///< the time of the last measurement
+  /// Profile → the bandwidth that all_reduce reached.
+  std::map<std::string, double, std::less<>> bus_gb_per_s;
   bool operator==(const MeasuredHost&) const = default;
 };
 
-/// With the results of a tournament. What was measured before stays where it is of the same host
-/// and younger than a week.
+/// The measurements with the results of a tournament added. Earlier ones stay where they are of the
+/// same host and younger than a week.
 [[nodiscard]] MeasuredHost with_results(std::optional<MeasuredHost> before,
                                         const profile::HostKey& key,
                                         std::span<const ProbedProfile> probed,

@@ -37,8 +37,8 @@ struct PhaseReport {
   Phase phase = Phase::driver;
   PhaseResult result = PhaseResult::done;
   double ms = 0;                   ///< how long the phase took
-  std::string words;               ///< failed, declined: why
-  std::string id;                  ///< unique_id, rank 0: for the others
+  std::string words;               ///< failed, declined: the reason
+  std::string id;                  ///< unique_id, rank 0: the id for the others
   std::string device;              ///< driver: the GPU's name
   std::string nccl;                ///< library: its version
   std::optional<double> gb_per_s;  ///< bandwidth: bytes of one all_reduce over its time
@@ -54,9 +54,9 @@ struct PhaseReport {
 
 /// All ranks have met, and their sum was right.
 struct Works {
-  double init_ms = 0;                  ///< of the rank that came last, so nobody's waiting is in it
-  double first_all_reduce_ms = 0;      ///< likewise
-  std::optional<double> bus_gb_per_s;  ///< of the slowest rank; none with one rank
+  double init_ms = 0;  ///< the init time of the rank that came last, so nobody's waiting is in it
+  double first_all_reduce_ms = 0;      ///< the time of the first all_reduce, of that rank too
+  std::optional<double> bus_gb_per_s;  ///< the bandwidth of the slowest rank; none with one rank
   bool operator==(const Works&) const = default;
 };
 
@@ -77,7 +77,8 @@ struct Failed {
 /// A phase was not over within its deadline.
 struct Hung {
   Phase phase = Phase::driver;
-  std::vector<int> ranks;  ///< that were in it; ranks further on only wait for them
+  /// The ranks that were in the phase; ranks further on only wait for them.
+  std::vector<int> ranks;
   bool operator==(const Hung&) const = default;
 };
 

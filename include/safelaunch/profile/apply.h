@@ -24,7 +24,7 @@ enum class Winner { option, user, config, profile };
 /// A variable that differs from the user's environment, or that somebody wanted to differ.
 struct Difference {
   std::string name;
-  std::optional<std::string> before;  ///< the user's; none: not set
+  std::optional<std::string> before;  ///< the user's value; none: not set
   std::optional<std::string> after;
   Winner winner = Winner::user;
   std::string why;  ///< "profile no-shm", "your value stays; profile no-shm sets 1"
@@ -35,7 +35,7 @@ struct Difference {
 /// only through render_differences().
 struct AppliedEnvironment {
   Environment environment;
-  std::vector<Difference> differences;  ///< by name
+  std::vector<Difference> differences;  ///< sorted by name
 };
 
 /// Puts the layers together. Order: --set and --unset, what the profile forces, the user's

@@ -28,17 +28,19 @@ struct StruckOut {
 /// All that is known when the next profile is chosen.
 struct ChainState {
   std::span<const Profile> chain;
-  std::span<const Profile> known;  ///< all there are, for healers outside the chain; may be empty
-  std::span<const std::string> tried;  ///< names
+  /// All profiles there are, for healers outside the chain; may be empty.
+  std::span<const Profile> known;
+  std::span<const std::string> tried;  ///< the names of the profiles that were tried
   std::string_view cause;              ///< a catalogue id; empty: no cause is known
   int nodes = 1;
   SlowProfiles slow = SlowProfiles::allow;
-  std::span<const StruckOut> hopeless = {};  ///< by what else is known of the job
+  /// Profiles that cannot help, by what else is known of the job.
+  std::span<const StruckOut> hopeless = {};
 };
 
 /// The profile to try next; none where all have been tried or struck out.
 struct NextProfile {
-  const Profile* profile = nullptr;  ///< one of ChainState's
+  const Profile* profile = nullptr;  ///< points into the ChainState
   std::string why;                   ///< "heals shm-small", "next in the chain"
   std::vector<StruckOut> struck_out;
 };

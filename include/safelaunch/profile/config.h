@@ -53,7 +53,7 @@ struct ClusterRule {
 
 /// safelaunch.yaml: what holds everywhere, and on which cluster something else.
 struct Config {
-  std::string origin;  ///< its path; empty: there is none
+  std::string origin;  ///< the path of the file; empty: there is none
   Rules everywhere;
   std::vector<ClusterRule> clusters;
 };

@@ -73,7 +73,7 @@ struct Profile {
   std::string extends;
   std::vector<std::string> heals;
   std::vector<std::string> worsens;
-  std::vector<CauseAt> causes;  ///< all of both, for unknown_causes()
+  std::vector<CauseAt> causes;  ///< all ids of `heals` and `worsens`, for unknown_causes()
   Cost cost = Cost::none;
   Nodes nodes = Nodes::any;
   VariableSettings env;
@@ -84,10 +84,11 @@ struct Profile {
   Backend backend = Backend::keep;
   Verify verify = Verify::observe;
   Ras ras = Ras::off;
-  std::optional<Duration> process_group_timeout;  ///< none: the script's own
+  /// The timeout of torch's process group; none: the script's own.
+  std::optional<Duration> process_group_timeout;
   Timeouts timeouts;
   OnStall on_stall = OnStall::report;
-  std::optional<int> processes;  ///< per node; none: as many as without the profile
+  std::optional<int> processes;  ///< processes a node; none: as many as without the profile
   /// All numbers of processes that the profile lists, to be tried in this order; `processes` is the
   /// first. Empty where it gives one number, or none.
   std::vector<int> ladder;

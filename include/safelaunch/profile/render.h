@@ -17,8 +17,8 @@ namespace safelaunch::profile {
 /// `profiles check`: that the file is good, and the warnings for its variables.
 [[nodiscard]] std::string render_check(const Profile& profile);
 
-/// `profiles env`: what a shell evaluates to get the profile's variables. What only a run can do
-/// (backend, processes, arguments, timeouts) stands there as a comment.
+/// `profiles env`: what a shell evaluates to get the profile's variables. Settings that only a run
+/// can make (backend, processes, arguments, timeouts) stand there as comments.
 [[nodiscard]] std::string render_exports(const Profile& profile);
 
 /// `profiles list --json` and `profiles show --json`.
@@ -37,7 +37,7 @@ enum class FileKind { profile, config };
 
 /// The JSON schema (draft 07, which editors' YAML servers read) of a profile or of safelaunch.yaml:
 /// every key with its type, words and meaning. The options in it come from the table of options. It
-/// is a help while writing: what it lets through may still be refused, with file and line.
+/// is a help while writing: a file that it lets through may still be refused, with file and line.
 [[nodiscard]] std::string schema_of(FileKind kind);
 
 }  // namespace safelaunch::profile

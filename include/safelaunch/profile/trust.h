@@ -33,8 +33,8 @@ struct FileFacts {
 [[nodiscard]] std::optional<std::string> distrust_folder(const std::string& path);
 
 /// Whether a file that merely lies in the working directory may set this variable: it tunes a
-/// library and names no file, folder or plugin. A data set that somebody unpacks may hold such a
-/// file, and he starts a script of his own there.
+/// library and names no file, folder or plugin. Somebody may unpack a data set that holds such a
+/// file, and start a script of their own there.
 [[nodiscard]] bool is_harmless_variable(std::string_view name);
 
 /// Names what in a config or a profile runs code, writes or deletes elsewhere: "sets LD_PRELOAD",

@@ -36,9 +36,10 @@ struct YamlNode {
 
   Kind kind = Kind::null;
   Place place;
-  std::string text;                ///< of a scalar
-  std::vector<YamlNode> items;     ///< of a list
-  std::vector<YamlEntry> entries;  ///< of a map, in the order of the file; no key occurs twice
+  std::string text;             ///< the text of a scalar
+  std::vector<YamlNode> items;  ///< the items of a list
+  /// The entries of a map, in the order of the file; no key occurs twice.
+  std::vector<YamlEntry> entries;
 
   /// The value of a key of this map, or nullptr.
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
@@ -48,7 +49,7 @@ struct YamlNode {
 
 struct YamlEntry {
   std::string key;
-  Place place;  ///< of the key
+  Place place;  ///< the place of the key
   YamlNode value;
 
   bool operator==(const YamlEntry&) const = default;
@@ -68,9 +69,9 @@ struct YamlLimits {
   std::size_t depth = 16;
 };
 
-/// Reads one YAML document; an empty one is a null node. Refused, with the place: what is too big
-/// or too deep, anchors, aliases, merge keys and tags (they make bombs and run code elsewhere), a
-/// key that occurs twice or is no plain word, a second document, control characters, text that is
+/// Reads one YAML document; an empty one is a null node. Refused, with the place: text that is too
+/// big or too deep, anchors, aliases, merge keys and tags (they make bombs and run code elsewhere),
+/// a key that occurs twice or is no plain word, a second document, control characters, text that is
 /// not UTF-8. `file` is the name that errors show.
 [[nodiscard]] Result<YamlNode> parse_yaml(std::string_view text, const std::string& file,
                                           const YamlLimits& limits = {});
@@ -78,13 +79,13 @@ struct YamlLimits {
 /// A value of a file that was read when safelaunch was built. A file is a list of them, in which
 /// each stands before those that it holds.
 struct EmbeddedNode {
-  std::string_view key;  ///< of an entry of a map; else empty
+  std::string_view key;  ///< the key of an entry of a map; else empty
   int key_line = 0;
   int key_column = 0;
   YamlNode::Kind kind = YamlNode::Kind::null;
   int line = 0;
   int column = 0;
-  std::string_view text;     ///< of a scalar
+  std::string_view text;     ///< the text of a scalar
   std::size_t children = 0;  ///< how many values a list or map holds
 };
 

@@ -34,7 +34,7 @@ struct HookGuests {
                                               const std::filesystem::path& otherwise);
 
 /// The program at the head of a command with which root hands on to another user ("gosu",
-/// "setpriv"); empty where there is none, or we are not root. That user can neither reach our
+/// "setpriv"); empty where there is none, or we are not root. The other user can neither reach our
 /// socket nor write where NCCL's log would go, and NCCL would then write it to the job's stdout.
 [[nodiscard]] std::string changes_user(std::span<const std::string> command, unsigned our_uid);
 
@@ -46,14 +46,14 @@ struct HookGuests {
 /// stuck in a frozen file system may still use it after the run has gone on without.
 struct PlaceWanted {
   report::RunDirectory run;
-  int number = 1;  ///< of the attempt
+  int number = 1;  ///< the number of the attempt
   std::string profile;
   HookGuests guests;
   Environment environment;
 };
 
 struct AttemptPlace {
-  std::filesystem::path directory;  ///< of the attempt; empty where nothing is recorded
+  std::filesystem::path directory;  ///< the folder of the attempt; empty where nothing is recorded
   std::optional<HookDoor> hook;
   nccl::Door nccl;
   std::string trouble;  ///< why there is no hook; empty: there is one, or none is wanted
@@ -64,7 +64,7 @@ struct AttemptPlace {
 
 /// Gives the files in which torchrun keeps the output of local ranks (`logs`/RUN/attempt_0/3/
 /// stdout.log, of the last of its restarts) the names of our own in `directory`, rank-3.out and
-/// rank-3.err, as hard links. What is silent has none, and a name that is taken stays as it is.
+/// rank-3.err, as hard links. A silent stream has no file, and a name that is taken stays as it is.
 void link_rank_files(const std::filesystem::path& logs, const std::filesystem::path& directory);
 
 }  // namespace safelaunch::ranks

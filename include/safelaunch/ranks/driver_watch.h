@@ -39,7 +39,7 @@ class DriverDoubt {
  private:
   Duration still_;
   Duration patience_;
-  int silences_ = 0;  // in a row
+  int silences_ = 0;  // silences in a row
   std::map<Rank, TimePoint> still_since_;
 };
 
@@ -54,7 +54,7 @@ class DriverWatch {
  public:
   struct Limits {
     Duration still;   ///< so long ranks may stand still before the driver is asked; 0: never asked
-    Duration answer;  ///< so long it has
+    Duration answer;  ///< the time that the driver has to answer
   };
   class Listener {
    public:

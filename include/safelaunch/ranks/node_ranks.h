@@ -17,9 +17,9 @@ namespace safelaunch::ranks {
 /// One rank of a node, as its agent sees it.
 struct RankPicture {
   Rank rank;
-  ProcessId process{};  ///< on its own node
+  ProcessId process{};  ///< the process on its own node
   std::optional<int> world{};
-  std::string store{};  ///< "host:port" of the store it meets the others at
+  std::string store{};  ///< the store at which it meets the others: "host:port"
   std::array<bool, kStageCount> entered{};
   std::array<bool, kStageCount> reached{};
   std::vector<Rank> awaits{};

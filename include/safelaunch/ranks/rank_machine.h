@@ -26,16 +26,16 @@ namespace safelaunch::ranks {
 /// The news of the ranks that goes into an attempt's record. It is bounded: a process of the job
 /// cannot make safelaunch remember ever more, however much it says.
 struct RanksSeen {
-  int world_size = 0;                    ///< of the job; 0: no rank was seen
-  bool began = false;                    ///< some rank has come to torch, JAX or NCCL
-  std::vector<RankExited> exits;         ///< of ranks, in order, until the attempt was stopped
-  std::vector<RankExited> late_exits;    ///< of ranks, in order, while it was being stopped
-  std::vector<RankRaised> raised;        ///< in order
-  RankAnswers answers;                   ///< to what they were asked after the verdict
-  std::map<Rank, std::string> stores;    ///< "host:port" of the store that a rank was given last
+  int world_size = 0;             ///< the number of ranks in the job; 0: no rank was seen
+  bool began = false;             ///< some rank has come to torch, JAX or NCCL
+  std::vector<RankExited> exits;  ///< the ends of ranks, in order, until the attempt was stopped
+  std::vector<RankExited> late_exits;  ///< the ends of ranks, in order, while it was being stopped
+  std::vector<RankRaised> raised;      ///< the exceptions of ranks, in order
+  RankAnswers answers;                 ///< the ranks' answers to the questions after the verdict
+  std::map<Rank, std::string> stores;  ///< "host:port" of the store that a rank was given last
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
-  std::set<std::string> backends;        ///< as the ranks gave them to init_process_group
-  std::set<Rank> finished;               ///< their Python came to its end without an exception
+  std::set<std::string> backends;        ///< the backends that the ranks gave to init_process_group
+  std::set<Rank> finished;  ///< the ranks whose Python came to its end without an exception
   nccl::Record nccl;
 };
 
@@ -46,8 +46,8 @@ void note_raised(std::vector<RankRaised>& raised, RankRaised news);
 /// The ranks as which each process has spoken.
 class NamedRanks {
  public:
-  /// False for one that a process names beyond all that a script may be: it may meet as several
-  /// ranks one after the other, but not as ever more.
+  /// False for a rank beyond those that one script may name: it may meet as several ranks one after
+  /// the other, but not as ever more.
   [[nodiscard]] bool accept(ProcessId process, Rank rank);
 
  private:
@@ -84,7 +84,7 @@ struct HookSpoke {
 struct HookClosed {
   ProcessId process;
 };
-/// A process says more than is heard of it.
+/// A process sends more packets than safelaunch reads.
 struct HookFlooded {
   ProcessId process;
 };
@@ -99,7 +99,7 @@ struct NcclSpoke {
 };
 /// The result of TakeLook.
 struct LookTaken {
-  std::vector<ProcessId> running;  ///< of those whose hook is silent
+  std::vector<ProcessId> running;  ///< the processes that still run, of those whose hook is silent
   watch::Snapshot processes;
 };
 /// The result of SampleRanks.
@@ -129,7 +129,7 @@ struct AllStandStill {
 /// The result of AskPlaces.
 struct PlacesTold {
   RankAnswers answers;
-  std::string locks;                   ///< that the ranks may wait for, in words
+  std::string locks;                   ///< the locks that the ranks may wait for, in words
   std::vector<clean::StaleFile> left;  ///< locks that may be removed
 };
 /// An agent has published what its ranks do.
@@ -137,7 +137,7 @@ struct NodeSpoke {
   NodeName node;
   std::vector<RankPicture> ranks;
 };
-/// An agent is heard no more, or is heard again: its ranks are unseen meanwhile.
+/// An agent has fallen silent, or is heard again: its ranks are unseen meanwhile.
 struct NodeHeard {
   int seat = 0;
   bool heard = true;
@@ -179,8 +179,8 @@ struct SampleRanks {
 /// Look at what processes do that are no ranks; OthersSampled follows.
 struct SampleOthers {
   std::set<ProcessId> ranks;
-  bool others = false;   ///< those that may be a rank
-  bool helpers = false;  ///< those that may work for one
+  bool others = false;   ///< look at processes that may be a rank
+  bool helpers = false;  ///< look at processes that may work for a rank
 };
 /// Find out whether a process runs as another user; AnotherUserRuns follows where it does.
 struct FindUser {
@@ -262,11 +262,11 @@ class RankMachine {
 
   /// Whether a message can be understood only with the processes above the one that sent it.
   [[nodiscard]] bool wants_line(ProcessId process, const watch::HookMessage& message) const;
-  /// As the process told it; 0: it has not.
+  /// The parent of a process, as the process told it; 0: it has not.
   [[nodiscard]] int parent_of(ProcessId process) const;
 
   [[nodiscard]] bool frozen() const { return frozen_; }
-  /// Nothing is decided yet.
+  /// Whether the ranks are judged: no verdict has fallen, and the training has not begun.
   [[nodiscard]] bool judging() const {
     return !frozen_ && !stages_.verdict() && !stages_.training();
   }
@@ -344,35 +344,39 @@ class RankMachine {
   watch::Observer ranks_in_proc_;
   RanksSeen seen_;
   std::map<ProcessId, Rank> hooked_;
-  std::map<ProcessId, Rank> plugged_;  // by NCCL's plugin
+  std::map<ProcessId, Rank> plugged_;  // the rank of each process as NCCL's plugin says
   NamedRanks named_;
-  std::map<ProcessId, TimePoint> asked_at_;  // the last question whether its hook hears
-  std::set<ProcessId> failing_;              // processes that an uncaught exception is ending
-  std::set<ProcessId> in_torch_;             // their hook has seen them call torch.distributed
-  std::map<ProcessId, int> parents_;         // the parent that each process has told of itself
-  std::set<ProcessId> silent_;      // their hook's connection is closed: they may have ended
-  std::set<ProcessId> spawned_;     // our own children
-  std::set<ProcessId> watched_;     // not our children, yet their end will be told to us
+  // When each process was last asked whether its hook hears.
+  std::map<ProcessId, TimePoint> asked_at_;
+  std::set<ProcessId> failing_;       // processes that an uncaught exception is ending
+  std::set<ProcessId> in_torch_;      // processes whose hook has seen them call torch.distributed
+  std::map<ProcessId, int> parents_;  // the parent that each process has told of itself
+  std::set<ProcessId> silent_;   // processes whose hook's connection is closed: they may have ended
+  std::set<ProcessId> spawned_;  // processes that are our own children
+  // Processes that are not our children, but whose end will be told to us.
+  std::set<ProcessId> watched_;
   std::set<ProcessId> ended_late_;  // processes that ended while the job was stopped
   struct Node {
     NodeName name;
     std::vector<RankPicture> ranks;
     bool heard = true;
   };
-  std::map<int, Node> nodes_;          // by seat, without ours
-  std::vector<Event> unweighed_;       // news of other nodes, in the order in which they came
-  std::optional<TimePoint> weigh_at_;  // not before
+  std::map<int, Node> nodes_;     // the other nodes, by seat
+  std::vector<Event> unweighed_;  // news of other nodes, in the order in which they came
+  // The next weighing of that news does not come before this time.
+  std::optional<TimePoint> weigh_at_;
   bool leader_watches_ = false;
-  std::optional<TimePoint> shown_to_leader_;  // the last sample, while nobody waits here
+  // The last sample for the leader, while nobody waits here.
+  std::optional<TimePoint> shown_to_leader_;
   std::optional<AllStandStill> standstill_;  // the standstill about which the ranks are being asked
   bool frozen_ = false;
   bool flood_told_ = false;
   bool another_user_told_ = false;
   TimePoint begun_{};
-  std::optional<TimePoint> next_look_;  // for ranks that no hook speaks for
+  std::optional<TimePoint> next_look_;  // the next look for ranks without a hook
   std::optional<TimePoint> waiting_since_;
   TimePoint noticed_at_{};
-  std::vector<WatchAction> actions_;  // of the present call
+  std::vector<WatchAction> actions_;  // the actions of the present call
 };
 
 /// Whether a rank stands where torch waits until another process has built an extension.

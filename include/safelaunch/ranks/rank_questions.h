@@ -16,7 +16,7 @@ namespace safelaunch::ranks {
 /// The place in its code at which a rank stands.
 struct StackSeen {
   std::string where;   ///< its place in the user's code: "train.py:40 main → init_process_group"
-  std::string frames;  ///< of all its threads, one a line
+  std::string frames;  ///< the frames of all its threads, one a line
 };
 
 /// The answers of the ranks; a rank that gave none is missing here.
@@ -85,7 +85,7 @@ class AnswersOfNodes {
 
   std::set<int> open_;
   bool own_open_ = false;
-  bool former_ = false;  ///< `answers_` are those to the question before
+  bool former_ = false;  ///< `answers_` are still those to the question before
   int question_ = 0;
   RankAnswers answers_;
 };

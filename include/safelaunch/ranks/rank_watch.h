@@ -26,8 +26,8 @@ namespace safelaunch::ranks {
 
 /// The sources that tell the rank of a process that NCCL names.
 struct KnownRanks {
-  const std::map<ProcessId, Rank>& hooked;   ///< as their Python hooks say
-  const std::map<ProcessId, Rank>& plugged;  ///< as NCCL's plugins say
+  const std::map<ProcessId, Rank>& hooked;   ///< the ranks of processes, as their Python hooks say
+  const std::map<ProcessId, Rank>& plugged;  ///< the ranks of processes, as NCCL's plugins say
   const watch::Stages& stages;
   std::string_view log_file;  ///< NCCL_DEBUG_FILE as the job was given it
 };
@@ -42,13 +42,13 @@ struct KnownRanks {
 
 struct RankWatchConfig {
   watch::StagesConfig stages;
-  Duration start{};  ///< that all may stand still before anybody waits; 0: for ever
-  Duration stall{};  ///< 0: off
+  Duration start{};  ///< how long all may stand still before anybody waits; 0: for ever
+  Duration stall{};  ///< how long training may stand still; 0: no limit
   std::optional<HookDoor> hook;
   nccl::Listening nccl;
-  Environment environment{};  ///< of a worker
+  Environment environment{};  ///< the environment of a worker
   settings::CleanPolicy clean = settings::CleanPolicy::off;
-  std::string run{};        ///< its id, under which `safelaunch stacks` finds its door
+  std::string run{};        ///< the run's id, under which `safelaunch stacks` finds its door
   bool for_leader = false;  ///< the agent of another node wants pictures of our ranks
 };
 
@@ -83,7 +83,7 @@ class RankWatch final : nccl::Watch::Listener,
     virtual void on_answers(const RankAnswers& answers) = 0;
     /// The last rank has ended while the job was stopped.
     virtual void on_ranks_gone() = 0;
-    /// From now on ranks wait for others, or no more.
+    /// Ranks begin to wait for others, or none waits any longer.
     virtual void on_ranks_wait(bool wait) = 0;
     /// Another picture of this node's ranks, for the leader (`for_leader`).
     virtual void on_picture(const std::vector<RankPicture>& ranks) = 0;
@@ -119,7 +119,7 @@ class RankWatch final : nccl::Watch::Listener,
   void node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks);
   void node_heard(int seat, bool heard);
   void node_answered(int seat, const RankAnswers& answers);
-  /// The leader wants to see our ranks at work, or no more.
+  /// The leader begins to watch our ranks at work, or stops it.
   void leader_watches(bool watches);
   /// The present state of this node's ranks.
   [[nodiscard]] std::vector<RankPicture> picture() const;
@@ -190,10 +190,10 @@ class RankWatch final : nccl::Watch::Listener,
   watch::ProcessObserver looker_;
   watch::ActivitySampler sampler_;
   boost::asio::steady_timer timer_;
-  RankInquiry inquiry_;     // after a verdict
+  RankInquiry inquiry_;     // asks where the ranks stand after a verdict
   RankInquiry places_;      // asks where all ranks stand before there is a verdict
-  RankInquiry shown_;       // asks where they stand for a person
-  AnswersOfNodes answers_;  // to the first
+  RankInquiry shown_;       // asks where all ranks stand for a person
+  AnswersOfNodes answers_;  // the answers of all nodes to inquiry_
   boost::asio::steady_timer nodes_answer_;
   boost::asio::steady_timer show_;
   bool show_set_ = false;
@@ -207,7 +207,8 @@ class RankWatch final : nccl::Watch::Listener,
   std::unique_ptr<watch::HookChannel> channel_;
   std::unique_ptr<StacksDoor> door_;
   std::map<ProcessId, launch::ExitWatch> exits_;
-  std::vector<ProcessId> told_exits_;  // their end is told; a descriptor is still held
+  // Processes whose end is told, of which we still hold a descriptor.
+  std::vector<ProcessId> told_exits_;
 };
 
 }  // namespace safelaunch::ranks

@@ -12,8 +12,8 @@ namespace safelaunch::ranks {
 
 /// The door at which `safelaunch stacks` asks the safelaunch that runs a job: a listening socket
 /// that costs nothing while nobody comes. To connect is the question; nothing is read. Only our own
-/// user is heard, a few at a time, and one who does not take the answer loses it. Use it on the
-/// io_context's thread.
+/// user is heard, a few at a time, and a visitor that does not take the answer loses it. Use it on
+/// the io_context's thread.
 class StacksDoor {
  public:
   using OnQuestion = std::function<void()>;

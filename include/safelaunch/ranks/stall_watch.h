@@ -15,8 +15,8 @@
 
 namespace safelaunch::ranks {
 
-/// The collectives of one rank over all its groups, as its hook counts them. Whatever a hook
-/// claims, the sums fit: it may be anybody's program.
+/// The collectives of one rank over all its groups, as its hook counts them. The sums fit whatever
+/// a hook claims, since it may be anybody's program.
 [[nodiscard]] watch::Collectives sum_of(const watch::CountersAnswer& answer);
 
 /// Drives `Stall` during training, where --stall-timeout asks for it: its timer, and the questions
@@ -101,11 +101,12 @@ struct WaitedLocks {
 /// If it holds none, a rank that has waited for the lock goes on to load a file that is not there.
 [[nodiscard]] bool has_built_extension(const std::string& lock);
 
-/// Looks for those of a job with this environment. None where only a server knows of them.
+/// Looks for the locks that a job with this environment may wait for. Finds none where only a file
+/// server knows of them.
 [[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment,
                                             settings::CleanPolicy policy);
 
-/// Removes them as far as the policy allows; what was done, one line each.
+/// Removes the locks as far as the policy allows, and returns what was done, a line each.
 [[nodiscard]] std::vector<std::string> remove_waited_locks(
     const std::vector<clean::StaleFile>& left, settings::CleanPolicy policy);
 

@@ -20,9 +20,9 @@ class UsageClock {
  public:
   explicit UsageClock(TimePoint begin) : begin_(begin), last_(begin), asked_(begin) {}
 
-  /// Whether they are taken now that something else has woken safelaunch.
+  /// Whether the figures are taken now that something else has woken safelaunch.
   [[nodiscard]] bool is_due(TimePoint now) const;
-  /// When safelaunch wakes up for them, where nothing else does.
+  /// When safelaunch wakes up for the figures, where nothing else wakes it.
   [[nodiscard]] TimePoint wake_at() const;
   void taken(TimePoint now) { last_ = now; }
 
@@ -65,7 +65,7 @@ class UsageWatch {
   void counted(Rank rank, std::int64_t collectives) { collectives_[rank] = collectives; }
   /// Something has woken safelaunch.
   void look();
-  /// The ranks are about to be stopped: the last figures.
+  /// Takes the last figures, since the ranks are about to be stopped.
   void look_at_the_end();
 
  private:
@@ -79,7 +79,7 @@ class UsageWatch {
   boost::asio::steady_timer timer_;
   host::Procfs table_;
   Environment environment_;
-  std::optional<UsageClock> clock_;  // none: nothing is taken
+  std::optional<UsageClock> clock_;  // decides when the figures are taken; none: never
   std::map<ProcessId, host::TreeUsage> before_;
   std::map<int, Rank> ranks_of_processes_;
   std::map<Rank, std::int64_t> collectives_;
