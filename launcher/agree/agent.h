@@ -6,9 +6,10 @@
 
 namespace safelaunch::agree {
 
-/// What an AgentMachine is. Each event only notes what has happened; follow() then does what the
-/// state as a whole asks for, so the order of events does not matter: an agent that hears a word
-/// before its lease is confirmed acts as one that hears it after.
+/// An agent as a state machine, the inside of an AgentMachine. Each event only notes what has
+/// happened; follow() then does what the state as a whole asks for, so the order of events does not
+/// matter: an agent that hears a word before its lease is confirmed acts as one that hears it
+/// after.
 class Agent {
  public:
   explicit Agent(AgentConfig config) : config_(std::move(config)), pace_(~config_.seed) {}
@@ -109,33 +110,37 @@ class Agent {
   AgentConfig config_;
   WaitingPace pace_;
   Stand stand_ = Stand::out;
-  bool claimed_ = false;      ///< the board knows of us, or will
-  bool claims_next_ = false;  ///< as soon as nothing runs
+  bool claimed_ = false;      ///< the board knows of this agent, or will
+  bool claims_next_ = false;  ///< claims a seat again as soon as nothing runs
   std::optional<Seat> seat_;
-  std::optional<TimePoint> lease_;  ///< its end
-  std::optional<Leader> leader_;    ///< while it leads
-  bool leader_here_ = false;        ///< somebody does
-  std::optional<Decision> wanted_;  ///< by the run last; kept while it gets its seat anew
-  bool unreachable_ = false;        ///< said since the board was last heard
-  std::string trouble_;             ///< why the board was last not reached
+  std::optional<TimePoint> lease_;  ///< when the lease ends
+  std::optional<Leader> leader_;    ///< the leader's part, while this agent leads
+  bool leader_here_ = false;        ///< some agent leads, as far as this one has heard
+  /// The run's last wish for the other nodes; kept while this agent gets its seat anew.
+  std::optional<Decision> wanted_;
+  /// The user was told that the board cannot be reached, since it was last heard.
+  bool unreachable_ = false;
+  std::string trouble_;  ///< why the board could last not be reached
   std::string parked_why_;
   std::optional<TimePoint> alone_since_;
 
-  std::optional<Heard> word_;  ///< the newest
+  std::optional<Heard> word_;  ///< the newest word
   NodePhase phase_ = NodePhase::joined;
   int attempt_ = 0;
   std::uint64_t heard_ = 0;
-  std::optional<WordId> ready_for_;    ///< told so since the seat was taken
-  std::optional<WordId> reached_for_;  ///< the last word that wanted the others reached
+  /// The word for which this agent told that it is ready, since it took the seat.
+  std::optional<WordId> ready_for_;
+  /// The last word for which this agent tried to reach the others.
+  std::optional<WordId> reached_for_;
   std::optional<NodeEnd> end_of_attempt_;
   std::optional<Running> running_;
   bool ever_started_ = false;
 
-  NodeNews news_;  ///< the part that is the run's
+  NodeNews news_;  ///< the part of the news that comes from the run
   bool checked_ = false;
   std::optional<NodeNews> published_;
   int signal_ = 0;
-  bool hurry_ = false;  ///< it came twice
+  bool hurry_ = false;  ///< the signal came twice
   TimePoint signalled_{};
   std::optional<Ending> ending_;
   std::vector<AgentAction> actions_;

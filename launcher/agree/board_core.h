@@ -22,8 +22,8 @@ struct EarlierLife {
 
 /// A board as a machine: it takes what the agents say, and answers with what they are to be told.
 /// An agent speaks over a connection, a `Peer`, which may break and be replaced by another one: the
-/// agent then claims again with the same incarnation. Pure: the time is handed in. What one agent
-/// says costs the same however many there are; a word costs one message each.
+/// agent then claims again with the same incarnation. Pure: the time is handed in. A message of one
+/// agent costs the same however many agents there are; a word costs one message an agent.
 class BoardCore {
  public:
   using Peer = std::uint64_t;  ///< 0 is none

@@ -15,7 +15,7 @@ namespace safelaunch::agree {
 /// Over NFS a client asks the server anew whenever it opens a folder; so each look opens one.
 class BoardFolder {
  public:
-  /// The error: there is none at `path`, or it cannot be opened. `nothing`: whether the former.
+  /// Errors: there is no folder at `path` (then `nothing` is true), or it cannot be opened.
   [[nodiscard]] static Result<BoardFolder> open(const std::string& path, bool& nothing);
 
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -35,7 +35,7 @@ class NameQuestion {
 
  private:
   boost::asio::posix::stream_descriptor pipe_;  ///< readable when the thread is done
-  std::shared_ptr<bool> wanted_;                ///< whether the answer still is
+  std::shared_ptr<bool> wanted_;                ///< whether the answer is still wanted
 };
 
 /// An IPv4 or IPv6 address with a port, as the kernel takes it.
@@ -92,7 +92,7 @@ class Dialer {
   boost::asio::posix::stream_descriptor socket_;
   boost::asio::steady_timer patience_;
   Connected connected_;
-  std::shared_ptr<bool> wanted_;  ///< whether the connection still is
+  std::shared_ptr<bool> wanted_;  ///< whether the connection is still wanted
   std::size_t turn_ = 0;
 };
 

@@ -27,7 +27,8 @@ struct Key {
 
 struct Range {
   std::vector<Key> keys{};
-  std::uint64_t count = 0;  ///< of all keys in the range, also of those that are left out
+  /// The number of all keys in the range, those that are left out included.
+  std::uint64_t count = 0;
 };
 
 struct TxnAnswer {

@@ -19,9 +19,9 @@ namespace safelaunch::agree {
 ///     seat/N    the holder, of its lease, which is longer than lease + kill_margin
 ///     news/N    what it has published, of the same lease
 ///
-/// Each value is sealed. What an agent does as holder of a seat is a transaction on the condition
-/// that the seat's key is still the one that it created: so etcd itself refuses whoever comes back
-/// late. The leader's generation is the revision that created the key of seat 0.
+/// Each value is sealed. As holder of a seat an agent acts by transactions, each on the condition
+/// that the seat's key is still the one that it created: so etcd itself refuses an agent that comes
+/// back late. The leader's generation is the revision that created the key of seat 0.
 ///
 ///     looking ─→ granting ─→ claiming ─→ sitting ─→ seated ─ keep, watch, publish, say ─┐
 ///        ↑  └─ adopts its own seat ────────↑           ↑───────────────────────────────┘
@@ -121,13 +121,13 @@ class EtcdMember {
   void refuse(Errc code, const std::string& why);
 
   const BoardConfig config_;
-  const std::string where_;  ///< for people
+  const std::string where_;  ///< the server's place, for messages to people
 
   Phase phase_ = Phase::idle;
   Asked asked_ = Asked::nothing;
   TimePoint wake_{};
   Outcome heard_;
-  int failures_ = 0;  ///< in a row
+  int failures_ = 0;  ///< failures in a row
 
   // The claim.
   std::uint64_t claims_ = 0;
@@ -144,15 +144,15 @@ class EtcdMember {
   std::uint64_t board_lease_ = 0;
   TimePoint board_kept_{};
   std::optional<TimePoint> differs_since_;
-  std::uint64_t doubtful_lease_ = 0;  ///< of a holder of a board with other terms
+  std::uint64_t doubtful_lease_ = 0;  ///< the lease of a holder of a board with other terms
   bool begins_ = false;               ///< nobody holds a seat: the claim begins a board
 
   // The seat.
   int seat_ = 0;
-  std::uint64_t created_ = 0;  ///< of its key
+  std::uint64_t created_ = 0;  ///< the revision that created the seat's key
   std::uint64_t lease_ = 0;
   TimePoint granted_{};
-  TimePoint sent_{};               ///< when the keep-alive was
+  TimePoint sent_{};               ///< when the keep-alive was sent
   std::optional<TimePoint> kept_;  ///< sent_, where the next watch confirms it
   TimePoint watched_{};
   std::uint64_t publishing_ = 0;

@@ -17,15 +17,15 @@
 ///
 /// A board begins whole: its folder is made under another name, and renamed. It ends in two steps,
 /// so that nobody takes a seat of a board that somebody else removes, however long either of them
-/// is stopped in between: whoever takes a seat looks at the gate *afterwards*, and gives the seat
-/// back if it is not open; whoever wants to end the board closes the gate first, looks at the seats
-/// *afterwards*, and opens it again if one is held. Only a closed gate, under the very name that it
-/// was closed with, becomes `over`; then everybody may remove what is left.
+/// is stopped in between: an agent that takes a seat looks at the gate *afterwards*, and gives the
+/// seat back if it is not open; an agent that wants to end the board closes the gate first, looks
+/// at the seats *afterwards*, and opens it again if one is held. Only a closed gate, under the very
+/// name that it was closed with, becomes `over`; then everybody may remove what is left.
 namespace safelaunch::agree {
 
-// The names of the files of a board in a shared folder. What changes often stands in the names:
-// rename(2) is what every file system does in one step, and of two who rename one file only one
-// succeeds.
+// The names of the files of a board in a shared folder. State that changes often stands in the
+// names, because every file system does rename(2) in one step, and of two agents that rename one
+// file only one succeeds.
 
 /// The one file of a seat. Only its holder and those who take it away rename it.
 struct SeatName {
@@ -33,7 +33,7 @@ struct SeatName {
   std::uint64_t turn = 0;     ///< grows with each holder
   std::string holder{};       ///< its incarnation; empty: the seat is free
   std::uint64_t beat = 0;     ///< grows with each sign of life
-  std::uint64_t version = 0;  ///< of the holder's news
+  std::uint64_t version = 0;  ///< the version of the holder's news
   bool operator==(const SeatName&) const = default;
 };
 
@@ -77,7 +77,7 @@ struct SeatFiles {
 
 /// The leaders' marks and the words that count for a reader.
 struct WordFiles {
-  std::optional<LeadName> lead{};  ///< the newest
+  std::optional<LeadName> lead{};  ///< the newest mark of a leader
   std::vector<LeadName> former_leads{};
   std::vector<WordName> words{};  ///< in their order, of no later generation than the mark
 

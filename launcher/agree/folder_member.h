@@ -80,7 +80,7 @@ class FolderMember {
   const Terms terms_;
   const std::string token_;
 
-  // What the agent wants.
+  // The agent's wishes.
   std::uint64_t claims_ = 0;  ///< the claim that is served
   Claim claim_;
   bool claims_no_more_ = false;
@@ -88,24 +88,24 @@ class FolderMember {
   TimePoint sent_{};  ///< when this round began
   Outcome heard_;
 
-  // What this agent has read of the board.
+  // The board, as this agent has read it.
   std::optional<BoardFolder> board_;
   BoardRecord record_;
   std::string key_;
   std::optional<std::string> difference_;
   Silence silence_;
-  Silence lead_silence_;             ///< of the leader's mark alone
-  std::uint64_t greatest_turn_ = 0;  ///< of any board that was here
+  Silence lead_silence_;             ///< the silence of the leader's mark alone
+  std::uint64_t greatest_turn_ = 0;  ///< the greatest turn of any board that was here
 
   // The seat that this agent holds, and how it renews it.
   std::optional<SeatName> held_;
   TimePoint renewed_{};
   std::uint64_t published_ = 0;  ///< version of the wishes' text
   LeadName lead_;
-  bool hears_ = false;        ///< with a seat, or parked
+  bool hears_ = false;        ///< the agent hears words: it has a seat, or is parked
   std::uint64_t leader_ = 0;  ///< generation of the present leader; 0: none
   WordName told_;
-  std::map<int, SeatName> members_;  ///< to the leader: as it has told of them
+  std::map<int, SeatName> members_;  ///< at the leader: the members as they were last told to it
   std::string parked_;
 };
 

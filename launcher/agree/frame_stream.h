@@ -9,8 +9,8 @@
 
 namespace safelaunch::agree {
 
-/// Carries frames over a connected socket. What send() is given goes out when the event loop comes
-/// round, several frames in one system call. An idle stream holds no buffer. The owner calls
+/// Carries frames over a connected socket. Frames that send() is given go out when the event loop
+/// comes round, several in one system call. An idle stream holds no buffer. The owner calls
 /// close(), after which the listener hears nothing more.
 class FrameStream : public std::enable_shared_from_this<FrameStream> {
  public:

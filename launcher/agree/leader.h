@@ -20,8 +20,7 @@ class Leader {
         roll_(config.claim.seats, config.terms.lease + config.terms.kill_margin),
         pace_(config.seed) {}
 
-  // What happens.
-  /// The board has confirmed the seat: every word of an earlier leader has come by now.
+  // The events. The board has confirmed the seat: every word of an earlier leader has come by now.
   void may_speak() { may_speak_ = true; }
   void heard(const Word& word);
   void note_own(const NodeNews& news, TimePoint now);
@@ -36,7 +35,7 @@ class Leader {
   void attend(const AttentionWanted& wanted);
   void want_reach(const std::string& doors);
 
-  /// What is to be done now.
+  /// The actions that are due now.
   [[nodiscard]] std::vector<AgentAction> step(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 
@@ -68,19 +67,20 @@ class Leader {
   RollCall roll_;
   WaitingPace pace_;
   bool may_speak_ = false;
-  std::uint64_t number_ = 0;          ///< of the newest word
-  std::optional<Decision> decision_;  ///< said last
-  bool taken_ = false;                ///< the board has taken it
-  bool announced_ = false;            ///< that all are ready
-  bool started_ = false;              ///< some attempt
+  std::uint64_t number_ = 0;          ///< the number of the newest word
+  std::optional<Decision> decision_;  ///< the decision that the newest word holds
+  bool taken_ = false;                ///< the board has taken the newest word
+  bool announced_ = false;            ///< the run was told that all nodes are ready
+  bool started_ = false;              ///< some attempt was started
   std::optional<TimePoint> incomplete_since_;
   std::optional<Decision> wanted_;
-  std::optional<std::string> doors_;  ///< to be said once all are ready
+  std::optional<std::string> doors_;  ///< the doors to be told once all nodes are ready
   std::optional<std::string> stop_;
   std::optional<End> end_;
   AttentionWanted attention_;
   std::set<int> silent_;
-  std::vector<std::string> turned_away_;  ///< each once, the first ones
+  /// Agents that were turned away, each once, the first ones.
+  std::vector<std::string> turned_away_;
   std::vector<AgentAction> actions_;
 };
 

@@ -73,10 +73,10 @@ class RollCall {
   const int seats_;
   const Duration silent_after_;
   std::map<int, Node> nodes_;
-  std::map<int, std::string> hosts_;  ///< that were ever here
+  std::map<int, std::string> hosts_;  ///< the hosts of all nodes that were ever here
   std::map<int, Gone> gone_;
   std::uint64_t called_ = 0;
-  std::uint64_t sent_by_ = 0;  ///< 0: none is sent off
+  std::uint64_t sent_by_ = 0;  ///< the word that has sent the nodes off; 0: none has
   int ready_ = 0;
   std::map<int, Sent> sent_;
   int running_ = 0;

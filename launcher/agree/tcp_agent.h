@@ -80,19 +80,20 @@ class TcpAgent {
   BoardConfig config_;
   Phase phase_ = Phase::idle;
   TimePoint until_{};  ///< when this phase has lasted too long
-  int failures_ = 0;   ///< in a row
+  int failures_ = 0;   ///< failures in a row
   std::optional<AgentHandshake> handshake_;
   std::optional<Session> session_;
 
   std::optional<Claim> claim_;
-  bool seated_ = false;      ///< over this connection
+  bool seated_ = false;      ///< the board gave the seat over this connection
   bool holds_ = false;       ///< the agent was told that it has a seat, and not that it has none
   bool says_again_ = false;  ///< the word may not have been heard over the connection before
-  std::optional<std::string> text_;  ///< published last
-  std::optional<Word> word_;         ///< said last, as long as the board has not told it to us
+  std::optional<std::string> text_;  ///< the text that was published last
+  /// The word that was said last, as long as the board has not told it to us.
+  std::optional<Word> word_;
   std::optional<TimePoint> leaves_by_;
 
-  std::uint64_t last_number_ = 0;                          ///< of a renewal
+  std::uint64_t last_number_ = 0;                          ///< the number of the last renewal
   std::deque<std::pair<std::uint64_t, TimePoint>> asked_;  ///< renewals without an answer
   TimePoint renew_at_{};
 };

@@ -19,8 +19,8 @@ namespace safelaunch::agree {
 
 /// How many connections the server may hold.
 struct ServerRoom {
-  std::size_t all = 0;     ///< strangers may have what agents leave
-  std::size_t agents = 0;  ///< that have proven themselves
+  std::size_t all = 0;     ///< connections in all: strangers may have those that agents leave
+  std::size_t agents = 0;  ///< connections of agents that have proven themselves
 };
 
 /// The room for a job of so many nodes where the process may have so many descriptors: each agent
@@ -42,7 +42,7 @@ class TcpServer {
    public:
     virtual void agent_says(Peer peer, const wire::FromAgent& message) = 0;
     virtual void agent_gone(Peer peer) = 0;
-    /// Somebody who knows the protocol, and not the token, or of another job.
+    /// A peer was turned away that knows the protocol but not the token, or is of another job.
     virtual void agent_turned_away(const std::string& address, const std::string& why) = 0;
 
    protected:

@@ -21,8 +21,8 @@ struct Wishes {
   std::optional<Claim> claim{};
   std::uint64_t claims = 0;  ///< calls of claim(): after unseated() only a new one counts
   std::shared_ptr<const std::string> text = std::make_shared<const std::string>();
-  std::uint64_t version = 0;  ///< of `text`
-  std::deque<Word> words{};   ///< that the board has not taken yet
+  std::uint64_t version = 0;  ///< the version of `text`
+  std::deque<Word> words{};   ///< the words that the board has not taken yet
   bool leaves = false;
 };
 

@@ -30,7 +30,7 @@ inline constexpr std::string_view kShells = "bash|zsh|fish";
 /// safelaunch(1), for `man`.
 [[nodiscard]] std::string manual_page();
 
-/// What a status tells of a run: "124", "the job hung, …".
+/// The meaning of an exit status: "124", "the job hung, …".
 struct StatusRow {
   std::string_view status;
   std::string_view meaning;

@@ -13,7 +13,7 @@ inline constexpr int kSeveralRanks = 2;
 /// A line a node: its GPUs, its NCCL and the interface over which its ranks would meet.
 [[nodiscard]] std::string render_nodes(const nodes::ProbedNodes& nodes);
 
-/// What a round was for, and what came of it: "pairs under basic: 3 of 4 work (gpu-2 gpu-3 hangs)".
+/// The purpose of a round and its result: "pairs under basic: 3 of 4 work (gpu-2 gpu-3 hangs)".
 /// Empty for one over all nodes, which has a row of its own.
 [[nodiscard]] std::string render_round(const probe::SearchRound& round,
                                        const std::vector<probe::GroupResult>& results,
@@ -22,7 +22,7 @@ inline constexpr int kSeveralRanks = 2;
 /// "gpu-1", the nodes whose ranks the verdict names; empty where these are all.
 [[nodiscard]] std::string where(const probe::GroupResult& result, const nodes::ProbedNodes& nodes);
 
-/// What was seen of the pairs: node × node, or, of more than a screen holds, a line for each pair
+/// The results of the pairs: node × node, or, where a screen cannot hold that, a line for each pair
 /// that does not work. Empty where no pair says more than the row over all nodes.
 [[nodiscard]] std::string render_matrix(const nodes::NodeProbeEnd& end);
 

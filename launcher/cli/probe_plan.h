@@ -15,7 +15,7 @@ struct ProbeOptions {
   bool all = false;                   ///< every profile there is
   std::string cluster;
   std::string config;
-  std::optional<int> ranks;  ///< else one a GPU
+  std::optional<int> ranks;  ///< the number of ranks; none: one a GPU
   std::string devices;       ///< "0,1"; empty: all that are visible
   std::string nccl;          ///< a libnccl to probe; empty: the command's
   std::optional<Duration> driver_timeout;

@@ -20,14 +20,14 @@ struct InitFacts {
 /// The answers, as they were typed and accepted.
 struct InitAnswers {
   std::string launcher;   ///< torchrun | deepspeed | accelerate | safelaunch
-  std::string processes;  ///< on this machine
-  std::string chain;      ///< names with commas
-  bool slow = true;       ///< may fall back to a profile of large cost
-  std::string patience;   ///< for ranks that wait for an idle one
+  std::string processes;  ///< the number of processes on this machine
+  std::string chain;      ///< the chain: names with commas
+  bool slow = true;       ///< the job may fall back to a profile of large cost
+  std::string patience;   ///< how long ranks wait for an idle one
   std::string stall;      ///< how long training may stand still before it is reported; 0: for ever
 };
 
-/// One question. What it proposes holds where nothing is typed.
+/// One question. Its proposal holds where nothing is typed.
 struct InitQuestion {
   std::string_view text;
   std::string_view hint;  ///< the answers there are
@@ -52,7 +52,7 @@ using Complain = std::function<void(const std::string& why)>;
 [[nodiscard]] std::optional<InitAnswers> ask_all(std::span<const InitQuestion> questions,
                                                  const TypeIn& type_in, const Complain& complain);
 
-/// What stands where safelaunch.yaml would be written.
+/// The kind of file that stands where safelaunch.yaml would be written.
 enum class InFile { nothing, text, something_else };
 
 /// Error (usage): the file is there and stays as it is.

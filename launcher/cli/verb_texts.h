@@ -6,7 +6,7 @@
 #include "safelaunch/trial/scene.h"
 #include "wishes.h"
 
-/// What verbs show, made of values.
+/// The texts that verbs show, made of values.
 namespace safelaunch::cli {
 
 /// A job that runs now.

@@ -19,9 +19,9 @@ struct Verb {
   std::string_view name = {};
   VerbFunction function = nullptr;
   StartsJob starts_job = StartsJob::no;
-  std::string_view help = {};     ///< in the list of verbs, one line
+  std::string_view help = {};     ///< its line in the list of verbs
   std::string_view usage = {};    ///< follows "safelaunch VERB"
-  std::string_view purpose = {};  ///< sentences
+  std::string_view purpose = {};  ///< its purpose, in sentences
   std::string_view example = {};  ///< a line or two to type, each below 80 columns
   std::span<const settings::Option> options = {};
   settings::Rest rest = settings::Rest::words;
@@ -46,8 +46,8 @@ inline constexpr std::string_view kManyWords = "any";
 /// "; did you mean the verb 'report'?" where one is near, else empty: the tail of an error.
 [[nodiscard]] std::string did_you_mean_verb(std::string_view word);
 
-/// Reads a verb's words into `target`, the struct of which its table of options is. Errors are
-/// those of read_words(), with the way to the verb's help, and a word too many.
+/// Reads a verb's words into `target`, the struct that its table of options fills. Errors are those
+/// of read_words(), with the way to the verb's help, and a word too many.
 [[nodiscard]] Result<settings::ReadWords> read_words_of(const Verb& verb,
                                                         std::span<const std::string> words,
                                                         void* target);

@@ -8,7 +8,8 @@
 #include "safelaunch/report/kept_runs.h"
 #include "safelaunch/settings/run_options.h"
 
-/// What a person asks of a verb, read from the words behind it: explain, profiles, stacks.
+/// The wishes that a person has of a verb, read from the words behind it: explain, profiles,
+/// stacks.
 namespace safelaunch::cli {
 
 // The options of the verbs, and the words behind them where a verb keeps those. probe_plan.h has
@@ -39,9 +40,9 @@ struct ProfilesWords {
 };
 
 struct ReportWords {
-  std::vector<std::string> runs{};  ///< none: the newest
-  std::string html{};               ///< empty: no page
-  std::string bundle{};             ///< empty: no bundle
+  std::vector<std::string> runs{};  ///< the runs to report; none: the newest
+  std::string html{};               ///< the file for the page; empty: none
+  std::string bundle{};             ///< the file for the bundle; empty: none
   bool json = false;
 };
 
@@ -69,7 +70,7 @@ struct TestWords {
   std::vector<std::string> command{};
 };
 
-/// What `clean` may end and remove: --all-mine allows the most.
+/// The leftovers that `clean` may end and remove: --all-mine allows the most.
 [[nodiscard]] settings::CleanPolicy policy_of(const CleanWords& words);
 
 /// The question that `explain` answers.
@@ -79,7 +80,7 @@ struct Question {
   std::string what;  ///< the cause's id, the variable, the file, or the words
 };
 
-/// What stands at a path.
+/// The kind of thing at a path.
 enum class AtPath { nothing, file, folder };
 
 /// Reads the words of `explain`. A cause comes before a variable that is known, that before a file
@@ -94,11 +95,11 @@ enum class AtPath { nothing, file, folder };
 /// log does, and names one as people do.
 [[nodiscard]] bool is_sentence(std::string_view text);
 
-/// What `profiles` is to show.
+/// The part of the profiles that `profiles` is to show.
 struct ProfilesWish {
   enum class Show { list, names, one, check, exports, schema_of_profile, schema_of_config };
   Show show = Show::list;
-  std::string profile;  ///< of one, check and exports
+  std::string profile;  ///< the profile's name, for one, check and exports
 };
 
 /// Reads the words of `profiles`. Errors (usage) name the nearest right word.

@@ -11,15 +11,15 @@ namespace safelaunch::nodes {
 /// The nodes of a probe, as node 0 knows them once all have come.
 struct Roster {
   ProbedNodes nodes{};
-  std::string differ{};     ///< other_profiles(): the probe ends for it
-  probe::NodeGroup able{};  ///< can take part
-  probe::IllNodes ill{};    ///< cannot, and why
+  std::string differ{};     ///< the line of other_profiles(), for which the probe ends; empty: none
+  probe::NodeGroup able{};  ///< the nodes that can take part
+  probe::IllNodes ill{};    ///< the nodes that cannot take part, and why
 };
-/// `standings`: of the other nodes.
+/// `standings` are those of the other nodes.
 [[nodiscard]] Roster roster_of(const ProbedNode& here,
                                const std::map<int, agree::Standing>& standings);
 
-/// By seat.
+/// The number of ranks of each node, by seat.
 [[nodiscard]] std::vector<int> ranks_of(const ProbedNodes& nodes);
 
 /// Why a round in which these nodes were lost ends the probe.
@@ -36,7 +36,7 @@ class RoundHere {
   [[nodiscard]] int round() const { return told_.round; }
   /// nullopt: this node sits the round out.
   [[nodiscard]] const std::optional<probe::PlaceInRound>& place() const { return place_; }
-  /// What the leader is told.
+  /// How far this node is, as the leader is told.
   [[nodiscard]] const probe::NodeRound& told() const { return told_; }
 
   void ready(const std::string& id);

@@ -93,7 +93,7 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
   std::function<void()> on_flushed_;
   Sink sink_;
   Screen screen_;
-  std::string pending_;    // composed, and not taken yet
+  std::string pending_;    // bytes that are composed and not yet taken
   std::size_t taken_ = 0;  // length of the part in front that was taken
   std::optional<boost::asio::posix::stream_descriptor> reader_;  // only while we wait for it
   boost::asio::steady_timer idle_;

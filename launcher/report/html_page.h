@@ -19,7 +19,7 @@ struct CalledCollective {
   bool operator==(const CalledCollective&) const = default;
 };
 
-/// The place of a collective: what meets has the same on all ranks.
+/// The place of a collective: collectives that meet have the same place on all ranks.
 struct CollectivePlace {
   std::string group;
   long number = 0;

@@ -22,8 +22,8 @@ struct AttemptSpec {
   job::Launcher launcher = job::Launcher::opaque;
   std::vector<WorkerSpec> workers;  ///< one launcher, or the workers of this node
   watch::StagesConfig stages;
-  Duration start{};  ///< 0: off, as
-  Duration stall{};  ///< this
+  Duration start{};  ///< limit for a standstill before training; 0: none
+  Duration stall{};  ///< limit for a standstill of the training; 0: none
   bool kill_on_stall = false;
   settings::CleanPolicy clean = settings::CleanPolicy::off;
   Grace grace;
@@ -31,10 +31,11 @@ struct AttemptSpec {
   std::string rank_logs;  ///< where the launcher is to keep each rank's output; empty: nowhere
   bool rank_logs_are_of_ranks = false;  ///< its local ranks are those of the whole job
   std::string users_rank_logs;          ///< the user's own --log-dir of the launcher
-  std::filesystem::path directory;      ///< of this attempt; empty where nothing is recorded
-  std::optional<ranks::HookDoor> hook;  ///< none: watch from /proc alone
-  std::string run;                      ///< its id
-  bool for_leader = false;              ///< the agent of another node watches the ranks, too
+  std::filesystem::path directory;  ///< the folder of this attempt; empty where nothing is recorded
+  /// The way in for the hooks; none: the ranks are watched from /proc alone.
+  std::optional<ranks::HookDoor> hook;
+  std::string run;          ///< the run's id
+  bool for_leader = false;  ///< the agent of another node watches the ranks, too
   nccl::Listening nccl;
   profile::Ras ras = profile::Ras::off;
 };
@@ -54,7 +55,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
     virtual void ranks_meet() = 0;
     /// The attempt stops: everything that runs beside it must end now.
     virtual void attempt_stops() = 0;
-    /// From now on ranks wait for others, or no more.
+    /// Ranks begin to wait for others, or none waits any longer.
     virtual void ranks_wait(bool wait) = 0;
     /// Several nodes: another picture of this node's ranks, for the leader.
     virtual void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) = 0;
@@ -162,8 +163,9 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   boost::asio::steady_timer timer_;
   std::optional<nccl::RasQuestion> ras_;
   launch::SignalOrigin asked_by_ = launch::SignalOrigin::user;
-  bool leader_asks_ = false;              ///< the ranks' answers are for it
-  std::vector<host::LeftFile> segments_;  ///< of its own, to be removed once it has been stopped
+  bool leader_asks_ = false;  ///< the leader has asked, so the ranks' answers go to it
+  /// The attempt's segments, to be removed once it has been stopped.
+  std::vector<host::LeftFile> segments_;
   AttemptRecord seen_;  ///< the part that the machine need not know: words, tails, survivors
   output::JobOutput output_;
   Workers workers_;

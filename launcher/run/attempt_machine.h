@@ -114,7 +114,7 @@ struct TakeSegments {
   bool remove_later = false;  ///< another attempt may follow, and what they leave is in its way
   bool operator==(const TakeSegments&) const = default;
 };
-/// Keep the last output as evidence, and show no more: what follows is of our stopping the job.
+/// Keep the last output as evidence, and show no more: later words come of our stopping the job.
 struct HideOutput {
   bool operator==(const HideOutput&) const = default;
 };
@@ -181,7 +181,7 @@ class AttemptMachine {
  private:
   struct Running {
     std::optional<TimePoint> launcher_reacts_until;
-    std::optional<watch::StallReport> stall;  ///< of which the ranks are asked
+    std::optional<watch::StallReport> stall;  ///< the standstill about which the ranks are asked
   };
   struct Explaining {
     SignalCame told;
@@ -236,8 +236,8 @@ class AttemptMachine {
   AttemptRules rules_;
   AttemptOutcome outcome_;
   std::variant<Running, Explaining, Asking, Stopping, Draining, Over> state_ = Running{};
-  bool trained_ = false;                ///< or may have, as the verdict said
-  std::vector<AttemptAction> actions_;  ///< of the present call
+  bool trained_ = false;                ///< the job has trained, or may have, as the verdict said
+  std::vector<AttemptAction> actions_;  ///< the actions of the present call
 };
 
 }  // namespace safelaunch::run

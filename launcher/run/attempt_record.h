@@ -18,11 +18,12 @@ namespace safelaunch::run {
 /// How an attempt came to its end, as its machine has decided it.
 struct AttemptOutcome {
   std::optional<Failure> verdict;
-  bool training = false;              ///< every rank had its first collective behind it
-  std::optional<ExitStatus> command;  ///< of the launcher, or of the first worker that failed
-  std::optional<int> signal;          ///< the user's, which stopped the job
-  std::optional<int> late_signal;     ///< the user's, while the job was being stopped already
-  bool gave_way = false;              ///< ended by us for another profile, before it had failed
+  bool training = false;  ///< every rank had its first collective behind it
+  /// The status of the launcher, or of the first worker that failed.
+  std::optional<ExitStatus> command;
+  std::optional<int> signal;       ///< the user's signal that stopped the job
+  std::optional<int> late_signal;  ///< a user's signal while the job was being stopped already
+  bool gave_way = false;           ///< ended by us for another profile, before it had failed
 };
 
 /// All that is known of an attempt once it is over: its diagnosis rests on this.
@@ -31,17 +32,19 @@ struct AttemptRecord : AttemptOutcome {
   ranks::RanksSeen ranks;
   std::string ras;     ///< the trouble that NCCL's RAS reported; empty: none, or not asked
   std::string stages;  ///< "group 4/4 · collective 3/4"
-  std::vector<launch::Survivor> survivors;  ///< not gone, though killed or another user's
-  std::vector<launch::Swept> swept;         ///< processes that its launcher had left running
+  /// Processes that did not end though killed, or that are another user's.
+  std::vector<launch::Survivor> survivors;
+  std::vector<launch::Swept> swept;  ///< processes that its launcher had left running
   struct Tail {
     output::StreamId stream;
     std::string text;
   };
   /// It went well here, and its end is that of another node's attempt.
   bool ended_elsewhere = false;
-  std::string ended_because;                ///< by the other nodes: why; empty: it ended by itself
-  std::vector<ranks::RankPicture> picture;  ///< of the ranks of this node, as they were last seen
-  std::vector<Tail> tails;  ///< the last 64 KiB of each stream, of a hang until we stopped it
+  std::string ended_because;  ///< why the other nodes ended it; empty: it ended by itself
+  std::vector<ranks::RankPicture> picture;  ///< the ranks of this node, as they were last seen
+  /// The last 64 KiB of each stream; of a hang, those until we stopped it.
+  std::vector<Tail> tails;
 };
 
 /// Facts around an attempt that bear on its diagnosis.
@@ -53,7 +56,7 @@ struct AttemptContext {
   std::optional<diagnose::RendezvousPort> port;
   std::vector<int> former_pids;
   int retries_of_profile = 0;
-  std::optional<int> oom_kills;  ///< during the attempt
+  std::optional<int> oom_kills;  ///< OOM kills during the attempt
 };
 
 /// Whether an attempt ended well: the command with status 0 and no verdict against it.

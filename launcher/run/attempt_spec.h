@@ -38,8 +38,8 @@ struct AttemptInputs {
   const profile::Profile& profile;
   int number = 1;
   std::string run_id;
-  std::filesystem::path directory;  ///< of the attempt; empty where nothing is recorded
-  std::optional<int> port;          ///< that was leased for the job
+  std::filesystem::path directory;  ///< the folder of the attempt; empty where nothing is recorded
+  std::optional<int> port;          ///< the port that was leased for the job
   /// Several nodes: what they have agreed on, and whether another node's agent leads.
   std::optional<agree::Decision> agreed{};
   bool is_member = false;

@@ -46,7 +46,7 @@ class Nodes final : nodes::Party::Listener {
 
   [[nodiscard]] bool leads() const { return party_->leads(); }
 
-  // What the RunMachine wants.
+  // The wishes of the RunMachine.
   void join();
   void tell_ready(const TellReady& ready);
   void propose(const ProposeAttempt& attempt, std::optional<int> port);
@@ -54,7 +54,7 @@ class Nodes final : nodes::Party::Listener {
   void propose_end(const ProposeEnd& end);
   void tell_signal(int signal);
 
-  // What happens to the attempt of this node.
+  // The news of this node's attempt.
   void ranks_pictured(const std::vector<ranks::RankPicture>& ranks);
   /// Ranks wait for others, or all are through.
   void watch_others(bool watch);
@@ -102,17 +102,17 @@ class Nodes final : nodes::Party::Listener {
   const plan::RunPlan& plan_;
   Listener& listener_;
   std::unique_ptr<nodes::Party> party_;
-  std::unique_ptr<nodes::DoorKeeper> doors_;  ///< until the first attempt
+  std::unique_ptr<nodes::DoorKeeper> doors_;  ///< keeps the doors open until the first attempt
   std::unique_ptr<nodes::DoorVisits> visits_;
   bool meshing_ = false;  ///< the leader waits for the ways of all
   boost::asio::steady_timer waits_for_ways_;
-  agree::NodeNews news_;  ///< of this node
+  agree::NodeNews news_;  ///< the news of this node
   OtherNodes others_;
-  TimePoint lease_until_{};   ///< as the board has confirmed it last
-  bool holds_lease_ = false;  ///< ranks run, or will at once
-  int attempt_ = 0;           ///< that runs, or ran last
-  int question_ = 0;          ///< of ours, to the others; or the leader's, to our ranks
-  bool watching_ = false;     ///< the others are to show us their ranks
+  TimePoint lease_until_{};   ///< the end of the lease, as the board has confirmed it last
+  bool holds_lease_ = false;  ///< the lease is held: ranks run, or will at once
+  int attempt_ = 0;           ///< the number of the attempt that runs, or ran last
+  int question_ = 0;  ///< the number of our question to the others, or of the leader's to our ranks
+  bool watching_ = false;  ///< the others are to show us their ranks
 };
 
 }  // namespace safelaunch::run

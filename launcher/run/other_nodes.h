@@ -9,16 +9,16 @@
 #include "safelaunch/nodes/mesh.h"
 #include "safelaunch/ranks/node_ranks.h"
 
-/// What the leader makes of the news of the other nodes. Values only.
+/// The leader's conclusions from the news of the other nodes. Values only.
 namespace safelaunch::run {
 
-/// What the leader knows of another node.
+/// The leader's knowledge of another node.
 struct OtherNode {
   ranks::NodeName name;
   bool heard = true;
   agree::NodeNews news;
 };
-/// By seat.
+/// The other nodes by their seats.
 using OtherNodes = std::map<int, OtherNode>;
 
 /// The leader's own node.
@@ -34,7 +34,8 @@ struct LeadersNode {
 
 [[nodiscard]] nodes::Mesh mesh_of(const LeadersNode& here, const OtherNodes& others);
 
-/// What the nodes have found on themselves, where they differ, and how they reach each other.
+/// Compares the nodes: the findings of each, the facts in which they differ, and how they reach
+/// each other.
 [[nodiscard]] NodesReady compare_nodes(const LeadersNode& here, const OtherNodes& others);
 
 /// "node 1 (gpu-17)", each.
@@ -50,8 +51,8 @@ struct LeadersNode {
 /// it ended there.
 void take_end_of(const std::vector<OtherNode>& others, int attempt, AttemptRecord& record);
 
-/// Adds what the other nodes have said of their attempt, and their names. What cannot be read is
-/// left out, and told in lines of its own.
+/// Adds what the other nodes have said of their attempt, and their names. Text that cannot be read
+/// is left out, and the lines that are returned tell of it.
 [[nodiscard]] std::vector<std::string> add_words_of(const std::vector<OtherNode>& others,
                                                     diagnose::Evidence& evidence);
 

@@ -26,12 +26,12 @@ struct WorkerVariables {
 
 /// One attempt as it would be started.
 struct RehearsedAttempt {
-  const profile::Profile* profile = nullptr;  ///< of the plan
+  const profile::Profile* profile = nullptr;  ///< points into the plan
   AttemptSpec spec;
   std::string notice;
-  std::map<std::string, SetVariable> variables;  ///< of all workers alike
-  std::vector<WorkerVariables> workers;          ///< of our own spawn, in the order of ranks
-  std::optional<Error> refusal;                  ///< why it cannot be started
+  std::map<std::string, SetVariable> variables;  ///< the variables that all workers have alike
+  std::vector<WorkerVariables> workers;  ///< the workers of our own spawn, in the order of ranks
+  std::optional<Error> refusal;          ///< why it cannot be started
 };
 
 /// A run as it would be, as far as that can be known before it: nothing is made or started. A port

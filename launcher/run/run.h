@@ -24,7 +24,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   explicit Run(plan::RunPlan plan);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  ~Run() { set_log_writer({}); }  // which wrote to our terminal
+  ~Run() { set_log_writer({}); }  // the log writer writes to our terminal, which goes
 
   /// The exit status of safelaunch.
   int run();
@@ -108,8 +108,9 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   boost::asio::steady_timer timer_;
   RunMachine machine_;
 
-  std::unique_ptr<Nodes> nodes_;        ///< the others; none where this one runs alone
-  std::unique_ptr<Nodes> parted_from_;  ///< they may be in the middle of telling so
+  std::unique_ptr<Nodes> nodes_;  ///< the other nodes; none where this one runs alone
+  /// Kept alive, since the call that parts us may have come from it.
+  std::unique_ptr<Nodes> parted_from_;
   std::optional<plan::HostChecks> checks_;
   std::unique_ptr<Attempt> attempt_;
   int attempt_number_ = 0;                     ///< of the attempt that runs, or ran last
@@ -117,9 +118,10 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   std::vector<output::Recording> recordings_;  ///< of the attempts that have ended
   std::optional<RunProbe> probe_;              ///< beside the first attempt, or behind it
   std::optional<clean::PortLease> port_;
-  bool keeps_port_ = false;                       ///< the user insists on that port
-  std::optional<std::int64_t> oom_kills_before_;  ///< before the present attempt, in our cgroup
-  std::vector<int> former_pids_;                  ///< of the ranks of earlier attempts
+  bool keeps_port_ = false;  ///< the user insists on that port
+  /// The OOM kills in our cgroup before the present attempt.
+  std::optional<std::int64_t> oom_kills_before_;
+  std::vector<int> former_pids_;  ///< the pids of the ranks of earlier attempts
   std::vector<profile::Profile> known_;
   int exit_code_ = 125;
 };

@@ -22,7 +22,7 @@ namespace safelaunch::run {
 class RunLedger {
  public:
   RunLedger(DiskQueue& disk, TimePoint began) : disk_(disk), began_(began) {}
-  RunLedger(const RunLedger&) = delete;  // the events use our redactor
+  RunLedger(const RunLedger&) = delete;  // the events refer to our redactor
   RunLedger& operator=(const RunLedger&) = delete;
 
   /// An error only for a --run-dir or --log-dir that cannot be made or written.
@@ -36,11 +36,11 @@ class RunLedger {
   [[nodiscard]] report::EventLog& events() { return events_; }
   /// Knows the secrets of the plan, and those that were seen since.
   [[nodiscard]] const redact::Redactor& redactor() const { return redactor_; }
-  /// Whatever is shown or kept from now on is without it.
+  /// Learns a secret, which is left out of everything that is shown or kept from now on.
   void learn_secret(const std::string& secret) { redactor_.learn_value(secret); }
   [[nodiscard]] const report::RunSummary& summary() const { return summary_; }
 
-  /// To make the folders of attempts in.
+  /// The folder in which attempts get their folders.
   [[nodiscard]] const report::RunDirectory& run_directory() const { return directory_; }
   void note(const Finding& finding);
   void note_cause(const diagnose::Diagnosis& diagnosis);
@@ -48,9 +48,9 @@ class RunLedger {
   void add(report::AttemptSummary attempt) { summary_.attempts.push_back(std::move(attempt)); }
   void set_cost(std::string cost) { summary_.cost = std::move(cost); }
 
-  /// The run is over: outcome.json.
+  /// The run is over: writes outcome.json.
   void close(int exit_code, std::string stopped_because);
-  /// The page for people, where there is anything to tell.
+  /// Writes the page for people, where there is anything to tell.
   void write_page(const Environment& environment);
 
  private:

@@ -345,8 +345,8 @@ class RunMachine {
   Shelf& shelf_;
   std::variant<Idle, Checking, Gathering, Attempting, Probing, Waiting, Pausing, Over> state_ =
       Idle{};
-  bool agrees_ = false;     ///< with other nodes
-  bool leads_ = false;      ///< them
+  bool agrees_ = false;     ///< this node acts by agreement with others
+  bool leads_ = false;      ///< this node's decisions hold for all nodes
   bool signalled_ = false;  ///< the others were told that somebody wants the end
   struct Heard {
     int signal = 0;
@@ -368,8 +368,8 @@ class RunMachine {
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
   plan::SeenOfJob seen_;
-  std::vector<plan::Impasse> impasses_;  ///< of the attempts until now
-  int exit_code_ = 125;                  ///< of the last attempt
+  std::vector<plan::Impasse> impasses_;  ///< the impasses of the attempts until now
+  int exit_code_ = 125;                  ///< the exit status of the last attempt
   std::vector<RunAction> actions_;
 };
 

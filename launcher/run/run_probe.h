@@ -14,7 +14,7 @@ namespace safelaunch::run {
 struct ProbeMeans {
   std::string program;  ///< safelaunch-probe
   std::string nccl;     ///< the job's libnccl
-  int ranks = 0;        ///< of the job, on this node: one a GPU
+  int ranks = 0;        ///< the ranks of the job on this node: one a GPU
 };
 
 /// The means of this run, or why it does not probe now. Looks for libraries, which takes

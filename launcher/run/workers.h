@@ -12,16 +12,17 @@ struct WorkerSpec {
   std::optional<Rank> rank;  ///< none: a launcher, which has ranks below it
   std::vector<std::string> argv;
   Environment environment;
-  std::vector<int> cpus;  ///< to run on; empty: wherever we may
+  std::vector<int> cpus;  ///< the CPUs to run on; empty: wherever we may
 };
 
 /// The processes that one attempt starts itself: one launcher, or the workers of this node. All
-/// live until the attempt is over; what they have started in turn is the TreeStopper's.
+/// live until the attempt is over; the TreeStopper ends the processes that they have started in
+/// turn.
 class Workers {
  public:
   class Listener {
    public:
-    /// Own spawn only.
+    /// A worker of our own spawn has started.
     virtual void on_started(Rank rank, ProcessId process) = 0;
     virtual void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) = 0;
     virtual void on_all_ended() = 0;

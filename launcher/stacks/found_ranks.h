@@ -33,9 +33,9 @@ struct FoundRank {
   bool operator==(const FoundRank&) const = default;
 };
 
-/// The processes that are ranks. What a rank has started (loaders, compilers) inherits its
-/// environment, and so does what comes of the wrapper (`sh run.sh`) in which it may stand: of each
-/// line of processes with one rank, the topmost Python is meant, or else the topmost. A process
+/// The processes that are ranks. The children of a rank (loaders, compilers) inherit its
+/// environment, and so do those of the wrapper (`sh run.sh`) in which it may stand. So of each line
+/// of processes with one rank the topmost Python is taken, or else the topmost process. A process
 /// with ranks of other numbers below it is a launcher.
 [[nodiscard]] std::vector<FoundRank> ranks_among(const std::vector<SeenProcess>& processes);
 

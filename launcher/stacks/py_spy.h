@@ -12,10 +12,10 @@
 /// The stacks of a Python that has no hook of ours, by py-spy where that is installed.
 namespace safelaunch::stacks {
 
-/// What a Python process of ours tells of where its py-spy may be.
+/// The facts of a Python process of ours that tell where its py-spy may be.
 struct PythonStart {
   Environment environment;
-  std::vector<std::string> words;  ///< of its command line
+  std::vector<std::string> words;  ///< the words of its command line
 };
 
 /// py-spy in our PATH, in that of the process, or beside its Python; empty: nowhere. A program that
@@ -27,7 +27,7 @@ struct PythonStart {
 
 struct Dump {
   std::vector<watch::PythonThread> threads;  ///< the main thread first; empty: it could not be read
-  std::string trouble;                       ///< why
+  std::string trouble;                       ///< the reason why it could not be read
 };
 
 /// Reads the output of `py-spy dump --json`; nullopt for what is none.
@@ -40,8 +40,8 @@ struct Dump {
 /// Lets py-spy read the process without stopping it (--nonblocking).
 [[nodiscard]] Dump dump(const std::string& py_spy, int pid, Duration limit);
 
-/// Reads the places of Pythons, one after the other. What one py-spy may not do the next may not
-/// either, so after the first refusal no other is asked.
+/// Reads the places of Pythons, one after the other. After the first refusal no other is asked,
+/// since the next py-spy would be refused as well.
 class PythonReader {
  public:
   /// The world outside, so that a test can stand in for it.
@@ -56,7 +56,7 @@ class PythonReader {
   /// Leaves the place as it is where a hook has told it, or nothing can.
   void read(RankPlace& place);
 
-  /// Why not all could be told; empty: all was.
+  /// Why some places could not be told; empty: all could.
   [[nodiscard]] std::string note() const;
 
  private:

@@ -25,10 +25,10 @@ struct Meeting {
 /// Reads "HOST:PORT"; the host may be an IPv6 address.
 [[nodiscard]] Meeting meeting_at(const std::string& master);
 
-/// What this host's sockets tell of a store.
+/// The facts of this host's sockets on a store.
 struct StoreSeen {
   bool leads_here = false;                  ///< its address is one of this host
-  std::vector<host::PortHolder> holders{};  ///< of its port here
+  std::vector<host::PortHolder> holders{};  ///< the processes that hold its port here
   std::set<int> connected{};                ///< pids with a connection to its port
 };
 [[nodiscard]] StorePlace store_of(const std::string& master, const StoreSeen& seen,

@@ -52,7 +52,8 @@ class EventLog {
   int attempt_ = 0;
   std::uint64_t lost_ = 0;    ///< events that the disk did not take
   std::uint64_t untold_ = 0;  ///< of these, the events that the record does not count yet
-  std::map<std::string, std::int64_t, std::less<>> made_;  ///< given to record_some
+  /// How many events of each name record_some() was given.
+  std::map<std::string, std::int64_t, std::less<>> made_;
 };
 
 }  // namespace safelaunch::report

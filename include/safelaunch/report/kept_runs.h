@@ -16,7 +16,7 @@ namespace safelaunch::report {
 struct KnownRun {
   std::string id;
   std::filesystem::path directory;  ///< its run directory itself, never a link
-  std::filesystem::path entry;      ///< in the folder of runs: the run directory, or a link
+  std::filesystem::path entry;  ///< its entry in the folder of runs: the run directory, or a link
   std::filesystem::file_time_type began;
 };
 

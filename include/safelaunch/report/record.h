@@ -76,13 +76,13 @@ struct Node {
 /// The nodes have tried to reach each other. The lists from `from` on have one entry a way.
 struct Ways {
   static constexpr const char* kName = "ways";
-  std::vector<std::string> hosts;  ///< of the nodes, by number
+  std::vector<std::string> hosts;  ///< the hosts of the nodes, by number
   std::vector<int> from;           ///< the node that has tried
   std::vector<int> to;
-  std::vector<std::string> interface;  ///< of the other node
-  std::vector<std::string> end;        ///< reached, no answer, refused, no route, …
-  std::vector<int> round_trip_us;      ///< 0: not known
-  int left_out = 0;                    ///< ways that are reached and not listed, of many nodes
+  std::vector<std::string> interface;  ///< the interface of the other node
+  std::vector<std::string> end;  ///< the end of the visit: reached, no answer, refused, no route, …
+  std::vector<int> round_trip_us;  ///< the round trip; 0: not known
+  int left_out = 0;                ///< how many ways, of many nodes, are reached and not listed
   static void fields(auto& self, auto&& field) {
     field("hosts", self.hosts);
     field("from", self.from);
@@ -118,7 +118,7 @@ struct Training {
 struct Probe {
   static constexpr const char* kName = "probe";
   std::string profile;
-  std::string verdict;  ///< works, failed, hung, untold
+  std::string verdict;  ///< the result: works, failed, hung, untold
   std::string text;
   int mb_per_s = 0;  ///< the bus bandwidth of its all_reduce; 0: not measured
   static void fields(auto& self, auto&& field) {
@@ -133,10 +133,11 @@ struct Probe {
 struct Usage {
   static constexpr const char* kName = "usage";
   std::vector<int> ranks;
-  std::vector<int> cpu;          ///< per cent of one CPU since the last look, children included
-  std::vector<int> memory;       ///< MiB resident in the rank's process
-  std::vector<int> children;     ///< MiB resident in the processes below it
-  std::vector<int> collectives;  ///< finished until now; -1: not asked (--stall-timeout asks)
+  std::vector<int> cpu;       ///< per cent of one CPU since the last look, children included
+  std::vector<int> memory;    ///< MiB resident in the rank's process
+  std::vector<int> children;  ///< MiB resident in the processes below it
+  /// Collectives finished until now; -1: not asked (--stall-timeout asks).
+  std::vector<int> collectives;
   static void fields(auto& self, auto&& field) {
     field("ranks", self.ranks);
     field("cpu", self.cpu);
@@ -160,12 +161,13 @@ struct Counted {
 /// The GPUs of this node, one entry a GPU, and the memory that its ranks hold of them.
 struct Gpus {
   static constexpr const char* kName = "gpus";
-  std::vector<int> gpu;    ///< the number that nvidia-smi gives it
-  std::vector<int> used;   ///< MiB, whoever uses them
-  std::vector<int> size;   ///< MiB
-  std::vector<int> busy;   ///< per cent of the time; -1: the driver does not tell
-  std::vector<int> ranks;  ///< that hold memory, as far as the driver names their processes
-  std::vector<int> held;   ///< MiB, of all GPUs; an entry a rank
+  std::vector<int> gpu;   ///< the number that nvidia-smi gives it
+  std::vector<int> used;  ///< MiB, whoever uses them
+  std::vector<int> size;  ///< MiB
+  std::vector<int> busy;  ///< per cent of the time; -1: the driver does not tell
+  /// The ranks that hold memory, as far as the driver names their processes.
+  std::vector<int> ranks;
+  std::vector<int> held;  ///< MiB that each rank holds of all GPUs; an entry a rank
   static void fields(auto& self, auto&& field) {
     field("gpu", self.gpu);
     field("used", self.used);
@@ -344,8 +346,8 @@ using Event = std::variant<Run, Finding, Attempt, Stage, Node, Ways, Status, Not
 
 /// One line of the record, read back. A field that the line lacks stays empty.
 struct Line {
-  Duration at{};    ///< since the run began
-  int attempt = 0;  ///< 0: before the first
+  Duration at{};    ///< the time since the run began
+  int attempt = 0;  ///< the number of the attempt; 0: before the first
   std::variant<Event, Unknown> event;
 };
 

@@ -21,7 +21,7 @@ namespace safelaunch::report {
 /// Text for HTML's elements and quoted attributes: no word of it becomes markup.
 [[nodiscard]] std::string html_text(std::string_view text);
 
-/// Whether a file is such a page, by its first bytes. Such a file may be overwritten.
+/// Whether a file is such a page, by its first bytes. A page of ours may be overwritten.
 [[nodiscard]] bool is_report_page(const std::string& file);
 
 /// The files of a run for its page, without secrets: those of the run directory, and the lines of

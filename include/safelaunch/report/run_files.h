@@ -29,9 +29,9 @@ struct RunFiles {
 
 /// How many bytes of a run directory are read at most; its files may be huge.
 struct ReadLimits {
-  std::size_t record = 16U << 20;  ///< of events.jsonl
-  std::size_t log = 64U << 10;     ///< of each log, from its end
-  std::size_t logs = 4U << 20;     ///< of all logs together; each gets an equal share
+  std::size_t record = 16U << 20;  ///< bytes of events.jsonl
+  std::size_t log = 64U << 10;     ///< bytes of each log, from its end
+  std::size_t logs = 4U << 20;     ///< bytes of all logs together; each gets an equal share
 };
 
 /// Reads the files that safelaunch itself writes (docs/run-directory.md), and no others, since

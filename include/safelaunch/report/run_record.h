@@ -22,7 +22,7 @@ struct FinishedCollectives {
 
 /// How far one rank came in an attempt. Times are since the run began.
 struct RankHistory {
-  std::string host{};  ///< of another node; empty: it ran on this one
+  std::string host{};  ///< the host, where that is another node; empty: the rank ran on this one
   std::array<std::optional<Duration>, kStageCount> reached;
   std::optional<Duration> ended;
   std::string status;                           ///< "exit status 1"
@@ -47,7 +47,7 @@ struct Standstill {
 /// The figures of one look at the ranks, or at the GPUs.
 template <class Figures>
 struct Looked {
-  Duration at{};  ///< since the run began
+  Duration at{};  ///< the time since the run began
   Figures figures;
 };
 
@@ -59,7 +59,7 @@ struct EnvironmentChange {
 
 /// All that is recorded of one attempt.
 struct AttemptHistory {
-  AttemptSummary told;  ///< for an attempt that has not ended, as far as known
+  AttemptSummary told;  ///< the attempt in short; of one that has not ended, as far as it is known
   bool ended = false;
   Duration began{};
   Duration until{};  ///< its end, or the time of its last event
@@ -67,7 +67,7 @@ struct AttemptHistory {
   bool stopping = false;  ///< after a verdict or a signal, when all ranks are told to end
   std::map<Rank, RankHistory> ranks;
   std::optional<RecordedVerdict> verdict;
-  std::optional<Standstill> standstill;  ///< the last
+  std::optional<Standstill> standstill;  ///< the last standstill
   std::string waiting;                   ///< the last text of the status line
   std::vector<record::Probe> probes;
   std::optional<record::Collectives> collectives;  ///< the last answers of the ranks
@@ -99,7 +99,7 @@ struct RunRecord {
   std::string id;
   std::string started;  ///< ISO 8601, UTC
   std::string working_directory;
-  std::vector<std::string> options;  ///< of safelaunch, as given on the command line
+  std::vector<std::string> options;  ///< the options of safelaunch, as given on the command line
   /// "train.py:50" -> the line of source, where it can still be read.
   std::map<std::string, std::string, std::less<>> sources;
   std::string directory;  ///< the run directory
@@ -109,10 +109,10 @@ struct RunRecord {
   RunSummary summary;  ///< holds only the attempts that ended
   Duration took{};
   std::vector<Finding> findings;
-  std::optional<record::Ways> ways;  ///< between the nodes
+  std::optional<record::Ways> ways;  ///< the ways between the nodes
   std::vector<AttemptHistory> attempts;
   std::vector<RecordedLine>
-      lines;  ///< without stages and figures; of too many, the middle is left out
+      lines;  ///< All events but stages and figures; of too many, the middle is left out.
   std::size_t lines_left_out = 0;
   std::size_t unreadable = 0;  ///< lines of events.jsonl that are no event
 };

@@ -13,11 +13,12 @@ namespace safelaunch::report {
 /// The figures of one rank at this moment, as its host tells them.
 struct RankFigures {
   int pid = 0;
-  std::optional<int> cpu;      ///< per cent of one CPU, with its children
+  std::optional<int> cpu;      ///< per cent of one CPU that its processes use, children included
   std::uint64_t memory = 0;    ///< resident bytes of its process
-  std::uint64_t children = 0;  ///< of the processes below it together
-  std::optional<int> gpu_mib;  ///< of all GPUs; none: it holds none, or the driver does not tell
-  std::string doing;           ///< "working: uses 98 % of a CPU"; empty: not known
+  std::uint64_t children = 0;  ///< resident bytes of the processes below it together
+  /// MiB of all GPUs; none: it holds none, or the driver does not tell.
+  std::optional<int> gpu_mib;
+  std::string doing;  ///< "working: uses 98 % of a CPU"; empty: not known
 };
 
 /// One GPU at this moment.
@@ -25,7 +26,7 @@ struct GpuFigures {
   int gpu = 0;
   int used_mib = 0;
   int size_mib = 0;
-  std::optional<int> busy;  ///< per cent of the time
+  std::optional<int> busy;  ///< per cent of the time in which it works
 };
 
 /// The state of one run, as its run directory shows it.
@@ -39,22 +40,22 @@ struct RunStatus {
   std::string profile;
   std::map<int, std::string> stages;  ///< the last stage that each rank reached
   std::map<int, Duration> since;      ///< when it reached it, since the run began
-  std::map<int, std::string> hosts;   ///< of the ranks of other nodes
+  std::map<int, std::string> hosts;   ///< the hosts of the ranks on other nodes
   std::string waiting;                ///< the last text of the status line
   bool training = false;
   /// The count of the rank that has finished most, where ranks are asked (--stall-timeout).
   struct Counted {
-    Duration at{};  ///< since the run began
+    Duration at{};  ///< the time of the answer, since the run began
     int collectives = 0;
   };
   std::optional<Counted> counted;
-  std::optional<double> collectives_a_second;  ///< between the last two answers
+  std::optional<double> collectives_a_second;  ///< the rate between the last two answers
   bool ended = false;                          ///< the record has its end
 
   // Not recorded: a look at the host tells them while the run goes on.
-  std::optional<Duration> age;         ///< of the run
-  std::map<int, RankFigures> figures;  ///< of the ranks on this host
-  std::vector<GpuFigures> gpus;        ///< that its ranks may use
+  std::optional<Duration> age;         ///< the age of the run
+  std::map<int, RankFigures> figures;  ///< the figures of the ranks on this host
+  std::vector<GpuFigures> gpus;        ///< the GPUs that its ranks may use
 };
 
 /// Reads job.json and events.jsonl of a run directory; nullopt without a readable job.json.

@@ -26,11 +26,11 @@ struct AttemptSummary {
 /// A whole run, for the closing screen and for outcome.json.
 struct RunSummary {
   std::string run_id;
-  std::vector<std::string> command;  ///< redacted
+  std::vector<std::string> command;  ///< the command without secrets
   std::vector<AttemptSummary> attempts;
   int exit_code = 0;
   std::string stopped_because;  ///< why no further profile was tried; empty after a success
-  std::string cost;             ///< what the profile that worked costs; empty if nothing
+  std::string cost;             ///< the cost of the profile that worked; empty if it costs nothing
   std::string directory;        ///< the run directory; empty if nothing is recorded
 };
 

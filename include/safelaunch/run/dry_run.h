@@ -14,7 +14,7 @@ struct ShownPlan {
   std::optional<Error> refusal;
 };
 
-/// For a reader.
+/// The plan as a text for a reader.
 [[nodiscard]] ShownPlan render_plan(const plan::RunPlan& plan);
 [[nodiscard]] ShownPlan plan_json(const plan::RunPlan& plan);
 

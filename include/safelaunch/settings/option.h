@@ -27,9 +27,9 @@ struct PortRange {
 /// The form that the value of an option must have.
 enum class OptionKind {
   flag,      ///< no value, or true|false
-  text,      ///< anything but nothing
-  texts,     ///< the same, and it may be repeated
-  list,      ///< the same, and one word may hold several, with commas
+  text,      ///< any text that is not empty
+  texts,     ///< a text that may be given again and again
+  list,      ///< texts, of which one word may hold several, with commas
   count,     ///< a whole number in the option's range
   duration,  ///< "30s"
   port,      ///< keep | auto | N | A-B
@@ -51,7 +51,7 @@ struct NumberRange {
 
 struct Option;
 
-/// Writes a value that was accepted into the struct of which the option's table is.
+/// Writes a value that was accepted into the struct that the option's table fills.
 using PutValue = void (*)(const Option& option, void* target, std::string_view value);
 
 /// One option of a verb.
@@ -61,15 +61,16 @@ struct Option {
   OptionKind kind = OptionKind::flag;
   OptionScope scope = OptionScope::line;
   PutValue put = nullptr;
-  std::string_view value = {};     ///< what help shows for it: "DIR"
-  std::string_view fallback = {};  ///< without the option, in words
+  std::string_view value = {};     ///< the word that help shows for the value: "DIR"
+  std::string_view fallback = {};  ///< the value where the option is not given, in words
   std::string_view help = {};
-  std::string_view choices = {};   ///< of a choice, in the order of its enumerators: "off|ours"
-  NumberRange range = {};          ///< of a count
+  /// The words of a choice, in the order of its enumerators: "off|ours".
+  std::string_view choices = {};
+  NumberRange range = {};          ///< the range of a count
   std::string_view advice = {};    ///< ends the message that refuses a value
   std::string_view excludes = {};  ///< the option that cannot be given beside it
   std::string_view rival = {};     ///< of a flag: the flag that takes back what this one says
-  std::string_view heading = {};   ///< of the rows from this one on
+  std::string_view heading = {};   ///< the heading in help of the rows from this one on
 };
 
 [[nodiscard]] const Option* find_option(std::span<const Option> options, std::string_view name);

@@ -33,7 +33,7 @@ struct ReadWords {
   bool wants_help = false;  ///< --help or -h, where no option is called so
 };
 
-/// Reads a verb's words into `target`, the struct of which the table of options is. Errors
+/// Reads a verb's words into `target`, the struct that the table of options fills. Errors
 /// (Errc::usage) name the wrong word and the nearest right one.
 [[nodiscard]] Result<ReadWords> read_words(const Grammar& grammar,
                                            std::span<const std::string> words, void* target);

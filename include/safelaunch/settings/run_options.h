@@ -22,8 +22,8 @@ enum class CleanPolicy {
 enum class WhenToProbe { automatic, always, never };
 
 /// The options of `safelaunch run`, after the command line, the environment (SAFELAUNCH_…) and the
-/// configuration file have been put together; what none of them says is left open here, since a
-/// profile or the command may say it. run_options() tells each.
+/// configuration file have been put together; an option that none of them gives is left open here,
+/// since a profile or the command may give it. run_options() tells each.
 struct RunOptions {
   std::vector<std::string> command;
 
@@ -67,8 +67,8 @@ struct RunOptions {
 
   std::filesystem::path log_dir;
   std::filesystem::path run_dir;
-  std::optional<int> keep_runs;  ///< of the earlier ones; 0: all
-  std::optional<int> keep_days;  ///< 0: for ever
+  std::optional<int> keep_runs;  ///< how many earlier runs are kept; 0: all
+  std::optional<int> keep_days;  ///< for how many days runs are kept; 0: for ever
   std::string ranks = "all";
   bool prefix = false;
   bool rank_files = false;  ///< the launcher is told to keep each rank's output by itself
@@ -77,7 +77,7 @@ struct RunOptions {
   bool plugin = true;
   bool preflight = true;
 
-  /// The options that the user has given anywhere: a profile's own say nothing of them.
+  /// The options that the user has given anywhere; the profile's own `options:` are not among them.
   Settings given;
 
   bool dry_run = false;
@@ -85,7 +85,7 @@ struct RunOptions {
   bool colour = true;
   Verbosity verbosity = Verbosity::normal;
 
-  bool wants_help = false;  ///< nothing else then
+  bool wants_help = false;  ///< the user asks for help, and nothing else is done
 };
 
 /// All options of `safelaunch run`; a row's members are those of RunOptions. A new option is one

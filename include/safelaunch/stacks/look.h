@@ -9,8 +9,9 @@
 /// Pythons; it stops, signals and changes nothing.
 namespace safelaunch::stacks {
 
-/// The job that `safelaunch` runs as this process. `answer`: of the safelaunch itself, whose ranks
-/// and stacks are then taken; else the ranks are those that the environments below it name.
+/// The job that `safelaunch` runs as this process. `answer` is the word of that safelaunch, whose
+/// ranks and stacks are then taken; without it the ranks are those that the environments below it
+/// name.
 [[nodiscard]] JobPlaces look_at_run(std::string title, ProcessId safelaunch,
                                     const std::optional<SupervisorAnswer>& answer);
 

@@ -19,27 +19,28 @@ struct RankPlace {
   ProcessId process;
   std::string command;             ///< its first words
   std::string standing;            ///< "waits in group", as safelaunch knows; empty: not known
-  std::string where;               ///< in its code: "train.py:40 main → all_reduce"
-  std::string frames;              ///< of all its Python threads, one a line
-  Teller teller = Teller::nobody;  ///< of `where` and `frames`
-  std::string doing;               ///< as the kernel tells: "idling: sleeping in hrtimer_nanosleep"
+  std::string where;               ///< its place in the code: "train.py:40 main → all_reduce"
+  std::string frames;              ///< the frames of all its Python threads, one a line
+  Teller teller = Teller::nobody;  ///< the source of `where` and `frames`
+  /// Its activity as the kernel tells it: "idling: sleeping in hrtimer_nanosleep".
+  std::string doing;
 };
 
 /// A store, at which the ranks of a job meet.
 struct StorePlace {
   std::string address;          ///< "127.0.0.1:29500"
   std::string holder;           ///< "pid 71 (python …)"; empty: nobody on this host listens there
-  std::vector<Rank> connected;  ///< of the ranks here
+  std::vector<Rank> connected;  ///< the ranks here that are connected to it
   std::vector<Rank> apart;      ///< the other ranks here
 };
 
 /// The places of all ranks of one job that run on this host.
 struct JobPlaces {
   std::string title;  ///< "run 20261121-… (torchrun …)", "pid 71 (torchrun …)"
-  int world = 0;      ///< 0: not known
+  int world = 0;      ///< the number of ranks in the job; 0: not known
   std::vector<RankPlace> ranks;
   std::vector<StorePlace> stores;
-  std::vector<std::string> notes;  ///< what could not be told, and why
+  std::vector<std::string> notes;  ///< the questions that have no answer, and why
 };
 
 /// For a person: ranks that stand at the same place are one line. `whole` adds every frame.

@@ -17,8 +17,9 @@ struct KnownRank {
   Rank rank;
   ProcessId process;
   std::string standing;  ///< "waits in group", "has reached imported"
-  std::string where;     ///< as its hook has answered, in one line; empty: it has not answered
-  std::string frames;    ///< of all its Python threads, one a line
+  /// Its place in one line, as its hook has answered; empty: it has not answered.
+  std::string where;
+  std::string frames;  ///< the frames of all its Python threads, one a line
   bool operator==(const KnownRank&) const = default;
 };
 

@@ -48,7 +48,7 @@ struct Scene {
   int ranks = 2;
   bool on_gpus = false;
   bool is_asked_for = false;   ///< the user has named it
-  bool lacks_package = false;  ///< that is why it is absent
+  bool lacks_package = false;  ///< the scene is absent because a package is missing
   std::string absent{};  ///< why it cannot be tried here: "no GPU is here"; empty: it is tried
   bool operator==(const Scene&) const = default;
 };

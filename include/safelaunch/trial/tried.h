@@ -30,7 +30,7 @@ struct Tried {
   std::string stopped_at;  ///< the first step that not all ranks have done; empty: all are done
   std::string trouble;     ///< the error of the first rank that says one there
   std::string device;      ///< "cpu", "NVIDIA H100 80GB HBM3"
-  std::string profile;     ///< under which it ran last
+  std::string profile;     ///< the profile under which it ran last
   int attempts = 0;
   bool works = false;
   bool hung = false;

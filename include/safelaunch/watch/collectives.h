@@ -18,9 +18,10 @@ struct GroupCounters {
 /// A collective as the flight recorder of one rank keeps it.
 struct CollectiveSeen {
   enum class State { enqueued, started, finished };
-  std::string group;        ///< its name, the same on all ranks; "0" is torch's default group
-  std::int64_t number = 0;  ///< in its group, from 1 on: what meets has the same number everywhere
-  std::string operation;    ///< "all_reduce"
+  std::string group;  ///< its name, the same on all ranks; "0" is torch's default group
+  /// Its number in its group, from 1 on. Collectives that meet have the same number on all ranks.
+  std::int64_t number = 0;
+  std::string operation;  ///< "all_reduce"
   State state = State::enqueued;
 };
 
@@ -29,8 +30,9 @@ struct RankCollectives {
   bool told = false;  ///< it has answered which collectives it called; its counters alone are none
   std::map<std::string, GroupCounters> groups;
   std::vector<CollectiveSeen> last;
-  std::map<std::string, std::vector<Rank>> members;  ///< of the groups that it is in
-  std::vector<std::string> waits;                    ///< "TCPStore__wait": where a thread waits now
+  /// The members of the groups that the rank is in.
+  std::map<std::string, std::vector<Rank>> members;
+  std::vector<std::string> waits;  ///< "TCPStore__wait": where a thread waits now
 };
 
 /// "all_reduce, collective 1 of group 0, enqueued; waits in TCPStore__wait".
@@ -38,7 +40,7 @@ struct RankCollectives {
 
 /// The conclusions from the answers of all ranks. Sentences without their full stops.
 struct CollectivesCompared {
-  std::vector<Rank> waiting;  ///< in a collective that they have called
+  std::vector<Rank> waiting;  ///< the ranks that wait in a collective that they have called
   /// They can never meet: different operations under one number, or ranks that wait in different
   /// groups for each other. Empty: nothing proves that.
   std::string contradiction;

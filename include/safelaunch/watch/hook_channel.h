@@ -47,7 +47,7 @@ class HookChannel {
     /// The last connection of a process's hook is closed: the process has ended, has forked away or
     /// has closed it.
     virtual void on_hook_closed(ProcessId process) = 0;
-    /// A process says more than is heard of it; told once for each connection.
+    /// A process sends more packets than safelaunch reads; told once for each connection.
     virtual void on_hook_flood(ProcessId process) = 0;
 
    protected:
@@ -74,7 +74,7 @@ class HookChannel {
   /// anybody: the exception that ended it may still lie in the socket.
   void drain(ProcessId process);
 
-  /// Packets that were not heard, since too many came.
+  /// The number of packets that were not read, because too many came.
   [[nodiscard]] std::uint64_t unheard() const;
 
  private:

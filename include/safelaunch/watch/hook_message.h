@@ -23,7 +23,7 @@ struct HookHello {
   int pid = 0;
   int parent = 0;
   std::string python;             ///< "3.11.7"
-  std::vector<std::string> argv;  ///< the first words
+  std::vector<std::string> argv;  ///< the first words of its command line
   int plugin = 0;  ///< version of NCCL's profiler interface; 0: it is the Python hook that speaks
 };
 
@@ -41,8 +41,9 @@ struct CountersAnswer {
 
 struct CollectivesAnswer {
   int id = 0;
-  std::vector<CollectiveSeen> last;                  ///< of each group, the newest last
-  std::map<std::string, std::vector<Rank>> members;  ///< of the groups that the rank is in
+  std::vector<CollectiveSeen> last;  ///< the last collectives of each group, the newest last
+  /// The members of the groups that the rank is in.
+  std::map<std::string, std::vector<Rank>> members;
 };
 
 /// The hook refuses what the profile asks for, since it would corrupt the training.
@@ -62,13 +63,14 @@ struct HookException {};
 
 /// The interpreter ends in order.
 struct HookExit {
-  std::optional<std::int64_t> collectives;  ///< that this process has finished; none: not counted
+  /// How many collectives this process has finished; none: not counted.
+  std::optional<std::int64_t> collectives;
 };
 
 /// NCCL makes a communicator, as its plugin tells.
 struct HookCommunicator {
   std::uint64_t id = 0;     ///< commId of NCCL's log; 0: not known
-  std::optional<int> rank;  ///< in the communicator
+  std::optional<int> rank;  ///< the rank in the communicator
   std::optional<int> size;
   bool met = false;  ///< all its ranks have come to it already
 };
@@ -81,7 +83,7 @@ struct HookMessage {
   std::optional<int> world_size;
   std::optional<int> local_rank;
   int dropped = 0;            ///< events lost before this one
-  std::vector<Event> events;  ///< for Stages, none where the rank is unknown
+  std::vector<Event> events;  ///< the events for Stages; none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,
                HookRefusal, HookFault, HookException, HookCommunicator, HookExit>
       body;
@@ -91,14 +93,14 @@ struct HookMessage {
 struct HookSpeaker {
   ProcessId process;
   bool uses_jax = false;         ///< it called jax.distributed.initialize
-  Source source = Source::hook;  ///< or plugin: its hello says so
+  Source source = Source::hook;  ///< hook or plugin, as its hello says
 };
 
 /// Ranks and worlds beyond this are taken for garbage; the state that a packet can make is bounded.
 inline constexpr int kMostRanks = 65'536;
 
-/// Reads one packet. What is no packet of the protocol is an error, whatever it is: the sender may
-/// be anybody's program. Unknown events are read, and say nothing.
+/// Reads one packet. Anything but a packet of the protocol is an error, since the sender may be
+/// anybody's program. Unknown events are read, and say nothing.
 [[nodiscard]] Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& speaker);
 
 /// A question to a hook. `collectives` costs the rank milliseconds, and is for a rank that

@@ -35,8 +35,8 @@ using Snapshot = std::vector<SeenProcess>;
 /// The rank's process is the topmost one with that RANK (its DataLoader workers inherit it); what
 /// any process below it shows, counts for it. Children of torch.multiprocessing.spawn set RANK
 /// inside themselves, where it cannot be seen: where nobody has one, two or more such siblings are
-/// taken for ranks in the order of their start. That number is a guess, unless hooks in some of the
-/// siblings contradict it: then there is none.
+/// taken for ranks in the order of their start. The number is a guess. Where hooks in some of the
+/// siblings contradict it, no number is given.
 class Observer {
  public:
   /// `hooked`: the ranks of processes whose hook has said it. They speak for themselves, and

@@ -50,8 +50,8 @@ class JobClock {
 /// How long the ranks that wait in a stage wait for the others; 0 waits for ever. The first four
 /// are a profile's `timeouts`.
 struct StageLimits {
-  Duration init = std::chrono::seconds(180);        ///< rendezvous, group, communicator
-  Duration collective = std::chrono::seconds(180);  ///< the first collective
+  Duration init = std::chrono::seconds(180);  ///< the limit for rendezvous, group and communicator
+  Duration collective = std::chrono::seconds(180);  ///< the limit for the first collective
   Duration quiet = std::chrono::seconds(30);        ///< for a rank that nothing will wake
   Duration work = std::chrono::minutes(30);         ///< for a rank that works, or is not seen
   Duration stopped = std::chrono::seconds(5);       ///< for a rank that is stopped all the time

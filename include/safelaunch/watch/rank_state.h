@@ -38,22 +38,22 @@ class RankState {
   /// The process joins another world: its stages begin again from the rendezvous on.
   void join_anew();
 
-  /// The hook in the process is heard no more.
+  /// The connection of the hook in the process is lost.
   void fall_silent() { heard_ = false; }
 
-  /// Entering implies what must lie behind: who waits for a group has imported torch, who is in a
-  /// collective has its group. So an event lost on the way does no harm.
+  /// Entering implies what must lie behind: a rank that waits for a group has imported torch, and
+  /// one in a collective has its group. So an event lost on the way does no harm.
   void enter(Stage stage, TimePoint now);
   void reach(Stage stage, TimePoint now);
   void leave(Stage stage);
 
-  /// An exception: the rank has left what it was waiting in. What becomes of it is not known yet;
-  /// `try: init("nccl") except: init("gloo")` is healthy.
+  /// An exception: the rank has left what it was waiting in. Its fate is not known yet: `try:
+  /// init("nccl") except: init("gloo")` is healthy.
   void raise(const RankRaised& raised);
 
   /// A process has ended: the rank itself, unless it was only what a wrapper had started, or a
-  /// former process, or a stranger. What a wrapper's process did before it ended in order, the rank
-  /// has done.
+  /// former process, or a stranger. The stages that a wrapper's process reached before it ended in
+  /// order count as the rank's.
   void exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now);
 
   /// One sample of what the rank does, good for the `period` before it.
@@ -135,7 +135,7 @@ class RankState {
   std::optional<ProcessId> process_;
   RankEvidence evidence_ = RankEvidence::none;
   bool heard_ = false;           // a hook speaks in the process
-  bool had_collective_ = false;  // in an earlier world
+  bool had_collective_ = false;  // the rank had its first collective in an earlier world
   int worlds_left_ = 0;
   std::vector<Wrapper> wrappers_;
 
@@ -150,7 +150,8 @@ class RankState {
   std::string doing_;
   bool awaits_local_ = false;
   TimePoint sampled_at_{};
-  std::array<std::optional<TimePoint>, 3> calm_since_{};  // stopped, quiet, idling
+  // Since when the rank is stopped, quiet, idling, in this order.
+  std::array<std::optional<TimePoint>, 3> calm_since_{};
 };
 
 }  // namespace safelaunch::watch

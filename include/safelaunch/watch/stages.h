@@ -80,10 +80,11 @@ enum class DeadRank {
 };
 
 struct StagesConfig {
-  std::optional<int> world_size{};    ///< as the command tells it; the ranks' own word comes first
+  /// The number of ranks as the command tells it; the ranks' own word comes first.
+  std::optional<int> world_size{};
   std::vector<Rank> expected_here{};  ///< ranks that this node is to start, where that is known
   bool others_start_ranks = false;    ///< on other nodes, or beside us: nobody here can see those
-  std::optional<int> ranks_here{};    ///< how many are ours to start
+  std::optional<int> ranks_here{};    ///< how many ranks this node is to start
   StageLimits limits{};
   DeadRank dead_rank = DeadRank::ends_the_job;
   Duration look_every =
@@ -112,7 +113,7 @@ struct JobTraining {
 using StageAction = std::variant<Failure, StatusChanged, JobTraining>;
 
 /// The state of all ranks of one attempt, as a pure machine: events and the present time in,
-/// actions out. Whoever drives it
+/// actions out. Its driver
 ///   - hands in each event with on() and performs what comes back;
 ///   - sleeps until next_deadline(), then, where wants_samples(), hands in a RankActivity for every
 ///     rank of sample_these(), and calls tick().
@@ -190,7 +191,7 @@ class Stages {
     Stage stage = Stage::spawned;
     TimePoint since{};
     std::vector<Rank> waiting{};
-    std::vector<Rank> missing{};  ///< neither waiting nor through
+    std::vector<Rank> missing{};  ///< the ranks that neither wait in the stage nor are through it
     std::vector<Rank> through{};
   };
   enum class Wording { brief, full };  ///< full: with what each rank does
@@ -263,9 +264,9 @@ class Stages {
   TimePoint arrival_{};              // when a rank last came somewhere for the first time
   bool training_ = false;
   std::optional<Failure> verdict_;
-  std::optional<TimePoint> due_;      // monotonic
-  std::vector<StageAction> actions_;  // of the present call
-  std::string status_;                // as last told, in brief
+  std::optional<TimePoint> due_;      // the time of the next tick, in monotonic time
+  std::vector<StageAction> actions_;  // the actions of the present call
+  std::string status_;                // the status line as last told, in brief
 };
 
 }  // namespace safelaunch::watch

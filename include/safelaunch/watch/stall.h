@@ -11,7 +11,7 @@
 namespace safelaunch::watch {
 
 /// How many collectives a rank has called, and how many of them are finished. Compared in this
-/// order: who waits for a rank that has not come has called one more and finished as many.
+/// order: a rank that waits for another has called one more, and finished as many.
 struct Collectives {
   std::int64_t begun = 0;
   std::int64_t finished = 0;

@@ -8,8 +8,8 @@ namespace safelaunch::watch {
 
 /// How long a job may stand still before anybody waits; 0: for ever.
 struct StandstillLimits {
-  Duration told{};  ///< until a line says so
-  Duration ends{};  ///< until it is a verdict (`timeouts: start`)
+  Duration told{};  ///< how long until a line says so
+  Duration ends{};  ///< how long until it is a verdict (`timeouts: start`)
 };
 
 /// All ranks have stood still for so long that something is to follow.
@@ -20,9 +20,9 @@ struct StoodStill {
 };
 
 /// Says when a job has stood still as a whole for too long: no rank waits for another, so no clock
-/// runs, and none does anything either, as where all wait for one lock. That alone is no fault, so
-/// it is a verdict only where somebody has set a limit; else it is worth a line, which comes again
-/// after twice the time, then after four times. Pure: looks and times are handed in.
+/// runs, and none does anything either, as where all wait for one lock. A standstill alone is no
+/// fault, so it is a verdict only where somebody has set a limit; else it is worth a line, which
+/// comes again after twice the time, then after four times. Pure: looks and times are handed in.
 ///
 /// Looks are rare, a quarter of the shorter limit apart, and rarer where the ranks are found at
 /// work, or where the line has been told: then the next look comes when the next line or the

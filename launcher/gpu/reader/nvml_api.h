@@ -164,7 +164,7 @@ struct nvmlGpuFabricInfo_v2_t {
 };
 inline constexpr unsigned nvmlGpuFabricInfo_v2 = nvml_version<nvmlGpuFabricInfo_v2_t>(2);
 
-/// What the call takes: the newest version, which begins as version 2 does.
+/// The structure that the call takes: the newest version, which begins as version 2 does.
 struct nvmlGpuFabricInfo_v3_t {
   unsigned version;
   unsigned char clusterUuid[16];
