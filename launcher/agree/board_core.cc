@@ -7,9 +7,9 @@
 #include "safelaunch/base/format.h"
 
 // Every message is first a sign of life, and every call first frees the seats of those that have
-// been silent for too long; whoever waits then gets them, in the order of the claims. A claim of
-// an incarnation that sits or waits already is the same agent over a newer connection: the
-// greater peer counts, and what comes over an older one is dropped.
+// been silent for too long; waiting agents then get them, in the order of their claims. A claim of
+// an incarnation that sits or waits already is the same agent over a newer connection: the greater
+// peer counts, and what comes over an older one is dropped.
 namespace safelaunch::agree {
 namespace {
 

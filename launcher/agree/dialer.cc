@@ -18,9 +18,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/host/network.h"
 
-// Whatever may block stands on a thread of its own or in the kernel, and comes back as an event
-// of the loop. Each try has a mark that stop() takes away, since a handler that is queued
-// already cannot be cancelled and must find out that nobody wants it any more.
+// Each step that may block stands on a thread of its own or in the kernel, and its result comes
+// back as an event of the loop. Each try has a mark that stop() takes away, since a handler that is
+// queued already cannot be cancelled and must find out that nobody wants it any more.
 namespace safelaunch::agree {
 namespace {
 

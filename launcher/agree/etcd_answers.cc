@@ -8,7 +8,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
-// What an agent makes of etcd's answers. An answer changes the phase or what is known of the board,
+// An agent's reading of etcd's answers. An answer changes the phase or what is known of the board,
 // the leader and the members, and leaves events for the board's listener. One that was lost, or
 // lacks what was asked for, changes nothing but the time of the next question.
 namespace safelaunch::agree {
@@ -31,8 +31,8 @@ void EtcdMember::answered(const Result<std::string>& body, TimePoint now) {
   failures_ = 0;
 }
 
-/// Nobody knows whether etcd has done what it was asked for. Each request is such that it can be
-/// made again; only of a claim a look must show what has become.
+/// Nobody knows whether etcd has done what it was asked for. Each request can be made again, except
+/// a claim: a look must first show whether the claim was taken.
 void EtcdMember::fail(const std::string& why, TimePoint now) {
   const Asked asked = std::exchange(asked_, Asked::nothing);
   const bool no_lease = why.find("lease not found") != std::string::npos;
@@ -333,7 +333,8 @@ std::optional<NewsRecord> EtcdMember::record_in(const etcd::Key& key) const {
   return bytes ? news_record(*bytes) : std::nullopt;
 }
 
-/// A seat whose value is not sealed as it should be is held all the same: by nobody that we know.
+/// A seat is held even if its value is not sealed as it should be: its holder is then somebody whom
+/// we do not know.
 EtcdMember::Holders EtcdMember::holders_in(const etcd::Range& seats) const {
   Holders holders;
   for (const etcd::Key& key : seats.keys) {

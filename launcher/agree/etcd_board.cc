@@ -19,6 +19,10 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 
+// EtcdMember decides what to ask. Here the question goes out over one kept connection, and the news
+// of its answer go to the listener. A server that fails or is silent is left for the next one, and
+// each question has a number, so that a late answer to an earlier one is dropped. A call of the
+// board only notes the wish, since the listener must not be told anything within the caller's call.
 namespace safelaunch::agree {
 namespace {
 

@@ -13,8 +13,8 @@
 
 // A round is one visit to the folder, and each of its steps one change that the file system makes
 // whole. Without a seat the agent finds the board, or makes it, and takes the first free or silent
-// seat that it may have; with one it beats in time. What then goes over the words stands in
-// folder_words.cc. A step whose condition does not hold is no error: a later round looks again.
+// seat that it may have; with one it beats in time. folder_words.cc has the words and the news. A
+// step whose condition does not hold is no error: a later round looks again.
 namespace safelaunch::agree {
 namespace {
 

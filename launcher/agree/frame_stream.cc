@@ -11,9 +11,8 @@
 #include <cstring>
 #include <utility>
 
-// What is sent is gathered and goes out at the next turn of the loop. An error of writing does
-// not end the stream: the peer's last words may still be unread, and the reader meets the end
-// behind them.
+// Frames are gathered and go out at the next turn of the loop. An error of writing does not end the
+// stream: the peer's last words may still be unread, and the reader meets the end behind them.
 namespace safelaunch::agree {
 namespace {
 
@@ -97,7 +96,7 @@ void FrameStream::write_some() {
   writing_ = false;
 }
 
-// The peer has gone. What it said before may not be read yet; the reader meets the end behind that.
+// The peer has gone. Its last words may not be read yet; the reader meets the end behind them.
 void FrameStream::stop_writing() {
   outgoing_ = {};
   taken_ = 0;

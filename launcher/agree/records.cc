@@ -5,6 +5,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A record is read field by field in the order in which it is written. Where anything is missing or
+// left over it counts as none, since another version may have written it. An agent joins a board
+// only if job, nodes and terms are the same for both: agents with different leases would not agree
+// on when a seat is free.
 namespace safelaunch::agree {
 namespace {
 

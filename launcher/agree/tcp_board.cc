@@ -7,6 +7,9 @@
 
 #include "wishes.h"
 
+// TcpAgent decides, and its actions are performed here in their order: connect, send, tell the
+// listener. The listener may call the board from within such a call, so actions wait in a queue,
+// and only the outermost call performs them.
 namespace safelaunch::agree {
 
 /// Shared with what is under way on the event loop, so that the board can be destroyed by what its

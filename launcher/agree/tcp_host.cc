@@ -17,10 +17,10 @@
 #include "tcp_board.h"
 #include "tcp_server.h"
 
-// Node 0's own agent is a peer of the board like all others, with a number that no connection
-// has. Its renewal goes before the board's clock: a process that was stopped for long was not
-// silent to itself. What the board tells it comes from the event loop, never from within its own
-// call.
+// Node 0's own agent is a peer of the board like all others, with a number that no connection has.
+// Its renewal goes before the board's clock: a process that was stopped for long was not silent to
+// itself. The board's messages to it arrive through the event loop, never within its own call,
+// since its answer may be another call.
 namespace safelaunch::agree {
 namespace {
 

@@ -29,7 +29,8 @@ using boost::asio::posix::stream_descriptor;
 
 constexpr Duration kProvesWithin{5'000};
 constexpr Duration kSweepEvery{1'000};
-// Then the loop sees to those who are in: a flood at the door does not keep them waiting.
+// After so many the loop turns to the agents that are in, so a flood at the door does not keep them
+// waiting.
 constexpr int kAcceptAtOnce = 64;
 // An agent that has not taken four of the longest texts does not read any more.
 constexpr std::size_t kMostWaiting = 4 * kLongestBody;

@@ -5,6 +5,9 @@
 
 #include "codec.h"
 
+// A message is its kind in one byte and then its fields. Bytes with an unknown kind, a value out of
+// its range or a rest behind the fields are refused as a whole, since their sender is of another
+// version.
 namespace safelaunch::agree::wire {
 namespace {
 

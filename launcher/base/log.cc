@@ -4,6 +4,9 @@
 #include <spdlog/spdlog.h>
 #include <cstdio>
 
+// A line goes to stderr at first, and to the run's terminal writer as soon as there is one, so that
+// our words never cut a line of the job. The level is asked before the logger, because most runs
+// log nothing and then never make one.
 namespace safelaunch {
 namespace {
 

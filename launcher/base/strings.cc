@@ -5,6 +5,9 @@
 
 #include "safelaunch/base/format.h"
 
+// Letters are compared as ASCII, because a job prints bytes and a locale would change what they
+// mean. A misspelt word is found by its distance, in which two swapped neighbours are one mistake.
+// UTF-8 is taken apart strictly, so that what we call a character is one for every terminal.
 namespace safelaunch {
 namespace {
 

@@ -8,7 +8,7 @@
 #include "verbs.h"
 
 // Each script is made of the same tables as the help. Names of profiles are asked for when they are
-// needed, since a user's own count too; what takes a file is left to the shell.
+// needed, since a user's own count too; the shell itself completes values that are files.
 namespace safelaunch::cli {
 namespace {
 

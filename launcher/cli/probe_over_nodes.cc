@@ -13,11 +13,13 @@
 #include "safelaunch/report/run_directory.h"
 #include "verbs.h"
 
-// `probe` over several nodes: what this node tells of itself, and what its screen and files show.
+// Every node looks at itself first, so a node whose driver is ill is left out from the beginning.
+// Then node 0 alone shows the rows and writes the page; the other nodes only say on stderr how the
+// probe ended.
 namespace safelaunch::cli {
 namespace {
 
-/// What this node can tell of itself; why it cannot take part, where it cannot.
+/// This node's account of itself, with the reason where it cannot take part.
 nodes::ProbedNode look_here(ProbePlan& plan) {
   nodes::ProbedNode here;
   const auto nccl = find_nccl(plan);
@@ -41,7 +43,8 @@ nodes::ProbedNode look_here(ProbePlan& plan) {
   return here;
 }
 
-/// stdout is node 0's: what starts safelaunch on all nodes may mix theirs.
+/// Lines go to stderr, since stdout is for node 0's answer, and a starter (Slurm) may mix the
+/// output of all nodes.
 void tell(const std::string& line) {
   std::fputs(harmless(fmt::format("safelaunch: {}\n", line)).c_str(), stderr);
 }

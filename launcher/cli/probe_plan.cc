@@ -19,7 +19,9 @@
 #include "verb_texts.h"
 #include "verbs.h"
 
-// What `safelaunch probe` needs to know before it probes: the profiles, the job's NCCL, the nodes.
+// A probe is planned as a run is, from the same files, variables and rules: which profiles, which
+// NCCL, and which nodes meet where. So it tries what a run would try, and a mistake is an error
+// before a GPU is touched.
 namespace safelaunch::cli {
 
 Result<ProbePlan> make_probe_plan(ProbeOptions options) {

@@ -16,8 +16,8 @@
 #include "verbs.h"
 #include "wishes.h"
 
-// One word may be a cause, a variable or a file; which it is, is decided before anything is read.
-// Several words, or one with blanks, are what an error has said.
+// One word may be a cause, a variable or a file; the kind is decided before anything is read.
+// Several words, or one with blanks, are the words of an error.
 namespace safelaunch::cli {
 namespace {
 

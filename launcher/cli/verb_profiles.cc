@@ -28,7 +28,7 @@ int list(profile::ProfileLibrary& library, bool json) {
   return answer(json ? profile::profile_list_json(all) : profile::render_profile_list(all));
 }
 
-// What each prints of one profile.
+// Prints one profile in the form that was asked for.
 int show_one_profile(profile::ProfileLibrary& library, const ProfilesWish& wish, bool json) {
   const Result<profile::Profile> profile = library.load(wish.profile);
   pass_on_warnings(library);

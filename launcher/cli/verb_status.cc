@@ -16,11 +16,12 @@
 #include "verbs.h"
 #include "wishes.h"
 
+// The record tells how far each rank of a run has come; /proc and the GPU driver tell what the
+// ranks do now. The ranks that are looked at are those that the environments below safelaunch name.
+// A number that the script chooses for itself (torch.multiprocessing) is in the record alone, so no
+// figures are told for it.
 namespace safelaunch::cli {
 namespace {
-
-// The ranks are those that the environments below safelaunch name. A number that the script chooses
-// for itself (torch.multiprocessing) is in the record alone, and is not told here.
 
 /// Looks at the ranks of a running job on this host, for `status`: reads /proc, and asks the GPU
 /// driver by a process of its own. The job does not notice.

@@ -10,9 +10,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
-// The first word decides: a verb, another spelling of one, or else an option or the command. What a
-// verb says reaches the terminal through harmless(), since it may quote texts of others. An answer
-// that stdout does not take is told once, whatever number of parts the verb writes it in.
+// The first word decides: a verb, another spelling of one, or else an option or the command. All
+// output of a verb reaches the terminal through harmless(), since it may quote texts of others. An
+// answer that stdout does not take is told once, whatever number of parts the verb writes it in.
 namespace safelaunch::cli {
 namespace {
 
@@ -102,7 +102,8 @@ constexpr std::string_view kToCheck = "safelaunch doctor checks this host";
 constexpr std::string_view kToClean = "safelaunch clean removes what earlier runs left";
 constexpr std::string_view kToStart = "safelaunch COMMAND starts a job";
 
-// No word is here that people put before a training: time, nice, env, timeout, make, tini.
+// Words that people put before a training command (time, nice, env, timeout, make, tini) are left
+// out.
 constexpr std::array kForeignVerbs{
     ForeignVerb{"attach", kToSee},    ForeignVerb{"cancel", kToEnd},
     ForeignVerb{"check", kToCheck},   ForeignVerb{"cleanup", kToClean},

@@ -76,8 +76,8 @@ bool is_of_another(const Sighting& one, const FailedFirst& first) {
   return one.rank && first.rank && one.rank != first.rank;
 }
 
-/// Whether a line may explain the end of a rank that ended by itself. What it has printed before a
-/// sys.exit(1) may be about anything, unless NCCL has said it.
+/// Whether a line may explain the end of a rank that ended by itself. A line that it printed before
+/// a sys.exit(1) may be about anything, unless NCCL wrote the line.
 bool may_explain(const Sighting& one, const Case& now) {
   if (is_of_another(one, now.first)) return false;
   return !came_to_its_end(now) || one.line.find("NCCL") != std::string::npos;
@@ -181,8 +181,8 @@ bool has_stopped(const Evidence& evidence) {
              evidence.failure.missing.end();
 }
 
-/// Whether the first rank aborted after its program had come to its end. Such an abort is no fault
-/// of the script, and the words of other ranks about it are no reason.
+/// Whether the first rank aborted after its program had come to its end. The abort is no fault of
+/// the script, and the words of other ranks about it are no reason.
 bool aborted_at_its_end(const Case& now) {
   const bool ended =
       is_death(now.evidence.failure.kind) || now.evidence.failure.kind == FailureKind::failed;

@@ -43,7 +43,8 @@ bool is_seen(const MissingRank& missing) {
   return missing.known && !is_out_of_sight(missing);
 }
 
-/// What held the others up: "was missing", or for a rank that had come "did not come through".
+/// The way in which the rank held the others up: "was missing", or for a rank that had come "did
+/// not come through".
 std::string fault_of(const MissingRank& missing) {
   if (missing.activity == Activity::dead) return fmt::format("had ended ({})", missing.doing);
   return missing.inside ? "did not come through" : "was missing";

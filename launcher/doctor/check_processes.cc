@@ -5,9 +5,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/job/port.h"
 
-// The survey of the room clean has said whose each process is. Here its findings become advice: a
-// process that holds the port or a GPU of the coming run blocks it or is a risk, one that is proven
-// ours can be ended by --fix, and a running job that is in nobody's way is not mentioned.
+// The survey of the room clean has said to whom each process belongs. Here its findings become
+// advice: a process that holds the port or a GPU of the coming run blocks it or is a risk, one that
+// is proven ours can be ended by --fix, and a running job that is in nobody's way is not mentioned.
 namespace safelaunch::doctor {
 namespace {
 

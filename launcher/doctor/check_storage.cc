@@ -124,7 +124,7 @@ struct BusyFolder {
   std::string path;
 };
 
-/// The folder that the variable names; otherwise the folder `below` the one that `base` names.
+/// The folder that the variable names; otherwise `below` within the folder that `base` names.
 std::string named_or_below(const Environment& environment, std::string_view variable,
                            std::string_view base, const char* below) {
   if (const auto named = value_or(environment, variable); !named.empty()) return std::string(named);

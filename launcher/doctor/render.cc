@@ -8,6 +8,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// Each theme has a line of facts, and the findings decide whether it is well: a finding above a
+// note, of a cause that belongs to the theme, makes it unwell. Text and JSON are made from the same
+// values.
 namespace safelaunch::doctor {
 namespace {
 
@@ -111,7 +114,7 @@ std::string locks_of(const HostFacts& facts) {
 
 }  // namespace
 
-// Each theme says its facts in a line; the findings decide whether it is well.
+// Beside each theme stand the causes whose findings make it unwell.
 
 std::vector<LookedAt> looked_at(const HostFacts& facts, std::span<const Advice> advices) {
   Themes themes(advices);

@@ -7,6 +7,9 @@
 
 #include "safelaunch/host/proc.h"
 
+// The ports are read from sysfs, which needs no library of InfiniBand. A job opens the files below
+// /dev/infiniband, so their permissions are looked at too: a container may show the ports and keep
+// the job from using them.
 namespace safelaunch::host {
 namespace {
 

@@ -25,8 +25,8 @@
 #include "safelaunch/host/process_facts.h"
 
 /// The name of a file only makes it a candidate; device, inode and time of birth say which file it
-/// is, and the kernel says whether anybody holds it. What cannot be told is reported as untold, and
-/// the room clean then leaves the file alone.
+/// is, and the kernel says whether anybody holds it. A fact that the kernel does not tell is
+/// reported as untold, and the room clean then leaves the file alone.
 namespace safelaunch::host {
 namespace {
 
@@ -356,8 +356,8 @@ bool is_on_this_host(int fd) {
 Holder holder_of(const LeftFile& file) {
   const UniqueFd fd = open_again(file);
   if (!fd || !is_on_this_host(fd.get())) return Holder::untold;
-  // If somebody opens the file while we have the lease, the kernel sends us a signal. That is
-  // SIGIO, which is deadly, unless we ask for another.
+  // If somebody opens the file while we have the lease, the kernel sends us a signal. The default
+  // is SIGIO, which would kill us, so we ask for another.
   ::fcntl(fd.get(), F_SETSIG, SIGURG);
   if (::fcntl(fd.get(), F_SETLEASE, F_WRLCK) == 0) {
     ::fcntl(fd.get(), F_SETLEASE, F_UNLCK);

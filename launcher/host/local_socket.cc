@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstring>
 
+// The one that listens and the one that connects find each other by the same address, so both make
+// it here. A name proves nothing, since anybody may take it; the kernel's own word on the other end
+// (SO_PEERCRED) does.
 namespace safelaunch::host {
 namespace {
 

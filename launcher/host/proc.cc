@@ -4,6 +4,11 @@
 #include <time.h>
 #include <ctime>
 
+// A process may end between two reads, and a file of /proc may hold less than expected, so every
+// reader can return nothing. Only the functions that return a string or a vector use the heap: the
+// guardian, and a child between fork and exec, call the others. A look at an environment is
+// repeated for a short time, because a process in the middle of an exec shows none, or its
+// starter's.
 namespace safelaunch::host {
 namespace {
 

@@ -8,6 +8,9 @@
 
 #include "safelaunch/host/proc.h"
 
+// A tree is walked from its root along the lists of children, so parents come before their
+// children, and a process that ends meanwhile is left out. Where /proc shows another pid namespace
+// nothing is told, since its numbers belong to other processes.
 namespace safelaunch::host {
 namespace {
 

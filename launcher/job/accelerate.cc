@@ -28,7 +28,7 @@ struct AccelerateConfig {
   bool mpirun = false;
 };
 
-// Such a file has some fifty lines. We do not parse a much larger one, since it is no
+// A configuration has some fifty lines. We do not parse a much larger one, since it is no
 // configuration.
 constexpr std::size_t kLargestFile = 256 * 1024;
 

@@ -9,8 +9,7 @@
 #include "safelaunch/job/port.h"
 
 // The command's own options count most, then what started us on each node, then the variables that
-// people set themselves. What is found is what the ranks will find: safelaunch only has to know it
-// too.
+// people set themselves. The ranks read the same facts: safelaunch only has to know them too.
 namespace safelaunch::job {
 namespace {
 

@@ -6,7 +6,7 @@
 #include "safelaunch/base/strings.h"
 
 // A worker gets what torchrun would give it, because scripts and libraries look for exactly that.
-// What the user has set about threads and errors stays. CPUs are divided as the devices are: by
+// The user's own settings for threads and errors stay. CPUs are divided as the devices are: by
 // local rank, along the NUMA nodes.
 namespace safelaunch::job {
 namespace {

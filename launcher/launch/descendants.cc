@@ -15,8 +15,9 @@
 #include "safelaunch/host/proc.h"
 
 // A signal may reach only what is below us, and not a stranger who has got the pid since. So a
-// process is opened before its parent is read. That nothing is left is proved in two ways: the
-// kernel says that we have no child, or several walks in a row have met nobody.
+// process is opened before its parent is read. Two things can prove that nothing is left: the
+// kernel says that we have no child, or several walks in a row have met nobody. One walk alone
+// proves nothing, since a process may just be changing its parent.
 namespace safelaunch::launch {
 namespace {
 

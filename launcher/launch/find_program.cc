@@ -9,9 +9,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
 
-// A program is looked for as a shell does it: what cannot be executed is passed over as long as
-// PATH has more to offer, and is named only where nothing else is found. Our own probe program is
-// executed only if nobody but its installer could have put it where it is.
+// A program is looked for as a shell does it: a file that cannot be executed is passed over as long
+// as PATH has more to offer, and is named only where nothing else is found. Our own probe program
+// is executed only if nobody but its installer could have put it where it is.
 namespace safelaunch::launch {
 namespace {
 
@@ -73,7 +73,7 @@ std::vector<fs::path> places_beside(const fs::path& folder) {
   return places;
 }
 
-// Whether the probe belongs to the owner of our own program. That owner could have changed our
+// Whether the probe belongs to the owner of our own program. The owner could have changed our
 // program as well, so a probe of theirs beside it is trusted as it is.
 bool came_with(const fs::path& path, const fs::path& program) {
   struct stat its {};

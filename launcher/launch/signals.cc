@@ -13,8 +13,9 @@
 #include "signal_stream.h"
 
 // Where there is a guardian, a signal comes as its letter, which tells the first sender; all others
-// are taken as the kernel tells them. What came ignored stays ignored, and what we send ourselves
-// is nobody's wish. For Ctrl-Z the tree below us is stopped first, then this process.
+// are taken as the kernel tells them. Signals that were ignored at the start stay ignored. Signals
+// that we send ourselves are not a user's wish. For Ctrl-Z the tree below us is stopped first, then
+// this process.
 namespace safelaunch::launch {
 namespace {
 

@@ -6,6 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 
+// A version decides how NCCL's log is read: which line is the last one of a rank that waits, and
+// which variables the log announces. A text without two numbers is no version, since a guess would
+// turn the meaning of a whole log.
 namespace safelaunch::nccl {
 
 std::optional<Version> parse_nccl_version(std::string_view text) {

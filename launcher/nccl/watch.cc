@@ -16,10 +16,10 @@
 #include "safelaunch/nccl/version.h"
 #include "safelaunch/profile/variables.h"
 
-// The user's own settings decide where the log goes: who has set NCCL_DEBUG reads it on the
-// terminal, and nothing is said there twice. Otherwise NCCL writes a file a process. A process
-// is matched to a rank when it first waits or complains; one that belongs to no rank of ours
-// tells no stage, and still counts in the record.
+// The user's own settings decide where the log goes: a user who has set NCCL_DEBUG reads it on the
+// terminal, and nothing is said there twice. Otherwise NCCL writes a file a process. A process is
+// matched to a rank when it first waits or complains; one that belongs to no rank of ours tells no
+// stage, and still counts in the record.
 namespace safelaunch::nccl {
 namespace {
 

@@ -7,7 +7,7 @@
 #include "safelaunch/base/json_fields.h"
 
 // A node's words must fit on the board with those of all others, so its streams share 32 KiB, and
-// each keeps its end: that is where a failure shows. What another node sends is read with the same
+// each keeps its end: that is where a failure shows. The text of another node is read with the same
 // bounds, since it may be of another version.
 namespace safelaunch::nodes {
 namespace {

@@ -11,8 +11,8 @@
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/job/command.h"
 
-// A fact is compared as it stands, so what differs on healthy jobs (addresses, numbers of nodes,
-// times) is kept out of it.
+// A fact is compared as it stands, so everything that differs on healthy jobs (addresses, numbers
+// of nodes, times) is kept out of it.
 namespace safelaunch::nodes {
 namespace {
 

@@ -10,7 +10,7 @@
 
 // The interfaces that the job will use are found as NCCL and gloo find theirs: the variable that
 // the ranks will be given, NCCL's own files, else NCCL's order. They get their doors first, and the
-// others what is left of four.
+// other interfaces share the rest of four doors.
 namespace safelaunch::nodes {
 namespace {
 

@@ -7,8 +7,8 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 
-// What the board tells becomes an event of the machine, and what the machine wants of the board is
-// done at once. Only the end waits: the run hears of it when the board knows that this node leaves.
+// Each message of the board becomes an event of the machine; each action for the board is performed
+// at once. Only the end waits: the run hears of it when the board knows that this node leaves.
 namespace safelaunch::nodes {
 namespace {
 

@@ -2,6 +2,9 @@
 
 #include <boost/asio/post.hpp>
 
+// A lane gathers the lines of all ranks and writes them once a turn of the event loop, because one
+// system call for many lines costs no more than one for a single line. It sets its timer only for a
+// line that the LineMux would show or break, so an idle job never wakes us.
 namespace safelaunch::output {
 namespace {
 

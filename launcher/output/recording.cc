@@ -11,9 +11,9 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
-// The first failure ends a recording for good, so a log may end early but has no hole; what is
-// lost is only counted from then on. With a disk thread the caller never waits: a queue that is
-// full is such a failure.
+// The first failure ends a recording for good, so a log may end early but has no hole; from then on
+// lost bytes are only counted. With a disk thread the caller never waits: a queue that is full is
+// such a failure.
 namespace safelaunch::output {
 
 /// The state that one thread writes and another one asks for.

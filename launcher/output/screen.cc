@@ -7,10 +7,9 @@
 #include "escape_filter.h"
 #include "safelaunch/base/strings.h"
 
-// What is ours stands on the screen only between lines of the job. One variable, whether the job
-// is within a line, decides whether a message or the transient line may be written now or waits;
-// the transient line that is shown is remembered, so it is erased once and drawn only where it
-// has changed.
+// Our own lines appear only between lines of the job. One variable, whether the job is within a
+// line, decides whether a message or the transient line may be written now or waits; the transient
+// line that is shown is remembered, so it is erased once and drawn only where it has changed.
 namespace safelaunch::output {
 
 // ---- lines that fit -----------------------------------------------------------------------------

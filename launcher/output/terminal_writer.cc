@@ -2,6 +2,9 @@
 
 #include "outlet.h"
 
+// Each of our streams has an Outlet, or both have one together where they lead to the same place,
+// since only that keeps the order between them. Our own words pass the filter that takes secrets
+// out; the job's bytes never do, because they must not change.
 namespace safelaunch::output {
 
 struct TerminalWriter::State {

@@ -13,9 +13,9 @@
 #include "safelaunch/base/user_file.h"
 
 // --json=FILE may hit a file of the user's by a slip of the keyboard, a DeepSpeed configuration
-// say. So only what is empty, or begins with the keys of an earlier report or plan, is written
-// over. Whether it can be written is asked twice: before the job, which would else have run without
-// its report, and when there is something to write.
+// say. So a file is written over only if it is empty, or begins with the keys of an earlier report
+// or plan. Whether it can be written is asked twice: before the job, which would else have run
+// without its report, and when there is something to write.
 namespace safelaunch::plan {
 namespace {
 

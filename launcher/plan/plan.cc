@@ -77,8 +77,8 @@ bool spawns_by_itself(job::Launcher launcher) {
          launcher == job::Launcher::accelerate;
 }
 
-// Whoever counts nodes or ranks wants them. The rest of those options may stand in a file for jobs
-// of every kind.
+// An option that counts nodes or ranks is the wish for workers of our own spawn. The rest of those
+// options may stand in a file for jobs of every kind.
 bool wants_own_workers(const settings::RunOptions& options) {
   return !options.nproc_per_node.empty() || options.nnodes || options.node_rank ||
          options.start_rank || options.world_size;
@@ -271,7 +271,7 @@ Result<void> read_chain(RunPlan& plan, profile::ProfileLibrary& library, std::si
   if (!profiles) return profiles.error();
   for (std::string& warning : library.take_warnings()) plan.warnings.push_back(std::move(warning));
   for (profile::Profile& profile : *profiles) {
-    // Such a profile still does what its other keys say, so that the run goes on.
+    // The profile's other keys still hold, so the run goes on.
     if (const auto unknown = unknown_causes(profile)) plan.warnings.push_back(unknown->message);
     for (std::string& warning : profile::warnings_for(profile.env))
       plan.warnings.push_back(std::move(warning));
@@ -349,7 +349,7 @@ void warn_of_idle_options(RunPlan& plan) {
         "--token-file has no effect: no agents of other nodes take part in this job");
 }
 
-// A launcher's ranks write to one pipe: whose line is whose only the launcher can tell.
+// A launcher's ranks write to one pipe: only the launcher can tell which rank wrote a line.
 void warn_of_options(RunPlan& plan) {
   const settings::RunOptions& options = plan.options;
   warn_of_worker_options(plan);
@@ -367,7 +367,7 @@ constexpr std::array kSaysThatOneIsARank = {"RANK", "OMPI_COMM_WORLD_SIZE", "PMI
 constexpr std::array kOfMeetings = {"nnodes",      "node-rank",  "master-addr",
                                     "master-port", "rendezvous", "token-file"};
 
-// What the command line leaves open.
+// Fills in the options that the command line leaves open.
 void complete(settings::RunOptions& wishes, const settings::Settings& settings) {
   for (const std::string name : kOfMeetings) {
     const auto setting = settings.find(name);

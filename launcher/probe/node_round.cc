@@ -9,14 +9,14 @@
 #include "safelaunch/base/json_fields.h"
 
 // A text of another node is believed only where it is whole and within any job's size. One verdict
-// comes of all: whoever had trouble first decides whether a group failed or hung, since ranks also
-// fail because others were aborted; of a hang those who are furthest behind are named.
+// comes of all: the node that had trouble first decides whether a group failed or hung, since ranks
+// also fail because others were aborted; of a hang the ranks that are furthest behind are named.
 namespace safelaunch::probe {
 namespace {
 
 using RoundJson = nlohmann::json;
 
-// More than any job has. What is beyond was not written by us.
+// More than any job has. A greater number was not written by us.
 constexpr int kMostSeats = 100'000;
 constexpr int kMostRanks = 10'000'000;
 constexpr std::size_t kMostFailures = 64;
@@ -229,7 +229,8 @@ void merge_failures(const std::vector<Told>& all, GroupResult& result) {
   if (!failed.failures.empty()) result.verdict = std::move(failed);
 }
 
-/// How far a node was when a group hung. What failed did so because others were aborted.
+/// How far a node was when a group hung. A node that failed then did so because others were
+/// aborted.
 std::optional<Hung> standing_of(const NodeRound& round) {
   if (const auto* hung = std::get_if<Hung>(&*round.verdict)) return *hung;
   const auto* failed = std::get_if<Failed>(&*round.verdict);
@@ -239,7 +240,8 @@ std::optional<Hung> standing_of(const NodeRound& round) {
   return standing;
 }
 
-// A node that was cut short was in the phase where it says; who is furthest behind holds up all.
+// A node that was cut short was in the phase where it says; the node that is furthest behind holds
+// up all.
 void merge_hangs(const std::vector<Told>& all, GroupResult& result) {
   std::optional<Hung> last;
   for (const Told& one : all) {

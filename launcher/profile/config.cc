@@ -304,8 +304,8 @@ Result<FoundConfig> read_given(std::string_view path, std::string_view given_by)
 
 constexpr const char* kFileName = "safelaunch.yaml";
 
-// The working directory may be anybody's. What lies there is told, and decides only what can do no
-// harm; naming the file is trust.
+// The working directory may be anybody's. A file that lies there is told of, and decides only what
+// can do no harm; a user who names it trusts it.
 bool may_decide_from_here(std::vector<std::string>& warnings) {
   const Result<std::optional<std::string>> text = read_trusted_file(kFileName);
   if (text.has_error()) {

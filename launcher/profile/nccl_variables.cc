@@ -1,5 +1,8 @@
 #include "safelaunch/profile/variables.h"
 
+// The variables that NCCL itself reads, from its sources 2.3 to 2.30, sorted by name, with the
+// first version of each and the first one without it. A name that is here is never called misspelt,
+// and its versions tell whether the job's NCCL knows it.
 namespace safelaunch::profile {
 namespace {
 

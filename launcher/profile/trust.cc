@@ -15,8 +15,8 @@
 
 // A file decides what we run, so it must belong to the user or to root, and nobody else may write
 // to it. It is judged by its open descriptor, so that it cannot be exchanged between the look and
-// the reading. What lies in the working directory unasked may tune a library, and may name no file,
-// folder or plugin.
+// the reading. A file that lies in the working directory unasked may tune a library, and may name
+// no file, folder or plugin.
 namespace safelaunch::profile {
 namespace {
 
@@ -80,7 +80,8 @@ bool is_hidden_by_its_folder(const std::string& path) {
 
 constexpr std::array<std::string_view, 9> kTuned{
     "NCCL_", "TORCH_NCCL_", "TORCH_DISTRIBUTED_", "GLOO_", "OMP_", "MKL_", "UCX_", "FI_", "TP_"};
-// A plugin is loaded, a command is run, and what names a file is read, written or loaded.
+// A plugin is loaded, a command is run, and a file that a variable names is read, written or
+// loaded.
 constexpr std::array<std::string_view, 10> kNamesPlace{
     "PLUGIN", "PATH", "FILE", "LIB", "DIR", "CONF", "TOOL", "MODULE", "COMMAND", "DEST"};
 constexpr std::array<std::string_view, 5> kDecidingOptions{"clean", "keep-days", "keep-runs",
@@ -109,7 +110,8 @@ std::optional<std::string> options_of(const YamlNode& node) {
   return std::nullopt;
 }
 
-// In a chain, or in what a profile extends: a name is looked up, and what is found is judged too.
+// In a chain, or in what a profile extends: a name is looked up, and the file that is found is
+// judged too.
 std::optional<std::string> files_of(const YamlNode& node) {
   if (node.text.find('/') != std::string::npos || node.text.find(".y") != std::string::npos)
     return fmt::format("names the file {}", node.text);

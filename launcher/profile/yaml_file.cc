@@ -32,8 +32,8 @@ bool is_text(const CodePoint& point) {
   return point.value >= 0x20 && (point.value < 0x7f || point.value >= 0xa0);
 }
 
-// The offset of the first character that is no text; nullopt where all is well. What comes from a
-// file reaches the terminal, where an escape sequence would act.
+// The offset of the first character that is no text; nullopt where all is well. A file's text
+// reaches the terminal, where an escape sequence would act.
 std::optional<std::size_t> find_unprintable(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint point = first_code_point(text.substr(at));

@@ -4,10 +4,10 @@
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/ranks/rank_machine.h"
 
-// What safelaunch looks for, in the order of the steps of a look, and then the news of other nodes,
-// which are looks of other agents. A look costs the job's CPU: it is taken only where somebody
-// waits, or where no hook speaks for a rank, and the more rarely the longer there is nothing to
-// see. What a look finds after the judgement has been given is dropped.
+// The steps of a look, in their order, and then the news of other nodes, which are looks of other
+// agents. A look costs the job's CPU: it is taken only where somebody waits, or where no hook
+// speaks for a rank, and the more rarely the longer there is nothing to see. A result that comes
+// after the judgement is dropped.
 namespace safelaunch::ranks {
 namespace {
 

@@ -7,10 +7,10 @@
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/watch/hook_channel.h"
 
-// Every event has a function; what it wants done it adds to actions_. Here is what the ranks tell
-// by themselves: the words of hooks, of NCCL and of its plugin, and the ends of processes. A word
-// counts for the rank as which its process speaks; what stands in the record already is not told
-// again. rank_looks.cc has what safelaunch looks for.
+// Every event has a function, which adds the actions that it wants to actions_. Here are the events
+// that come from the ranks by themselves: the words of hooks, of NCCL and of its plugin, and the
+// ends of processes. A word counts for the rank as which its process speaks; news that stands in
+// the record already is not told again. rank_looks.cc has the events that come of looks.
 namespace safelaunch::ranks {
 namespace {
 
@@ -345,8 +345,8 @@ void RankMachine::end_late(const RankExited& end) {
   if (all_ranks_have_gone()) actions_.push_back(TellRanksGone{});
 }
 
-// A child of a rank has inherited RANK. What it raises is the rank's to handle. A second process
-// that wants to meet the others as the same rank is no child.
+// A child of a rank has inherited RANK. The rank handles the exceptions of its children. A second
+// process that wants to meet the others as the same rank is no child.
 bool RankMachine::is_helper(const RankRaised& raised) const {
   const auto known = stages_.ranks().find(raised.rank);
   if (known == stages_.ranks().end() || !known->second.process()) return false;

@@ -7,9 +7,9 @@
 #include "safelaunch/base/rank_list.h"
 
 // A round of questions to the ranks ends when each question has its answer. Answers that nobody has
-// asked for are dropped. What the ranks answered is then put beside what the watch knows: which
-// ranks wait, which never called the collective that the others are in, and where each of those
-// stands in its code.
+// asked for are dropped. The answers are then put beside the watch's own knowledge: which ranks
+// wait, which never called the collective that the others are in, and where each of those stands in
+// its code.
 namespace safelaunch::ranks {
 namespace {
 

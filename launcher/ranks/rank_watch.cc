@@ -12,10 +12,10 @@
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/host/process_facts.h"
 
-// What is heard becomes an event of the machine, and the machine's actions are performed at once: a
-// look is an action whose result is the next event. First what is heard, then what is performed. A
-// process that NCCL's log names is known by its pid alone, so rank_of() asks who it is: those who
-// have spoken first, then its own environment, then NCCL's numbers.
+// Everything that is heard becomes an event of the machine, and the machine's actions are performed
+// at once: a look is an action whose result is the next event. The first part hears, the second
+// performs. A process that NCCL's log names is known by its pid alone, so rank_of() asks who it is:
+// first the processes that have spoken, then its own environment, then NCCL's numbers.
 namespace safelaunch::ranks {
 namespace {
 

@@ -14,9 +14,9 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/local_socket.h"
 
-// Whoever comes is let in if it is of our own user; the first of those who wait causes the question
-// to the ranks, and its answer goes to all of them. Nobody is waited for: a visitor that does not
-// take its answer within five seconds is sent off.
+// A visitor is let in if it is of our own user. The first visitor that waits causes the question to
+// the ranks, and its answer goes to all of them. Nobody is waited for: a visitor that does not take
+// its answer within five seconds is sent off.
 namespace safelaunch::ranks {
 namespace {
 

@@ -39,8 +39,8 @@ bool is_header_of_key(std::string_view line) {
   return line.find(": ") != std::string_view::npos && line.size() < 100;
 }
 
-// The end of the lines of a key whose end is missing: headers, then base64 as far as it goes. What
-// looks like a header and has no base64 below it is a line of the log.
+// The end of the lines of a key whose end is missing: headers, then base64 as far as it goes. A
+// line that looks like a header and has no base64 below it belongs to the log.
 std::size_t end_of_torn_key(std::string_view text, std::size_t at) {
   const std::size_t first = end_of_line(text, at);
   std::size_t end = first;  // of the lines that have been read

@@ -197,8 +197,8 @@ bool has_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), is_digit);
 }
 
-// A token is known by its first bytes. What is refused is read again from its next word on, so the
-// bytes that refuse it are limited.
+// A token is known by its first bytes. A text that is no token is read again from its next word on,
+// so only a limited number of bytes may decide.
 constexpr std::size_t kDecisive = 256;
 constexpr std::size_t kLongestHead = 2'048;
 

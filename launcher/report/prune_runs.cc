@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using FileTime = fs::file_time_type;
 
-// The user waits for this at the end of his run.
+// The user waits for this at the end of a run.
 constexpr std::chrono::seconds kTimeToRemove{1};
 
 FileTime written(const fs::path& file) {

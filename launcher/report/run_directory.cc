@@ -18,9 +18,9 @@
 #include "safelaunch/base/unique_fd.h"
 
 // A run takes the first place in which it can make a folder of its own: the state directory, then
-// the temporary one. Whoever makes job.json owns the folder, so two runs never share one. A folder
-// that the user named and that cannot be used is an error; without any folder the run goes on
-// unrecorded.
+// the temporary one. The run that makes job.json owns the folder, so two runs never share one. A
+// folder that the user named and that cannot be used is an error; without any folder the run goes
+// on unrecorded.
 namespace safelaunch::report {
 namespace {
 

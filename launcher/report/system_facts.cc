@@ -16,7 +16,7 @@
 
 // Facts are copied as the kernel tells them, each file up to 64 KiB, since a helper knows them by
 // their names. Of the environment only the families of variables that decide how a job starts are
-// taken. What is not there leaves no file.
+// taken. A fact that is missing leaves no file.
 namespace safelaunch::report {
 namespace {
 

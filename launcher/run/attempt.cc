@@ -15,10 +15,10 @@
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
 
-// Whatever is told, by the watch, the workers, the output or a person, becomes an event of the
-// machine, and each of its actions has a function here. Files and /proc are read and written by the
-// disk's own thread wherever the job would wait for them. In the order in which it happens: the
-// start, what is told, what the machine wants done, the end.
+// All news (from the watch, the workers, the output or a person) become events of the machine, and
+// each of its actions has a function here. Files and /proc are read and written by the disk's own
+// thread wherever the job would wait for them. In the order in which it happens: the start, the
+// news, the machine's actions, the end.
 namespace safelaunch::run {
 namespace {
 
@@ -279,8 +279,8 @@ void Attempt::perform(const EndWatching&) {
   services_.terminal.set_status({});
 }
 
-// By the thread that writes records, so that neither /proc nor a disk holds up the job. Whatever
-// kills ranks and safelaunch later, `safelaunch clean` then knows what they have left.
+// The thread that writes records does this, so that neither /proc nor a disk holds up the job.
+// `safelaunch clean` then knows the segments even where ranks and safelaunch are killed later.
 void Attempt::perform(const RecordSegments&) {
   if (spec_.directory.empty()) return;
   const auto note = [run = spec_.directory.parent_path(), mark = mark(), began = began_] {

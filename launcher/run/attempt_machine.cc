@@ -6,9 +6,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/ranks/rank_questions.h"
 
-// Every event has a function, which asks for the state; what it wants done it adds to actions_.
-// The first reason to end an attempt decides how it is stopped, and every later one can only make
-// the stop harder: how ranks and launcher end once they are being stopped is no news of theirs.
+// Every event has a function, which asks for the state and adds the actions that it wants to
+// actions_. The first reason to end an attempt decides how it is stopped, and every later one can
+// only make the stop harder: how ranks and launcher end once they are being stopped is no news of
+// theirs.
 namespace safelaunch::run {
 namespace {
 

@@ -10,8 +10,9 @@
 
 // An attempt is judged by what was gathered while it ran. make_evidence() puts its record into the
 // words of the diagnosis: the verdict and where the missing ranks stood, then how ranks ended, then
-// what every stream and NCCL's log said. What safelaunch itself did to the job is left out, since
-// it would look like a failure of the job's own. summary_of() makes the report's line of it.
+// what every stream and NCCL's log said. Everything that safelaunch itself did to the job is left
+// out, since it would look like a failure of the job's own. summary_of() makes the report's line of
+// it.
 namespace safelaunch::run {
 namespace {
 
@@ -161,7 +162,8 @@ void take_launcher_words(job::Launcher launcher, diagnose::Evidence& evidence) {
   evidence.command_hides = hides_statuses(launcher) && !(failure && failure->status);
 }
 
-// How a hung command ends, or one that makes room for another profile, says how we ended it.
+// The status of a hung command, or of one that makes room for another profile, tells only how we
+// ended it.
 bool ended_by_us(const AttemptRecord& record) {
   return record.gave_way || (record.verdict && is_stuck(record.verdict->kind));
 }

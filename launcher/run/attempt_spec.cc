@@ -18,8 +18,8 @@
 
 // All that one attempt starts is settled before anything runs: the environment of its processes,
 // the command or the workers, the deadlines, and where the output goes. The command line's word
-// beats the profile's everywhere. Nothing is started here, so that a mistake is an error and no
-// half- started job.
+// beats the profile's everywhere. Nothing is started here, so that a mistake is an error, and no
+// job is half started.
 namespace safelaunch::run {
 namespace {
 

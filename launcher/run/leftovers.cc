@@ -11,7 +11,7 @@
 #include "safelaunch/launch/descendants.h"
 
 // A segment in /dev/shm is the attempt's only if one of its processes has mapped it, it was made
-// since the attempt began, and it bears a name that a library gives. Such a segment is removed once
+// since the attempt began, and it bears a name that a library gives. The segment is removed once
 // nobody at all has it open, and only if the file at its name is still the same.
 namespace safelaunch::run {
 namespace {

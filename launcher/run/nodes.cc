@@ -11,9 +11,9 @@
 #include "safelaunch/nodes/own_doors.h"
 
 // A lease is held from the moment in which an attempt is agreed on, before any rank runs, until the
-// attempt is over here. What another node publishes is taken only where it is of this very attempt,
-// or answers the last question: news may come late. First what this node tells the others, then
-// what they, or the agreement, want of it.
+// attempt is over here. News of another node is taken only where it is of this very attempt, or
+// answers the last question, since it may come late. The first part tells the others; the second
+// does what they, or the agreement, want of this node.
 namespace safelaunch::run {
 namespace {
 
@@ -142,7 +142,7 @@ void Nodes::attempt_over(int attempt, int exit_code, const AttemptRecord& record
   party_->take(agree::AttemptOverHere{end, !record.gave_way});
 }
 
-// What the agreement wants of this node.
+// The actions of the agreement.
 
 void Nodes::party_wants(const agree::AgentAction& action) {
   std::visit([this](const auto& one) { hear(one); }, action);
@@ -245,7 +245,7 @@ void Nodes::end_mesh() {
   tell_compared();
 }
 
-// What follows looks whether the port is free.
+// The next step looks whether the master's port is free, so our own door there closes first.
 void Nodes::tell_compared() {
   if (doors_) doors_->close(nodes::kMasterDoor);
   listener_.take(compare_nodes(here(), others_));

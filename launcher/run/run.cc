@@ -24,9 +24,9 @@
 #include "safelaunch/run/run_job.h"
 
 // The machine decides, and each of its actions has a function here, in the order in which they come
-// to pass: the run opens, attempts start and end, the run ends; then what several nodes need. What
-// may never answer (a disk, a name server, the other nodes) is never waited for: its answer is an
-// event, and so is its silence.
+// to pass: the run opens, attempts start and end, the run ends; then what several nodes need. The
+// run never waits for something that may never answer (a disk, a name server, the other nodes): the
+// answer is an event, and so is its silence.
 namespace safelaunch::run {
 namespace {
 
@@ -110,7 +110,8 @@ void Run::set_timer() {
   });
 }
 
-// Whatever the checks read may never answer, so we do not wait for it ourselves.
+// The disks and servers that the checks ask may never answer, so a process of its own waits for
+// them.
 void Run::perform(const CheckHost&) {
   // They are forked off, and a lock that another thread held then would be held in them for ever.
   (void)disk_.drain(kDiskAnswersWithin);

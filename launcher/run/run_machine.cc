@@ -9,10 +9,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/render.h"
 
-// Every event has a function, which asks for the state; what it wants done it adds to actions_. An
-// attempt that failed is diagnosed at once, but its place in the report is written only when it is
-// known what follows; whatever ends the run before that must record it, too. Where several nodes
-// agree, the same functions propose to all in place of starting here.
+// Every event has a function, which asks for the state and adds the actions that it wants to
+// actions_. An attempt that failed is diagnosed at once, but its place in the report is written
+// only when it is known what follows; an end of the run before that must record it, too. Where
+// several nodes agree, the same functions propose to all in place of starting here.
 namespace safelaunch::run {
 namespace {
 

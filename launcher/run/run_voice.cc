@@ -10,9 +10,8 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/plan/json_file.h"
 
-// All that a run says goes through here, so that --quiet and --json hold for every line. What is
-// told of a failure is short: what happened, the cause, what is tried now. The rest stands in the
-// report.
+// All that a run says goes through here, so that --quiet and --json hold for every line. A failure
+// gets few lines: what happened, the cause, and the next attempt. The report has the rest.
 namespace safelaunch::run {
 namespace {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 // A row names the members that its option fills, the places where it may stand, and all that help
-// says of it. What two options share is their members' business: the verbosity has two flags, and a
+// says of it. Some rows need a function of their own, because two flags set one verbosity, and a
 // word behind --json= is a file unless it is a flag's.
 namespace safelaunch::settings {
 namespace {
@@ -16,7 +16,7 @@ void put_verbosity(const Option&, void* target, std::string_view value) {
   if (option_value::flag(value)) static_cast<RunOptions*>(target)->verbosity = verbosity;
 }
 
-// A FILE turns it on too; run/json_file.h tells which.
+// A FILE turns it on too; plan/json_file.h tells which file it is.
 void put_json(const Option&, void* target, std::string_view value) {
   const bool is_word = !refuse_value(Option{}, value);
   static_cast<RunOptions*>(target)->json = !is_word || option_value::flag(value);

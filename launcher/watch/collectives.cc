@@ -10,8 +10,8 @@
 
 // Different operations under one number come first, where somebody still waits there or beyond.
 // Then ranks that wait for each other in a circle: from all that wait, those are taken away that
-// wait for nobody who is left. What remains can never go on; where nothing remains, the ranks
-// that were awaited and wait nowhere are behind.
+// wait for nobody who is left. The ranks that remain wait for each other and can never go on. Where
+// none remains, the ranks that were awaited and wait nowhere are behind.
 namespace safelaunch::watch {
 namespace {
 
@@ -25,7 +25,7 @@ const char* verb(std::span<const Rank> ranks) {
   return ranks.size() == 1 ? "waits" : "wait";
 }
 
-/// The oldest that is not finished: what holds the rank up.
+/// The oldest collective that is not finished, since it holds the rank up.
 const CollectiveSeen* stands_in(const RankCollectives& rank) {
   const auto found = std::ranges::find_if(rank.last, [](const CollectiveSeen& one) {
     return one.state != CollectiveSeen::State::finished;
@@ -33,7 +33,7 @@ const CollectiveSeen* stands_in(const RankCollectives& rank) {
   return found == rank.last.end() ? nullptr : &*found;
 }
 
-/// The number of the last one that the rank has called in a group; 0: none.
+/// The number of the last collective that the rank has called in a group; 0: none.
 std::int64_t called_in(const RankCollectives& rank, const std::string& group) {
   const auto counted = rank.groups.find(group);
   std::int64_t number = counted == rank.groups.end() ? 0 : counted->second.enqueued;
@@ -114,7 +114,7 @@ class Waits {
     return left;
   }
 
-  /// Those that wait themselves are left out.
+  /// The awaited ranks, without those that wait themselves.
   [[nodiscard]] std::map<Rank, const CollectiveSeen*> behind() const {
     std::map<Rank, const CollectiveSeen*> result;
     for (const auto& [rank, awaited] : awaited_)

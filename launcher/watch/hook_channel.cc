@@ -28,7 +28,7 @@ namespace {
 
 using boost::asio::posix::stream_descriptor;
 
-// A packet has at most 60 000 bytes; what is longer is not of our hook.
+// A packet of our hook has at most 60 000 bytes; a longer one is somebody else's.
 constexpr std::size_t kPacketLimit = 64 * 1024;
 
 // So many packets of one connection at a time: a peer that floods must not keep the others waiting.

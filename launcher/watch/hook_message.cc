@@ -146,8 +146,9 @@ class Translation {
     entered(Stage::group, text(packet_, "backend"));
   }
 
-  // The collectives of JAX are inside compiled programs, where nobody sees them. What can be seen
-  // of its ranks meeting is their exchange of devices; whoever has it behind him trains.
+  // The collectives of JAX are inside compiled programs, where nobody sees them. The one visible
+  // sign that its ranks meet is their exchange of devices; a rank that is through it counts as
+  // training.
   void jax_devices() {
     if (message_.name == "pg.enter") entered(Stage::communicator, text(packet_, "group"));
     if (message_.name == "pg.exit") reached(Stage::collective);

@@ -7,7 +7,7 @@
 #include "safelaunch/watch/hook_message.h"  // kMostRanks
 
 // The processes come parents first, so one pass gives each its rank: that of the nearest process
-// above, else its own. What any process of a rank shows is added up before it becomes an event.
+// above, else its own. The signs of all processes of a rank are added up before they become events.
 // Without a rank in any environment the siblings of one spawn are counted in the order of their
 // start.
 namespace safelaunch::watch {

@@ -1,9 +1,8 @@
 #include "safelaunch/watch/patience.h"
 
-// What the rank does is read first, and the stage only where that leaves the answer open. A calm
-// state counts from when it began, or from the clock's start if that is later, so nobody is
-// blamed for rest before anybody waited. A rank that is out of sight in NCCL is never called
-// quiet.
+// The rank's activity decides first, and the stage only where the activity leaves the answer open.
+// A calm state counts from when it began, or from the clock's start if that is later, so nobody is
+// blamed for rest before anybody waited. A rank that is out of sight in NCCL is never called quiet.
 namespace safelaunch::watch {
 namespace {
 

@@ -64,7 +64,7 @@ bool Stages::misses_unseen() const {
 }
 
 void Stages::others_do(Activity activity, std::string doing, TimePoint monotonic) {
-  // That they stand still proves nothing: perhaps none of them is the rank.
+  // Their standstill proves nothing: perhaps none of them is the rank.
   others_.sample(std::max(activity, Activity::idling), std::move(doing), job_time(monotonic),
                  config_.look_every);
 }

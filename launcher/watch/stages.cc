@@ -6,10 +6,10 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 
-// Events only change what is known of ranks. Then the standings are taken stock of, and the
-// checks run from the surest to the weakest: contradictions and deaths at the event itself, what
-// no waiting can change at each event, what is overdue at a tick only. The first verdict stands.
-// Who waits for whom, and until when, is in stage_clocks.cc.
+// Events only change what is known of ranks. Then the standings are taken stock of, and the checks
+// run from the surest to the weakest: contradictions and deaths at the event itself, what no
+// waiting can change at each event, what is overdue at a tick only. The first verdict stands.
+// stage_clocks.cc decides who waits for whom, and until when.
 namespace safelaunch::watch {
 namespace {
 
@@ -173,8 +173,8 @@ RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEviden
   return nullptr;
 }
 
-// A script may give itself another rank than its launcher did. Whoever had that rank only by its
-// environment takes the one that becomes free. False: the process stays what it is.
+// A script may give itself another rank than its launcher did. A process that had that rank only by
+// its environment takes the one that becomes free. False: the process stays what it is.
 bool Stages::change_places(Rank from, Rank to, RankEvidence evidence) {
   RankState& present = ranks_[from];
   if (evidence < RankEvidence::hook) return false;

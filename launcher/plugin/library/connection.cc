@@ -12,6 +12,9 @@
 #include <ctime>
 #include <optional>
 
+// The plugin runs on threads of NCCL and of the program, so nothing here blocks or takes memory. A
+// packet is built in a fixed array. Packets wait in a fixed queue while the socket or its backlog
+// is full; any other error ends the connection for good, and the job goes on without us.
 namespace safelaunch::plugin {
 
 // ---- packets ------------------------------------------------------------------------------------

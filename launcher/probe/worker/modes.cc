@@ -3,6 +3,8 @@
 #include "libraries.h"
 #include "probe_device.h"
 
+// The driver's mode prints one object when all is known. NCCL's mode prints the version before it
+// asks for an id, so that the parent has the version even where that call hangs.
 namespace safelaunch::probe {
 namespace {
 

@@ -7,6 +7,9 @@
 
 #include "safelaunch/base/format.h"
 
+// Each call of the driver is checked at once, and its error bears the name of the call, since the
+// driver's code alone does not tell where a sick GPU gave up. Numbers that no machine has are
+// refused.
 namespace safelaunch::probe {
 namespace {
 
