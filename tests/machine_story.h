@@ -8,7 +8,7 @@
 
 namespace safelaunch::testing {
 
-/// What a machine has wanted done, gathered in place of doing it.
+/// The actions that a machine has wanted, gathered in place of being performed.
 template <class Action>
 class Deeds {
  public:

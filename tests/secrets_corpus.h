@@ -9,7 +9,7 @@
 
 namespace safelaunch::testing {
 
-/// A text that holds secrets, and what of it must never be shown.
+/// A text that holds secrets, and the parts of it that must never be shown.
 struct Canary {
   std::string form;
   std::string text;

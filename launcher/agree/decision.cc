@@ -1,4 +1,3 @@
-// Every field has one row, for the writer and for the reader.
 #include "safelaunch/agree/decision.h"
 
 #include <algorithm>
@@ -11,6 +10,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 
+// Every field has one row in a table, for the writer and for the reader, so the two cannot come to
+// differ. The first field that is missing or wrong ends the reading, since another version or a
+// hostile peer may have written the text.
 namespace safelaunch::agree {
 namespace {
 

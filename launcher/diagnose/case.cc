@@ -1,6 +1,3 @@
-// A case is opened in three steps: find which rank failed first by the signs that need no cause,
-// collect every line that shows a cause, and drop the lines that would mislead here. The lines of
-// the first rank come first, then all are sorted by weight.
 #include "case.h"
 
 #include <algorithm>
@@ -12,6 +9,9 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/diagnose/failure_words.h"
 
+// A case is opened in three steps: find which rank failed first by the signs that need no cause,
+// collect every line that shows a cause, and drop the lines that would mislead here. The lines of
+// the first rank come first, then all are sorted by weight.
 namespace safelaunch::diagnose {
 namespace {
 

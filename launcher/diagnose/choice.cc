@@ -1,9 +1,3 @@
-// The cause is chosen by the strongest evidence that there is. First what the state of the system
-// proves (a killed rank after an OOM kill, a stopped one, a silent driver), whatever was printed.
-// Then what the output shows: a cause before a symptom before a victim's words, unless the first
-// rank ended by a status that no exception explains, and the words are another rank's. A hang whose
-// output names no cause is judged by what the missing ranks do, or by its stage. At last a fact of
-// the host confirms the cause, or replaces it by a more specific one.
 #include "case.h"
 
 #include <algorithm>
@@ -14,6 +8,12 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 
+// The cause is chosen by the strongest evidence that there is. First what the state of the system
+// proves (a killed rank after an OOM kill, a stopped one, a silent driver), whatever was printed.
+// Then what the output shows: a cause before a symptom before a victim's words, unless the first
+// rank ended by a status that no exception explains, and the words are another rank's. A hang whose
+// output names no cause is judged by what the missing ranks do, or by its stage. At last a fact of
+// the host confirms the cause, or replaces it by a more specific one.
 namespace safelaunch::diagnose {
 namespace {
 

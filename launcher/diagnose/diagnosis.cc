@@ -1,7 +1,3 @@
-// A diagnosis is made in four steps: the case (case.cc) gathers the lines that show causes,
-// choice.cc picks one, decide() tells what may follow, and what_happened.cc puts it into a
-// sentence. The rank that failed first is looked for again once the cause is known, since its lines
-// are a further sign.
 #include "safelaunch/diagnose/diagnosis.h"
 
 #include <algorithm>
@@ -11,6 +7,10 @@
 #include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
 
+// A diagnosis is made in four steps: the case (case.cc) gathers the lines that show causes,
+// choice.cc picks one, decide() tells what may follow, and what_happened.cc puts it into a
+// sentence. The rank that failed first is looked for again once the cause is known, since its lines
+// are a further sign.
 namespace safelaunch::diagnose {
 namespace {
 

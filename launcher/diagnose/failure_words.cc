@@ -1,6 +1,3 @@
-// The traceback of the first rank that is no victim: of the rank that is known or reported to have
-// failed first, else of any rank. A text without tracebacks is shown by its last lines, up to the
-// place where the launcher begins to sum up.
 #include "safelaunch/diagnose/failure_words.h"
 
 #include <algorithm>
@@ -12,6 +9,9 @@
 #include "log_line.h"
 #include "safelaunch/job/launcher_report.h"
 
+// The traceback of the first rank that is no victim: of the rank that is known or reported to have
+// failed first, else of any rank. A text without tracebacks is shown by its last lines, up to the
+// place where the launcher begins to sum up.
 namespace safelaunch::diagnose {
 namespace {
 

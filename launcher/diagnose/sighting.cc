@@ -1,7 +1,3 @@
-// A line shows each cause with a pattern that matches it and whose scope its kind lies in, unless a
-// more specific or a harmless cause matches the same line. Source lines inside a traceback are
-// skipped, for they may quote anything. A traceback none of whose lines proves a cause becomes a
-// sighting of its own, the user's exception, at the place where it stands in the text.
 #include "safelaunch/diagnose/diagnosis.h"
 
 #include <algorithm>
@@ -15,6 +11,10 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/diagnose/failure_words.h"
 
+// A line shows each cause with a pattern that matches it and whose scope its kind lies in, unless a
+// more specific or a harmless cause matches the same line. Source lines inside a traceback are
+// skipped, for they may quote anything. A traceback none of whose lines proves a cause becomes a
+// sighting of its own, the user's exception, at the place where it stands in the text.
 namespace safelaunch::diagnose {
 namespace {
 

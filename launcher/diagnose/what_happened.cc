@@ -1,6 +1,3 @@
-// One or two sentences on what happened, chosen by the kind of failure. Each says no more than the
-// evidence shows: a rank that nobody can see from here is "missing", never "idle", and a rank that
-// no process has claimed to be may not have been started.
 #include "case.h"
 
 #include <algorithm>
@@ -10,6 +7,9 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
+// One or two sentences on what happened, chosen by the kind of failure. Each says no more than the
+// evidence shows: a rank that nobody can see from here is "missing", never "idle", and a rank that
+// no process has claimed to be may not have been started.
 namespace safelaunch::diagnose {
 namespace {
 

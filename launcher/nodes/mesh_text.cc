@@ -1,5 +1,3 @@
-// The values of mesh.h as JSON. Another node has written what is read here: each piece is bounded,
-// and what is none is left out.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -7,6 +5,8 @@
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/nodes/mesh.h"
 
+// The values of mesh.h as JSON. Another node has written the text that is read here, so each piece
+// is bounded, and wrong pieces are left out.
 namespace safelaunch::nodes {
 namespace {
 

@@ -1,5 +1,3 @@
-// The fixed part of the schemas stands below as JSON. Only the keys of `options:` are made: from
-// the table of options, one property a row, as far as the row may be given in such a file.
 #include "safelaunch/profile/render.h"
 
 #include <nlohmann/json.hpp>
@@ -7,6 +5,8 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/settings/run_options.h"
 
+// The fixed part of the schemas stands below as JSON. Only the keys of `options:` are made: from
+// the table of options, one property a row, as far as the row may be given in such a file.
 namespace safelaunch::profile {
 namespace {
 

@@ -1,7 +1,7 @@
-// The truth about environment variables. Each row was read in the sources of its reader: NCCL 2.3
-// to 2.32, PyTorch 2.2 to 2.15, DeepSpeed 0.19, accelerate 1.15, JAX 0.11.
 #include "safelaunch/profile/variables.h"
 
+// The truth about environment variables. Each row was read in the sources of its reader: NCCL 2.3
+// to 2.32, PyTorch 2.2 to 2.15, DeepSpeed 0.19, accelerate 1.15, JAX 0.11.
 namespace safelaunch::profile {
 namespace {
 

@@ -1,4 +1,3 @@
-// The ways between the nodes as a small matrix: who reaches whom, on which interfaces.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -6,6 +5,8 @@
 #include "html_page.h"
 #include "safelaunch/base/format.h"
 
+// The ways between the nodes as a small matrix: which node reaches which other, on which
+// interfaces.
 namespace safelaunch::report {
 namespace {
 

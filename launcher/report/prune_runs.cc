@@ -1,6 +1,3 @@
-// Old runs are removed at the end of each run, so the work is bounded: first a look at names alone,
-// then, only if runs may be beyond the limits, all of them are read and runs_to_remove() decides.
-// Nothing is removed that is not provably a run of ours, and nothing that still runs.
 #include "safelaunch/report/kept_runs.h"
 
 #include <sys/stat.h>
@@ -11,6 +8,9 @@
 
 #include "safelaunch/report/run_directory.h"
 
+// Old runs are removed at the end of each run, so the work is bounded: first a look at names alone,
+// then, only if runs may be beyond the limits, all of them are read and runs_to_remove() decides.
+// Nothing is removed that is not provably a run of ours, and nothing that still runs.
 namespace safelaunch::report {
 namespace {
 

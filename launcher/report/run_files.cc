@@ -1,6 +1,3 @@
-// Each name in a run directory has a kind, and the kind says how much is read: small files whole,
-// the record at both ends, a log from its end. Many logs share what there is for all of them, each
-// with at least 2 KiB; once that is used up, the remaining logs are passed over and counted.
 #include "safelaunch/report/run_files.h"
 
 #include <sys/stat.h>
@@ -12,6 +9,9 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
+// Each name in a run directory has a kind, and the kind says how much is read: small files whole,
+// the record at both ends, a log from its end. Many logs share what there is for all of them, each
+// with at least 2 KiB; once that is used up, the remaining logs are passed over and counted.
 namespace safelaunch::report {
 namespace {
 

@@ -1,6 +1,3 @@
-// A run is read in the order job.json, events.jsonl, the files of the attempts, outcome.json.
-// Events alone tell a run that still runs or was cut off; the outcome, if there is one, replaces
-// what was gathered from them. Numbers beyond all reason are passed over.
 #include "safelaunch/report/run_record.h"
 
 #include <algorithm>
@@ -11,6 +8,9 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/report/record.h"
 
+// A run is read in the order job.json, events.jsonl, the files of the attempts, outcome.json.
+// Events alone tell a run that still runs or was cut off; the outcome, if there is one, replaces
+// what was gathered from them. Numbers beyond all reason are passed over.
 namespace safelaunch::report {
 namespace {
 

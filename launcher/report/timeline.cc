@@ -1,6 +1,3 @@
-// Each rank is a row. A row goes from stage to stage, then, if the verdict speaks of its rank, up
-// to the verdict as waiting or missing, and behind it as stopped. With too many rows, ranks that
-// played the same part, reached the same stages and ended alike share one, suspects first.
 #include "timeline.h"
 
 #include <algorithm>
@@ -10,6 +7,9 @@
 
 #include "safelaunch/base/format.h"
 
+// Each rank is a row. A row goes from stage to stage, then, if the verdict speaks of its rank, up
+// to the verdict as waiting or missing, and behind it as stopped. With too many rows, ranks that
+// played the same part, reached the same stages and ended alike share one, suspects first.
 namespace safelaunch::report {
 namespace {
 

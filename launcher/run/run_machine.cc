@@ -395,7 +395,7 @@ void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {
     return actions_.push_back(SignalAttempt{event});
   // Between two attempts there is nothing to be stopped but our own waiting.
   if (!ends) return drop_next_attempt();
-  // The other nodes answer at once; whoever asks twice does not wait for them.
+  // The other nodes answer at once; a person who asks twice does not wait for them.
   if (agrees_ && !std::exchange(signalled_, true)) return;
   agrees_ = false;
   record_undecided();

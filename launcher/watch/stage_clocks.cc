@@ -6,6 +6,10 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/watch/stages.h"
 
+// The clocks of Stages: which ranks wait in a stage, for which others, and until when. After each
+// event the standings are made anew from the ranks' states, so no clock is ever started or stopped
+// by hand. A missing rank of which no process is known has the activity of all unknown processes
+// together.
 namespace safelaunch::watch {
 namespace {
 

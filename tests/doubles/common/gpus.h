@@ -13,7 +13,8 @@ namespace safelaunch::testing {
 inline constexpr const char* kGpuName = "NVIDIA H100 80GB HBM3";
 inline constexpr std::uint64_t kGpuMemory = std::uint64_t{80} << 30;
 
-/// Nothing else is in /proc of a machine without a GPU that could tell two of them apart.
+/// The UUID of a GPU. It alone tells two GPUs apart, since /proc of a machine without a GPU shows
+/// nothing of them.
 [[nodiscard]] std::array<unsigned char, 16> gpu_uuid(int index);
 [[nodiscard]] std::string gpu_uuid_text(int index);  ///< GPU-xxxxxxxx-…
 

@@ -14,7 +14,7 @@ namespace safelaunch::testing {
 /// Is `word` among them?
 [[nodiscard]] bool knob_has(const char* variable, std::string_view word);
 
-/// What follows `word:`, of the first such word.
+/// The text behind `word:`, of the first such word.
 [[nodiscard]] std::optional<std::string> knob_value(const char* variable, std::string_view word);
 
 /// The knobs `hang` and `crash`, which a driver in trouble does at its first call.

@@ -1,4 +1,4 @@
-// What the driver knows of an address.
+// The driver's knowledge of an address.
 #include "cuda/api.h"
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 #include "safelaunch/gpu/cuda_api.h"
 
-/// What this double has beside the calls that safelaunch makes, as cuda.h (CUDA 13.5) declares it:
-/// torch and NCCL call it.
+/// The further calls of this double, as cuda.h (CUDA 13.5) declares them: safelaunch makes none of
+/// them, but torch and NCCL do.
 
 using CUfunction = struct CUfunc_st*;
 using CUmemGenericAllocationHandle = unsigned long long;

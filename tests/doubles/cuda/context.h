@@ -16,7 +16,8 @@ struct CUctx_st {
 
   const int device;  ///< as CUDA counts, CUDA_VISIBLE_DEVICES obeyed
   int retained = 0;
-  std::vector<std::shared_ptr<safelaunch::testing::WorkQueue>> queues;  ///< of all its streams
+  /// The queues of all its streams.
+  std::vector<std::shared_ptr<safelaunch::testing::WorkQueue>> queues;
   std::mutex mutex;
   std::unique_ptr<CUstream_st> default_stream;  ///< the last member: it enters its queue
 };
@@ -26,8 +27,7 @@ namespace safelaunch::testing {
 /// The context of the calling thread; null if none is set.
 [[nodiscard]] CUctx_st* current_context();
 
-/// What a call on a stream means by it: 0 and the two special values are the context's default
-/// stream.
+/// The stream that a call means: 0 and the two special values are the context's default stream.
 [[nodiscard]] CUstream_st* stream_or_default(CUstream stream);
 
 /// CUDA_SUCCESS if cuInit was called and a context is current, else what CUDA says.

@@ -2,7 +2,7 @@
 
 namespace safelaunch::testing {
 
-/// SAFELAUNCH_DOUBLE_CUDA: what is wrong with this driver.
+/// SAFELAUNCH_DOUBLE_CUDA: the trouble of this driver.
 inline constexpr const char* kCudaKnob = "SAFELAUNCH_DOUBLE_CUDA";
 
 }  // namespace safelaunch::testing

@@ -15,10 +15,10 @@ struct Range {
   int device;
 };
 
-/// What cuMemAlloc gave, and `address` lies in.
+/// The memory that cuMemAlloc gave, if `address` lies in it.
 [[nodiscard]] std::optional<Range> allocated_at(CUdeviceptr address);
 
-/// What cuMemMap has mapped, and `address` lies in.
+/// The range that cuMemMap has mapped, if `address` lies in it.
 [[nodiscard]] std::optional<Range> mapped_at(CUdeviceptr address);
 
 /// The one of `ranges` (address → something with a size and a device) in which `address` lies.

@@ -10,8 +10,8 @@
 
 namespace safelaunch::testing {
 
-/// What a stream still has to do, in order, by a thread of its own. That thread starts with the
-/// first work and is never joined: work that never ends is one of the things that are played.
+/// The work that a stream still has to do, in order, by a thread of its own. The thread starts with
+/// the first work and is never joined: work that never ends is one of the things that are played.
 class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
  public:
   explicit WorkQueue(unsigned flags) : flags_(flags) {}
@@ -33,7 +33,7 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
 
 }  // namespace safelaunch::testing
 
-/// What a CUstream points to.
+/// The stream behind a CUstream.
 struct CUstream_st {
   CUstream_st(CUctx_st& owner, unsigned flags);
 

@@ -1,5 +1,6 @@
-// Streams and events. What NCCL's double puts on a stream (cuLaunchHostFunc) is its kernel: the
-// stream is busy until that returns, and one that never returns is a kernel that never ends.
+// Streams and events. A function that NCCL's double puts on a stream (cuLaunchHostFunc) stands for
+// its kernel: the stream is busy until it returns, and one that never returns is a kernel that
+// never ends.
 #include "cuda/api.h"
 
 #include <chrono>
@@ -61,7 +62,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
-  delete stream;  // what it still has to do goes on: its queue is shared with its thread
+  delete stream;  // its work goes on: the stream shares its queue with the thread
   return CUDA_SUCCESS;
 }
 

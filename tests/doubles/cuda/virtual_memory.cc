@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kGranularity = std::size_t{2} << 20;
 
-/// What a CUmemGenericAllocationHandle stands for. It lives as long as a handle or a mapping does.
+/// The memory behind a CUmemGenericAllocationHandle. It lives as long as a handle or a mapping
+/// does.
 struct Physical {
   safelaunch::UniqueFd file;
   std::size_t size;

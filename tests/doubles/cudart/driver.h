@@ -5,8 +5,8 @@
 
 namespace safelaunch::testing {
 
-/// What the runtime returns for the driver's word; the numbers are the same. cudaGetLastError of
-/// this thread tells of it once more.
+/// The runtime's result for the driver's; the numbers are the same. cudaGetLastError of this thread
+/// tells of it once more.
 cudaError_t told(CUresult result);
 cudaError_t told(cudaError_t result);
 

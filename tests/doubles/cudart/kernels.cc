@@ -37,7 +37,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* st
                           config->dynamicSmemBytes, config->stream);
 }
 
-// What nvcc's host code calls. No header declares it for others.
+// The functions that nvcc's host code calls. No header declares them for others.
 extern "C" {
 
 void** __cudaRegisterFatBinary(void*) {

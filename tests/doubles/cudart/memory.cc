@@ -13,7 +13,7 @@ CUdeviceptr device(const void* address) {
   return reinterpret_cast<CUdeviceptr>(address);
 }
 
-/// What a cudaIpcMemHandle_t holds.
+/// The content of a cudaIpcMemHandle_t.
 struct Shared {
   std::size_t size;
 };
@@ -99,7 +99,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 
-// What another process opens is as large, and nothing more: only kernels would write there.
+// Another process gets memory of the same size and with nothing in it, since only kernels would
+// write there.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
   Shared shared{};
   const CUresult result = cuMemGetAddressRange(nullptr, &shared.size, device(memory));

@@ -6,7 +6,7 @@
 
 #include "nccl/communicator.h"
 
-/// What an ncclComm_t points to.
+/// The object behind an ncclComm_t.
 struct ncclComm {
   std::shared_ptr<safelaunch::testing::Communicator> body;
   bool blocking = true;

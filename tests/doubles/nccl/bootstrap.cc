@@ -17,7 +17,7 @@
 namespace safelaunch::testing {
 namespace {
 
-/// What our unique id holds; the rest of its 128 bytes is zero.
+/// The content of our unique id; the rest of its 128 bytes is zero.
 struct RootAddress {
   std::uint64_t magic;
   Address address;

@@ -10,7 +10,7 @@
 
 namespace safelaunch::testing {
 
-/// What a rank tells the root, and the root all others.
+/// A rank's message to the root, and the root's to all others.
 struct Peer {
   int rank;
   int nranks;

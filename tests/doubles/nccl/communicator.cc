@@ -11,7 +11,7 @@
 namespace safelaunch::testing {
 namespace {
 
-/// What waits on a stream for its turn.
+/// An operation that waits on a stream for its turn.
 struct Launched {
   std::shared_ptr<Communicator> communicator;
   std::function<void()> work;

@@ -2,7 +2,7 @@
 
 #include "safelaunch/gpu/nccl_api.h"
 
-/// What this double has beside the calls that safelaunch makes, as nccl.h (2.32) declares it.
+/// The further calls of this double, as nccl.h (2.32) declares them: safelaunch makes none of them.
 
 inline constexpr int NCCL_SPLIT_NOCOLOR = -1;
 

@@ -1,4 +1,4 @@
-// What a communicator says of itself: the words and truths of its lines.
+// A communicator's description of itself: the words and truths of its lines.
 #include <algorithm>
 #include <cstdio>
 #include <set>

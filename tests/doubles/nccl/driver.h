@@ -4,8 +4,8 @@
 
 namespace safelaunch::testing {
 
-/// What the double needs of libcuda.so.1, opened when the first communicator is made, as NCCL does
-/// it.
+/// The calls of libcuda.so.1 that the double needs, opened when the first communicator is made, as
+/// NCCL does it.
 struct Driver {
   decltype(&cuInit) init = nullptr;
   decltype(&cuDriverGetVersion) version = nullptr;

@@ -173,7 +173,8 @@ void Communicator::open_profiler() {
   profiler_ = Profiler::open({hash_of(origin_.id), nodes, self_.nranks, self_.rank, self_.device});
 }
 
-/// What the releases make of an NVLink SHARP that cannot be bound: 2.27 and 2.28 go on without it.
+/// An NVLink SHARP that cannot be bound is treated differently by the releases: 2.27 and 2.28 go on
+/// without it.
 ncclResult_t Communicator::connect_early() {
   if (!connects_lazily() && self_.nranks > 1)
     if (const ncclResult_t result = connect(); result != ncclSuccess) return result;

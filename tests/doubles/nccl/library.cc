@@ -1,4 +1,4 @@
-// What is done once in a process: environment plugin, interface of the bootstrap.
+// The steps that come once in a process: environment plugin, interface of the bootstrap.
 #include <atomic>
 #include <cstdlib>
 

@@ -30,7 +30,8 @@ enum class Moment {
   exit,
 };
 
-/// What the lines of one rank have to say: words for their {placeholders}, and what is true of it.
+/// The facts for the lines of one rank: words for their {placeholders}, and the truths that hold
+/// for it.
 struct Facts {
   std::map<std::string, std::string> words;
   std::set<std::string> truths;

@@ -111,8 +111,8 @@ std::string time_stamp(std::string format) {
   return text;
 }
 
-/// What stands before the host: from 2.26 on a time, for the levels that
-/// NCCL_DEBUG_TIMESTAMP_LEVELS names.
+/// The text before the host: from 2.26 on a time, for the levels that NCCL_DEBUG_TIMESTAMP_LEVELS
+/// names.
 std::string time_prefix(const char* for_level) {
   if (played() < NcclVersion{2, 26}) return "";
   const std::string levels = setting("NCCL_DEBUG_TIMESTAMP_LEVELS").value_or("WARN");

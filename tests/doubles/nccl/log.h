@@ -26,7 +26,7 @@ enum class Subsystem : unsigned {
   all = ~0U,
 };
 
-/// Which of NCCL's threads speaks. The double has not all of them; a line carries a thread id of
+/// The thread of NCCL that speaks. The double has not all of them; a line carries a thread id of
 /// its own.
 enum class Voice { caller, proxy, uds, progress, root };
 

@@ -87,8 +87,8 @@ void* open_library(const std::string& name) {
 
 }  // namespace
 
-/// What ncclProfiler_v1 to _v5 point to: the same six words in all of them; init's arguments
-/// differ.
+/// The table to which ncclProfiler_v1 to _v5 point: the same six words in all of them; init's
+/// arguments differ.
 struct Profiler::Table {
   const char* name;
   void* init;

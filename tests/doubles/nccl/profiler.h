@@ -8,7 +8,7 @@
 
 namespace safelaunch::testing {
 
-/// What a profiler plugin is told of a communicator.
+/// The facts of a communicator that a profiler plugin is told.
 struct ProfiledComm {
   std::uint64_t id;
   int nodes;

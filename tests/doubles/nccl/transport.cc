@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kSegment = 9637888;
 
-/// What a network proxy takes of /dev/shm, as measured.
+/// The bytes of /dev/shm that a network proxy takes, as measured.
 std::size_t pool_size() {
   if (played() < NcclVersion{2, 23}) return 7340384;
   if (played() < NcclVersion{2, 25}) return 14156128;

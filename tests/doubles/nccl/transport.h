@@ -11,9 +11,9 @@ namespace safelaunch::testing {
 /// How the ranks of a communicator reach each other.
 enum class Path { p2p, shm, net };
 
-/// What NCCL would take: P2P between GPUs of one host, unless NCCL_P2P_DISABLE; then shared memory,
-/// unless NCCL_SHM_DISABLE; then the network. The fault `shm-small` is a machine without P2P, `ib`
-/// one where every GPU has its own node.
+/// The path that NCCL would take: P2P between GPUs of one host, unless NCCL_P2P_DISABLE; then
+/// shared memory, unless NCCL_SHM_DISABLE; then the network. The fault `shm-small` is a machine
+/// without P2P, `ib` one where every GPU has its own node.
 [[nodiscard]] Path path_between(bool same_host);
 
 /// The network that NCCL_NET, NCCL_IB_DISABLE and the fault `ib` leave: "IB", "Socket", or "" if

@@ -2,8 +2,8 @@
 
 #include "launcher/gpu/reader/nvml_api.h"
 
-/// What this double has beside the calls that safelaunch makes, as nvml.h (CUDA 13.5) declares it:
-/// torch, NCCL and nvidia-smi's like call it.
+/// The further calls of this double, as nvml.h (CUDA 13.5) declares them: safelaunch makes none of
+/// them, but torch, NCCL and programs like nvidia-smi do.
 
 inline constexpr unsigned NVML_PCIE_LINK_MAX_SPEED_32000MBPS = 5;
 inline constexpr long long nvmlEventTypeXidCriticalError = 8;

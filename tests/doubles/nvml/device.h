@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-/// What an nvmlDevice_t points to: a GPU, or one MIG instance of it.
+/// The device behind an nvmlDevice_t: a GPU, or one MIG instance of it.
 struct nvmlDevice_st {
   int gpu;
   int instance;  ///< -1: the whole GPU
@@ -13,7 +13,7 @@ struct nvmlDevice_st {
 
 namespace safelaunch::testing {
 
-/// SAFELAUNCH_DOUBLE_NVML: what is wrong with the driver or with GPU 0, the one that is ill.
+/// SAFELAUNCH_DOUBLE_NVML: the trouble of the driver, or of GPU 0, the one that is ill.
 inline constexpr const char* kNvmlKnob = "SAFELAUNCH_DOUBLE_NVML";
 
 /// Is `device` the GPU that has the trouble `word`?

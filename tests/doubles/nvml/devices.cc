@@ -1,4 +1,4 @@
-// Which GPUs there are, and who each is.
+// The GPUs that there are, and the identity of each.
 #include <array>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-// What a GPU does just now: memory, processes, modes, errors.
+// The present state of a GPU: memory, processes, modes, errors.
 #include <signal.h>
 #include <unistd.h>
 

@@ -12,7 +12,7 @@ namespace safelaunch::agree {
 
 using namespace std::chrono_literals;
 
-/// What an action does, in a few words.
+/// An action in a few words.
 struct ActionWord {
   std::string operator()(const ClaimSeat&) const { return "claim"; }
   std::string operator()(const Publish& one) const {
@@ -66,7 +66,7 @@ class AgentStory : public testing::Deeds<AgentAction> {
   AgentConfig config;
   TimePoint now = TimePoint{} + 1h;
   std::uint64_t generation = 1;
-  std::uint64_t word = 0;  ///< number of the newest
+  std::uint64_t word = 0;  ///< the number of the newest word
 
   AgentStory() {
     config.claim = {.incarnation = "me", .seat = 1, .seats = 3, .job = "j", .host = "gpu-1"};
@@ -177,7 +177,7 @@ class AgentStory : public testing::Deeds<AgentAction> {
     for (const std::string& one : words) text += (text.empty() ? "" : ", ") + one;
     return text;
   }
-  /// What was done since the last look.
+  /// The deeds since the last look.
   [[nodiscard]] std::string deeds() {
     const std::string text = did_in_words();
     forget();

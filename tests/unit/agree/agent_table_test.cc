@@ -1,4 +1,4 @@
-// What each event does in each state: read a table against the drawing of the states.
+// The effect of each event in each state: read a table against the drawing of the states.
 #include "agent_story.h"
 
 namespace safelaunch::agree {
@@ -40,7 +40,7 @@ std::string what_events_do(const std::function<void(AgentStory&)>& way) {
       events, way, [](AgentStory& story, const Happens& happens) { happens(story); });
 }
 
-/// The same for what a leader alone hears.
+/// The same for the events that a leader alone hears.
 std::string what_the_leader_does(const std::function<void(AgentStory&)>& way) {
   const auto ended = [](NodePhase phase, int exit_code) {
     return [=](AgentStory& a) {

@@ -1,4 +1,4 @@
-// What board.h promises, for every backend.
+// The promises of board.h, for every backend.
 #include <algorithm>
 
 #include "board_backends.h"

@@ -15,7 +15,7 @@
 /// Agents at one board, for the tests that every backend has to pass.
 namespace safelaunch::agree::testing {
 
-/// A test has failed after so long; no scene needs a tenth of it.
+/// The time after which a test has failed; no scene needs a tenth of it.
 inline constexpr Duration kLimit{60'000};
 
 /// Listens, and keeps what it is told.

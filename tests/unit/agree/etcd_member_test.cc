@@ -1,5 +1,5 @@
-// One agent's questions to etcd, and what it makes of the answers. The etcd is one of values, and
-// so is the time.
+// One agent's questions to etcd, and its reading of the answers. The etcd is one of values, and so
+// is the time.
 #include "launcher/agree/etcd_member.h"
 
 #include <deque>
@@ -119,7 +119,7 @@ struct EtcdAgent {
     for (const TimePoint end = world.now + time; world.now < end; world.now += 250ms) settle();
     settle();
   }
-  /// What was heard since the last call, without the confirmations.
+  /// The news since the last call, without the confirmations.
   std::vector<std::string> news() {
     std::erase(heard, "confirmed");
     return std::exchange(heard, {});

@@ -35,7 +35,7 @@ struct Line {
     UniqueFd near(::accept4(door.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     stream = std::make_shared<FrameStream>(io, std::move(near), 1024, kept);
   }
-  /// What is posted, and nothing that waits for the sockets.
+  /// Runs the posted handlers, and none that wait for the sockets.
   void turn() {
     io.restart();
     io.run_one();

@@ -1,4 +1,4 @@
-// An agent's process, what its machine wants of it, and its ranks. An event for a process that is
+// An agent's process, the actions of its machine, and its ranks. An event for a process that is
 // stopped waits until that goes on.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// What must hold, whatever fails. The first breach ends the schedule.
+// The rules that hold whatever fails. The first breach ends the schedule.
 #include <algorithm>
 #include <tuple>
 

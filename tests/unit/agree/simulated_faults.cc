@@ -1,4 +1,4 @@
-// What fails: connections, agents, hosts and the board, each for a while, and all are healed in
+// The faults of connections, agents, hosts and the board, each for a while, and all are healed in
 // the end.
 #include <algorithm>
 

@@ -17,8 +17,8 @@
 #include "simulator.h"
 
 /// The parts of the simulator. Agents, their ranks and guardians, their connections and the board
-/// live in simulated time; a fault is a plain event like all others. What must hold is checked
-/// where it could break.
+/// live in simulated time; a fault is a plain event like all others. Each rule is checked where it
+/// could break.
 namespace safelaunch::agree::simulated {
 
 using namespace std::chrono_literals;
@@ -81,14 +81,14 @@ class Simulation {
     int host = 0;
     Claim claim;
     std::optional<AgentMachine> machine;
-    double rate = 1;  ///< of its clock
+    double rate = 1;  ///< the rate of its clock
     bool alive = true;
     bool paused = false;
     bool over = false;
     bool parked = false;
     bool left = false;
     std::optional<EndHere> end;
-    std::deque<std::function<void()>> missed;  ///< while it was paused
+    std::deque<std::function<void()>> missed;  ///< the calls that came while it was paused
     std::uint64_t wakes = 0;                   ///< the newest wake-up; earlier ones do not count
     // Its run.
     int attempt = 0;
@@ -116,7 +116,7 @@ class Simulation {
     Direction cut = Direction::none;
     Duration cut_until{};
     std::pair<std::uint64_t, std::uint64_t> heard{};
-    std::uint64_t generation = 0;  ///< of the word that it has heard last, as it has heard it
+    std::uint64_t generation = 0;  ///< the generation of the word that it has heard last
   };
 
   // Time, and the clock of each.
@@ -158,7 +158,7 @@ class Simulation {
   void process(Agent& agent, std::function<void()> run);
   void hand(Agent& agent, AgentEvent event);
   void wake(Agent& agent);
-  // What a machine wants.
+  // The actions of a machine.
   void perform(Agent& agent, const ClaimSeat&);
   void perform(Agent& agent, const Publish& publish);
   void perform(Agent& agent, const Say& say);
@@ -189,7 +189,7 @@ class Simulation {
   void interrupt(Agent& agent);
   void restart_board(Duration lasts);
   void heal();
-  // What must hold.
+  // The checks.
   void violate(const std::string& what);
   void check_seat(const Agent& holder, int seat);
   void check_start(const Agent& starter, const Decision& go, std::pair<std::uint64_t, int> attempt);

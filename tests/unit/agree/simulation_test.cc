@@ -1,5 +1,5 @@
-// What holds whatever fails, over many seeded schedules. One that fails is told by its seed; play
-// it again with SAFELAUNCH_SCHEDULE=SEED.
+// The rules that hold whatever fails, over many seeded schedules. One that fails is told by its
+// seed; play it again with SAFELAUNCH_SCHEDULE=SEED.
 #include <chrono>
 #include <cstdlib>
 #include <string>

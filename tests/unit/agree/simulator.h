@@ -20,10 +20,10 @@ struct Bugs {
 
 /// One schedule, played to its end.
 struct Played {
-  std::string violation;  ///< of what must hold; empty: all held
+  std::string violation;  ///< the rule that was broken; empty: all held
   Duration agreed{};      ///< from the healing of the last fault until all agreed
   int events = 0;
-  int attempts = 0;  ///< that some node started
+  int attempts = 0;  ///< the attempts that some node started
   int leaders = 0;
   std::string story;  ///< one line an event, where it was asked for
 };

@@ -28,8 +28,9 @@ struct Story {
   std::string board_token = kAgentToken;
   BoardHandshake handshake{};
   std::optional<Session> session{};
-  std::vector<TcpAgent::Action> done{};  ///< what was not sent
-  std::vector<wire::FromAgent> heard{};  ///< what the board was sent, since it was asked last
+  std::vector<TcpAgent::Action> done{};  ///< the actions other than sending
+  /// The messages that the board was sent, since it was asked last.
+  std::vector<wire::FromAgent> heard{};
   std::vector<std::string> handshake_bodies{};
 
   void take(const TcpAgent::Actions& actions) {

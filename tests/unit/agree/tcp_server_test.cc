@@ -76,7 +76,8 @@ struct ServerScene {
   }
 
   std::unique_ptr<TcpBoard> agent(Ear& ear, const std::string& name,
-                                  const std::string& token = kServerToken, const std::string& host = {}) {
+                                  const std::string& token = kServerToken,
+                                  const std::string& host = {}) {
     BoardConfig config;
     config.address = {Address::Backend::tcp, {host.empty() ? address() : host}};
     config.token = token;
@@ -113,7 +114,7 @@ class Stranger {
   void send(std::string_view bytes) const {
     (void)!::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  /// What has come by now.
+  /// The bytes that have come by now.
   [[nodiscard]] std::string received() {
     char bytes[4096];
     for (ssize_t got = 0; (got = ::recv(fd_.get(), bytes, sizeof bytes, MSG_DONTWAIT)) > 0;)
@@ -323,7 +324,7 @@ TEST_CASE("a host that drops packets is given up after a moment, and tried again
   sockaddr_in here{};
   socklen_t size = sizeof here;
   REQUIRE(::getsockname(door.get(), reinterpret_cast<sockaddr*>(&here), &size) == 0);
-  const Stranger fills(ntohs(here.sin_port));  // the kernel drops who comes next
+  const Stranger fills(ntohs(here.sin_port));  // the kernel drops the next ones that come
   ServerScene scene;
   Ear ear;
   const auto agent =

@@ -23,7 +23,7 @@ TEST_CASE("random words are of hexadecimal digits, as long as asked for, and nev
 TEST_CASE("each byte of a buffer is filled with random ones, however large it is", "[random]") {
   std::array<std::byte, 5'000> bytes{};  // more than getrandom(2) promises to give in one call
   fill_with_random(bytes);
-  // Of 5,000 random bytes 20 are zero, and 120 a matter for a universe.
+  // Of 5,000 random bytes some 20 are zero; 120 would need a universe of tries.
   CHECK(std::ranges::count(bytes, std::byte{0}) < 120);
   for (std::size_t from = 0; from < bytes.size(); from += 250)
     CHECK(std::ranges::count(std::span(bytes).subspan(from, 250), std::byte{0}) < 60);

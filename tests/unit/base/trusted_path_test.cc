@@ -44,7 +44,8 @@ TEST_CASE("what we or root own and nobody else can write to has no outsider", "[
 
 TEST_CASE("a strange owner, a group of several and everybody are outsiders", "[trusted_path]") {
   CHECK(outsider_of({kStranger, kMe, 0700}, kMe) == Outsider::owner);
-  CHECK(outsider_of({kStranger, kMe, 0700}, 0) == Outsider::owner);  // not even root trusts him
+  // Not even root trusts a stranger.
+  CHECK(outsider_of({kStranger, kMe, 0700}, 0) == Outsider::owner);
   CHECK(outsider_of({kMe, 100, 0770}, kMe) == Outsider::group);
   CHECK(outsider_of({0, 50, 02775}, kMe) == Outsider::group);
   CHECK(outsider_of({kMe, kMe, 0777}, kMe) == Outsider::everybody);

@@ -37,8 +37,8 @@ std::unique_ptr<Child> sleeper(const Environment& environment) {
   return started ? std::move(child) : nullptr;
 }
 
-/// The mark of an owner that has died, of this boot and namespace. Any safelaunch of ours ends what
-/// carries it: such a test is [alone].
+/// The mark of an owner that has died, of this boot and namespace. Any safelaunch of ours would end
+/// a process that carries it, so a test with one is [alone].
 std::string mark_of_dead_owner() {
   Child owner([] { ::pause(); });
   return host::owner_mark(owner.id());

@@ -32,7 +32,7 @@ settings::Settings of_yaml(const std::string& text, settings::OptionScope scope)
   return profile::read_settings(*root.find("options"), scope).value();
 }
 
-// What a run holds of all that the places say, under a profile.
+// The options that a run holds of all that the places say, under a profile.
 settings::RunOptions held(const OptionTold& told) {
   const std::string text = "options: " + told.text(at_file) +
                            "\nclusters:\n  - {name: lab, options: " + told.text(at_rule) + "}\n";

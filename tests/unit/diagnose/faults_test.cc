@@ -1,5 +1,5 @@
-// What the fault bench (tests/faults) showed to be named wrongly, each as the values it came down
-// to.
+// Failures that the fault bench (tests/faults) showed to be named wrongly, each as the values it
+// came down to.
 #include <csignal>
 
 #include "catch.h"

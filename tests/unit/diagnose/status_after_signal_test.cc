@@ -29,7 +29,8 @@ diagnose::Evidence under_torchrun(int signal, std::vector<RankExited> ranks) {
 TEST_CASE("a second Ctrl-C kills, and the status is the first one's", "[status_after_signal]") {
   CHECK(status(after(SIGINT, Signaled{SIGKILL})) == 130);
   CHECK(status(after(SIGINT, Signaled{SIGTERM})) == 130);
-  CHECK(status(after(SIGHUP, Exited{143})) == 129);  // a shell tells of what ended its command
+  // A shell reports the signal that ended its command.
+  CHECK(status(after(SIGHUP, Exited{143})) == 129);
   CHECK(status(after(SIGTERM, std::nullopt)) == 143);
 }
 

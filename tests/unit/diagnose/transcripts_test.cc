@@ -1,4 +1,4 @@
-// What real programs wrote: eight versions of NCCL, torch 2.13 under its launchers.
+// The words of real programs: eight versions of NCCL, torch 2.13 under its launchers.
 #include "catch.h"
 #include "safelaunch/diagnose/explain.h"
 #include "test_data.h"

@@ -79,7 +79,7 @@ TEST_CASE("a killed process that does not end is a risk, and nothing that we cou
 TEST_CASE("a running job that is in nobody's way is not told", "[doctor][processes]") {
   doctor::HostFacts facts = healthy_host();
   facts.processes = {stale_process(clean::Claim::unproven)};
-  CHECK(outline(facts) == Lines{});  // who holds a port is told with the port
+  CHECK(outline(facts) == Lines{});  // the holder of a port is told with the port
   facts.processes[0].holds.clear();
   CHECK(outline(facts) == Lines{});
 }

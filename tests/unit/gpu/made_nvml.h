@@ -21,7 +21,7 @@ struct MadeLink {
   std::string peer{};
 };
 
-/// What a MadeNvml answers of one GPU. A healthy H100 with nothing on it.
+/// The answers of a MadeNvml on one GPU. A healthy H100 with nothing on it.
 struct MadeNvmlGpu {
   std::string uuid = "GPU-1";
   std::string name = "NVIDIA H100";

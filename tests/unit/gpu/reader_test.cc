@@ -29,7 +29,7 @@ class Host : public MadeFolder {
 const std::string kOneGpu =
     R"(echo '{"driver": "580.95.05"}'; echo '{"gpu": {"uuid": "GPU-1", "used_mib": 5, "health": "well"}}'; echo '{"done": true}')";
 
-/// What the io_context brings, once it has brought it.
+/// The value that the io_context brings, once it has brought it.
 template <class Value, class Start>
 Value awaited(Start start) {
   boost::asio::io_context io;

@@ -6,7 +6,7 @@ using namespace safelaunch;
 
 using namespace safelaunch::host;
 
-// What Python 3.11 and gloo of torch 2.13 showed on Linux 6.18, x86-64.
+// The calls that Python 3.11 and gloo of torch 2.13 showed on Linux 6.18, x86-64.
 #ifdef __x86_64__
 
 TEST_CASE("only a thread of the process ends a wait for its own futex, only a child one for it") {

@@ -44,7 +44,7 @@ TEST_CASE("segments of jobs are known by the beginnings of their names", "[left_
   for (const char* name : {"psm_1a2b3c4d", "sem.mp-x7_qa0zz"})
     CHECK(host::maker_of(std::string("/dev/shm/") + name) == host::SegmentMaker::python);
   CHECK(host::maker_of("/dev/shm/vllm_cache") == host::SegmentMaker::server);
-  // People keep their own there.
+  // People keep files of their own in /dev/shm.
   for (const char* name :
        {"nccl-tests-results.log", "torch_checkpoint_step100.pt", "my-nccl-", "torch_dataset.bin",
         "torch_1_2_3.pt", "psm_model", "pulse-shm-1", "deepspeed_allreduce_buffer_notes"})

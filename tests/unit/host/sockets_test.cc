@@ -128,7 +128,7 @@ TEST_CASE("a port in TIME_WAIT has no holder") {
   auto client = connection_to(server);
   UniqueFd accepted(::accept4(server.get(), nullptr, nullptr, SOCK_CLOEXEC));
   const auto port = port_of(client);
-  client.reset();  // whoever closes first keeps TIME_WAIT
+  client.reset();  // the side that closes first keeps TIME_WAIT
   accepted.reset();
 
   const auto sockets = KernelSockets().on_port(port);

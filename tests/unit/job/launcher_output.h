@@ -1,6 +1,6 @@
 #pragma once
 
-// What the launchers really wrote about a rank that failed (torch 2.13, deepspeed 0.19.8,
+// The real words of the launchers about a rank that failed (torch 2.13, deepspeed 0.19.8,
 // accelerate 1.15); only the paths are shortened.
 namespace safelaunch::testing {
 

@@ -31,7 +31,7 @@ std::string read_all(int fd) {
   return text;
 }
 
-/// What a program wrote to its stdout, and how it ended.
+/// A program's stdout, and how it ended.
 struct Outcome {
   std::string output;
   ExitStatus status;

@@ -77,7 +77,7 @@ TEST_CASE("what its installer has put beside our program is as good as the progr
 
 namespace {
 
-/// What a shell would execute for a word, or why it would not.
+/// The file that a shell would execute for a word, or why it would not.
 std::string looked_up(const std::string& word, const Environment& environment) {
   const Result<std::string> path = find_program(word, environment);
   return path ? *path : path.error().message;

@@ -12,8 +12,8 @@ namespace safelaunch::testing {
 std::string victim(const std::string& name);
 
 /// A program with its stdout in a pipe, started as a shell does: in a process group of its own.
-/// Waiting for anything gives up after half a minute and fails the test. Whatever it has started
-/// holds the pipe too, so its end proves that nothing of it lives any more.
+/// Waiting for anything gives up after half a minute and fails the test. Every process that it has
+/// started holds the pipe too, so the pipe's end proves that nothing of it lives any more.
 class Program {
  public:
   explicit Program(const std::vector<std::string>& argv);

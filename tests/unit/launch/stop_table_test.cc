@@ -1,4 +1,4 @@
-// What each event does in each phase of a stop: read the table against the drawing in stop.h.
+// The effect of each event in each phase of a stop: read the table against the drawing in stop.h.
 #include <functional>
 
 #include "catch.h"

@@ -1,4 +1,4 @@
-// What eight versions of NCCL wrote in thirteen scenes (tests/data/nccl).
+// The logs of eight versions of NCCL in thirteen scenes (tests/data/nccl).
 #include "transcripts.h"
 #include "catch.h"
 

@@ -12,7 +12,7 @@ ProbedNode with_gpus(const std::string& host, int ranks = 8) {
   return {.host = host, .ranks = ranks, .profiles = "basic, no-shm"};
 }
 
-/// What an agent has published that probes.
+/// The standing of an agent that probes.
 agree::Standing standing_of(const ProbedNode& node, const std::string& host,
                             std::optional<int> agreed = {}) {
   agree::NodeNews news;

@@ -1,4 +1,4 @@
-// What comes through when much is written, and what that costs.
+// The lines that come through when much is written, and their cost.
 #include <sys/resource.h>
 
 #include <boost/asio/io_context.hpp>
@@ -59,7 +59,8 @@ TEST_CASE("a hostile line of 64 MB needs no memory to speak of", "[job_output]")
 
 namespace {
 
-/// What a rank of the property test writes: numbered lines of many shapes, in pieces of many sizes.
+/// The output of a rank in the property test: numbered lines of many shapes, in pieces of many
+/// sizes.
 void write_numbered_lines(int fd, int rank, int count) {
   std::mt19937 random(static_cast<unsigned>(rank));
   for (int seq = 0; seq < count; ++seq) {

@@ -48,7 +48,7 @@ inline std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Two ends of something that bytes go through. What is read is collected without waiting.
+/// Two ends of something that bytes go through. Bytes that are read are collected without waiting.
 struct Plumbing {
   UniqueFd writer;
   UniqueFd reader;

@@ -41,7 +41,7 @@ using TableV1 = plugin::ProfilerTable<plugin::InitV1, plugin::EventV1>;
 using TableV4 = plugin::ProfilerTable<plugin::InitV4, plugin::EventV1>;
 using TableV5 = plugin::ProfilerTable<plugin::InitV5, plugin::EventV5>;
 
-/// NCCL up to 2.27: what it calls for a collective, with the event that its version makes.
+/// NCCL up to 2.27: its calls for a collective, with the event that its version makes.
 template <class Table>
 struct OldNccl {
   Table& table;

@@ -6,7 +6,7 @@
 
 #include "collector.h"
 
-/// What a test asks of the packets that a collector has heard.
+/// The questions of a test to the packets that a collector has heard.
 namespace safelaunch::testing {
 
 template <class T>

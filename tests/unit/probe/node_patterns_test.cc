@@ -5,8 +5,8 @@
 #include "safelaunch/probe/node_conclusion.h"
 #include "safelaunch/probe/node_search.h"
 
-// Small clusters with every pattern of broken links there is. What the search says of each is held
-// against the truth.
+// Small clusters with every pattern of broken links there is. The search's findings on each are
+// held against the truth.
 
 using namespace safelaunch;
 
@@ -83,7 +83,7 @@ bool was_seen_to_work(const SearchFindings& found, int node) {
   return false;
 }
 
-/// What contradicts the truth in the findings; empty: nothing.
+/// The finding that contradicts the truth; empty: none does.
 std::string lie_about_broken(int nodes, const PatternCluster& cluster, const PatternSearch& run) {
   const SearchFindings& found = run.found();
   const bool healthy = cluster.broken.empty();

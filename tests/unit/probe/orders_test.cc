@@ -14,7 +14,7 @@ using namespace safelaunch::probe;
 
 namespace {
 
-/// The stdin of a rank, into which a test writes. What is there is heard at once.
+/// The stdin of a rank, into which a test writes. Written bytes are heard at once.
 class OrderPipe {
  public:
   OrderPipe() { REQUIRE(::pipe(ends_.data()) == 0); }

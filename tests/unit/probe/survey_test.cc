@@ -11,7 +11,7 @@ using safelaunch::testing::TemporaryFolder;
 
 namespace {
 
-/// A shell script in the place of safelaunch-probe, and what a survey makes of it.
+/// A shell script in the place of safelaunch-probe, and a survey's reading of it.
 class Helper {
  public:
   explicit Helper(const std::string& body)

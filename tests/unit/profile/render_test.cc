@@ -100,7 +100,7 @@ TEST_CASE("a profile as JSON has every key, times in seconds", "[render]") {
 
 namespace {
 
-// What `profiles show` prints, read as a file of its own.
+// The output of `profiles show`, read as a file of its own.
 Profile read_back(const Profile& profile) {
   return read_profile({profile.name, profile.origin, render_profile(profile)}, {}).value();
 }

@@ -7,9 +7,10 @@
 #include "safelaunch/profile/render.h"
 #include "safelaunch/settings/run_options.h"
 
-// An editor checks a file by the schema, safelaunch by its reader. What the reader takes the schema
-// must let through, or an editor marks what is right. What the reader refuses the schema should
-// refuse where it can say so: each exception stands in the tables, marked as `reader_alone`.
+// An editor checks a file by the schema, safelaunch by its reader. The schema must let through
+// every file that the reader takes, or an editor marks right files. The schema should refuse a file
+// that the reader refuses, where a schema can say so: each exception stands in the tables, marked
+// as `reader_alone`.
 
 using namespace safelaunch;
 

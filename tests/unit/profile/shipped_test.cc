@@ -1,4 +1,4 @@
-// What is promised of the files in profiles/, as they are compiled in.
+// The promises about the files in profiles/, as they are compiled in.
 #include <algorithm>
 #include <set>
 

@@ -22,8 +22,8 @@ std::string of_config(const std::string& text) {
   return config.has_error() ? config.error().message : "accepted";
 }
 
-// What stands before and behind a key's value, and the refusals of nothing, of the word '?', of a
-// list of a list, and of a map there; "" where the refusal stands at a place inside of the form.
+// The text before and behind a key's value, and the refusals of nothing, of the word '?', of a list
+// of a list, and of a map there; "" where the refusal stands at a place inside of the form.
 struct Key {
   std::string before;
   std::string after;

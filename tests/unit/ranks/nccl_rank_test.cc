@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNobody = 4'190'000;  // above the kernel's usual pids
 
-/// What is known when NCCL's log names a process.
+/// The knowledge of ranks when NCCL's log names a process.
 struct Known {
   std::map<ProcessId, Rank> hooked;
   std::map<ProcessId, Rank> plugged;

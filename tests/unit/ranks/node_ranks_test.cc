@@ -33,7 +33,8 @@ bool has(const std::vector<Event>& events) {
 TEST_CASE("a picture of ranks reads back as it was", "[nodes]") {
   RankPicture picture = idle_rank(3);
   picture.store = "10.0.0.1:29500";
-  picture.entered[kNodeRendezvous] = picture.reached[kNodeRendezvous] = picture.entered[kNodeGroup] = true;
+  picture.entered[kNodeRendezvous] = picture.reached[kNodeRendezvous] =
+      picture.entered[kNodeGroup] = true;
   picture.awaits = {Rank{0}, Rank{3}};
   picture.blind = true;
   picture.ended = true;
@@ -222,7 +223,7 @@ TEST_CASE("the places at which ranks stand travel to the leader", "[nodes]") {
 
 namespace {
 
-/// What the picture of one rank with these fields says; empty: it is an error.
+/// The picture of one rank with these fields, read back; empty: it is an error.
 std::optional<RankPicture> rank_with(const std::string& fields) {
   const auto picture = picture_from(R"({"attempt":1,"ranks":[{"rank":1,"pid":2)" + fields + "}]}");
   return picture ? std::optional(picture->ranks.front()) : std::nullopt;

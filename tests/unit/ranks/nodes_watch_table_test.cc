@@ -1,4 +1,4 @@
-// What the news of another node do to the leader's watch, in each state of both.
+// The effect of another node's news on the leader's watch, in each state of both.
 #include "rank_story.h"
 
 using namespace safelaunch;
@@ -61,8 +61,8 @@ std::string what_news_do(const std::function<void(Told&)>& way) {
       {"node is heard again", event(NodeHeard{1, true})},
       {"a node that nobody knows is not heard", event(NodeHeard{9, false})},
   };
-  return testing::table_of<NewsWord, Told>(events, way,
-                                           [](Told& job, const HappensToNodes& happens) { happens(job); });
+  return testing::table_of<NewsWord, Told>(
+      events, way, [](Told& job, const HappensToNodes& happens) { happens(job); });
 }
 
 void spoken(Told& job) {

@@ -1,4 +1,4 @@
-// When the watch looks for ranks, and what it makes of what it sees.
+// The looks of the watch for ranks: when they come, and what follows from the facts that they show.
 #include "rank_story.h"
 
 using namespace safelaunch;

@@ -1,4 +1,4 @@
-// What each event does in each state: read a table against the drawing of the states.
+// The effect of each event in each state: read a table against the drawing of the states.
 #include "rank_story.h"
 
 using namespace safelaunch;
@@ -9,7 +9,7 @@ using Told = RankStory;
 
 namespace {
 
-/// What an action does, in a word or two.
+/// An action in a word or two.
 struct WatchWord {
   std::string operator()(const WatchExit&) const { return "watch exit"; }
   std::string operator()(const AskWhetherItHears&) const { return "ask whether it hears"; }

@@ -50,7 +50,7 @@ class RankStory : public testing::Deeds<WatchAction> {
     now = end;
   }
 
-  // What hooks say, each in the process of its rank unless another is named.
+  // The words of hooks, each in the process of its rank unless another is named.
   void says(int rank, const Event& event) { says(process_of(rank), rank, event); }
   void says(ProcessId process, int rank, const Event& event) {
     on(HookSpoke{process, message_of(rank, event)});

@@ -13,7 +13,7 @@ std::string redacted_json(const std::string& text, const redact::Redactor& redac
   return json.dump();
 }
 
-// What is left of `later` once the redactor has seen the document.
+// `later` as the redactor leaves it, once it has seen the document.
 std::string after_learning(const std::string& document, const std::string& later) {
   redact::Redactor redactor;
   learn_from(parse_json(document), redactor);

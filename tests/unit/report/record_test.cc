@@ -69,7 +69,7 @@ std::string without_clock(const std::string& line) {
   return line.substr(line.find("\"e\":"));
 }
 
-// What stands between backticks.
+// The words between backticks.
 std::set<std::string> quoted(std::string text) {
   std::set<std::string> words;
   for (std::size_t at = text.find('`'); at != std::string::npos; at = text.find('`')) {

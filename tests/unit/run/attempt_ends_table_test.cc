@@ -1,4 +1,4 @@
-// What a run does when an attempt has ended in each way: alone, at the end of its chain, as a
+// The deeds of a run when an attempt has ended in each way: alone, at the end of its chain, as a
 // program that wants JSON reads it, and among the agents of several nodes.
 #include "run_story.h"
 
@@ -34,7 +34,7 @@ AttemptRecord ended_by_a_signal_with_0() {
   return with_signal(went_well_record(), SIGINT);
 }
 
-/// One line a way in which the attempt ends: what the run does then.
+/// One line a way in which the attempt ends, with the run's deeds then.
 template <class Story>
 std::string what_follows(const std::function<void(Story&)>& way) {
   const std::vector<std::pair<std::string, AttemptRecord>> records{

@@ -1,4 +1,4 @@
-// What each event does in each state: read a table against the drawing of the states.
+// The effect of each event in each state: read a table against the drawing of the states.
 #include "attempt_story.h"
 
 using namespace safelaunch;
@@ -9,7 +9,7 @@ using Told = AttemptStory;
 
 namespace {
 
-/// What an action does, in a word or two.
+/// An action in a word or two.
 struct AttemptWord {
   std::string operator()(const AskRanks&) const { return "ask ranks"; }
   std::string operator()(const AskRas&) const { return "ask RAS"; }

@@ -1,5 +1,5 @@
-// What an attempt comes to when two things happen, one right after the other: the first one decides
-// how it is stopped, the second can only make the stop harder.
+// The outcome of an attempt when two things happen, one right after the other: the first one
+// decides how it is stopped, the second can only make the stop harder.
 #include "attempt_story.h"
 
 using namespace safelaunch;

@@ -74,7 +74,7 @@ inline AttemptRecord script_failed() {
   return record;
 }
 
-/// What an action does, in a word or two.
+/// An action in a word or two.
 struct RunWord {
   std::string operator()(const CheckHost&) const { return "check host"; }
   std::string operator()(const StartAttempt& start) const { return "start " + start.profile.name; }
@@ -115,7 +115,8 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   RunPlan plan;
   bool gpu = true;
   std::vector<std::string> refuted;
-  std::vector<profile::Profile> unread;  ///< of the chain, until a further profile is needed
+  /// The profiles of the chain that are unread until one more is needed.
+  std::vector<profile::Profile> unread;
   bool read_catalogue = false;
 
   explicit RunStory(std::vector<std::string> chain = profile::default_chain()) {

@@ -16,7 +16,7 @@ using safelaunch::testing::Plumbing;
 
 namespace {
 
-/// What a run says, in words.
+/// The words of a run.
 struct Spoken {
   boost::asio::io_context io;
   Plumbing pipe = make_pipe();
@@ -135,7 +135,7 @@ TEST_CASE("a process that does not end is a warning", "[run_voice]") {
 
 namespace {
 
-/// What a run says of output that went to `file` and to a stderr that is read.
+/// The words of a run about output that went to `file` and to a stderr that is read.
 std::string told_of_output_to(const char* file, Logs logs, Verbosity verbosity, int& status) {
   Spoken run;
   const UniqueFd out(::open(file, O_WRONLY | O_CLOEXEC));

@@ -34,7 +34,7 @@ class SetVariable {
   std::optional<std::string> before_;
 };
 
-/// What a Python that does this tells of itself.
+/// The account that a Python gives of itself, if it does this.
 Result<Survey> survey_of(const std::string& body) {
   const TemporaryFolder made;
   auto folder = Folder::make();

@@ -184,7 +184,7 @@ TEST_CASE("a Python without any of the packages is told, and how another is test
 
 namespace {
 
-/// What became of a backend, by one letter: works, fails, hangs, blocked, absent.
+/// The fate of a backend, by one letter: works, fails, hangs, blocked, absent.
 Tried tried_as(Backend backend, char state) {
   switch (state) {
     case 'w': return works(backend);
@@ -207,7 +207,7 @@ TEST_CASE("each outcome of NCCL beside each of gloo has its sentence, its line a
       "safelaunch --profile gloo-fallback torchrun --nproc_per_node=2 train.py";
   const std::string neither = "NCCL and gloo do not work on this host";
   struct Row {
-    const char* states;  ///< of NCCL, then of gloo
+    const char* states;  ///< the fates of NCCL, then of gloo
     std::string sentence;
     std::string use;
     int status;

@@ -21,8 +21,8 @@ int pick(Random& random, int low, int high) {
   return std::uniform_int_distribution(low, high)(random);
 }
 
-// A healthy job of random size and pace. What a rank does before it comes is what such ranks do:
-// it works for up to 20 minutes, or idles for less than the deadline.
+// A healthy job of random size and pace. Before a rank comes it does as real ranks do: it works for
+// up to 20 minutes, or idles for less than the deadline.
 class HealthyJob {
  public:
   explicit HealthyJob(Random& random)

@@ -1,4 +1,4 @@
-// What NCCL's log and plugin tell of the stages, beside what the hook tells.
+// The stages as NCCL's log and plugin tell them, beside the hook's words.
 #include "catch.h"
 #include "stages_story.h"
 

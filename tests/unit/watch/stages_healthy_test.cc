@@ -1,4 +1,4 @@
-// What is never a verdict.
+// Jobs that are never given a verdict.
 #include "catch.h"
 #include "stages_story.h"
 

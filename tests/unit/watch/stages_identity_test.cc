@@ -1,4 +1,4 @@
-// Who is a rank, and which world it is in: processes that are helpers, that choose another rank,
+// The identity of ranks and of their worlds: processes that are helpers, that choose another rank,
 // that begin anew.
 #include "catch.h"
 #include "safelaunch/watch/observer.h"

@@ -18,7 +18,7 @@ class Story {
 
   static ProcessId process(int rank) { return {1000 + rank, 7}; }
 
-  // What happens.
+  // The events.
   void started(int rank, int world, Source source = Source::hook) {
     tell(RankStarted{Rank{rank}, process(rank), world, source});
   }
@@ -68,7 +68,7 @@ class Story {
   /// We ourselves are stopped: nobody looks for so long.
   void sleep(Duration duration) { now_ += duration; }
 
-  /// What the runner does when its timer is due: samples, then a tick.
+  /// The runner's part when its timer is due: samples, then a tick.
   void look() {
     ++looks_;
     for (const Rank rank : stages_.sample_these())
@@ -129,7 +129,7 @@ inline void everybody_imports(Story& story, int world) {
   }
 }
 
-/// What a rank of a gloo job tells when it calls init_process_group under torchrun, up to where it
+/// The news of a rank of a gloo job that calls init_process_group under torchrun, up to where it
 /// blocks: the agent's store is there at once.
 inline void calls_init(Story& story, int rank, int world) {
   story.entered(rank, Stage::group, world);

@@ -1,4 +1,4 @@
-// The clocks: who is waited for, and how long.
+// The clocks: for which ranks the others wait, and how long.
 #include "catch.h"
 #include "stages_story.h"
 

@@ -8,7 +8,8 @@
 
 namespace safelaunch::gpu {
 
-/// What headers say of an interface: name → a size, an offset, a value, or a function's type.
+/// The facts of an interface in its headers: name → a size, an offset, a value, or a function's
+/// type.
 using ApiFacts = std::map<std::string, std::string>;
 
 /// The facts of our own declarations, and those of NVIDIA's headers, for the same names: facts.inc,
