@@ -211,8 +211,8 @@ void Agent::lose_lease_in_time(TimePoint now) {
 
 void Agent::lose_seat(const std::string& why) {
   kill(why);
-  // The others stop without their leader, and one that comes back begins anew: what its run has
-  // decided on holds no more.
+  // The others stop without their leader, and one that comes back begins anew, because the
+  // decisions of its run hold no longer.
   if (leader_ && leader_->end())
     end({leader_->end()->exit_code, leader_->end()->why, leader_->end()->signal});
   else if (leader_ && ever_started_)

@@ -9,7 +9,7 @@
 // Every message is first a sign of life, and every call first frees the seats of those that have
 // been silent for too long; waiting agents then get them, in the order of their claims. A claim of
 // an incarnation that sits or waits already is the same agent over a newer connection: the greater
-// peer counts, and what comes over an older one is dropped.
+// peer counts, and messages over an older one are dropped.
 namespace safelaunch::agree {
 namespace {
 
@@ -63,15 +63,16 @@ void BoardCore::take(Peer from, const wire::ClaimsSeat& message, TimePoint now) 
   if (known == seat_of_incarnation_.end()) {
     const auto waits = waiting_of_incarnation_.find(claim.incarnation);
     if (waits != waiting_of_incarnation_.end()) {
-      // Peers are counted: what a spare said on a former connection may come after the new one.
+      // Peers are numbered in order, since a spare's words on a former connection may come after
+      // those on the new one.
       if (waits->second->peer > from) return;
       stop_waiting(waits->second);
     }
     gone(from);  // an agent that claims anew under another name
     return place(from, claim, now);
   }
-  // The agent has come over another connection. Peers are counted: what it said over a former one
-  // counts no more, also where that comes after the new one.
+  // The agent has come over another connection. Peers are numbered in order, so its words over a
+  // former connection are dropped even where they come last.
   const int seat = known->second;
   Holder& holder = holders_.at(seat);
   if (holder.peer > from) return;
@@ -217,7 +218,7 @@ void BoardCore::vacate(int seat) {
   if (const Holder* to = leader()) tell(to->peer, wire::Vacates{seat});
 }
 
-/// Those who wait take what is free, in the order in which they came.
+/// Waiting agents take the free seats, in the order in which they came.
 void BoardCore::seat_waiting(TimePoint now) {
   for (auto one = waiting_.begin(); one != waiting_.end() && !free_.empty();) {
     const auto seat = free_seat_for(one->claim);

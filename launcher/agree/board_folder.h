@@ -8,9 +8,9 @@
 
 namespace safelaunch::agree {
 
-/// One folder in which a board is kept, and what can be done there in one step each. All calls may
-/// block for as long as the file system does. Once open, the object stays with this very folder:
-/// whatever is put at its path later is another one.
+/// One folder in which a board is kept, and the changes that can be made there in one step each.
+/// All calls may block for as long as the file system does. Once open, the object stays with this
+/// very folder: a folder that is put at its path later is another one.
 ///
 /// Over NFS a client asks the server anew whenever it opens a folder; so each look opens one.
 class BoardFolder {

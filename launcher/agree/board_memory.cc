@@ -50,7 +50,7 @@ BoardMemory::BoardMemory(const std::string& folder, std::string_view job)
     : path_(folder.empty() ? folder : folder + "/" + file_name(job)) {}
 
 BoardMemory::~BoardMemory() {
-  (void)disk_.drain(kWritesWithin);  // what is not written by then is left to the thread
+  (void)disk_.drain(kWritesWithin);  // the thread is left to finish the rest
 }
 
 std::optional<Remembered> BoardMemory::earlier() const {

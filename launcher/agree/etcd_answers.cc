@@ -261,7 +261,7 @@ void EtcdMember::hear_of_leader(std::uint64_t present) {
   leader_ = present;
 }
 
-/// To the leader: who has come, who is gone, and what they have published.
+/// Tells the leader which members have come or gone, and their news.
 void EtcdMember::hear_members(const etcd::Range& seats, const etcd::Range& news) {
   const Holders changed = holders_in(seats);
   for (auto member = members_.begin(); member != members_.end();) {

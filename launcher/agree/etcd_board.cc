@@ -157,7 +157,7 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
   boost::asio::posix::stream_descriptor connection_;
   boost::asio::steady_timer timer_;
   std::unique_ptr<Dialer> dialer_;
-  std::uint64_t question_ = 0;  ///< grows with each; what belongs to a former one is ignored
+  std::uint64_t question_ = 0;  ///< grows with each; answers to former ones are ignored
   TimePoint asked_{};
   http::request<http::string_body> request_;
   std::optional<http::response_parser<http::string_body>> parser_;

@@ -37,7 +37,7 @@ struct TxnAnswer {
   std::vector<Range> ranges{};  ///< one for each range that was asked for, in their order
 };
 
-/// A transaction: what is done in one step where all conditions hold.
+/// A transaction: actions that are done in one step where all conditions hold.
 class Txn {
  public:
   static constexpr std::string_view kPath = "/v3/kv/txn";

@@ -37,9 +37,9 @@ struct SeatName {
   bool operator==(const SeatName&) const = default;
 };
 
-/// The mark of a leader: words of an earlier generation count no more. Its beat follows that of the
-/// leader's seat. So whoever looks at the words alone sees whether there is a leader, and no cache
-/// of that folder grows old.
+/// The mark of a leader: words of an earlier generation count no longer. Its beat follows that of
+/// the leader's seat. So an agent that looks at the words alone sees whether there is a leader, and
+/// no cache of that folder grows old.
 struct LeadName {
   std::uint64_t generation = 0;
   std::uint64_t beat = 0;

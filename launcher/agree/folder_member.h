@@ -12,7 +12,7 @@
 namespace safelaunch::agree {
 
 /// One agent at a board in a shared folder. It blocks for as long as the file system does, so it
-/// lives on a thread of its own; whoever owns it calls round() again and again.
+/// lives on a thread of its own; its owner calls round() again and again.
 ///
 /// A seat is one file. Its name holds the holder and a count of its beats, and every change is a
 /// rename of exactly the name that was seen last: the holder's next beat, the claim of a free seat,

@@ -12,7 +12,7 @@
 ///
 /// Each proof is an HMAC under the token over both nonces, the job and the role of the prover, so
 /// neither can be sent back to its maker, nor be used again. The keys of the frames that follow are
-/// made of the same values. All of it as values: who reads and writes the bytes is elsewhere.
+/// made of the same values. All of it as values: FrameStream reads and writes the bytes.
 namespace safelaunch::agree {
 
 /// The keys that both sides have once each believes the other.
@@ -30,7 +30,7 @@ class BoardHandshake {
   [[nodiscard]] std::string greeting() const;
 
   struct Answer {
-    std::string verdict;             ///< the body to send; empty: what came was no introduction
+    std::string verdict;  ///< the body to send; empty: the agent's frame was no introduction
     std::optional<Session> session;  ///< none: the connection is to be closed
     std::string turned_away{};       ///< why, in the board's own words; empty: it is let in
   };
@@ -70,7 +70,7 @@ class AgentHandshake {
   std::string token_;
   std::string job_;
   Digest nonce_;
-  std::string both_;  ///< what the proofs and keys are made of
+  std::string both_;  ///< the text of which the proofs and keys are made
 };
 
 [[noreturn]] void throw_exception_from_error(const HandshakeError& error,

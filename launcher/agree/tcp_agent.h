@@ -14,8 +14,8 @@
 namespace safelaunch::agree {
 
 /// Decides what an agent does at a board of tcp that another node keeps: when it connects, what it
-/// sends again after a broken connection, and what that means for the agent. Pure: bytes and time
-/// are handed in; TcpBoard performs the actions.
+/// sends again after a broken connection, and what the agent is told. Pure: bytes and time are
+/// handed in; TcpBoard performs the actions.
 ///
 ///     idle ─ claim ─→ connecting ─→ greeted ─→ judged ─→ talking
 ///                        ↑              └──────────┴────────┴─ broken, or silent ─→ pausing ─┐

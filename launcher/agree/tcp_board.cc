@@ -22,8 +22,8 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
         timer(context),
         listener(&hears) {}
 
-  // The listener may call the board again: what that asks for comes behind what is to be done yet.
-  // Sealed frames must go out in the order in which they were sealed.
+  // The listener may call the board again. Its wishes then come behind the actions that are still
+  // to do, because sealed frames must go out in the order in which they were sealed.
   void perform(TcpAgent::Actions actions) {
     const auto self = shared_from_this();
     std::move(actions.begin(), actions.end(), std::back_inserter(to_do));

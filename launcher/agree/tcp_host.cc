@@ -131,7 +131,7 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
   }
 
   // An agent has one connection, the newest. The one before may be broken without our knowing, and
-  // what was sent over it may be read only now.
+  // its last frames may be read only now.
   void replace(TcpServer::Peer peer, const Claim& claim) {
     const auto known = peers.find(claim.incarnation);
     if (known != peers.end() && known->second >= peer) return;

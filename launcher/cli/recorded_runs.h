@@ -16,8 +16,8 @@ namespace safelaunch::cli {
 /// Whether the run of this line is over, seen from the boot with this id.
 [[nodiscard]] report::RunLife life_of(const report::RunLine& line, std::string_view boot_id);
 
-/// Removes the runs that are beyond the limits, and what other versions of safelaunch have
-/// installed and nothing uses any more.
+/// Removes the runs that are beyond the limits, and installations of other versions of safelaunch
+/// that nothing uses any more.
 void remove_old_records(report::KeepLimits limits, const Environment& environment);
 
 }  // namespace safelaunch::cli

@@ -47,7 +47,7 @@ std::string gpus(const Environment& environment) {
 }
 
 // The facts of this host in a support bundle, beside the run: the system's files, the versions that
-// `command` uses, what the doctor finds, and what the GPUs' driver says. Takes up to a few
+// `command` uses, the doctor's findings, and the words of the GPUs' driver. Takes up to a few
 // seconds; each question has its own deadline.
 std::vector<report::RecordedFile> support_facts(std::vector<std::string> command) {
   const Environment environment = current_environment();

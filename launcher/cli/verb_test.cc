@@ -158,7 +158,7 @@ int play_all(const Trial& trial, const std::vector<trial::Scene>& scenes, bool j
   return conclusion.status;
 }
 
-/// Everything but the ranks: what the options, the Python and the host say.
+/// Settles everything but the ranks, by the options, the Python and the host.
 Result<Trial> prepare(const TestWords& given) {
   trial::Setup setup;
   setup.environment = current_environment();

@@ -8,9 +8,9 @@
 
 #include "safelaunch/base/format.h"
 
-// A GPU's memory is charged to its processes as far as the driver lists them; what remains is held
-// by somebody we cannot see. To wait for memory is to compare two readings, GPU by GPU: what the
-// processes of before hold does not count, in either of them.
+// A GPU's memory is charged to its processes as far as the driver lists them; the rest is held by
+// somebody whom we cannot see. To wait for memory is to compare two readings, GPU by GPU; memory of
+// processes that were there before counts in neither of them.
 namespace safelaunch::gpu {
 namespace {
 

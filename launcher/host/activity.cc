@@ -85,8 +85,8 @@ Answer when_stopped(const ProcessPair& root) {
   return ActivitySeen{Activity::stopped, std::string(how)};
 }
 
-/// A limiter of CPU (cpulimit) leaves a rank less than any threshold of work, and whatever it still
-/// has to do takes it so much longer.
+/// A limiter of CPU (cpulimit) leaves a rank less than any threshold of work, and the rest of its
+/// work takes it so much longer.
 Answer when_limited(const ProcessPair& root) {
   if (root.before == nullptr || !has_run(*root.before, *root.after)) return std::nullopt;
   if (root.before->facts.state != 'T' && root.after->facts.state != 'T') return std::nullopt;

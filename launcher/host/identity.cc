@@ -11,8 +11,8 @@
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 
-/// A mark proves something only if it is whole, so what is read must be exactly what would be
-/// written: a number with another spelling, or one part more or less, makes it no mark.
+/// A mark proves something only if it is whole, so a mark that is read must be exactly as it would
+/// be written: a number with another spelling, or one part more or less, makes it no mark.
 namespace safelaunch::host {
 namespace {
 

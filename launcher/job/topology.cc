@@ -6,7 +6,7 @@
 #include "safelaunch/base/strings.h"
 
 /// Numbers that the user gave are taken, the missing ones follow from them and from the devices,
-/// and what is left is checked for contradictions.
+/// and all numbers together are checked for contradictions.
 namespace safelaunch::job {
 namespace {
 

@@ -94,7 +94,8 @@ void DoorKeeper::shut(Opened& door) {
   door.inside.clear();
 }
 
-// Until the visitor goes: who closes first keeps the port. All of ours go at once.
+// Keeps the connection until the visitor closes it, because the side that closes first keeps the
+// port in TIME_WAIT. Visitors of ours close at once.
 void DoorKeeper::hold(Opened& door, tcp::socket visitor) {
   if (door.inside.size() >= kMostInside) return turn_out(visitor);
   const auto inside = std::make_shared<tcp::socket>(std::move(visitor));

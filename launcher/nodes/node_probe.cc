@@ -149,7 +149,7 @@ void NodeProbe::party_wants(const agree::AgentAction& action) {
 
 void NodeProbe::hear(const agree::StartHere& start) {
   here_ = RoundHere(start.go.attempt, start.go.note, *party_->seat(), start.go.workers);
-  // Not at once: what is published here must come after what the agreement itself publishes.
+  // Not at once: our news must come after the news that the agreement itself publishes.
   boost::asio::post(io_, [this, profile = start.go.profile] { start_ranks(profile); });
 }
 

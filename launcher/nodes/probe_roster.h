@@ -25,8 +25,8 @@ struct Roster {
 /// Why a round in which these nodes were lost ends the probe.
 [[nodiscard]] std::string lost_in_words(const std::set<int>& lost, const ProbedNodes& nodes);
 
-/// How far this node is in one round, and what the leader's word, which grows meanwhile, means for
-/// its ranks. A pure value.
+/// How far this node is in one round, and the meaning of the leader's growing word for its ranks. A
+/// pure value.
 class RoundHere {
  public:
   RoundHere() = default;

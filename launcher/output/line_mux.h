@@ -10,7 +10,7 @@
 namespace safelaunch::output {
 
 /// Makes one stream of whole lines out of the output of many workers. A value: it reads no clock
-/// and writes nothing; what is to be written is appended to the caller's string.
+/// and writes nothing; it appends the bytes for the output to the caller's string.
 ///
 /// A line is passed on when its newline comes, with the source's prefix before it. Until then it is
 /// held, up to kLongestHeld bytes. Three things can go wrong with a line, and each has its answer:

@@ -4,8 +4,8 @@
 #include <utility>
 
 // Phases are counted, not named: a rank is as far as the number of phases that it has done, and the
-// last rank of all decides which deadline runs. The first verdict stands: what ranks say once they
-// were told to abort changes nothing.
+// last rank of all decides which deadline runs. The first verdict stands, because the words of
+// ranks that were told to abort say nothing new.
 namespace safelaunch::probe {
 namespace {
 

@@ -30,7 +30,7 @@ struct Candidate {
 };
 
 // All that could be next, the best first. A healer of the chain comes twice; that does no harm,
-// since what struck it out once is not told again.
+// since the reason why it was struck out is told once only.
 std::vector<Candidate> candidates(const ChainState& state) {
   std::vector<Candidate> result;
   const std::string healing = fmt::format("heals {}", state.cause);
@@ -88,7 +88,7 @@ Result<std::vector<std::string>> parse_chain(std::span<const std::string> words)
 
 NextProfile next_profile(const ChainState& state) {
   NextProfile next;
-  // True where the profile may be tried; what speaks against it is told once.
+  // True where the profile may be tried; an objection to it is told once.
   const auto may_be_tried = [&](const Profile& profile) {
     if (holds(state.tried, profile.name)) return false;
     StruckOut struck{profile.name, objection(state, profile)};

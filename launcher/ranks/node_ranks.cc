@@ -8,7 +8,7 @@
 #include "safelaunch/base/json_fields.h"
 
 // A picture may be lost, but never the state that it showed: the leader compares the newest with
-// the last one that it has seen, and what lies between them it takes for one event a stage. A rank
+// the last one that it has seen, and takes each stage that lies between them for one event. A rank
 // with another process has begun anew. A rank that a picture lacks has not ended. First the picture
 // and its JSON, then the differences of two.
 namespace safelaunch::ranks {

@@ -132,7 +132,7 @@ void RankMachine::ask_whether_it_hears(ProcessId process, TimePoint now) {
 void RankMachine::take(const RanksSampled& found, TimePoint now) {
   if (!judging()) return;
   std::vector<Event> samples(found.activities.begin(), found.activities.end());
-  // The last news of an agent holds until it tells something else, or is heard no more.
+  // The last news of an agent holds until it tells something else, or falls silent.
   for (const auto& [seat, node] : nodes_)
     if (node.heard)
       std::ranges::move(activities_of(node.name, node.ranks), std::back_inserter(samples));

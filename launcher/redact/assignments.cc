@@ -173,7 +173,7 @@ bool is_block_mark(std::string_view text) {
   return std::find(kMarks.begin(), kMarks.end(), text) != kMarks.end();
 }
 
-// `!vault |`, `&anchor value`: what YAML puts before a value.
+// Skips the signs that YAML puts before a value: `!vault |`, `&anchor value`.
 std::size_t skip_tags(const NamePlace& name, std::size_t at) {
   for (int i = 0; i < 2 && (name.at(at) == '!' || name.at(at) == '&') && is_letter(name.at(at + 1));
        ++i) {

@@ -5,7 +5,7 @@
 
 #include "safelaunch/base/strings.h"
 
-/// ASCII alone, whatever the locale: what a job prints is bytes.
+/// ASCII alone, whatever the locale, because a job prints bytes.
 namespace safelaunch::redact {
 
 inline bool is_lower(char c) {

@@ -49,7 +49,7 @@ using SecretPlaces = std::vector<SecretPlace>;
 void find_in_blocks(std::string_view text, SecretPlaces& places);
 /// Passwords, signatures and web hooks in URLs.
 void find_in_addresses(std::string_view text, SecretPlaces& places);
-/// Tokens by their form, and what stands behind a secret's name in any notation.
+/// Tokens by their form, and the values behind a secret's name in any notation.
 void find_by_names_and_forms(std::string_view text, SecretPlaces& places);
 /// The options of known programs that take a password: `curl -u`, `sshpass -p`.
 void find_in_command(std::string_view text, std::size_t program_begin, std::size_t program_end,

@@ -9,9 +9,9 @@
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
-// An event becomes one line, which is redacted before it is written; what it taught the redactor
-// hides the same secret in all later lines. A line that the disk refuses ends the record, and a
-// line for which the queue has no room is counted and told later.
+// An event becomes one line, which is redacted before it is written; the redactor learns its
+// secrets, and hides them in all later lines too. A line that the disk refuses ends the record, and
+// a line for which the queue has no room is counted and told later.
 namespace safelaunch::report {
 namespace {
 

@@ -92,7 +92,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   /// Another node has failed, and this attempt is ended with it.
   void note_why(const std::string& why);
 
-  // Several nodes: what the agents of other nodes tell of their ranks.
+  // Several nodes: takes the news of other nodes' agents about their ranks.
   [[nodiscard]] ranks::RankWatch& watch() { return watch_; }
   /// Asks this node's ranks where they stand, for the leader; leader_answered() follows.
   void ask_for_leader(Duration limit);

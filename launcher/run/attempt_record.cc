@@ -111,7 +111,7 @@ std::string described(const std::set<nccl::Version>& versions) {
   return text;
 }
 
-// NCCL's own words, and who came to it: those that wait there write nothing.
+// Adds NCCL's own words, and the ranks that came to it, since ranks that wait there write nothing.
 void take_nccl(const nccl::Record& nccl, diagnose::Evidence& evidence) {
   for (const nccl::Record::Log& log : nccl.logs)
     evidence.output.push_back({log.name, log.rank, log.text});

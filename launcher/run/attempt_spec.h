@@ -40,7 +40,7 @@ struct AttemptInputs {
   std::string run_id;
   std::filesystem::path directory;  ///< the folder of the attempt; empty where nothing is recorded
   std::optional<int> port;          ///< the port that was leased for the job
-  /// Several nodes: what they have agreed on, and whether another node's agent leads.
+  /// Several nodes: their agreement, and whether another node's agent leads.
   std::optional<agree::Decision> agreed{};
   bool is_member = false;
   std::optional<ranks::HookDoor> hook;

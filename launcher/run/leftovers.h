@@ -11,16 +11,16 @@
 
 namespace safelaunch::run {
 
-/// The segments in /dev/shm that an attempt has made: what its processes have mapped now, bears a
-/// name that NCCL, torch, DeepSpeed or Python give, is our user's and no older than the attempt. To
-/// be asked before they are ended: who is killed leaves its segments behind, 34 MB a rank with
-/// NCCL, and the next attempt finds less room. No process is looked into where there is no such
-/// segment, none once all are found, and none after `limit`.
+/// The segments in /dev/shm that an attempt has made. Its processes have them mapped now, and each
+/// bears a name that NCCL, torch, DeepSpeed or Python give, is our user's and no older than the
+/// attempt. To be asked before the processes are ended: a killed rank leaves its segments behind,
+/// 34 MB a rank with NCCL, and the next attempt finds less room. No process is looked into where
+/// there is no such segment, none once all are found, and none after `limit`.
 [[nodiscard]] std::vector<host::LeftFile> segments_of_descendants(Duration age_of_attempt,
                                                                   Duration limit);
 
-/// Adds them to the record in a run directory: what is left of them is then known to be the run's
-/// (host/left_files.h). `mark` is that of the run's processes.
+/// Adds the segments to the record in a run directory: those that are left later are then known to
+/// be the run's (host/left_files.h). `mark` is that of the run's processes.
 void record_segments_in(const std::filesystem::path& run_directory,
                         const std::vector<host::LeftFile>& segments, std::string_view mark);
 
@@ -29,9 +29,9 @@ void record_segments_in(const std::filesystem::path& run_directory,
 /// To be called when all processes of the attempt have gone.
 std::vector<host::LeftFile> remove_left_segments(const std::vector<host::LeftFile>& segments);
 
-/// The memory of the host's GPUs over a run: what was in use before it, and waiting for that again
-/// between two attempts, since the driver takes memory back after the processes are gone. Where
-/// there is no GPU, nothing is asked and nothing waited for.
+/// The memory of the host's GPUs over a run: how much was in use before it, and the wait for that
+/// state between two attempts, since the driver takes memory back after the processes are gone.
+/// Where there is no GPU, nothing is asked and nothing waited for.
 class GpuMemory {
  public:
   /// Asks at once what is in use, in a process of its own.

@@ -14,9 +14,8 @@
 
 namespace safelaunch::run {
 
-/// The other nodes of a run, for the Run of this one: what they have agreed on becomes events of
-/// the RunMachine, what they tell of their ranks goes to the attempt, and what happens here is
-/// published.
+/// The other nodes of a run, for the Run of this one: their agreements become events of the
+/// RunMachine, their news of ranks goes to the attempt, and the events here are published.
 class Nodes final : nodes::Party::Listener {
  public:
   class Listener {

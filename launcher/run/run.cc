@@ -86,7 +86,8 @@ void Run::say_warnings() {
   for (const std::string& warning : plan_.warnings) voice_.say("warning: " + warning);
 }
 
-// A thread that is stuck in a write cannot be joined, and what it uses must not be destroyed.
+// A thread that is stuck in a write cannot be joined, and the things that it uses must not be
+// destroyed.
 int Run::leave() {
   if (disk_.drain(kLastWords)) return exit_code_;
   voice_.say("warning: not all of this run is recorded: the file system of " +

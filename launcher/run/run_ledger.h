@@ -76,7 +76,7 @@ void write_env_diff(DiskQueue& disk, const std::filesystem::path& attempt,
 /// Records NCCL's account of itself as an event; nothing if the job did not use NCCL.
 void record_nccl(report::EventLog& log, const nccl::Record& nccl);
 
-/// Records which collectives the ranks of a hang named, and what that shows; nothing if none did.
+/// Records which collectives the ranks of a hang named, and the conclusion; nothing if none did.
 void record_collectives(report::EventLog& log, const ranks::RankAnswers& answers);
 
 /// Records the segments that were removed behind an attempt; nothing if there were none.

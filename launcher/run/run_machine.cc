@@ -373,8 +373,8 @@ void RunMachine::take(const PauseOver&, TimePoint now) {
   if (pausing != nullptr && now >= pausing->until) start(profile::Profile(pausing->profile));
 }
 
-// Slurm signals the task and then all processes of its step: what comes again at once, from the
-// same sender, is no wish of a person who does not want to wait.
+// Slurm signals the task and then all processes of its step: a second signal that comes at once
+// from the same sender is no wish of a person who does not want to wait.
 bool RunMachine::is_echo(const launch::ReceivedSignal& event, TimePoint now) {
   const Heard former = std::exchange(heard_, {event.signal, event.sender, now});
   return event.sender != 0 && former.signal == event.signal && former.sender == event.sender &&

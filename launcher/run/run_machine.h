@@ -57,7 +57,7 @@ struct MemoryBack {
 /// The machine's deadline has come.
 struct PauseOver {};
 
-// Several nodes: what the agents have agreed on.
+// Several nodes: the events of the agreement.
 
 /// This agent is the one whose decisions all follow.
 struct LeadsNodes {};
@@ -172,7 +172,7 @@ struct KeepWhatWorked {
   profile::Profile profile;
   int attempts = 1;
 };
-// Several nodes: what this one tells the others.
+// Several nodes: the news of this node for the others.
 
 /// Come to the other agents.
 struct JoinNodes {};
@@ -275,7 +275,7 @@ class RunMachine {
     /// How the attempt ended on this node, as far as it is known here; nullopt: it runs.
     std::optional<report::AttemptSummary> ended_here;
   };
-  /// An attempt has failed, and what follows is being probed.
+  /// An attempt has failed, and the profiles that may follow are being probed.
   struct Probing {
     report::AttemptSummary summary;
     diagnose::Diagnosis diagnosis;

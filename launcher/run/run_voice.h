@@ -28,7 +28,8 @@ class RunVoice {
   /// As say, whatever --quiet: the run fails for it.
   void tell_error(std::string_view text);
 
-  /// With --verbose: what an attempt begins with. `port`: where its ranks meet, if it has one.
+  /// With --verbose: the profile and place with which an attempt begins. `port`: where its ranks
+  /// meet, if it has one.
   void tell_of_start(int attempt, const std::string& profile, std::optional<int> port,
                      const std::string& record);
   /// The last attempt has failed, and another one follows.

@@ -181,8 +181,8 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     if (!open || found == connections.end()) return Read::nothing;
     Connection& connection = *found->second;
     ssize_t got = receive(connection);
-    // Once, where the other end has closed without having read a question of ours: what it said
-    // before stands behind that.
+    // Once, where the other end has closed without having read a question of ours: its last words
+    // stand behind that error.
     if (got < 0 && errno == ECONNRESET) got = receive(connection);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Read::nothing;
     const bool whole = got > 0 && static_cast<std::size_t>(got) <= buffer.size();

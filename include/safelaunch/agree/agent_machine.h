@@ -64,7 +64,8 @@ struct TurnedAway {
 // From this node's run:
 /// The agent may claim its seat.
 struct Joins {};
-/// The checks of this node are over; what is published from here on. Comes again when it changes.
+/// The checks of this node are over; this news is published from here on. Comes again when the news
+/// changes.
 struct NewsHere {
   NodeNews news;
 };
@@ -129,7 +130,7 @@ struct StartHere {
   Decision go;
 };
 /// End the attempt gracefully; AttemptOverHere follows. Comes a second time, with a signal, where
-/// whoever sent that has asked twice.
+/// the signal was sent twice.
 struct StopHere {
   std::string why;
   int signal = 0;

@@ -71,9 +71,9 @@ struct Standing {
 /// Longest text of a word or a standing, in bytes.
 inline constexpr std::size_t kLongestText = 256 * 1024;
 
-/// The shared place of the agents of one job, as one of them sees it. It holds three things: who
-/// sits where, the leader's newest word, and each member's newest standing. Only what is newest is
-/// kept: an agent that was away misses nothing that still counts.
+/// The shared place of the agents of one job, as one of them sees it. It holds three things: the
+/// holders of the seats, the leader's newest word, and each member's newest standing. Only the
+/// newest of each is kept: an agent that was away misses nothing that still counts.
 ///
 /// Every board makes these promises, whatever its backend:
 ///   - a seat has one holder at a time. It becomes free when its holder leaves, or when the board

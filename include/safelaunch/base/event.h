@@ -70,7 +70,7 @@ struct StageEntered {
   std::vector<Rank> awaits{};  ///< the ranks that it waits for; empty: all ranks of the world
 };
 
-/// A rank waits no more, and yet the stage is not completed: the rank has made one group of
+/// A rank waits no longer, and yet the stage is not completed: the rank has made one group of
 /// several.
 struct StageLeft {
   Rank rank;

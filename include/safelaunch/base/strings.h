@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-/// The tools for texts that every room uses. ASCII alone counts, whatever the locale: what a job
-/// prints is bytes.
+/// The tools for texts that every room uses. ASCII alone counts, whatever the locale, because a job
+/// prints bytes.
 namespace safelaunch {
 
 /// The words behind each other: "a, b, c" with ", " between them. `words` is any range of texts.

@@ -7,7 +7,7 @@
 
 namespace safelaunch::doctor {
 
-/// One theme that the doctor has looked at, and what it saw there.
+/// One theme that the doctor has looked at, and the facts that it saw there.
 struct LookedAt {
   std::string_view name;  ///< "python"
   std::string seen;       ///< "torch 2.13.0, NCCL 2.29.7"

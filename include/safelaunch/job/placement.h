@@ -36,8 +36,8 @@ struct Placement {
   std::string head;         ///< the host of node 0: where the ranks meet
   std::optional<int> port;  ///< the port on which the ranks meet there
   std::string job;          ///< names the job, with the same word on every node
-  /// "Slurm", "Open MPI", "Kubernetes", …: what starts the same command on every node, so that each
-  /// has an agent. Empty: somebody types the command on each node.
+  /// "Slurm", "Open MPI", "Kubernetes", …: the program that starts the same command on every node,
+  /// so that each has an agent. Empty: somebody types the command on each node.
   std::string starter;
   /// The hosts of all nodes by their numbers, where the starter tells them.
   std::vector<std::string> hosts;

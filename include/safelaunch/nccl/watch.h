@@ -32,7 +32,7 @@ struct Listening {
     files,    ///< into files, one a process
     streams,  ///< into the job's own output, as the user wants it
   };
-  enum class Owner { we, user };  ///< who asked for the log
+  enum class Owner { we, user };  ///< the one who asked for the log
 
   Way way = Way::nowhere;
   Owner owner = Owner::we;

@@ -6,8 +6,8 @@
 #include "safelaunch/base/finding.h"
 #include "safelaunch/report/record.h"
 
-/// The ways between the nodes of one job: where each can be reached, what came of it when the
-/// others tried, and what that means for the job. Values only.
+/// The ways between the nodes of one job: the doors at which each can be reached, the visits of the
+/// others there, and their meaning for the job. Values only.
 namespace safelaunch::nodes {
 
 /// The name, in the place of an interface, of the door of node 0 at the port where the ranks will

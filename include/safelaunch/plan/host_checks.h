@@ -23,7 +23,7 @@ namespace safelaunch::plan {
 struct HostReport {
   std::vector<std::string> lines;  ///< one for each thing that was cleaned
   std::vector<Finding> findings;
-  std::string trouble;  ///< why there are no more; empty: they came to their end
+  std::string trouble;  ///< why the checks ended early; empty: they came to their end
 };
 
 /// The checks before a run, in a process of their own: they read files and ask name servers that

@@ -45,7 +45,7 @@ struct PartyPlan {
   bool certain = false;
 };
 
-/// Everything about a run that is decided before anything is done: what `--dry-run` prints.
+/// Everything about a run that is decided before anything is done; `--dry-run` prints it.
 struct RunPlan {
   settings::RunOptions options;
   Environment environment;  ///< the user's environment
@@ -90,7 +90,7 @@ struct RunPlan {
 /// Reads what make_plan() left unread of the chain.
 [[nodiscard]] Result<void> read_rest_of_chain(RunPlan& plan);
 
-/// The launcher and the script: what a profile of large cost is remembered for.
+/// The launcher and the script, for which a profile of large cost is remembered.
 [[nodiscard]] std::string job_of(const RunPlan& plan);
 
 /// This host, by name, GPUs and driver.

@@ -11,7 +11,7 @@
 
 namespace safelaunch::plan {
 
-/// The port of a job of one node, and what is to be said of it.
+/// The port of a job of one node, and the words that are to be said of it.
 struct PortChoice {
   std::optional<clean::PortLease>
       lease;  ///< The leased port; none: the launcher finds one by itself, or other nodes know it

@@ -15,8 +15,8 @@ struct NodeConclusion {
   int exit_code = 69;
 };
 
-/// `hosts`: by seat. `excludes_by_name`: what starts the job on the nodes can leave one out by its
-/// name (Slurm).
+/// `hosts`: by seat. `excludes_by_name`: the program that starts the job on the nodes (Slurm) can
+/// leave one out by its name.
 [[nodiscard]] NodeConclusion conclude(const SearchFindings& findings, const NodeGroup& nodes,
                                       const std::map<int, std::string>& hosts,
                                       bool excludes_by_name);

@@ -7,7 +7,7 @@
 #include "safelaunch/probe/verdict.h"
 #include "safelaunch/settings/run_options.h"
 
-/// The decisions of `run --probe`, as values: whether to probe, and what the results mean.
+/// The decisions of `run --probe`, as values: whether to probe, and the meaning of the results.
 namespace safelaunch::probe {
 
 /// Beside an attempt whose workers still import, or when an attempt has failed in NCCL and the GPUs
@@ -34,7 +34,7 @@ struct Choice {
 };
 
 /// Nobody touches the GPUs of a job that may well be healthy, unless --probe always asks for it:
-/// the job itself is the better proof. Ranks of other nodes are not probed either: what connects
+/// the job itself is the better proof. Ranks of other nodes are not probed either: a probe between
 /// nodes needs an agent on each. --probe always also asks a driver of which the kernel shows no
 /// GPU.
 [[nodiscard]] Choice choose_to_probe(const Situation& situation);

@@ -19,7 +19,7 @@ struct RankSeat {
 };
 
 /// Seats for so many ranks on so many GPUs. `applied` is the environment of the job under the
-/// profile; what must be the probe's own (NCCL's log, no blocking, no RAS) is put over it.
+/// profile; the probe's own settings (NCCL's log, no blocking, no RAS) are put over it.
 ///
 /// NCCL refuses two ranks on one GPU. Where there are more ranks than GPUs it is therefore told to
 /// allow it (from 2.30 on, two a GPU), or each rank is made a node of its own, so that they meet

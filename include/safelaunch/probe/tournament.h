@@ -37,8 +37,8 @@ struct ProbedProfile {
 };
 
 /// Bandwidths closer than this are the same. On a quiet host they differ by a few per cent from run
-/// to run, on a busy one by more; what a profile takes away (NVLink, P2P, shared memory) is a
-/// factor.
+/// to run, on a busy one by more; a profile that takes NVLink, P2P or shared memory away changes
+/// them by a factor.
 inline constexpr double kBandwidthNoise = 0.25;
 
 /// The profile to use: the fastest by measured bandwidth, and of those that are as fast the one

@@ -46,8 +46,8 @@ struct NextProfile {
 };
 
 /// Chooses: first what heals the cause (of the chain, then of the rest, cheapest first), then the
-/// chain in its order. Left out: what was tried, what worsens the cause, what cannot work on so
-/// many nodes, and slow ones where they are refused.
+/// chain in its order. Left out are the profiles that were tried, that worsen the cause or that
+/// cannot work on so many nodes, and slow ones where they are refused.
 [[nodiscard]] NextProfile next_profile(const ChainState& state);
 
 }  // namespace safelaunch::profile

@@ -51,7 +51,7 @@ struct ClusterRule {
   Rules rules;
 };
 
-/// safelaunch.yaml: what holds everywhere, and on which cluster something else.
+/// safelaunch.yaml: the rules that hold everywhere, and those of single clusters.
 struct Config {
   std::string origin;  ///< the path of the file; empty: there is none
   Rules everywhere;

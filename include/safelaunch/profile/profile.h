@@ -65,7 +65,7 @@ struct CauseAt {
   Place place;
 };
 
-/// One set of settings to try a job with, completely resolved: what it inherits is in it. Written
+/// One set of settings to try a job with, completely resolved, with all that it inherits. Written
 /// as a YAML file (docs/profiles.md). `heals` and `worsens` name rows of the failure catalogue.
 struct Profile {
   std::string name;

@@ -42,7 +42,8 @@ inline constexpr std::chrono::days kMemoryLasts{7};
 /// The success that came last for that key and job, within a week before `now`.
 [[nodiscard]] std::optional<Success> recall(const Memory& memory, const HostKey& key,
                                             std::string_view job, WallTime now);
-/// With one success more; what is older than a week, or of the same key and job, is dropped.
+/// With one success more; successes that are older than a week, or of the same key and job, are
+/// dropped.
 [[nodiscard]] Memory remember(Memory memory, Success success);
 /// Without what recall() would find for that key and job (--forget).
 [[nodiscard]] Memory forget(Memory memory, const HostKey& key, std::string_view job);

@@ -17,8 +17,8 @@ namespace safelaunch::profile {
 /// `profiles check`: that the file is good, and the warnings for its variables.
 [[nodiscard]] std::string render_check(const Profile& profile);
 
-/// `profiles env`: what a shell evaluates to get the profile's variables. Settings that only a run
-/// can make (backend, processes, arguments, timeouts) stand there as comments.
+/// `profiles env`: the lines that a shell evaluates to get the profile's variables. Settings that
+/// only a run can make (backend, processes, arguments, timeouts) stand there as comments.
 [[nodiscard]] std::string render_exports(const Profile& profile);
 
 /// `profiles list --json` and `profiles show --json`.

@@ -25,15 +25,16 @@ enum class Standing {
   gone,        ///< read by old versions only
 };
 
-/// The truth about an environment variable, read out of the sources of who is said to read it.
+/// The truth about an environment variable, read out of the sources of the program that is said to
+/// read it.
 struct Variable {
   std::string_view name;
   std::string_view reader;  ///< "NCCL", "torch", …; "nobody"
   std::string_view since;   ///< the reader's first version with it; empty: as far back as we looked
   std::string_view until;   ///< the first version without it; empty: still there
   Standing standing = Standing::read;
-  std::string_view truth;    ///< what it does, and what people expect of it in vain; may be empty
-  std::string_view instead;  ///< what to use in its place; may be empty
+  std::string_view truth;  ///< its effect, and the effects that people expect in vain; may be empty
+  std::string_view instead;  ///< the thing to use in its place; may be empty
 };
 
 /// All that is known of a variable, or nullopt where we know none of that name.
@@ -53,7 +54,7 @@ struct Variable {
 /// The warnings for the variables of a profile or a config file, with their places.
 [[nodiscard]] std::vector<std::string> warnings_for(const VariableSettings& env);
 
-/// A variable as text for a person: who reads it, since when, what it does, what to use instead. A
+/// A variable as text for a person: its reader, since when, its effect, and what to use instead. A
 /// name that we do not know gets the nearest known one.
 [[nodiscard]] std::string explain_variable(std::string_view name);
 

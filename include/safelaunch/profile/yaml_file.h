@@ -29,8 +29,8 @@ struct Place {
 
 struct YamlEntry;
 
-/// One value of a YAML file. A plain tree: every scalar is text as written, and what it means is
-/// for the reader to say (so `1`, `"1"` and `yes` never turn into something else by themselves).
+/// One value of a YAML file. A plain tree: every scalar is text as written, and the reader says
+/// what it means (so `1`, `"1"` and `yes` never turn into something else by themselves).
 struct YamlNode {
   enum class Kind { null, scalar, list, map };
 
@@ -126,7 +126,7 @@ class YamlReader {
   YamlReader(const YamlNode& map, std::string_view what, std::span<const std::string_view> keys);
 
   [[nodiscard]] const std::optional<Error>& error() const { return mistakes_.error(); }
-  /// Whether none was found yet: what follows from another key can be judged.
+  /// Whether no mistake was found yet, so that keys which depend on each other can be judged.
   [[nodiscard]] bool well_so_far() const { return mistakes_.empty(); }
 
   void read(std::string_view key, std::string& text);

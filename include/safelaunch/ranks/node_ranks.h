@@ -9,9 +9,9 @@
 #include "safelaunch/ranks/rank_questions.h"
 #include "safelaunch/watch/rank_state.h"
 
-/// Several nodes: what an agent publishes of its ranks, and what the leader makes of it. Only the
-/// newest picture of a node is kept on the board, so the leader takes the differences of two
-/// pictures for events.
+/// Several nodes: the picture that an agent publishes of its ranks, and the events that the leader
+/// takes from it. Only the newest picture of a node is kept on the board, so the leader takes the
+/// differences of two pictures for events.
 namespace safelaunch::ranks {
 
 /// One rank of a node, as its agent sees it.

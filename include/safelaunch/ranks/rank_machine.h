@@ -121,7 +121,7 @@ struct DriverSilent {
   std::vector<Rank> ranks;
   std::string text;
 };
-/// All ranks stand still, and what each does in the kernel.
+/// All ranks stand still; it has the kernel call of each.
 struct AllStandStill {
   watch::StoodStill still;
   std::map<Rank, std::string> doings;
@@ -245,8 +245,8 @@ using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleR
                                  ShowStatus, ShowWaiting, TellNotice, TellNcclSaid, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
-/// /proc mean: what `Stages` is told, when to look and at what, whom to ask, what the user is told.
-/// `RankWatch` performs it. Pure: the time is handed in.
+/// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the
+/// lines for the user. `RankWatch` performs it. Pure: the time is handed in.
 ///
 /// A look goes in steps, each of which decides the next: TakeLook (where a rank has no hook) →
 /// SampleRanks (while somebody waits) → SampleOthers (where a missing rank may be, or be helped by,

@@ -36,8 +36,8 @@ struct AskedRank {
 [[nodiscard]] std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
                                                     TimePoint now);
 
-/// The questions of one round, and what was answered to them. An answer to a question that is not
-/// open says nothing: a hook may be anybody's program. Pure.
+/// The questions of one round, and the answers to them. An answer to a question that is not open
+/// says nothing: a hook may be anybody's program. Pure.
 class RankQuestions {
  public:
   /// A question was sent.
@@ -94,8 +94,8 @@ class AnswersOfNodes {
 /// train.py:50 never_reaches_init": for whoever ends a job that waits.
 [[nodiscard]] std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers);
 
-/// Puts a standstill of the training, and what its ranks answered then, into a verdict: who waits
-/// in which collective, who never called it, and where each of those is in its code.
+/// Makes a verdict of a standstill of the training and the answers of its ranks: which ranks wait
+/// in which collective, which never called it, and where each of those is in its code.
 [[nodiscard]] Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers);
 
 }  // namespace safelaunch::ranks

@@ -6,8 +6,8 @@
 namespace safelaunch::run {
 
 /// A run as `--dry-run` shows it. Each attempt is settled by the function that settles it in a run,
-/// so what is shown is what would be executed. Words in angle brackets stand for what is made up
-/// anew for each run: "<run id>".
+/// so the words that are shown are those that would be executed. Words in angle brackets stand for
+/// names that each run makes up anew: "<run id>".
 struct ShownPlan {
   std::string text;
   /// Why the run would start nothing: its port is pinned and held, its command does not exist.

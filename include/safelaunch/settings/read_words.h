@@ -28,7 +28,7 @@ struct Grammar {
 /// The rest of the words, besides the values.
 struct ReadWords {
   std::vector<std::string> rest;  ///< words that are no options, without the "--"
-  /// Names of options, and what was said for each, the words of a repeated one with commas.
+  /// Names of options, and the word that was said for each; those of a repeated one with commas.
   std::map<std::string, std::string, std::less<>> given;
   bool wants_help = false;  ///< --help or -h, where no option is called so
 };

@@ -32,8 +32,8 @@ using Snapshot = std::vector<SeenProcess>;
 
 /// Turns snapshots into events with Source::proc: each rank and each stage once. Pure.
 ///
-/// The rank's process is the topmost one with that RANK (its DataLoader workers inherit it); what
-/// any process below it shows, counts for it. Children of torch.multiprocessing.spawn set RANK
+/// The rank's process is the topmost one with that RANK (its DataLoader workers inherit it); the
+/// signs of all processes below it count for it. Children of torch.multiprocessing.spawn set RANK
 /// inside themselves, where it cannot be seen: where nobody has one, two or more such siblings are
 /// taken for ranks in the order of their start. The number is a guess. Where hooks in some of the
 /// siblings contradict it, no number is given.

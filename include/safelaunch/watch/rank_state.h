@@ -67,7 +67,7 @@ class RankState {
   /// Ended otherwise than with status 0, as far as is known.
   [[nodiscard]] bool failed() const { return ended() && status_ && !succeeded(*status_); }
   [[nodiscard]] const std::optional<ExitStatus>& status() const { return status_; }
-  /// No hook speaks for it: what it does in a collective cannot be seen.
+  /// No hook speaks for it, so its deeds in a collective cannot be seen.
   [[nodiscard]] bool blind() const { return !heard_; }
   [[nodiscard]] RankEvidence evidence() const { return evidence_; }
 

@@ -136,7 +136,7 @@ class Stages {
   [[nodiscard]] std::vector<StageAction> driver_is_silent(std::vector<Rank> ranks, std::string text,
                                                           TimePoint now);
 
-  /// All ranks here stand still, none waits for another, and that is no longer waited for: what
+  /// All ranks here stand still, none waits for another, and the limit for that is over. Takes what
   /// each does, and all of it in words.
   [[nodiscard]] std::vector<StageAction> stood_still(Duration lasts,
                                                      const std::map<Rank, std::string>& doings,

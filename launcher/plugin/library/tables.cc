@@ -1,15 +1,13 @@
-/// The symbols that NCCL looks up: ncclProfiler_v1 to v5. It takes the newest that it knows.
-///
-/// Up to v4 NCCL tells of a collective when it is enqueued, and only to a plugin that returned
-/// something for the group around it; v5 tells of the call itself and of the launch of its kernel,
-/// with the stream.
-
 #include <array>
 #include <atomic>
 
 #include "profiler_abi.h"
 #include "witness.h"
 
+// The symbols that NCCL looks up: ncclProfiler_v1 to v5. It takes the newest that it knows.
+// Up to v4 NCCL tells of a collective when it is enqueued, and only to a plugin that returned
+// something for the group around it; v5 tells of the call itself and of the launch of its kernel,
+// with the stream.
 namespace safelaunch::plugin {
 namespace {
 

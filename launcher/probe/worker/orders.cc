@@ -8,8 +8,7 @@
 
 #include "safelaunch/base/strings.h"
 
-// Orders are whole lines; what stands behind the last line end waits for the rest. An abort is
-// final.
+// Orders are whole lines; text behind the last line end waits for the rest. An abort is final.
 namespace safelaunch::probe {
 
 void Orders::listen(std::chrono::microseconds patience) {

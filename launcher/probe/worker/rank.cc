@@ -39,8 +39,8 @@ Error declined(std::string why) {
   return {Errc::blocked, std::move(why)};
 }
 
-/// One rank, phase by phase. It waits for nothing without hearing orders meanwhile; what hangs
-/// inside a call of the driver is ended by safelaunch.
+/// One rank, phase by phase. It waits for nothing without hearing orders meanwhile; safelaunch ends
+/// a rank that hangs inside a call of the driver.
 class ProbeRank {
  public:
   explicit ProbeRank(RankOrder order) : order_(std::move(order)) {}

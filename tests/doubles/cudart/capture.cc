@@ -1,4 +1,4 @@
-// Graphs: no stream is ever captured here, and what would build a graph says that it cannot.
+// Graphs: no stream is ever captured here, and calls that would build a graph say that they cannot.
 #include "cudart/driver.h"
 
 using namespace safelaunch::testing;

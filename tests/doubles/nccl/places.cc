@@ -8,8 +8,8 @@
 namespace safelaunch::testing {
 namespace {
 
-// From the transcripts in tests/data/nccl; what does not occur there (nvls, out_of_memory,
-// no_block, verbs, closed, config) from where the message stands in that release.
+// From the transcripts in tests/data/nccl; places that do not occur there (nvls, out_of_memory,
+// no_block, verbs, closed, config) are those of the message in that release.
 constexpr Places kPlaces[] = {
     {
         .since = 21800,

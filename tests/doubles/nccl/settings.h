@@ -12,7 +12,7 @@ namespace safelaunch::testing {
 /// The value as a number, as NCCL reads its parameters.
 [[nodiscard]] long number_setting(const char* name, long otherwise);
 
-/// SAFELAUNCH_DOUBLE_FAULT: what goes wrong in this NCCL.
+/// SAFELAUNCH_DOUBLE_FAULT: the fault of this NCCL.
 [[nodiscard]] bool fault(std::string_view word);
 
 /// Does this release use cuMem, as it does on modern drivers?

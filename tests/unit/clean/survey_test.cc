@@ -27,7 +27,8 @@ using safelaunch::testing::eventually;
 
 namespace {
 
-/// A process with these variables, since exec: what is set later, others cannot see.
+/// A process with these variables from its exec on, since others cannot see variables that are set
+/// later.
 std::unique_ptr<Child> sleeper(const Environment& environment) {
   auto child = std::make_unique<Child>([&] {
     for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);

@@ -12,7 +12,7 @@
 
 namespace safelaunch::testing {
 
-/// The plugin's library, loaded as NCCL loads it, and fresh: what it knows belongs to a process,
+/// The plugin's library, loaded as NCCL loads it, and fresh: its knowledge belongs to a process,
 /// and it is never unloaded, so each has a file of its own.
 class LoadedPlugin {
  public:

@@ -85,7 +85,7 @@ TEST_CASE("what DeepSpeed would hand to other hosts by ssh is set where an agent
       std::ranges::find(applied.differences, "NCCL_SOCKET_IFNAME", &profile::Difference::name);
   REQUIRE(told != applied.differences.end());
   CHECK_THAT(told->why, ContainsSubstring(".deepspeed_env:3"));
-  CHECK(environment.at("NCCL_IB_DISABLE") == "0");  // what is set here counts more
+  CHECK(environment.at("NCCL_IB_DISABLE") == "0");  // a variable that is set here counts more
   const auto alone = planned(options_for({"deepspeed", "--num_gpus", "2", "train.py"}), {}, user);
   REQUIRE(alone.has_value());
   CHECK_FALSE(
