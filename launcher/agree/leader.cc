@@ -18,6 +18,7 @@ constexpr std::size_t kMostTurnedAway = 8;
 
 }  // namespace
 
+// The board sends every word back to the leader too, and so shows that it has taken the word.
 void Leader::heard(const Word& word) {
   if (!decision_) number_ = std::max(number_, word.number);  // an earlier leader's
   if (word.generation == generation_ && word.number == number_) taken_ = true;
@@ -27,6 +28,8 @@ void Leader::note_own(const NodeNews& news, TimePoint now) {
   roll_.note({0, config_.claim.incarnation, config_.claim.host, {}}, news, now);
 }
 
+// News that cannot be read come from an agent of another version. No agreement can be had with it,
+// so the run ends on all nodes.
 void Leader::note(const Standing& standing, TimePoint now) {
   if (standing.seat <= 0 || standing.seat >= config_.claim.seats) return;
   std::optional<NodeNews> news;
@@ -70,6 +73,8 @@ void Leader::want(const Decision& go) {
   if (!decision_ || go.attempt > decision_->attempt) wanted_ = go;
 }
 
+// Only an attempt that runs can be stopped, and the first reason is the one that all nodes are
+// told.
 void Leader::want_stop(const std::string& why) {
   if (decision_ && decision_->order == Order::go && !stop_) stop_ = why;
 }
@@ -153,6 +158,7 @@ void Leader::start() {
   go.order = Order::go;
   go.gathered = number_;
   doors_.reset();
+  // Questions to the ranks of an earlier attempt must not be answered by those of this one.
   go.watch = false;
   go.question = 0;
   attention_ = {false, 0, go.note};
@@ -176,6 +182,8 @@ void Leader::lead_attempt() {
   if (next != *decision_) say(std::move(next));
 }
 
+// The next word is `gather` again, so the nodes get ready for another attempt while the leader's
+// run still decides whether there is one.
 void Leader::conclude() {
   actions_.push_back(
       AttemptOverEverywhere{decision_->attempt, roll_.news_of_others(), roll_.lost()});
@@ -185,6 +193,8 @@ void Leader::conclude() {
   say(std::move(next));
 }
 
+// The end is said a second time only where somebody has asked twice, because the agents then wait
+// for nothing any more.
 void Leader::say_end() {
   const bool said =
       decision_ && (decision_->order == Order::end || decision_->order == Order::apart);
@@ -207,6 +217,7 @@ void Leader::say(Decision decision) {
   decision_ = std::move(decision);
 }
 
+// Only before the first attempt, since nodes that have run together are known to have agents.
 std::optional<TimePoint> Leader::apart_at() const {
   if (!config_.apart_after || started_ || roll_.all_here() || !incomplete_since_)
     return std::nullopt;

@@ -38,6 +38,8 @@ void RollCall::note(const Standing& standing, std::optional<NodeNews> news, Time
 void RollCall::vacate(int seat, TimePoint now) {
   const auto node = nodes_.find(seat);
   if (node == nodes_.end()) return;
+  // A node that has not left was heard last `silent_after_` ago, because the board frees its seat
+  // only then.
   const bool left = node->second.news && node->second.news->phase == NodePhase::leaving;
   gone_[seat] = {left ? now : now - silent_after_, left};
   if (node->second.ready) --ready_;
@@ -78,6 +80,8 @@ void RollCall::judge(int seat) {
   if (sent != sent_.end() && sent->second.running) judge_sent(seat, sent->second);
 }
 
+// A node must have heard the very word that calls it, since its news from before may be of an
+// earlier attempt.
 void RollCall::judge_ready(Node& node) {
   const bool ready =
       node.news && node.news->phase == NodePhase::ready && node.news->heard == called_;
@@ -106,10 +110,13 @@ void RollCall::take_over(Sent& sent) {
   --running_;
 }
 
+// The first failure is kept, because the later ones are mostly its consequences.
 void RollCall::fail(const std::string& why) {
   if (failure_.empty()) failure_ = why;
 }
 
+// The diagnosis needs an end of every node. A node that is here without one has not started its
+// ranks, and that is the end that it gets.
 std::map<int, NodeNews> RollCall::news_of_others() const {
   std::map<int, NodeNews> all;
   for (const auto& [seat, node] : nodes_) {

@@ -49,6 +49,7 @@ std::vector<StopAction> StopSequence::wanted(const StopWanted& stop, TimePoint n
     case StopMode::polite: return ask(stop, now);
     case StopMode::sweep:
       if (phase_ == Phase::sweeping) return {};
+      // A sweep that follows a polite request gives no more time than the request did.
       return sweep(phase_ == Phase::asking ? std::min(deadline_, now + stop.grace)
                                            : now + stop.grace);
     case StopMode::now: return kill(now);
@@ -73,6 +74,8 @@ std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now)
 std::vector<StopAction> StopSequence::main_ended(MainEnded ended, TimePoint now) {
   if (phase_ == Phase::idle) main_ended_ = ended;
   if (phase_ != Phase::asking) return {};
+  // A launcher that ended by itself has passed the signal on. One that a signal killed has not, so
+  // its ranks get the rest of the grace to save.
   const bool rest_was_asked = ended.how == MainEnded::How::by_itself;
   const bool nobody_saves = rest_was_asked || ranks_gone_;
   return sweep(nobody_saves ? std::min(deadline_, now + kSweepGrace) : deadline_);
@@ -86,6 +89,7 @@ std::vector<StopAction> StopSequence::ranks_gone(TimePoint now) {
   return {};
 }
 
+// CONT follows TERM, since a stopped process handles a signal only when it goes on.
 std::vector<StopAction> StopSequence::sweep(TimePoint end) {
   phase_ = Phase::sweeping;
   deadline_ = end;

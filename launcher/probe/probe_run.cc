@@ -30,6 +30,8 @@ std::vector<Action> Run::on(const Event& event, TimePoint now) {
 
 Run::Actions Run::take(const RankReported& event, TimePoint now) {
   RankState& rank = ranks_[static_cast<std::size_t>(event.rank)];
+  // The lines come from a process with a driver that may be sick, so a phase out of its order says
+  // nothing.
   const bool expected = static_cast<int>(event.report.phase) == rank.phases_done;
   const bool listening = is_open() || state_ == State::settling;
   if (!listening || rank.failed || !expected) return {};
@@ -67,6 +69,8 @@ Run::Actions Run::phase_done(RankState& rank, const RankReported& event, TimePoi
     return {TellReady{id_}};
   }
   const int reached = last_phases_done();
+  // The deadline moves only when the last rank comes into a new phase. While other nodes are
+  // awaited there is none.
   if (reached == front || (told_ready_ && !met_)) return actions;
   if (reached == kProbePhaseCount) return all_measured(now);
   deadline_ = now + limits_[static_cast<Phase>(reached)];
@@ -99,6 +103,8 @@ Run::Actions Run::take(const IdCame& event, TimePoint now) {
   return {HandOutId{event.id}};
 }
 
+// Where ranks of another node have failed, ours get a moment to fail with words of their own, since
+// these may show the cause. Without such words the verdict says how far ours were.
 Run::Actions Run::take(const OthersOver&, TimePoint now) {
   if (state_ == State::measured) return let_ranks_end(now);
   if (state_ != State::running) return {};
@@ -130,6 +136,8 @@ Run::Actions Run::tell(Trouble trouble) const {
   return {TellTrouble{trouble}};
 }
 
+// A rank may end after its last phase before it was told to; then that phase is the one that
+// failed.
 Run::Actions Run::take(const RankEnded& event, TimePoint now) {
   RankState& rank = ranks_[static_cast<std::size_t>(event.rank)];
   rank.ended = true;
@@ -201,6 +209,7 @@ Hung Run::hung() const {
   return result;
 }
 
+// The rank that came last waited for nobody, so its time is that of the phase itself.
 double Run::shortest(Phase phase) const {
   double result = ranks_.front().ms[static_cast<std::size_t>(phase)];
   for (const RankState& rank : ranks_)

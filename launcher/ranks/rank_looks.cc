@@ -79,6 +79,7 @@ void RankMachine::look(TimePoint now) {
 
 void RankMachine::take(const LookTaken& found, TimePoint now) {
   if (!judging()) return;
+  // These have closed their hook's connection and still run, so from now on /proc speaks for them.
   for (const ProcessId process : found.running) {
     hooked_.erase(process);
     in_torch_.erase(process);
@@ -91,6 +92,8 @@ void RankMachine::take(const LookTaken& found, TimePoint now) {
   for (const Event& event : ranks_in_proc_.on(found.processes, hooked_)) {
     if (const auto* started = std::get_if<RankStarted>(&event)) {
       watch_exit(started->rank, started->process);
+      // It was given a hook and has none: perhaps it runs as another user, who cannot reach our
+      // socket.
       if (rules_.hook && !another_user_told_)
         actions_.push_back(FindUser{started->rank, started->process});
     }
@@ -107,6 +110,7 @@ void RankMachine::take(const AnotherUserRuns& event, TimePoint) {
 
 void RankMachine::sample(TimePoint now) {
   if (!judging()) return;
+  // The leader may need the activity of our ranks though nobody waits on this node.
   if (!stages_.wants_samples() && !leader_watches_) return judge(now);
   shown_to_leader_ = now;
   SampleRanks wanted;
@@ -167,6 +171,7 @@ void RankMachine::weigh_other_nodes(TimePoint now) {
   }
   feed(news, now);
   for (const Event& event : news) {
+    // Read after feed(), which settles which process is the rank's.
     const auto* exited = std::get_if<RankExited>(&event);
     if (exited != nullptr && is_rank(exited->rank, exited->process)) seen_.exits.push_back(*exited);
   }

@@ -14,6 +14,7 @@
 namespace safelaunch::ranks {
 namespace {
 
+// A script may meet as several ranks in turn; a process that names more than these is hostile.
 constexpr std::size_t kMostRanksOfAProcess = 16;
 
 // The file in which torch waits until another process has built an extension.
@@ -137,6 +138,7 @@ void RankMachine::take(const HookSpoke& event, TimePoint now) {
   if (frozen_ || (message.rank && !named_.accept(process, *message.rank))) return;
   const bool by_plugin = message.source == Source::plugin;
   if (message.rank) (by_plugin ? plugged_ : hooked_)[process] = *message.rank;
+  // A hook that speaks has a connection, though another one of its process was closed before.
   if (!by_plugin) silent_.erase(process);
   // If the hook watches the collectives, its word counts: the plugin reports a collective as passed
   // even when its communicator was aborted.
@@ -162,6 +164,7 @@ void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
   if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
   if (const auto* raised = std::get_if<RankRaised>(&event); raised && !is_helper(*raised))
     note_raised(seen_.raised, *raised);
+  // A rank that begins again has not come to its end after all.
   if (const auto rank = rank_that_begins(event)) seen_.finished.erase(*rank);
   if (auto* started = std::get_if<RankStarted>(&event)) {
     // The first process that speaks may be a helper of the shell that is the rank.
@@ -178,7 +181,7 @@ void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
   feed(event, now);
 }
 
-// Its store, and its backend.
+// Notes the store that a rank is given, and that it may never get into, and the backend.
 void RankMachine::note_what_it_names(const Event& event) {
   const auto* entered = std::get_if<StageEntered>(&event);
   if (entered != nullptr && entered->stage == Stage::rendezvous)
@@ -234,7 +237,7 @@ bool RankMachine::is_a_ranks_child(Rank rank, const HookSpoke& speaker) const {
          speaker.line.end();
 }
 
-// Hook, log and plugin may tell the same.
+// Each stage is recorded once, since hook, log and plugin may tell the same.
 void RankMachine::record_stage(const StageReached& reached) {
   const auto known = stages_.ranks().find(reached.rank);
   if (known != stages_.ranks().end() && known->second.reached(reached.stage)) return;
@@ -264,6 +267,7 @@ void RankMachine::take(const HookFlooded& event, TimePoint) {
 void RankMachine::take(const NcclTold& told, TimePoint now) {
   if (!judging()) return;
   if (const auto* started = std::get_if<RankStarted>(&told.event))
+    // A process that /proc does not show here has no end that could be watched.
     if (started->process.start_ticks != 0) watch_exit(started->rank, started->process);
   if (const auto* reached = std::get_if<StageReached>(&told.event)) record_stage(*reached);
   feed(told.event, now);

@@ -122,6 +122,7 @@ void RankWatch::on_hook_flood(ProcessId process) {
   take(HookFlooded{process});
 }
 
+// The processes above are read at once, because the one that has spoken may end at any moment.
 std::vector<watch::ProcessOfRank> RankWatch::line_above(ProcessId process,
                                                         const watch::HookMessage& message) const {
   if (!message.rank || !machine_.wants_line(process, message)) return {};
@@ -155,6 +156,7 @@ void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
   if (machine_.judging()) nccl_.saw_output(stream, bytes);
 }
 
+// NCCL's log is read once more before anything is frozen: its last lines may show why ranks wait.
 void RankWatch::freeze() {
   if (machine_.frozen()) return;
   nccl_.read_now();
@@ -237,6 +239,7 @@ void RankWatch::show_leader() {
 }
 
 std::optional<Failure> RankWatch::waiting_now() const {
+  // A member sees its own ranks alone, so it cannot say for which rank they wait.
   if (config_.stages.judged_elsewhere) return std::nullopt;
   return machine_.judging() ? machine_.stages().waiting_now(Clock::now()) : std::nullopt;
 }
@@ -312,6 +315,7 @@ void RankWatch::take(const WatchEvent& event) {
 void RankWatch::set_timer() {
   const auto deadline = machine_.deadline();
   if (!deadline) return void(timer_.cancel());
+  // Most events leave the deadline as it is, and then the timer need not be set anew.
   if (timer_.expiry() == *deadline) return;
   timer_.expires_at(*deadline);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
@@ -320,6 +324,8 @@ void RankWatch::set_timer() {
 }
 
 void RankWatch::perform(const WatchExit& watch) {
+  // An ExitWatch cannot be destroyed within its own call, so those that have told go at the next
+  // one.
   for (const ProcessId ended : std::exchange(told_exits_, {})) exits_.erase(ended);
   const auto [rank, process] = watch;
   exits_.emplace(process, launch::ExitWatch(services_.io, process,
@@ -432,6 +438,7 @@ void RankWatch::perform(const BeginTraining&) {
   standstill_.end();
   listener_.on_status({});
   listener_.on_training();
+  // Unless a stall is to be reported nobody asks the hooks any more, so their threads can end.
   if (config_.stall != Duration::zero()) return stall_.begin();
   if (channel_) channel_->ask_no_more();
 }

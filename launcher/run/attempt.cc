@@ -125,6 +125,8 @@ void Attempt::on_started(Rank rank, ProcessId process) {
 void Attempt::on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) {
   services_.log.record(
       report::record::Exit{rank ? rank->value : -1, process.pid, describe(status)});
+  // The watch hears of the end first, so that its verdict, and not the bare status, decides how the
+  // others are stopped.
   if (rank) watch_.ended(*rank, process, status);
   take(WorkerEnded{rank, status, workers_.running(), watch_.training()});
 }
@@ -336,6 +338,7 @@ void Attempt::perform(const TellUser& tell) {
 void Attempt::on_tree_gone(const std::vector<launch::Survivor>& survivors) {
   seen_.survivors = survivors;
   seen_.swept = stopper_.swept();
+  // Only now nobody of the job can have the segments open.
   record_removed_segments(services_.log, remove_left_segments(segments_));
   take(TreeGone{output_.drained()});
 }
@@ -344,6 +347,7 @@ void Attempt::perform(const FinishOutput&) {
   output_.finish();
 }
 
+// Posted, because the listener destroys this object, which is in the middle of a call.
 void Attempt::perform(const AttemptOver&) {
   boost::asio::post(services_.io, [this] { listener_.attempt_ended(finished_record()); });
 }
@@ -366,6 +370,7 @@ void Attempt::link_rank_files() const {
 
 AttemptRecord Attempt::finished_record() {
   link_rank_files();
+  // Where the output was hidden the tails were kept then, since the later words come of our stop.
   if (seen_.tails.empty()) keep_tails();
   AttemptRecord record = std::move(seen_);
   static_cast<AttemptOutcome&>(record) = machine_.outcome();

@@ -68,6 +68,7 @@ std::optional<TimePoint> AttemptMachine::deadline() const {
   return std::nullopt;
 }
 
+// The workers that have started already are killed at once: none of them has anything to save.
 void AttemptMachine::take(const StartFailed&, TimePoint) {
   if (runs()) begin_stop({launch::StopMode::now, SIGKILL, {}});
 }
@@ -75,7 +76,9 @@ void AttemptMachine::take(const StartFailed&, TimePoint) {
 void AttemptMachine::take(const WorkerEnded& event, TimePoint) {
   const bool asked_to_end = outcome_.signal && is<Stopping>();
   if (!runs() && !asked_to_end) return;  // its end is our doing
+  // The first failure is the status that counts, because later ones are mostly its consequences.
   if (!outcome_.command || succeeded(*outcome_.command)) outcome_.command = event.status;
+  // Only a failed rank of our own spawn ends the others here: a launcher sees to its ranks itself.
   if (!runs() || !event.rank || succeeded(event.status) || !event.others_run) return;
   if (const auto* explaining = std::get_if<Explaining>(&state_))
     return explain_and_stop(Explaining(*explaining), {});
@@ -84,6 +87,7 @@ void AttemptMachine::take(const WorkerEnded& event, TimePoint) {
   make_way();
 }
 
+// A main process that a signal killed has asked none of its children to end, so the stop must know.
 void AttemptMachine::take(const AllWorkersEnded&, TimePoint) {
   const bool killed = outcome_.command && std::holds_alternative<Signaled>(*outcome_.command);
   actions_.push_back(NoteMainEnded{
@@ -165,10 +169,15 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
   if (const auto* explaining = std::get_if<Explaining>(&state_))
     explain_and_stop(Explaining(*explaining), {});
   if (first || is<Asking>() || is<Stopping>()) stop_as_the_user_wants(event);
+  // A job that is still there after a while is explained, so that a person does not take a long
+  // checkpoint for a hang and kill it.
   if (auto* stopping = std::get_if<Stopping>(&state_); first && is_insisting(event.signal))
     *stopping = {now + kUnexplainedSilence, event.signal};
 }
 
+// A signal that comes while the attempt is stopped for another reason is not the reason, but the
+// run must not go on after it. An attempt that gave way has no reason of its own, so there the
+// signal is the reason.
 void AttemptMachine::note(const SignalCame& event) {
   if (is<Running>() || outcome_.gave_way)
     outcome_.signal = event.signal;
@@ -176,6 +185,7 @@ void AttemptMachine::note(const SignalCame& event) {
     outcome_.late_signal = event.signal;
 }
 
+// The segments are kept, because no other attempt follows that would need their room.
 void AttemptMachine::stop_as_the_user_wants(const SignalCame& event) {
   begin_stop({launch::StopMode::polite, event.signal, rules_.grace.in_all}, Segments::keep,
              event.origin);
@@ -214,12 +224,14 @@ void AttemptMachine::take(const KillWanted&, TimePoint) {
   begin_stop({launch::StopMode::now, SIGKILL, {}});
 }
 
+// Once the training has begun no other attempt follows, so nothing has to be removed for one.
 void AttemptMachine::make_way() {
   begin_stop(sweep(), outcome_.training ? Segments::keep : Segments::remove);
 }
 
 void AttemptMachine::begin_stop(const launch::StopWanted& wanted, Segments segments,
                                 launch::SignalOrigin asked_by) {
+  // The segments are looked for before the first signal, while the processes have them mapped.
   if (!is<Stopping>()) {
     actions_.push_back(EndWatching{});
     actions_.push_back(TakeSegments{segments == Segments::remove});

@@ -59,6 +59,7 @@ Run::Run(plan::RunPlan plan)
 
 int Run::run() {
   output::ignore_output_signals();
+  // Other threads log too, but the terminal belongs to this one.
   set_log_writer([this, ours = std::this_thread::get_id()](std::string_view line) {
     if (std::this_thread::get_id() == ours) return terminal_.write_message(line);
     boost::asio::post(io_, [this, text = std::string(line)] { terminal_.write_message(text); });
@@ -143,6 +144,7 @@ Result<void> Run::take_port(const StartAttempt& start) {
 
 Result<void> Run::start_attempt(const StartAttempt& start) {
   if (const Result<void> taken = take_port(start); !taken) return taken.error();
+  // The counter is that of the whole cgroup, so only its growth during the attempt says something.
   oom_kills_before_ = host::oom_kills_of_our_cgroup();
   ranks::AttemptPlace place = prepare(start);
   leave_out_what_another_user_cannot_use(place, start.number);

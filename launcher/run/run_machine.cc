@@ -16,6 +16,7 @@
 namespace safelaunch::run {
 namespace {
 
+// Slurm's two signals come closer together than this, and those of a person do not.
 constexpr Duration kEchoWithin{20};
 
 }  // namespace
@@ -86,6 +87,7 @@ void RunMachine::start(const profile::Profile& profile) {
 
 void RunMachine::note_profile(const profile::Profile& profile) {
   profile_ = profile;
+  // The same profile once more is a retry, whose number must be kept.
   if (!tried_.empty() && tried_.back() == profile.name) return;
   tried_.push_back(profile.name);
   retries_of_profile_ = 0;
@@ -109,6 +111,7 @@ void RunMachine::take(const NodesReady& event, TimePoint) {
 
 void RunMachine::take(const AttemptAgreed& event, TimePoint) {
   if (!std::holds_alternative<Gathering>(state_)) return;
+  // This node's chain may be another than the leader's, so the profile is looked up by its name.
   if (profile_.name != event.go.profile) {
     const auto named = shelf_.profile_named(event.go.profile);
     if (!named)
@@ -118,6 +121,7 @@ void RunMachine::take(const AttemptAgreed& event, TimePoint) {
                                          event.go.profile)}});
     note_profile(*named);
   }
+  // The leader's count holds, since this node may have missed an attempt.
   attempts_ = event.go.attempt - 1;
   state_ = Attempting{};
   actions_.push_back(StartAttempt{profile_, event.go.attempt, former_port_, event.go});
@@ -179,6 +183,7 @@ void RunMachine::take(const AttemptNotStarted& event, TimePoint) {
   actions_.push_back(SayFailure{event.error.message});
   const bool agreed = agrees_ && std::holds_alternative<Attempting>(state_);
   if (agreed) actions_.push_back(TellNotStarted{event.error});
+  // A member leaves the decision to the leader, which knows how the other nodes fared.
   if (agreed && !leads_) return void(state_ = Gathering{});
   end(exit_code_of(event.error.code), event.error.message);
 }
@@ -326,6 +331,7 @@ std::vector<profile::Profile> RunMachine::candidates_after(
   }
 }
 
+// Without a probe the order of the chain decides.
 void RunMachine::take(const CannotProbe&, TimePoint) {
   if (!std::holds_alternative<Probing>(state_)) return;
   auto [summary, diagnosis] = std::get<Probing>(std::exchange(state_, Idle{}));
@@ -342,6 +348,7 @@ void RunMachine::take(const ProfileChosen& event, TimePoint) {
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   const auto candidates = candidates_after(diagnosis);
   const auto chosen = std::ranges::find(candidates, event.profile, &profile::Profile::name);
+  // Where no profile worked in a probe, the next of the chain is tried all the same.
   if (chosen != candidates.end()) {
     step.profile = *chosen;
     step.why = "a probe showed that it works here, and none is faster";
@@ -429,6 +436,8 @@ void RunMachine::give_up(report::AttemptSummary summary, const diagnose::Diagnos
   if (!plan_.options.json) actions_.push_back(TellFirstFailure{diagnosis});
 }
 
+// Where nodes agree, the run goes on until EndAgreed has come back: else this node would leave
+// while the others still wait for it.
 void RunMachine::end(int exit_code, std::string stopped_because) {
   if (agrees_) {
     state_ = Gathering{};

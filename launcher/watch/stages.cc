@@ -123,6 +123,8 @@ std::vector<StageAction> Stages::stood_still(Duration lasts,
   return finish(monotonic);
 }
 
+// Time stands still while somebody has stopped all ranks, or has one of them in hand: nobody can
+// come meanwhile.
 TimePoint Stages::job_time(TimePoint monotonic) {
   const TimePoint now = clock_.at(monotonic);
   if (suspended(now) || attended(now)) return clock_.read_frozen(monotonic);
@@ -133,6 +135,7 @@ std::vector<StageAction> Stages::finish(TimePoint monotonic) {
   const TimePoint now = clock_.at(monotonic);
   if (const auto deadline = earliest_deadline(now); deadline && due_)
     due_ = std::min(*due_, std::max(monotonic, clock_.monotonic(*deadline)));
+  // Nobody waits, so time alone can bring nothing but that the job counts as training.
   if (standings_.empty()) {
     const auto trains = trains_at();
     due_ = trains ? std::optional(clock_.monotonic(*trains)) : std::nullopt;
@@ -283,6 +286,8 @@ void Stages::apply(const RankActivity& event, TimePoint now) {
 
 // ---- what follows from it -----------------------------------------------------------------------
 
+// The first verdict stands, since the later ones are its consequences. A world of one waits for
+// nobody, so its end is the command's own.
 void Stages::decide(Failure verdict) {
   if (verdict_ || training_ || world_size() < 2) return;
   verdict_ = verdict;
@@ -334,6 +339,8 @@ void Stages::check_failure(const RankExited& event, TimePoint now) {
   const RankState& state = state_of(event.rank);
   if (!state.failed() || state.process() != event.process) return;
   if (config_.dead_rank != DeadRank::ends_the_job) return;
+  // Where `communicator` comes before `group`, the furthest stage would name the wrong place for a
+  // death inside NCCL's init.
   const bool in_nccl = state.entered(Stage::communicator) && !state.reached(Stage::communicator);
   const Stage stage = in_nccl ? Stage::communicator : after(state.furthest());
   const Standing alone{.stage = stage, .since = now, .missing = {event.rank}};
