@@ -41,6 +41,7 @@ std::string text_of(const sockaddr* address) {
   return text.data();
 }
 
+// The kernel answers for an interface by its name, through any socket.
 int mtu_of(int any_socket, const std::string& name) {
   ifreq request{};
   name.copy(request.ifr_name, IFNAMSIZ - 1);
@@ -145,6 +146,7 @@ std::string why_no_route(int error) {
 Route route_to(const std::string& address) {
   Question question{};
   if (!put_address(address, question)) return {};
+  // Without an answer of the kernel the route stays unknown, which is no finding.
   const UniqueFd netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!netlink) return {};
   const auto size = question.header.nlmsg_len;

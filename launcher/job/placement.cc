@@ -94,6 +94,7 @@ std::optional<int> node_of(const Command& command, const std::optional<SpawnPlan
   return node_told(starter, environment);
 }
 
+// Where nobody names the job, the place at which its ranks meet does: it is the same on every node.
 std::string name_of_job(const Command& command, const Starter& starter, const Placement& place) {
   if (!starter.job.empty()) return starter.job;
   const std::string id = launcher_option(command, {"--rdzv-id"});
@@ -180,12 +181,14 @@ std::optional<Placement> find_placement(const Command& command,
   if (spawn) {
     place.nodes = spawn->nodes;
   } else {
+    // An elastic launcher decides while it runs how many nodes there are, so agents could not.
     if (!command.nodes || command.nodes->min != command.nodes->max) return std::nullopt;
     if (command.descendants != Descendants::some) return std::nullopt;
     place.nodes = command.nodes->max;
   }
   if (place.nodes < 2) return std::nullopt;
   const Starter starter = find_starter(environment);
+  // A starter of another number of nodes has not started one agent on each node of this job.
   place.starter = starter.nodes == place.nodes ? starter.name : std::string();
   if (!place.starter.empty()) place.hosts = starter.hosts;
   place.node = node_of(command, spawn, starter, environment);

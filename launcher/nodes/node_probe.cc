@@ -133,6 +133,7 @@ void NodeProbe::publish() {
 void NodeProbe::take(const launch::ReceivedSignal& received) {
   if (stops_it(received.signal)) return void(launch::suspend_job());
   if (!ends_the_probe(received.signal)) return;
+  // The first signal lets the ranks take their communicator down; the second one kills them.
   if (session_ && stopping_)
     session_->kill();
   else if (session_)
@@ -178,6 +179,7 @@ void NodeProbe::start_ranks(const std::string& profile) {
   launch::hold_lease(lease_until_);
 }
 
+// The round still needs a result of this node, since the others wait for one.
 void NodeProbe::cannot_start(const Error& error) {
   ranks_over({probe::Failed{{{0, probe::Phase::driver, error.message}}}, ""});
 }
@@ -197,6 +199,7 @@ void NodeProbe::round_over_here() {
 void NodeProbe::tell_round() {
   news_.ranks = to_text(without_secrets(here_.told()));
   publish();
+  // The board does not send the leader its own news.
   if (party_->leads()) note_round(*party_->seat(), news_.ranks);
 }
 
@@ -239,6 +242,7 @@ void NodeProbe::hear(const agree::HoldLease& lease) {
   if (session_) launch::hold_lease(lease.until);
 }
 
+// Node 0 knows more than the words that all nodes end with: the findings of its search.
 void NodeProbe::hear(const agree::EndHere& end) {
   const bool as_found = found_ && found_->why == end.why;
   if (!end_) end_ = as_found ? *found_ : NodeProbeEnd{end.exit_code, end.why};
@@ -299,6 +303,7 @@ void NodeProbe::hear(const agree::AttemptOverEverywhere& over) {
   if (!over.lost.empty())
     return party_->take(
         agree::EndWanted{exit_code_of(Errc::peer_lost), lost_in_words(over.lost, nodes_)});
+  // The last news of a node may have come with its end only.
   for (const auto& [seat, news] : over.news) note_round(seat, news.ranks);
   const std::vector<probe::GroupResult> results = desk_->results();
   desk_.reset();

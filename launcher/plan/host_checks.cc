@@ -68,6 +68,7 @@ std::string to_text(const HostReport& report) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// A text that is cut, or none at all, is what a child leaves that has crashed.
 HostReport from_text(const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return {{}, {}, "they ended before they were done"};
@@ -81,8 +82,10 @@ HostReport from_text(const std::string& text) {
 
 /// The child's whole life. Our descriptors are open in it, and none of them is touched.
 [[noreturn]] void be_the_checks(const RunPlan& plan, int parent, int out) {
+  // The checks end with us. The parent is compared, since it may have gone before the kernel knew.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
+  // The terminal's writer belongs to the parent.
   set_log_writer({});
   try {
     (void)write_whole(out, to_text(check(plan)));

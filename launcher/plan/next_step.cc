@@ -110,6 +110,7 @@ std::string_view innermost(std::string_view stack) {
   return last;
 }
 
+// A rank inside these libraries may be helped by another profile.
 bool is_communication(std::string_view frame) {
   constexpr std::array<std::string_view, 5> kLibraries{"/torch/", "/jax/", "/jaxlib/", "/nccl/",
                                                        "/cupy"};
@@ -140,6 +141,7 @@ NextStep used_up(const RunProgress& progress) {
 NextStep same_again(const RunPlan& plan, const diagnose::RetrySame& retry,
                     const RunProgress& progress) {
   const bool on_another_port = retry.with == diagnose::RetrySame::With::another_port;
+  // Another port is no other profile, so --only allows it.
   if (plan.options.only && !on_another_port) return stop("--only: one attempt is made");
   if (plan.options.max_attempts && progress.attempts >= *plan.options.max_attempts)
     return used_up(progress);
@@ -222,6 +224,8 @@ std::vector<profile::StruckOut> same_as_tried(const RunPlan& plan,
   std::vector<profile::StruckOut> result;
   for (const profile::Profile* candidate : candidates) {
     const bool named = is_named(*candidate, plan);
+    // Of a profile that the user has named only its copies count, since the script may read
+    // variables itself.
     const SeenOfJob counts = named ? SeenOfJob{.nccl = seen.nccl} : seen;
     const Found found = found_under(*candidate, plan, counts);
     const auto same = std::ranges::find_if(tried, [&](const profile::Profile* one) {
@@ -242,6 +246,7 @@ std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
   Impasse impasse{diagnosis.failure.cause, evidence.failure.stage.value_or(Stage::spawned), {}};
   for (const MissingRank& missing : evidence.failure.missing) {
     std::string place = place_of(missing);
+    // One rank at a place that a profile may change makes another attempt worth its time.
     if (place.empty()) return std::nullopt;
     impasse.places[missing.rank] = std::move(place);
   }

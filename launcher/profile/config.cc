@@ -117,6 +117,7 @@ bool matches(const ClusterMatch& match, const ClusterHost& host) {
     const auto found = host.environment.find(wanted.first);
     return found != host.environment.end() && matches_whole(wanted.second, found->second);
   };
+  // A rule without conditions is for --cluster NAME alone.
   if (match.empty()) return false;
   if (!match.hostname.empty() && !hostname_matches(match.hostname, host.hostname)) return false;
   if (!match.gpu.empty() && std::none_of(host.gpus.begin(), host.gpus.end(), is_gpu)) return false;
@@ -151,6 +152,7 @@ Rules rules_for(const Config& config, const ClusterRule* cluster) {
   }
   for (const auto& [name, setting] : cluster->rules.variables.env) {
     rules.variables.env[name] = setting;
+    // The rule's word on a variable replaces the opposite word of the top level.
     std::erase(rules.variables.unset, name);
   }
   for (const std::string& name : cluster->rules.variables.unset) {

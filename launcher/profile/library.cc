@@ -95,6 +95,8 @@ Result<std::optional<ProfileText>> ProfileLibrary::find_in(const SearchFolder& f
   if (!*text) return std::optional<ProfileText>();
   if (pass_over) {
     const BuiltInProfile* shipped = built_in(name);
+    // In safelaunch's own source folder ./profiles holds the built-in profiles: no warning for
+    // those.
     if (shipped != nullptr && shipped->text == **text) return std::optional<ProfileText>();
     if (const auto why = why_passed_over(folder, name, **text)) {
       warn(fmt::format("{}: {}; passed over", path, *why));
@@ -140,6 +142,8 @@ Result<ProfileText> ProfileLibrary::find(std::string_view name) {
   return unknown(name);
 }
 
+// Any file on the search path could replace a built-in profile or be extended by one, so there must
+// be none.
 bool ProfileLibrary::all_built_in(std::span<const std::string> chain) const {
   return std::all_of(chain.begin(), chain.end(),
                      [&](const std::string& word) { return built_in(word) != nullptr; }) &&
@@ -174,6 +178,7 @@ Result<Profile> ProfileLibrary::load(std::string_view name_or_file) {
   Result<Profile> profile =
       read_profile(*text, [this](std::string_view parent) { return find(parent); });
   if (profile.has_error()) return profile;
+  // A file found by its name must not turn out to be another profile.
   if (!is_file_word(word) && profile->name != text->name)
     return Error{Errc::bad_config,
                  fmt::format("{}: the profile calls itself '{}'; rename the file or the profile",

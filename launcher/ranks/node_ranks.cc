@@ -191,6 +191,7 @@ class Differences {
   Differences(const NodeName& node, const RankPicture* before, const RankPicture& now)
       : now_(now), process_(now.process) {
     process_.node = node.seat;
+    // Another process as the same rank begins from nothing, whatever the former one had reached.
     const bool same = before != nullptr && before->process == now.process;
     before_ = same ? *before : RankPicture{.rank = now.rank, .process = now.process};
     is_new_ = !same;
@@ -200,6 +201,7 @@ class Differences {
     const Source source = now_.blind ? Source::proc : Source::hook;
     if (is_new_) add(RankStarted{now_.rank, process_, now_.world, source});
     for (int index = 0; index < kStageCount; ++index) add_stage(static_cast<Stage>(index), source);
+    // A rank that had no hook from the beginning has not fallen silent.
     if (now_.blind && !before_.blind && !is_new_) add(RankSilent{now_.rank, process_});
     if (now_.raised && (!before_.raised || before_.raised->message != now_.raised->message)) {
       RankRaised raised = *now_.raised;
@@ -249,6 +251,7 @@ std::vector<RankActivity> activities_of(const NodeName& node,
                                         const std::vector<RankPicture>& ranks) {
   std::vector<RankActivity> activities;
   for (const RankPicture& one : ranks) {
+    // A node that cannot see its rank says nothing of it, and so its earlier activity grows old.
     if (one.ended || one.activity == Activity::unseen) continue;
     ProcessId process = one.process;
     process.node = node.seat;

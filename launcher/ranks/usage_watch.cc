@@ -34,6 +34,7 @@ int mebibytes_of(std::uint64_t bytes) {
 
 }  // namespace
 
+// A share of the age, so that a job's figures stay a few hundred however long it runs.
 bool UsageClock::is_due(TimePoint now) const {
   return now - last_ >= std::max<TimePoint::duration>(kShortest, (last_ - begin_) / kShareOfAge);
 }
@@ -81,9 +82,11 @@ void UsageWatch::look() {
   if (!clock_) return;
   const TimePoint now = Clock::now();
   if (clock_->is_due(now)) return take(now);
+  // Without any rank there is nothing to measure, so a job that shows none never wakes us for it.
   if (!armed_ && !listener_.ranks_now().empty()) wake_later();
 }
 
+// Figures of a moment ago are the last ones already.
 void UsageWatch::look_at_the_end() {
   if (!clock_) return;
   const TimePoint now = Clock::now();
@@ -128,6 +131,7 @@ void UsageWatch::wake_later() {
   });
 }
 
+// The mappings are read until one rank has the driver; from then on the answer stays.
 bool UsageWatch::uses_a_gpu() {
   has_gpu_ = has_gpu_ || std::ranges::any_of(before_, [](const auto& one) {
                return host::maps_contain(one.first.pid, kDriverFile);

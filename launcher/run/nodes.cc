@@ -62,6 +62,7 @@ void Nodes::open_doors() {
   news_.doors = nodes::to_text(doors);
 }
 
+// The doors close when an attempt begins, since the ranks may need their ports.
 void Nodes::close_doors() {
   visits_.reset();
   doors_.reset();
@@ -109,6 +110,8 @@ void Nodes::ranks_pictured(const std::vector<ranks::RankPicture>& ranks) {
   publish();
 }
 
+// The leader alone asks for the activity of all ranks, and only while some wait: pictures cost
+// every node a look at its processes.
 void Nodes::watch_others(bool watch) {
   if (!leads() || watch == watching_) return;
   watching_ = watch;
@@ -125,12 +128,15 @@ void Nodes::ranks_answered(const ranks::RankAnswers& answers) {
   publish();
 }
 
+// Only the leader's stop is a wish for all: a member's failure reaches the leader as its end.
 void Nodes::attempt_stops(const std::string& why) {
   if (leads()) party_->take(agree::StopWanted{fmt::format("{}: {}", host::read_hostname(), why)});
 }
 
 void Nodes::attempt_over(int attempt, int exit_code, const AttemptRecord& record,
                          const diagnose::Evidence& evidence) {
+  // The last picture goes before the end, because the leader's diagnosis needs the ranks that
+  // failed here.
   news_.ranks = listener_.redact(to_text(ranks::NodePicture{attempt, record.picture}));
   publish();
   watching_ = false;
@@ -162,6 +168,8 @@ void Nodes::hear(const agree::StopHere& stop) {
   if (attempt == nullptr) return;
   attempt->note_why("It was ended with that of the other nodes: " + stop.why);
   if (stop.signal == 0) return attempt->give_way();
+  // The run is told first, so that the same signal from a scheduler here does not count as a second
+  // one.
   listener_.take(SignalPassedOn{});
   attempt->signal({stop.signal, 0, launch::SignalOrigin::user});
 }
@@ -204,6 +212,7 @@ void Nodes::hear(const agree::AllReady& ready) {
 bool Nodes::begin_mesh() {
   nodes::AllDoors all;
   for (const auto& [seat, node] : mesh_of(here(), others_)) all[seat] = node.doors;
+  // A node without doors has told nothing of how it can be reached, so nothing could be concluded.
   const auto has_doors = [](const auto& one) { return !one.second.doors.empty(); };
   if (!std::ranges::all_of(all, has_doors)) return false;
   agree::ReachWanted reach{nodes::to_text(all)};
@@ -257,6 +266,7 @@ LeadersNode Nodes::here() const {
 
 void Nodes::hear(const agree::NodeTold& told) {
   OtherNode& node = others_[told.seat];
+  // Each piece of news repeats the last answer, so only a new number is an answer.
   const int answered = node.news.answered;
   node.name = {told.seat, told.host};
   node.news = told.news;

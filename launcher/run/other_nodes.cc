@@ -31,6 +31,7 @@ std::map<std::string, nodes::NodeFacts> facts_by_name(const LeadersNode& here,
   return facts;
 }
 
+// Ranks that were ended for another node's sake have not failed by themselves.
 void take_failed_of(const std::vector<OtherNode>& others, int attempt, AttemptRecord& record) {
   for (const OtherNode& node : others) {
     if (node.news.phase == agree::NodePhase::stopped) continue;  // by us, for another's sake
@@ -49,6 +50,7 @@ std::vector<int> workers_of_nodes(int nodes, const agree::NodeNews& here, const 
   for (const auto& [seat, node] : others)
     if (static_cast<std::size_t>(seat) < workers.size())
       workers[static_cast<std::size_t>(seat)] = node.news.workers;
+  // A number in the profile is one for each node, and goes before the nodes' own.
   if (profile.processes) std::ranges::fill(workers, *profile.processes);
   return workers;
 }
@@ -99,6 +101,7 @@ std::vector<std::string> names_of(const std::set<int>& seats, const LeadersNode&
   return names;
 }
 
+// A failure must never read as 0 on the other nodes, so one without a status of its own gets 125.
 int status_for_others(const AttemptRecord& record, const diagnose::Evidence& evidence) {
   if (went_well(record) || record.gave_way) return 0;
   const int code =

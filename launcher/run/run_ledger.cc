@@ -103,6 +103,7 @@ void write_job_file(DiskQueue& disk, const report::RunDirectory& directory,
                     const plan::RunPlan& plan, const report::RunSummary& summary,
                     const redact::Redactor& redactor) {
   const int guardian = launch::guardian_pid();
+  // The pid that the user knows is the guardian's, and it lives longest.
   const auto facts = host::facts_of(guardian != 0 ? guardian : getpid());
   nlohmann::ordered_json json;
   json["run"] = summary.run_id;
@@ -167,6 +168,7 @@ void record_removed_segments(report::EventLog& log, const std::vector<host::Left
 
 void remember_success(const plan::RunPlan& plan, const profile::Profile& profile, int attempts,
                       Probed probed) {
+  // A first profile that works at once would be tried first next time anyway.
   const bool worth_it = attempts >= 2 || probed == Probed::yes;
   if (!worth_it && !plan.options.forget) return;
   const std::string file = profile::memory_file(plan.environment);
@@ -176,6 +178,8 @@ void remember_success(const plan::RunPlan& plan, const profile::Profile& profile
   profile::Memory memory = profile::load_memory(file);
   if (plan.options.forget) memory = profile::forget(std::move(memory), key, job);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  // A profile of large cost is remembered for this job alone, since another script may well need
+  // none.
   const bool for_this_job = profile.cost == profile::Cost::large;
   if (worth_it)
     memory = profile::remember(std::move(memory),

@@ -58,6 +58,7 @@ const Option* Walk::find(std::string_view word) const {
 
 Error Walk::unknown(std::string_view word) const {
   const std::string hint = did_you_mean_option(grammar_.options, word.substr(0, word.find('=')));
+  // A run's verb is mostly left out, so its name would puzzle the user.
   if (grammar_.verb == "run") return wrong(fmt::format("unknown option {}{}", word, hint));
   return wrong(fmt::format("{} does not take '{}'{}", grammar_.verb, word, hint));
 }
