@@ -41,7 +41,7 @@ std::string text_of(const sockaddr* address) {
   return text.data();
 }
 
-// The kernel answers for an interface by its name, through any socket.
+/// The kernel answers for an interface by its name, through any socket.
 int mtu_of(int any_socket, const std::string& name) {
   ifreq request{};
   name.copy(request.ifr_name, IFNAMSIZ - 1);

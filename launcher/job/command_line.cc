@@ -72,7 +72,7 @@ void keep_meeting(std::string_view name, const std::string& value, Command& comm
   command.meeting[option] = value;
 }
 
-// Behind an unknown option nobody knows where the script begins, so none is assumed.
+/// Behind an unknown option nobody knows where the script begins, so none is assumed.
 void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kind,
                  Command& command) {
   if (walk.unclear) {
@@ -135,7 +135,7 @@ struct Misplaced {
   std::size_t count;
 };
 
-// A port option among the script's arguments is most likely meant for the launcher.
+/// A port option among the script's arguments is most likely meant for the launcher.
 std::optional<Misplaced> misplaced_port(const Command& command) {
   for (std::size_t at = command.script->word + 1; at < command.argv.size(); ++at) {
     const std::string_view word = command.argv[at];

@@ -133,7 +133,7 @@ std::string who_of(const RasDivergence::Group& group) {
   return text;
 }
 
-// The group that has launched most is the rule, so only the others are told.
+/// The group that has launched most is the rule, so only the others are told.
 std::string describe(const RasDivergence& divergence) {
   std::int64_t most = 0;
   for (const auto& group : divergence.groups) most = std::max(most, group.launched);
@@ -166,7 +166,7 @@ tcp::endpoint endpoint_of(const std::string& address, error_code& error) {
 
 }  // namespace
 
-// RAS came with 2.24; a query has crashed jobs of 2.26 and 2.27.
+/// RAS came with 2.24; a query has crashed jobs of 2.26 and 2.27.
 bool may_ask_ras(const Version& version) {
   const bool fragile = version.major == 2 && (version.minor == 26 || version.minor == 27);
   return version >= Version{2, 24, 0} && !fragile;

@@ -68,7 +68,7 @@ std::string to_text(const HostReport& report) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// A text that is cut, or none at all, is what a child leaves that has crashed.
+/// A text that is cut, or none at all, is what a child leaves that has crashed.
 HostReport from_text(const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return {{}, {}, "they ended before they were done"};

@@ -110,7 +110,7 @@ std::string_view innermost(std::string_view stack) {
   return last;
 }
 
-// A rank inside these libraries may be helped by another profile.
+/// A rank inside these libraries may be helped by another profile.
 bool is_communication(std::string_view frame) {
   constexpr std::array<std::string_view, 5> kLibraries{"/torch/", "/jax/", "/jaxlib/", "/nccl/",
                                                        "/cupy"};

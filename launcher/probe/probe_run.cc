@@ -103,8 +103,8 @@ Run::Actions Run::take(const IdCame& event, TimePoint now) {
   return {HandOutId{event.id}};
 }
 
-// Where ranks of another node have failed, ours get a moment to fail with words of their own, since
-// these may show the cause. Without such words the verdict says how far ours were.
+/// Where ranks of another node have failed, ours get a moment to fail with words of their own,
+/// since these may show the cause. Without such words the verdict says how far ours were.
 Run::Actions Run::take(const OthersOver&, TimePoint now) {
   if (state_ == State::measured) return let_ranks_end(now);
   if (state_ != State::running) return {};
@@ -136,8 +136,8 @@ Run::Actions Run::tell(Trouble trouble) const {
   return {TellTrouble{trouble}};
 }
 
-// A rank may end after its last phase before it was told to; then that phase is the one that
-// failed.
+/// A rank may end after its last phase before it was told to; then that phase is the one that
+/// failed.
 Run::Actions Run::take(const RankEnded& event, TimePoint now) {
   RankState& rank = ranks_[static_cast<std::size_t>(event.rank)];
   rank.ended = true;
@@ -209,7 +209,7 @@ Hung Run::hung() const {
   return result;
 }
 
-// The rank that came last waited for nobody, so its time is that of the phase itself.
+/// The rank that came last waited for nobody, so its time is that of the phase itself.
 double Run::shortest(Phase phase) const {
   double result = ranks_.front().ms[static_cast<std::size_t>(phase)];
   for (const RankState& rank : ranks_)
