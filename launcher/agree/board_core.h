@@ -96,7 +96,7 @@ class BoardCore {
   std::unordered_map<std::string, int> seat_of_incarnation_;
   std::unordered_map<Peer, int> seat_of_peer_;
   std::list<int> by_hearing_;   ///< the seats with a holder; the one heard longest ago first
-  std::list<Waiting> waiting_;  ///< in the order of their claims
+  std::list<Waiting> waiting_;  ///< the agents without a seat, in the order of their claims
   std::unordered_map<Peer, std::list<Waiting>::iterator> waiting_of_peer_;
   std::unordered_map<std::string, std::list<Waiting>::iterator> waiting_of_incarnation_;
   std::vector<Told> told_;

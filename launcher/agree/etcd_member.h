@@ -65,7 +65,7 @@ class EtcdMember {
     std::uint64_t lease = 0;
     std::string incarnation{};
     std::string host{};
-    std::uint64_t told = 0;  ///< to the leader: the revision of the news that it was told last
+    std::uint64_t told = 0;  ///< at the leader: the revision of the news that it was told last
   };
   using Holders = std::map<int, Holder>;
 

@@ -36,11 +36,11 @@ struct Desk {
   std::mutex mutex;
   std::condition_variable wake;
   Wishes wishes;
-  std::uint64_t changes = 0;  ///< of the wishes
+  std::uint64_t changes = 0;  ///< how often the wishes have changed
   bool closed = false;
   std::vector<BoardEvent> events;
   bool left = false;
-  TimePoint began = Clock::now();  ///< of the round that is under way, or of the last one
+  TimePoint began = Clock::now();  ///< when the present round began, or the last one
   bool busy = false;
   UniqueFd bell{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 

@@ -79,7 +79,8 @@ struct SeatFiles {
 struct WordFiles {
   std::optional<LeadName> lead{};  ///< the newest mark of a leader
   std::vector<LeadName> former_leads{};
-  std::vector<WordName> words{};  ///< in their order, of no later generation than the mark
+  /// The words in their order, of no later generation than the mark.
+  std::vector<WordName> words{};
 
   /// The newest word of the newest leader, also of one that is gone.
   [[nodiscard]] std::optional<WordName> newest() const;
@@ -92,7 +93,7 @@ enum class BoardState {
   nothing,  ///< no folder, or an empty one
   open,
   closed,   ///< somebody looks whether it can be ended, or has died in doing so
-  over,     ///< what is left of it can be removed
+  over,     ///< its rest can be removed
   foreign,  ///< a folder with other things in it
 };
 

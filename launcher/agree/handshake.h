@@ -48,7 +48,7 @@ struct HandshakeError {
   enum class Kind {
     no_board,     ///< something else listens there; a board may follow
     other_token,  ///< the board does not hold our token
-    refused,      ///< by a board with our token: it is of no use to try again
+    refused,      ///< a board with our token refuses us: it is of no use to try again
   };
   Kind kind = Kind::no_board;
   std::string why;

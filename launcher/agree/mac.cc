@@ -16,7 +16,7 @@
 namespace safelaunch::agree {
 namespace {
 
-constexpr std::size_t kBlock = 64;  // of SHA-256, in bytes
+constexpr std::size_t kBlock = 64;  // the block of SHA-256, in bytes
 
 unsigned char* raw(Digest& digest) {
   return reinterpret_cast<unsigned char*>(digest.data());

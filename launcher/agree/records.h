@@ -10,7 +10,7 @@ namespace safelaunch::agree {
 
 /// The terms on which all agents of a board agree.
 struct BoardRecord {
-  std::string id;  ///< of this board and no other, also of the same job
+  std::string id;  ///< the id of this board and no other, also of the same job
   std::string job;
   int seats = 0;
   Terms terms;

@@ -255,9 +255,10 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
   boost::asio::steady_timer farewell;
   Board::Listener* listener;  ///< nullptr: the board is gone
   std::unique_ptr<TcpServer> server;
-  std::optional<BoardCore> core;  ///< from the first claim on
+  std::optional<BoardCore> core;  ///< the board itself, from the first claim on
   std::optional<BoardMemory> memory;
-  std::unordered_map<std::string, TcpServer::Peer> peers;  ///< by the agents' incarnations
+  /// The connections by the agents' incarnations.
+  std::unordered_map<std::string, TcpServer::Peer> peers;
   std::unordered_map<TcpServer::Peer, std::string> incarnations;
   std::deque<wire::FromBoard> for_own_agent;
   std::function<void()> left;

@@ -75,8 +75,8 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
     Peer number = 0;
     std::shared_ptr<FrameStream> stream;
     std::string address;             ///< without its port
-    Line::iterator place{};          ///< in the line of strangers
-    TimePoint heard = Clock::now();  ///< of a stranger: when it came
+    Line::iterator place{};          ///< its place in the line of strangers
+    TimePoint heard = Clock::now();  ///< when it was heard last; for a stranger: when it came
     BoardHandshake handshake{};
     bool judged = false;
     std::optional<Session> session{};  ///< none: a stranger

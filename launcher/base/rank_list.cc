@@ -10,7 +10,7 @@
 namespace safelaunch {
 namespace {
 
-constexpr int kMostPieces = 12;  // of a list; the ranks behind them are only counted
+constexpr int kMostPieces = 12;  // pieces of a list; the ranks behind them are only counted
 
 // The end of the run of consecutive ranks that starts at `first`.
 std::size_t run_end(std::span<const Rank> ranks, std::size_t first) {

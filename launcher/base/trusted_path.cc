@@ -25,7 +25,7 @@ constexpr unsigned kOthersWrite = 0002;
 constexpr unsigned kSticky = 01000;
 constexpr unsigned kNobody =
     65534;  // the number by which the kernel shows a user who has none in this namespace
-constexpr int kMostLinks = 40;  // as the kernel's own walk
+constexpr int kMostLinks = 40;  // as many as the kernel's own walk follows
 
 Ownership ownership_of(const struct stat& status) {
   return {status.st_uid, status.st_gid, status.st_mode & 07777U};
@@ -158,7 +158,7 @@ class Walk {
   UniqueFd at_;
   std::string where_;  ///< the way to `at_`, without links
   std::string rest_;   ///< the rest of the path
-  Ownership facts_;    ///< of `at_`
+  Ownership facts_;    ///< the facts of `at_`
   bool is_folder_ = true;
   int links_ = 0;
 };

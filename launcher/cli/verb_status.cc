@@ -126,7 +126,7 @@ void look_at(const report::RunLine& line, LiveRanks& ranks, report::RunStatus& s
   ranks.look(status);
 }
 
-using Looks = std::map<std::string, LiveRanks>;  // of each run; kept between two screens
+using Looks = std::map<std::string, LiveRanks>;  // the looks at each run, kept between two screens
 
 std::vector<RunningRun> running_runs(Looks& looks) {
   std::vector<RunningRun> result;

@@ -121,7 +121,7 @@ constexpr std::array kForeignVerbs{
     ForeignVerb{"watch", kToSee},
 };
 
-bool lost_answer = false;  // in part or whole; to a reader that has gone as well
+bool lost_answer = false;  // a part of an answer was lost, or its reader has gone
 int status_of_answers = 0;
 
 constexpr std::array<std::string_view, 4> kFoldersOfTheSystem{"/bin", "/usr/bin", "/sbin",

@@ -157,7 +157,7 @@ std::vector<int> ports_said_taken(const Evidence& evidence, const Catalogue& cat
 }
 
 int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
-  constexpr int kHung = 124;  // as timeout(1)
+  constexpr int kHung = 124;  // the status of timeout(1)
   if (evidence.signal) return status_after_signal(evidence);
   if (is_stuck(evidence.failure.kind) && !ended_by_exception(evidence)) return kHung;
   const auto status = status_of(evidence, diagnosis.failure.first);

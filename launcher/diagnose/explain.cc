@@ -84,7 +84,7 @@ namespace {
 
 /// Words that people use and no program prints.
 struct CommonName {
-  std::string_view words;  ///< in lower case
+  std::string_view words;  ///< the name in lower case
   std::string_view cause;
 };
 constexpr std::array kCommonNames{

@@ -10,15 +10,15 @@ namespace safelaunch::diagnose {
 /// The writer of a log line, as far as its form shows.
 enum class LineKind {
   plain,
-  nccl_info,     ///< an INFO line; these say "failed" or "no device" in healthy jobs too
-  nccl_warn,     ///< a WARN or ATTN line, or torch's copy of one under "Last error:"
-  warning,       ///< of Python, glog or torch: "UserWarning: …", "[W1121 … socket.cpp:469] …"
+  nccl_info,  ///< an INFO line; these say "failed" or "no device" in healthy jobs too
+  nccl_warn,  ///< a WARN or ATTN line, or torch's copy of one under "Last error:"
+  warning,  ///< a warning of Python, glog or torch: "UserWarning: …", "[W1121 … socket.cpp:469] …"
   python_error,  ///< "SomeError: text", the last line of a traceback
 };
 
 /// One line without its rank tags ("[rank3]: ", torchrun's "[default3]:") and line end.
 struct LogLine {
-  std::string_view text;  ///< at most kLongestLine bytes
+  std::string_view text;  ///< the text, at most kLongestLine bytes
   std::optional<Rank> rank;
   LineKind kind = LineKind::plain;
   std::size_t number = 0;  ///< its line number in the text, from 0 on

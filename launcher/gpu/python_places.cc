@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct VirtualEnvironment {
   std::string home;             ///< the folder of the Python that it was made from
   std::string version;          ///< "3.11.7"
-  bool system_packages = true;  ///< as Python takes it where the file does not say
+  bool system_packages = true;  ///< Python takes it to be so where the file does not say
 };
 
 VirtualEnvironment read_pyvenv(const fs::path& prefix) {

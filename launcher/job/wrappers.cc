@@ -115,9 +115,10 @@ constexpr std::array kConda = {OptionSpec{"name", Takes::value, 'n'},
 struct Wrapper {
   std::string_view name;
   std::span<const OptionSpec> options;
-  int operands = 0;                  ///< words of its own before the command
-  std::string_view subcommand = {};  ///< and then it brings its own Python
-  std::string_view directory = {};   ///< its option that names the directory of the command
+  int operands = 0;  ///< words of its own before the command
+  /// The word without which it runs nothing; it then brings its own Python.
+  std::string_view subcommand = {};
+  std::string_view directory = {};  ///< its option that names the directory of the command
 };
 
 constexpr std::array kWrappers = {

@@ -12,7 +12,7 @@ namespace {
 
 // No job has more than this, so a hostile log cannot fill our memory.
 constexpr std::size_t kMostProcesses = 1 << 16;
-constexpr std::size_t kMostComms = 4096;  // of one process
+constexpr std::size_t kMostComms = 4096;  // communicators of one process
 constexpr std::size_t kMostThreads = 4096;
 constexpr std::size_t kMostVariables = 512;
 constexpr std::size_t kMostTransports = 16;

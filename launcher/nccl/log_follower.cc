@@ -289,10 +289,10 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
   std::filesystem::path directory_;
   Observer observer_;
   boost::asio::posix::stream_descriptor notices_;
-  boost::asio::steady_timer wait_;  // before we listen
+  boost::asio::steady_timer wait_;  // runs before we listen
   alignas(inotify_event) std::array<char, 16 << 10> notice_{};
   std::map<std::string, File> files_;
-  std::size_t former_files_ = 0;  // that stood there before
+  std::size_t former_files_ = 0;  // how many files stood there before
   std::map<int, std::string> watched_;
   bool reading_ = false;
   bool stopped_ = false;

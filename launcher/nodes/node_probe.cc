@@ -88,7 +88,7 @@ class NodeProbe final : Party::Listener {
   launch::SignalIntake signals_;
   redact::Redactor redactor_;
   std::unique_ptr<Party> party_;
-  agree::NodeNews news_;  ///< of this node
+  agree::NodeNews news_;  ///< the news of this node
   std::optional<NodeProbeEnd> end_;
   bool stopping_ = false;
 

@@ -102,7 +102,7 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
   OutputPlan plan_;
   Listener& listener_;
   std::vector<std::unique_ptr<JobStream>> streams_;
-  std::shared_ptr<Lane> out_lane_;  // only with Mode::lines
+  std::shared_ptr<Lane> out_lane_;  // lines on the way to our stdout; only with Mode::lines
   std::shared_ptr<Lane> err_lane_;  // the same lane where our streams are joined
   std::unique_ptr<char[]> chunk_;
   boost::asio::steady_timer rest_;

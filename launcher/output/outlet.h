@@ -53,7 +53,7 @@ class Sink {
   int fd_;
   UniqueFd own_;
   Way way_ = Way::plain;
-  bool is_file_ = false;  // or a device: no reader can leave it
+  bool is_file_ = false;  // it is a file or a device, which no reader can leave
   std::uint64_t lost_ = 0;
   int refusal_ = 0;
 };
@@ -95,7 +95,8 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
   Screen screen_;
   std::string pending_;    // bytes that are composed and not yet taken
   std::size_t taken_ = 0;  // length of the part in front that was taken
-  std::optional<boost::asio::posix::stream_descriptor> reader_;  // only while we wait for it
+  // Exists only while we wait for the descriptor.
+  std::optional<boost::asio::posix::stream_descriptor> reader_;
   boost::asio::steady_timer idle_;
   bool idle_armed_ = false;
   std::uint64_t job_writes_ = 0;

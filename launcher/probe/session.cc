@@ -45,7 +45,7 @@ void share_as_node(Environment& environment, int rank, bool has_others) {
 }
 
 constexpr nccl::Version kSharesByPermission{2, 30, 0};
-constexpr int kMostByPermission = 2;  // as documented
+constexpr int kMostByPermission = 2;  // NCCL's documented limit
 
 std::size_t ranks_of(const Spec& spec) {
   return spec.part.has_others() ? static_cast<std::size_t>(spec.part.all) : spec.seats.size();

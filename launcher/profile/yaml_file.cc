@@ -94,7 +94,7 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   struct Unfinished {
     YamlNode node;
-    std::optional<YamlEntry> entry;  // of a map: its key is read, its value is not
+    std::optional<YamlEntry> entry;  // the entry of a map whose key is read and whose value is not
   };
 
   [[nodiscard]] Place place(const YAML::Mark& mark) const {

@@ -16,7 +16,7 @@ using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""min;
 using std::chrono_literals::operator""h;
 
-constexpr auto kShortest = 2s;  // between two looks
+constexpr auto kShortest = 2s;  // the shortest time between two looks
 constexpr int kShareOfAge = 16;
 constexpr auto kGpusShortest = 20s;
 constexpr int kGpusShareOfAge = 8;

@@ -14,8 +14,8 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::size_t kLongestGap = 200;       // between a name and its value, in blanks
-constexpr std::size_t kLongestSentence = 160;  // from a name to the value at the line's end
+constexpr std::size_t kLongestGap = 200;       // blanks between a name and its value
+constexpr std::size_t kLongestSentence = 160;  // bytes from a name to the value at the line's end
 
 std::size_t skip_blanks(const NamePlace& name, std::size_t at) {
   const std::size_t last = at + kLongestGap;

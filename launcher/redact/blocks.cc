@@ -43,8 +43,8 @@ bool is_header_of_key(std::string_view line) {
 // line that looks like a header and has no base64 below it belongs to the log.
 std::size_t end_of_torn_key(std::string_view text, std::size_t at) {
   const std::size_t first = end_of_line(text, at);
-  std::size_t end = first;  // of the lines that have been read
-  std::size_t key = first;  // of those that belong to the key
+  std::size_t end = first;  // the end of the lines that have been read
+  std::size_t key = first;  // the end of those lines that belong to the key
   while (end < text.size()) {
     const std::size_t next = end_of_line(text, end + 1);
     const std::string_view line = text.substr(end + 1, next - end - 1);
@@ -100,7 +100,7 @@ void find_pem(std::string_view text, SecretPlaces& places) {
   constexpr std::string_view kKey = "PRIVATE KEY";
   std::size_t done = 0;
   bool open = false;      // the last marker was a begin
-  std::size_t begin = 0;  // and the key stands behind it
+  std::size_t begin = 0;  // where the key behind that marker stands
   for (std::size_t key = text.find(kKey); key != std::string_view::npos;
        key = text.find(kKey, key + kKey.size())) {
     std::size_t first = key;
@@ -185,7 +185,8 @@ void find_vaults(std::string_view text, SecretPlaces& places) {
 bool is_password_line(std::string_view line, std::size_t& password) {
   std::size_t colons = 0;
   std::size_t field = 0;
-  bool address = true;  // of the sixth version, as far as it is read
+  // The line begins with an address of the sixth version, as far as it is read.
+  bool address = true;
   for (std::size_t i = 0; i < line.size() && colons < 4; ++i) {
     if (is_space(line[i]) || line[i] == '/') return false;
     if (line[i] != ':') continue;

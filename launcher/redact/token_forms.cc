@@ -42,7 +42,7 @@ enum class Mixed { no, yes, digit };
 struct Form {
   std::string_view beginning;
   Body body;
-  std::size_t shortest;  // of the rest
+  std::size_t shortest;  // the least number of letters of the rest
   Mixed mixed = Mixed::no;
 };
 

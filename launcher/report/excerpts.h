@@ -10,7 +10,7 @@ namespace safelaunch::report {
 
 /// One stack, with all ranks that had it.
 struct SharedStack {
-  std::vector<Rank> ranks;  ///< in rising order
+  std::vector<Rank> ranks;  ///< the ranks in rising order
   std::string_view text;    ///< the stack of the first of these ranks; points into the record
   bool suspect = false;     ///< one of the ranks was missing or failed first
 };

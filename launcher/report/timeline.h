@@ -18,14 +18,14 @@ struct TimelineSpan {
   };
   Kind kind = Kind::starting;
   Stage stage = Stage::spawned;
-  Duration from{};  ///< from the beginning of the attempt on
+  Duration from{};  ///< the begin, counted from that of the attempt
   Duration to{};
   bool operator==(const TimelineSpan&) const = default;
 };
 
 /// One row of the timeline.
 struct TimelineRow {
-  std::vector<Rank> ranks;  ///< in rising order; several only if there were too many rows
+  std::vector<Rank> ranks;  ///< the ranks in rising order; several only if there were too many rows
   std::vector<TimelineSpan> spans;
   std::array<std::optional<Duration>, kStageCount> reached;
   std::string note;      ///< "missing", "waited", "failed first, exit status 1"
@@ -36,7 +36,7 @@ struct TimelineRow {
 struct Timeline {
   Duration length{};
   std::optional<Duration> verdict;
-  std::vector<TimelineRow> rows;  ///< by rank; suspects first if ranks share rows
+  std::vector<TimelineRow> rows;  ///< the rows by rank; suspects first if ranks share rows
   std::size_t ranks_left_out = 0;
 };
 

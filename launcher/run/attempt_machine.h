@@ -14,8 +14,10 @@ namespace safelaunch::run {
 
 /// The time that ranks have to save when their job is told to end.
 struct Grace {
-  Duration of_ranks{};  ///< from our signal, or torchrun's, until somebody kills them
-  Duration in_all{};  ///< until we kill whatever lives; torchrun tells of what it has killed itself
+  Duration of_ranks{};  ///< the time from our signal, or torchrun's, until somebody kills the ranks
+  /// The time until we kill everything that lives; torchrun tells of the ranks that it has killed
+  /// itself.
+  Duration in_all{};
   bool operator==(const Grace&) const = default;
 };
 

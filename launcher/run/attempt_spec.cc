@@ -60,7 +60,8 @@ void pass_grace_on(const Grace& grace, Environment& environment) {
 
 namespace {
 
-constexpr std::size_t kMostOfKernel = 6U << 20;  // of the kernel, however large the stack may be
+// The kernel's own limit, however large the stack may be.
+constexpr std::size_t kMostOfKernel = 6U << 20;
 constexpr std::size_t kFirstLine = 4U << 10;  // the program's path, its interpreter and arguments
 
 }  // namespace

@@ -52,7 +52,7 @@ struct AttemptInputs {
 struct SettledAttempt {
   AttemptSpec spec;
   std::vector<profile::Difference> differences;
-  std::string notice;  ///< for the user, once a run; empty: none
+  std::string notice;  ///< a line for the user, once a run; empty: none
 };
 
 /// Settles argv, environment, deadlines and output of one attempt. Errors: the profile asks for

@@ -37,7 +37,8 @@ struct RehearsedAttempt {
 /// A run as it would be, as far as that can be known before it: nothing is made or started. A port
 /// is looked for as a run does, and given back at once.
 struct Rehearsal {
-  std::vector<RehearsedAttempt> attempts;    ///< in the order that holds where no cause is known
+  /// The attempts in the order that holds where no cause is known.
+  std::vector<RehearsedAttempt> attempts;
   std::vector<profile::StruckOut> left_out;  ///< profiles of the chain that are never tried
   std::vector<std::string> others;  ///< profiles that only a cause would put in their place
   int max_attempts = 1;

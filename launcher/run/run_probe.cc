@@ -93,13 +93,14 @@ struct RunProbe::State {
   const plan::RunPlan& plan;
   ProbeMeans means;
   Listener& listener;
-  std::optional<probe::Campaign> campaign{};    ///< beside an attempt
-  std::optional<probe::Selection> selection{};  ///< between two
+  std::optional<probe::Campaign> campaign{};    ///< decides beside an attempt
+  std::optional<probe::Selection> selection{};  ///< decides between two attempts
   std::vector<profile::Profile> candidates{};
   std::optional<probe::Session> session{};
-  std::optional<diagnose::Diagnosis> diagnosis{};  ///< of the attempt's profile, once it has failed
-  plan::NextStep probing{};                        ///< the profile that is probed in its place
-  plan::NextStep following{};                      ///< the profile that would come after that one
+  /// The diagnosis of the attempt's profile, once it has failed.
+  std::optional<diagnose::Diagnosis> diagnosis{};
+  plan::NextStep probing{};    ///< the profile that is probed in its place
+  plan::NextStep following{};  ///< the profile that would come after that one
 
   void start(const profile::Profile& profile, probe::Beside beside,
              probe::Session::OnOutcome on_outcome);

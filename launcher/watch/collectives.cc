@@ -152,9 +152,9 @@ class Waits {
   }
 
   const Answers& ranks_;
-  std::map<std::string, std::set<Rank>> members_;  // by group
+  std::map<std::string, std::set<Rank>> members_;  // the members of each group
   std::map<Rank, const CollectiveSeen*> standing_;
-  std::map<Rank, std::vector<Rank>> awaited_;  // by those that wait
+  std::map<Rank, std::vector<Rank>> awaited_;  // the awaited ranks, by those that wait
 };
 
 std::string behind_in_words(const std::map<Rank, const CollectiveSeen*>& behind) {

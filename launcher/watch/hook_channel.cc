@@ -274,7 +274,8 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
   bool asks = true;
   Number last_number = 0;
   std::uint64_t unheard = 0;
-  std::map<Number, std::unique_ptr<Connection>> connections;  // in the order of their coming
+  // The connections in the order of their coming.
+  std::map<Number, std::unique_ptr<Connection>> connections;
   std::array<char, kPacketLimit> buffer{};
 };
 

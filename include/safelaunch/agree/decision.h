@@ -82,7 +82,7 @@ struct NodeNews {
   int workers = 0;          ///< how many ranks this node is to start; 0: not known
   int port = 0;             ///< from node 0: a free port for the next attempt
   std::string facts{};      ///< this node's facts, JSON made by the run
-  std::string doors{};      ///< where this node can be reached, JSON made by the run
+  std::string doors{};      ///< the doors where this node can be reached, JSON made by the run
   std::string ways{};       ///< how it reached the others, JSON made by the run
   std::vector<std::string> findings{};  ///< the findings of this node's checks, a line each
   bool blocked = false;                 ///< a finding of this node forbids the run
@@ -91,7 +91,7 @@ struct NodeNews {
   std::optional<NodeEnd> end{};  ///< the end of `attempt`, once it has ended
   std::string ranks{};           ///< a snapshot of what the node's ranks do, JSON made by the run
   int answered = 0;              ///< the number of the question that `answers` answers
-  std::string answers{};         ///< where its ranks stand, JSON made by the run
+  std::string answers{};         ///< the places where its ranks stand, JSON made by the run
   bool operator==(const NodeNews&) const = default;
 };
 

@@ -99,7 +99,8 @@ struct RankRaised {
   ProcessId process;
   std::string type;  ///< "torch.distributed.DistNetworkError"
   std::string message;
-  std::string traceback;       ///< as Python prints it; may be cut; empty: the script may catch it
+  /// The traceback as Python prints it; may be cut; empty: the script may catch it.
+  std::string traceback;
   bool communication = false;  ///< the hook says that it came from torch.distributed, NCCL, JAX, …
 };
 

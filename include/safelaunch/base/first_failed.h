@@ -20,7 +20,7 @@ struct FirstSigns {
   std::optional<Rank> shows_cause{};  ///< the rank whose own lines show the cause that was found
   /// The rank whose exception is a reason, not the loss of a peer.
   std::optional<Rank> raised_cause{};
-  std::vector<RankEnd> ended{};  ///< in order of time
+  std::vector<RankEnd> ended{};  ///< the ends of ranks, in order of time
   std::optional<Rank> told{};    ///< the rank that the launcher names
   std::optional<Rank> raised{};  ///< the rank from which the first exception of all came
 };

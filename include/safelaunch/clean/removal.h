@@ -13,8 +13,8 @@ namespace safelaunch::clean {
 /// The way in which one process came to its end, or did not.
 enum class EndResult {
   gone_before,  ///< it had ended already, or another process has its pid: no signal was sent
-  ended,        ///< after SIGTERM, within the grace
-  killed,       ///< by SIGKILL
+  ended,        ///< it ended after SIGTERM, within the grace
+  killed,       ///< it ended by SIGKILL
   refused,      ///< the kernel did not let us signal it
   survived,     ///< it is still there: in uninterruptible sleep (state D)
 };
@@ -28,8 +28,8 @@ struct EndedProcess {
 
 /// The time that each step may take; the sum bounds the whole call.
 struct EndLimits {
-  Duration grace{10'000};  ///< from SIGTERM to SIGKILL
-  Duration dying{2'000};   ///< from SIGKILL until we stop waiting
+  Duration grace{10'000};  ///< the time from SIGTERM to SIGKILL
+  Duration dying{2'000};   ///< the time from SIGKILL until we stop waiting
 };
 
 /// Ends the processes together: SIGTERM (and SIGCONT, so that a stopped one hears it), the grace,

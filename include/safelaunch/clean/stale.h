@@ -43,7 +43,8 @@ struct Candidate {
   Environment environment;  ///< empty where we may not read it
   std::optional<std::uint64_t> pid_namespace;
   std::string cgroup;
-  std::vector<Ancestor> above;  ///< from its parent up to PID 1, or to where /proc hides the next
+  /// The processes from its parent up to PID 1, or to where /proc hides the next.
+  std::vector<Ancestor> above;
   host::Life owner = host::Life::hidden;  ///< state of the process that its SAFELAUNCH_OWNER names
   std::vector<std::string> holds;         ///< "port 29500", "/dev/nvidia0"
   std::optional<Work> work;               ///< nullopt where nobody has looked twice

@@ -14,7 +14,7 @@ namespace safelaunch::clean {
 /// A file of ours that nobody uses.
 struct StaleFile {
   host::LeftFile file;
-  Claim claim = Claim::unproven;  ///< with `ours` it may be removed
+  Claim claim = Claim::unproven;  ///< how strong our claim is; a file with `ours` may be removed
   std::string why;  ///< the grounds of the claim, or the proof that is missing for one
   bool operator==(const StaleFile&) const = default;
 };

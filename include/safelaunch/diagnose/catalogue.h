@@ -31,8 +31,8 @@ enum class Scope {
 /// Whether a new attempt can end better than the failed one.
 enum class Retry {
   never,             ///< no: every profile would fail alike, or only the user can mend it
-  fallback,          ///< with another profile
-  passes_by_itself,  ///< with the same profile, a moment later
+  fallback,          ///< yes, with another profile
+  passes_by_itself,  ///< yes, with the same profile, a moment later
 };
 
 /// One row of the catalogue of causes (docs/causes.md).

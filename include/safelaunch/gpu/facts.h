@@ -78,14 +78,15 @@ struct Gpu {
   std::optional<int> numa_node;
   int memory_mib = 0;
   int used_mib = 0;
-  std::optional<int> busy_percent;  ///< of the time in which a kernel ran, over the last moments
+  /// Per cent of the time in which a kernel ran, over the last moments.
+  std::optional<int> busy_percent;
   std::vector<Process> processes;
 
   Health health = Health::well;
   std::string trouble;  ///< NVML's words, where the GPU is not well
   ComputeMode compute_mode = ComputeMode::unknown;
   bool mig = false;
-  std::vector<MigDevice> slices;  ///< only in MIG mode
+  std::vector<MigDevice> slices;  ///< the slices; only in MIG mode
   MemoryErrors errors;
   std::string recovery;  ///< the driver's own advice: "none", "reset", "reboot", "drain", …
 

@@ -25,7 +25,7 @@ enum class LibraryOrigin {
 
 /// One copy of a library that the job could load.
 struct FoundLibrary {
-  std::string path;  ///< with its links kept, as dlopen should be given it
+  std::string path;  ///< the path with its links kept, as dlopen should be given it
   LibraryOrigin origin = LibraryOrigin::system;
   std::string version;  ///< "2.28.9", "580.95.05"; empty where no file tells it
   bool operator==(const FoundLibrary&) const = default;

@@ -81,7 +81,7 @@ struct NameLookup {
   };
   Outcome outcome = Outcome::skipped;
   std::string name;
-  std::vector<std::string> addresses;  ///< in the resolver's order, each once
+  std::vector<std::string> addresses;  ///< the addresses in the resolver's order, each once
   std::string why;                     ///< the resolver's words for an unknown name
   Duration took{};
   bool operator==(const NameLookup&) const = default;

@@ -30,7 +30,7 @@ class TreeStopper {
  public:
   /// Signals the launcher alone, or each worker that we have spawned.
   using AskMainWith = std::function<void(int signal)>;
-  /// Told when nothing of the job lives any more, except for the survivors; hardly ever are there
+  /// Called when nothing of the job lives any more, except for the survivors; hardly ever are there
   /// any.
   using OnDone = std::function<void(const std::vector<Survivor>&)>;
 
@@ -42,13 +42,13 @@ class TreeStopper {
   /// Begins to stop. A further call while a stop is under way: see StopWanted.
   void stop(const StopWanted& wanted);
 
-  /// To be told that the launcher, or the last worker of ours, has ended.
+  /// Call it when the launcher, or the last worker of ours, has ended.
   void main_ended(MainEnded ended);
 
-  /// To be told that the last rank has ended.
+  /// Call it when the last rank has ended.
   void ranks_gone();
 
-  /// To be told that an orphan was reaped.
+  /// Call it when an orphan was reaped.
   void orphan_ended(int pid, const ExitStatus& status);
 
   /// The processes that the sweep has ended: those that a signal killed, and those with a session

@@ -35,10 +35,11 @@ struct Comm {
   Part part;
   std::optional<std::uint64_t> identity;  ///< the same number in all processes of the communicator
   Step step = Step::started;
-  int nodes = 0;           ///< 0 where no line has told it
-  bool connected = false;  ///< with lazy connections (2.22 on) set after `complete`, or never
-  bool called = false;     ///< a collective was called on it, where the log tells calls
-  bool gone = false;       ///< it was destroyed or aborted
+  int nodes = 0;  ///< 0 where no line has told it
+  /// It is connected; with lazy connections (2.22 on) set after `complete`, or never.
+  bool connected = false;
+  bool called = false;  ///< a collective was called on it, where the log tells calls
+  bool gone = false;    ///< it was destroyed or aborted
   std::set<std::string> transports;
 };
 
@@ -48,7 +49,7 @@ struct Process {
   std::string interface;
   std::string network;
   std::map<std::string, std::string> variables;  ///< variables that NCCL says it has read
-  std::vector<Comm> comms;                       ///< in the order in which the process began them
+  std::vector<Comm> comms;  ///< its communicators in the order in which the process began them
   /// It waits in the bootstrap of 2.22 or older, which tells no rank.
   bool in_old_bootstrap = false;
 };

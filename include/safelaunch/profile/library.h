@@ -29,7 +29,8 @@ struct SearchFolder {
 struct BuiltInProfile {
   std::string_view path;  ///< "profiles/basic.yaml"
   std::string_view text;
-  std::span<const EmbeddedNode> tree{};  ///< of the text; where it is empty, the text is read
+  /// The tree of the text; where it is empty, the text is read.
+  std::span<const EmbeddedNode> tree{};
 };
 
 [[nodiscard]] std::span<const BuiltInProfile> builtin_profiles();

@@ -105,7 +105,8 @@ struct ProfileText {
   std::string name;    ///< the file's name without .yaml: the profile's, unless it says another
   std::string origin;  ///< the file, as errors show it
   std::string text;
-  std::span<const EmbeddedNode> tree{};  ///< where it was read when safelaunch was built
+  /// The tree of the text, read when safelaunch was built; empty: the text is read.
+  std::span<const EmbeddedNode> tree{};
 };
 
 /// Finds the text of a profile by name, for `extends`.

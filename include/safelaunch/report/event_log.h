@@ -51,7 +51,7 @@ class EventLog {
   redact::Redactor* redactor_ = nullptr;
   int attempt_ = 0;
   std::uint64_t lost_ = 0;    ///< events that the disk did not take
-  std::uint64_t untold_ = 0;  ///< of these, the events that the record does not count yet
+  std::uint64_t untold_ = 0;  ///< the events among the lost ones that the record does not count yet
   /// How many events of each name record_some() was given.
   std::map<std::string, std::int64_t, std::less<>> made_;
 };

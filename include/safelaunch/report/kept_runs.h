@@ -33,7 +33,7 @@ struct KnownRun {
 /// One line of `safelaunch runs`.
 struct RunLine {
   KnownRun run;
-  std::vector<std::string> command;  ///< as recorded, without secrets
+  std::vector<std::string> command;  ///< the command as recorded, without secrets
   ProcessId process;                 ///< the safelaunch that ran it
   std::string boot_id;
   std::string started;                ///< ISO 8601, UTC

@@ -164,7 +164,8 @@ struct Gpus {
   std::vector<int> gpu;   ///< the number that nvidia-smi gives it
   std::vector<int> used;  ///< MiB, whoever uses them
   std::vector<int> size;  ///< MiB
-  std::vector<int> busy;  ///< per cent of the time; -1: the driver does not tell
+  /// Per cent of the time in which each GPU works; -1: the driver does not tell.
+  std::vector<int> busy;
   /// The ranks that hold memory, as far as the driver names their processes.
   std::vector<int> ranks;
   std::vector<int> held;  ///< MiB that each rank holds of all GPUs; an entry a rank

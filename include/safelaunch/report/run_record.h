@@ -34,7 +34,7 @@ struct RankHistory {
 struct RecordedVerdict {
   Duration at{};
   std::string text;
-  Failure failure;  ///< as far as recorded; waiting and missing ranks are sorted
+  Failure failure;  ///< the verdict as far as it is recorded; waiting and missing ranks are sorted
 };
 
 /// Training stood still, and may have gone on afterwards.
@@ -64,7 +64,8 @@ struct AttemptHistory {
   Duration began{};
   Duration until{};  ///< its end, or the time of its last event
   std::optional<Duration> training;
-  bool stopping = false;  ///< after a verdict or a signal, when all ranks are told to end
+  /// The attempt is being stopped: after a verdict or a signal all ranks are told to end.
+  bool stopping = false;
   std::map<Rank, RankHistory> ranks;
   std::optional<RecordedVerdict> verdict;
   std::optional<Standstill> standstill;  ///< the last standstill

@@ -39,7 +39,7 @@ struct RunStatus {
   int attempt = 0;
   std::string profile;
   std::map<int, std::string> stages;  ///< the last stage that each rank reached
-  std::map<int, Duration> since;      ///< when it reached it, since the run began
+  std::map<int, Duration> since;      ///< when each rank reached that stage, since the run began
   std::map<int, std::string> hosts;   ///< the hosts of the ranks on other nodes
   std::string waiting;                ///< the last text of the status line
   bool training = false;

@@ -69,7 +69,7 @@ struct Option {
   NumberRange range = {};          ///< the range of a count
   std::string_view advice = {};    ///< ends the message that refuses a value
   std::string_view excludes = {};  ///< the option that cannot be given beside it
-  std::string_view rival = {};     ///< of a flag: the flag that takes back what this one says
+  std::string_view rival = {};     ///< the flag that takes back what this flag says
   std::string_view heading = {};   ///< the heading in help of the rows from this one on
 };
 

@@ -56,7 +56,7 @@ struct RunOptions {
   std::optional<int> world_size;
   std::string master_addr;
   std::optional<int> master_port;
-  std::string rendezvous;  ///< where agents agree, as a URL; "none"; empty: as the job's own place
+  std::string rendezvous;  ///< the URL where agents agree; "none"; empty: as the job's own place
   std::string token_file;
   std::string binding = "none";  ///< none | numa | cores
 

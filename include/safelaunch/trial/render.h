@@ -21,7 +21,7 @@ struct JsonGround {
   std::string interpreter;
   Survey python;
   std::string nccl;      ///< the version of the NCCL that torch loads; empty where there is none
-  std::string findings;  ///< of the host, as JSON
+  std::string findings;  ///< the findings on the host, as JSON
 };
 
 /// The whole trial as JSON (docs/test.md).

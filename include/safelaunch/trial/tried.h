@@ -11,7 +11,7 @@ namespace safelaunch::trial {
 /// A step that every rank has done.
 struct DoneStep {
   std::string_view name;
-  Duration took{};  ///< of the slowest rank
+  Duration took{};  ///< the time of the slowest rank
   bool operator==(const DoneStep&) const = default;
 };
 
@@ -20,7 +20,7 @@ struct Traces {
   std::vector<std::string> ranks;             ///< the text of each rank's file of steps
   std::optional<report::RunSummary> outcome;  ///< none: the run never began
   std::string last_words;                     ///< how the run ended, for one that never began
-  std::vector<std::string> notices{};  ///< what the run told of itself: a lock that it removed
+  std::vector<std::string> notices{};         ///< the run's notices, such as a lock that it removed
 };
 
 /// The result of one scene.
@@ -36,7 +36,7 @@ struct Tried {
   bool hung = false;
   bool blocked = false;  ///< a check of the host forbids the run, so no rank was started
   std::optional<Failure> failure{};    ///< the diagnosis of a run that did not complete
-  std::vector<std::string> notices{};  ///< what the run told of itself
+  std::vector<std::string> notices{};  ///< the run's notices
   std::string run;                     ///< the id of its run; empty where it never began
 };
 

@@ -52,9 +52,10 @@ class JobClock {
 struct StageLimits {
   Duration init = std::chrono::seconds(180);  ///< the limit for rendezvous, group and communicator
   Duration collective = std::chrono::seconds(180);  ///< the limit for the first collective
-  Duration quiet = std::chrono::seconds(30);        ///< for a rank that nothing will wake
-  Duration work = std::chrono::minutes(30);         ///< for a rank that works, or is not seen
-  Duration stopped = std::chrono::seconds(5);       ///< for a rank that is stopped all the time
+  Duration quiet = std::chrono::seconds(30);        ///< the limit for a rank that nothing will wake
+  Duration work = std::chrono::minutes(30);  ///< the limit for a rank that works, or is not seen
+  /// The limit for a rank that is stopped all the time.
+  Duration stopped = std::chrono::seconds(5);
 };
 
 /// The limit of the stage itself.

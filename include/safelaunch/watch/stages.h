@@ -83,8 +83,9 @@ struct StagesConfig {
   /// The number of ranks as the command tells it; the ranks' own word comes first.
   std::optional<int> world_size{};
   std::vector<Rank> expected_here{};  ///< ranks that this node is to start, where that is known
-  bool others_start_ranks = false;    ///< on other nodes, or beside us: nobody here can see those
-  std::optional<int> ranks_here{};    ///< how many ranks this node is to start
+  /// Ranks start on other nodes too, or beside us, where nobody here can see them.
+  bool others_start_ranks = false;
+  std::optional<int> ranks_here{};  ///< how many ranks this node is to start
   StageLimits limits{};
   DeadRank dead_rank = DeadRank::ends_the_job;
   Duration look_every =
@@ -259,7 +260,7 @@ class Stages {
   // These follow from ranks_ alone; take_stock() keeps them up to date.
   int world_size_ = 0;
   int seen_here_ = 0;                // processes of this node that have said which rank they are
-  std::vector<Standing> standings_;  // in the order of Stage; those whose clock runs
+  std::vector<Standing> standings_;  // the standings whose clock runs, in the order of Stage
   TimePoint progress_{};             // the last news of any rank
   TimePoint arrival_{};              // when a rank last came somewhere for the first time
   bool training_ = false;

@@ -24,7 +24,7 @@ struct StallReport {
   /// Ranks that have come less far than others, the furthest behind first; empty where the counters
   /// are equal, or where no hook answers.
   std::vector<Rank> lagging;
-  std::map<Rank, Collectives> counters;  ///< of each rank that answered
+  std::map<Rank, Collectives> counters;  ///< the counters of each rank that answered
 };
 
 /// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives begun)".

@@ -27,9 +27,10 @@ struct Communicator {
 struct CollectiveCall {
   const char* op = "";  ///< NCCL's own text, which lives as long as the process
   std::uint64_t count = 0;
-  int rank = -1;                   ///< the rank in the communicator, and
-  std::uint64_t communicator = 0;  ///< its id; both only where no earlier event told them
-  const void* group = nullptr;     ///< equal for everything that NCCL launches together
+  int rank = -1;  ///< the rank in the communicator, and
+  /// The communicator's id; it and the rank only where no earlier event told them.
+  std::uint64_t communicator = 0;
+  const void* group = nullptr;  ///< equal for everything that NCCL launches together
   void* stream = nullptr;
   bool can_be_followed = false;  ///< NCCL will tell when its kernel is launched
 };

@@ -25,7 +25,7 @@ constexpr std::chrono::microseconds kPause{100};
 
 /// The measurement goes on for about so long, and for so many all_reduces at most.
 constexpr double kMeasuredMs = 250;
-constexpr int kMostRepeats = 20;  // as nccl-tests
+constexpr int kMostRepeats = 20;  // as many as nccl-tests makes
 
 /// Beside a job: context, NCCL's buffers and ours take one or two gigabytes, for some seconds.
 constexpr std::size_t kRoomBesideJob = std::size_t{4} << 30;
@@ -78,7 +78,7 @@ class ProbeRank {
 
   RankOrder order_;
   Orders orders_{STDIN_FILENO};
-  Json facts_;  ///< of the phase that is gone through now
+  Json facts_;  ///< the facts of the phase that is gone through now
   Device gpu_{CudaDriver{}};
   NcclLibrary nccl_{};
   ncclUniqueId id_{};
