@@ -333,8 +333,8 @@ std::optional<NewsRecord> EtcdMember::record_in(const etcd::Key& key) const {
   return bytes ? news_record(*bytes) : std::nullopt;
 }
 
-/// A seat is held even if its value is not sealed as it should be: its holder is then somebody whom
-/// we do not know.
+/// A seat is held even if its value is not sealed as it should be: an agent without our token then
+/// holds it.
 EtcdMember::Holders EtcdMember::holders_in(const etcd::Range& seats) const {
   Holders holders;
   for (const etcd::Key& key : seats.keys) {

@@ -109,6 +109,8 @@ Result<void> FolderMember::enter() {
     folder = BoardFolder::open(path_, nothing);
   }
   if (!folder) return nothing ? Result<void>() : folder.error();
+  // The path is judged before we ask whether it still leads to the folder that we have opened, so
+  // the judgement is of that folder.
   const auto distrust = distrust_path(path_);
   const Result<bool> there = folder->is_there();
   if (!there) return there.error();
@@ -183,7 +185,8 @@ bool FolderMember::silent(const SeatName& seat) const {
   return silence_.of(seat.seat) >= record_.terms.lease + record_.terms.kill_margin;
 }
 
-/// Everybody who was here has left, or is silent.
+/// Everybody who was here has left, or is silent. A board with our terms on which no seat was ever
+/// taken is not over: it is new, and its maker is about to sit down.
 bool FolderMember::is_over(const SeatFiles& files) const {
   if (!files.all) return false;
   bool used = false;
@@ -235,6 +238,7 @@ Result<void> FolderMember::wait_out_other_terms(const SeatFiles& files) {
 
 Result<void> FolderMember::take(const SeatName& seen, const Wishes& wishes) {
   const SeatName next{seen.seat, seen.turn + 1, claim_.incarnation, 0, 0};
+  // The news are written first, so that others find them as soon as the seat bears our name.
   if (Result<void> done = publish(next, *wishes.text); !done) return done;
   const Result<bool> mine =
       board_->move(in_seats(to_name(key_, seen)), in_seats(to_name(key_, next)));

@@ -15,7 +15,7 @@ namespace {
 // More names than these make no sentence clearer.
 constexpr std::size_t kMostNames = 8;
 
-/// Says it with the names of the hosts.
+/// Makes the sentences, with the names of hosts in place of numbers.
 class Words {
  public:
   Words(const SearchFindings& findings, const NodeGroup& nodes,

@@ -260,6 +260,8 @@ void merge_hangs(const std::vector<Told>& all, GroupResult& result) {
   result.verdict = *std::move(last);
 }
 
+// The slowest links count. The init time of a node holds its wait for the nodes that came later, so
+// the shortest one is the time that meeting takes.
 Works slowest_of(const std::vector<Told>& all) {
   Works works = std::get<Works>(*all.front().round->verdict);
   for (const Told& one : all) {
@@ -278,7 +280,7 @@ void merge(const std::vector<Told>& all, std::size_t nodes, GroupResult& result)
     return;
   }
   const bool hung_first = all.front().round->trouble == Trouble::hung;
-  if (!hung_first) merge_failures(all, result);
+  if (!hung_first) merge_failures(all, result);  // after a hang, ranks fail since they are aborted
   if (std::holds_alternative<Failed>(result.verdict)) return;
   const auto untold = std::ranges::find_if(all, is_kind<Untold>);
   if (untold != all.end())
@@ -347,6 +349,7 @@ bool RoundDesk::conclude(std::size_t group) {
     const auto told = told_.find(seat);
     return told != told_.end() && (told->second.verdict || told->second.trouble != Trouble::none);
   });
+  // Once a node has failed, the others would wait for it in vain.
   if (ended || all([](const NodeRound& one) { return one.measured; })) {
     word_.over.push_back(number);
     return true;

@@ -174,6 +174,7 @@ void Session::Running::perform(const KillRanks&) {
 }
 
 void Session::Running::perform(const Done&) {
+  // The callback is moved out first: it may destroy the session that holds it.
   if (const OnOutcome tell = std::exchange(on_outcome, nullptr))
     tell({run.verdict(), log, run.was_cut_short()});
 }
