@@ -113,10 +113,10 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   std::unique_ptr<Nodes> parted_from_;
   std::optional<plan::HostChecks> checks_;
   std::unique_ptr<Attempt> attempt_;
-  int attempt_number_ = 0;                     ///< of the attempt that runs, or ran last
-  AttemptRecord record_;                       ///< of the attempt that ended last
-  std::vector<output::Recording> recordings_;  ///< of the attempts that have ended
-  std::optional<RunProbe> probe_;              ///< beside the first attempt, or behind it
+  int attempt_number_ = 0;                     ///< the number of the attempt that runs, or ran last
+  AttemptRecord record_;                       ///< the record of the attempt that ended last
+  std::vector<output::Recording> recordings_;  ///< the recordings of the attempts that have ended
+  std::optional<RunProbe> probe_;              ///< the probe beside the first attempt, or behind it
   std::optional<clean::PortLease> port_;
   bool keeps_port_ = false;  ///< the user insists on that port
   /// The OOM kills in our cgroup before the present attempt.

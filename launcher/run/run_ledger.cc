@@ -31,8 +31,8 @@ struct Wanted {
   Environment environment;
 };
 
-// By the disk's thread, which a frozen disk may keep here when the run goes on without it: so it
-// takes its words by value, and `disk` and `redactor` live as long as the program.
+// The disk's thread runs this, and a frozen disk may keep it here while the run goes on: so
+// `wanted` is a copy, and `disk` and `redactor` live as long as the program.
 Opened open_record(const Wanted& wanted, TimePoint began, redact::Redactor& redactor,
                    DiskQueue& disk) {
   if (!wanted.log_dir.empty())
@@ -54,6 +54,7 @@ Result<void> RunLedger::open(const plan::RunPlan& plan) {
   summary_.command = redactor_.redact(plan.options.command);
   const Wanted wanted{plan.options.run_dir, plan.options.log_dir, summary_.run_id,
                       plan.environment};
+  // A disk that does not answer costs the record and not the run.
   std::optional<Opened> opened = disk_.within(
       kFolderMadeWithin, [this, wanted] { return open_record(wanted, began_, redactor_, disk_); });
   if (!opened) {

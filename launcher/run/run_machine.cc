@@ -97,6 +97,7 @@ void RunMachine::take(const LeadsNodes&, TimePoint) {
   leads_ = true;
 }
 
+// Only before the first attempt: every later one follows from the diagnosis of the one before.
 void RunMachine::take(const NodesReady& event, TimePoint) {
   if (!std::holds_alternative<Gathering>(state_) || attempts_ > 0) return;
   for (const std::string& line : event.lines) actions_.push_back(SayLine{line});
@@ -199,7 +200,7 @@ void RunMachine::take(const SwitchFound& event, TimePoint) {
 // word.
 void RunMachine::take(const AttemptEnded& event, TimePoint) {
   auto* attempting = std::get_if<Attempting>(&state_);
-  if (attempting == nullptr) return;  // it never started here
+  if (attempting == nullptr) return;  // the attempt never started here
   leads_ = event.leads;
   if (!agrees_) return decide(event.attempt);
   last_ = {event.attempt.record.signal.has_value(), went_well(event.attempt.record)};
@@ -218,12 +219,13 @@ void RunMachine::decide(const EndedAttempt& attempt) {
   const auto attempting = std::get<Attempting>(std::exchange(state_, Idle{}));
   ++attempts_;
   last_ = {attempt.record.signal.has_value(), went_well(attempt.record)};
+  // It gave way to another profile, unless it ended by itself, or by a signal, meanwhile.
   if (attempting.for_another && attempt.record.gave_way && !last_.interrupted)
     return switch_profile(attempt, *attempting.for_another);
   last_.went_well ? succeed(attempt) : fail(attempt);
 }
 
-// Without the news of other nodes: the cause is the one that shows here.
+// The news of other nodes are missing, so the cause is the one that shows here.
 report::AttemptSummary RunMachine::summary_here(int number, const EndedAttempt& attempt) const {
   const FinishedAttempt finished{number, profile_.name, attempt.record};
   if (went_well(attempt.record)) return summary_of(finished);
@@ -243,6 +245,7 @@ void RunMachine::fail(const EndedAttempt& attempt) {
   exit_code_ = diagnose::exit_status_of(attempt.evidence, diagnosis);
   report::AttemptSummary summary =
       summary_of({attempts_, profile_.name, attempt.record}, diagnosis, plan_);
+  // A signal that ended the attempt is its cause, and stands in the record already.
   if (!attempt.record.signal) actions_.push_back(RecordCause{diagnosis});
   take_seen(attempt);
   strike(attempt.refuted);

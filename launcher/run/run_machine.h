@@ -25,18 +25,18 @@ struct AttemptStarted {};
 struct AttemptNotStarted {
   Error error;
 };
-/// What is known of an attempt that is over. The record and the evidence are needed during the call
-/// alone.
+/// All that is known of an attempt that is over. The record and the evidence are needed during the
+/// call alone.
 struct EndedAttempt {
   const AttemptRecord& record;
-  const diagnose::Evidence& evidence;     ///< empty where it went well
-  bool gpu = false;                       ///< this host has one
+  const diagnose::Evidence& evidence;     ///< empty where the attempt went well
+  bool gpu = false;                       ///< this host has a GPU
   std::vector<std::string> refuted = {};  ///< profiles that a probe beside the attempt saw fail
 };
 /// Nothing of the attempt runs on this node any more.
 struct AttemptEnded {
   EndedAttempt attempt;
-  bool leads = false;  ///< this node decides what follows, once it is over everywhere
+  bool leads = false;  ///< this node decides the next step, once no node runs the attempt any more
 };
 /// A probe beside the attempt shows that it cannot work, and which profile does.
 struct SwitchFound {
@@ -81,7 +81,7 @@ struct AgreedOnNone {
 struct NodesRefused {
   Error error;
 };
-/// To the leader: the attempt is over on every node, and this is what all of them tell of it.
+/// To the leader: the attempt is over on every node, and this is the account that all of them give.
 struct OverEverywhere {
   EndedAttempt attempt;
 };
@@ -358,12 +358,12 @@ class RunMachine {
   bool signal_here_ = false;  ///< somebody wanted the end at this node
   bool warned_ = false;       ///< SIGUSR1 or SIGUSR2 has come
   struct LastAttempt {
-    bool interrupted = false;  ///< a signal ended it, at any node
-    bool went_well = false;    ///< on this node
+    bool interrupted = false;  ///< a signal ended the attempt, at any node
+    bool went_well = false;    ///< the attempt went well on this node
   };
   LastAttempt last_;
-  int attempts_ = 0;          ///< that have ended
-  profile::Profile profile_;  ///< of the present attempt, or the last
+  int attempts_ = 0;          ///< how many attempts have ended
+  profile::Profile profile_;  ///< the profile of the present attempt, or of the last
   int retries_of_profile_ = 0;
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;

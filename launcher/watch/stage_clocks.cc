@@ -1,5 +1,3 @@
-// Stages: who waits in which stage, for whom, and until when; the verdict and the status line of
-// it.
 #include <algorithm>
 
 #include "safelaunch/base/format.h"
@@ -9,7 +7,7 @@
 // The clocks of Stages: which ranks wait in a stage, for which others, and until when. After each
 // event the standings are made anew from the ranks' states, so no clock is ever started or stopped
 // by hand. A missing rank of which no process is known has the activity of all unknown processes
-// together.
+// together. The verdict and the status line stand at the end: they put the standings into words.
 namespace safelaunch::watch {
 namespace {
 

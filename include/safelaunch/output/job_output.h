@@ -66,7 +66,7 @@ class JobOutput {
    public:
     /// Every chunk, as it was read.
     virtual void on_output(StreamId stream, std::string_view bytes) = 0;
-    /// A file lacks what follows; called once a file.
+    /// A file lacks all later output; called once a file.
     virtual void on_recording_stopped(const RecordingLoss& loss) = 0;
     /// Every stream has ended, and all of it was passed on; the JobOutput may be destroyed from
     /// here.

@@ -41,7 +41,7 @@ class RankInquiry {
 
   boost::asio::steady_timer timer_;
   DiskQueue& disk_;
-  std::filesystem::path directory_;  ///< the attempt's; empty: no answer is kept
+  std::filesystem::path directory_;  ///< the attempt's folder; empty: no answer is kept
   RankQuestions questions_;
   Done done_;
 };

@@ -1,4 +1,5 @@
-// What each event does in each state of a run over several nodes, at the leader and at a member.
+// The effect of each event in each state of a run over several nodes, at the leader and at a
+// member.
 #include "run_happenings.h"
 
 using namespace safelaunch;

@@ -1,4 +1,4 @@
-// What each event does in each state: read a table against the drawing of the states.
+// The effect of each event in each state: read a table against the drawing of the states.
 #include "run_happenings.h"
 
 using namespace safelaunch;

@@ -153,7 +153,7 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   }
   void pass(Duration time) { now_ += time; }
 
-  /// What is known of an attempt that ended so.
+  /// All that is known of an attempt that ended so.
   [[nodiscard]] EndedAttempt ended(const AttemptRecord& record,
                                    const diagnose::Evidence& evidence) const {
     return {record, evidence, gpu, refuted};
@@ -244,7 +244,7 @@ class AgreeingRun : public RunStory {
   }
 
  private:
-  /// To the leader it is over everywhere, too.
+  /// For the leader the attempt is then over on every node, too.
   void ended_with(const AttemptRecord& record, const diagnose::Evidence& evidence) override {
     on(AttemptEnded{ended(record, evidence), leads_});
     if (leads_) on(OverEverywhere{ended(record, evidence)});

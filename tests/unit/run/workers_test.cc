@@ -15,7 +15,7 @@ using namespace safelaunch::run;
 
 namespace {
 
-/// Workers whose output nobody sees, and what is told of them.
+/// Workers whose output nobody sees, and the news of them.
 class Job : Workers::Listener, output::JobOutput::Listener {
  public:
   Result<void> start(std::optional<Rank> rank, std::vector<std::string> argv) {
