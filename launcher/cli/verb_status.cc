@@ -11,6 +11,7 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/host/process_tree.h"
 #include "safelaunch/stacks/look.h"
+#include "safelaunch/stacks/question.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "verb_texts.h"
 #include "verbs.h"
@@ -19,12 +20,13 @@
 // The record tells how far each rank of a run has come; /proc and the GPU driver tell what the
 // ranks do now. The ranks that are looked at are those that the environments below safelaunch name.
 // A number that the script chooses for itself (torch.multiprocessing) is in the record alone, so no
-// figures are told for it.
+// figures are told for it. The hooks count the collectives of a training; the safelaunch that runs
+// it asks them.
 namespace safelaunch::cli {
 namespace {
 
-/// Looks at the ranks of a running job on this host, for `status`: reads /proc, and asks the GPU
-/// driver by a process of its own. The job does not notice.
+/// Looks at the ranks of a running job on this host, for `status`: reads /proc, asks the GPU driver
+/// by a process of its own, and in training asks how many collectives are finished.
 class LiveRanks {
  public:
   /// Fills in what the record does not tell. The first look takes half a second, since CPU is told
@@ -35,6 +37,7 @@ class LiveRanks {
   void look_once(const report::RunStatus& status);
   void tell(report::RunStatus& status) const;
   void look_at_gpus();
+  void count(report::RunStatus& status);
 
   struct Seen {
     host::TreeUsage usage;
@@ -47,12 +50,20 @@ class LiveRanks {
   std::optional<TimePoint> asked_gpus_;
   std::vector<report::GpuFigures> gpus_;
   std::map<int, int> held_;  ///< pid -> MiB
+  struct Counted {
+    TimePoint at{};
+    std::int64_t most = 0;  ///< the count of the rank that has finished most
+  };
+  std::optional<Counted> counted_;
+  std::optional<double> collectives_a_second_;
 };
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 constexpr auto kBetweenLooks = 500ms;
+constexpr auto kCountEvery = 10s;  // a count wakes a thread of every rank
+constexpr auto kCountWithin = 2s;
 constexpr auto kGpusEvery = 10s;  // each question is a process, and a slow driver takes a second
 constexpr const char* kDriver = "/libcuda.so";
 
@@ -60,9 +71,11 @@ void LiveRanks::look(report::RunStatus& status) {
   const bool first = seen_.empty();
   look_once(status);
   if (seen_.empty()) return;
+  count(status);
   if (first) {
     std::this_thread::sleep_for(kBetweenLooks);
     look_once(status);
+    count(status);
   }
   look_at_gpus();
   tell(status);
@@ -86,6 +99,22 @@ void LiveRanks::look_once(const report::RunStatus& status) {
     ranks_.emplace(rank.value, process);
     seen_.emplace(process, std::move(seen));
   }
+}
+
+// A rate needs two counts; where somebody watches, the later ones are rare.
+void LiveRanks::count(report::RunStatus& status) {
+  const bool again = collectives_a_second_ && Clock::now() - counted_->at < kCountEvery;
+  if (status.training && !again)
+    if (const auto answer = stacks::ask_supervisor(status.run, kCountWithin)) {
+      Counted now{Clock::now(), 0};
+      for (const stacks::KnownRank& rank : answer->ranks)
+        now.most = std::max(now.most, rank.collectives.value_or(0));
+      const auto before = std::exchange(counted_, now);
+      if (before && now.most > 0)
+        collectives_a_second_ = static_cast<double>(now.most - before->most) /
+                                std::chrono::duration<double>(now.at - before->at).count();
+    }
+  if (collectives_a_second_) status.collectives_a_second = collectives_a_second_;
 }
 
 void LiveRanks::look_at_gpus() {

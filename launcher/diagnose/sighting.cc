@@ -92,7 +92,10 @@ class Collector {
   std::vector<Sighting> found_;
 };
 
+/// Whether a line may be the source of a frame, which quotes anything. C++ indents the text of an
+/// exception that nobody caught, too: that is no quotation.
 bool is_indented(std::string_view line) {
+  if (line.starts_with("  what():")) return false;
   return line.starts_with(' ') || line.starts_with('\t');
 }
 

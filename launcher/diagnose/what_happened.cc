@@ -125,8 +125,6 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
            std::ranges::all_of(missing, is_seen) && missing.front().where.empty())
     text += fmt::format(" Probably {} own code keeps {} away.", one ? "its" : "their",
                         one ? "it" : "them");
-  if (diagnosis.failure.cause == cause::kRankStopped)
-    text += " Somebody stopped it; no profile changes that.";
   return text;
 }
 
@@ -150,6 +148,8 @@ std::string place_of(const Evidence& evidence, std::optional<Rank> rank) {
   const auto seen = std::ranges::find_if(
       evidence.failure.missing, [&](const MissingRank& missing) { return missing.rank == rank; });
   if (!evidence.failure.stage || seen == evidence.failure.missing.end()) return {};
+  if (seen->inside && evidence.failure.stage == Stage::collective)
+    return " in its first collective";
   return fmt::format(" {} {}", seen->inside ? "as it tried to" : "before it could",
                      step_of(*evidence.failure.stage));
 }

@@ -60,14 +60,15 @@ bool tells(const ProcessSample& process, const ThreadSample& thread) {
 using Answer = std::optional<ActivitySeen>;
 
 /// The means by which a process is kept from running at this moment; empty where it is not.
-std::string_view halt_of(const ProcessSample& process) {
-  if (process.facts.state == 'T') return "by a signal (state T)";
+std::string halt_of(const ProcessSample& process) {
+  if (process.facts.state == 'T')
+    return fmt::format("by a signal (pid {}, state T)", process.facts.id.pid);
   if (process.threads.empty()) return {};
   // Cgroups of version 2 freeze by a trap, those of version 1 by uninterruptible sleep, in which
   // older kernels show a function of their own.
   const auto& function = process.threads.front().waits_in;
   const bool trapped = function == "do_freezer_trap" || function.ends_with("refrigerator");
-  return trapped || process.frozen ? "by its cgroup (frozen)" : std::string_view();
+  return trapped || process.frozen ? "by its cgroup (frozen)" : "";
 }
 
 /// Whether the process ran between the samples. A limiter of CPU stops its process and lets it go
@@ -78,11 +79,11 @@ bool has_run(const ProcessSample& before, const ProcessSample& after) {
 }
 
 Answer when_stopped(const ProcessPair& root) {
-  const auto how = halt_of(*root.after);
+  std::string how = halt_of(*root.after);
   if (how.empty() || root.before == nullptr || halt_of(*root.before).empty() ||
       has_run(*root.before, *root.after))
     return std::nullopt;
-  return ActivitySeen{Activity::stopped, std::string(how)};
+  return ActivitySeen{Activity::stopped, std::move(how)};
 }
 
 /// A limiter of CPU (cpulimit) leaves a rank less than any threshold of work, and the rest of its

@@ -250,6 +250,9 @@ std::optional<Impasse> impasse_of(const diagnose::Evidence& evidence,
     if (place.empty()) return std::nullopt;
     impasse.places[missing.rank] = std::move(place);
   }
+  // A rank that is stopped is the same wherever it was when the signal came.
+  if (std::ranges::all_of(impasse.places, [](const auto& one) { return one.second == kStopped; }))
+    impasse.stage = Stage::spawned;
   return impasse;
 }
 

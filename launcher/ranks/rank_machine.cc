@@ -37,8 +37,9 @@ std::vector<watch::RankPlace> places_of(const std::map<Rank, std::string>& doing
   return places;
 }
 
-std::string standing_of(const watch::RankState& state) {
+std::string standing_of(const watch::RankState& state, bool training) {
   if (state.ended()) return "has ended";
+  if (training) return "in training";
   for (int index = kStageCount - 1; index > 0; --index)
     if (const auto stage = static_cast<Stage>(index); state.waits_in(stage))
       return fmt::format("waits in {}", name(stage));
@@ -296,10 +297,11 @@ void RankMachine::take(const AllStandStill& event, TimePoint) {
 
 // No decision hangs on it. While the job is being stopped nobody hears the answers any more.
 void RankMachine::take(const StacksWanted&, TimePoint now) {
-  ShowStacks show{{}, {.training = stages_.training(), .ranks = {}}};
+  ShowStacks show;
   for (const auto& [rank, state] : stages_.ranks())
     if (state.known())
-      show.known.ranks.push_back({rank, *state.process(), standing_of(state), {}, {}});
+      show.known.ranks.push_back(
+          {rank, *state.process(), standing_of(state, stages_.training()), {}, {}});
   if (!frozen_) show.ask = who_can_answer(stages_.ranks(), now);
   actions_.push_back(std::move(show));
 }

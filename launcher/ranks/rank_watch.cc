@@ -31,6 +31,7 @@ constexpr Duration kShowLeaderEvery{200};
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
                                    watch::HookQuestion::collectives};
 constexpr std::array kWhereTheyStand{watch::HookQuestion::stack};
+constexpr std::array kForAPerson{watch::HookQuestion::stack, watch::HookQuestion::counters};
 
 DriverWatch::Limits driver_limits(const watch::StageLimits& limits) {
   return {limits.quiet, std::min(limits.init, kDriverAnswersWithin)};
@@ -61,6 +62,16 @@ std::optional<RankStarted> rank_by_part(const ProcessId& process, const nccl::Pa
   if (known != stages.ranks().end() && known->second.alive())
     found.process = *known->second.process();
   return found;
+}
+
+void take_answer(const RankAnswers& answers, stacks::KnownRank& known) {
+  if (const auto seen = answers.stacks.find(known.rank); seen != answers.stacks.end()) {
+    known.where = seen->second.where;
+    known.frames = seen->second.frames;
+  }
+  const auto counted = answers.collectives.find(known.rank);
+  if (counted != answers.collectives.end() && !counted->second.groups.empty())
+    known.collectives = sum_of(counted->second.groups).finished;
 }
 
 }  // namespace
@@ -387,14 +398,9 @@ void RankWatch::perform(const RemoveLocks& locks) {
 }
 
 void RankWatch::perform(const ShowStacks& show) {
-  shown_.begin(channel_.get(), show.ask, kWhereTheyStand, {}, kPlacesWithin,
+  shown_.begin(channel_.get(), show.ask, kForAPerson, {}, kPlacesWithin,
                [this, known = show.known](const RankAnswers& answers) mutable {
-                 for (stacks::KnownRank& one : known.ranks) {
-                   const auto found = answers.stacks.find(one.rank);
-                   if (found == answers.stacks.end()) continue;
-                   one.where = found->second.where;
-                   one.frames = found->second.frames;
-                 }
+                 for (stacks::KnownRank& one : known.ranks) take_answer(answers, one);
                  door_->answer(stacks::answer_text(known));
                });
 }
@@ -407,8 +413,9 @@ void RankWatch::perform(const PassAnswer& pass) {
   }
   if (const auto* counters = std::get_if<watch::CountersAnswer>(&pass.answer);
       counters && pass.rank) {
+    shown_.answered(pass.process, *counters);
     stall_.answered(*pass.rank, *counters);
-    usage_.counted(*pass.rank, sum_of(*counters).finished);
+    usage_.counted(*pass.rank, sum_of(counters->groups).finished);
   }
 }
 
@@ -439,8 +446,7 @@ void RankWatch::perform(const BeginTraining&) {
   listener_.on_status({});
   listener_.on_training();
   // Unless a stall is to be reported nobody asks the hooks any more, so their threads can end.
-  if (config_.stall != Duration::zero()) return stall_.begin();
-  if (channel_) channel_->ask_no_more();
+  if (config_.stall != Duration::zero()) stall_.begin();
 }
 
 void RankWatch::perform(const ShowStatus& show) {

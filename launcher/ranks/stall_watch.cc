@@ -53,9 +53,9 @@ std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleF
 
 }  // namespace
 
-watch::Collectives sum_of(const watch::CountersAnswer& answer) {
+watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& groups) {
   watch::Collectives sum;
-  for (const auto& [group, counters] : answer.groups) {
+  for (const auto& [group, counters] : groups) {
     add_count(counters.enqueued, sum.begun);
     add_count(counters.completed, sum.finished);
   }
@@ -79,7 +79,7 @@ void StallWatch::saw_output() {
 
 void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   if (!stall_) return;
-  stall_->on_counters(rank, sum_of(answer), Clock::now());
+  stall_->on_counters(rank, sum_of(answer.groups), Clock::now());
   rearm();
 }
 

@@ -164,13 +164,8 @@ std::string title_of(int pid) {
 JobPlaces look_at_run(std::string title, ProcessId safelaunch,
                       const std::optional<SupervisorAnswer>& answer) {
   const bool told = answer && !answer->ranks.empty();
-  JobPlaces job = look(std::move(title),
-                       told ? known_to(*answer) : with_places(ranks_among(see_tree(safelaunch))));
-  if (told && answer->training && !job.notes.empty())
-    job.notes.push_back(
-        "the job trains, and from its first collective on safelaunch asks no rank any more, unless "
-        "--stall-timeout is set");
-  return job;
+  return look(std::move(title),
+              told ? known_to(*answer) : with_places(ranks_among(see_tree(safelaunch))));
 }
 
 std::map<Rank, ProcessId> ranks_below(ProcessId root) {

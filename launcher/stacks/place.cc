@@ -50,11 +50,24 @@ std::string key_of(const RankPlace& place) {
   return fmt::format("{}\n{}\n{}", what, place.standing, place.rank ? "" : place.command);
 }
 
+/// "31 collectives finished", "31 to 32 collectives finished".
+std::string collectives_of(const Group& group) {
+  std::vector<std::int64_t> counts;
+  for (const RankPlace* place : group.places)
+    if (place->collectives) counts.push_back(*place->collectives);
+  if (counts.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(counts);
+  const std::string range = least == most ? "" : fmt::format("{} to ", least);
+  return fmt::format("{}{} collective{} finished", range, most, most == 1 ? "" : "s");
+}
+
 std::string words_of(const Group& group) {
   const RankPlace& first = *group.places.front();
   std::vector<std::string> words;
   if (!first.where.empty()) words.push_back("in " + first.where);
   if (!first.standing.empty()) words.push_back(first.standing);
+  if (std::string counted = collectives_of(group); !counted.empty())
+    words.push_back(std::move(counted));
   std::vector<std::string> doings;
   for (const RankPlace* place : group.places)
     if (!place->doing.empty() && std::ranges::find(doings, place->doing) == doings.end())
@@ -142,6 +155,7 @@ std::string places_json(std::span<const JobPlaces> jobs) {
                 {"doing", one.doing},     {"standing", one.standing}, {"teller", name(one.teller)},
                 {"frames", one.frames}};
       if (one.rank) rank["rank"] = one.rank->value;
+      if (one.collectives) rank["collectives"] = *one.collectives;
       entry["ranks"].push_back(std::move(rank));
     }
     entry["stores"] = Json::array();

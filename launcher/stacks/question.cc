@@ -28,7 +28,8 @@ KnownRank rank_from(const Json& json) {
            number_of<std::uint64_t>(json, "start_ticks").value_or(0)},
           text_of(json, "standing"),
           text_of(json, "where"),
-          text_of(json, "frames")};
+          text_of(json, "frames"),
+          number_of<std::int64_t>(json, "collectives")};
 }
 
 /// All that comes until the end of the connection; nullopt where the end does not come in time.
@@ -55,14 +56,16 @@ std::string door_of(std::string_view run_id) {
 }
 
 std::string answer_text(const SupervisorAnswer& answer) {
-  Json json{{"training", answer.training}, {"ranks", Json::array()}};
-  for (const KnownRank& one : answer.ranks)
-    json["ranks"].push_back({{"rank", one.rank.value},
-                             {"pid", one.process.pid},
-                             {"start_ticks", one.process.start_ticks},
-                             {"standing", one.standing},
-                             {"where", one.where},
-                             {"frames", one.frames}});
+  Json json{{"ranks", Json::array()}};
+  for (const KnownRank& one : answer.ranks) {
+    Json& rank = json["ranks"].emplace_back(Json{{"rank", one.rank.value},
+                                                 {"pid", one.process.pid},
+                                                 {"start_ticks", one.process.start_ticks},
+                                                 {"standing", one.standing},
+                                                 {"where", one.where},
+                                                 {"frames", one.frames}});
+    if (one.collectives) rank["collectives"] = *one.collectives;
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -72,8 +75,6 @@ std::optional<SupervisorAnswer> read_answer(std::string_view text) {
   const auto ranks = json.find("ranks");
   if (ranks == json.end() || !ranks->is_array()) return std::nullopt;
   SupervisorAnswer answer;
-  const auto training = json.find("training");
-  answer.training = training != json.end() && training->is_boolean() && training->get<bool>();
   for (const Json& one : *ranks)
     if (one.is_object()) answer.ranks.push_back(rank_from(one));
   return answer;

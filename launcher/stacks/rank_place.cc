@@ -45,6 +45,7 @@ RankPlace place_of(const KnownRank& known) {
           .where = known.where,
           .frames = known.frames,
           .teller = known.where.empty() ? Teller::nobody : Teller::hook,
+          .collectives = known.collectives,
           .doing = {}};
 }
 

@@ -114,13 +114,28 @@ class Waits {
     return left;
   }
 
-  /// The awaited ranks, without those that wait themselves.
+  /// The awaited ranks, without those that wait themselves. A rank that several collectives await
+  /// gets one for which nobody waits elsewhere: the others hang behind it.
   [[nodiscard]] std::map<Rank, const CollectiveSeen*> behind() const {
     std::map<Rank, const CollectiveSeen*> result;
-    for (const auto& [rank, awaited] : awaited_)
-      for (const Rank one : awaited)
-        if (!standing_.contains(one)) result.emplace(one, standing_.at(rank));
+    const auto waits = [this](Rank one) { return standing_.contains(one); };
+    for (const bool at_the_root : {true, false})
+      for (const auto& [rank, awaited] : awaited_)
+        if (std::ranges::none_of(awaited, waits) == at_the_root)
+          for (const Rank one : awaited)
+            if (!waits(one)) result.emplace(one, standing_.at(rank));
     return result;
+  }
+
+  /// "barrier, collective 1 of group 2 (ranks 2 3)": a group of some ranks is told with them.
+  [[nodiscard]] std::string name_with_ranks(const CollectiveSeen& one) const {
+    const auto members = members_.find(one.group);
+    if (members == members_.end() || std::ranges::all_of(members_, [&](const auto& other) {
+          return other.second.size() <= members->second.size();
+        }))
+      return name_of(one);
+    return fmt::format("{} ({})", name_of(one),
+                       rank_list(std::vector(members->second.begin(), members->second.end())));
   }
 
   [[nodiscard]] std::string in_words(const std::set<Rank>& those) const {
@@ -157,9 +172,10 @@ class Waits {
   std::map<Rank, std::vector<Rank>> awaited_;  // the awaited ranks, by those that wait
 };
 
-std::string behind_in_words(const std::map<Rank, const CollectiveSeen*>& behind) {
+std::string behind_in_words(const std::map<Rank, const CollectiveSeen*>& behind,
+                            const Waits& waits) {
   std::map<std::string, std::vector<Rank>> parts;
-  for (const auto& [rank, one] : behind) parts[name_of(*one)].push_back(rank);
+  for (const auto& [rank, one] : behind) parts[waits.name_with_ranks(*one)].push_back(rank);
   std::string text;
   for (const auto& [what, ranks] : parts)
     text += fmt::format("{}{} never called {}", text.empty() ? "" : "; ", rank_list(ranks), what);
@@ -216,7 +232,7 @@ CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks) {
   }
   const auto behind = waits.behind();
   for (const auto& [rank, one] : behind) result.behind.push_back(rank);
-  result.behind_what = behind_in_words(behind);
+  result.behind_what = behind_in_words(behind, waits);
   return result;
 }
 

@@ -234,14 +234,8 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
     if (hello == nullptr || hello->token != token) return false;
     connection.introduced = true;
     connection.speaker.process = identify(connection.peer_pid, hello->pid);
-    if (!asks) end_questions(connection);
     listener.on_hook_message(connection.speaker.process, message);
     return true;
-  }
-
-  // The hook's thread reads the end of our side, and ends. The other side stays open.
-  static void end_questions(Connection& connection) {
-    ::shutdown(connection.socket.native_handle(), SHUT_WR);
   }
 
   void drop(Number number) {
@@ -271,7 +265,6 @@ struct HookChannel::State : std::enable_shared_from_this<State> {
   Listener& listener;
   UniqueFd spare;
   bool open = true;
-  bool asks = true;
   Number last_number = 0;
   std::uint64_t unheard = 0;
   // The connections in the order of their coming.
@@ -303,12 +296,6 @@ bool HookChannel::ask(ProcessId process, HookQuestion question, int id) {
   const std::string request = hook_request(question, id);
   return ::send(connection->socket.native_handle(), request.data(), request.size(),
                 MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(request.size());
-}
-
-void HookChannel::ask_no_more() {
-  state_->asks = false;
-  for (const auto& [number, connection] : state_->connections)
-    if (connection->introduced) State::end_questions(*connection);
 }
 
 void HookChannel::drain(ProcessId process) {

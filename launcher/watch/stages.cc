@@ -342,7 +342,10 @@ void Stages::check_failure(const RankExited& event, TimePoint now) {
   // Where `communicator` comes before `group`, the furthest stage would name the wrong place for a
   // death inside NCCL's init.
   const bool in_nccl = state.entered(Stage::communicator) && !state.reached(Stage::communicator);
-  const Stage stage = in_nccl ? Stage::communicator : after(state.furthest());
+  const bool in_collective = state.entered(Stage::collective) && !state.reached(Stage::collective);
+  const Stage stage = in_nccl         ? Stage::communicator
+                      : in_collective ? Stage::collective
+                                      : after(state.furthest());
   const Standing alone{.stage = stage, .since = now, .missing = {event.rank}};
   decide(judge(alone, now));
 }

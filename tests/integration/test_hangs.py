@@ -200,7 +200,7 @@ class ARankStoppedInItsFirstCollective(HangTest):
         self.assertEqual(run.attempts[0]["cause"]["id"], "rank-stopped", str(run))
         self.assertEqual(run.outcome["worked_with"], "basic", str(run))  # no setting had stopped it
         explanation = self.explanation(run)
-        self.assertIn("It was stopped, by a signal (state T)", explanation, str(run))
+        self.assertRegex(explanation, r"It was stopped, by a signal \(pid \d+, state T\)", str(run))
         self.assertIn(explanation, run.err)
         verdict = self.verdicts(run)[0]
         self.assertIn("hung in collective: rank 1 does not come through (stopped: by a signal", verdict["text"])

@@ -17,7 +17,7 @@ namespace safelaunch::ranks {
 
 /// The collectives of one rank over all its groups, as its hook counts them. The sums fit whatever
 /// a hook claims, since it may be anybody's program.
-[[nodiscard]] watch::Collectives sum_of(const watch::CountersAnswer& answer);
+[[nodiscard]] watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& groups);
 
 /// Drives `Stall` during training, where --stall-timeout asks for it: its timer, and the questions
 /// to the hooks. Without a timeout it never wakes up.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "safelaunch/base/event.h"
@@ -22,6 +23,8 @@ struct RankPlace {
   std::string where;               ///< its place in the code: "train.py:40 main → all_reduce"
   std::string frames;              ///< the frames of all its Python threads, one a line
   Teller teller = Teller::nobody;  ///< the source of `where` and `frames`
+  /// How many collectives it has finished, in all its groups; none: not known.
+  std::optional<std::int64_t> collectives{};
   /// Its activity as the kernel tells it: "idling: sleeping in hrtimer_nanosleep".
   std::string doing;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
@@ -20,11 +22,12 @@ struct KnownRank {
   /// Its place in one line, as its hook has answered; empty: it has not answered.
   std::string where;
   std::string frames;  ///< the frames of all its Python threads, one a line
+  /// How many collectives it has finished, in all its groups; none: its torch does not count them.
+  std::optional<std::int64_t> collectives{};
   bool operator==(const KnownRank&) const = default;
 };
 
 struct SupervisorAnswer {
-  bool training = false;  ///< all have their first collective behind them: no hook listens any more
   std::vector<KnownRank> ranks;
   bool operator==(const SupervisorAnswer&) const = default;
 };

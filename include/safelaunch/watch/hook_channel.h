@@ -67,9 +67,6 @@ class HookChannel {
   /// it comes at all. False if there is no connection to it.
   bool ask(ProcessId process, HookQuestion question, int id);
 
-  /// Nobody will be asked any more: the hooks' threads that answer end, also those to come.
-  void ask_no_more();
-
   /// Hands over at once what has arrived from a process. To be called before its end is told to
   /// anybody: the exception that ended it may still lie in the socket.
   void drain(ProcessId process);

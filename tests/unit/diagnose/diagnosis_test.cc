@@ -294,6 +294,14 @@ TEST_CASE("a crash inside NCCL's init is not the script's own", "[diagnosis]") {
         "Rank 1 failed first (killed by SIGSEGV) as it tried to connect for collectives.");
 }
 
+TEST_CASE("a rank that died in its first collective had connected", "[diagnosis]") {
+  diagnose::Evidence evidence = crashed_in_communicator({Rank{1}, Activity::dead, "", "", true});
+  evidence.failure.stage = Stage::collective;
+  evidence.failure.ended = {{Rank{1}, {}, Signaled{SIGKILL}}};
+  CHECK(diagnosed(evidence).failure.explanation ==
+        "Rank 1 failed first (killed by SIGKILL) in its first collective.");
+}
+
 TEST_CASE("a rank that failed first on another node is named with its host", "[diagnosis]") {
   diagnose::Evidence evidence = crashed_in_communicator({Rank{1}, Activity::dead, "", "", true});
   evidence.hosts[Rank{1}] = "gpu-17";

@@ -79,7 +79,8 @@ TEST_CASE("a stopped process is stopped, whatever it did before") {
   Scene scene;
   scene.root_before().facts.state = scene.root().facts.state = 'T';
   CHECK(scene.seen().activity == Activity::stopped);
-  CHECK(scene.seen().doing == "by a signal (state T)");
+  CHECK(scene.seen().doing ==
+        fmt::format("by a signal (pid {}, state T)", scene.root().facts.id.pid));
 }
 
 TEST_CASE("a process that is stopped and let go between the looks is limited, and works") {

@@ -57,6 +57,7 @@ TEST_CASE("a rank that somebody stops stands wherever it was", "[impasse]") {
   const auto found = of({{.rank = Rank{1}, .activity = Activity::stopped, .inside = true}});
   REQUIRE(found);
   CHECK(describe_again(*found) == "rank 1 is stopped again");
+  CHECK(found->stage == Stage::spawned);  // the signal may find it a stage further on next time
 }
 
 TEST_CASE("several ranks that stand are told by the first, and the others counted", "[impasse]") {

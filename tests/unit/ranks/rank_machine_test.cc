@@ -418,6 +418,16 @@ TEST_CASE("an answer of a hook is passed on with its rank", "[rank_machine]") {
   CHECK(std::holds_alternative<watch::CollectivesAnswer>(passed[2].answer));
 }
 
+TEST_CASE("a person may ask where the ranks stand in training, too", "[rank_machine]") {
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  for (const int rank : {0, 1}) job.reaches(rank, Stage::collective);
+  job.on(StacksWanted{});
+  REQUIRE(job.all<ShowStacks>().size() == 1);
+  CHECK(job.all<ShowStacks>().front().ask.size() == 2);
+  CHECK(job.all<ShowStacks>().front().known.ranks[0].standing == "in training");
+}
+
 TEST_CASE("a person who asks where the ranks stand changes nothing", "[rank_machine]") {
   Told asked;
   Told left_alone;
@@ -428,7 +438,6 @@ TEST_CASE("a person who asks where the ranks stand changes nothing", "[rank_mach
   CHECK(show.ask == std::vector<AskedRank>{{Rank{0}, process_of(0)}, {Rank{1}, process_of(1)}});
   CHECK(show.known.ranks[0].standing == "waits in group");
   CHECK(show.known.ranks[1].standing == "has reached spawned");
-  CHECK_FALSE(show.known.training);
   for (Told* job : {&asked, &left_alone}) job->pass(10min);
   REQUIRE(asked.all<TellVerdict>().size() == 1);
   CHECK(asked.all<TellVerdict>().front().verdict.waited ==

@@ -35,7 +35,7 @@ TEST_CASE("who asks at the door is answered, and one question serves all who ask
   while (questions == 0) io.run_one();
   CHECK(questions == 1);
   const stacks::SupervisorAnswer told{
-      .training = false, .ranks = {{Rank{1}, {71, 7}, "waits in group", "a.py:1 f", ""}}};
+      .ranks = {{Rank{1}, {71, 7}, "waits in group", "a.py:1 f", ""}}};
   door->answer(stacks::answer_text(told));
   while (first.wait_for(0s) != std::future_status::ready) io.poll_one();
   const auto heard = first.get();

@@ -93,7 +93,7 @@ TEST_CASE("a rank's collectives are counted over all its groups", "[stall_watch]
     safelaunch::watch::CountersAnswer answer;
     for (const auto& [name, counts] : groups)
       answer.groups[name] = {counts.first, counts.first, counts.second};
-    const safelaunch::watch::Collectives sum = sum_of(answer);
+    const safelaunch::watch::Collectives sum = sum_of(answer.groups);
     return std::pair(sum.begun, sum.finished);
   };
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();

@@ -43,8 +43,7 @@ Result<SupervisorAnswer> answer_to(const char* name, const std::string& said) {
 
 TEST_CASE("a supervisor's answer reads back as it was", "[question]") {
   const SupervisorAnswer answer{
-      .training = true,
-      .ranks = {{Rank{0}, {71, 7}, "waits in group", "train.py:40 main", "thread MainThread\n"},
+      .ranks = {{Rank{0}, {71, 7}, "waits in group", "train.py:40 main", "thread MainThread\n", 31},
                 {Rank{3}, {72, 8}, "has reached imported", "", ""}}};
   CHECK(read_answer(answer_text(answer)) == answer);
 }
@@ -64,28 +63,21 @@ TEST_CASE("fields of a known rank that are missing read as empty, and a torn ans
           "[question]") {
   const auto answer = read_answer(R"({"ranks": [{"rank": 2, "start_ticks": -1, "where": 7}]})");
   REQUIRE(answer);
-  CHECK_FALSE(answer->training);
   CHECK(answer->ranks == std::vector<KnownRank>{{Rank{2}, {0, 0}, "", "", ""}});
-  const std::string whole = answer_text({true, {{Rank{0}, {71, 7}, "waits", "a.py:1 f", "f\n"}}});
+  const std::string whole = answer_text({{{Rank{0}, {71, 7}, "waits", "a.py:1 f", "f\n"}}});
   for (std::size_t size = 0; size < whole.size(); ++size)
     if (read_answer(whole.substr(0, size))) FAIL("read " << whole.substr(0, size));
 }
 
-TEST_CASE("training counts only as a truth value", "[question]") {
-  CHECK(read_answer(R"({"ranks": [], "training": true})")->training);
-  for (const char* word : {"1", "\"true\"", "null", "[true]"})
-    CHECK_FALSE(read_answer(fmt::format(R"({{"ranks": [], "training": {}}})", word))->training);
-}
-
 TEST_CASE("bytes that are no text do not keep an answer from being read", "[question]") {
-  SupervisorAnswer answer{false, {{Rank{0}, {71, 7}, "waits", "\xff.py:1 f", "\x80\n"}}};
+  SupervisorAnswer answer{{{Rank{0}, {71, 7}, "waits", "\xff.py:1 f", "\x80\n"}}};
   const auto read = read_answer(answer_text(answer));
   REQUIRE(read);
   CHECK(read->ranks.front().where == "\uFFFD.py:1 f");
 }
 
 TEST_CASE("the answer of a safelaunch is read to the end of the connection", "[question]") {
-  SupervisorAnswer answer{true, {{Rank{0}, {71, 7}, "waits", "a.py:1 f", "f\n"}}};
+  SupervisorAnswer answer{{{Rank{0}, {71, 7}, "waits", "a.py:1 f", "f\n"}}};
   answer.ranks.front().frames = std::string(1U << 20, 'x');  // more than one read brings
   const auto read = answer_to("whole", answer_text(answer));
   REQUIRE(read.has_value());

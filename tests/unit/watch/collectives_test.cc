@@ -113,6 +113,29 @@ TEST_CASE("a rank that never called what the others are in is behind", "[collect
   CHECK(compared.behind_what == "rank 1 never called all_reduce, collective 2 of group 0");
 }
 
+TEST_CASE("a rank that several collectives await is told with the one at the root",
+          "[collectives]") {
+  // Ranks 0 and 1 are through their own group's barrier and wait in the world's, where rank 2
+  // is late too, since rank 3 has not come to the barrier of these two.
+  const std::vector<Rank> all{Rank{0}, Rank{1}, Rank{2}, Rank{3}};
+  const auto told = [&](std::vector<CollectiveSeen> last) {
+    RankCollectives rank;
+    rank.told = true;
+    rank.last = std::move(last);
+    rank.members = {{"0", all}};
+    return rank;
+  };
+  RankCollectives in_pair = told({in("barrier", 1, "2")});
+  RankCollectives never = told({});
+  in_pair.members["2"] = never.members["2"] = {Rank{2}, Rank{3}};
+  const auto compared = compare({{Rank{0}, told({in("barrier")})},
+                                 {Rank{1}, told({in("barrier")})},
+                                 {Rank{2}, in_pair},
+                                 {Rank{3}, never}});
+  CHECK(compared.behind == std::vector<Rank>{Rank{3}});
+  CHECK(compared.behind_what == "rank 3 never called barrier, collective 1 of group 2 (ranks 2 3)");
+}
+
 TEST_CASE("a rank that has not answered is no evidence", "[collectives]") {
   const auto compared =
       compare({{Rank{0}, called({in("all_reduce")})}, {Rank{2}, called({in("all_reduce")})}});

@@ -163,28 +163,6 @@ TEST_CASE("a hook is asked and its answer comes as a message", "[hook_channel]")
   CHECK_FALSE(room.channel->ask({1, 1}, HookQuestion::stack, 8));
 }
 
-TEST_CASE("where nobody will be asked any more the hooks read an end, and are heard all the same",
-          "[hook_channel]") {
-  Room room;
-  Client early(room.name);
-  early.say(kHello);
-  room.settle();
-  CHECK_FALSE(early.is_closed());
-
-  room.channel->ask_no_more();
-  Client late(room.name);
-  late.say(kHello);
-  room.settle();
-
-  for (Client* client : {&early, &late}) {
-    CHECK(client->is_closed());
-    client->say(R"({"e":"exit"})");
-  }
-  room.settle();
-  CHECK(std::count(room.heard.begin(), room.heard.end(), "exit") == 2);
-  CHECK_FALSE(room.channel->ask(host::self(), HookQuestion::stack, 7));
-}
-
 TEST_CASE("the end of a process's last connection is told once", "[hook_channel]") {
   Room room;
   Client first(room.name);

@@ -227,3 +227,20 @@ TEST_CASE(
 
   CHECK(story.suspects() == Ranks{1});
 }
+
+TEST_CASE("a rank that dies in its first collective is not said to have died before it",
+          "[stages]") {
+  Story story;
+  everybody_imports(story, 2);
+  calls_init(story, 0, 2);
+  calls_init(story, 1, 2);
+  for (const int rank : {0, 1}) {
+    story.reached(rank, Stage::group);
+    story.entered(rank, Stage::collective, 2, "allreduce_");
+  }
+  story.reached(0, Stage::collective);
+  story.exited(1, Signaled{9, false});
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->stage == Stage::collective);
+  CHECK(story.verdict()->missing.front().inside);
+}

@@ -73,7 +73,8 @@ TEST_CASE("a job that writes now and then does not stand still", "[stall]") {
 
 TEST_CASE("a silent job that finishes collectives does not stand still", "[stall]") {
   Stall stall(10min, kStallStart);
-  for (int i = 1; i <= 20; ++i) CHECK_FALSE(run(stall, kStallStart + i * 5min, {{Rank{0}, {i, i}}}));
+  for (int i = 1; i <= 20; ++i)
+    CHECK_FALSE(run(stall, kStallStart + i * 5min, {{Rank{0}, {i, i}}}));
 }
 
 TEST_CASE("without a hook a standstill is reported by the output alone", "[stall]") {
