@@ -8,7 +8,6 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/host/identity.h"
-#include "safelaunch/profile/private_file.h"
 
 // The mark holds the time since the boot, by a clock that no person sets and that runs on in
 // sleep. A mark of another boot, or of a later time than now, tells nothing: no lease outlives
@@ -62,8 +61,8 @@ std::optional<Remembered> BoardMemory::earlier() const {
 // A board that cannot write is a board without a memory: the job goes on.
 void BoardMemory::write(const Remembered& now) {
   if (path_.empty()) return;
-  (void)disk_.post(
-      0, [path = path_, text = to_text(now)] { (void)profile::replace_private_file(path, text); });
+  (void)disk_.post(0,
+                   [path = path_, text = to_text(now)] { (void)replace_lasting_file(path, text); });
 }
 
 void BoardMemory::forget() {

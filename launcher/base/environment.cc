@@ -31,6 +31,11 @@ std::string user_folder(const Environment& environment, std::string_view variabl
   return home.starts_with('/') ? fmt::format("{}/{}", home, below_home) : std::string();
 }
 
+std::string state_file(const Environment& environment, std::string_view name) {
+  const std::string state = user_folder(environment, "XDG_STATE_HOME", ".local/state");
+  return state.empty() ? state : fmt::format("{}/safelaunch/{}", state, name);
+}
+
 std::filesystem::path cache_directory(const Environment& environment) {
   const std::string cache = user_folder(environment, "XDG_CACHE_HOME", ".cache");
   return cache.empty() ? cache : cache + "/safelaunch";

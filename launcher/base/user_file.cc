@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/trusted_path.h"
 
 /// stat(2) judges a path before it is opened, and fstat(2) judges the open file again: somebody may
 /// have put another one there between the two. The opening itself waits for nobody.
@@ -21,6 +23,28 @@ Error unreadable(const std::string& path, int reason) {
 
 Error not_regular(const std::string& path) {
   return Error{Errc::os, path + ": is not a regular file, so it is not read"};
+}
+
+Error cannot(const char* what, const std::string& path) {
+  return Error{Errc::os, fmt::format("cannot {} {}: {}", what, path, strerror(errno))};
+}
+
+enum class Sync { no, yes };
+
+Result<void> replace(const std::string& path, std::string_view text, Sync sync) {
+  std::string temporary = path + ".XXXXXX";
+  const UniqueFd file(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600, and a name of its own
+  if (!file) return cannot("make", temporary);
+  Result<void> written;
+  if (!write_whole(file.get(), text) || (sync == Sync::yes && ::fsync(file.get()) != 0))
+    written = cannot("write", temporary);
+  else if (::rename(temporary.c_str(), path.c_str()) != 0)
+    written = cannot("replace", path);
+  if (written.has_value()) return written;
+  const int reason = errno;
+  ::unlink(temporary.c_str());
+  errno = reason;
+  return written;
 }
 
 }  // namespace
@@ -63,6 +87,16 @@ Result<UniqueFd> open_to_append(const std::string& path) {
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
     return Error{Errc::os, fmt::format("it belongs to uid {}", facts.st_uid)};
   return file;
+}
+
+Result<void> replace_file(const std::string& path, std::string_view text) {
+  return replace(path, text, Sync::no);
+}
+
+Result<void> replace_lasting_file(const std::string& path, std::string_view text) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  if (!folder.empty() && !make_folder(folder)) return cannot("make", folder);
+  return replace(path, text, Sync::yes);
 }
 
 std::optional<std::string> user_file_text(const std::string& path, std::size_t most) {

@@ -8,9 +8,9 @@
 #include "probe_plan.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/guardian.h"
-#include "safelaunch/report/run_directory.h"
 #include "verbs.h"
 
 // Every node looks at itself first, so a node whose driver is ill is left out from the beginning.
@@ -98,8 +98,7 @@ int report_nodes(const ProbePlan& plan, const nodes::NodeProbeEnd& end) {
       probe::conclude(end.findings, end.took_part, hosts, plan.party->placement.starter == "Slurm");
   answer(plan.options.json ? nodes_json(end, conclusion) : render_end(end, conclusion));
   if (plan.options.html.empty()) return end.exit_code;
-  if (report::write_atomically(plan.options.html, nodes_page(end, conclusion)))
-    return end.exit_code;
+  if (replace_file(plan.options.html, nodes_page(end, conclusion))) return end.exit_code;
   // All nodes end alike, so this is no other status.
   warn(fmt::format("--html {}: cannot be written: {}", plan.options.html, std::strerror(errno)));
   return end.exit_code;

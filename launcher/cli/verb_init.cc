@@ -10,11 +10,11 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/profile/private_file.h"
 #include "verbs.h"
 #include "wishes.h"
 
@@ -136,7 +136,7 @@ std::optional<std::string> type_in_answer(const std::string& question) {
 }
 
 int write(const std::string& file, const InitAnswers& answers) {
-  if (const auto written = profile::replace_private_file(file, config_text(answers)); !written)
+  if (const auto written = replace_lasting_file(file, config_text(answers)); !written)
     return refuse(written.error());
   return answer(fmt::format("wrote {}\nstart a job: {}\n", file, start_line(answers)));
 }

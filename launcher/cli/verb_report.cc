@@ -7,6 +7,7 @@
 
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/identity.h"
@@ -112,7 +113,7 @@ Result<void> write_page(const std::filesystem::path& directory, const ReportWord
   std::error_code none;
   if (std::filesystem::exists(file, none) && !report::is_report_page(file)) return no_page(file);
   const report::RunRecord run = record_of(report::files_for_page(directory, current_environment()));
-  if (!report::write_atomically(file, report::html_report(run)))
+  if (!replace_file(file, report::html_report(run)))
     return Error{Errc::os, "--html " + file + ": cannot be written: " + std::strerror(errno)};
   tell_of_file(words, fmt::format("run {} as a page: {}", run.id, file));
   return {};

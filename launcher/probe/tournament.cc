@@ -7,7 +7,7 @@
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/strings.h"
-#include "safelaunch/profile/private_file.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/profile/trust.h"
 
 // A tournament probes one profile after the other, leaves out those whose result is known
@@ -201,7 +201,7 @@ std::optional<MeasuredHost> parse_measured(std::string_view text) {
 
 std::string measured_file(const Environment& environment, std::string_view hostname) {
   if (hostname.empty() || hostname.find('/') != std::string_view::npos) return {};
-  return profile::state_file(environment, fmt::format("probed-{}.json", hostname));
+  return state_file(environment, fmt::format("probed-{}.json", hostname));
 }
 
 std::optional<MeasuredHost> load_measured(const std::string& path) {
@@ -211,7 +211,7 @@ std::optional<MeasuredHost> load_measured(const std::string& path) {
 }
 
 Result<> save_measured(const std::string& path, const MeasuredHost& host) {
-  return path.empty() ? Result<>() : profile::replace_private_file(path, format_measured(host));
+  return path.empty() ? Result<>() : replace_lasting_file(path, format_measured(host));
 }
 
 }  // namespace safelaunch::probe

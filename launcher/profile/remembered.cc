@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/json_fields.h"
-#include "safelaunch/profile/private_file.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/profile/trust.h"
 
 // A profile that worked is remembered by host, GPUs, driver, NCCL and Python: a change in any of
@@ -118,7 +118,7 @@ Memory load_memory(const std::string& path) {
 
 Result<> save_memory(const std::string& path, const Memory& memory) {
   if (path.empty()) return {};
-  return replace_private_file(path, format_memory(memory));
+  return replace_lasting_file(path, format_memory(memory));
 }
 
 }  // namespace safelaunch::profile

@@ -217,7 +217,7 @@ RunFiles files_for_page(const std::filesystem::path& directory, const Environmen
 
 bool write_report_page(const std::filesystem::path& directory, const Environment& environment) {
   const RunRecord run = parse_run(files_for_page(directory, environment));
-  return write_atomically(directory / "report.html", html_report(run));
+  return replace_file(directory / "report.html", html_report(run)).has_value();
 }
 
 const AttemptSummary* told_in_head(const RunRecord& run) {

@@ -16,6 +16,7 @@
 #include "safelaunch/base/random.h"
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_file.h"
 
 // A run takes the first place in which it can make a folder of its own: the state directory, then
 // the temporary one. The run that makes job.json owns the folder, so two runs never share one. A
@@ -54,8 +55,7 @@ void list_among_runs(const fs::path& directory, const std::string& run_id,
 }  // namespace
 
 fs::path runs_directory(const Environment& environment) {
-  const std::string state = user_folder(environment, "XDG_STATE_HOME", ".local/state");
-  return state.empty() ? state : state + "/safelaunch/runs";
+  return state_file(environment, "runs");
 }
 
 fs::path temporary_runs_directory(const Environment& environment) {
@@ -137,22 +137,11 @@ bool is_folder_of_ours(const fs::path& path) {
   return lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
 }
 
-bool write_atomically(const fs::path& file, std::string_view text) {
-  std::string temporary = file.native() + ".XXXXXX";
-  const UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));  // mode 0600; never an existing file
-  if (!fd) return false;
-  const bool written =
-      write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (written && rename(temporary.c_str(), file.c_str()) == 0) return true;
-  unlink(temporary.c_str());
-  return false;
-}
-
 void write_later(DiskQueue& disk, fs::path file, std::string text) {
   const std::size_t size = text.size();
   const auto write = [path = std::move(file), whole = std::move(text)] {
     mkdir(path.parent_path().c_str(), 0700);  // it is there already but for the evidence's
-    (void)write_atomically(path, whole);
+    (void)replace_file(path, whole);
   };
   if (!disk.post(size, write))
     log_warning("a file of the record is missing: the disk does not keep up");

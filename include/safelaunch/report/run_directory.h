@@ -58,14 +58,8 @@ class RunDirectory {
 /// Whether the path is a folder of this user, and no link to one.
 [[nodiscard]] bool is_folder_of_ours(const std::filesystem::path& path);
 
-/// Writes a file as a whole or not at all, even if safelaunch is killed (temporary file, rename).
-/// False if the disk refuses, which is never a reason to stop a job. The file is not synced, since
-/// every start would wait for the disk, and only a crash of the machine, which ends the job too,
-/// could lose it.
-[[nodiscard]] bool write_atomically(const std::filesystem::path& file, std::string_view text);
-
-/// Has the disk's own thread write such a file, so that a frozen file system delays nobody. Its
-/// folder is made where it is missing (mode 0700). If the disk refuses, that file is lost and
+/// Has the disk's own thread replace a file (replace_file()), so that a frozen file system delays
+/// nobody. Its folder is made where it is missing (mode 0700). If the disk refuses, that file is lost and
 /// nothing else.
 void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
 

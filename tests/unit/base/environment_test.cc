@@ -47,3 +47,10 @@ TEST_CASE("our own environment has what was set, with the equals signs of a valu
   ::unsetenv("SAFELAUNCH_BASE_TEST");
   CHECK_FALSE(current_environment().contains("SAFELAUNCH_BASE_TEST"));
 }
+
+TEST_CASE("a file of state stands below the state folder, or nowhere", "[environment]") {
+  CHECK(state_file({{"XDG_STATE_HOME", "/s"}, {"HOME", "/h"}}, "worked.json") ==
+        "/s/safelaunch/worked.json");
+  CHECK(state_file({{"HOME", "/h"}}, "runs") == "/h/.local/state/safelaunch/runs");
+  CHECK(state_file({}, "runs").empty());
+}

@@ -1,10 +1,14 @@
 #include "safelaunch/base/user_file.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include "catch.h"
@@ -33,6 +37,35 @@ struct Pipe {
     reader.reset(ends[0]);
     writer.reset(ends[1]);
   }
+};
+
+std::size_t files_in(const std::filesystem::path& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+unsigned permissions_of(const std::string& path) {
+  struct stat facts {};
+  REQUIRE(::stat(path.c_str(), &facts) == 0);
+  return facts.st_mode & 07777U;
+}
+
+/// No file of ours grows beyond this, as on a full disk: a write is short, the next one fails.
+class DiskOf {
+ public:
+  explicit DiskOf(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~DiskOf() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
 };
 
 }  // namespace
@@ -136,4 +169,52 @@ TEST_CASE("a file of zero bytes wanted is none, and one that cannot be read is n
   const TemporaryFolder folder;
   CHECK(user_file_text(folder.write("f", "text"), 0) == "");
   CHECK_FALSE(user_file_text(folder / "none"));
+}
+
+TEST_CASE("a replaced file has the new text, is the user's alone, and no other file is left",
+          "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "outcome.json";
+  for (const auto replace : {replace_file, replace_lasting_file}) {
+    REQUIRE(replace(path, "old and longer").has_value());
+    REQUIRE(replace(path, "new").has_value());
+    CHECK(user_file_text(path) == "new");
+    CHECK(permissions_of(path) == 0600);
+    CHECK(files_in(folder / "") == 1);
+  }
+}
+
+TEST_CASE("a file that the disk takes in part alone leaves the old one", "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "outcome.json";
+  REQUIRE(replace_file(path, "old").has_value());
+  {
+    const DiskOf small(1000);
+    CHECK_FALSE(replace_file(path, std::string(5000, 'x')).has_value());
+    CHECK(errno == EFBIG);
+    CHECK_FALSE(replace_lasting_file(path, std::string(5000, 'x')).has_value());
+  }
+  CHECK(user_file_text(path) == "old");
+  CHECK(files_in(folder / "") == 1);
+}
+
+TEST_CASE("a folder above a replaced file is made for what outlasts a run alone", "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a/b/worked.json";
+  CHECK_FALSE(replace_file(path, "x").has_value());
+  CHECK(errno == ENOENT);
+  REQUIRE(replace_lasting_file(path, "x").has_value());
+  CHECK(user_file_text(path) == "x");
+  CHECK(permissions_of(folder / "a") == 0700);
+  CHECK_FALSE(replace_lasting_file("/proc/none/worked.json", "x").has_value());
+}
+
+TEST_CASE("a folder in the place of a replaced file stays", "[user_file]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "outcome.json";
+  std::filesystem::create_directory(path);
+  const Result<void> replaced = replace_file(path, "x");
+  REQUIRE(replaced.has_error());
+  CHECK(replaced.error().message == "cannot replace " + path + ": Is a directory");
+  CHECK(files_in(folder / "") == 1);
 }

@@ -109,15 +109,6 @@ TEST_CASE("two runs of one second have different names", "[run_directory]") {
   CHECK(new_run_id() != new_run_id());
 }
 
-TEST_CASE("an atomic write leaves the new text and no other file", "[run_directory]") {
-  const Scratch scratch;
-  REQUIRE(write_atomically(scratch.path / "outcome.json", "old"));
-  REQUIRE(write_atomically(scratch.path / "outcome.json", "new"));
-  CHECK(read(scratch.path / "outcome.json") == "new");
-  CHECK(std::distance(fs::directory_iterator(scratch.path), fs::directory_iterator()) == 1);
-  CHECK_FALSE(write_atomically("/proc/none/outcome.json", "x"));
-}
-
 TEST_CASE("the record is one JSON object a line", "[event_log]") {
   const Scratch scratch;
   redact::Redactor redactor;
