@@ -127,7 +127,7 @@ std::vector<LookedAt> looked_at(const HostFacts& facts, std::span<const Advice> 
   if (well) themes.add("world", world_of_rank(facts), {});
   themes.add(
       "python", python_of(facts),
-      {cause::kNcclRelease, cause::kNcclNonblocking, "nccl-two-libraries", cause::kJaxProxy});
+      {cause::kNcclRelease, cause::kNcclNonblocking, cause::kNcclTwoLibraries, cause::kJaxProxy});
   themes.add("gpus", gpus_of(facts), {cause::kGpuIll, cause::kDeviceOrdinal});
   themes.add("port", port_of(facts), {cause::kPortTaken});
   themes.add("/dev/shm", shared_memory_of(facts), {cause::kShmSmall, cause::kShmLeaked});
