@@ -5,8 +5,10 @@
 #include "launcher/cli/help.h"
 #include "launcher/cli/verb_run.h"
 #include "launcher/cli/wishes.h"
+#include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/trial/play.h"
+#include "safelaunch/watch/patience.h"
 
 using namespace safelaunch;
 using namespace safelaunch::cli;
@@ -173,6 +175,52 @@ TEST_CASE("a run keeps as many earlier runs as its help names", "[run_options]")
   CHECK(keep_limits(options).days == own.days);
   options.keep_days = 7;
   CHECK(keep_limits(options).days == 7);
+}
+
+TEST_CASE("the watch by itself waits as long as a profile that says nothing", "[run_options]") {
+  const profile::Timeouts timeouts;
+  const watch::StageLimits limits;
+  CHECK(limits.init == timeouts.init);
+  CHECK(limits.collective == timeouts.collective);
+  CHECK(limits.quiet == timeouts.quiet);
+  CHECK(limits.work == timeouts.work);
+}
+
+TEST_CASE("what help names as an option's fallback is what holds without it", "[run_options]") {
+  using Options = settings::RunOptions;
+  struct Row {
+    std::string_view option;
+    bool (*is_same)(const Options& one, const Options& other);
+  };
+  const std::vector<Row> rows{
+      {"profile",
+       [](const Options& one, const Options&) { return one.profiles == profile::default_chain(); }},
+      {"clean", [](const Options& a, const Options& b) { return a.clean == b.clean; }},
+      {"port", [](const Options& a, const Options& b) { return a.port == b.port; }},
+      {"probe", [](const Options& a, const Options& b) { return a.probe == b.probe; }},
+      {"binding", [](const Options& a, const Options& b) { return a.binding == b.binding; }},
+      {"ranks", [](const Options& a, const Options& b) { return a.ranks == b.ranks; }},
+  };
+  std::set<std::string_view> compared{
+      "init-timeout",  "collective-timeout", "quiet-timeout", "work-timeout",  // each in a test
+      "start-timeout", "stall-timeout",      "keep-runs",     "keep-days"};    // of its own
+  for (const Row& row : rows) {
+    INFO(row.option);
+    const settings::Option* option = settings::find_run_option(row.option);
+    REQUIRE(option != nullptr);
+    REQUIRE_FALSE(refuse_value(*option, option->fallback));
+    Options read;
+    option->put(*option, &read, option->fallback);
+    CHECK(row.is_same(read, Options{}));
+    compared.insert(row.option);
+  }
+  const std::set<std::string_view> in_words{"cluster", "config",     "max-attempts", "grace",
+                                            "devices", "rendezvous", "log-dir",      "run-dir"};
+  for (const settings::Option& option : settings::run_options()) {
+    INFO(option.name);
+    CHECK((compared.contains(option.name) + in_words.contains(option.name) == 1) !=
+          option.fallback.empty());
+  }
 }
 
 TEST_CASE("a command that does not exist may have been a verb", "[verbs]") {
