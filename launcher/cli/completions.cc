@@ -35,8 +35,8 @@ bool takes_file(const settings::Option& option) {
 }
 
 Words known_values(const settings::Option& option) {
-  if (option.kind == settings::OptionKind::port) return {"keep", "auto"};
-  const auto words = settings::words_of(option.choices);
+  const bool is_port = option.kind == settings::OptionKind::port;
+  const auto words = settings::words_of(is_port ? settings::kPortWords : option.choices);
   return {words.begin(), words.end()};
 }
 

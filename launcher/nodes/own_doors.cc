@@ -93,8 +93,7 @@ std::optional<Door> master_door(const plan::RunPlan& plan, const NodeDoors& door
   const job::Placement& placement = plan.party->placement;
   const std::string& backend = plan.command.rendezvous;
   const bool is_static = plan.spawn || backend.empty() || backend == "static";
-  const bool keeps_port =
-      plan.options.port.empty() || plan.options.port == "auto" || plan.options.port == "keep";
+  const bool keeps_port = plan.options.port.how != settings::PortWish::How::range;
   if (placement.node != 0 || !placement.port || !is_static || !keeps_port) return std::nullopt;
   for (const Door& door : doors.doors)
     if (door.address == placement.head ||

@@ -338,12 +338,12 @@ void warn_of_worker_options(RunPlan& plan) {
 void warn_of_idle_options(RunPlan& plan) {
   const settings::RunOptions& options = plan.options;
   const bool names_port =
-      is_typed(options, "port") && options.port != "auto" && options.port != "keep";
+      is_typed(options, "port") && options.port.how == settings::PortWish::How::range;
   if (names_port && !plan.spawn && !job::takes_port(plan.command))
     plan.warnings.push_back(
         fmt::format("--port {} has no effect: the command takes no port, neither by an option of a "
                     "launcher nor in MASTER_PORT",
-                    options.port));
+                    options.given.at("port").value));
   if (is_typed(options, "token-file") && !plan.party)
     plan.warnings.push_back(
         "--token-file has no effect: no agents of other nodes take part in this job");

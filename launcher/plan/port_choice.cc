@@ -95,16 +95,13 @@ Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& prof
                                FormerPort former) {
   if (!plan.spawn && !job::takes_port(plan.command)) return PortChoice{};
   const job::PortPolicy policy = plan.port_policy();
-  const std::string wanted = options_under(plan.options, profile).port;
+  const settings::PortWish wish = options_under(plan.options, profile).port;
   if (policy == job::PortPolicy::multi_node && !meets_here(plan)) return PortChoice{};
-  if (wanted == "keep") {
+  if (wish.how == settings::PortWish::How::keep) {
     const auto port = kept_port(plan);
     return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});
   }
-  if (wanted != "auto") {
-    const Result<settings::PortRange> range = settings::parse_port_range(wanted);
-    return range ? lease(*range) : Result<PortChoice>(range.error());
-  }
+  if (wish.how == settings::PortWish::How::range) return lease(wish.range);
   if (!plan.spawn && plan.command.port.mistyped) return PortChoice{};  // its launcher refuses it
   if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
   const bool several = policy == job::PortPolicy::multi_node;

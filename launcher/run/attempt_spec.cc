@@ -213,10 +213,15 @@ Result<void> add_launcher(const AttemptInputs& inputs, Environment environment,
   return {};
 }
 
-std::vector<std::vector<int>> cpus_of_workers(const std::string& binding, int workers) {
-  if (binding == "none") return job::bind_workers(job::Binding::none, {}, workers);
-  return job::bind_workers(binding == "numa" ? job::Binding::numa : job::Binding::cores,
-                           host::read_identity().numa_nodes, workers);
+std::vector<std::vector<int>> cpus_of_workers(settings::CpuBinding binding, int workers) {
+  switch (binding) {
+    case settings::CpuBinding::none: return job::bind_workers(job::Binding::none, {}, workers);
+    case settings::CpuBinding::numa:
+      return job::bind_workers(job::Binding::numa, host::read_identity().numa_nodes, workers);
+    case settings::CpuBinding::cores:
+      return job::bind_workers(job::Binding::cores, host::read_identity().numa_nodes, workers);
+  }
+  return {};
 }
 
 // Nodes may have different numbers of devices, and each knows its own alone.

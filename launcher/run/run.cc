@@ -136,7 +136,8 @@ Result<void> Run::take_port(const StartAttempt& start) {
     ledger_.note({cause::kPortTaken, Severity::blocks, port.error().message, "--port auto"});
     return port.error();
   }
-  keeps_port_ = plan::options_under(plan_.options, start.profile).port == "keep";
+  keeps_port_ =
+      plan::options_under(plan_.options, start.profile).port.how == settings::PortWish::How::keep;
   if (!port->notice.empty()) voice_.say(port->notice);
   port_ = std::move(port->lease);
   return {};

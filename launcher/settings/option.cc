@@ -35,9 +35,8 @@ std::optional<int> whole_number(std::string_view word, NumberRange range) {
 }
 
 std::optional<std::string> refuse_port(std::string_view value) {
-  if (value == "keep" || value == "auto") return std::nullopt;
-  const Result<PortRange> range = parse_port_range(value);
-  return range ? std::nullopt : std::optional(range.error().message + ", or keep, or auto");
+  const Result<PortWish> wish = parse_port_wish(value);
+  return wish ? std::nullopt : std::optional(wish.error().message);
 }
 
 std::optional<std::string> expected(std::string_view value, bool is_right, std::string_view what) {
@@ -69,6 +68,15 @@ Result<PortRange> parse_port_range(std::string_view text) {
                              "write a number from 1 to 65535, or two as in 20000-25000",
                              text)};
   return PortRange{first, last};
+}
+
+Result<PortWish> parse_port_wish(std::string_view text) {
+  const std::vector<std::string_view> words = words_of(kPortWords);
+  if (const auto word = std::ranges::find(words, text); word != words.end())
+    return PortWish{static_cast<PortWish::How>(word - words.begin()), {}};
+  const Result<PortRange> range = parse_port_range(text);
+  if (!range) return Error{Errc::usage, range.error().message + ", or keep, or auto"};
+  return PortWish{PortWish::How::range, *range};
 }
 
 const Option* find_option(std::span<const Option> options, std::string_view name) {
@@ -136,6 +144,10 @@ int number(std::string_view word) {
 
 Duration duration(std::string_view word) {
   return parse_duration(word).value();
+}
+
+PortWish port(std::string_view word) {
+  return parse_port_wish(word).value();
 }
 
 std::size_t choice(const Option& option, std::string_view word) {

@@ -24,6 +24,24 @@ struct PortRange {
 /// "29500" or "20000-25000", as `--port` takes them.
 [[nodiscard]] Result<PortRange> parse_port_range(std::string_view text);
 
+/// The port that a user wants for the job, the value of `--port`.
+struct PortWish {
+  enum class How {
+    keep,       ///< the command's own, whoever holds it
+    automatic,  ///< "auto": the command's own where it is free, else one that is found
+    range,      ///< one of `range`
+  };
+  How how = How::automatic;
+  PortRange range{};  ///< empty unless `how` is range
+  bool operator==(const PortWish&) const = default;
+};
+
+/// Reads a wish; the error (Errc::usage) says what would be right.
+[[nodiscard]] Result<PortWish> parse_port_wish(std::string_view text);
+
+/// The words that a wish may be, beside numbers, in the order of PortWish::How.
+inline constexpr std::string_view kPortWords = "keep|auto";
+
 /// The form that the value of an option must have.
 enum class OptionKind {
   flag,      ///< no value, or true|false
@@ -94,6 +112,7 @@ namespace option_value {
 bool flag(std::string_view word);
 int number(std::string_view word);
 Duration duration(std::string_view word);
+PortWish port(std::string_view word);
 std::size_t choice(const Option& option, std::string_view word);
 void append(const Option& option, std::string_view word, std::vector<std::string>& words);
 
@@ -107,6 +126,8 @@ void read(const Option& option, std::string_view word, Value& value) {
     value = duration(word);
   else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
     append(option, word, value);
+  else if constexpr (std::is_same_v<Value, PortWish>)
+    value = port(word);
   else if constexpr (std::is_enum_v<Value>)
     value = static_cast<Value>(choice(option, word));
   else

@@ -21,6 +21,9 @@ enum class CleanPolicy {
 /// `run --probe auto|always|never`.
 enum class WhenToProbe { automatic, always, never };
 
+/// `run --binding none|numa|cores`: the CPUs on which a worker of our own may run.
+enum class CpuBinding { none, numa, cores };
+
 /// The options of `safelaunch run`, after the command line, the environment (SAFELAUNCH_…) and the
 /// configuration file have been put together; an option that none of them gives is left open here,
 /// since a profile or the command may give it. run_options() tells each.
@@ -45,7 +48,7 @@ struct RunOptions {
   std::optional<Duration> grace;
 
   CleanPolicy clean = CleanPolicy::ours;
-  std::string port = "auto";  ///< keep | auto | N | A-B
+  PortWish port;
   WhenToProbe probe = WhenToProbe::automatic;
 
   std::string nproc_per_node;  ///< N | gpu | cpu | auto; empty: not our own spawn
@@ -58,7 +61,7 @@ struct RunOptions {
   std::optional<int> master_port;
   std::string rendezvous;  ///< the URL where agents agree; "none"; empty: as the job's own place
   std::string token_file;
-  std::string binding = "none";  ///< none | numa | cores
+  CpuBinding binding = CpuBinding::none;
 
   bool module = false;  ///< the command names a Python module
 

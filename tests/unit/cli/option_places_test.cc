@@ -76,7 +76,8 @@ TEST_CASE("of all 32 mixtures of places the highest one holds", "[option_places]
   for (unsigned places = 0; places < 1U << kOptionPlaces; ++places) {
     const int highest = highest_of(places);
     INFO(places);
-    CHECK(held({"port", ports, places}).port == ports[static_cast<std::size_t>(highest)]);
+    CHECK(held({"port", ports, places}).port ==
+          settings::parse_port_wish(ports[static_cast<std::size_t>(highest)]).value());
     const auto grace = held({"grace", graces, places}).grace;
     CHECK(grace ==
           (highest == kOptionPlaces ? std::nullopt : std::optional<Duration>((highest + 1) * 1s)));

@@ -62,6 +62,8 @@ std::string in_words(const settings::RunOptions& options) {
       text += value ? std::to_string(*value) : "-";
     else if constexpr (std::is_same_v<Value, Words>)
       for (const std::string& word : value) text += word + " ";
+    else if constexpr (std::is_same_v<Value, settings::PortWish>)
+      text += std::to_string(static_cast<int>(value.how)) + std::to_string(value.range.first);
     else if constexpr (std::is_enum_v<Value> || std::is_same_v<Value, bool>)
       text += std::to_string(static_cast<int>(value));
     else

@@ -113,7 +113,8 @@ TEST_CASE("no command is an error", "[run_options]") {
 }
 
 TEST_CASE("the last of an option that is given twice holds", "[run_options]") {
-  CHECK(parse({"--port", "auto", "--port", "keep", "x"}).value().port == "keep");
+  CHECK(parse({"--port", "auto", "--port", "keep", "x"}).value().port.how ==
+        settings::PortWish::How::keep);
 }
 
 TEST_CASE("a letter takes its value as the name does", "[run_options]") {

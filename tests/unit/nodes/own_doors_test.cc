@@ -68,7 +68,10 @@ TEST_CASE("there is no such door where another node, or the launcher itself, dec
       {"another node", [](plan::RunPlan& plan) { plan.party->placement.node = 1; }},
       {"no number", [](plan::RunPlan& plan) { plan.party->placement.node.reset(); }},
       {"no port", [](plan::RunPlan& plan) { plan.party->placement.port.reset(); }},
-      {"a port of the user's", [](plan::RunPlan& plan) { plan.options.port = "30000"; }},
+      {"a port of the user's",
+       [](plan::RunPlan& plan) {
+         plan.options.port = {settings::PortWish::How::range, {30000, 30000}};
+       }},
       {"an address that is not ours",
        [](plan::RunPlan& plan) { plan.party->placement.head = "10.9.9.9"; }},
       {"torchrun's c10d",
@@ -86,9 +89,9 @@ TEST_CASE("there is no such door where another node, or the launcher itself, dec
 }
 
 TEST_CASE("the port that the ranks meet at stays the user's under these options", "[own_doors]") {
-  for (const char* port : {"", "auto", "keep"}) {
+  for (const auto how : {settings::PortWish::How::automatic, settings::PortWish::How::keep}) {
     plan::RunPlan plan = first_node();
-    plan.options.port = port;
+    plan.options.port = {how, {}};
     CHECK(master_door(plan, doors_of_first_node()) == kWhereRanksMeet);
   }
   plan::RunPlan is_static = first_node({"torchrun", "--nnodes=2", "--rdzv-backend=static", "t.py"});

@@ -219,7 +219,7 @@ TEST_CASE("a port for a command that takes none is told to have no effect", "[pl
   const auto warned = [](std::vector<std::string> command, const std::string& port,
                          const Environment& environment = {}) {
     settings::RunOptions options = options_for(std::move(command));
-    options.port = port;
+    options.port = settings::parse_port_wish(port).value();
     options.given["port"] = {port, "--port"};
     const auto made = planned(options, {}, environment);
     REQUIRE(made.has_value());

@@ -268,3 +268,16 @@ TEST_CASE("a count beyond a million is read where the option's range allows it",
   REQUIRE_FALSE(refuse_value(far, "1500000000"));
   CHECK(target_after(far, "1500000000").count == 1'500'000'000);
 }
+
+TEST_CASE("a wish for a port is one of two words, or ports", "[options]") {
+  CHECK(parse_port_wish("auto").value() == PortWish{});
+  CHECK(parse_port_wish("keep").value() == PortWish{PortWish::How::keep, {}});
+  CHECK(parse_port_wish("29500").value() == PortWish{PortWish::How::range, {29500, 29500}});
+  CHECK(parse_port_wish("1-2").value() == PortWish{PortWish::How::range, {1, 2}});
+  for (const char* wrong : {"", "no port", "kept", "AUTO", "0", "2-1"}) {
+    INFO(wrong);
+    REQUIRE(parse_port_wish(wrong).has_error());
+    CHECK(parse_port_wish(wrong).error().code == Errc::usage);
+    CHECK(parse_port_wish(wrong).error().message.ends_with(", or keep, or auto"));
+  }
+}

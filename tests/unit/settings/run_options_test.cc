@@ -69,7 +69,10 @@ TEST_CASE("each option of a run fills the member of its name", "[run_options]") 
       {"stall-timeout", "6s", [](const auto& o) { return o.stall_timeout == 6s; }},
       {"grace", "7s", [](const auto& o) { return o.grace == 7s; }},
       {"clean", "off", [](const auto& o) { return o.clean == CleanPolicy::off; }},
-      {"port", "1-2", [](const auto& o) { return o.port == "1-2"; }},
+      {"port", "1-2",
+       [](const auto& o) {
+         return o.port == PortWish{PortWish::How::range, {1, 2}};
+       }},
       {"probe", "always", [](const auto& o) { return o.probe == WhenToProbe::always; }},
       {"no-preflight", "1", [](const auto& o) { return !o.preflight && o.hook && o.plugin; }},
       {"no-hook", "1", [](const auto& o) { return !o.hook && o.plugin && o.preflight; }},
@@ -82,7 +85,7 @@ TEST_CASE("each option of a run fills the member of its name", "[run_options]") 
       {"world-size", "16", [](const auto& o) { return o.world_size == 16; }},
       {"master-addr", "h", [](const auto& o) { return o.master_addr == "h"; }},
       {"master-port", "65535", [](const auto& o) { return o.master_port == 65535; }},
-      {"binding", "numa", [](const auto& o) { return o.binding == "numa"; }},
+      {"binding", "numa", [](const auto& o) { return o.binding == CpuBinding::numa; }},
       {"rendezvous", "none", [](const auto& o) { return o.rendezvous == "none"; }},
       {"token-file", "t", [](const auto& o) { return o.token_file == "t"; }},
       {"module", "1", [](const auto& o) { return o.module; }},
