@@ -98,7 +98,7 @@ bool is_adopted(const EndOfRun& end, const host::OwnerMark& mark, const Surround
 
 /// Judges a process that carries our variables.
 Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::string_view text) {
-  const auto run_id = value_or(candidate.environment, host::kRunIdVariable);
+  const auto run_id = value_or(candidate.environment, kRunIdVariable);
   const auto mark = host::parse_owner_mark(text);
   if (!mark || run_id.empty()) return {Claim::unproven, "its safelaunch mark is not whole"};
   if (!is_from_here(*mark, us))
@@ -203,7 +203,7 @@ std::string why_not_ours_to_judge(const Candidate& candidate, const Surroundings
 Judgement judge(const Candidate& candidate, const Surroundings& us) {
   if (std::string why = why_not_ours_to_judge(candidate, us); !why.empty())
     return {Claim::unproven, std::move(why)};
-  const auto mark = candidate.environment.find(host::kOwnerVariable);
+  const auto mark = candidate.environment.find(kOwnerVariable);
   return mark != candidate.environment.end() ? judge_marked(candidate, us, mark->second)
                                              : judge_unmarked(candidate, us);
 }
@@ -246,7 +246,7 @@ std::string scheduled_job_of(std::string_view cgroup, const Environment& environ
 }
 
 bool lost_its_launcher(const Candidate& candidate, const Surroundings& us) {
-  return !candidate.environment.contains(host::kOwnerVariable) &&
+  return !candidate.environment.contains(kOwnerVariable) &&
          why_not_ours_to_judge(candidate, us).empty() && missing_sign(candidate, us) == nullptr;
 }
 

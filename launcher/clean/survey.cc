@@ -153,7 +153,7 @@ std::vector<Ancestor> ancestors_above(const host::ProcessFacts& process) {
   for (int pid = process.parent; pid > 0 && above.size() < kDeepest;) {
     const auto facts = host::facts_of(pid).value_or(host::ProcessFacts{});
     const auto environment = host::environment_of(pid).value_or(Environment{});
-    above.push_back({pid, facts.comm, std::string(value_or(environment, host::kRunIdVariable)),
+    above.push_back({pid, facts.comm, std::string(value_or(environment, kRunIdVariable)),
                      facts.session, facts.id.start_ticks});
     pid = facts.parent;
   }
@@ -161,7 +161,7 @@ std::vector<Ancestor> ancestors_above(const host::ProcessFacts& process) {
 }
 
 host::Life life_of_owner(const Environment& environment) {
-  const auto mark = host::parse_owner_mark(value_or(environment, host::kOwnerVariable));
+  const auto mark = host::parse_owner_mark(value_or(environment, kOwnerVariable));
   return mark ? host::life_of(mark->owner) : host::Life::hidden;
 }
 
@@ -171,7 +171,7 @@ bool is_of_interest(int pid, unsigned uid) {
   const auto environment = host::raw_environment_of(pid, uid);
   if (!environment) return false;
   if (environment->empty()) return host::stuck_in(pid).has_value();
-  return host::variable_in(*environment, host::kOwnerVariable) ||
+  return host::variable_in(*environment, kOwnerVariable) ||
          host::variable_in(*environment, "LOCAL_RANK");
 }
 

@@ -1,6 +1,7 @@
 #include "safelaunch/hook/install.h"
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/variable_names.h"
 
 namespace safelaunch::hook {
 
@@ -32,8 +33,8 @@ void add_hook_to(Environment& environment, const fs::path& directory, std::strin
   const std::string_view before = value_or(environment, "PYTHONPATH");
   environment["PYTHONPATH"] =
       before.empty() ? directory.string() : fmt::format("{}:{}", directory.string(), before);
-  environment["SAFELAUNCH_HOOK"] = socket;
-  environment["SAFELAUNCH_HOOK_TOKEN"] = token;
+  environment[std::string(kHookVariable)] = socket;
+  environment[std::string(kHookTokenVariable)] = token;
 }
 
 }  // namespace safelaunch::hook

@@ -90,7 +90,7 @@ void note_strangers() {
   for (const Descendant& child : std::span(found).first(count))
     if (const auto stat = host::stat_of(child.pid))
       strangers.noted[strangers.count++] = {child.pid, stat->start_ticks};
-  *fmt::format_to_n(strangers.mark.data(), strangers.mark.size() - 1, "{}={}", host::kOwnerVariable,
+  *fmt::format_to_n(strangers.mark.data(), strangers.mark.size() - 1, "{}={}", kOwnerVariable,
                     host::owner_mark(host::self()))
        .out = '\0';
 }
@@ -107,7 +107,7 @@ void forget_strangers() {
 bool is_spared(const Descendant& found, host::ExecMoment& moment) {
   if (found.pid == strangers.own_child) return false;
   if (found.parent == ::getpid() && is_strangers_child(found.pid, moment)) return true;
-  return host::was_started_with(found.pid, host::kKeepSetting, moment);
+  return host::was_started_with(found.pid, kKeepSetting, moment);
 }
 
 ProcChildren::ProcChildren() : proc_is_ours_(host::proc_is_ours()) {}

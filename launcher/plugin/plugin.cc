@@ -5,6 +5,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/base/variable_names.h"
 
 // NCCL loads one profiler. The questions come in the order in which NCCL would find one: its
 // variable, the user's file, the machine's file, a library of the usual name. Our own library,
@@ -85,8 +86,8 @@ std::optional<std::string> users_profiler(const Environment& environment,
 void add_plugin_to(Environment& environment, const fs::path& library, std::string_view socket,
                    std::string_view token) {
   environment[std::string(kVariable)] = library.string();
-  environment["SAFELAUNCH_HOOK"] = socket;
-  environment["SAFELAUNCH_HOOK_TOKEN"] = token;
+  environment[std::string(kHookVariable)] = socket;
+  environment[std::string(kHookTokenVariable)] = token;
 }
 
 }  // namespace safelaunch::plugin

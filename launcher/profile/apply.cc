@@ -4,6 +4,7 @@
 #include <set>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/variable_names.h"
 #include "safelaunch/redact/redactor.h"
 
 // Each variable is decided by the first layer that has a word for it: --set and --unset, what the
@@ -155,12 +156,12 @@ AppliedEnvironment apply_profile(const Profile& profile, const Environment& user
 
 Environment hook_variables(const Profile& profile) {
   Environment result;
-  if (profile.backend == Backend::gloo) result["SAFELAUNCH_BACKEND"] = "gloo";
+  if (profile.backend == Backend::gloo) result[std::string(kBackendVariable)] = "gloo";
   if (profile.process_group_timeout)
-    result["SAFELAUNCH_PG_TIMEOUT"] =
+    result[std::string(kGroupTimeoutVariable)] =
         fmt::format("{}", std::chrono::duration<double>(*profile.process_group_timeout).count());
-  if (profile.verify == Verify::inject) result["SAFELAUNCH_VERIFY"] = "inject";
-  if (profile.faulthandler) result["SAFELAUNCH_FAULTHANDLER"] = "1";
+  if (profile.verify == Verify::inject) result[std::string(kVerifyVariable)] = "inject";
+  if (profile.faulthandler) result[std::string(kFaulthandlerVariable)] = "1";
   return result;
 }
 

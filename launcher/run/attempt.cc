@@ -304,7 +304,7 @@ void Attempt::perform(const TakeSegments& take) {
 }
 
 std::string Attempt::mark() const {
-  return std::string(value_or(spec_.workers.front().environment, host::kOwnerVariable));
+  return std::string(value_or(spec_.workers.front().environment, kOwnerVariable));
 }
 
 void Attempt::perform(const HideOutput&) {

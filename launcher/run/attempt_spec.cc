@@ -8,6 +8,7 @@
 #include "safelaunch/agree/token.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/base/variable_names.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/job/command.h"
@@ -133,11 +134,11 @@ void add_marks(const AttemptInputs& inputs, Environment& environment) {
   const int guardian = launch::guardian_pid();
   const auto facts = guardian != 0 ? host::facts_of(guardian) : host::facts_of(host::self().pid);
   // Meant for safelaunch itself, inside another job: a job of which all is kept cannot be ended.
-  environment.erase(std::string(host::kKeepVariable));
+  environment.erase(std::string(kKeepVariable));
   environment.erase(std::string(agree::kTokenVariable));
-  environment["SAFELAUNCH_RUN_ID"] = inputs.run_id;
-  environment["SAFELAUNCH_ATTEMPT"] = std::to_string(inputs.number);
-  environment["SAFELAUNCH_OWNER"] = host::owner_mark(facts ? facts->id : host::self());
+  environment[std::string(kRunIdVariable)] = inputs.run_id;
+  environment[std::string(kAttemptVariable)] = std::to_string(inputs.number);
+  environment[std::string(kOwnerVariable)] = host::owner_mark(facts ? facts->id : host::self());
   for (const auto& [name, value] : profile::hook_variables(inputs.profile))
     environment[name] = value;
   if (inputs.hook && !inputs.hook->hook.empty())

@@ -6,6 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/base/variable_names.h"
 #include "safelaunch/plan/typed_command.h"
 
 // The first attempt is told whole, of the later ones what is different. Everything that a user has
@@ -129,7 +130,7 @@ Lines without_its_own_names(Lines lines, const RehearsedAttempt& attempt) {
     for (auto at = line.find(folder); !folder.empty() && at != std::string::npos;
          at = line.find(folder))
       line.replace(at, folder.size(), "*");
-    if (line.starts_with("SAFELAUNCH_ATTEMPT: ")) line = "SAFELAUNCH_ATTEMPT";
+    if (line.starts_with(fmt::format("{}: ", kAttemptVariable))) line = kAttemptVariable;
   }
   return lines;
 }

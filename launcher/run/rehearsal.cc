@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/variable_names.h"
 #include "safelaunch/hook/install.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/plugin/plugin.h"
@@ -70,11 +71,11 @@ constexpr std::string_view kAddress = "an address of this job alone";
 
 // By the beginning of a name; the first that fits counts.
 constexpr std::array kOwnVariables{
-    OwnVariable{"SAFELAUNCH_RUN_ID", kMark},
-    OwnVariable{"SAFELAUNCH_ATTEMPT", kMark},
-    OwnVariable{"SAFELAUNCH_OWNER", kMark},
-    OwnVariable{"SAFELAUNCH_KEEP", "meant for safelaunch itself"},
-    OwnVariable{"SAFELAUNCH_HOOK", "the address of hook and plugin"},
+    OwnVariable{kRunIdVariable, kMark},
+    OwnVariable{kAttemptVariable, kMark},
+    OwnVariable{kOwnerVariable, kMark},
+    OwnVariable{kKeepVariable, "meant for safelaunch itself"},
+    OwnVariable{kHookVariable, "the address of hook and plugin"},
     OwnVariable{"SAFELAUNCH_", "tells the hook of the profile"},
     OwnVariable{"PYTHONPATH", kHook},
     OwnVariable{"NCCL_PROFILER_PLUGIN", "the plugin (--no-plugin)"},
@@ -121,7 +122,7 @@ void add_what_the_hook_sets(const ranks::AttemptPlace& place, RehearsedAttempt& 
   constexpr const char* kOfJax = "JAX_CPU_COLLECTIVES_IMPLEMENTATION";
   const Environment& environment = attempt.spec.workers.front().environment;
   const bool hooked = place.hook && !place.hook->hook.empty();
-  if (hooked && environment.contains("SAFELAUNCH_BACKEND") && !environment.contains(kOfJax))
+  if (hooked && environment.contains(kBackendVariable) && !environment.contains(kOfJax))
     attempt.variables[kOfJax] = {std::nullopt, "gloo", "the hook, in Python"};
 }
 
@@ -166,8 +167,9 @@ RehearsedAttempt rehearse_attempt(const plan::RunPlan& plan, const profile::Prof
   attempt.spec = std::move(settled->spec);
   attempt.notice = std::move(settled->notice);
   for (WorkerSpec& worker : attempt.spec.workers)
-    if (worker.environment.contains("SAFELAUNCH_OWNER"))
-      worker.environment["SAFELAUNCH_OWNER"] = kThisSafelaunch;
+    if (const auto owner = worker.environment.find(kOwnerVariable);
+        owner != worker.environment.end())
+      owner->second = kThisSafelaunch;
   const WorkerSpec& first = attempt.spec.workers.front();
   attempt.variables = changes(plan.environment, first.environment, settled->differences);
   if (plan.spawn) split_by_worker(attempt);

@@ -53,7 +53,7 @@ std::string in_words(const std::vector<launch::Swept>& swept) {
   if (swept.size() > kMostNamed) names += fmt::format(" and {} more", swept.size() - kMostNamed);
   return fmt::format(
       "ended what the job had left running: {}; {} in its environment keeps a process", names,
-      host::kKeepSetting);
+      kKeepSetting);
 }
 
 }  // namespace

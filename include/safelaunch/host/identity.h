@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "safelaunch/base/process.h"
+#include "safelaunch/base/variable_names.h"
 #include "safelaunch/host/process_facts.h"
 
 namespace safelaunch::host {
@@ -45,10 +46,6 @@ struct HostIdentity {
 /// The numbers of a kernel list: "0-3,8" is 0 1 2 3 8. Stops at the first word that is no number.
 [[nodiscard]] std::vector<int> parse_number_list(std::string_view text);
 
-/// The variables with which safelaunch marks every process of its job.
-inline constexpr std::string_view kRunIdVariable = "SAFELAUNCH_RUN_ID";
-inline constexpr std::string_view kOwnerVariable = "SAFELAUNCH_OWNER";
-
 /// The owner of a process: the process that answers for the job (the guardian, which outlives a
 /// killed safelaunch). Once the owner is gone, a marked process that lives is left over, unless a
 /// stranger has started it with an environment that was handed to it. A pid has a meaning only
@@ -78,12 +75,6 @@ struct OwnerMark {
 
 /// The mark that makes `owner`, a process of this host and namespace, answer for a job.
 [[nodiscard]] std::string owner_mark(ProcessId owner);
-
-/// A process with this setting in its environment asks to live on when its job ends: an upload, a
-/// tmux server, an ssh-agent. Neither half of safelaunch ends it, nor does a later clean.
-/// safelaunch does not hand the variable on to a job, which would keep itself as a whole.
-inline constexpr std::string_view kKeepVariable = "SAFELAUNCH_KEEP";
-inline constexpr std::string_view kKeepSetting = "SAFELAUNCH_KEEP=1";
 
 /// Whether a process that was started with this environment asks to be kept.
 [[nodiscard]] inline bool asks_to_be_kept(const Environment& environment) {

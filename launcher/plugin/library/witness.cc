@@ -8,6 +8,8 @@
 #include <iterator>
 #include <optional>
 
+#include "safelaunch/base/variable_names.h"
+
 // One lock guards all but the check of the phase, which every send and receive makes. Every
 // reported call needs a reported end. If the event cannot be recorded or the thread not started,
 // the plugin reports the collective as done, unobserved; otherwise safelaunch would believe that
@@ -84,8 +86,8 @@ void Witness::leave(Communicator& communicator) {
 
 void Witness::begin(int api) {
   begun_ = true;
-  const char* address = std::getenv("SAFELAUNCH_HOOK");
-  const char* token = std::getenv("SAFELAUNCH_HOOK_TOKEN");
+  const char* address = std::getenv(kHookVariable.data());
+  const char* token = std::getenv(kHookTokenVariable.data());
   if (address == nullptr || token == nullptr) return end();
   connection_.introduce(address, token, api);
 }
