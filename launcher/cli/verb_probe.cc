@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "safelaunch/plan/probe_diagnosis.h"
+#include "safelaunch/probe/probe_diagnosis.h"
 #include "verbs.h"
 
 // `probe` finds the driver and the job's NCCL, lets each profile try in turn and prints a row at
@@ -127,7 +127,7 @@ probe::ProbedProfile probe(const ProbePlan& plan, const probe::Entrant& entrant)
   const auto outcome = probe::run_probe(spec_of(plan, entrant.environment));
   if (!outcome) return {entrant.name, probe::Untold{outcome.error().message}, ""};
   const bool refuted = probe::stopped_at(outcome->verdict).has_value();
-  return {entrant.name, outcome->verdict, refuted ? plan::cause_of(*outcome) : ""};
+  return {entrant.name, outcome->verdict, refuted ? probe::cause_of(*outcome) : ""};
 }
 
 std::vector<probe::ProbedProfile> hold_tournament(const ProbePlan& plan) {

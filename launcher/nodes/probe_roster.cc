@@ -10,7 +10,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
-#include "safelaunch/plan/probe_diagnosis.h"
+#include "safelaunch/probe/probe_diagnosis.h"
 
 // A node takes part if it has told of ranks and of no trouble; its agreement must name the same
 // number of ranks as its facts do, else it counts as one without any. Within a round a node acts on
@@ -110,7 +110,7 @@ void RoundHere::ready(const std::string& id) {
 void RoundHere::over(const probe::Outcome& outcome) {
   told_.verdict = numbered_from(place_->part.first, outcome.verdict);
   told_.cut_short = outcome.cut_short;
-  if (probe::stopped_at(outcome.verdict)) told_.cause = plan::cause_of(outcome);
+  if (probe::stopped_at(outcome.verdict)) told_.cause = probe::cause_of(outcome);
   // Ranks that are aborted after a hang lose each other.
   const bool hung = std::holds_alternative<probe::Hung>(outcome.verdict);
   if (hung && told_.cause == cause::kPeerLost) told_.cause.clear();

@@ -11,7 +11,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/plan/plan.h"
-#include "safelaunch/plan/probe_diagnosis.h"
+#include "safelaunch/probe/probe_diagnosis.h"
 #include "safelaunch/probe/session.h"
 
 // A run probes at two moments. Beside the first attempt the profile of that attempt is probed, then
@@ -159,7 +159,7 @@ void RunProbe::State::take(const probe::Outcome& outcome) {
 
 /// The profile that may do better, if there is one that can be probed.
 plan::NextStep RunProbe::State::after(const probe::Outcome& outcome) {
-  if (!diagnosis) diagnosis = plan::diagnose(outcome);
+  if (!diagnosis) diagnosis = probe::diagnosis_of(outcome);
   std::vector<std::string> tried = safelaunch::probe::refuted(campaign->probed());
   tried.push_back(campaign->probing());
   plan::NextStep step = listener.would_follow(*diagnosis, tried);

@@ -36,7 +36,7 @@ struct Scene {
 
   explicit Scene(int ranks, const Limits& limits = {}) : run(ranks, limits, kStart) {}
 
-  void happens(const Event& event) {
+  void happens(const probe::Event& event) {
     for (Action& action : run.on(event, now)) actions.push_back(std::move(action));
   }
   void rank_done(int rank, Phase last) {

@@ -1,4 +1,4 @@
-#include "safelaunch/plan/probe_diagnosis.h"
+#include "safelaunch/probe/probe_diagnosis.h"
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
@@ -7,25 +7,25 @@
 
 // A probe that failed is diagnosed as a job would be: by what NCCL wrote in it. If nothing it wrote
 // is known, the cause is a guess, and another profile may still do better.
-namespace safelaunch::plan {
+namespace safelaunch::probe {
 namespace {
 
-std::vector<diagnose::Sighting> sightings_in(const probe::Outcome& outcome) {
+std::vector<diagnose::Sighting> sightings_in(const Outcome& outcome) {
   std::string text = outcome.log;
-  if (const auto* failed = std::get_if<probe::Failed>(&outcome.verdict))
-    for (const probe::RankFailure& failure : failed->failures) text += failure.words + "\n";
+  if (const auto* failed = std::get_if<Failed>(&outcome.verdict))
+    for (const RankFailure& failure : failed->failures) text += failure.words + "\n";
   return diagnose::read_log(text, diagnose::catalogue());
 }
 
 }  // namespace
 
-std::string cause_of(const probe::Outcome& outcome) {
+std::string cause_of(const Outcome& outcome) {
   const auto shown = sightings_in(outcome);
   return shown.empty() ? "" : shown.front().cause->id;
 }
 
-diagnose::Diagnosis diagnose(const probe::Outcome& outcome) {
-  const auto phase = probe::stopped_at(outcome.verdict);
+diagnose::Diagnosis diagnosis_of(const Outcome& outcome) {
+  const auto phase = stopped_at(outcome.verdict);
   diagnose::Diagnosis diagnosis;
   diagnosis.shown_by = sightings_in(outcome);
   diagnosis.failure.certainty = diagnosis.shown_by.empty() ? Certainty::guess : Certainty::matched;
@@ -37,11 +37,11 @@ diagnose::Diagnosis diagnose(const probe::Outcome& outcome) {
   diagnosis.failure.remedy = cause.remedy;
   diagnosis.failure.explanation =
       fmt::format("a probe under the same profile stopped at {}: {}",
-                  phase ? name(*phase) : "its start", probe::reason(outcome.verdict));
+                  phase ? name(*phase) : "its start", reason(outcome.verdict));
   diagnosis.decision = diagnose::FallBack{};
   if (cause.retry == diagnose::Retry::never)
     diagnosis.decision = diagnose::Stop{diagnose::StopReason::hopeless};
   return diagnosis;
 }
 
-}  // namespace safelaunch::plan
+}  // namespace safelaunch::probe
