@@ -1,10 +1,11 @@
 #include "safelaunch/probe/survey.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <variant>
 
-#include "json_text.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/nccl/log_fact.h"
 
@@ -62,7 +63,7 @@ Result<DriverSurvey> survey_driver(const std::string& program, const Environment
   const auto objects = objects_in(output->lines);
   if (objects.empty())
     return Error{Errc::peer_lost, "the CUDA driver gave no answer: " + describe(output->end)};
-  if (const auto why = text(objects.back(), "failed"); !why.empty())
+  if (const auto why = text_of(objects.back(), "failed", kLongestText); !why.empty())
     return Error{Errc::peer_lost, why};
   DriverSurvey survey{cuda_version(objects.back()), texts_of(objects.back(), "gpus")};
   if (survey.gpus.empty()) return Error{Errc::peer_lost, "the CUDA driver names no GPU"};
@@ -77,14 +78,14 @@ Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& fi
   const auto objects = objects_in(output->lines);
   if (objects.empty())
     return Error{Errc::peer_lost, fmt::format("{}: {}", file, describe(output->end))};
-  const std::string failed = text(objects.back(), "failed");
+  const std::string failed = text_of(objects.back(), "failed", kLongestText);
   const auto told =
       std::ranges::find_if(objects, [](const Json& one) { return one.contains("nccl"); });
   if (told == objects.end())
     return Error{Errc::peer_lost,
                  failed.empty() ? fmt::format("{}: {}", file, describe(output->end)) : failed};
   NcclSurvey survey;
-  survey.version = nccl::parse_nccl_version(text(*told, "nccl"));
+  survey.version = nccl::parse_nccl_version(text_of(*told, "nccl", kLongestText));
   read_interface(output->end.errors, survey);
   survey.failure = std::next(told) == objects.end() ? describe(output->end) : failed;
   return survey;

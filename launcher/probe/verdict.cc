@@ -1,10 +1,12 @@
 #include "safelaunch/probe/verdict.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
 
-#include "json_text.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/probe/survey.h"
 
 // A person sees six steps where the probe has eight phases: a step is done when its last phase is.
 namespace safelaunch::probe {
@@ -67,21 +69,21 @@ bool is_unique_id(std::string_view text) {
 std::optional<PhaseReport> parse_phase_report(std::string_view line) {
   const Json object = Json::parse(line, nullptr, false);
   if (!object.is_object()) return std::nullopt;
-  const auto phase = probe_phase(text(object, "phase"));
+  const auto phase = probe_phase(text_of(object, "phase", kLongestText));
   if (!phase) return std::nullopt;
   PhaseReport report;
   report.phase = *phase;
   report.ms = amount_of(object, "ms").value_or(0);
-  report.id = text(object, "id");
-  report.device = text(object, "device");
-  report.nccl = text(object, "nccl");
+  report.id = text_of(object, "id", kLongestText);
+  report.device = text_of(object, "device", kLongestText);
+  report.nccl = text_of(object, "nccl", kLongestText);
   report.gb_per_s = amount_of(object, "gb_per_s");
   if (object.contains("failed")) {
     report.result = PhaseResult::failed;
-    report.words = text(object, "failed");
+    report.words = text_of(object, "failed", kLongestText);
   } else if (object.contains("declined")) {
     report.result = PhaseResult::declined;
-    report.words = text(object, "declined");
+    report.words = text_of(object, "declined", kLongestText);
   }
   return report;
 }

@@ -9,6 +9,10 @@
 
 namespace safelaunch::probe {
 
+/// A text that a probe's process tells is cut to this length: a longer one is no name and no error
+/// message but garbage.
+inline constexpr std::size_t kLongestText = 2000;
+
 /// The CUDA driver's account of this host.
 struct DriverSurvey {
   std::string cuda;               ///< the newest CUDA that it runs: "13.0"
