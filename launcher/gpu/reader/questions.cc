@@ -5,10 +5,11 @@
 #include <cctype>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/host/proc.h"
 
 // A question that the driver does not know leaves its fact empty; "GPU is lost" is kept from
 // whichever question tells it. A sick driver may answer with any bytes, so no text of it is taken
@@ -77,9 +78,9 @@ bool GpuQuestions::answered(nvmlReturn_t result) {
 std::optional<int> numa_node_of(std::string address) {
   std::ranges::transform(address, address.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  int node = -1;
-  std::ifstream("/sys/bus/pci/devices/" + address + "/numa_node") >> node;
-  return node >= 0 ? std::optional(node) : std::nullopt;
+  const host::SmallFile file(("/sys/bus/pci/devices/" + address + "/numa_node").c_str());
+  const auto node = to_number(file.text());
+  return node && *node >= 0 ? node : std::nullopt;
 }
 
 void GpuQuestions::ask_identity() {
