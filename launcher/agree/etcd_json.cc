@@ -180,7 +180,7 @@ std::string Txn::text() const {
 }
 
 Result<TxnAnswer> txn_answer(std::string_view text) {
-  const json answer = json::parse(text, nullptr, false);
+  const json answer = parse_json<json>(text);
   const json& header = object_of(answer, "header");
   if (header.empty()) return no_answer(text);
   TxnAnswer read;
@@ -201,7 +201,7 @@ std::string lease_text(std::uint64_t lease) {
 }
 
 Result<Lease> lease_answer(std::string_view text) {
-  const json parsed = json::parse(text, nullptr, false);
+  const json parsed = parse_json<json>(text);
   // The keep-alive is a stream, and wraps its messages.
   const json& result = object_of(parsed, "result");
   const json& answer = result.empty() ? parsed : result;

@@ -202,7 +202,7 @@ Trouble trouble_of(int code) {
 }  // namespace
 
 void Lines::take(std::string_view line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto json = parse_json<nlohmann::json>(line);
   const auto* gpu = field_of(json, "gpu");
   if (gpu != nullptr && gpu->is_object() && facts_.gpus.size() < kMostGpus) {
     facts_.gpus.push_back(gpu_of(*gpu));

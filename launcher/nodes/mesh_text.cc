@@ -55,7 +55,7 @@ std::string dump(const MeshJson& json) {
 }
 
 MeshJson parsed(std::string_view text) {
-  return MeshJson::parse(text, nullptr, false);
+  return parse_json<MeshJson>(text);
 }
 
 // A clock that was never set is 60 years off; a sum over all nodes must fit, too.

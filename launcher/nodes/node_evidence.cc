@@ -43,7 +43,7 @@ std::string to_text(const diagnose::Evidence& evidence) {
 
 Result<void> add_evidence(std::string_view text, const ranks::NodeName& node,
                           diagnose::Evidence& evidence) {
-  const EvidenceJson json = EvidenceJson::parse(text, nullptr, false);
+  const EvidenceJson json = parse_json<EvidenceJson>(text);
   if (!json.is_object())
     return Error{Errc::peer_lost, fmt::format("node {} ({}) tells nothing that can be read of its "
                                               "attempt",

@@ -126,7 +126,7 @@ std::string to_text(const NodeFacts& facts) {
 
 NodeFacts facts_from(std::string_view text) {
   NodeFacts facts;
-  const FactsJson json = FactsJson::parse(text, nullptr, false);
+  const FactsJson json = parse_json<FactsJson>(text);
   if (!json.is_object()) return facts;
   for (const auto& [name, value] : json.items())
     if (value.is_string() && facts.size() < kMostFacts)

@@ -56,7 +56,7 @@ std::string to_text(const ProbedNode& node) {
 }
 
 ProbedNode probed_node_from(std::string_view text) {
-  const ProbedJson json = ProbedJson::parse(text, nullptr, false);
+  const ProbedJson json = parse_json<ProbedJson>(text);
   ProbedNode node;
   node.ranks = number_of(json, "ranks", 0, kMostRanksHere).value_or(0);
   for (const auto& [name, field] : kTextFields) node.*field = text_of(json, name, kLongestTold);

@@ -70,7 +70,7 @@ std::string to_text(const HostReport& report) {
 
 /// A text that is cut, or none at all, is what a child leaves that has crashed.
 HostReport from_text(const std::string& text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = parse_json<nlohmann::json>(text);
   if (!json.is_object()) return {{}, {}, "they ended before they were done"};
   HostReport report{texts_of(json, "lines"), {}, {}};
   for (const nlohmann::json& one : array_of(json, "findings"))

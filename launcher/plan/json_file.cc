@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
@@ -37,7 +38,7 @@ bool holds_something_else(const std::filesystem::path& file) {
   if (std::filesystem::file_size(file, error) == 0) return false;
   const Result<std::string> text = read_user_file(file, kMostOfReport);
   if (!text) return true;
-  const Json json = Json::parse(*text, nullptr, false);
+  const Json json = parse_json<Json>(*text);
   return !begins_with(json, {"run", "command", "exit_status"}) &&
          !begins_with(json, {"command", "launcher"});
 }

@@ -126,7 +126,7 @@ std::string to_text(const RoundWord& word) {
 }
 
 std::optional<RoundWord> round_word_from(std::string_view text) {
-  const RoundJson json = RoundJson::parse(text, nullptr, false);
+  const RoundJson json = parse_json<RoundJson>(text);
   RoundWord word;
   const auto round = number_of(json, "round", 1, kMostRanks);
   auto groups = groups_from(json);
@@ -164,7 +164,7 @@ std::string to_text(const NodeRound& round) {
 }
 
 std::optional<NodeRound> node_round_from(std::string_view text) {
-  const RoundJson json = RoundJson::parse(text, nullptr, false);
+  const RoundJson json = parse_json<RoundJson>(text);
   NodeRound told;
   const auto round = number_of(json, "round", 1, kMostRanks);
   if (!round) return std::nullopt;

@@ -23,7 +23,7 @@ constexpr Duration kNcclDeadline = std::chrono::seconds(10);
 std::vector<Json> objects_in(const std::vector<std::string>& lines) {
   std::vector<Json> objects;
   for (const std::string& line : lines)
-    if (Json object = Json::parse(line, nullptr, false); object.is_object())
+    if (Json object = parse_json<Json>(line); object.is_object())
       objects.push_back(std::move(object));
   return objects;
 }

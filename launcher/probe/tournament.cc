@@ -182,7 +182,7 @@ std::string format_measured(const MeasuredHost& host) {
 }
 
 std::optional<MeasuredHost> parse_measured(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json<Json>(text);
   const auto host = text_if(json, "host");
   const auto gpus = texts_if(json, "gpus");
   const auto driver = text_if(json, "driver");

@@ -87,7 +87,7 @@ std::string format_memory(const Memory& memory) {
 }
 
 std::optional<Memory> parse_memory(std::string_view text) {
-  const json file = json::parse(text, nullptr, false);
+  const json file = parse_json<json>(text);
   if (!file.is_object() || file.value("version", json()) != 1) return std::nullopt;
   const json* worked = array_if(file, "worked");
   if (worked == nullptr) return std::nullopt;

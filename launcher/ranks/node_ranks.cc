@@ -164,7 +164,7 @@ std::string to_text(const NodePicture& picture) {
 }
 
 Result<NodePicture> picture_from(std::string_view text) {
-  const RanksJson json = RanksJson::parse(text, nullptr, false);
+  const RanksJson json = parse_json<RanksJson>(text);
   const RanksJson* list = array_if(json, "ranks");
   const auto attempt = number_of(json, "attempt", 0, 1'000'000);
   if (!attempt || list == nullptr || list->size() > static_cast<std::size_t>(kMostRanksOfANode))
@@ -270,7 +270,7 @@ std::string to_text(const RankAnswers& answers) {
 }
 
 Result<RankAnswers> answers_from(std::string_view text) {
-  const RanksJson list = RanksJson::parse(text, nullptr, false);
+  const RanksJson list = parse_json<RanksJson>(text);
   if (!list.is_array() || list.size() > static_cast<std::size_t>(kMostRanksOfANode))
     return Error{Errc::peer_lost, "answers of ranks that are no list of answers"};
   RankAnswers answers;

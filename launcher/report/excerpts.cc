@@ -178,7 +178,7 @@ void add_sources(RunFiles& files) {
     take_places(file.text, wanted, places);
   }
   if (wanted.empty()) return;
-  const fs::path directory = text_of(parse_json(files.text("job.json")), "directory");
+  const fs::path directory = text_of(parse_json<Json>(files.text("job.json")), "directory");
   RecordedFile sources{kSources, {}, 0, 0};
   for (const auto& [name, numbers] : wanted)
     sources.text += lines_of(name, numbers, directory, stood);

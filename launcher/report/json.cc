@@ -8,22 +8,6 @@
 namespace safelaunch::report {
 namespace {
 
-// The greatest depth of nested brackets in a text.
-std::size_t depth(std::string_view text) {
-  std::size_t deepest = 0;
-  std::size_t now = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') in_string = !in_string;
-    if (in_string && c == '\\') ++i;
-    if (in_string) continue;
-    if (c == '[' || c == '{') deepest = std::max(deepest, ++now);
-    if ((c == ']' || c == '}') && now > 0) --now;
-  }
-  return deepest;
-}
-
 std::vector<std::string> words_of(const Json& list) {
   std::vector<std::string> words;
   for (const Json& word : list) words.push_back(word.is_string() ? word.get<std::string>() : "");
@@ -87,12 +71,6 @@ void redact_texts(Json& json, const redact::Redactor& redactor) {
 }
 
 }  // namespace
-
-Json parse_json(std::string_view text) {
-  constexpr std::size_t kDeepest = 64;  // our own go four deep; walking through a document recurses
-  if (depth(text) > kDeepest) return Json(Json::value_t::discarded);
-  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
-}
 
 // The recursion is bounded, since parse_json() refuses deep documents.
 void learn_from(const Json& json, redact::Redactor& redactor) {

@@ -9,9 +9,6 @@ namespace safelaunch::report {
 
 using Json = nlohmann::ordered_json;
 
-/// Reads a document of any origin; discarded where it is no JSON, or is nested too deep.
-[[nodiscard]] Json parse_json(std::string_view text);
-
 /// Learns the secrets of a document: by the names of its members, and from its texts.
 void learn_from(const Json& json, redact::Redactor& redactor);
 

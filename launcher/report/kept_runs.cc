@@ -38,7 +38,7 @@ std::string record_at(const fs::path& file) {
 }
 
 Json job_of(const fs::path& directory) {
-  return parse_json(record_at(directory / "job.json"));
+  return parse_json<Json>(record_at(directory / "job.json"));
 }
 
 /// The run directory behind a link, if it still holds the run with the name of the link.

@@ -164,7 +164,7 @@ Failure failure_of(const Verdict& event) {
 }
 
 std::optional<Line> read_line(std::string_view line) {
-  const Json json = parse_json(line);
+  const Json json = parse_json<Json>(line);
   const std::string name = text_of(json, "e");
   if (name.empty()) return std::nullopt;
   Line read{duration_of(json, "t"), number_of(json, "attempt").value_or(0), {}};

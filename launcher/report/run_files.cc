@@ -232,7 +232,7 @@ redact::Redactor redactor_for(const RunFiles& files, const Environment& environm
   redactor.learn(environment);
   for (const RecordedFile& file : files.files) {
     for_each_document(file, [&](std::string_view text) {
-      const Json json = is_json(file) ? parse_json(text) : Json();
+      const Json json = is_json(file) ? parse_json<Json>(text) : Json();
       if (is_json(file) && !json.is_discarded()) return learn_from(json, redactor);
       redactor.learn(plain_text(text));
     });
@@ -241,7 +241,7 @@ redact::Redactor redactor_for(const RunFiles& files, const Environment& environm
 }
 
 std::string cleaned_document(std::string_view text, int indent, const redact::Redactor& redactor) {
-  Json json = parse_json(text);
+  Json json = parse_json<Json>(text);
   // A torn line is a text like any other.
   if (json.is_discarded()) return redactor.redact(plain_text(text));
   make_plain(json);

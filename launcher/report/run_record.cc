@@ -215,7 +215,7 @@ void read_events(std::string_view text, RunRecord& run) {
 }
 
 void read_job(std::string_view text, RunRecord& run) {
-  const Json job = parse_json(text);
+  const Json job = parse_json<Json>(text);
   run.id = text_of(job, "run");
   run.started = text_of(job, "started");
   run.working_directory = text_of(job, "directory");

@@ -242,7 +242,7 @@ Json json_of(const GpuFigures& gpu) {
 }  // namespace
 
 std::optional<RunStatus> read_status(const fs::path& directory) {
-  const Json job = parse_json(user_file_text(directory / "job.json").value_or(""));
+  const Json job = parse_json<Json>(user_file_text(directory / "job.json").value_or(""));
   if (array_if(job, "command") == nullptr) return std::nullopt;
   RunStatus status;
   status.run = text_of(job, "run");

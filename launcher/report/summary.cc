@@ -199,7 +199,7 @@ std::string closing_screen(const RunSummary& summary, Colour colour, std::string
 }
 
 std::optional<RunSummary> read_outcome(std::string_view text) {
-  const Json json = parse_json(text);
+  const Json json = parse_json<Json>(text);
   const Json* attempts = array_if(json, "attempts");
   if (attempts == nullptr) return std::nullopt;
   RunSummary summary;

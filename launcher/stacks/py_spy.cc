@@ -68,7 +68,7 @@ std::string find_py_spy(int pid) {
 }
 
 std::optional<std::vector<watch::PythonThread>> read_dump(std::string_view json, int pid) {
-  const Json all = Json::parse(json, nullptr, false);
+  const Json all = parse_json<Json>(json);
   if (!all.is_array()) return std::nullopt;
   std::vector<watch::PythonThread> threads;
   for (const Json& one : all) {

@@ -70,7 +70,7 @@ std::string answer_text(const SupervisorAnswer& answer) {
 }
 
 std::optional<SupervisorAnswer> read_answer(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json<Json>(text);
   if (!json.is_object()) return std::nullopt;
   const auto ranks = json.find("ranks");
   if (ranks == json.end() || !ranks->is_array()) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
 
 // One line tells how far the ranks came. The reason below it is the error that a rank has told, and
@@ -119,7 +120,7 @@ std::string trial_json(const JsonGround& ground, std::span<const Tried> tried,
                     {"version", ground.python.version},
                     {"packages", ground.python.packages}};
   if (!ground.nccl.empty()) json["nccl"] = ground.nccl;
-  const Json findings = Json::parse(ground.findings, nullptr, /*allow_exceptions=*/false);
+  const Json findings = parse_json<Json>(ground.findings);
   json["host"] = findings.is_discarded() ? Json() : findings;
   json["backends"] = Json::array();
   for (const Tried& one : tried) json["backends"].push_back(to_json(one));

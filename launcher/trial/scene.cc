@@ -80,7 +80,7 @@ std::span<const std::string_view> steps_of(Backend backend) {
 }
 
 std::optional<Survey> read_survey(std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_json<nlohmann::json>(text);
   Survey survey;
   survey.version = text_of(json, "python");
   if (survey.version.empty()) return std::nullopt;

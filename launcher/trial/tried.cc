@@ -23,7 +23,7 @@ struct WrittenStep {
 std::vector<WrittenStep> steps_in(std::string_view text) {
   std::vector<WrittenStep> steps;
   while (!text.empty()) {
-    const auto line = nlohmann::json::parse(take_word(text, '\n'), nullptr, false);
+    const auto line = parse_json<nlohmann::json>(take_word(text, '\n'));
     const int attempt = number_of(line, "attempt").value_or(0);
     steps.push_back({attempt, text_of(line, "step"), duration_of(line, "seconds"),
                      text_of(line, "trouble"), text_of(line, "device")});

@@ -10,12 +10,24 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 
-/// Reads fields of JSON that may be torn or hostile: a field that is missing, or is of another
-/// type, reads as empty. `Json` is nlohmann's json or ordered_json. The caller includes
+/// Reads JSON that may be torn or hostile: a field that is missing, or is of another type, reads as
+/// empty. `Json` is nlohmann's json or ordered_json. The caller includes
 /// <nlohmann/json.hpp>, because that header is dear and few sources need it.
 namespace safelaunch {
 
 inline constexpr std::size_t kNoLimit = std::string_view::npos;
+
+/// The greatest depth of nested brackets in a text of JSON.
+[[nodiscard]] std::size_t json_depth(std::string_view text);
+
+/// Reads a document of any origin: parse_json<Json>(text). It is discarded, which is no value of
+/// any type, where it is no JSON, or is nested too deep.
+template <class Json>
+[[nodiscard]] Json parse_json(std::string_view text) {
+  constexpr std::size_t kDeepest = 64;  // our own go four deep; walking through a document recurses
+  if (json_depth(text) > kDeepest) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
 
 /// The field; nullptr where there is none, or where `object` is no object.
 template <class Json>

@@ -15,7 +15,32 @@ json object(std::string_view text) {
   return json::parse(text);
 }
 
+std::string nested(std::size_t depth) {
+  return std::string(depth, '[') + std::string(depth, ']');
+}
+
 }  // namespace
+
+TEST_CASE("a document is read to a depth of 64", "[json]") {
+  CHECK_FALSE(parse_json<json>(nested(64)).is_discarded());
+  CHECK(parse_json<json>(nested(65)).is_discarded());
+  CHECK(parse_json<json>(std::string(1'000'000, '[')).is_discarded());
+  CHECK(parse_json<json>(std::string(1'000'000, '{')).is_discarded());
+}
+
+TEST_CASE("brackets within a text make no document deep", "[json]") {
+  CHECK_FALSE(parse_json<json>("[\"" + std::string(1'000, '[') + "\"]").is_discarded());
+  CHECK_FALSE(parse_json<json>("[\"\\\"" + std::string(1'000, '{') + "\"]").is_discarded());
+  CHECK(parse_json<json>("[\"\\\\\"," + nested(65) + "]").is_discarded());
+}
+
+TEST_CASE("what is no JSON is discarded", "[json]") {
+  for (const char* text : {"", " ", "{", "[1,]", "{\"a\"}", "nul", "'a'", "{a:1}", "\"a", "1 2",
+                           "\xff", "[\"\xff\"]", "// x", "]"})
+    CHECK(parse_json<json>(text).is_discarded());
+  for (const char* text : {"null", "0", "\"\"", "[]", "{}", " {\"a\": 1} \n"})
+    CHECK_FALSE(parse_json<json>(text).is_discarded());
+}
 
 TEST_CASE("a field that is missing or of another type reads as empty", "[json]") {
   const json mistyped = object(R"({"text": 7, "number": "7", "list": {}, "object": [], "flag": 1,
