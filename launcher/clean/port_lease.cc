@@ -14,6 +14,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/random.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
@@ -251,14 +252,14 @@ std::string describe_holders(std::uint16_t port) {
   const NameHolder named = holder_of_port_name(port);
   if (named.pid > 0 && named.uid == ::geteuid())
     return fmt::format("another safelaunch job (pid {})", named.pid);
-  std::string text;
+  std::vector<std::string> holders;
   for (const auto& holder : host::holders_of(port, host::KernelSockets()))
-    text += (text.empty() ? "" : ", ") + describe(holder);
+    holders.push_back(describe(holder));
   // Before 6.8 the kernel shows no socket that is bound and does not listen.
-  if (text.empty() && named.pid > 0)
+  if (holders.empty() && named.pid > 0)
     return fmt::format("pid {} of user {}, maybe a safelaunch job", named.pid,
                        host::user_name(named.uid));
-  return text.empty() ? "a socket that the kernel does not show" : text;
+  return holders.empty() ? "a socket that the kernel does not show" : join(holders, ", ");
 }
 
 bool is_free(std::uint16_t port) {

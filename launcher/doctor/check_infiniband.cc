@@ -5,6 +5,7 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 
 // The adapters in /sys are compared with what a job of this user can open and with what NCCL would
 // do: an adapter that cannot be opened, has no active port, or lacks the plugin that it needs (EFA)
@@ -23,10 +24,10 @@ std::string name_of(const host::InfinibandPort& port) {
 /// Lists the ports that meet the condition as NCCL_IB_HCA takes them: "mlx5_0:1,mlx5_1:1".
 template <class Condition>
 std::string list_of(const std::vector<host::InfinibandPort>& ports, const Condition& condition) {
-  std::string list;
+  std::vector<std::string> names;
   for (const host::InfinibandPort& port : ports)
-    if (condition(port)) list += (list.empty() ? "" : ",") + name_of(port);
-  return list;
+    if (condition(port)) names.push_back(name_of(port));
+  return join(names, ",");
 }
 
 /// Finds adapters that are there and that the job cannot use. NCCL would be slow, and nothing else

@@ -114,10 +114,10 @@ SetValue nccl_value(const HostFacts& facts, std::string_view name) {
 }
 
 std::string names_of(std::span<const host::NetworkInterface> all) {
-  std::string names;
+  std::vector<std::string> names;
   for (const host::NetworkInterface& one : all)
-    if (one.up && !one.addresses.empty()) names += (names.empty() ? "" : ", ") + one.name;
-  return names;
+    if (one.up && !one.addresses.empty()) names.push_back(one.name);
+  return join(names, ", ");
 }
 
 /// Weighs a wrong interface name. On one node the profile loopback works around it; on several

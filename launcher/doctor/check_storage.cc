@@ -151,15 +151,16 @@ std::vector<BusyFolder> busy_folders(const HostFacts& facts) {
 /// Warns of folders on a file server: each rank reads a thousand small files from it, which is slow
 /// and looks like a hang.
 void check_storage(const HostFacts& facts, Advices& advices) {
-  std::string remote;
+  std::vector<std::string> remote;
   for (const BusyFolder& folder : busy_folders(facts)) {
     const host::Mount* mount = host::mount_of(facts.mounts, folder.path);
     if (mount == nullptr || !host::is_network(*mount)) continue;
-    remote += fmt::format("{}{} ({}, {} of {})", remote.empty() ? "" : "; ", folder.what,
-                          folder.path, mount->type, mount->source);
+    remote.push_back(
+        fmt::format("{} ({}, {} of {})", folder.what, folder.path, mount->type, mount->source));
   }
   if (remote.empty()) return;
-  advise(advices, Severity::note, cause::kStartStuck, "on file systems of the network: " + remote,
+  advise(advices, Severity::note, cause::kStartStuck,
+         "on file systems of the network: " + join(remote, "; "),
          "a slow start is no hang there; local are TORCH_EXTENSIONS_DIR, TRITON_CACHE_DIR, HF_HOME "
          "below /tmp");
 }

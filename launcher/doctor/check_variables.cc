@@ -83,11 +83,11 @@ bool check_numbers(const Environment& environment, Advices& advices) {
 /// Finds half a description of a world. With an address it is meant for a distributed job, which
 /// cannot start; a lone RANK may be left over from something else.
 void check_whole(const Environment& environment, Advices& advices) {
-  std::string missing;
+  std::vector<std::string_view> names;
   for (const auto name : kNeeded)
-    if (!environment.contains(name))
-      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
-  if (missing.empty()) return;
+    if (!environment.contains(name)) names.push_back(name);
+  if (names.empty()) return;
+  const std::string missing = join(names, ", ");
   const bool meant = environment.contains("MASTER_ADDR");
   advise(advices, meant ? Severity::blocks : Severity::risk, cause::kWorldVariables,
          fmt::format("{} is set, but not {}", shown(environment, "RANK"), missing),

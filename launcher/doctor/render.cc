@@ -92,11 +92,11 @@ std::string shared_memory_of(const HostFacts& facts) {
 }
 
 std::string interfaces_of(const HostFacts& facts) {
-  std::string text;
+  std::vector<std::string> words;
   for (const host::NetworkInterface& one : facts.interfaces)
     if (!one.addresses.empty())
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.name, one.addresses.front());
-  return text;
+      words.push_back(fmt::format("{} {}", one.name, one.addresses.front()));
+  return join(words, ", ");
 }
 
 std::string limits_of(const HostFacts& facts) {

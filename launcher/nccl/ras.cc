@@ -117,13 +117,12 @@ class RasReader {
 };
 
 std::string describe(const std::vector<RasProcess>& processes, std::string_view what) {
-  std::string text;
+  std::vector<std::string> words;
   for (const RasProcess& one : processes) {
     const std::string gpus = one.gpus.empty() ? "" : fmt::format(" (GPU {})", one.gpus);
-    text += fmt::format("{}process {} on {}{} {}", text.empty() ? "" : "; ", one.pid, one.node,
-                        gpus, what);
+    words.push_back(fmt::format("process {} on {}{} {}", one.pid, one.node, gpus, what));
   }
-  return text;
+  return join(words, "; ");
 }
 
 std::string who_of(const RasDivergence::Group& group) {
@@ -137,13 +136,13 @@ std::string who_of(const RasDivergence::Group& group) {
 std::string describe(const RasDivergence& divergence) {
   std::int64_t most = 0;
   for (const auto& group : divergence.groups) most = std::max(most, group.launched);
-  std::string text;
+  std::vector<std::string> words;
   for (const auto& group : divergence.groups) {
     if (group.launched == most) continue;
-    text += fmt::format("{}{} launched {} of {} {}", text.empty() ? "" : "; ", who_of(group),
-                        group.launched, most, divergence.operation);
+    words.push_back(fmt::format("{} launched {} of {} {}", who_of(group), group.launched, most,
+                                divergence.operation));
   }
-  return text;
+  return join(words, "; ");
 }
 
 void append(std::string& text, const std::string& more) {

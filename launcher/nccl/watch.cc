@@ -11,6 +11,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/random.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/nccl/version.h"
@@ -134,10 +135,10 @@ void take_process(const Process& process, Record& record,
 std::string steps_of(const Standing& standing) {
   std::map<Step, std::vector<Rank>> ranks;
   for (const auto& [rank, step] : standing.came) ranks[step].push_back(rank);
-  std::string text;
+  std::vector<std::string> words;
   for (const auto& [step, those] : ranks)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", rank_list(those), describe(step));
-  return text;
+    words.push_back(fmt::format("{} {}", rank_list(those), describe(step)));
+  return join(words, ", ");
 }
 
 }  // namespace

@@ -40,16 +40,16 @@ bool is_compared(std::string_view variable) {
 
 // The launcher's own words without those that each node has for itself, and the script's.
 std::string arguments_of(const job::Command& command) {
-  std::string text;
+  std::vector<std::string> words;
   for (std::size_t i = command.launcher_word; i < command.argv.size(); ++i) {
     std::string name = command.argv[i].substr(0, command.argv[i].find('='));
     std::ranges::replace(name, '_', '-');
     const bool of_the_node = std::ranges::find(kNodeOptions, name) != kNodeOptions.end();
     if (of_the_node && command.argv[i].find('=') == std::string::npos) ++i;
     if (of_the_node || i >= command.argv.size()) continue;
-    text += (text.empty() ? "" : " ") + command.argv[i];
+    words.push_back(command.argv[i]);
   }
-  return text;
+  return join(words, " ");
 }
 
 // FNV-1a, 64 bits (Fowler, Noll, Vo): it tells two versions of a script apart, and hides nothing.

@@ -79,14 +79,15 @@ std::optional<int> port_here(std::string_view store) {
 
 void confirm(std::string_view cause, int port, const host::SocketTable& sockets,
              std::vector<diagnose::Confirmation>& facts) {
-  std::string holders;
+  std::vector<std::string> holders;
   for (const host::PortHolder& holder :
        host::holders_of(static_cast<std::uint16_t>(port), sockets)) {
     if (holder.pid == getpid()) continue;  // we keep the job's own port bound
-    holders += (holders.empty() ? "" : ", ") + describe(holder);
+    holders.push_back(describe(holder));
   }
   if (holders.empty()) return;
-  facts.push_back({std::string(cause), fmt::format("Port {} is held by {}", port, holders), port});
+  facts.push_back(
+      {std::string(cause), fmt::format("Port {} is held by {}", port, join(holders, ", ")), port});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/probe/survey.h"
 
 // A person sees six steps where the probe has eight phases: a step is done when its last phase is.
@@ -98,15 +99,15 @@ std::optional<Phase> stopped_at(const Verdict& verdict) {
 std::string steps(const Verdict& verdict, int ranks) {
   if (std::holds_alternative<Untold>(verdict)) return "not probed";
   const auto stopped = stopped_at(verdict);
-  std::string text;
+  std::vector<std::string> words;
   for (const Step& step : kSteps) {
     if (step.last == Phase::bandwidth && !stopped) break;  // shown as a number
     if (step.last == Phase::checked && !stopped && ranks == 1) break;
     const bool fails = stopped && *stopped <= step.last;
-    text += fmt::format("{}{} {}", text.empty() ? "" : " ", step.word, fails ? "✗" : "✓");
+    words.push_back(fmt::format("{} {}", step.word, fails ? "✗" : "✓"));
     if (fails) break;
   }
-  return text;
+  return join(words, " ");
 }
 
 std::string reason(const Verdict& verdict) {

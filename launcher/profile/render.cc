@@ -101,10 +101,9 @@ std::string change(const Difference& difference, const redact::Redactor& redacto
 }
 
 std::string processes_of(const Profile& profile) {
-  std::string ladder;
-  for (const int number : profile.ladder)
-    ladder += fmt::format("{}{}", ladder.empty() ? "" : ", ", number);
-  if (!ladder.empty()) return "[" + ladder + "]";
+  std::vector<std::string> ladder;
+  for (const int number : profile.ladder) ladder.push_back(std::to_string(number));
+  if (!ladder.empty()) return fmt::format("[{}]", join(ladder, ", "));
   return profile.processes ? std::to_string(*profile.processes) : "keep";
 }
 

@@ -87,9 +87,9 @@ std::string local_time(fs::file_time_type at) {
 }
 
 std::string listed(const std::vector<fs::path>& places) {
-  std::string text;
-  for (const fs::path& place : places) text += (text.empty() ? "" : " or ") + place.native();
-  return text;
+  std::vector<std::string> names;
+  for (const fs::path& place : places) names.push_back(place.native());
+  return join(names, " or ");
 }
 
 bool is_part_of(std::string_view id, std::string_view named) {

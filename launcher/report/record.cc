@@ -98,10 +98,9 @@ std::string words_of(const Nccl& nccl) {
 }
 
 std::string words_of(const Collectives& collectives) {
-  std::string text;
-  for (const std::string& one : {collectives.contradiction, collectives.behind, collectives.store})
-    if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
-  return text.empty() ? join(collectives.ranks, "; ") : text;
+  std::vector<std::string> words{collectives.contradiction, collectives.behind, collectives.store};
+  std::erase(words, "");
+  return join(words.empty() ? collectives.ranks : words, "; ");
 }
 
 std::string words_of(const Segments& segments) {

@@ -14,6 +14,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/random.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
@@ -96,7 +97,7 @@ Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::str
     list_among_runs(result.path_, run_id, environment);
     return result;
   }
-  std::string reasons;
+  std::vector<std::string> reasons;
   for (const fs::path& place : places_of_runs(environment)) {
     const Result<void> made =
         place.empty() ? Error{Errc::os, "HOME is not set"} : make_private_folder(place / run_id);
@@ -104,9 +105,9 @@ Result<RunDirectory> RunDirectory::create(const fs::path& wanted, const std::str
       result.path_ = place / run_id;
       return result;
     }
-    reasons += (reasons.empty() ? "" : "; ") + made.error().message;
+    reasons.push_back(made.error().message);
   }
-  result.trouble_ = "nothing is recorded: " + reasons;
+  result.trouble_ = "nothing is recorded: " + join(reasons, "; ");
   return result;
 }
 

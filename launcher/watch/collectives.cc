@@ -7,6 +7,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 
 // Different operations under one number come first, where somebody still waits there or beyond.
 // Then ranks that wait for each other in a circle: from all that wait, those are taken away that
@@ -145,11 +146,11 @@ class Waits {
       std::erase_if(awaited, [&](Rank one) { return !those.contains(one); });
       parts[{name_of(*standing_.at(rank)), std::move(awaited)}].push_back(rank);
     }
-    std::string text;
+    std::vector<std::string> words;
     for (const auto& [what, waiting] : parts)
-      text += fmt::format("{}{} {} in {}, for {}", text.empty() ? "" : "; ", rank_list(waiting),
-                          verb(waiting), what.first, rank_list(what.second));
-    return text;
+      words.push_back(fmt::format("{} {} in {}, for {}", rank_list(waiting), verb(waiting),
+                                  what.first, rank_list(what.second)));
+    return join(words, "; ");
   }
 
  private:
@@ -176,10 +177,10 @@ std::string behind_in_words(const std::map<Rank, const CollectiveSeen*>& behind,
                             const Waits& waits) {
   std::map<std::string, std::vector<Rank>> parts;
   for (const auto& [rank, one] : behind) parts[waits.name_with_ranks(*one)].push_back(rank);
-  std::string text;
+  std::vector<std::string> words;
   for (const auto& [what, ranks] : parts)
-    text += fmt::format("{}{} never called {}", text.empty() ? "" : "; ", rank_list(ranks), what);
-  return text;
+    words.push_back(fmt::format("{} never called {}", rank_list(ranks), what));
+  return join(words, "; ");
 }
 
 // ---- the store ----------------------------------------------------------------------------------
@@ -187,16 +188,15 @@ std::string behind_in_words(const std::map<Rank, const CollectiveSeen*>& behind,
 std::string waits_in_words(const Answers& ranks) {
   std::map<std::string, std::vector<Rank>> parts;
   for (const auto& [rank, answer] : ranks) {
-    std::string operations;
-    for (const std::string& wait : answer.waits)
-      if (wait.starts_with("TCPStore__")) operations += (operations.empty() ? "" : ", ") + wait;
-    if (!operations.empty()) parts[operations].push_back(rank);
+    std::vector<std::string> operations = answer.waits;
+    std::erase_if(operations, [](const auto& wait) { return !wait.starts_with("TCPStore__"); });
+    if (!operations.empty()) parts[join(operations, ", ")].push_back(rank);
   }
-  std::string text;
+  std::vector<std::string> words;
   for (const auto& [operations, waiting] : parts)
-    text += fmt::format("{}{} {} in the store ({})", text.empty() ? "" : "; ", rank_list(waiting),
-                        verb(waiting), operations);
-  return text;
+    words.push_back(
+        fmt::format("{} {} in the store ({})", rank_list(waiting), verb(waiting), operations));
+  return join(words, "; ");
 }
 
 const char* name(CollectiveSeen::State state) {
@@ -207,15 +207,14 @@ const char* name(CollectiveSeen::State state) {
 }  // namespace
 
 std::string describe(const RankCollectives& rank) {
-  std::string text;
-  const auto add = [&](const std::string& piece) { text += (text.empty() ? "" : "; ") + piece; };
+  std::vector<std::string> words;
   for (const auto& [group, counters] : rank.groups)
-    add(fmt::format("group {}: enqueued {}, started {}, completed {}", group, counters.enqueued,
-                    counters.started, counters.completed));
+    words.push_back(fmt::format("group {}: enqueued {}, started {}, completed {}", group,
+                                counters.enqueued, counters.started, counters.completed));
   for (const CollectiveSeen& one : rank.last)
-    add(fmt::format("{}: {}", name_of(one), name(one.state)));
-  for (const std::string& wait : rank.waits) add("waits in " + wait);
-  return text.empty() ? "no collective yet" : text;
+    words.push_back(fmt::format("{}: {}", name_of(one), name(one.state)));
+  for (const std::string& wait : rank.waits) words.push_back("waits in " + wait);
+  return words.empty() ? "no collective yet" : join(words, "; ");
 }
 
 CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks) {
