@@ -6,8 +6,8 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/report/run_directory.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // A run is over once it has an outcome, or once its process is gone. A record of another boot or
 // host may belong to a run that still runs there, so it is not taken for one that is over.

@@ -5,13 +5,13 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
-#include "safelaunch/clean/survey.h"
+#include "safelaunch/clean/leftovers_survey.h"
 #include "safelaunch/gpu/memory.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/report/run_directory.h"
 #include "verb_texts.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // `clean` lists what is stale, who holds it and why it may go or must stay. It removes only what
 // the policy allows; --dry-run shows the same and removes nothing.

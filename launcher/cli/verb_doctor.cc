@@ -8,8 +8,8 @@
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"
 #include "verb_texts.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // The doctor looks at the host, and at the command's Python where there is a command. The status
 // tells whether a finding would block a run, so that a script can ask before it starts one.

@@ -13,8 +13,8 @@
 #include "safelaunch/diagnose/explain.h"
 #include "safelaunch/profile/variables.h"
 #include "safelaunch/redact/redactor.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // One word may be a cause, a variable or a file; the kind is decided before anything is read.
 // Several words, or one with blanks, are the words of an error.

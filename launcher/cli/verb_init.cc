@@ -15,8 +15,8 @@
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // `init` asks on the terminal and writes the file.
 namespace safelaunch::cli {

@@ -6,9 +6,9 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/profile/render.h"
+#include "safelaunch/profile/profile_text.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // The words say what is shown before any profile is read.
 namespace safelaunch::cli {

@@ -19,8 +19,8 @@
 #include "safelaunch/report/run_files.h"
 #include "safelaunch/report/run_record.h"
 #include "verb_texts.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // A page and a bundle are files beside the answer; the answer is a screen of text where no file was
 // asked for, or JSON. A bundle also holds what this host tells of itself now.

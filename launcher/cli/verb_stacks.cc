@@ -10,8 +10,8 @@
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/report/status.h"
 #include "safelaunch/stacks/look.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // A number is a pid first, then a part of a run's id. A pid below a safelaunch of ours means that
 // run, whose ranks tell more of themselves than /proc does.

@@ -14,8 +14,8 @@
 #include "safelaunch/stacks/question.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "verb_texts.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // The record tells how far each rank of a run has come; /proc and the GPU driver tell what the
 // ranks do now. The ranks that are looked at are those that the environments below safelaunch name.

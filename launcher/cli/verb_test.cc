@@ -10,10 +10,10 @@
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/trial/play.h"
-#include "safelaunch/trial/render.h"
+#include "safelaunch/trial/tried_text.h"
 #include "verb_texts.h"
+#include "verb_wishes.h"
 #include "verbs.h"
-#include "wishes.h"
 
 // `test` looks at the host and at the Python, lets ranks meet over each backend in turn and prints
 // a line at once. The room trial decides what is tried, what the ranks' steps show and the status.

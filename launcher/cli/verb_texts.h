@@ -1,10 +1,10 @@
 #pragma once
 
 #include "safelaunch/clean/removal.h"
-#include "safelaunch/doctor/render.h"
+#include "safelaunch/doctor/advice_text.h"
 #include "safelaunch/report/status.h"
 #include "safelaunch/trial/scene.h"
-#include "wishes.h"
+#include "verb_wishes.h"
 
 /// The texts that verbs show, made of values.
 namespace safelaunch::cli {

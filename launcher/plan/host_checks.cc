@@ -18,8 +18,8 @@
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/clean/leftovers_survey.h"
 #include "safelaunch/clean/removal.h"
-#include "safelaunch/clean/survey.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/report/run_directory.h"
 

@@ -8,8 +8,8 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/clean/leftovers_survey.h"
 #include "safelaunch/clean/removal.h"
-#include "safelaunch/clean/survey.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/left_files.h"

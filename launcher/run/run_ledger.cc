@@ -9,7 +9,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/guardian.h"
-#include "safelaunch/profile/render.h"
+#include "safelaunch/profile/profile_text.h"
 #include "safelaunch/report/report.h"
 
 // The record of a run is written through the disk's own thread, so a frozen file system costs the

@@ -7,7 +7,7 @@
 #include "attempt_machine.h"
 #include "attempt_record.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/doctor/render.h"
+#include "safelaunch/doctor/advice_text.h"
 
 // Every event has a function, which asks for the state and adds the actions that it wants to
 // actions_. An attempt that failed is diagnosed at once, but its place in the report is written

@@ -5,7 +5,7 @@
 #include "safelaunch/base/finding.h"
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
-#include "safelaunch/doctor/facts.h"
+#include "safelaunch/doctor/host_facts.h"
 
 namespace safelaunch::doctor {
 

@@ -1,6 +1,6 @@
 #include "modes.h"
 
-#include "libraries.h"
+#include "opened_libraries.h"
 #include "probe_device.h"
 
 // The driver's mode prints one object when all is known. NCCL's mode prints the version before it

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "libraries.h"
+#include "opened_libraries.h"
 
 namespace safelaunch::probe {
 

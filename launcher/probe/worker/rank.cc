@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "libraries.h"
 #include "modes.h"
+#include "opened_libraries.h"
 #include "orders.h"
 #include "probe_device.h"
 #include "safelaunch/base/format.h"

@@ -4,7 +4,7 @@
 #include "catch.h"
 #include "launcher/cli/help.h"
 #include "launcher/cli/verb_run.h"
-#include "launcher/cli/wishes.h"
+#include "launcher/cli/verb_wishes.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/trial/play.h"

@@ -1,4 +1,4 @@
-#include "launcher/cli/wishes.h"
+#include "launcher/cli/verb_wishes.h"
 
 #include <map>
 

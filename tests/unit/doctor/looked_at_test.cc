@@ -1,4 +1,4 @@
-#include "safelaunch/doctor/render.h"
+#include "safelaunch/doctor/advice_text.h"
 
 #include "catch.h"
 #include "healthy_host.h"

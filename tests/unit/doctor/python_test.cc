@@ -1,6 +1,6 @@
 #include "catch.h"
 #include "healthy_host.h"
-#include "safelaunch/doctor/facts.h"
+#include "safelaunch/doctor/host_facts.h"
 #include "temporary_folder.h"
 
 using namespace safelaunch;

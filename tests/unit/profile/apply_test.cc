@@ -1,7 +1,7 @@
 #include "safelaunch/profile/apply.h"
 
 #include "catch.h"
-#include "safelaunch/profile/render.h"
+#include "safelaunch/profile/profile_text.h"
 
 using namespace safelaunch;
 

@@ -3,7 +3,7 @@
 #include "catch.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/profile/profile.h"
-#include "safelaunch/profile/render.h"
+#include "safelaunch/profile/profile_text.h"
 
 using namespace safelaunch;
 

@@ -4,7 +4,7 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/config.h"
 #include "safelaunch/profile/profile.h"
-#include "safelaunch/profile/render.h"
+#include "safelaunch/profile/profile_text.h"
 #include "safelaunch/settings/run_options.h"
 
 // An editor checks a file by the schema, safelaunch by its reader. The schema must let through

@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
-#include "safelaunch/profile/render.h"
+#include "safelaunch/profile/profile_text.h"
 #include "safelaunch/profile/variables.h"
 
 using namespace safelaunch;

@@ -1,4 +1,4 @@
-#include "safelaunch/trial/render.h"
+#include "safelaunch/trial/tried_text.h"
 
 #include <nlohmann/json.hpp>
 

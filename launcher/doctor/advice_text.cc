@@ -1,4 +1,4 @@
-#include "safelaunch/doctor/render.h"
+#include "safelaunch/doctor/advice_text.h"
 
 #include <algorithm>
 #include <initializer_list>

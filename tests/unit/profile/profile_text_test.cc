@@ -1,4 +1,4 @@
-#include "safelaunch/profile/render.h"
+#include "safelaunch/profile/profile_text.h"
 
 #include <unistd.h>
 

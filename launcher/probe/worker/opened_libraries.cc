@@ -1,4 +1,4 @@
-#include "libraries.h"
+#include "opened_libraries.h"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "safelaunch/clean/survey.h"
+#include "safelaunch/clean/leftovers_survey.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

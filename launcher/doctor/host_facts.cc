@@ -1,4 +1,4 @@
-#include "safelaunch/doctor/facts.h"
+#include "safelaunch/doctor/host_facts.h"
 
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 #include "checks.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/clean/leftovers_survey.h"
 #include "safelaunch/clean/port_lease.h"
-#include "safelaunch/clean/survey.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/findings.h"
 #include "safelaunch/gpu/memory.h"
