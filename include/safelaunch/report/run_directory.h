@@ -59,8 +59,8 @@ class RunDirectory {
 [[nodiscard]] bool is_folder_of_ours(const std::filesystem::path& path);
 
 /// Has the disk's own thread replace a file (replace_file()), so that a frozen file system delays
-/// nobody. Its folder is made where it is missing (mode 0700). If the disk refuses, that file is lost and
-/// nothing else.
+/// nobody. Its folder is made where it is missing (mode 0700). If the disk refuses, that file is
+/// lost and nothing else.
 void write_later(DiskQueue& disk, std::filesystem::path file, std::string text);
 
 }  // namespace safelaunch::report

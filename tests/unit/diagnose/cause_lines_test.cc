@@ -231,7 +231,8 @@ constexpr CauseLine kProofs[] = {
     {"device-ordinal", "RuntimeError: nproc_per_node 8 is greater than the number of GPUs 4"},
     {"ranks-disagree", "RuntimeError: Mismatched collective: rank 0 calls all_reduce"},
     {"ranks-disagree",
-     "  what():  [enforce fail at gloo/transport/tcp/pair.cc:456] op.preamble.length <= op.nbytes. 8 "
+     "  what():  [enforce fail at gloo/transport/tcp/pair.cc:456] op.preamble.length <= op.nbytes. "
+     "8 "
      "vs 4. Received data size doesn't match expected size."},
     {"ranks-disagree",
      "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "

@@ -18,16 +18,17 @@ ProbedProfile profile_working(std::string profile, double gb_per_s) {
 }
 
 MeasuredHost two_profiles() {
-  return with_results({}, kNode7, std::vector{profile_working("basic", 100), profile_working("no-p2p", 20)}, t0);
+  return with_results(
+      {}, kNode7, std::vector{profile_working("basic", 100), profile_working("no-p2p", 20)}, t0);
 }
 
 }  // namespace
 
 TEST_CASE("what a fallback costs is told as it was measured") {
-  const auto host = with_results(
-      two_profiles(), kNode7,
-      std::vector{profile_working("no-nvls", 95), ProbedProfile{"no-shm", Hung{Phase::init, {0}}, ""}},
-      t0 + 1h);
+  const auto host = with_results(two_profiles(), kNode7,
+                                 std::vector{profile_working("no-nvls", 95),
+                                             ProbedProfile{"no-shm", Hung{Phase::init, {0}}, ""}},
+                                 t0 + 1h);
   CHECK(measured_cost(host, kNode7, t0 + 2h, "basic", "no-p2p") ==
         "all_reduce 5.0 times slower than with basic, as the probe has measured");
   CHECK(measured_cost(host, kNode7, t0 + 2h, "basic", "no-nvls") ==
@@ -61,7 +62,8 @@ TEST_CASE("a measurement counts on its host alone, whatever the Python, and for 
 
 TEST_CASE("what was measured on another host or long ago does not stay") {
   const auto later = t0 + std::chrono::days(8);
-  const auto host = with_results(two_profiles(), kNode7, std::vector{profile_working("basic", 90)}, later);
+  const auto host =
+      with_results(two_profiles(), kNode7, std::vector{profile_working("basic", 90)}, later);
   CHECK(host.bus_gb_per_s.size() == 1);
 }
 
@@ -99,8 +101,8 @@ TEST_CASE("what was measured for a host without NCCL is not believed for one") {
 
 TEST_CASE("a cost is told from a quarter on") {
   const auto cost = [](double other) {
-    const auto host =
-        with_results({}, kNode7, std::vector{profile_working("a", 100), profile_working("b", other)}, t0);
+    const auto host = with_results(
+        {}, kNode7, std::vector{profile_working("a", 100), profile_working("b", other)}, t0);
     return measured_cost(host, kNode7, t0, "a", "b").value_or("nothing");
   };
   CHECK(cost(80) == "none: as fast as a, as the probe has measured");
@@ -110,11 +112,11 @@ TEST_CASE("a cost is told from a quarter on") {
 }
 
 TEST_CASE("only what was measured is kept, and the newest of a profile") {
-  const auto host =
-      with_results(two_profiles(), kNode7,
-                   std::vector{profile_working("basic", 90), ProbedProfile{"alone", Works{1, 1, {}}, ""},
-                               ProbedProfile{"no-shm", Untold{"no"}, ""}},
-                   t0 + 1h);
+  const auto host = with_results(
+      two_profiles(), kNode7,
+      std::vector{profile_working("basic", 90), ProbedProfile{"alone", Works{1, 1, {}}, ""},
+                  ProbedProfile{"no-shm", Untold{"no"}, ""}},
+      t0 + 1h);
   CHECK(host.when == t0 + 1h);
   CHECK(host.bus_gb_per_s ==
         std::map<std::string, double, std::less<>>{{"basic", 90}, {"no-p2p", 20}});

@@ -88,10 +88,11 @@ TEST_CASE("a profile that works is left alone") {
 TEST_CASE("a profile that fails is followed by the next, until one works") {
   Campaign campaign("basic");
   CHECK(campaign.on(CampaignProbed{kFailsAtInit, "no-shm"}) == PolicyActions{StartProbe{"no-shm"}});
-  CHECK(campaign.on(CampaignProbed{kFailsAtInit, "cumem-host"}) == PolicyActions{StartProbe{"cumem-host"}});
+  CHECK(campaign.on(CampaignProbed{kFailsAtInit, "cumem-host"}) ==
+        PolicyActions{StartProbe{"cumem-host"}});
   CHECK(campaign.on(CampaignProbed{works_at(100), ""}) ==
         PolicyActions{SwitchProfile{"cumem-host",
-                              "a probe showed that basic fails here and cumem-host works"}});
+                                    "a probe showed that basic fails here and cumem-host works"}});
   CHECK(refuted(campaign.probed()) == std::vector<std::string>{"basic", "no-shm"});
   CHECK(campaign.on(CampaignRanksEntered{}).empty());
 }

@@ -64,9 +64,10 @@ TEST_CASE("size, depth and number of values are bounded", "[yaml]") {
         "f.yaml: the file has 1000001 bytes; at most 65536 are read");
   CHECK(refusal_of_yaml(repeated("[", 17) + repeated("]", 17)) ==
         "f.yaml:1:17: lists and maps are nested deeper than 16");
-  CHECK(refusal_of_yaml(repeated("- a\n", 10'001)).ends_with("the file has more than 10000 values"));
   CHECK(
-      refusal_of_yaml("{a: 1, b: 2}", {.bytes = 100, .nodes = 3, .depth = 2}).starts_with("f.yaml:1:8: "));
+      refusal_of_yaml(repeated("- a\n", 10'001)).ends_with("the file has more than 10000 values"));
+  CHECK(refusal_of_yaml("{a: 1, b: 2}", {.bytes = 100, .nodes = 3, .depth = 2})
+            .starts_with("f.yaml:1:8: "));
 }
 
 TEST_CASE("hostile YAML as long as allowed is refused or read, and never throws", "[yaml]") {
@@ -89,12 +90,13 @@ TEST_CASE("bytes that are no text are refused where they stand", "[yaml]") {
         "f.yaml:2:4: the byte 0x00 is no text (UTF-8 without control characters)");
   CHECK(refusal_of_yaml("a: \x1b[2J\n").starts_with("f.yaml:1:4: the byte 0x1b"));
   CHECK(refusal_of_yaml("a: 1\n\x04"
-                "b: [\n")
+                        "b: [\n")
             .starts_with("f.yaml:2:1: the byte 0x04"));
   CHECK(refusal_of_yaml("a: \xc3(\n").starts_with("f.yaml:1:4: the byte 0xc3"));
   CHECK(refusal_of_yaml("a: \xed\xa0\x80\n").starts_with("f.yaml:1:4: the byte 0xed"));
   CHECK(refusal_of_yaml("a: \xc2\x9b\n").starts_with("f.yaml:1:4: the byte 0xc2"));
-  CHECK(refusal_of_yaml("a: \"\\x1b[2J\"\n") == "f.yaml:1:4: the text has a control character in it");
+  CHECK(refusal_of_yaml("a: \"\\x1b[2J\"\n") ==
+        "f.yaml:1:4: the text has a control character in it");
   CHECK(refusal_of_yaml("a: \"\\0\"\n") == "f.yaml:1:4: the text has a control character in it");
   CHECK(refusal_of_yaml("größe: ✓ 𝄞\n") == "accepted");
 }
@@ -107,7 +109,8 @@ TEST_CASE("YAML that is not well formed is refused where it stops", "[yaml]") {
   CHECK(refusal_of_yaml("[a]: 1\n") == "f.yaml:1:1: a key must be a word");
   CHECK(refusal_of_yaml("\"\": 1\n") == "f.yaml:1:1: a key must be a word");
   CHECK(refusal_of_yaml("~: 1\n") == "f.yaml:1:1: a key must be a word");
-  CHECK(refusal_of_yaml("a: 1\n---\nb: 2\n") == "f.yaml:3:1: only one document is allowed in a file");
+  CHECK(refusal_of_yaml("a: 1\n---\nb: 2\n") ==
+        "f.yaml:3:1: only one document is allowed in a file");
 }
 
 TEST_CASE("a byte order mark, line ends of Windows and a directive change nothing", "[yaml]") {
@@ -132,7 +135,8 @@ TEST_CASE("a mark in the middle of a text is text, and half of one is refused", 
   CHECK(refusal_of_yaml("\xef\xbb") ==
         "f.yaml:1:1: the byte 0xef is no text (UTF-8 without control characters)");
   CHECK(refusal_of_yaml("\xff\xfe"
-                "a") == "f.yaml:1:1: the byte 0xff is no text (UTF-8 without control characters)");
+                        "a") ==
+        "f.yaml:1:1: the byte 0xff is no text (UTF-8 without control characters)");
 }
 
 TEST_CASE("a place counts bytes of its line, behind line ends of each kind", "[yaml]") {
@@ -206,7 +210,8 @@ TEST_CASE("a key is a word of one line, once, and no merge", "[yaml]") {
   CHECK(refusal_of_yaml("x: {b: 1, c: 2, b: 3}") ==
         "f.yaml:1:17: the key 'b' occurs twice; the first is in line 1");
   CHECK(refusal_of_yaml("x: {b: 1}\ny: {b: 2}") == "accepted");
-  CHECK(refusal_of_yaml("a: {<<: {b: 1}}") == "f.yaml:1:5: a merge key (<<) is not allowed; use extends");
+  CHECK(refusal_of_yaml("a: {<<: {b: 1}}") ==
+        "f.yaml:1:5: a merge key (<<) is not allowed; use extends");
   CHECK(refusal_of_yaml("'<<': 1") == "f.yaml:1:1: a merge key (<<) is not allowed; use extends");
 }
 
