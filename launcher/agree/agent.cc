@@ -203,8 +203,8 @@ void Agent::lose_lease_in_time(TimePoint now) {
   lease_.reset();
   stand_ = Stand::lost;
   kill(
-      fmt::format("the board has not confirmed this node for {}, so its ranks are ended: another "
-                  "node may take their place{}",
+      fmt::format("the board has not confirmed this node for {}, so safelaunch ends its ranks: "
+                  "another node may take their place{}",
                   describe_duration(config_.terms.lease),
                   trouble_.empty() ? "" : fmt::format(" ({})", trouble_)));
 }
@@ -216,7 +216,7 @@ void Agent::lose_seat(const std::string& why) {
   if (leader_ && leader_->end())
     end({leader_->end()->exit_code, leader_->end()->why, leader_->end()->signal});
   else if (leader_ && ever_started_)
-    end({peer_lost(), "this node does not lead any more: " + why});
+    end({peer_lost(), "this node no longer leads: " + why});
   seat_.reset();
   lease_.reset();
   leader_.reset();

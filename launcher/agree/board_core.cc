@@ -133,13 +133,13 @@ std::optional<std::string> BoardCore::difference(const wire::ClaimsSeat& message
   const Claim& claim = message.claim;
   const auto differs = [&](const char* what, const std::string& theirs, const std::string& ours) {
     return fmt::format(
-        "{} of {} is {}, and that of the other nodes {}: start safelaunch with the "
-        "same arguments on every node",
+        "{} on {} is {}, but {} on the other nodes: start safelaunch with the same arguments on "
+        "every node",
         what, claim.host, theirs, ours);
   };
   if (claim.incarnation.empty() || claim.incarnation.size() > kLongestName ||
       claim.host.size() > kLongestName)
-    return std::string("the claim has no name, or too long a one");
+    return std::string("the claim has no name, or one that is too long");
   if (claim.seats != seats_)
     return differs("the number of nodes", std::to_string(claim.seats), std::to_string(seats_));
   if (claim.seat && (*claim.seat < 0 || *claim.seat >= seats_))
@@ -150,7 +150,7 @@ std::optional<std::string> BoardCore::difference(const wire::ClaimsSeat& message
                    describe_duration(terms_.lease));
   if (message.terms.renew_every != terms_.renew_every ||
       message.terms.kill_margin != terms_.kill_margin)
-    return differs("the pace of the lease", "another", "not the same");
+    return differs("the pace of the lease", "one value", "another");
   return std::nullopt;
 }
 
@@ -172,8 +172,8 @@ void BoardCore::place(Peer peer, const Claim& claim, TimePoint now) {
 std::string BoardCore::why_parked(const Claim& claim, TimePoint now) const {
   if (!is_open(now))
     return fmt::format(
-        "the board of this job ended unexpectedly and has come back: seats are "
-        "given again in {}, when nothing of its earlier life can run any more",
+        "the board of this job ended unexpectedly and came back; it gives seats again in {}, when "
+        "no earlier rank can run any more",
         describe_duration(std::chrono::ceil<std::chrono::seconds>(opens_ - now)));
   if (claim.seat) return holder_in_words(*claim.seat, holders_.at(*claim.seat).claim.host);
   return fmt::format("all {} nodes are here, {}", seats_,
@@ -249,7 +249,7 @@ void BoardCore::end_silent(TimePoint now) {
   const auto until = now - terms_.lease - terms_.kill_margin;
   bool freed = false;
   while (!by_hearing_.empty() && holders_.at(by_hearing_.front()).heard <= until) {
-    unseat(by_hearing_.front(), fmt::format("the board has not heard of this node for {}",
+    unseat(by_hearing_.front(), fmt::format("the board has heard nothing from this node for {}",
                                             describe_duration(terms_.lease + terms_.kill_margin)));
     freed = true;
   }

@@ -62,7 +62,7 @@ Result<void> EtcdMember::take_answer(const std::string& body, TimePoint now) {
   const Result<etcd::TxnAnswer> answer = etcd::txn_answer(body);
   if (!answer) return answer.error();
   if (answer->ranges.size() < ranges_due(answer->succeeded))
-    return Error{Errc::peer_lost, "etcd answers a part of what it was asked for"};
+    return Error{Errc::peer_lost, "etcd answered only a part of the question"};
   switch (asked_) {
     case Asked::look: take_look(*answer, now); break;
     case Asked::claim: take_claim(*answer, now); break;
@@ -70,7 +70,7 @@ Result<void> EtcdMember::take_answer(const std::string& body, TimePoint now) {
     case Asked::say: take_saying(*answer); break;
     case Asked::publish:
       if (!answer->succeeded)
-        unseat(fmt::format("the place of node {} is not this agent's any more", seat_));
+        unseat(fmt::format("another agent has taken the place of node {}", seat_));
       published_ = publishing_;
       break;
     default: break;
@@ -91,7 +91,7 @@ Result<void> EtcdMember::take_lease_answer(const std::string& body, TimePoint no
       if (lease->seconds_left > 0)
         kept_ = sent_;
       else
-        unseat("etcd has ended this agent's lease: it was not heard for too long");
+        unseat("etcd heard nothing from this agent for too long and ended its lease");
       break;
     case Asked::keep_board:
       if (lease->seconds_left <= 0) board_lease_ = 0;
@@ -141,7 +141,7 @@ bool EtcdMember::know_board(const etcd::Range& board, bool held) {
   const auto record = bytes ? board_record(*bytes) : std::nullopt;
   if (!record) {
     refuse(Errc::peer_lost,
-           fmt::format("the agents of this job at {} have another token than {}; copy one token "
+           fmt::format("the agents of this job at {} use another token than {}; copy one token "
                        "file to all nodes, or name one with --token-file",
                        where_, config_.token_from.empty() ? "ours" : config_.token_from));
     return false;
@@ -156,7 +156,7 @@ bool EtcdMember::know_board(const etcd::Range& board, bool held) {
 void EtcdMember::choose(const Holders& holders, TimePoint now) {
   if (holders.empty()) return claim_seat(claim_.seat.value_or(0), now);
   if (board_changed_ == 0)
-    return park(fmt::format("the board of this job at {} has no record any more", where_), now);
+    return park(fmt::format("the board of this job at {} has lost its record", where_), now);
   if (difference(record_, claim_, config_.terms)) return wait_out_other_terms(holders, now);
   for (const auto& [seat, holder] : holders) {
     if (holder.incarnation != claim_.incarnation || holder.lease == 0) continue;
@@ -190,8 +190,8 @@ void EtcdMember::wait_out_other_terms(const Holders& holders, TimePoint now) {
   if (!differs_since_) differs_since_ = now;
   if (now - *differs_since_ >= record_.terms.renew_every + kDoubtFor)
     doubtful_lease_ = holders.begin()->second.lease;
-  park(fmt::format("the board of this job at {} is an earlier one ({}); it is replaced once its "
-                   "leases are over",
+  park(fmt::format("the board of this job at {} is an earlier one ({}); this agent replaces it "
+                   "once its leases are over",
                    where_, *difference(record_, claim_, config_.terms)),
        now);
 }
@@ -225,7 +225,7 @@ void EtcdMember::begin_to_sit(std::uint64_t created) {
 
 void EtcdMember::take_watch(const etcd::TxnAnswer& answer, TimePoint now) {
   if (!answer.succeeded)
-    return unseat(fmt::format("the place of node {} is not this agent's any more", seat_));
+    return unseat(fmt::format("another agent has taken the place of node {}", seat_));
   watched_ = now;
   const etcd::Range& leader = answer.ranges[1];
   const std::uint64_t present = leader.keys.empty() ? 0 : leader.keys[0].created;

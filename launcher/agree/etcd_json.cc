@@ -65,8 +65,8 @@ Range range_from(const json& answer) {
 }
 
 Error no_answer(std::string_view text) {
-  return Error{Errc::peer_lost,
-               fmt::format("etcd answers with what is not its JSON: {}", cut(text, 200))};
+  return Error{Errc::peer_lost, fmt::format("etcd sent an answer that is not the expected JSON: {}",
+                                            cut(text, 200))};
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ Result<void> FolderMember::visit(const Wishes& wishes) {
   if (!there) return there.error();
   if (!*there) {
     forget_board();
-    if (held_) unseat(path_ + " is another folder now, or gone");
+    if (held_) unseat(path_ + " is gone, or another folder has taken its place");
     return {};
   }
   Result<void> done = held_ ? keep(wishes) : seek(wishes);
@@ -129,7 +129,7 @@ Result<void> FolderMember::prepare_folder() {
   const std::string why = fmt::format("--rendezvous file://{}: {}", folder_, strerror(errno));
   if (errno != ENOENT && errno != ENOTDIR && errno != EACCES && errno != EROFS)
     return Error{Errc::peer_lost, why};
-  refuse(Errc::bad_config, why + "; it must be a folder that all nodes share, and yours");
+  refuse(Errc::bad_config, why + "; give a folder of your own that all nodes share");
   return {};
 }
 
@@ -148,7 +148,7 @@ Result<void> FolderMember::know_board() {
     return make();
   }
   if (*state == BoardState::foreign) {
-    refuse(Errc::bad_config, path_ + " holds files that are no board's; move them away");
+    refuse(Errc::bad_config, path_ + " holds files that belong to no board; move them away");
     return {};
   }
   const auto record = read_record(*board_, token_);
@@ -229,8 +229,8 @@ Result<void> FolderMember::wait_out_other_terms(const SeatFiles& files) {
   }
   if (!files.any_held() || !parked_.empty()) return {};
   parked_ = fmt::format(
-      "the board in {} is an earlier one ({}); it is replaced unless somebody "
-      "there is heard of",
+      "the board in {} is an earlier one ({}); this agent replaces it unless an agent there gives "
+      "a sign of life",
       path_, *difference_);
   heard_.events.push_back(Parked{parked_});
   return {};
@@ -348,16 +348,17 @@ Result<bool> FolderMember::is_mine(const SeatName& next) {
   const auto found = files->seats.find(next.seat);
   if (found == files->seats.end())
     return Error{Errc::peer_lost,
-                 fmt::format("{}: the file of node {}'s place is not there", path_, next.seat)};
+                 fmt::format("{}: the file for the place of node {} is missing", path_, next.seat)};
   const SeatName& now = found->second;
   if (now.turn == next.turn && now.holder == next.holder) {
     held_ = now;  // of an earlier try, whose answer was lost
     return false;
   }
-  unseat(
-      now.holder.empty()
-          ? fmt::format("nothing was heard of this agent; the place of node {} is free", now.seat)
-          : fmt::format("the place of node {} is held by {} now", now.seat, host_of(now)));
+  unseat(now.holder.empty()
+             ? fmt::format(
+                   "the other agents heard nothing from this one; the place of node {} is free",
+                   now.seat)
+             : fmt::format("the place of node {} is held by {} now", now.seat, host_of(now)));
   return false;
 }
 

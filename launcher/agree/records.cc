@@ -75,12 +75,13 @@ std::optional<NewsRecord> news_record(std::string_view bytes) {
 std::optional<std::string> difference(const BoardRecord& board, const Claim& claim,
                                       const Terms& terms) {
   if (board.job != claim.job)
-    return fmt::format("it is of job '{}', not of '{}'", board.job, claim.job);
+    return fmt::format("it belongs to job '{}', not to '{}'", board.job, claim.job);
   if (board.seats != claim.seats)
-    return fmt::format("it has {} nodes, and this one is told {}", board.seats, claim.seats);
+    return fmt::format("the board is for {} nodes, and this node expects {}", board.seats,
+                       claim.seats);
   const auto differs = [](const char* name, Duration there, Duration here) {
-    return fmt::format("its {} is {}, and here it is {}", name, format_duration(there),
-                       format_duration(here));
+    return fmt::format("the board has a {} of {}, and this node has {}", name,
+                       format_duration(there), format_duration(here));
   };
   if (board.terms.lease != terms.lease) return differs("lease", board.terms.lease, terms.lease);
   if (board.terms.renew_every != terms.renew_every)

@@ -96,7 +96,7 @@ void RollCall::judge_sent(int seat, Sent& sent) {
   take_over(sent);
   if (news->end && news->end->killed) {
     lost_.insert(seat);
-    return fail(fmt::format("{} was not heard for too long", name_of(seat)));
+    return fail(fmt::format("no word from {} for too long", name_of(seat)));
   }
   const bool ended = news->phase == NodePhase::ended || news->phase == NodePhase::stopped;
   if (!ended && news->phase != NodePhase::leaving)

@@ -106,7 +106,8 @@ Result<Message> from_bytes(std::string_view bytes, std::index_sequence<kind...> 
   const bool known = ((index == kind ? (message.template emplace<kind>(), true) : false) || ...);
   if (known) std::visit([&](auto& one) { fields(one, gets); }, message);
   if (known && gets.sane && gets.reader.whole()) return message;
-  return Error{Errc::peer_lost, "it sends what this version of safelaunch does not understand"};
+  return Error{Errc::peer_lost,
+               "it sends a message that this version of safelaunch does not understand"};
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ bool is_adopted(const EndOfRun& end, const host::OwnerMark& mark, const Surround
 Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::string_view text) {
   const auto run_id = value_or(candidate.environment, kRunIdVariable);
   const auto mark = host::parse_owner_mark(text);
-  if (!mark || run_id.empty()) return {Claim::unproven, "its safelaunch mark is not whole"};
+  if (!mark || run_id.empty()) return {Claim::unproven, "its safelaunch mark is incomplete"};
   if (!is_from_here(*mark, us))
     return {Claim::unproven, "its safelaunch mark is from another boot or container"};
   if (candidate.owner == host::Life::running)
@@ -120,9 +120,9 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
   if (const EndOfRun end = end_of_run(candidate, run_id); !is_adopted(end, *mark, us))
     return {Claim::unproven,
             fmt::format(
-                "has the mark of safelaunch run {}, but runs below '{}' (pid {}), which has not",
+                "has the mark of safelaunch run {}, but runs below '{}' (pid {}), which has none",
                 run_id, end.above.comm, end.above.pid)};
-  return {Claim::ours, fmt::format("of safelaunch run {}, whose safelaunch (pid {}) is gone",
+  return {Claim::ours, fmt::format("left by safelaunch run {}: its safelaunch (pid {}) is gone",
                                    run_id, mark->owner.pid)};
 }
 
@@ -140,8 +140,7 @@ bool was_adopted(const Candidate& candidate) {
 
 /// The first missing sign of a rank without its launcher; nullptr where all signs are there.
 const char* missing_sign(const Candidate& candidate, const Surroundings& us) {
-  if (!has_launcher_variables(candidate.environment))
-    return "no launcher started it, as far as its environment tells";
+  if (!has_launcher_variables(candidate.environment)) return "its environment shows no launcher";
   if (!was_adopted(candidate)) return "its parent is still there";
   if (candidate.process.terminal != 0) return "it has a terminal";
   if (candidate.process.age < kSettled) return "it is younger than 30s";
@@ -162,7 +161,7 @@ Judgement judge_unmarked(const Candidate& candidate, const Surroundings& us) {
   if (!candidate.work) return {Claim::unproven, alone};
   if (!candidate.work->none) return {Claim::unproven, alone + "; " + candidate.work->what};
   return {Claim::orphan,
-          not_ours("a rank without a launcher, which does nothing: ") + candidate.work->what};
+          not_ours("a rank without a launcher that does nothing: ") + candidate.work->what};
 }
 
 std::string why_stuck(const std::string& function) {
@@ -196,7 +195,7 @@ std::string why_not_ours_to_judge(const Candidate& candidate, const Surroundings
   if (is_us_or_above(candidate, us)) return "this safelaunch runs below it";
   if (const auto protector = protector_of(candidate); !protector.empty())
     return fmt::format("it is or runs below '{}'", protector);
-  if (!is_seen_up_to_the_top(candidate)) return "/proc does not show all that it runs below";
+  if (!is_seen_up_to_the_top(candidate)) return "/proc does not show all of its ancestors";
   return {};
 }
 

@@ -51,10 +51,11 @@ std::optional<StaleFile> judge_recorded(const host::LeftFile& file, const FileWi
                           "from here",
                           record.run));
   if (const std::string who = who_may_know(file, witness); !who.empty()) return named(file, who);
-  return StaleFile{file, Claim::ours,
-                   fmt::format("of safelaunch run {}, which is over; written {} ago, and nobody "
-                               "has it open",
-                               record.run, rough_age(file.age))};
+  return StaleFile{
+      file, Claim::ours,
+      fmt::format(
+          "left by safelaunch run {}, which is over; written {} ago, and nobody has it open",
+          record.run, rough_age(file.age))};
 }
 
 std::optional<StaleFile> judge_segment(const host::LeftFile& file, const FileWitness& witness,
@@ -97,9 +98,9 @@ Result<void> still_the_same(const host::LeftFile& file) {
   struct stat now {};
   if (::lstat(file.path.c_str(), &now) != 0) return Error{Errc::os, "was gone already"};
   if (now.st_dev != file.device || now.st_ino != file.inode || !S_ISREG(now.st_mode))
-    return Error{Errc::os, "left alone, since it is another file by now"};
+    return Error{Errc::os, "left alone: another file has its name by now"};
   if (now.st_mtim.tv_sec != file.written)
-    return Error{Errc::os, "left alone, since it was written to just now"};
+    return Error{Errc::os, "left alone: a process wrote to it just now"};
   return {};
 }
 
@@ -127,7 +128,7 @@ Result<void> remove_stale(const StaleFile& stale) {
   const std::string& path = stale.file.path;
   if (const Result<void> same = still_the_same(stale.file); !same) return same;
   if (host::holder_of(stale.file) != host::Holder::nobody)
-    return Error{Errc::os, "left alone, since somebody has opened it"};
+    return Error{Errc::os, "left alone: a process has opened it"};
   if (const Result<void> same = still_the_same(stale.file); !same) return same;
   if (::unlink(path.c_str()) != 0)
     return Error{Errc::os,

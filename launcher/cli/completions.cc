@@ -328,7 +328,7 @@ const Verb kCompletionVerb{
     .help = "bash | zsh | fish: a script that completes verbs, options and profiles",
     .usage = "bash | zsh | fish",
     .purpose =
-        "A script for a shell, which then completes verbs, options, their values and the names of "
+        "Prints a script by which a shell completes verbs, options, their values and the names of "
         "profiles. For bash: `eval \"$(safelaunch completion bash)\"`.",
     .example = "eval \"$(safelaunch completion bash)\"",
     .words = kShells,

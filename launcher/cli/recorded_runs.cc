@@ -77,8 +77,8 @@ const Verb kRunsVerb{
     .help = "the recorded runs, and how each ended",
     .usage = "[OPTIONS]",
     .purpose =
-        "The recorded runs, the newest last: when each began, how long it took, how it ended. Any "
-        "part of an id that no other has names the run: `safelaunch report a1b2c3`.",
+        "Lists the recorded runs, the newest last: when each began, how long it took, how it "
+        "ended. Name a run by any part of its id that no other id has: `safelaunch report a1b2c3`.",
     .example = "safelaunch runs",
     .options = kRunsOptions};
 

@@ -25,7 +25,7 @@ constexpr std::array kCleanOptions{
                      .kind = settings::OptionKind::choice,
                      .put = settings::put_into<&CleanWords::policy>,
                      .fallback = "ours",
-                     .help = "what may be ended and removed",
+                     .help = "what clean may end and remove",
                      .choices = "off|ours|orphans"},
     settings::Option{.name = "all-mine",
                      .put = settings::put_into<&CleanWords::all_mine>,
@@ -35,7 +35,7 @@ constexpr std::array kCleanOptions{
                      .excludes = "policy"},
     settings::Option{.name = "dry-run",
                      .put = settings::put_into<&CleanWords::dry_run>,
-                     .help = "say it and do nothing"},
+                     .help = "say what would be done, and do nothing"},
     settings::Option{
         .name = "json", .put = settings::put_into<&CleanWords::json>, .help = "as JSON"},
 };
@@ -44,7 +44,7 @@ constexpr std::array kCleanOptions{
 gpu::Facts gpu_facts() {
   gpu::Facts facts = gpu::read_gpu_facts({current_environment()});
   if (facts.trouble != gpu::Trouble::none && facts.trouble != gpu::Trouble::no_driver)
-    log_warning("whose GPU memory is in use is not known: " + facts.why);
+    log_warning("safelaunch cannot tell who uses GPU memory: " + facts.why);
   return facts;
 }
 
@@ -129,15 +129,14 @@ std::string removals_json(std::span<const clean::Removal> lines) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-const Verb kCleanVerb{
-    .name = "clean",
-    .function = clean_up,
-    .help = "what earlier runs left: processes, segments, locks",
-    .usage = "[OPTIONS]",
-    .purpose =
-        "What earlier runs have left behind, why it is thought so, and what is done with it: ended "
-        "or removed, where it is provably ours, otherwise left alone.",
-    .example = "safelaunch clean --dry-run",
-    .options = kCleanOptions};
+const Verb kCleanVerb{.name = "clean",
+                      .function = clean_up,
+                      .help = "what earlier runs left: processes, segments, locks",
+                      .usage = "[OPTIONS]",
+                      .purpose =
+                          "Lists what earlier runs left, says why each is taken for a leftover, "
+                          "and ends or removes what is provably safelaunch's.",
+                      .example = "safelaunch clean --dry-run",
+                      .options = kCleanOptions};
 
 }  // namespace safelaunch::cli

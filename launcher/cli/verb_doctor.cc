@@ -19,7 +19,7 @@ namespace {
 constexpr std::array kDoctorOptions{
     settings::Option{.name = "fix",
                      .put = settings::put_into<&DoctorWords::fix>,
-                     .help = "do what is safe to do, saying each"},
+                     .help = "fix what is safe to fix, and say what was done"},
     settings::Option{.name = "json",
                      .put = settings::put_into<&DoctorWords::json>,
                      .help = "the findings as JSON"},
@@ -76,16 +76,16 @@ std::string doctor_text(const DoctorWords& words, const doctor::HostFacts& facts
   return redactor.redact(text);
 }
 
-const Verb kDoctorVerb{
-    .name = "doctor",
-    .function = examine_host,
-    .help = "checks before a launch: [--fix] [COMMAND]",
-    .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
-    .purpose =
-        "Says what would make a launch fail or hang on this host, what shows it and what helps. "
-        "COMMAND is not run; it tells which Python, port and processes to look at.",
-    .example = "safelaunch doctor torchrun --nproc_per_node=4 train.py",
-    .options = kDoctorOptions,
-    .rest = settings::Rest::command};
+const Verb kDoctorVerb{.name = "doctor",
+                       .function = examine_host,
+                       .help = "checks before a launch: [--fix] [COMMAND]",
+                       .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
+                       .purpose =
+                           "Says what would make a launch fail or hang on this host, with the "
+                           "evidence and the remedy. doctor does not run COMMAND; it only reads "
+                           "which Python, port and processes to check.",
+                       .example = "safelaunch doctor torchrun --nproc_per_node=4 train.py",
+                       .options = kDoctorOptions,
+                       .rest = settings::Rest::command};
 
 }  // namespace safelaunch::cli

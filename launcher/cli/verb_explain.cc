@@ -121,10 +121,9 @@ const Verb kExplainVerb{
     .help = "a CAUSE, a VARIABLE, a LOG, or an error's words",
     .usage = "CAUSE | VARIABLE | LOG | WORDS | -",
     .purpose =
-        "A cause (F04, shm-small), the truth about a variable (NCCL_TIMEOUT), the causes that a "
-        "log "
+        "Explains a cause (F04, shm-small), a variable (NCCL_TIMEOUT), the causes that a log "
         "shows, the first failure before its victims, or the cause that an error's words name. "
-        "With - the log is read from stdin.",
+        "With - it reads the log from stdin.",
     .example =
         "safelaunch explain NCCL_TIMEOUT\nsafelaunch explain train.log\nsafelaunch explain \"CUDA "
         "out of memory\"",

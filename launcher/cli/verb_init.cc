@@ -33,7 +33,7 @@ Error wrong(std::string text) {
 
 Result<void> take_launcher(const std::string& answer, InitAnswers& answers) {
   if (std::ranges::find(kLaunchers, answer) == kLaunchers.end())
-    return wrong(fmt::format("'{}' is none of {}{}", answer, join(kLaunchers, ", "),
+    return wrong(fmt::format("'{}' is not one of {}{}", answer, join(kLaunchers, ", "),
                              did_you_mean(answer, kLaunchers)));
   answers.launcher = answer;
   return {};
@@ -42,8 +42,8 @@ Result<void> take_launcher(const std::string& answer, InitAnswers& answers) {
 Result<void> take_processes(const std::string& answer, InitAnswers& answers) {
   const auto number = to_number(answer);
   if (!number || *number < kProcesses.first || *number > kProcesses.last)
-    return wrong(
-        fmt::format("'{}' is no number from {} to {}", answer, kProcesses.first, kProcesses.last));
+    return wrong(fmt::format("'{}' is not a number from {} to {}", answer, kProcesses.first,
+                             kProcesses.last));
   answers.processes = answer;
   return {};
 }
@@ -98,7 +98,7 @@ constexpr std::array kInitOptions{
                      .help = "ask nothing: take what is proposed for this machine"},
     settings::Option{.name = "force",
                      .put = settings::put_into<&InitWords::force>,
-                     .help = "write over a file that is there"},
+                     .help = "overwrite an existing file"},
     settings::Option{.name = "user",
                      .put = settings::put_into<&InitWords::user>,
                      .help = "for all your jobs (~/.config/safelaunch), not for this folder"},
@@ -224,10 +224,9 @@ std::optional<InitAnswers> ask_all(std::span<const InitQuestion> questions, cons
 Result<void> check_overwriting(const std::string& file, InFile there, bool force) {
   if (there == InFile::nothing) return {};
   if (!force)
-    return wrong(
-        fmt::format("{} is there already and stays as it is; --force writes over it", file));
+    return wrong(fmt::format("{} exists and was left as it is; --force overwrites it", file));
   if (there == InFile::text) return {};
-  return wrong(fmt::format("{} is no regular file, so it stays as it is", file));
+  return wrong(fmt::format("{} is no regular file; it was left as it is", file));
 }
 
 std::string start_line(const InitAnswers& answers) {
@@ -279,12 +278,12 @@ std::string config_text(const InitAnswers& answers) {
 const Verb kInitVerb{
     .name = "init",
     .function = write_config,
-    .help = "a few questions, and safelaunch.yaml is written",
+    .help = "asks a few questions and writes safelaunch.yaml",
     .usage = "[OPTIONS]",
     .purpose =
         "Asks how your jobs are started, what they may try and how long they may wait, proposes "
-        "what fits this machine, and writes safelaunch.yaml with comments. A file that is there is "
-        "never changed without --force. q ends it, and nothing is written.",
+        "what fits this machine, and writes safelaunch.yaml with comments. It changes an existing "
+        "file only with --force. Answer q to stop; it then writes nothing.",
     .example = "safelaunch init\nsafelaunch init --yes --user",
     .options = kInitOptions};
 }  // namespace safelaunch::cli

@@ -38,7 +38,7 @@ constexpr std::array kProbeOptions{
                      .kind = settings::OptionKind::texts,
                      .put = settings::put_into<&ProbeOptions::set>,
                      .value = "NAME=VALUE",
-                     .help = "one variable, over every profile"},
+                     .help = "set one variable; it overrides every profile"},
     settings::Option{.name = "unset",
                      .kind = settings::OptionKind::texts,
                      .put = settings::put_into<&ProbeOptions::unset>,
@@ -83,7 +83,7 @@ constexpr std::array kProbeOptions{
                      .kind = settings::OptionKind::count,
                      .put = settings::put_into<&ProbeOptions::nnodes>,
                      .fallback = "as Slurm or Open MPI tell",
-                     .help = "probe over so many nodes, with safelaunch probe on each",
+                     .help = "probe over this many nodes, with safelaunch probe on each",
                      .range = {1, 100'000}},
     settings::Option{.name = "node-rank",
                      .kind = settings::OptionKind::count,
@@ -115,12 +115,12 @@ constexpr std::array kProbeOptions{
                      .kind = kTime,
                      .put = settings::put_into<&ProbeOptions::nodes_timeout>,
                      .fallback = "10min",
-                     .help = "how long nodes that are missing are waited for"},
+                     .help = "how long to wait for missing nodes"},
     settings::Option{.name = "html",
                      .kind = settings::OptionKind::text,
                      .put = settings::put_into<&ProbeOptions::html>,
                      .value = "FILE",
-                     .help = "several nodes: a page with what was seen of each pair"},
+                     .help = "on several nodes: a page with the result of each pair"},
 };
 
 probe::ProbedProfile probe(const ProbePlan& plan, const probe::Entrant& entrant) {
@@ -195,14 +195,14 @@ int probe_words(std::span<const std::string> words) {
 const Verb kProbeVerb{
     .name = "probe",
     .function = probe_words,
-    .help = "who can all_reduce here, and how fast",
+    .help = "whether the GPUs here can all_reduce, and how fast",
     .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
     .purpose =
         "Lets NCCL make a communicator and reduce over the GPUs of this host, under one profile "
         "after the other, and says which works and which is the fastest. Started on several nodes "
         "(--nnodes, or by Slurm or Open MPI once a node) it reduces over all of them, and finds "
-        "the node or the link that is to blame. COMMAND is not run; its Python tells which NCCL it "
-        "would load.",
+        "the node or the link that is to blame. It does not run COMMAND, but asks its Python which "
+        "NCCL it would load.",
     .example =
         "safelaunch probe --all --devices 0,1\n"
         "srun -N16 --ntasks-per-node=1 safelaunch probe --all --html probe.html",

@@ -132,9 +132,9 @@ const Verb kProfilesVerb{
     .usage =
         "[list | names | show NAME | check FILE | env NAME | schema [profile|config]] [OPTIONS]",
     .purpose =
-        "The profiles: all of them, their names alone, one in full, whether a "
-        "file is right, its variables for a shell's eval, or the JSON schema "
-        "by which an editor completes a profile or safelaunch.yaml.",
+        "Shows the profiles: all of them, their names alone, or one in full. Checks a file, prints "
+        "a profile's variables for a shell's eval, or prints the JSON schema by which an editor "
+        "completes a profile or safelaunch.yaml.",
     .example = "safelaunch profiles show no-shm\neval \"$(safelaunch profiles env no-ib)\"",
     .options = kProfilesOptions,
     .words = "list|names|show|check|env|schema",

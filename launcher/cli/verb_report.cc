@@ -123,7 +123,7 @@ Result<void> write_bundle(const std::filesystem::path& directory, const ReportWo
   const std::string& file = words.bundle;
   std::error_code none;
   if (std::filesystem::exists(file, none))  // known before the host is asked about everything
-    return Error{Errc::usage, "--bundle " + file + ": is there already, and is not overwritten"};
+    return Error{Errc::usage, "--bundle " + file + ": exists already; it was left as it is"};
   report::RunFiles files = report::read_run_files(directory, report::kBundleLimits);
   for (report::RecordedFile& fact : support_facts(report::parse_run(files).summary.command))
     files.files.push_back(std::move(fact));
@@ -177,9 +177,7 @@ int report_words(std::span<const std::string> words) {
 
 Error no_page(const std::string& file) {
   return {Errc::usage,
-          fmt::format("--html {}: is there already and is no page of safelaunch's, so it is not "
-                      "overwritten",
-                      file)};
+          fmt::format("--html {}: exists and is no safelaunch page; it was left as it is", file)};
 }
 
 std::string versions_text(const doctor::HostFacts& facts) {
@@ -201,9 +199,9 @@ const Verb kReportVerb{.name = "report",
                        .help = "[RUN] [--html FILE] [--bundle FILE]: what a run did",
                        .usage = "[RUN] [OPTIONS]",
                        .purpose =
-                           "What a run did: attempts, stages, who was missing, the cause, the "
-                           "evidence. RUN is an id as `safelaunch runs` lists them, any part of "
-                           "one that no other has, or a directory; without it, the newest.",
+                           "Shows what a run did: attempts, stages, the missing ranks, the cause, "
+                           "the evidence. RUN is an id from `safelaunch runs`, a part of one that "
+                           "no other id has, or a directory; without RUN it shows the newest.",
                        .example = "safelaunch report\nsafelaunch report a1b2c3 --html run.html",
                        .options = kReportOptions,
                        .takes = "run"};

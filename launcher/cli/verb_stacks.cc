@@ -119,11 +119,11 @@ const Verb kStacksVerb{
     .help = "[RUN|PID]: where every rank of a running job stands, now",
     .usage = "[RUN|PID] [OPTIONS]",
     .purpose =
-        "Where every rank of a running job stands, now: in its code, in the kernel, and at the "
-        "store. Of a job under safelaunch the ranks' hooks tell it; of any other (PID of torchrun, "
-        "mpirun, python) py-spy where it is installed, and /proc. Without RUN and PID it is the "
-        "one job under safelaunch, or else every process of yours with RANK in its environment. "
-        "Nothing is stopped or changed.",
+        "Shows where every rank of a running job stands now: in its code, in the kernel, and at "
+        "the store. For a job under safelaunch it asks the ranks' hooks; for any other (PID of "
+        "torchrun, mpirun or python) it uses /proc, and py-spy where that is installed. Without "
+        "RUN and PID it takes the one job under safelaunch, or else every process of yours with "
+        "RANK in its environment. It stops and changes nothing.",
     .example = "safelaunch stacks\nsafelaunch stacks 4711",
     .options = kStacksOptions,
     .takes = "run or pid"};

@@ -191,7 +191,7 @@ int show_one(const std::string& named, bool json) {
   const Result<std::filesystem::path> directory = report::find_run(named, places_of_runs());
   if (!directory) return refuse(directory.error());
   auto status = report::read_status(*directory);
-  if (!status) return refuse({Errc::usage, directory->native() + " holds no run to be read"});
+  if (!status) return refuse({Errc::usage, directory->native() + " holds no run that can be read"});
   const report::RunLine line = line_of(run_in(*directory, status->run));
   LiveRanks ranks;
   look_at(line, ranks, *status);
@@ -211,7 +211,7 @@ int watch() {
 constexpr std::array kStatusOptions{
     settings::Option{.name = "watch",
                      .put = settings::put_into<&StatusWords::watching>,
-                     .help = "show it anew every second"},
+                     .help = "refresh the screen every second"},
     settings::Option{
         .name = "json", .put = settings::put_into<&StatusWords::json>, .help = "as JSON"},
 };
@@ -256,9 +256,8 @@ const Verb kStatusVerb{
     .help = "[RUN]: your running jobs, and what each rank does",
     .usage = "[RUN] [OPTIONS]",
     .purpose =
-        "Your running jobs: of each rank how far it has come and since when, the "
-        "CPU and memory that it uses now, that of its GPUs, and what it does. "
-        "Of one RUN, whether it runs or not, that one alone.",
+        "Shows your running jobs: how far each rank has come and since when, its CPU, memory and "
+        "GPU memory now, and what it does. With RUN it shows that run alone, even if it is over.",
     .example = "safelaunch status --watch",
     .options = kStatusOptions,
     .takes = "run"};

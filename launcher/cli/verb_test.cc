@@ -31,8 +31,8 @@ constexpr std::array kTestOptions{
                      .kind = settings::OptionKind::list,
                      .put = settings::put_into<&TestWords::backends>,
                      .value = "nccl|gloo|deepspeed|jax",
-                     .fallback = "all that are here",
-                     .help = "what is tried, repeated or with commas"},
+                     .fallback = "all that are installed",
+                     .help = "the backends to try, repeated or with commas"},
     settings::Option{.name = "init-timeout",
                      .kind = settings::OptionKind::duration,
                      .put = settings::put_into<&TestWords::init_timeout>,
@@ -203,12 +203,12 @@ std::string versions_in_words(const trial::Survey& python, const gpu::JobLibrari
 const Verb kTestVerb{
     .name = "test",
     .function = test_host,
-    .help = "really run ranks here, over all that can communicate",
+    .help = "run ranks here, over every backend that is installed",
     .usage = "[OPTIONS] [--] [PYTHON|COMMAND...]",
     .purpose =
-        "Runs ranks of its own on this host, over NCCL, gloo, DeepSpeed and JAX as far as they "
-        "are here, each through its first all_reduce, and says which works and the line to use. "
-        "COMMAND is not run; its Python is the one that is tested.",
+        "Runs ranks of its own on this host, over NCCL, gloo, DeepSpeed and JAX as far as they are "
+        "installed, each through its first all_reduce, and says which works and which command line "
+        "to use. It does not run COMMAND, but tests its Python.",
     .example = "safelaunch test --nproc-per-node 4\nsafelaunch test -- ~/venv/bin/python",
     .options = kTestOptions,
     .rest = settings::Rest::command};

@@ -34,7 +34,7 @@ void check_counts(const HostFacts& facts, Advices& advices) {
   const auto ranks = processes_here(facts.subject);
   if (ranks && *ranks > gpus)
     advise(advices, Severity::risk, cause::kDeviceOrdinal,
-           fmt::format("{} processes are asked for, and {} GPUs are visible", *ranks, gpus),
+           fmt::format("the command asks for {} processes, but {} GPUs are visible", *ranks, gpus),
            "start no more processes than GPUs, or look at CUDA_VISIBLE_DEVICES");
   else if (facts.world.local_rank && *facts.world.local_rank >= gpus)
     advise(advices, Severity::risk, cause::kDeviceOrdinal,

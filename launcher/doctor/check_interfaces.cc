@@ -158,7 +158,7 @@ void check_choice(const HostFacts& facts, Advices& advices) {
   const std::string& right = facts.to_master.interface;
   if (chosen.empty() || chosen == right || !is_virtual(chosen)) return;
   advise(advices, Severity::risk, cause::kWrongInterface,
-         fmt::format("NCCL takes {} by itself, and the way to {} leads over {}", chosen,
+         fmt::format("NCCL chooses {} by itself, but the route to {} goes over {}", chosen,
                      facts.world.master_address, right),
          fmt::format("export NCCL_SOCKET_IFNAME=={0} GLOO_SOCKET_IFNAME={0}", right));
 }

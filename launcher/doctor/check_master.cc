@@ -156,7 +156,7 @@ void check_reach(const HostFacts& facts, Advices& advices) {
     case host::Reach::no_route:
     case host::Reach::failed:
       return advise(advices, Severity::blocks, cause::kConnectFailed,
-                    fmt::format("there is no way to {}: {}", endpoint, master.why),
+                    fmt::format("there is no route to {}: {}", endpoint, master.why),
                     remedy_without_route(facts));
   }
 }
@@ -165,7 +165,7 @@ void check_reach(const HostFacts& facts, Advices& advices) {
 void check_route(const HostFacts& facts, Advices& advices) {
   if (facts.master || facts.to_master.kind != host::Route::Kind::none) return;
   advise(advices, Severity::blocks, cause::kConnectFailed,
-         fmt::format("there is no way to {}: {}", endpoint_of(facts), facts.to_master.why),
+         fmt::format("there is no route to {}: {}", endpoint_of(facts), facts.to_master.why),
          remedy_without_route(facts));
 }
 

@@ -98,7 +98,7 @@ void check_segments(const HostFacts& facts, Advices& advices) {
   advice.finding.cause = cause::kShmLeaked;
   advice.finding.severity = scarce ? Severity::risk : Severity::note;
   advice.finding.evidence =
-      fmt::format("{} of {} in {} file{} that nobody is seen to use, such as {} ({})",
+      fmt::format("{} of {} in {} file{} that no process seems to use, such as {} ({})",
                   rough_size(bytes), facts.shared_memory.path, facts.segments.size(),
                   facts.segments.size() == 1 ? "" : "s", first.file.path, first.why);
   advice.finding.remedy = remedy_for(facts.segments);
@@ -161,8 +161,8 @@ void check_storage(const HostFacts& facts, Advices& advices) {
   if (remote.empty()) return;
   advise(advices, Severity::note, cause::kStartStuck,
          "on file systems of the network: " + join(remote, "; "),
-         "a slow start is no hang there; local are TORCH_EXTENSIONS_DIR, TRITON_CACHE_DIR, HF_HOME "
-         "below /tmp");
+         "a slow start is no hang there; to speed it up set TORCH_EXTENSIONS_DIR, TRITON_CACHE_DIR "
+         "and HF_HOME below /tmp");
 }
 
 }  // namespace safelaunch::doctor

@@ -25,8 +25,8 @@ std::string title_of(const Gpu& gpu) {
 constexpr const char* kLookAtKernel =
     "nvidia-smi will hang as well; look at dmesg | grep -i xid, and reset the GPU or reboot";
 constexpr const char* kTakeOut =
-    "take it out of the job (CUDA_VISIBLE_DEVICES) and have the node looked at: nvidia-smi -q, "
-    "dmesg | grep -i xid";
+    "take it out of the job (CUDA_VISIBLE_DEVICES) and have the node checked: nvidia-smi -q, dmesg "
+    "| grep -i xid";
 
 /// Tells why the driver could not be asked, or not to the end.
 void judge_driver(const Facts& facts, Findings& findings) {

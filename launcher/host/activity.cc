@@ -91,7 +91,7 @@ Answer when_stopped(const ProcessPair& root) {
 Answer when_limited(const ProcessPair& root) {
   if (root.before == nullptr || !has_run(*root.before, *root.after)) return std::nullopt;
   if (root.before->facts.state != 'T' && root.after->facts.state != 'T') return std::nullopt;
-  return ActivitySeen{Activity::working, "is stopped and let go again and again"};
+  return ActivitySeen{Activity::working, "is stopped and continued again and again"};
 }
 
 /// A tracer may be a debugger, before which a person thinks. A prompt may wait for hours, too.

@@ -79,8 +79,8 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
     command.warnings.push_back(
         {Warning::unknown_option, std::string(name(command.launcher)) + " option " +
                                       line.argv[*walk.unclear] +
-                                      " is not known here, so the begin of the script is not "
-                                      "either; write it as --option=value"});
+                                      " is not known here, so safelaunch cannot tell where the "
+                                      "script begins; write it as --option=value"});
   } else if (walk.end < line.argv.size()) {
     command.script = Script{walk.end, kind};
   }

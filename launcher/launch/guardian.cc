@@ -123,8 +123,8 @@ class Guardian {
 
   /// Other nodes may start the same ranks again from now on, whatever holds up the supervisor.
   [[noreturn]] void end_for_the_lease() {
-    say("safelaunch: its supervisor (pid {}) has told the other nodes nothing for too long: they "
-        "take this node for lost, so the job is killed here\n",
+    say("safelaunch: its supervisor (pid {}) has told the other nodes nothing for too long; they "
+        "count this node as lost, so the guardian kills the job here\n",
         supervisor_);
     leave_nothing_running(kDeafPatience);
     ::_exit(exit_code_of(Errc::peer_lost));
@@ -165,7 +165,8 @@ class Guardian {
   void judge_answer() {
     answer_due_.reset();
     if (halves()->heard != heard_before_) return;
-    say("safelaunch: its supervisor (pid {}) has not answered for a second: the job is killed\n",
+    say("safelaunch: its supervisor (pid {}) has not answered for a second; the guardian kills the "
+        "job\n",
         supervisor_);
     leave_nothing_running(kDeafPatience);
     ::_exit(128 + wished_by_);

@@ -45,9 +45,9 @@ Result<void> add_evidence(std::string_view text, const ranks::NodeName& node,
                           diagnose::Evidence& evidence) {
   const EvidenceJson json = parse_json<EvidenceJson>(text);
   if (!json.is_object())
-    return Error{Errc::peer_lost, fmt::format("node {} ({}) tells nothing that can be read of its "
-                                              "attempt",
-                                              node.seat, node.host)};
+    return Error{
+        Errc::peer_lost,
+        fmt::format("node {} ({}) sent an unreadable report of its attempt", node.seat, node.host)};
   for (const EvidenceJson& one : array_of(json, "outputs")) {
     if (evidence.output.size() >= kMostOutputs * 16) break;
     diagnose::Output output;

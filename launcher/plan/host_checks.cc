@@ -71,7 +71,7 @@ std::string to_text(const HostReport& report) {
 /// A text that is cut, or none at all, is what a child leaves that has crashed.
 HostReport from_text(const std::string& text) {
   const nlohmann::json json = parse_json<nlohmann::json>(text);
-  if (!json.is_object()) return {{}, {}, "they ended before they were done"};
+  if (!json.is_object()) return {{}, {}, "the checks stopped before they were complete"};
   HostReport report{texts_of(json, "lines"), {}, {}};
   for (const nlohmann::json& one : array_of(json, "findings"))
     report.findings.push_back({text_of(one, "cause"),
@@ -157,7 +157,7 @@ struct HostChecks::Running : std::enable_shared_from_this<Running> {
       const auto self = weak.lock();
       if (!self || cancelled || !self->on_done) return;
       self->end();
-      self->tell({{}, {}, fmt::format("no end within {}", describe_duration(limit))});
+      self->tell({{}, {}, fmt::format("the checks took longer than {}", describe_duration(limit))});
     });
   }
 

@@ -61,9 +61,7 @@ Result<void> check_json_file(const std::filesystem::path& file) {
   std::error_code none;
   if (std::filesystem::is_directory(file, none)) return cannot(file, std::strerror(EISDIR));
   if (holds_something_else(file))
-    return cannot(file,
-                  "is there already and holds no report of safelaunch's, so it is not "
-                  "overwritten");
+    return cannot(file, "exists and is no safelaunch report; it was left as it is");
   const bool exists = std::filesystem::exists(file, none);
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   if (access(exists ? file.c_str() : folder.c_str(), W_OK) != 0)

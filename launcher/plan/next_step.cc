@@ -142,7 +142,7 @@ NextStep same_again(const RunPlan& plan, const diagnose::RetrySame& retry,
                     const RunProgress& progress) {
   const bool on_another_port = retry.with == diagnose::RetrySame::With::another_port;
   // Another port is no other profile, so --only allows it.
-  if (plan.options.only && !on_another_port) return stop("--only: one attempt is made");
+  if (plan.options.only && !on_another_port) return stop("--only: no further profile is tried");
   if (plan.options.max_attempts && progress.attempts >= *plan.options.max_attempts)
     return used_up(progress);
   NextStep step;
@@ -176,7 +176,7 @@ std::string without_the_others(const RunPlan& plan) {
 NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
                    const RunProgress& progress) {
   if (plan.others_start_ranks() && !progress.agreed) return stop(without_the_others(plan));
-  if (plan.options.only) return stop("--only: the first profile alone is tried");
+  if (plan.options.only) return stop("--only: no further profile is tried");
   if (progress.attempts >= plan.max_attempts) return used_up(progress);
   profile::ChainState state;
   state.chain = plan.chain;
@@ -267,7 +267,7 @@ std::string describe_again(const Impasse& impasse) {
 }
 
 std::string describe_warning() {
-  return "SIGUSR1 or SIGUSR2 came, by which schedulers announce the end of a job";
+  return "SIGUSR1 or SIGUSR2 arrived; schedulers send it before they end a job";
 }
 
 NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,

@@ -252,7 +252,7 @@ void drop_rungs_without_gpus(RunPlan& plan, const std::vector<std::string>& name
   std::ranges::copy_if(plan.chain_names, std::back_inserter(fitting), fits);
   if (fitting.empty() || fitting.size() == plan.chain_names.size()) return;
   plan.warnings.push_back(
-      fmt::format("{} GPUs are here: of the chain {} are left", gpus, join(fitting, ", ")));
+      fmt::format("only {} GPUs are here, so the chain is {}", gpus, join(fitting, ", ")));
   plan.chain_names = std::move(fitting);
 }
 

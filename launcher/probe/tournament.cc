@@ -44,7 +44,7 @@ const char* verb_for(const std::vector<std::string>& names, const char* one, con
 
 Conclusion none_works(std::span<const ProbedProfile> probed) {
   const auto failed = names_of(probed, refuted);
-  if (failed.empty()) return {"", "nothing can be told: no profile was probed to its end", ""};
+  if (failed.empty()) return {"", "no result: no profile was probed to its end", ""};
   return {
       "",
       fmt::format("none works: {} {}", list_in_words(failed), verb_for(failed, "fails", "fail")),

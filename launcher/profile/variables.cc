@@ -167,7 +167,8 @@ std::optional<std::string> standing_warning(const Variable& variable) {
 std::optional<std::string> unknown_warning(std::string_view name) {
   const std::string_view near = nearest_variable(name);
   if (near.empty()) return std::nullopt;
-  return fmt::format("{} is read by no NCCL or torch that we know; did you mean '{}'?", name, near);
+  return fmt::format("{}: no NCCL or torch that safelaunch knows reads it; did you mean '{}'?",
+                     name, near);
 }
 
 std::string versions(const Variable& variable) {
@@ -225,7 +226,7 @@ std::string explain_variable(std::string_view name) {
   const std::optional<Variable> variable = truth_about(name);
   if (!variable) {
     const std::string_view near = nearest_variable(name);
-    return fmt::format("{}: we know no reader of it{}\n", name,
+    return fmt::format("{}: safelaunch knows no library that reads it{}\n", name,
                        near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
   }
   std::string text =

@@ -113,7 +113,7 @@ Result<RankPicture> rank_from(const RanksJson& json) {
   const auto rank = number_of(json, "rank", 0, 10'000'000);
   const auto pid = number_of(json, "pid");
   if (!rank || !pid)
-    return Error{Errc::peer_lost, fmt::format("news of a rank without its {}",
+    return Error{Errc::peer_lost, fmt::format("the news of a rank lacks its {}",
                                               rank ? "\"pid\"" : "number (\"rank\")")};
   RankPicture one{.rank = Rank{*rank}};
   one.process = {*pid, number_of<std::uint64_t>(json, "start").value_or(0)};
@@ -168,7 +168,7 @@ Result<NodePicture> picture_from(std::string_view text) {
   const RanksJson* list = array_if(json, "ranks");
   const auto attempt = number_of(json, "attempt", 0, 1'000'000);
   if (!attempt || list == nullptr || list->size() > static_cast<std::size_t>(kMostRanksOfANode))
-    return Error{Errc::peer_lost, fmt::format("a picture of ranks without its {}",
+    return Error{Errc::peer_lost, fmt::format("the picture of the ranks lacks its {}",
                                               attempt ? "\"ranks\"" : "\"attempt\"")};
   NodePicture picture{*attempt};
   for (const RanksJson& one : *list) {
@@ -272,7 +272,7 @@ std::string to_text(const RankAnswers& answers) {
 Result<RankAnswers> answers_from(std::string_view text) {
   const RanksJson list = parse_json<RanksJson>(text);
   if (!list.is_array() || list.size() > static_cast<std::size_t>(kMostRanksOfANode))
-    return Error{Errc::peer_lost, "answers of ranks that are no list of answers"};
+    return Error{Errc::peer_lost, "the answers of the ranks are not a list"};
   RankAnswers answers;
   for (const RanksJson& json : list)
     if (const auto rank = number_of(json, "rank", 0, 10'000'000))

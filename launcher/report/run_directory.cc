@@ -140,12 +140,13 @@ bool is_folder_of_ours(const fs::path& path) {
 
 void write_later(DiskQueue& disk, fs::path file, std::string text) {
   const std::size_t size = text.size();
+  const std::string name = file.filename();
   const auto write = [path = std::move(file), whole = std::move(text)] {
     mkdir(path.parent_path().c_str(), 0700);  // it is there already but for the evidence's
     (void)replace_file(path, whole);
   };
   if (!disk.post(size, write))
-    log_warning("a file of the record is missing: the disk does not keep up");
+    log_warning(fmt::format("the disk is too slow: {} is not recorded", name));
 }
 
 }  // namespace safelaunch::report

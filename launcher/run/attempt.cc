@@ -110,8 +110,8 @@ void Attempt::on_drained() {
 std::string Attempt::trouble() const {
   const AttemptOutcome& outcome = machine_.outcome();
   if (outcome.verdict) return describe(*outcome.verdict);
-  if (outcome.signal) return "it was interrupted by " + signal_name(*outcome.signal);
-  return outcome.command ? "the command ended there: " + describe(*outcome.command) : "";
+  if (outcome.signal) return "the attempt was interrupted by " + signal_name(*outcome.signal);
+  return outcome.command ? "the command ended: " + describe(*outcome.command) : "";
 }
 
 void Attempt::note_why(const std::string& why) {
@@ -365,7 +365,7 @@ void Attempt::link_rank_files() const {
     ranks::link_rank_files(logs, directory);
   };
   if (!services_.disk.post(0, link))
-    log_debug("the ranks' files have no names of their own: the disk does not keep up");
+    log_debug("the disk is too slow: the ranks' files get no names of their own");
 }
 
 AttemptRecord Attempt::finished_record() {

@@ -166,7 +166,8 @@ void Nodes::hear(const agree::StartHere& start) {
 void Nodes::hear(const agree::StopHere& stop) {
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr) return;
-  attempt->note_why("It was ended with that of the other nodes: " + stop.why);
+  attempt->note_why("safelaunch stopped it together with the attempts of the other nodes: " +
+                    stop.why);
   if (stop.signal == 0) return attempt->give_way();
   // The run is told first, so that the same signal from a scheduler here does not count as a second
   // one.
@@ -178,7 +179,7 @@ void Nodes::hear(const agree::KillHere& kill) {
   listener_.say(kill.why);
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr) return;
-  attempt->note_why("It was ended: " + kill.why);
+  attempt->note_why("safelaunch ended it: " + kill.why);
   attempt->kill();
 }
 

@@ -138,9 +138,9 @@ std::vector<std::string> add_words_of(const std::vector<OtherNode>& others,
 std::optional<EndOfNodes> end_of_nodes(const std::vector<OtherNode>& others,
                                        const std::vector<std::string>& lost) {
   if (!lost.empty())
-    return EndOfNodes{exit_code_of(Errc::peer_lost),
-                      fmt::format("{} {} not heard for too long: the whole job was ended",
-                                  list_in_words(lost), lost.size() == 1 ? "was" : "were")};
+    return EndOfNodes{
+        exit_code_of(Errc::peer_lost),
+        fmt::format("no word from {} for too long; the job was stopped", list_in_words(lost))};
   const auto idle = std::ranges::find_if(others, [](const OtherNode& node) {
     return node.news.end && !node.news.end->trouble.empty();
   });

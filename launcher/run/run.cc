@@ -351,7 +351,7 @@ void Run::perform(const KeepWhatWorked& keep) {
     remember_success(plan, keep.profile, keep.attempts, probed);
   };
   if (!disk_.post(0, remember))
-    log_debug("what worked is not remembered: the disk does not keep up");
+    log_debug("the disk is too slow: the profile that worked is not remembered");
 }
 
 // Read only when something has to be healed: a healthy run needs its first profile alone.
@@ -375,7 +375,8 @@ void Run::write_json_report() {
         return plan::write_json(file, json);
       });
   if (!written)
-    voice_.say("warning: --json=" + file.native() + ": nobody takes the report");
+    voice_.say("warning: --json=" + file.native() +
+               ": cannot write the report: nothing reads from it");
   else if (!*written)
     voice_.say("warning: " + written->error().message);
 }
@@ -490,10 +491,8 @@ void Run::perform(const EndRun& end) {
   write_json_report();
   ledger_.write_page(plan_.environment);
   if (ledger_.lost_events() > 0)
-    voice_.say(
-        fmt::format("warning: {} events of this run are not recorded: its file system did "
-                    "not keep up",
-                    ledger_.lost_events()));
+    voice_.say(fmt::format("warning: the disk was too slow: {} events of this run are not recorded",
+                           ledger_.lost_events()));
   io_.stop();
 }
 

@@ -97,7 +97,7 @@ void RunLedger::write_page(const Environment& environment) {
   const auto write = [folder = directory(), environment] {
     (void)report::write_report_page(folder, environment);
   };
-  if (!disk_.post(0, write)) log_warning("no page is written: the disk does not keep up");
+  if (!disk_.post(0, write)) log_warning("the disk is too slow: no page is written");
 }
 
 void write_job_file(DiskQueue& disk, const report::RunDirectory& directory,

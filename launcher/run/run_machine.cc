@@ -46,8 +46,8 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
   if (!std::holds_alternative<Checking>(state_)) return;
   for (const std::string& line : event.report.lines) actions_.push_back(SayLine{line});
   if (!event.report.trouble.empty())
-    actions_.push_back(SayLine{"warning: the checks before the run are left out: " +
-                               event.report.trouble + " (--no-preflight does without them)"});
+    actions_.push_back(SayLine{"warning: the job starts without the checks of the host: " +
+                               event.report.trouble + " (--no-preflight skips them)"});
   std::string blocked;
   std::vector<std::string> risks;
   for (const Finding& finding : event.report.findings) {
@@ -117,8 +117,8 @@ void RunMachine::take(const AttemptAgreed& event, TimePoint) {
     const auto named = shelf_.profile_named(event.go.profile);
     if (!named)
       return actions_.push_back(TellNotStarted{
-          {Errc::bad_config, fmt::format("profile {}, which the nodes have agreed on, is not on "
-                                         "this one: copy its file here",
+          {Errc::bad_config, fmt::format("the nodes agreed on profile {}, but this node has no "
+                                         "such profile: copy its file here",
                                          event.go.profile)}});
     note_profile(*named);
   }
@@ -131,8 +131,7 @@ void RunMachine::take(const AttemptAgreed& event, TimePoint) {
 void RunMachine::take(const AgreedOnNone& event, TimePoint) {
   agrees_ = false;
   actions_.push_back(PartFromNodes{});
-  actions_.push_back(SayLine{event.why + "; this node runs apart from the others: it is watched "
-                                         "alone, and has one attempt"});
+  actions_.push_back(SayLine{event.why + "; this node now runs alone, with one attempt"});
   if (std::holds_alternative<Gathering>(state_)) start(plan_.chain.front());
 }
 
@@ -163,9 +162,9 @@ void RunMachine::take(const EndAgreed& event, TimePoint) {
   agrees_ = false;  // nobody is left to agree with
   record_undecided();
   if (!event.why.empty() && !is_told_here())
-    actions_.push_back(SayFailure{
-        last_.went_well ? "the ranks of this node went well, the job did not: " + event.why
-                        : event.why});
+    actions_.push_back(
+        SayFailure{last_.went_well ? "this node's ranks succeeded, but the job failed: " + event.why
+                                   : event.why});
   end(event.exit_code, event.why);
 }
 

@@ -41,8 +41,8 @@ std::string in_words(const launch::Survivor& survivor) {
                        survivor.state);
   const auto facts = host::facts_of(survivor.pid);
   return fmt::format(
-      "warning: the job leaves pid {} ({}) running: it belongs to user {} (a setuid program) and "
-      "may not be signalled",
+      "warning: the job leaves pid {} ({}) running: it belongs to user {} (a setuid program), and "
+      "safelaunch may not signal it",
       survivor.pid, facts ? facts->comm : "?", facts ? host::user_name(facts->uid) : "?");
 }
 

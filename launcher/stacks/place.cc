@@ -74,7 +74,7 @@ std::string words_of(const Group& group) {
       doings.push_back(place->doing);
   if (doings.size() > kMostDoings) doings.resize(kMostDoings);
   if (!doings.empty()) words.push_back(join(doings, " or "));
-  return words.empty() ? "nothing can be told of it" : join(words, "; ");
+  return words.empty() ? "nothing is known of it" : join(words, "; ");
 }
 
 std::vector<Group> together(const std::vector<RankPlace>& ranks) {
@@ -108,8 +108,7 @@ std::string render_absent(const JobPlaces& job) {
   for (int rank = 0; rank < job.world; ++rank)
     if (!here.contains(Rank{rank})) absent.push_back(Rank{rank});
   if (absent.empty() || here.empty()) return {};
-  return fmt::format("  {} of {}: no process of this host says to be\n", rank_list(absent),
-                     job.world);
+  return fmt::format("  {} of {}: on no process of this host\n", rank_list(absent), job.world);
 }
 
 }  // namespace

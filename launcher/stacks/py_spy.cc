@@ -127,13 +127,11 @@ void PythonReader::read(RankPlace& place) {
 std::string PythonReader::note() const {
   if (!trouble_.empty()) return trouble_;
   if (missing_)
-    return "where their Python stands is not known: pip install py-spy, which can tell, or start "
-           "the job under safelaunch";
+    return "their Python frames are not known: pip install py-spy, or start the job under "
+           "safelaunch";
   if (late_ > 0)
     return fmt::format(
-        "py-spy was too slow here: where {} of the processes stand in their Python is "
-        "not known",
-        late_);
+        "py-spy was too slow here: the Python frames of {} of the processes are not known", late_);
   return {};
 }
 

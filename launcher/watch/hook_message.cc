@@ -210,7 +210,7 @@ void read_body(HookMessage& message, const Json& packet) {
 }
 
 Error not_of_the_protocol(const char* why) {
-  return Error{Errc::os, fmt::format("a packet of the hook cannot be read: {}", why)};
+  return Error{Errc::os, fmt::format("cannot read a packet of the hook: {}", why)};
 }
 
 }  // namespace
@@ -223,7 +223,7 @@ Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& spea
   if (message.name.empty()) return not_of_the_protocol("it has no name \"e\"");
   if (field_of(json, "rank") != nullptr) {
     const auto rank = number_of(json, "rank", 0, kMostRanks - 1);
-    if (!rank) return not_of_the_protocol("its rank is no rank");
+    if (!rank) return not_of_the_protocol("its rank is not a valid number");
     message.rank = Rank{*rank};
   }
   message.world_size = number_of(json, "world", 1, kMostRanks);

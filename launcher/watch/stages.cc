@@ -312,8 +312,8 @@ void Stages::check_twin(Rank rank) {
   std::erase(verdict.waiting, rank);
   verdict.missing = {{.rank = rank, .inside = true}, {.rank = rank, .inside = true}};
   verdict.proof =
-      fmt::format("rank {} was given twice: pid {} and pid {} both came as it to {}", rank.value,
-                  state.process()->pid, state.twin->process.pid, state.store);
+      fmt::format("two processes have rank {}: pid {} and pid {} both came to {} with it",
+                  rank.value, state.process()->pid, state.twin->process.pid, state.store);
   decide(std::move(verdict));
 }
 

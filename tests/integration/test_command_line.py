@@ -81,13 +81,13 @@ class CommandLine(SafelaunchTest):
         (self.folder / "ds_config.json").write_text(own)
         for words in ([], ["--dry-run"]):
             said = self.run_words(*words, "--json=ds_config.json", "touch", "ran", status=64)
-            self.assertIn("--json=ds_config.json: is there already and holds no report of safelaunch's", said)
+            self.assertIn("--json=ds_config.json: exists and is no safelaunch report", said)
         self.assertEqual((self.folder / "ds_config.json").read_text(), own)
         self.assertFalse((self.folder / "ran").exists())
 
     def test_a_place_that_cannot_be_written_to_is_told_before_the_job_runs(self):
         (self.folder / "mine.txt").write_text("mine")
-        for words, why in [(["--json=mine.txt"], "mine.txt: is there already and holds no report of safelaunch's"), (["--json=."], "Is a directory"),
+        for words, why in [(["--json=mine.txt"], "mine.txt: exists and is no safelaunch report"), (["--json=."], "Is a directory"),
                            (["--json="], "'' is not a file"), (["--json=none/x.json"], "No such file or directory"),
                            (["--log-dir", "mine.txt"], "--log-dir mine.txt: is no folder")]:
             with self.subTest(words):

@@ -107,7 +107,7 @@ class Doctor(SafelaunchTest):
             with self.subTest(route=route):
                 finding = self.doctor(status=BLOCKED, network=[route], **RANK_1, MASTER_ADDR="10.9.9.9",
                                       MASTER_PORT="29500")["connect-failed"]
-                self.assertIn(f"there is no way to 10.9.9.9:29500: {told}", finding["evidence"])
+                self.assertIn(f"there is no route to 10.9.9.9:29500: {told}", finding["evidence"])
 
     def test_a_master_whose_name_is_this_host_itself_misleads_the_second_node(self):
         hosts = self.folder / "hosts"
@@ -168,7 +168,7 @@ class Doctor(SafelaunchTest):
         self.addCleanup(left.unlink, missing_ok=True)
         os.chown(left, self.give_away(self.folder), -1)
         finding = self.doctor(user=left.stat().st_uid)["shm-leaked"]
-        self.assertIn("64 KiB of /dev/shm in 1 file that nobody is seen to use, such as /dev/shm/nccl-left01", finding["evidence"])
+        self.assertIn("64 KiB of /dev/shm in 1 file that no process seems to use, such as /dev/shm/nccl-left01", finding["evidence"])
         if not finding["fixable"]:
             self.skipTest("from inside a container nobody can tell: " + finding["evidence"])
         self.doctor("--fix", user=left.stat().st_uid)
@@ -199,7 +199,7 @@ class Doctor(SafelaunchTest):
         elsewhere = self.plain(**RANK_1, MASTER_ADDR="10.9.9.9", MASTER_PORT="29500")
         done = subprocess.run([*command, self.folder / "run", "echo", "ran"], env=elsewhere, capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stdout), (BLOCKED, ""))
-        self.assertRegex(done.stderr, r"\Asafelaunch: blocked: connect-failed: there is no way to 10\.9\.9\.9:29500: .*\n\Z")
+        self.assertRegex(done.stderr, r"\Asafelaunch: blocked: connect-failed: there is no route to 10\.9\.9\.9:29500: .*\n\Z")
         events = [json.loads(line) for line in (self.folder / "run/events.jsonl").read_text().splitlines()]
         self.assertEqual([event["id"] for event in events if event["e"] == "finding"], ["connect-failed"])
         done = subprocess.run([*command, self.folder / "again", "--no-preflight", "echo", "ran"], env=elsewhere, capture_output=True, text=True, timeout=60)

@@ -93,7 +93,7 @@ class Gpus(SafelaunchTest):
         result = self.clean("hang", "--dry-run")
         self.assertLess(time.monotonic() - began, 30)
         self.assertEqual(result.returncode, 0)
-        self.assertIn("whose GPU memory is in use is not known: the driver does not answer within 3s", result.stderr)
+        self.assertIn("safelaunch cannot tell who uses GPU memory: the driver does not answer within 3s", result.stderr)
 
     def test_clean_outlives_a_driver_that_crashes(self):
         result = self.clean("crash", "--dry-run")

@@ -81,7 +81,7 @@ class Init(SafelaunchTest):
         self.file.write_text("chain: [basic]  # mine\n")
         run = self.init("--yes")
         self.assertEqual(run.returncode, 64)
-        self.assertIn("./safelaunch.yaml is there already and stays as it is; --force writes over it", run.stderr)
+        self.assertIn("./safelaunch.yaml exists and was left as it is; --force overwrites it", run.stderr)
         self.assertEqual(self.file.read_text(), "chain: [basic]  # mine\n")
         self.assertEqual(self.init("--yes", "--force").returncode, 0)
         self.assertNotIn("mine", self.file.read_text())

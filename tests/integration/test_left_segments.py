@@ -74,7 +74,7 @@ class LeftSegments(SafelaunchTest):
         self.assertRegex(self.say("doctor"), r"shm-leaked: .* 3 files(?s:.*)remedy: safelaunch doctor --fix removes what runs of safelaunch have left; the rest: ")
         self.assertRegex(self.say("clean", "--dry-run"), listed)
         fixed = self.say("doctor", "--fix")
-        self.assertRegex(fixed, rf"(?m)^fix: removed: {SHM}/nccl-abcde0 .*: of safelaunch run \S+, which is over")
+        self.assertRegex(fixed, rf"(?m)^fix: removed: {SHM}/nccl-abcde0 .*: left by safelaunch run \S+, which is over")
         self.assertEqual([path.name for path in SHM.iterdir()], ["nccl-Other1"], fixed)
         self.assertRegex(self.say("clean"), listed)
         self.assertRegex(self.say("clean", "--all-mine"), rf"(?m)^removed: {SHM}/nccl-Other1 ")

@@ -89,7 +89,7 @@ class Nodes(SafelaunchTest):
         self.assertIn("Rank 2 was missing", self.said(0))
         self.assertIn("on node1", self.said(0))
         self.assertIn("never_comes", self.said(0))
-        self.assertIn("ended with that of the other nodes", self.said(1))
+        self.assertIn("together with the attempts of the other nodes", self.said(1))
 
     def test_all_nodes_fall_back_together(self):
         agents = self.on_two_hosts("nccl", ranks=(1, 1))
@@ -175,7 +175,7 @@ class Nodes(SafelaunchTest):
         wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")
         os.kill(agents[1].pid, signal.SIGKILL)
         self.assertEqual(self.statuses(agents), [69, -9], self.both())
-        self.assertIn("node 1 (node1) was not heard for too long", self.said(0))
+        self.assertIn("no word from node 1 (node1) for too long", self.said(0))
 
     def test_an_agent_that_is_stopped_as_its_ranks_begin_does_not_keep_them_beyond_its_lease(self):
         self.make_hosts(2)
@@ -189,7 +189,7 @@ class Nodes(SafelaunchTest):
         wait_until(begun[0].exists, what="the rank of node 0")
         wait_until(lambda: not is_alive(int(begun[1].read_text())), what="the end of node 1's rank, by its guardian")
         self.assertEqual(self.statuses(agents)[0], 69, self.both())
-        self.assertIn("node 1 (node1) was not heard for too long", self.said(0))
+        self.assertIn("no word from node 1 (node1) for too long", self.said(0))
 
     def test_a_rank_that_fails_after_those_of_node_0_are_through_is_named_with_its_host(self):
         self.make_hosts(2)
@@ -236,7 +236,7 @@ class Nodes(SafelaunchTest):
         shared.rename(self.folder / "elsewhere")
         self.assertNotIn(0, self.statuses(agents), self.both())
         for node in (0, 1):
-            self.assertIn("is another folder now, or gone", self.said(node))
+            self.assertIn("is gone, or another folder has taken its place", self.said(node))
             self.assertNotIn("cause:", self.said(node))
 
 

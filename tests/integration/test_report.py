@@ -166,7 +166,7 @@ class Report(SafelaunchTest):
         self.assertTrue({"attempt-1-basic/rank-0.out", "attempt-1-basic/rank-1.out"} & set(inside))
         for name, text in inside.items():
             self.assertNotIn("canary-in", text, name)
-        self.assertIn("is there already", self.report("--bundle", file, status=64))
+        self.assertIn("exists already", self.report("--bundle", file, status=64))
 
     def test_a_page_that_cannot_be_written_is_an_error(self):
         self.failed_job()

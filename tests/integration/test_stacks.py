@@ -140,7 +140,7 @@ class OthersJobs(StacksTest):
     def test_ranks_that_safelaunch_did_not_start_are_told_by_the_kernel(self):
         told = self.stacks(self.ranks[0].pid)
         self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("rank 3 of 4: no process of this host says to be", told.stdout)
+        self.assertIn("rank 3 of 4: on no process of this host", told.stdout)
         self.assertRegex(told.stdout, rf"store 127.0.0.1:{self.port}, held by rank 0 \(pid {self.ranks[0].pid}\); "
                                       r"connected: rank 1; not connected: ranks 0 2")
         ranks = self.places(self.ranks[1].pid)[1]  # any of them leads to all

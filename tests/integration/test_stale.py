@@ -70,12 +70,12 @@ class Stale(SafelaunchTest):
 
         would = self.dry_run()
         for pid in left:
-            self.assertRegex(would, rf"would be ended: pid {pid} .*: of safelaunch run \S+, whose safelaunch \(pid \d+\) is gone")
+            self.assertRegex(would, rf"would be ended: pid {pid} .*: left by safelaunch run \S+: its safelaunch \(pid \d+\) is gone")
         self.assertEqual(left, processes_with(self.mark))
 
         run = self.run_healthy_job()
         self.assert_status(run, 0)
-        self.assertRegex(run.err, rf"stale, (ended|killed): pid \d+ .* holds port {PORT}: of safelaunch run", str(run))
+        self.assertRegex(run.err, rf"stale, (ended|killed): pid \d+ .* holds port {PORT}: left by safelaunch run", str(run))
         self.assertNotIn("the job uses port", run.err, "the port is free again")
         self.assertFalse([pid for pid in left if is_alive(pid)])
 

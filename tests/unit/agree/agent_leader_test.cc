@@ -363,11 +363,11 @@ TEST_CASE("a leader that has lost its seat ends, and does not lead the same run 
   AgentStory agent;
   agent.leads_attempt();
   (void)agent.deeds();
-  agent.on(Unseated{"the board has not heard of this node for 13s"});
+  agent.on(Unseated{"the board has heard nothing from this node for 13s"});
   CHECK(agent.did_in_words() == "kill");
   agent.is_over(137);
   CHECK(agent.did_in_words() == "kill, leave, end with 69");
-  CHECK_THAT(agent.end_why(), ContainsSubstring("not heard of this node for 13s"));
+  CHECK_THAT(agent.end_why(), ContainsSubstring("nothing from this node for 13s"));
 }
 
 TEST_CASE("a leader that has lost its seat before any attempt claims it again", "[agree]") {
@@ -375,7 +375,7 @@ TEST_CASE("a leader that has lost its seat before any attempt claims it again", 
   agent.leads();
   agent.all_come();
   (void)agent.deeds();
-  agent.on(Unseated{"the board has not heard of this node for 13s"});
+  agent.on(Unseated{"the board has heard nothing from this node for 13s"});
   CHECK(agent.deeds() == "claim");
   agent.on(Seated{{0, 2}});
   agent.on(WordCame{{1, 1, to_text(Decision{})}});
@@ -388,7 +388,7 @@ TEST_CASE("what was wanted before the seat was lost is wanted still, once", "[ag
   agent.leads();
   agent.on(NewsHere{});
   agent.wants();
-  agent.on(Unseated{"the board has not heard of this node for 13s"});
+  agent.on(Unseated{"the board has heard nothing from this node for 13s"});
   agent.generation = 2;
   agent.on(Seated{{0, 2}});
   agent.on(WordCame{{1, 1, to_text(Decision{})}});

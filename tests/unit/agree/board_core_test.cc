@@ -133,9 +133,10 @@ TEST_CASE("a second agent of a node is parked, and seated once the first is gone
     CHECK(board.passes(12s).empty());
     board.says(1, wire::Renews{1});
     CHECK(board.passes(999ms).empty());
-    CHECK(board.passes(1ms) == Heard{"1: node 1 is gone",
-                                     "2: unseated: the board has not heard of this node for 13s",
-                                     "3: seat 1 generation 1", "1: node 1 (host-c, c): "});
+    CHECK(board.passes(1ms) ==
+          Heard{"1: node 1 is gone",
+                "2: unseated: the board has heard nothing from this node for 13s",
+                "3: seat 1 generation 1", "1: node 1 (host-c, c): "});
     CHECK(board.says(2, wire::Publishes{"late"}).empty());
     CHECK(board.says(2, wire::Renews{3}) == Heard{"2: confirmed 3 without a seat"});
   }
@@ -277,17 +278,16 @@ TEST_CASE("an agent with another number of nodes, or other terms, is refused", "
   board.claims(1, "a", 0);
   Claim claim = board.claim("b", 1);
   claim.seats = 4;
-  CHECK(
-      board.says(2, wire::ClaimsSeat{claim, board.terms}) ==
-      Heard{"2: refused: the number of nodes of host-b is 4, and that of the other nodes 3: start "
-            "safelaunch with the same arguments on every node"});
+  CHECK(board.says(2, wire::ClaimsSeat{claim, board.terms}) ==
+        Heard{"2: refused: the number of nodes on host-b is 4, but 3 on the other nodes: start "
+              "safelaunch with the same arguments on every node"});
   CHECK_THAT(board.claims(2, "b", 3).front(), ContainsSubstring("the numbers are 0 to 2"));
   CHECK_THAT(board.claims(2, "b", -1).front(), ContainsSubstring("the numbers are 0 to 2"));
   CHECK_THAT(board.claims(2, "", 1).front(), ContainsSubstring("refused"));
   CHECK_THAT(board.claims(2, std::string(1'000, 'x'), 1).front(), ContainsSubstring("refused"));
   board.terms.lease = 20s;
   CHECK_THAT(board.claims(2, "b", 1).front(),
-             ContainsSubstring("the lease of host-b is 20s, and that of the other nodes 10s"));
+             ContainsSubstring("the lease on host-b is 20s, but 10s on the other nodes"));
   board.terms = {.kill_margin = 1s};
   CHECK_THAT(board.claims(2, "b", 1).front(), ContainsSubstring("refused"));
 }
@@ -299,8 +299,8 @@ TEST_CASE(
   const TimePoint start = TimePoint{} + 1h;
   BoardStory board(3, {.until = start + 8s, .generation = 4});
   CHECK(board.claims(1, "a", 0) ==
-        Heard{"1: parked: the board of this job ended unexpectedly and has come back: seats are "
-              "given again in 8s, when nothing of its earlier life can run any more"});
+        Heard{"1: parked: the board of this job ended unexpectedly and came back; it gives seats "
+              "again in 8s, when no earlier rank can run any more"});
   board.claims(2, "b", 0);
   CHECK(board.board().deadline() == start + 8s);
   CHECK(board.passes(7'999ms).empty());

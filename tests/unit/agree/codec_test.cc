@@ -64,15 +64,17 @@ TEST_CASE("a board differs from an agent in the first thing that differs, told w
   Terms terms = board.terms;
   CHECK_FALSE(difference(board, claim, terms));
   terms.kill_margin = 4s;
-  CHECK(difference(board, claim, terms) == "its margin to kill is 3s, and here it is 4s");
+  CHECK(difference(board, claim, terms) ==
+        "the board has a margin to kill of 3s, and this node has 4s");
   terms.renew_every = 1s;
-  CHECK(difference(board, claim, terms) == "its time between renewals is 2s, and here it is 1s");
+  CHECK(difference(board, claim, terms) ==
+        "the board has a time between renewals of 2s, and this node has 1s");
   terms.lease = 30s;
-  CHECK(difference(board, claim, terms) == "its lease is 10s, and here it is 30s");
+  CHECK(difference(board, claim, terms) == "the board has a lease of 10s, and this node has 30s");
   claim.seats = 2;
-  CHECK(difference(board, claim, terms) == "it has 3 nodes, and this one is told 2");
+  CHECK(difference(board, claim, terms) == "the board is for 3 nodes, and this node expects 2");
   claim.job = "other";
-  CHECK(difference(board, claim, terms) == "it is of job 'job', not of 'other'");
+  CHECK(difference(board, claim, terms) == "it belongs to job 'job', not to 'other'");
 }
 
 TEST_CASE("a record of another version, or a lengthened one, reads as nothing", "[codec]") {

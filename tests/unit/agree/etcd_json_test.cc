@@ -96,7 +96,8 @@ TEST_CASE("what is no answer of etcd's is an error that shows its beginning", "[
     INFO(text);
     const auto answer = txn_answer(text);
     REQUIRE(answer.has_error());
-    CHECK(answer.error().message == "etcd answers with what is not its JSON: " + std::string(text));
+    CHECK(answer.error().message ==
+          "etcd sent an answer that is not the expected JSON: " + std::string(text));
     CHECK(lease_answer(text).has_error());
   }
   CHECK(txn_answer(std::string(1'000'000, '[')).error().message.size() < 300);

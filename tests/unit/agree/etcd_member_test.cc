@@ -231,7 +231,7 @@ TEST_CASE("a holder whose lease is over is unseated, and its place is another's"
   CHECK(next.news() == Lines{"seated 0"});
   late.settle();
   CHECK(late.news() ==
-        Lines{"unseated: etcd has ended this agent's lease: it was not heard for too long"});
+        Lines{"unseated: etcd heard nothing from this agent for too long and ended its lease"});
 }
 
 TEST_CASE("what a former holder wants to publish or say is not taken", "[etcd_member]") {
@@ -243,7 +243,7 @@ TEST_CASE("what a former holder wants to publish or say is not taken", "[etcd_me
       "/safelaunch/job-" + world.etcd.keys.begin()->first.substr(16, 12) + "/seat/0"));
   late.publish("text");
   late.settle();
-  CHECK(late.news() == Lines{"unseated: the place of node 0 is not this agent's any more"});
+  CHECK(late.news() == Lines{"unseated: another agent has taken the place of node 0"});
   CHECK(late.wishes.text->empty());
 }
 
@@ -392,7 +392,7 @@ TEST_CASE("agents with another token are refused, with the file to copy", "[etcd
   EtcdAgent other(world, 'b', 1, 2, etcd_config("another token of this test"));
   other.settle();
   CHECK(other.news() ==
-        Lines{"refused: the agents of this job at etcd://gpu-0:2379 have another token than "
+        Lines{"refused: the agents of this job at etcd://gpu-0:2379 use another token than "
               "/home/me/token; copy one token file to all nodes, or name one with --token-file"});
   world.now += 1h;
   CHECK_FALSE(other.ask());
@@ -435,11 +435,13 @@ TEST_CASE("an agent with other terms is refused once the board's holder is seen 
     other.settle();
     holder.live_for(250ms);
   }
-  CHECK(other.news() ==
-        Lines{"parked: the board of this job at etcd://gpu-0:2379 is an earlier one (it has 2 "
-              "nodes, and this one is told 3); it is replaced once its leases are over",
-              "refused: the board of this job at etcd://gpu-0:2379 is in use, but it has 2 nodes, "
-              "and this one is told 3; start all agents of a job with the same options"});
+  CHECK(
+      other.news() ==
+      Lines{
+          "parked: the board of this job at etcd://gpu-0:2379 is an earlier one (the board is for "
+          "2 nodes, and this node expects 3); this agent replaces it once its leases are over",
+          "refused: the board of this job at etcd://gpu-0:2379 is in use, but the board is for 2 "
+          "nodes, and this node expects 3; start all agents of a job with the same options"});
 }
 
 TEST_CASE("the board of a killed run is replaced by one with other terms", "[etcd_member]") {

@@ -129,7 +129,7 @@ TEST_CASE("node 0 is told of an agent that is not let in, and of a spare", "[tcp
     const auto third = meeting.open(false, other);
     third->claim({"agent 2", 2, 3, "job", "host-2"});
     meeting.until([&] {
-      return leader.has("away: host-2 was not let in: the number of nodes of host-2 is 3");
+      return leader.has("away: host-2 was not let in: the number of nodes on host-2 is 3");
     });
   }
   SECTION("a second one of a node") {

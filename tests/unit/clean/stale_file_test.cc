@@ -64,7 +64,7 @@ TEST_CASE("an old segment that a run has recorded may be removed once the run is
   const auto stale = segments(kSegment, witness());
   REQUIRE(stale.size() == 1);
   CHECK(stale[0].claim == Claim::ours);
-  CHECK_THAT(stale[0].why, ContainsSubstring("of safelaunch run 20261122-1"));
+  CHECK_THAT(stale[0].why, ContainsSubstring("left by safelaunch run 20261122-1"));
   CHECK(segments(kSegment, witness(), {record_of(kSegment, host::Life::running)}).empty());
   const auto hidden = segments(kSegment, witness(), {record_of(kSegment, host::Life::hidden)});
   CHECK(hidden.at(0).claim == Claim::named);
@@ -176,7 +176,8 @@ TEST_CASE("only the very file that was looked at is removed", "[stale_file]") {
 
   fs::rename(path, path + ".kept");  // its inode stays in use, so a new file gets another
   folder.add("nccl-abcdef", "x");
-  CHECK_THAT(remove_stale(seen).error().message, ContainsSubstring("another file by now"));
+  CHECK_THAT(remove_stale(seen).error().message,
+             ContainsSubstring("another file has its name by now"));
   CHECK(fs::exists(path));
 
   fs::rename(path + ".kept", path);
@@ -201,7 +202,7 @@ TEST_CASE("a file that was written to since it was seen is not removed", "[stale
   const std::string path = folder.add("nccl-abcdef", "x");
   StaleFile seen{host::read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
   seen.file.written -= 1;
-  CHECK(remove_stale(seen).error().message == "left alone, since it was written to just now");
+  CHECK(remove_stale(seen).error().message == "left alone: a process wrote to it just now");
   CHECK(fs::exists(path));
 }
 
@@ -211,7 +212,8 @@ TEST_CASE("a link that took the name of a file is not followed, and not removed"
   const StaleFile seen{host::read_shared_memory(folder.path()).files.at(0), Claim::ours, ""};
   fs::rename(path, path + ".kept");
   fs::create_symlink(path + ".kept", path);  // it leads to the very file
-  CHECK_THAT(remove_stale(seen).error().message, ContainsSubstring("another file by now"));
+  CHECK_THAT(remove_stale(seen).error().message,
+             ContainsSubstring("another file has its name by now"));
   CHECK((fs::is_symlink(path) && fs::exists(path + ".kept")));
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("a marked process whose safelaunch is gone is ours") {
 
   REQUIRE(found);
   CHECK(found->claim == Claim::ours);
-  CHECK(found->why == "of safelaunch run 20261120-a1b2, whose safelaunch (pid 60) is gone");
+  CHECK(found->why == "left by safelaunch run 20261120-a1b2: its safelaunch (pid 60) is gone");
 }
 
 TEST_CASE("what hangs below orphans of its run is ours like them, whoever has adopted those") {
@@ -156,12 +156,12 @@ TEST_CASE("decoys are left alone") {
   }
   SECTION("work that a daemon has started with the environment of a job that is over") {
     decoy.above = {{90, "batchd", ""}, {1, "init", ""}};
-    check_untouched(decoy, "runs below 'batchd' (pid 90), which has not");
+    check_untouched(decoy, "runs below 'batchd' (pid 90), which has none");
   }
   SECTION("work that a program above us has started in its own session") {
     decoy.above = {{400, "python", "", 7}, {1, "init", ""}};
     decoy.process.session = 7;
-    check_untouched(decoy, "runs below 'python' (pid 400), which has not");
+    check_untouched(decoy, "runs below 'python' (pid 400), which has none");
   }
   SECTION("the same further down in the work's tree") {
     decoy.above = {{91, "sh", kRun}, {90, "batchd", ""}, {1, "init", ""}};
@@ -194,11 +194,11 @@ TEST_CASE("decoys are left alone") {
   }
   SECTION("a service of a manager that the run's safelaunch did not run below") {
     decoy.above = {{901, "systemd", ""}, {1, "systemd", ""}};
-    check_untouched(decoy, "runs below 'systemd' (pid 901), which has not");
+    check_untouched(decoy, "runs below 'systemd' (pid 901), which has none");
   }
   SECTION("a service of a manager that has the pid of one above the run's safelaunch") {
     decoy.above = {{900, "systemd", "", 0, 5}, {1, "systemd", ""}};
-    check_untouched(decoy, "runs below 'systemd' (pid 900), which has not");
+    check_untouched(decoy, "runs below 'systemd' (pid 900), which has none");
   }
   SECTION("what asks to be kept") {
     decoy.environment["SAFELAUNCH_KEEP"] = "1";
@@ -206,11 +206,11 @@ TEST_CASE("decoys are left alone") {
   }
   SECTION("a mark that is not whole") {
     decoy.environment["SAFELAUNCH_OWNER"] = "boot-1:1:2";
-    check_untouched(decoy, "not whole");
+    check_untouched(decoy, "is incomplete");
   }
   SECTION("a mark without a run") {
     decoy.environment.erase("SAFELAUNCH_RUN_ID");
-    check_untouched(decoy, "not whole");
+    check_untouched(decoy, "is incomplete");
   }
   SECTION("ourselves") {
     decoy.process.id.pid = 500;
@@ -235,7 +235,7 @@ TEST_CASE("a rank that lost its launcher and does nothing is an orphan, whatever
   REQUIRE(found);
   CHECK(found->claim == Claim::orphan);
   CHECK(found->launcherless);
-  CHECK_THAT(found->why, EndsWith("which does nothing: sleeping in hrtimer_nanosleep"));
+  CHECK_THAT(found->why, EndsWith("that does nothing: sleeping in hrtimer_nanosleep"));
 }
 
 TEST_CASE("a training that was started by hand is listed and never an orphan") {
@@ -273,7 +273,7 @@ TEST_CASE("what lacks one sign of an orphan is none") {
   std::string missing;
   SECTION("a launcher's variables") {
     worker.environment.erase("LOCAL_RANK");
-    missing = "no launcher started it";
+    missing = "its environment shows no launcher";
   }
   SECTION("the loss of its parent") {
     worker.above = {{70, "pt_elastic", ""}, {1, "init", ""}};
@@ -368,5 +368,5 @@ TEST_CASE("a line of the list says who, since when, what it holds and why") {
   found.process.uid = 3'999'999'999U;
   CHECK(describe(found) ==
         "pid 71 (python train.py), user 3999999999, 1h old, holds port 29500: not started by "
-        "safelaunch; a rank without a launcher, which does nothing: sleeping in hrtimer_nanosleep");
+        "safelaunch; a rank without a launcher that does nothing: sleeping in hrtimer_nanosleep");
 }

@@ -58,10 +58,10 @@ TEST_CASE("a question is asked until its answer is understood", "[init]") {
   CHECK(done.answers->processes == "4");
   CHECK(done.complaints ==
         std::vector<std::string>{
-            "'mpirun' is none of torchrun, deepspeed, accelerate, safelaunch",
-            "'torchrum' is none of torchrun, deepspeed, accelerate, safelaunch; did you mean "
+            "'mpirun' is not one of torchrun, deepspeed, accelerate, safelaunch",
+            "'torchrum' is not one of torchrun, deepspeed, accelerate, safelaunch; did you mean "
             "'torchrun'?",
-            "'none' is no number from 1 to 1024"});
+            "'none' is not a number from 1 to 1024"});
   CHECK(done.questions[0] == done.questions[2]);
 }
 
@@ -145,11 +145,11 @@ TEST_CASE("a file that is there is written over only where that is asked for", "
   CHECK(refusal(InFile::nothing, true) == "written");
   CHECK(refusal(InFile::text, true) == "written");
   CHECK(refusal(InFile::text, false) ==
-        "./safelaunch.yaml is there already and stays as it is; --force writes over it");
+        "./safelaunch.yaml exists and was left as it is; --force overwrites it");
   CHECK(refusal(InFile::something_else, false) ==
-        "./safelaunch.yaml is there already and stays as it is; --force writes over it");
+        "./safelaunch.yaml exists and was left as it is; --force overwrites it");
   CHECK(refusal(InFile::something_else, true) ==
-        "./safelaunch.yaml is no regular file, so it stays as it is");
+        "./safelaunch.yaml is no regular file; it was left as it is");
 }
 
 TEST_CASE("the file shows how to start a job, and how to see its plan", "[init]") {

@@ -78,10 +78,10 @@ TEST_CASE("each answer of init acts", "[init]") {
 
 TEST_CASE("an answer that says nothing is refused with what is right", "[init]") {
   CHECK(refusal(0, "torchrum") ==
-        "'torchrum' is none of torchrun, deepspeed, accelerate, safelaunch; did you mean "
+        "'torchrum' is not one of torchrun, deepspeed, accelerate, safelaunch; did you mean "
         "'torchrun'?");
-  CHECK(refusal(1, "0") == "'0' is no number from 1 to 1024");
-  CHECK(refusal(1, "8x") == "'8x' is no number from 1 to 1024");
+  CHECK(refusal(1, "0") == "'0' is not a number from 1 to 1024");
+  CHECK(refusal(1, "8x") == "'8x' is not a number from 1 to 1024");
   CHECK(refusal(2, "basik").find("did you mean 'basic'?") != std::string::npos);
   CHECK(refusal(2, "./mine.yaml").find("there is no profile './mine.yaml'") == 0);
   CHECK(refusal(3, "perhaps") == "'perhaps' is neither yes nor no");

@@ -246,6 +246,5 @@ TEST_CASE("a page over something else is refused with its name", "[report]") {
   const Error error = no_page("notes.html");
   CHECK(error.code == Errc::usage);
   CHECK(error.message ==
-        "--html notes.html: is there already and is no page of safelaunch's, so it is not "
-        "overwritten");
+        "--html notes.html: exists and is no safelaunch page; it was left as it is");
 }

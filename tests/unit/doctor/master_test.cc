@@ -23,7 +23,7 @@ TEST_CASE("refused, timed out and no route are three answers", "[doctor][master]
 
   facts.master = host::Reachability{host::Reach::no_route, "No route to host", Duration{1}};
   CHECK(outline(facts) == Lines{"connect-failed blocks"});
-  CHECK(first_finding(facts).evidence == "there is no way to node0:29500: No route to host");
+  CHECK(first_finding(facts).evidence == "there is no route to node0:29500: No route to host");
 }
 
 TEST_CASE("the routing table alone can tell that there is no way", "[doctor][master]") {
@@ -125,9 +125,9 @@ TEST_CASE("a connection that fails for another reason has no way, with the kerne
           "[doctor][master]") {
   doctor::HostFacts facts = second_node();
   facts.master = host::Reachability{host::Reach::failed, "Too many open files", Duration{1}};
-  CHECK(first_finding(facts).evidence == "there is no way to node0:29500: Too many open files");
+  CHECK(first_finding(facts).evidence == "there is no route to node0:29500: Too many open files");
   facts.world.master_port.reset();
-  CHECK(first_finding(facts).evidence == "there is no way to node0: Too many open files");
+  CHECK(first_finding(facts).evidence == "there is no route to node0: Too many open files");
 }
 
 TEST_CASE("where a connection was tried the routing table is not asked", "[doctor][master]") {

@@ -26,7 +26,7 @@ clean::StaleProcess stale_process(clean::Claim claim) {
   stale.command = "python train.py";
   stale.holds = {"port 29500"};
   stale.claim = claim;
-  stale.why = "of safelaunch run 1, whose safelaunch (pid 70) is gone";
+  stale.why = "left by safelaunch run 1: its safelaunch (pid 70) is gone";
   return stale;
 }
 
@@ -173,7 +173,8 @@ TEST_CASE("the GPUs that a plan selects count, not those of the host", "[doctor]
   facts.subject.spawn->devices_selected = true;
   facts.subject.spawn->devices = {"0"};
   CHECK(outline(facts) == Lines{"device-ordinal risk"});
-  CHECK(first_finding(facts).evidence == "2 processes are asked for, and 1 GPUs are visible");
+  CHECK(first_finding(facts).evidence ==
+        "the command asks for 2 processes, but 1 GPUs are visible");
   facts.subject.spawn->devices.clear();  // on the CPU, on purpose
   CHECK(outline(facts) == Lines{});
 }

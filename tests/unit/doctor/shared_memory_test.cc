@@ -124,6 +124,6 @@ TEST_CASE("one left segment is told as one file", "[doctor][shm]") {
   doctor::HostFacts facts = healthy_host();
   facts.segments = {stale_file("/dev/shm/nccl-1", clean::Claim::ours)};
   CHECK(first_finding(facts).evidence ==
-        "64 MiB of /dev/shm in 1 file that nobody is seen to use, such as /dev/shm/nccl-1 (made 3h "
-        "ago, and nobody maps it)");
+        "64 MiB of /dev/shm in 1 file that no process seems to use, such as /dev/shm/nccl-1 (made "
+        "3h ago, and nobody maps it)");
 }

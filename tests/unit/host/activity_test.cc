@@ -98,7 +98,7 @@ TEST_CASE("a process that is stopped and let go between the looks is limited, an
     scene.main_thread().runs += 10;
   }
   CHECK(scene.seen().activity == Activity::working);
-  CHECK(scene.seen().doing == "is stopped and let go again and again");
+  CHECK(scene.seen().doing == "is stopped and continued again and again");
 }
 
 TEST_CASE("a process that was stopped since the look before is not stopped yet") {

@@ -61,8 +61,8 @@ TEST_CASE("port 0 and an unknown option are explained in whole sentences", "[mis
         "port 0 means nothing to deepspeed: the ranks get it as it stands and wait for each other "
         "for ever; name a free port");
   CHECK(warning_text(command("torchrun --new x t.py"), job::Warning::unknown_option) ==
-        "torchrun option --new is not known here, so the begin of the script is not either; write "
-        "it as --option=value");
+        "torchrun option --new is not known here, so safelaunch cannot tell where the script "
+        "begins; write it as --option=value");
 }
 
 TEST_CASE("port 0 harms no job of one process, and no command that starts no ranks", "[mistakes]") {

@@ -30,7 +30,7 @@ TEST_CASE("what is no news of an attempt is an error that names the node", "[nod
     const Result<void> added = add_evidence(text, kOther, evidence);
     REQUIRE(added.has_error());
     CHECK(added.error().code == Errc::peer_lost);
-    CHECK(added.error().message == "node 2 (gpu-17) tells nothing that can be read of its attempt");
+    CHECK(added.error().message == "node 2 (gpu-17) sent an unreadable report of its attempt");
     CHECK(evidence.output.empty());
   }
 }

@@ -66,9 +66,8 @@ TEST_CASE("a file that holds something else is not overwritten, the user's own J
         R"({"command": ["python", "train.py"]})", R"({"run": "a", "launcher": "b"})",
         R"({"run": "a", "command": [], "exit_st)"}) {
     const std::string file = folder.write("mine", text);
-    const std::string expected = "--json=" + file +
-                                 ": is there already and holds no report of safelaunch's, so it "
-                                 "is not overwritten";
+    const std::string expected =
+        "--json=" + file + ": exists and is no safelaunch report; it was left as it is";
     CHECK(refusal(check_json_file(file)) == expected);
     CHECK(refusal(write_json(file, "{}")) == expected);
     CHECK(text_in(file) == text);

@@ -49,7 +49,7 @@ TEST_CASE("where none works that is said") {
 
 TEST_CASE("what was not probed is not said to fail") {
   CHECK(conclude(std::vector{untold("gloo-fallback")}, 2).sentence ==
-        "nothing can be told: no profile was probed to its end");
+        "no result: no profile was probed to its end");
   CHECK(conclude(std::vector{working("basic", 1), untold("gloo-fallback")}, 2).sentence ==
         "basic works");
 }
@@ -113,7 +113,7 @@ TEST_CASE("one profile that fails alone fails, several fail") {
   CHECK(conclude(std::vector{hanging("basic")}, 2).sentence == "none works: basic fails");
   CHECK(conclude(std::vector{hanging("a"), untold("b"), failing("c")}, 2).sentence ==
         "none works: a and c fail");
-  CHECK(conclude({}, 2).sentence == "nothing can be told: no profile was probed to its end");
+  CHECK(conclude({}, 2).sentence == "no result: no profile was probed to its end");
 }
 
 TEST_CASE("beside the winner those that fail and those that are slower are told, not equals") {

@@ -62,7 +62,7 @@ TEST_CASE("values that do nothing, or something else, are told", "[variables]") 
 
 TEST_CASE("a misspelt name is told with the right one", "[variables]") {
   CHECK(warning("NCCL_SOCKET_IFNAM", "eth0") ==
-        "NCCL_SOCKET_IFNAM is read by no NCCL or torch that we know; did you mean "
+        "NCCL_SOCKET_IFNAM: no NCCL or torch that safelaunch knows reads it; did you mean "
         "'NCCL_SOCKET_IFNAME'?");
   CHECK(nearest_variable("NCCL_IB_DISABEL") == "NCCL_IB_DISABLE");
   CHECK(nearest_variable("TORCH_NCCL_BLOCKING_WAITS") == "TORCH_NCCL_BLOCKING_WAIT");
@@ -105,8 +105,8 @@ TEST_CASE("a variable is explained", "[variables]") {
   CHECK(explain_variable("NCCL_PAT_ENABLE") ==
         "NCCL_PAT_ENABLE\n  read by: NCCL, from 2.23 on, no longer in 2.31\n");
   CHECK(explain_variable("NCCL_DEBUGS") ==
-        "NCCL_DEBUGS: we know no reader of it; did you mean 'NCCL_DEBUG'?\n");
-  CHECK(explain_variable("FOO") == "FOO: we know no reader of it\n");
+        "NCCL_DEBUGS: safelaunch knows no library that reads it; did you mean 'NCCL_DEBUG'?\n");
+  CHECK(explain_variable("FOO") == "FOO: safelaunch knows no library that reads it\n");
 }
 
 TEST_CASE("the warnings for a file's variables have their places", "[variables]") {
@@ -225,6 +225,6 @@ TEST_CASE("one letter too many, too few or in the wrong place leads to the right
 
 TEST_CASE("a name that nobody knows is explained as such", "[variables]") {
   CHECK(explain_variable("NCCL_DEBUGG") ==
-        "NCCL_DEBUGG: we know no reader of it; did you mean 'NCCL_DEBUG'?\n");
-  CHECK(explain_variable("MY_OWN") == "MY_OWN: we know no reader of it\n");
+        "NCCL_DEBUGG: safelaunch knows no library that reads it; did you mean 'NCCL_DEBUG'?\n");
+  CHECK(explain_variable("MY_OWN") == "MY_OWN: safelaunch knows no library that reads it\n");
 }

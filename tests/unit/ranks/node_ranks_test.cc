@@ -258,12 +258,14 @@ std::string names_of_events(const std::vector<Event>& events) {
 }  // namespace
 
 TEST_CASE("what is wrong with a picture is named by its field", "[nodes]") {
-  CHECK(error_of("7") == "a picture of ranks without its \"attempt\"");
-  CHECK(error_of(R"({"attempt":-1,"ranks":[]})") == "a picture of ranks without its \"attempt\"");
-  CHECK(error_of(R"({"attempt":1})") == "a picture of ranks without its \"ranks\"");
+  CHECK(error_of("7") == "the picture of the ranks lacks its \"attempt\"");
+  CHECK(error_of(R"({"attempt":-1,"ranks":[]})") ==
+        "the picture of the ranks lacks its \"attempt\"");
+  CHECK(error_of(R"({"attempt":1})") == "the picture of the ranks lacks its \"ranks\"");
   CHECK(error_of(R"({"attempt":1,"ranks":[{"pid":3}]})") ==
-        "news of a rank without its number (\"rank\")");
-  CHECK(error_of(R"({"attempt":1,"ranks":[{"rank":3}]})") == "news of a rank without its \"pid\"");
+        "the news of a rank lacks its number (\"rank\")");
+  CHECK(error_of(R"({"attempt":1,"ranks":[{"rank":3}]})") ==
+        "the news of a rank lacks its \"pid\"");
 }
 
 TEST_CASE("a node has 4096 ranks at most", "[nodes]") {

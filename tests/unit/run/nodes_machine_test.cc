@@ -189,9 +189,9 @@ TEST_CASE("nodes that may have no agent run apart, as without safelaunch", "[nod
   run.begin_alone();
   run.on(AgreedOnNone{"no other safelaunch has come in 30s"});
   CHECK(run.started() == std::vector<std::string>{"basic"});
-  CHECK(
-      run.said().find("no other safelaunch has come in 30s; this node runs apart from the others: "
-                      "it is watched alone, and has one attempt") != std::string::npos);
+  CHECK(run.said().find(
+            "no other safelaunch has come in 30s; this node now runs alone, with one attempt") !=
+        std::string::npos);
   CHECK(run.did<PartFromNodes>());  // else the end of the attempt waits for theirs
   run.ends_with(failed_in_nccl());
   CHECK(run.exit_code());
@@ -240,7 +240,7 @@ TEST_CASE("a node whose own ranks went well tells why all end with a failure", "
   run.on(EndAgreed{124, "the failure is the script's own"});
   REQUIRE(run.did<SayFailure>());
   CHECK(run.all<SayFailure>().back().text ==
-        "the ranks of this node went well, the job did not: the failure is the script's own");
+        "this node's ranks succeeded, but the job failed: the failure is the script's own");
 }
 
 TEST_CASE("an attempt that was ended with that of others says why in the words of the agreement",
@@ -250,7 +250,7 @@ TEST_CASE("an attempt that was ended with that of others says why in the words o
   run.agree(1, "basic");
   AttemptRecord record;
   record.gave_way = true;
-  record.ended_because = "It was ended: the board has not confirmed this node for 10s";
+  record.ended_because = "safelaunch ended it: the board has not confirmed this node for 10s";
   run.ends_with(record);
   CHECK(run.last_summary().failure->explanation == record.ended_because);
 }
@@ -261,7 +261,7 @@ TEST_CASE("the attempt of a leader that the others tell nothing more of is recor
   run.agree(1, "basic");
   AttemptRecord record;
   record.gave_way = true;
-  record.ended_because = "It was ended: the board has not confirmed this node for 10s";
+  record.ended_because = "safelaunch ended it: the board has not confirmed this node for 10s";
   run.leads_no_more();
   run.ends_with(record);
   CHECK(run.last_summary().failure->explanation == record.ended_because);
@@ -291,9 +291,9 @@ TEST_CASE("nodes that are gone end the run, with their names", "[nodes]") {
   run.lead();
   run.agree(1, "basic");
   const AttemptRecord record = went_well_record();
-  run.on(EndedByNodes{record, 69, "node 1 (gpu-17) was not heard for too long"});
+  run.on(EndedByNodes{record, 69, "no word from node 1 (gpu-17) for too long"});
   REQUIRE(run.all<ProposeEnd>().size() == 1);
   CHECK(run.all<ProposeEnd>().front().exit_code == 69);
-  CHECK(run.all<ProposeEnd>().front().why.find("node 1 (gpu-17) was not heard") !=
+  CHECK(run.all<ProposeEnd>().front().why.find("no word from node 1 (gpu-17)") !=
         std::string::npos);
 }

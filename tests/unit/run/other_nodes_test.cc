@@ -231,7 +231,7 @@ TEST_CASE("a node whose words cannot be read is named, and the others are heard"
   diagnose::Evidence evidence;
   const auto troubles = add_words_of({torn, whole}, evidence);
   CHECK(troubles ==
-        std::vector<std::string>{"node 1 (gpu-1) tells nothing that can be read of its attempt"});
+        std::vector<std::string>{"node 1 (gpu-1) sent an unreadable report of its attempt"});
   CHECK(evidence.remarks == std::vector<std::string>{"gpu-2: ranks wait"});
 }
 
@@ -242,9 +242,9 @@ TEST_CASE("where all nodes have started their ranks and are heard, the ranks are
 
 TEST_CASE("nodes that are lost end the job with 69 and their names", "[other_nodes]") {
   CHECK(end_of_nodes({}, {"node 1 (a)"}) ==
-        EndOfNodes{69, "node 1 (a) was not heard for too long: the whole job was ended"});
+        EndOfNodes{69, "no word from node 1 (a) for too long; the job was stopped"});
   CHECK(end_of_nodes({}, {"node 1 (a)", "node 2 (b)"})->why ==
-        "node 1 (a) and node 2 (b) were not heard for too long: the whole job was ended");
+        "no word from node 1 (a) and node 2 (b) for too long; the job was stopped");
 }
 
 TEST_CASE("a node that has not started its ranks ends the job with its own status",

@@ -310,7 +310,7 @@ TEST_CASE("no attempt follows SIGUSR1 or SIGUSR2, whenever they come", "[run]") 
   }
   CHECK(run.started().size() == 1);
   CHECK(run.all<EndRun>().front().stopped_because ==
-        "SIGUSR1 or SIGUSR2 came, by which schedulers announce the end of a job");
+        "SIGUSR1 or SIGUSR2 arrived; schedulers send it before they end a job");
 }
 
 TEST_CASE("a signal after a verdict ends the run", "[run]") {

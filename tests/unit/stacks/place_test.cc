@@ -66,7 +66,7 @@ TEST_CASE("ranks of the world that are not here are told", "[place]") {
                       .ranks = {rank_at(1, "a.py:1 f", "")},
                       .stores = {},
                       .notes = {}};
-  CHECK(render(job, false).ends_with("  ranks 0 2 3 of 4: no process of this host says to be\n"));
+  CHECK(render(job, false).ends_with("  ranks 0 2 3 of 4: on no process of this host\n"));
 }
 
 TEST_CASE("who is connected to which store is told", "[place]") {
@@ -143,7 +143,7 @@ TEST_CASE("the place of a rank is told by all that is known of it, in one order"
         Case{"a.py:1 f", "", "working", "in a.py:1 f; working"},
         Case{"", "waits in group", "working", "waits in group; working"},
         Case{"", "waits in group", "", "waits in group"}, Case{"", "", "has ended", "has ended"},
-        Case{"", "", "", "nothing can be told of it"}}) {
+        Case{"", "", "", "nothing is known of it"}}) {
     RankPlace place = rank_at(0, one.where, one.doing);
     place.standing = one.standing;
     CHECK(lines_of(job_of({place})) == std::string("  rank 0 (pid 100): ") + one.words + "\n");
@@ -197,14 +197,14 @@ TEST_CASE("no rank is missed where the world is not known, all are here, or none
 
 TEST_CASE("one missing rank is told as one, and one of a huge world at no cost", "[place]") {
   CHECK(lines_of(job_of({rank_at(0, "a.py:1 f", "")}, 2))
-            .ends_with("  rank 1 of 2: no process of this host says to be\n"));
+            .ends_with("  rank 1 of 2: on no process of this host\n"));
   CHECK(lines_of(job_of({rank_at(0, "a.py:1 f", "")}, 1'000'000))
-            .ends_with("  ranks 1-999999 of 1000000: no process of this host says to be\n"));
+            .ends_with("  ranks 1-999999 of 1000000: on no process of this host\n"));
 }
 
 TEST_CASE("a rank beyond the world it says fills no gap", "[place]") {
   CHECK(lines_of(job_of({rank_at(7, "a.py:1 f", "")}, 2))
-            .ends_with("  ranks 0 1 of 2: no process of this host says to be\n"));
+            .ends_with("  ranks 0 1 of 2: on no process of this host\n"));
 }
 
 TEST_CASE("a store to which no rank of here belongs is told by its holder alone", "[place]") {

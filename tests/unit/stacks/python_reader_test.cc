@@ -98,8 +98,7 @@ TEST_CASE("where py-spy is nowhere the note tells how to have it", "[python_read
   pythons.without_py_spy = {71, 72, 73};
   auto places = three_places();
   CHECK(note_after(pythons, places) ==
-        "where their Python stands is not known: pip install py-spy, which can tell, or start the "
-        "job under safelaunch");
+        "their Python frames are not known: pip install py-spy, or start the job under safelaunch");
   CHECK(pythons.asked.empty());
 }
 
@@ -134,7 +133,7 @@ TEST_CASE("processes for which no time was left are counted", "[python_reader]")
   pythons.time_is_up = true;
   auto places = three_places();
   CHECK(note_after(pythons, places) ==
-        "py-spy was too slow here: where 3 of the processes stand in their Python is not known");
+        "py-spy was too slow here: the Python frames of 3 of the processes are not known");
   CHECK(pythons.asked.empty());
 }
 

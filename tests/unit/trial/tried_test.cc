@@ -106,11 +106,11 @@ TEST_CASE("a run that was all done and then failed does not work", "[trial]") {
 TEST_CASE("a run that a check of the host forbids has started nothing and says why", "[trial]") {
   report::RunSummary refused = outcome(75);
   refused.attempts.clear();
-  refused.stopped_because = "blocked: there is no way to 127.0.0.1";
+  refused.stopped_because = "blocked: there is no route to 127.0.0.1";
   const Tried tried = judge({}, {{"", ""}, refused, ""});
   CHECK(tried.blocked);
   CHECK(tried.stopped_at == "start");
-  CHECK(tried.trouble == "blocked: there is no way to 127.0.0.1");
+  CHECK(tried.trouble == "blocked: there is no route to 127.0.0.1");
 }
 
 TEST_CASE("a run that wrote no outcome says its last words", "[trial]") {

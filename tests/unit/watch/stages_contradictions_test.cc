@@ -50,7 +50,7 @@ TEST_CASE("scene j: a rank given twice is named at once, in whatever order the t
   REQUIRE(story.verdict());
   CHECK(story.verdict()->kind == FailureKind::duplicate_rank);
   CHECK(story.words() ==
-        "rank 1 was given twice: pid 1001 and pid 2001 both came as it to 127.0.0.1:29500");
+        "two processes have rank 1: pid 1001 and pid 2001 both came to 127.0.0.1:29500 with it");
 }
 
 TEST_CASE("a DataLoader worker that inherits RANK is not a second rank", "[stages]") {
