@@ -113,7 +113,8 @@ class WhatTheUserSet(NcclTest):
     def test_a_log_in_the_users_own_file_is_read_there(self):
         self.run_ib(NCCL_DEBUG="INFO", NCCL_DEBUG_FILE=str(self.folder / "mine.%p"))
         logs = [path.read_text() for path in self.folder.glob("mine.*")]
-        self.assertEqual(sum("NCCL WARN Call to ibv_create_cq failed" in log for log in logs), 3)
+        # The first rank's failure may end the others before they have written theirs.
+        self.assertTrue(any("NCCL WARN Call to ibv_create_cq failed" in log for log in logs), logs)
 
 
 class WhatNoProfileHeals(NcclTest):
