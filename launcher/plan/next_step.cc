@@ -235,7 +235,7 @@ std::vector<profile::StruckOut> same_as_tried(const RunPlan& plan,
     });
     if (same == tried.end()) continue;
     const std::string why = found.why.empty() ? "" : ": " + found.why;
-    result.push_back({candidate->name, fmt::format("would be {} again{}", (*same)->name, why)});
+    result.push_back({candidate->name, fmt::format("the same as {} here{}", (*same)->name, why)});
   }
   return result;
 }

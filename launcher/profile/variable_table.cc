@@ -272,6 +272,18 @@ constexpr Variable kVariables[] = {
      "minutes (10); the default argument of init_distributed", ""},
     {"OMP_NUM_THREADS", "OpenMP", "", "", kRead,
      "torchrun sets 1 where several workers are started", ""},
+    {"KMP_AFFINITY", "Intel's OpenMP", "", "", kRead,
+     "binds OpenMP's threads to CPUs; the ranks of one host must not get the same ones", ""},
+    {"LD_PRELOAD", "the dynamic loader", "", "", kRead,
+     "loads these libraries before all others: a libnccl here is used in place of torch's own", ""},
+    {"PYTORCH_CUDA_ALLOC_CONF", "torch", "", "", kRead,
+     "how torch divides the memory of a GPU; expandable_segments:True helps where much is reserved "
+     "and little of it is in use",
+     ""},
+    {"TORCHELASTIC_RUN_ID", "torchrun's workers", "", "", kRead,
+     "the name of the job (--rdzv-id); torchrun sets it for its workers", ""},
+    {"HF_HOME", "Hugging Face's libraries", "", "", kRead,
+     "the folder of models and data sets; on a slow shared disk every rank waits for it", ""},
     {"JAX_CPU_COLLECTIVES_IMPLEMENTATION", "JAX", "", "", kRead, "gloo or mpi; for the CPU only",
      ""},
 };

@@ -147,7 +147,7 @@ class ARankThatNeverReachesInit(HangTest):
         self.assert_status(run, 124)
         self.assertEqual([one["profile"] for one in run.attempts], ["basic"], str(run))
         self.assertEqual(run.outcome["stopped_because"], "no profile is left that could change anything")
-        self.assertIn("skipping gloo-fallback: would be basic again: the job does not ask for NCCL", run.err)
+        self.assertIn("skipping gloo-fallback: the same as basic here: the job does not ask for NCCL", run.err)
 
     def test_named_profiles_are_tried_until_it_stands_at_the_same_place_again(self):
         run = self.run_job(*torchrun("--nproc-per-node", "3", DDP, *BAD_IN_EVERY_ATTEMPT))

@@ -25,6 +25,28 @@ if os.environ["RANK"] == "1":
 dist.init_process_group("gloo")
 '''
 
+# Every rank trains; then rank 1 leaves the others alone.
+LATE = '''
+import os
+import time
+
+import torch
+import torch.distributed as dist
+
+
+def loads_data():
+    time.sleep(3600)
+
+
+dist.init_process_group("gloo")
+for step in range(20):
+    dist.all_reduce(torch.ones(4))
+    time.sleep(0.05)  # as long as the first one's end is looked for
+if os.environ["RANK"] == "1":
+    loads_data()
+dist.all_reduce(torch.ones(4))
+'''
+
 # A rank without torch, started by nobody of ours.
 SLEEPER = '''
 import socket
@@ -95,6 +117,22 @@ class OurJobs(StacksTest):
         self.assertTrue(all(is_alive(one["pid"]) for one in ranks.values()))
         self.assertFalse([event for event in map(json.loads, (job.run_directory / "events.jsonl").read_text().splitlines())
                           if event["e"] in ("verdict", "notice", "hook_error")])
+
+    def test_in_training_too_the_hooks_tell_where_the_ranks_stand_and_what_they_have_finished(self):
+        job = self.start("--nproc-per-node", "2", "--", sys.executable, self.script(LATE))
+        try:
+            wait_until(lambda: "loads_data" in self.places()[1].get(1, {}).get("where", ""), what="rank 1 in its place")
+            ranks = self.places()[1]
+            self.assertIn("all_reduce", ranks[0]["where"])
+            self.assertEqual([ranks[rank]["standing"] for rank in (0, 1)], ["in training"] * 2)
+            self.assertEqual([ranks[rank]["collectives"] for rank in (0, 1)], [20, 20])
+            self.assertRegex(self.stacks().stdout, r"rank 1 \(pid \d+\): in job.py:\d+ loads_data; in training; 20 collectives finished")
+            status = subprocess.run([SAFELAUNCH, "status"], env=self.environment(), cwd=self.folder, capture_output=True, text=True,
+                                    timeout=120)
+            self.assertIn("0.0 collectives a second", status.stdout)
+        finally:
+            job.terminate()
+            self.finish(job)
 
     def test_without_a_hook_the_kernel_tells(self):
         with self.hang("--no-hook"):

@@ -1,8 +1,7 @@
 """Answers safelaunch's questions: where is this process, and which collectives has it finished?
 
-A thread waits in recv() and wakes for a question only. It ends when safelaunch shuts its side, once
-every rank has its first collective behind it: until then the others may still wait for a rank that is
-through itself. The thread is called `safelaunch` in /proc/PID/task/TID/comm, so that a judge of the
+A thread waits in recv() and wakes for a question only, in training too. It ends with the connection.
+The thread is called `safelaunch` in /proc/PID/task/TID/comm, so that a judge of the
 process can leave it out. It is made by _thread: importing `threading` costs every start, and doing so
 here would make this thread the main one.
 """

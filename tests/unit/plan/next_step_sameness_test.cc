@@ -52,7 +52,7 @@ TEST_CASE("a variable that the job's NCCL does not know makes no other attempt",
   const auto struck = struck_after_basic("cumem-host", {}, nccl::Version{2, 18, 5});
   REQUIRE(struck.size() == 1);
   CHECK(struck[0].why ==
-        "would be basic again: NCCL 2.18.5 does not know NCCL_CUMEM_HOST_ENABLE (from 2.23 on)");
+        "the same as basic here: NCCL 2.18.5 does not know NCCL_CUMEM_HOST_ENABLE (from 2.23 on)");
   CHECK(struck_after_basic("no-shm", {}, nccl::Version{2, 18, 5}).empty());  // it sets another, too
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("where the user's own value stays, the profile makes no other attempt"
   const auto struck =
       struck_after_basic("cumem-host", {{"NCCL_CUMEM_HOST_ENABLE", "0"}}, nccl::Version{2, 28, 9});
   REQUIRE(struck.size() == 1);
-  CHECK(struck[0].why == "would be basic again: your NCCL_CUMEM_HOST_ENABLE=0 stays");
+  CHECK(struck[0].why == "the same as basic here: your NCCL_CUMEM_HOST_ENABLE=0 stays");
 }
 
 TEST_CASE("for a job on gloo neither variables of NCCL nor gloo change anything", "[sameness]") {

@@ -56,8 +56,8 @@ TEST_CASE("nothing is tried where no profile can change anything", "[next_step]"
   CHECK(step.why == "no profile is left that could change anything");
   REQUIRE(step.struck_out.size() == 3);
   CHECK(step.struck_out[0].why ==
-        "would be basic again: nothing here reads NCCL's variables without a GPU");
-  CHECK(step.struck_out[2].why == "would be basic again: the job does not ask for NCCL");
+        "the same as basic here: nothing here reads NCCL's variables without a GPU");
+  CHECK(step.struck_out[2].why == "the same as basic here: the job does not ask for NCCL");
 }
 
 TEST_CASE("a second profile that the user names is tried on any job", "[next_step]") {

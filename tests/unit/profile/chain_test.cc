@@ -147,7 +147,7 @@ TEST_CASE("whatever the causes, walking a chain ends and repeats nothing", "[cha
 TEST_CASE("of several objections the first in this order is told: worsens, nodes, slow, hopeless",
           "[chain]") {
   const Profile all = profile_with({"all", {}, {"c"}, Cost::large, Nodes::one});
-  const std::vector<StruckOut> hopeless{{"all", "would be basic again"}};
+  const std::vector<StruckOut> hopeless{{"all", "the same as basic here"}};
   struct Row {
     std::string_view cause;
     int nodes;
@@ -158,7 +158,7 @@ TEST_CASE("of several objections the first in this order is told: worsens, nodes
       {"c", 2, SlowProfiles::refuse, "worsens c"},
       {"d", 2, SlowProfiles::refuse, "works on one node only, the job has 2"},
       {"", 1, SlowProfiles::refuse, "slow, and --fail-on-slow is given"},
-      {"", 1, SlowProfiles::allow, "would be basic again"},
+      {"", 1, SlowProfiles::allow, "the same as basic here"},
   };
   for (const Row& row : rows) {
     ChainState asked;
