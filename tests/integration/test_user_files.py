@@ -147,7 +147,7 @@ class Neighbours(SafelaunchTest):
         os.chown(other, self.ALICE, self.ALICE)
         refused = self.as_alice("report", "--html", other, env={"HOME": str(home)})
         self.assertEqual((refused.returncode, other.read_text()), (64, "import torch\n"))
-        self.assertIn("not overwritten", refused.stderr)
+        self.assertIn("it was left as it is", refused.stderr)
 
 
 class Surroundings(SafelaunchTest):
