@@ -76,11 +76,20 @@ bool is_of_another(const Sighting& one, const FailedFirst& first) {
   return one.rank && first.rank && one.rank != first.rank;
 }
 
+/// Whether the line is why the rank ended with 2: Python's status for a script that it cannot open,
+/// and argparse's for words that it refuses.
+bool explains_usage(const Sighting& one, const Case& now) {
+  const bool of_usage =
+      one.cause->id == cause::kScriptMissing || one.cause->id == cause::kBadArguments;
+  return of_usage && now.first.status == ExitStatus(Exited{2});
+}
+
 /// Whether a line may explain the end of a rank that ended by itself. A line that it printed before
 /// a sys.exit(1) may be about anything, unless NCCL wrote the line.
 bool may_explain(const Sighting& one, const Case& now) {
   if (is_of_another(one, now.first)) return false;
-  return !came_to_its_end(now) || one.line.find("NCCL") != std::string::npos;
+  return !came_to_its_end(now) || explains_usage(one, now) ||
+         one.line.find("NCCL") != std::string::npos;
 }
 
 /// The best line of a rank that lost its peer, unless another rank is known to have failed first.

@@ -491,3 +491,19 @@ TEST_CASE("a rank that ends with sys.exit(1) has chosen it, whatever was printed
     CHECK(stops(diagnosed(evidence), diagnose::StopReason::users_own));
   }
 }
+
+TEST_CASE("a rank that ends in order with 2 tells why: no script, or words that it refuses",
+          "[diagnosis]") {
+  const auto cause_of = [](const std::string& line, int status) {
+    diagnose::Evidence evidence;
+    evidence.failure.kind = FailureKind::rank_died;
+    evidence.failure.ended = {{Rank{0}, {}, Exited{status}}};
+    evidence.finished = {Rank{0}};
+    evidence.output = {{"stderr", std::nullopt, line + "\n"}};
+    return diagnosed(evidence).failure.cause;
+  };
+  const std::string no_script = "python: can't open file '/tmp/t.py': [Errno 2] No such file";
+  CHECK(cause_of(no_script, 2) == "script-missing");
+  CHECK(cause_of("train.py: error: unrecognized arguments: --master_port", 2) == "bad-arguments");
+  CHECK(cause_of(no_script, 1) == "rank-died");  // it may have printed that about anything
+}
