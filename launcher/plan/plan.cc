@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
+#include "plan_steps.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
-#include "safelaunch/base/user_file.h"
-#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/gpu/devices.h"
-#include "safelaunch/gpu/libraries.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
@@ -17,15 +14,10 @@
 #include "safelaunch/host/variable_files.h"
 #include "safelaunch/output/rank_selection.h"
 #include "safelaunch/plan/typed_command.h"
-#include "safelaunch/probe/tournament.h"
-#include "safelaunch/profile/chain.h"
-#include "safelaunch/profile/library.h"
-#include "safelaunch/profile/variables.h"
 
 // A plan is made once, before anything runs, from the options, safelaunch.yaml, the command and the
 // environment: the chain of profiles, how many attempts, the workers of our own spawn. Every
-// mistake in these is an error here. Only the first profile is read at once; the rest are read when
-// the first has failed.
+// mistake in these is an error here. The chain and the warnings are steps of their own.
 namespace safelaunch::plan {
 
 Result<Configuration> read_configuration(const std::string& file, const std::string& cluster,
@@ -72,11 +64,6 @@ settings::RunOptions options_under(settings::RunOptions options, const profile::
 
 namespace {
 
-bool spawns_by_itself(job::Launcher launcher) {
-  return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
-         launcher == job::Launcher::accelerate;
-}
-
 // An option that counts nodes or ranks is the wish for workers of our own spawn. The rest of those
 // options may stand in a file for jobs of every kind.
 bool wants_own_workers(const settings::RunOptions& options) {
@@ -121,21 +108,6 @@ Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
   if (!options.master_addr.empty()) result.master_addr = without_brackets(options.master_addr);
   result.master_port = options.master_port;
   return result;
-}
-
-// Only the driver knows which GPUs can be used. It is asked only if the number of workers depends
-// on it.
-job::HostCounts host_counts(const RunPlan& plan) {
-  const host::HostIdentity host = host::read_identity();
-  job::HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};
-  const std::string& workers = plan.options.nproc_per_node;
-  const bool by_number =
-      !workers.empty() && workers.find_first_not_of("0123456789") == std::string::npos;
-  if (by_number && plan.options.devices.empty()) return counts;
-  const gpu::Facts facts = gpu::read_gpu_facts({plan.environment, gpu::kGpuDeadline});
-  if (facts.trouble == gpu::Trouble::none)
-    counts.usable = gpu::usable_devices(facts, plan.environment);
-  return counts;
 }
 
 // A choice of none would hide all that the ranks say.
@@ -208,159 +180,6 @@ void take_deepspeed_variables(RunPlan& plan) {
         one.name, profile::VariableSetting{std::move(one.value), {one.file, one.line, 1}});
 }
 
-// The chain of the default or of a cluster rule begins with what worked here before.
-void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
-  if (plan.options.forget) return;
-  const std::string file = profile::memory_file(plan.environment);
-  if (file.empty()) return;
-  const profile::Memory memory = profile::load_memory(file);
-  if (memory.empty()) return;  // the key takes milliseconds
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const auto worked = profile::recall(memory, host_key(plan), job_of(plan), now);
-  const auto found = worked ? std::find(chain.begin(), chain.end(), worked->profile) : chain.end();
-  if (found == chain.end() || found == chain.begin()) return;
-  std::rotate(chain.begin(), found, found + 1);
-  plan.warnings.push_back(
-      fmt::format("begins with {}, which worked here lately{}; --forget begins with {} again",
-                  chain[0], worked->job.empty() ? "" : " for this script", chain[1]));
-}
-
-Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
-  if (!plan.options.profiles.empty()) {
-    plan.chain_origin = "--profile";
-    return profile::parse_chain(plan.options.profiles);
-  }
-  std::vector<std::string> chain = plan.configuration.rules.chain;
-  plan.chain_origin = plan.configuration.cluster.empty()
-                          ? "safelaunch.yaml"
-                          : "cluster rule " + plan.configuration.cluster;
-  if (chain.empty()) {
-    chain = profile::default_chain();
-    plan.chain_origin = "the default";
-  }
-  return chain;
-}
-
-// More processes than GPUs would only fail. A chain of nothing else is the user's own wish.
-void drop_rungs_without_gpus(RunPlan& plan, const std::vector<std::string>& named) {
-  if (plan.chain_names.size() == named.size()) return;
-  const int gpus = host_counts(plan).gpus;
-  const auto fits = [&](const std::string& name) {
-    return gpus == 0 || profile::rung_in(name).processes.value_or(0) <= gpus;
-  };
-  std::vector<std::string> fitting;
-  std::ranges::copy_if(plan.chain_names, std::back_inserter(fitting), fits);
-  if (fitting.empty() || fitting.size() == plan.chain_names.size()) return;
-  plan.warnings.push_back(
-      fmt::format("only {} GPUs are here, so the chain is {}", gpus, join(fitting, ", ")));
-  plan.chain_names = std::move(fitting);
-}
-
-// How much of the chain is read before the launch. A mistake in a user's file must be told before
-// an hour of waiting leads to it; built-in profiles hold none, and most runs need the first alone.
-std::size_t read_at_once(const RunPlan& plan, const profile::ProfileLibrary& library) {
-  const bool later_will_do = !plan.options.dry_run && library.all_built_in(plan.chain_names);
-  return later_will_do ? 1 : plan.chain_names.size();
-}
-
-// Reads the chain's first `count` profiles, as far as they are not read yet.
-Result<void> read_chain(RunPlan& plan, profile::ProfileLibrary& library, std::size_t count) {
-  if (count <= plan.chain.size()) return {};
-  const auto unread = std::span(plan.chain_names).first(count).subspan(plan.chain.size());
-  Result<std::vector<profile::Profile>> profiles = library.load_chain(unread, plan.chain_origin);
-  if (!profiles) return profiles.error();
-  for (std::string& warning : library.take_warnings()) plan.warnings.push_back(std::move(warning));
-  for (profile::Profile& profile : *profiles) {
-    // The profile's other keys still hold, so the run goes on.
-    if (const auto unknown = unknown_causes(profile)) plan.warnings.push_back(unknown->message);
-    for (std::string& warning : profile::warnings_for(profile.env))
-      plan.warnings.push_back(std::move(warning));
-    plan.chain.push_back(std::move(profile));
-  }
-  return {};
-}
-
-Result<void> load_chain(RunPlan& plan) {
-  Result<std::vector<std::string>> names = choose_chain(plan);
-  if (!names) return names.error();
-  profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
-  plan.chain_names = library.with_rungs(*names);
-  drop_rungs_without_gpus(plan, *names);
-  if (plan.options.profiles.empty()) put_first_what_worked(plan, plan.chain_names);
-  const Result<void> read = read_chain(plan, library, read_at_once(plan, library));
-  if (!read) return read;
-  const int length = static_cast<int>(plan.chain_names.size());
-  plan.max_attempts = plan.options.only ? 1 : plan.options.max_attempts.value_or(length);
-  return {};
-}
-
-void warn_of_variables(RunPlan& plan) {
-  for (const auto& [name, setting] : plan.overrides.env)
-    if (auto warning = profile::warning_for(name, setting.value))
-      plan.warnings.push_back("--set: " + *warning);
-  for (const job::CommandWarning& warning : plan.command.warnings)
-    plan.warnings.push_back(warning.text);
-}
-
-// Those of a file are for jobs of every kind.
-bool is_typed(const settings::RunOptions& options, const std::string& name) {
-  const auto given = options.given.find(name);
-  return given != options.given.end() && given->second.origin == "--" + name;
-}
-
-// Where one of the two is a setting, the command line's word decides.
-Result<void> refuse_contradiction(const settings::RunOptions& options) {
-  const bool both = is_typed(options, "only") && is_typed(options, "max-attempts");
-  if (!both || !options.only || options.max_attempts == 1) return {};
-  return Error{Errc::usage,
-               fmt::format("--only starts the job once, and --max-attempts {} up to {} "
-                           "times; give one of the two",
-                           *options.max_attempts, *options.max_attempts)};
-}
-
-constexpr std::array kOfOwnWorkers = {"devices",    "nnodes",      "node-rank",   "start-rank",
-                                      "world-size", "master-addr", "master-port", "binding"};
-
-void warn_of_worker_options(RunPlan& plan) {
-  std::vector<std::string> idle;
-  for (const std::string name : kOfOwnWorkers)
-    if (is_typed(plan.options, name)) idle.push_back("--" + name);
-  if (plan.spawn || idle.empty()) return;
-  plan.warnings.push_back(fmt::format(
-      "{} {} no effect: safelaunch does not spawn the ranks here; {}", list_in_words(idle),
-      idle.size() == 1 ? "has" : "have",
-      spawns_by_itself(plan.command.launcher)
-          ? fmt::format("{} has options of its own for that", name(plan.command.launcher))
-          : "it does with --nproc-per-node"));
-}
-
-// Options for what this job does not have.
-void warn_of_idle_options(RunPlan& plan) {
-  const settings::RunOptions& options = plan.options;
-  const bool names_port =
-      is_typed(options, "port") && options.port.how == settings::PortWish::How::range;
-  if (names_port && !plan.spawn && !job::takes_port(plan.command))
-    plan.warnings.push_back(
-        fmt::format("--port {} has no effect: the command takes no port, neither by an option of a "
-                    "launcher nor in MASTER_PORT",
-                    options.given.at("port").value));
-  if (is_typed(options, "token-file") && !plan.party)
-    plan.warnings.push_back(
-        "--token-file has no effect: no agents of other nodes take part in this job");
-}
-
-// A launcher's ranks write to one pipe: only the launcher can tell which rank wrote a line.
-void warn_of_options(RunPlan& plan) {
-  const settings::RunOptions& options = plan.options;
-  warn_of_worker_options(plan);
-  warn_of_idle_options(plan);
-  if (!plan.spawn && (options.prefix || options.ranks != "all"))
-    plan.warnings.push_back(
-        "--prefix and --ranks have no effect where a launcher starts the ranks; use its own "
-        "options "
-        "(torchrun: --local-ranks-filter, --redirects), or --nproc-per-node");
-}
-
 constexpr std::array kSaysThatOneIsARank = {"RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                             "SLURM_STEP_NUM_TASKS"};
 
@@ -380,12 +199,24 @@ void complete(settings::RunOptions& wishes, const settings::Settings& settings) 
 
 }  // namespace
 
-std::optional<Error> unknown_causes(const profile::Profile& profile) {
-  const bool shipped = profile.origin.ends_with(profile::kBuiltInMark);
-  if (shipped || profile.causes.empty()) return std::nullopt;  // the catalogue costs milliseconds
-  std::vector<std::string_view> known;
-  for (const diagnose::Cause& cause : diagnose::catalogue().causes()) known.push_back(cause.id);
-  return profile::unknown_causes(profile, known);
+bool spawns_by_itself(job::Launcher launcher) {
+  return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
+         launcher == job::Launcher::accelerate;
+}
+
+// Only the driver knows which GPUs can be used. It is asked only if the number of workers depends
+// on it.
+job::HostCounts host_counts(const RunPlan& plan) {
+  const host::HostIdentity host = host::read_identity();
+  job::HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};
+  const std::string& workers = plan.options.nproc_per_node;
+  const bool by_number =
+      !workers.empty() && workers.find_first_not_of("0123456789") == std::string::npos;
+  if (by_number && plan.options.devices.empty()) return counts;
+  const gpu::Facts facts = gpu::read_gpu_facts({plan.environment, gpu::kGpuDeadline});
+  if (facts.trouble == gpu::Trouble::none)
+    counts.usable = gpu::usable_devices(facts, plan.environment);
+  return counts;
 }
 
 bool RunPlan::others_start_ranks() const {
@@ -404,39 +235,6 @@ profile::AppliedEnvironment RunPlan::environment_under(const profile::Profile& p
 int RunPlan::nodes() const {
   if (spawn) return spawn->nodes;
   return command.nodes ? command.nodes->max : 1;
-}
-
-Result<void> read_rest_of_chain(RunPlan& plan) {
-  profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
-  return read_chain(plan, library, plan.chain_names.size());
-}
-
-profile::HostKey host_key() {
-  profile::HostKey key;
-  key.hostname = host::read_hostname();
-  key.gpus = host::gpu_models();
-  key.driver = user_file_text("/proc/driver/nvidia/version").value_or("");
-  return key;
-}
-
-std::string job_of(const RunPlan& plan) {
-  const job::Command& command = plan.command;
-  const std::size_t program = command.script ? command.script->word : command.launcher_word;
-  const std::string& word = command.argv.at(program);
-  std::error_code unknown;  // of a script in a folder that is gone
-  const auto file = std::filesystem::absolute(word, unknown);
-  const bool is_file = word.find('/') != std::string::npos || word.ends_with(".py");
-  return fmt::format("{} {}", plan.spawn ? "safelaunch" : name(command.launcher),
-                     is_file && !unknown ? file.lexically_normal().string() : word);
-}
-
-profile::HostKey host_key(const RunPlan& plan) {
-  profile::HostKey key = host_key();
-  key.python = plan.command.python.value_or("");
-  const std::vector<gpu::FoundLibrary> nccl =
-      gpu::find_job_libraries(key.python, plan.environment).nccl;
-  if (!nccl.empty()) key.nccl = nccl.front().version;
-  return key;
 }
 
 Result<RunPlan> make_plan(settings::RunOptions options, Configuration configuration,
@@ -501,21 +299,6 @@ redact::Redactor redactor_for(const RunPlan& plan) {
   for (const profile::Profile& profile : plan.chain) learn(profile.env);
   redactor.learn(plan.options.command);
   return redactor;
-}
-
-std::string cost_in_words(const profile::Profile& profile) {
-  const std::string cost(name(profile.cost));
-  return profile.description.empty() ? cost : cost + " (" + profile.description + ")";
-}
-
-std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile) {
-  const profile::HostKey key = host_key(plan);
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const auto host = probe::load_measured(probe::measured_file(plan.environment, key.hostname));
-  const auto measured =
-      host ? probe::measured_cost(*host, key, now, plan.chain_names.front(), profile.name)
-           : std::nullopt;
-  return measured ? *measured : cost_in_words(profile);
 }
 
 }  // namespace safelaunch::plan

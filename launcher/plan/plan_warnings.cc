@@ -1,0 +1,81 @@
+#include <array>
+
+#include "plan_steps.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/profile/variables.h"
+
+// A word of the user's that has no effect is told, and two that contradict each other are refused.
+// Only words that stand on the command line count: those of a file are for jobs of every kind.
+namespace safelaunch::plan {
+namespace {
+
+bool is_typed(const settings::RunOptions& options, const std::string& name) {
+  const auto given = options.given.find(name);
+  return given != options.given.end() && given->second.origin == "--" + name;
+}
+
+constexpr std::array kOfOwnWorkers = {"devices",    "nnodes",      "node-rank",   "start-rank",
+                                      "world-size", "master-addr", "master-port", "binding"};
+
+void warn_of_worker_options(RunPlan& plan) {
+  std::vector<std::string> idle;
+  for (const std::string name : kOfOwnWorkers)
+    if (is_typed(plan.options, name)) idle.push_back("--" + name);
+  if (plan.spawn || idle.empty()) return;
+  plan.warnings.push_back(fmt::format(
+      "{} {} no effect: safelaunch does not spawn the ranks here; {}", list_in_words(idle),
+      idle.size() == 1 ? "has" : "have",
+      spawns_by_itself(plan.command.launcher)
+          ? fmt::format("{} has options of its own for that", name(plan.command.launcher))
+          : "it does with --nproc-per-node"));
+}
+
+// Options for what this job does not have.
+void warn_of_idle_options(RunPlan& plan) {
+  const settings::RunOptions& options = plan.options;
+  const bool names_port =
+      is_typed(options, "port") && options.port.how == settings::PortWish::How::range;
+  if (names_port && !plan.spawn && !job::takes_port(plan.command))
+    plan.warnings.push_back(
+        fmt::format("--port {} has no effect: the command takes no port, neither by an option of a "
+                    "launcher nor in MASTER_PORT",
+                    options.given.at("port").value));
+  if (is_typed(options, "token-file") && !plan.party)
+    plan.warnings.push_back(
+        "--token-file has no effect: no agents of other nodes take part in this job");
+}
+
+}  // namespace
+
+// Where one of the two is a setting, the command line's word decides.
+Result<void> refuse_contradiction(const settings::RunOptions& options) {
+  const bool both = is_typed(options, "only") && is_typed(options, "max-attempts");
+  if (!both || !options.only || options.max_attempts == 1) return {};
+  return Error{Errc::usage,
+               fmt::format("--only starts the job once, and --max-attempts {} up to {} "
+                           "times; give one of the two",
+                           *options.max_attempts, *options.max_attempts)};
+}
+
+void warn_of_variables(RunPlan& plan) {
+  for (const auto& [name, setting] : plan.overrides.env)
+    if (auto warning = profile::warning_for(name, setting.value))
+      plan.warnings.push_back("--set: " + *warning);
+  for (const job::CommandWarning& warning : plan.command.warnings)
+    plan.warnings.push_back(warning.text);
+}
+
+// A launcher's ranks write to one pipe: only the launcher can tell which rank wrote a line.
+void warn_of_options(RunPlan& plan) {
+  const settings::RunOptions& options = plan.options;
+  warn_of_worker_options(plan);
+  warn_of_idle_options(plan);
+  if (!plan.spawn && (options.prefix || options.ranks != "all"))
+    plan.warnings.push_back(
+        "--prefix and --ranks have no effect where a launcher starts the ranks; use its own "
+        "options "
+        "(torchrun: --local-ranks-filter, --redirects), or --nproc-per-node");
+}
+
+}  // namespace safelaunch::plan
