@@ -176,7 +176,8 @@ bool RunMachine::is_told_here() const {
 }
 
 void RunMachine::take(const AttemptStarted&, TimePoint) {
-  if (attempts_ == 0 && !agrees_) actions_.push_back(ProbeBesideAttempt{profile_});
+  if (attempts_ == 0 && !agrees_ && std::holds_alternative<Attempting>(state_))
+    actions_.push_back(ProbeBesideAttempt{profile_});
 }
 
 void RunMachine::take(const AttemptNotStarted& event, TimePoint) {

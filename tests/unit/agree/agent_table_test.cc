@@ -85,22 +85,12 @@ TEST_CASE("what each event does in each state of a member", "[agree]") {
     CHECK(what_events_do([](AgentStory& agent) { agent.on(Joins{}); }) == R"(
 seated: publish joined
 parked: tell
-confirmed
-gather
-reach
-go
-stop
-end
-apart
-node 0 gone
 unseated: claim
 refused: end with 64
-unreachable
-turned away
-news
-over here
 signal: leave, end with 143
 lease over: tell
+nothing: confirmed; gather; reach; go; stop; end; apart; node 0 gone; unreachable; turned away;
+  news; over here
 )");
   }
   SECTION("parked") {
@@ -109,45 +99,30 @@ lease over: tell
             agent.on(Parked{"held by another"});
           }) == R"(
 seated: publish joined
-parked
-confirmed
-gather
-reach
-go
-stop
 end: leave, end with 3
 apart: leave, end with 0
-node 0 gone
 unseated: claim
 refused: end with 64
-unreachable
-turned away
-news
-over here
 signal: leave, end with 143
-lease over
+nothing: parked; confirmed; gather; reach; go; stop; node 0 gone; unreachable; turned away;
+  news; over here; lease over
 )");
   }
   SECTION("joined") {
     CHECK(what_events_do([](AgentStory& agent) { agent.sits(); }) == R"(
-seated
 parked: tell
-confirmed
 gather: publish joined
 reach: publish joined
 go: publish joined
 stop: publish joined
 end: publish leaving, leave, end with 3
 apart: publish leaving, leave, apart
-node 0 gone
 unseated: claim
 refused: publish leaving, end with 64
-unreachable
-turned away
 news: publish joined
-over here
 signal: publish joined and the signal, publish leaving and the signal, leave, end with 143
 lease over: tell
+nothing: seated; confirmed; node 0 gone; unreachable; turned away; over here
 )");
   }
   SECTION("ready") {
@@ -155,29 +130,22 @@ lease over: tell
             agent.sits();
             agent.is_called();
           }) == R"(
-seated
 parked: tell
-confirmed
 gather: publish ready
 reach: publish ready, reach []
 go: publish going, hold, start 1
 stop: publish ready
 end: publish leaving, leave, end with 3
 apart: publish leaving, leave, apart
-node 0 gone
 unseated: claim
 refused: publish leaving, end with 64
-unreachable
-turned away
 news: publish ready
-over here
 signal: publish ready and the signal
-lease over
+nothing: seated; confirmed; node 0 gone; unreachable; turned away; over here; lease over
 )");
   }
   SECTION("going") {
     CHECK(what_events_do([](AgentStory& agent) { agent.goes(); }) == R"(
-seated
 parked: kill, tell
 confirmed: hold
 gather: stop
@@ -189,12 +157,11 @@ apart: stop
 node 0 gone: stop
 unseated: kill
 refused: stop
-unreachable
-turned away
 news: publish going
 over here: publish ended
 signal: publish going and the signal
 lease over: kill
+nothing: seated; unreachable; turned away
 )");
   }
   SECTION("stopping") {
@@ -202,24 +169,15 @@ lease over: kill
             agent.goes();
             agent.hears({.order = Order::stop, .attempt = 1});
           }) == R"(
-seated
 parked: kill, tell
 confirmed: hold
-gather
-reach
-go
 stop: publish going
-end
-apart
-node 0 gone
 unseated: kill
-refused
-unreachable
-turned away
 news: publish going
 over here: publish stopped
 signal: publish going and the signal
 lease over: kill
+nothing: seated; gather; reach; go; end; apart; node 0 gone; refused; unreachable; turned away
 )");
   }
   SECTION("ended") {
@@ -227,24 +185,18 @@ lease over: kill
             agent.goes();
             agent.is_over();
           }) == R"(
-seated
 parked: tell
-confirmed
 gather: publish ready
 reach: publish ready, reach []
 go: publish ended
 stop: publish ended
 end: publish leaving, leave, end with 3
 apart: publish leaving, leave, end with 0
-node 0 gone
 unseated: claim
 refused: publish leaving, end with 64
-unreachable
-turned away
 news: publish ended
-over here
 signal: publish ended and the signal
-lease over
+nothing: seated; confirmed; node 0 gone; unreachable; turned away; over here; lease over
 )");
   }
   SECTION("lost, and its ranks are being killed") {
@@ -252,24 +204,14 @@ lease over
             agent.goes();
             agent.passes(10s);
           }) == R"(
-seated
 parked: tell
-confirmed
-gather
-reach
-go
 stop: publish going
-end
-apart
-node 0 gone
-unseated
-refused
-unreachable
-turned away
 news: publish going
 over here: publish stopped
 signal: publish going and the signal
 lease over: tell
+nothing: seated; confirmed; gather; reach; go; end; apart; node 0 gone; unseated; refused;
+  unreachable; turned away
 )");
   }
   SECTION("lost") {
@@ -278,24 +220,19 @@ lease over: tell
             agent.passes(10s);
             agent.is_over(137);
           }) == R"(
-seated
 parked: tell
-confirmed
 gather: publish ready
 reach: publish ready, reach []
 go: publish stopped
 stop: publish stopped
 end: publish leaving, leave, end with 3
 apart: publish leaving, leave, end with 0
-node 0 gone
 unseated: claim
 refused: publish leaving, end with 64
-unreachable
-turned away
 news: publish stopped
-over here
 signal: publish stopped and the signal, publish leaving and the signal, leave, end with 143
 lease over: tell
+nothing: seated; confirmed; node 0 gone; unreachable; turned away; over here
 )");
   }
   SECTION("ending") {
@@ -303,24 +240,15 @@ lease over: tell
             agent.goes();
             agent.hears({.order = Order::end, .exit_code = 3});
           }) == R"(
-seated
 parked: kill
 confirmed: hold
-gather
-reach
-go
-stop
-end
-apart
-node 0 gone
 unseated: kill
-refused
-unreachable
-turned away
 news: publish going
 over here: publish stopped, publish leaving, leave, end with 3
 signal: publish going and the signal
 lease over: kill
+nothing: seated; gather; reach; go; stop; end; apart; node 0 gone; refused; unreachable;
+  turned away
 )");
   }
 }
@@ -339,18 +267,13 @@ node 1 ended well: node 1 told
 node 1 failed: node 1 told
 node 1 stopped: node 1 told
 node 1 anew: node 1 told
-node 1 gone
 node 1 signalled: node 1 told, say 1.2 end 143
 turned away: tell
-reach wanted
-attempt wanted
-stop wanted
 end wanted: say 1.2 end 3
-attention
-over here
 signal: say 1.2 end 143
 unseated: claim
 lease over: tell
+nothing: node 1 gone; reach wanted; attempt wanted; stop wanted; attention; over here
 )");
   }
   SECTION("all are ready") {
@@ -370,13 +293,10 @@ node 1 signalled: node 1 told, say 1.2 end 143
 turned away: tell
 reach wanted: say 1.2 gather, reach []
 attempt wanted: say 1.2 go 2, hold, start 2
-stop wanted
 end wanted: say 1.2 end 3
-attention
-over here
 signal: say 1.2 end 143
 unseated: claim
-lease over
+nothing: stop wanted; attention; over here; lease over
 )");
   }
   SECTION("going") {
@@ -391,15 +311,13 @@ node 1 anew: node 1 told, say 1.3 stop, stop
 node 1 gone: node 1 silent, say 1.3 stop, stop
 node 1 signalled: node 1 told, say 1.3 end 143, stop by 15
 turned away: tell
-reach wanted
-attempt wanted
 stop wanted: say 1.3 stop, stop
 end wanted: say 1.3 end 3, stop
 attention: say 1.3 go 1
-over here
 signal: say 1.3 end 143
 unseated: kill
 lease over: kill
+nothing: reach wanted; attempt wanted; over here
 )");
   }
   SECTION("stopping") {
@@ -418,15 +336,11 @@ node 1 anew: node 1 told
 node 1 gone: node 1 silent
 node 1 signalled: node 1 told, say 1.4 end 143
 turned away: tell
-reach wanted
-attempt wanted
-stop wanted
 end wanted: say 1.4 end 3
-attention
-over here
 signal: say 1.4 end 143
 unseated: kill
 lease over: kill
+nothing: reach wanted; attempt wanted; stop wanted; attention; over here
 )");
   }
   SECTION("ending") {
@@ -445,15 +359,9 @@ node 1 anew: node 1 told
 node 1 gone: node 1 silent
 node 1 signalled: node 1 told
 turned away: tell
-reach wanted
-attempt wanted
-stop wanted
-end wanted
-attention
-over here
-signal
 unseated: kill
 lease over: kill
+nothing: reach wanted; attempt wanted; stop wanted; end wanted; attention; over here; signal
 )");
   }
 }

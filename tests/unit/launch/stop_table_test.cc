@@ -61,11 +61,7 @@ HUP: ask SIGHUP
 QUIT: ask SIGQUIT
 sweep: all SIGTERM, all SIGCONT
 now: all SIGKILL
-main ended
-main killed
-ranks gone
-tree empty
-time passed
+nothing: main ended; main killed; ranks gone; tree empty; time passed
 )");
   }
   SECTION("idle, and the launcher has ended") {
@@ -75,53 +71,36 @@ HUP: all SIGTERM, all SIGCONT
 QUIT: all SIGTERM, all SIGCONT
 sweep: all SIGTERM, all SIGCONT
 now: all SIGKILL
-main ended
-main killed
-ranks gone
-tree empty
-time passed
+nothing: main ended; main killed; ranks gone; tree empty; time passed
 )");
   }
   SECTION("asking by INT") {
     CHECK(what_stops_do([](StopStory& stop) { stop.asks(SIGINT); }) == R"(
 INT: all SIGKILL
-HUP
-QUIT
 sweep: all SIGTERM, all SIGCONT
 now: all SIGKILL
 main ended: all SIGTERM, all SIGCONT
 main killed: all SIGTERM, all SIGCONT
-ranks gone
 tree empty: done
-time passed
+nothing: HUP; QUIT; ranks gone; time passed
 )");
   }
   SECTION("asking by HUP") {
     CHECK(what_stops_do([](StopStory& stop) { stop.asks(SIGHUP); }) == R"(
 INT: ask SIGINT
-HUP
-QUIT
 sweep: all SIGTERM, all SIGCONT
 now: all SIGKILL
 main ended: all SIGTERM, all SIGCONT
 main killed: all SIGTERM, all SIGCONT
-ranks gone
 tree empty: done
-time passed
+nothing: HUP; QUIT; ranks gone; time passed
 )");
   }
   SECTION("sweeping a job that hangs") {
     CHECK(what_stops_do([](StopStory& stop) { stop.sweeps(); }) == R"(
-INT
-HUP
-QUIT
-sweep
 now: all SIGKILL
-main ended
-main killed
-ranks gone
 tree empty: done
-time passed
+nothing: INT; HUP; QUIT; sweep; main ended; main killed; ranks gone; time passed
 )");
   }
   SECTION("sweeping what a launcher left that the user has asked") {
@@ -130,29 +109,16 @@ time passed
             stop.on(MainEnded{MainEnded::How::by_signal});
           }) == R"(
 INT: all SIGKILL
-HUP
-QUIT
-sweep
 now: all SIGKILL
-main ended
-main killed
-ranks gone
 tree empty: done
-time passed
+nothing: HUP; QUIT; sweep; main ended; main killed; ranks gone; time passed
 )");
   }
   SECTION("killing") {
     CHECK(what_stops_do([](StopStory& stop) { stop.kills(); }) == R"(
-INT
-HUP
-QUIT
-sweep
-now
-main ended
-main killed
-ranks gone
 tree empty: done
 time passed: all SIGKILL
+nothing: INT; HUP; QUIT; sweep; now; main ended; main killed; ranks gone
 )");
   }
   SECTION("done") {
@@ -160,16 +126,8 @@ time passed: all SIGKILL
             stop.kills();
             stop.on(TreeEmpty{});
           }) == R"(
-INT
-HUP
-QUIT
-sweep
-now
-main ended
-main killed
-ranks gone
-tree empty
-time passed
+nothing: INT; HUP; QUIT; sweep; now; main ended; main killed; ranks gone; tree empty;
+  time passed
 )");
   }
 }

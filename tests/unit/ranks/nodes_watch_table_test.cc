@@ -76,25 +76,19 @@ TEST_CASE("what the news of another node do in each state of the leader's watch"
   SECTION("the node has not spoken yet") {
     CHECK(what_news_do([](Told& job) { job.starts(0); }) == R"(
 node comes: record node, record some
-node has no ranks
 rank failed there: record node, verdict on rank 1, record some
 rank is through there: record node, record, record some
-another node comes
-node is not heard
-node is heard again
-a node that nobody knows is not heard
+nothing: node has no ranks; another node comes; node is not heard; node is heard again;
+  a node that nobody knows is not heard
 )");
   }
   SECTION("the node has spoken") {
     CHECK(what_news_do(spoken) == R"(
-node comes
 node has no ranks: record node
 rank failed there: verdict on rank 1
 rank is through there: record, record some
-another node comes
-node is not heard
-node is heard again
-a node that nobody knows is not heard
+nothing: node comes; another node comes; node is not heard; node is heard again;
+  a node that nobody knows is not heard
 )");
   }
   SECTION("the node is not heard") {
@@ -102,14 +96,11 @@ a node that nobody knows is not heard
             spoken(job);
             job.on(NodeHeard{1, false});
           }) == R"(
-node comes
 node has no ranks: record node
 rank failed there: verdict on rank 1
 rank is through there: record, record some
-another node comes
-node is not heard
-node is heard again
-a node that nobody knows is not heard
+nothing: node comes; another node comes; node is not heard; node is heard again;
+  a node that nobody knows is not heard
 )");
   }
   SECTION("the ranks here are through") {
@@ -117,14 +108,11 @@ a node that nobody knows is not heard
             spoken(job);
             job.reaches(0, Stage::collective);
           }) == R"(
-node comes
 node has no ranks: record node
 rank failed there: verdict on rank 1
 rank is through there: record, training, record some
-another node comes
-node is not heard
-node is heard again
-a node that nobody knows is not heard
+nothing: node comes; another node comes; node is not heard; node is heard again;
+  a node that nobody knows is not heard
 )");
   }
   SECTION("the job trains") {
@@ -133,14 +121,9 @@ a node that nobody knows is not heard
             job.reaches(0, Stage::collective);
             job.on(NodeSpoke{kNode, {through_there()}});
           }) == R"(
-node comes
 node has no ranks: record node
-rank failed there
-rank is through there
-another node comes
-node is not heard
-node is heard again
-a node that nobody knows is not heard
+nothing: node comes; rank failed there; rank is through there; another node comes;
+  node is not heard; node is heard again; a node that nobody knows is not heard
 )");
   }
   SECTION("a verdict has fallen") {
@@ -148,14 +131,9 @@ a node that nobody knows is not heard
             spoken(job);
             job.ends(0, Exited{3});
           }) == R"(
-node comes
-node has no ranks
-rank failed there
-rank is through there
-another node comes
-node is not heard
-node is heard again
-a node that nobody knows is not heard
+nothing: node comes; node has no ranks; rank failed there; rank is through there;
+  another node comes; node is not heard; node is heard again;
+  a node that nobody knows is not heard
 )");
   }
   SECTION("the job is being stopped") {
@@ -163,14 +141,9 @@ a node that nobody knows is not heard
             spoken(job);
             job.on(WatchFreezes{});
           }) == R"(
-node comes
-node has no ranks
-rank failed there
-rank is through there
-another node comes
-node is not heard
-node is heard again
-a node that nobody knows is not heard
+nothing: node comes; node has no ranks; rank failed there; rank is through there;
+  another node comes; node is not heard; node is heard again;
+  a node that nobody knows is not heard
 )");
   }
 }

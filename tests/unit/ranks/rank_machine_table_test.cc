@@ -108,21 +108,16 @@ void train_two(Told& job) {
 TEST_CASE("what each event does while ranks are judged, train or are stopped", "[rank_machine]") {
   SECTION("judged") {
     CHECK(what_events_do(begin_two) == R"(
-rank spawned
-rank ended with 0
 rank failed: verdict
-stranger ended
 hook enters a stage: meeting, record some
 hook answers: pass answer
 hook refuses: notice
-hook closed
 hook floods: record some, notice
 NCCL reaches a stage: record, record some
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
 driver silent: verdict
 all stand still: ask places
-places without a standstill
 look shows a rank: status
 look shows a silent rank alive: status
 ranks sampled: status
@@ -132,15 +127,14 @@ plugin passes a collective: record, record some
 hook counts: record some
 hook fails: record some
 rank ended of a signal: verdict
-rank ended, nobody knows how
 NCCL's worlds differ: verdict
 leader watches: ask whether it hears, ask whether it hears, sample ranks, status
-leader watches no more
 node spoke: record, record some
-node is silent
 stacks wanted: show stacks
 time passed: status
-frozen
+nothing: rank spawned; rank ended with 0; stranger ended; hook closed;
+  places without a standstill; rank ended, nobody knows how; leader watches no more;
+  node is silent; frozen
 )");
   }
   SECTION("judged, while one waits for the other") {
@@ -148,25 +142,19 @@ frozen
             job.hang();
             job.pass(Duration(500));
           }) == R"(
-rank spawned
 rank ended with 0: verdict, record some
 rank failed: verdict, record some
-stranger ended
 hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
-hook closed
 hook floods: record some, notice
 NCCL reaches a stage: record, record some
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
 driver silent: verdict
 all stand still: ask places
-places without a standstill
 look shows a rank: sample ranks
 look shows a silent rank alive: sample ranks
-ranks sampled
-others sampled
 another user runs: record, notice
 plugin passes a collective: record, record some
 hook counts: record some
@@ -175,49 +163,31 @@ rank ended of a signal: verdict, record some
 rank ended, nobody knows how: record some
 NCCL's worlds differ: verdict
 leader watches: sample ranks
-leader watches no more
 node spoke: record, record some
-node is silent
 stacks wanted: show stacks
 time passed: sample ranks
-frozen
+nothing: rank spawned; stranger ended; hook closed; places without a standstill; ranks sampled;
+  others sampled; leader watches no more; node is silent; frozen
 )");
   }
   SECTION("training") {
     CHECK(what_events_do(train_two) == R"(
-rank spawned
-rank ended with 0
-rank failed
-stranger ended
 hook enters a stage: meeting, record some
 hook answers: pass answer
 hook refuses: notice
-hook closed
 hook floods: record some, notice
-NCCL reaches a stage
-NCCL contradicts
 NCCL spoke: NCCL said
-driver silent
-all stand still
-places without a standstill
-look shows a rank
-look shows a silent rank alive
-ranks sampled
-others sampled
 another user runs: record, notice
-plugin passes a collective
 hook counts: record some
 hook fails: record some
-rank ended of a signal
-rank ended, nobody knows how
-NCCL's worlds differ
-leader watches
-leader watches no more
 node spoke: record
-node is silent
 stacks wanted: show stacks
-time passed
-frozen
+nothing: rank spawned; rank ended with 0; rank failed; stranger ended; hook closed;
+  NCCL reaches a stage; NCCL contradicts; driver silent; all stand still;
+  places without a standstill; look shows a rank; look shows a silent rank alive; ranks sampled;
+  others sampled; plugin passes a collective; rank ended of a signal;
+  rank ended, nobody knows how; NCCL's worlds differ; leader watches; leader watches no more;
+  node is silent; time passed; frozen
 )");
   }
   SECTION("a verdict has fallen") {
@@ -225,39 +195,21 @@ frozen
             begin_two(job);
             job.ends(1, Exited{3});
           }) == R"(
-rank spawned
-rank ended with 0
-rank failed
-stranger ended
 hook enters a stage: meeting, record some
 hook answers: pass answer
 hook refuses: notice
-hook closed
 hook floods: record some, notice
-NCCL reaches a stage
-NCCL contradicts
 NCCL spoke: NCCL said
-driver silent
-all stand still
-places without a standstill
-look shows a rank
-look shows a silent rank alive
-ranks sampled
-others sampled
 another user runs: record, notice
 plugin passes a collective: record, record some
-hook counts
 hook fails: record some
-rank ended of a signal
-rank ended, nobody knows how
-NCCL's worlds differ
-leader watches
-leader watches no more
-node spoke
-node is silent
 stacks wanted: show stacks
-time passed
-frozen
+nothing: rank spawned; rank ended with 0; rank failed; stranger ended; hook closed;
+  NCCL reaches a stage; NCCL contradicts; driver silent; all stand still;
+  places without a standstill; look shows a rank; look shows a silent rank alive; ranks sampled;
+  others sampled; hook counts; rank ended of a signal; rank ended, nobody knows how;
+  NCCL's worlds differ; leader watches; leader watches no more; node spoke; node is silent;
+  time passed; frozen
 )");
   }
   SECTION("judged elsewhere") {
@@ -265,76 +217,58 @@ frozen
             job = Told({.stages = {.world_size = 2, .judged_elsewhere = true}, .hook = true});
             begin_two(job);
           }) == R"(
-rank spawned
-rank ended with 0
 rank failed: verdict
-stranger ended
 hook enters a stage: meeting, record some
 hook answers: pass answer
 hook refuses: notice
-hook closed
 hook floods: record some, notice
 NCCL reaches a stage: record, record some
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
 driver silent: verdict
 all stand still: ask places
-places without a standstill
-look shows a rank
-look shows a silent rank alive
-ranks sampled
-others sampled
 another user runs: record, notice
 plugin passes a collective: record, record some
 hook counts: record some
 hook fails: record some
 rank ended of a signal: verdict
-rank ended, nobody knows how
 NCCL's worlds differ: verdict
 leader watches: ask whether it hears, ask whether it hears, sample ranks
-leader watches no more
 node spoke: record, record some
-node is silent
 stacks wanted: show stacks
-time passed
-frozen
+nothing: rank spawned; rank ended with 0; stranger ended; hook closed;
+  places without a standstill; look shows a rank; look shows a silent rank alive; ranks sampled;
+  others sampled; rank ended, nobody knows how; leader watches no more; node is silent;
+  time passed; frozen
 )");
   }
   SECTION("no rank is known yet") {
     CHECK(what_events_do([](Told&) {}) == R"(
 rank spawned: record some
-rank ended with 0
-rank failed
-stranger ended
 hook enters a stage: watch exit, meeting, record some
 hook answers: pass answer
 hook refuses: notice
-hook closed
 hook floods: record some, notice
 NCCL reaches a stage: record, record some
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
 driver silent: verdict
 all stand still: ask places
-places without a standstill
 look shows a rank: watch exit, find user, record some, status
 look shows a silent rank alive: status
 ranks sampled: status
 others sampled: status
 another user runs: record, notice
 plugin passes a collective: record, record some
-hook counts
 hook fails: record some
-rank ended of a signal
-rank ended, nobody knows how
 NCCL's worlds differ: verdict
 leader watches: sample ranks, status
-leader watches no more
 node spoke: record, record some
-node is silent
 stacks wanted: show stacks
 time passed: status
-frozen
+nothing: rank ended with 0; rank failed; stranger ended; hook closed;
+  places without a standstill; hook counts; rank ended of a signal;
+  rank ended, nobody knows how; leader watches no more; node is silent; frozen
 )");
   }
   SECTION("stopped") {
@@ -342,39 +276,16 @@ frozen
             begin_two(job);
             job.on(WatchFreezes{});
           }) == R"(
-rank spawned
-rank ended with 0
-rank failed
-stranger ended
-hook enters a stage
-hook answers
-hook refuses
-hook closed
 hook floods: record some
-NCCL reaches a stage
-NCCL contradicts
-NCCL spoke
-driver silent
-all stand still
-places without a standstill
-look shows a rank
-look shows a silent rank alive
-ranks sampled
-others sampled
-another user runs
-plugin passes a collective
 hook counts: record some
-hook fails
-rank ended of a signal
-rank ended, nobody knows how
-NCCL's worlds differ
-leader watches
-leader watches no more
-node spoke
-node is silent
 stacks wanted: show stacks
-time passed
-frozen
+nothing: rank spawned; rank ended with 0; rank failed; stranger ended; hook enters a stage;
+  hook answers; hook refuses; hook closed; NCCL reaches a stage; NCCL contradicts; NCCL spoke;
+  driver silent; all stand still; places without a standstill; look shows a rank;
+  look shows a silent rank alive; ranks sampled; others sampled; another user runs;
+  plugin passes a collective; hook fails; rank ended of a signal; rank ended, nobody knows how;
+  NCCL's worlds differ; leader watches; leader watches no more; node spoke; node is silent;
+  time passed; frozen
 )");
   }
 }

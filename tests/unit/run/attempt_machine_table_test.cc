@@ -72,19 +72,14 @@ TEST_CASE("what each event does in each state of an attempt", "[attempt]") {
   SECTION("running") {
     CHECK(what_events_do([](Told&) {}) == R"(
 start failed: end watching, take segments, stop now
-launcher ended
-rank ended well
 rank failed: end watching, take segments to remove, stop sweep
 rank failed in training: end watching, take segments, stop polite
-last rank failed
 all ended: note the end, end watching, take segments, stop sweep
 hang: record verdict, record segments, ask ranks
 hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
-ranks answer
-RAS answers
 way wanted: hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
 INT: end watching, take segments, stop polite
@@ -94,27 +89,21 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-output drained
-time passed
+nothing: launcher ended; rank ended well; last rank failed; ranks answer; RAS answers;
+  output drained; time passed
 )");
   }
   SECTION("running, while the launcher reacts") {
     CHECK(what_events_do([](Told& attempt) { attempt.on(VerdictFell{died()}); }) == R"(
 start failed: end watching, take segments, stop now
-launcher ended
-rank ended well
 rank failed: end watching, take segments to remove, stop sweep
 rank failed in training: end watching, take segments, stop polite
-last rank failed
 all ended: note the end, end watching, take segments, stop sweep
 hang: record verdict, record segments, ask ranks
 hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
-ranks answer
-RAS answers
-way wanted
 kill wanted: end watching, take segments, stop now
 INT: end watching, take segments, stop polite
 INT while ranks wait: ask ranks
@@ -123,18 +112,15 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-output drained
-time passed
+nothing: launcher ended; rank ended well; last rank failed; ranks answer; RAS answers;
+  way wanted; output drained; time passed
 )");
   }
   SECTION("running, while the ranks of a standstill are asked") {
     CHECK(what_events_do([](Told& attempt) { attempt.on(TrainingStalled{}); }) == R"(
 start failed: end watching, take segments, stop now
-launcher ended
-rank ended well
 rank failed: end watching, take segments to remove, stop sweep
 rank failed in training: end watching, take segments, stop polite
-last rank failed
 all ended: note the end, end watching, take segments, stop sweep
 hang: record verdict, record segments, ask ranks
 hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
@@ -142,7 +128,6 @@ rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 ranks answer: record stall, tell
-RAS answers
 way wanted: hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
 INT: end watching, take segments, stop polite
@@ -152,27 +137,21 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-output drained
-time passed
+nothing: launcher ended; rank ended well; last rank failed; RAS answers; output drained;
+  time passed
 )");
   }
   SECTION("explaining a Ctrl-C") {
     CHECK(what_events_do([](Told& attempt) { attempt.hang_with_a_person_waiting(); }) == R"(
 start failed: end watching, take segments, stop now
-launcher ended
-rank ended well
 rank failed: tell, tell, end watching, take segments, stop polite
 rank failed in training: tell, tell, end watching, take segments, stop polite
-last rank failed
 all ended: note the end, end watching, take segments, stop sweep
 hang: record verdict, record segments
 hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
-stall
 ranks answer: tell, tell, end watching, take segments, stop polite
-RAS answers
-way wanted
 kill wanted: end watching, take segments, stop now
 INT: tell, tell, end watching, take segments, stop polite, stop polite
 INT while ranks wait: tell, tell, end watching, take segments, stop polite, stop polite
@@ -181,29 +160,19 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-output drained
-time passed
+nothing: launcher ended; rank ended well; last rank failed; stall; RAS answers; way wanted;
+  output drained; time passed
 )");
   }
   SECTION("asking the ranks and RAS") {
     CHECK(what_events_do([](Told& attempt) {
             attempt.on(VerdictFell{hung(), false, true});
           }) == R"(
-start failed
-launcher ended
-rank ended well
-rank failed
-rank failed in training
-last rank failed
 all ended: note the end
 hang: record verdict, record segments
 hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
-stall
-ranks answer
-RAS answers
-way wanted
 kill wanted: end watching, take segments, stop now
 INT: end watching, take segments, stop polite
 INT while ranks wait: end watching, take segments, stop polite
@@ -212,27 +181,17 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-output drained
-time passed
+nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
+  last rank failed; stall; ranks answer; RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("stopping") {
     CHECK(what_events_do([](Told& attempt) { attempt.be_stopped(); }) == R"(
-start failed
-launcher ended
-rank ended well
-rank failed
-rank failed in training
-last rank failed
 all ended: note the end
 hang: record verdict, record segments
 hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
-stall
-ranks answer
-RAS answers
-way wanted
 kill wanted: stop now
 INT: stop polite
 INT while ranks wait: stop polite
@@ -241,66 +200,40 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-output drained
-time passed
+nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
+  last rank failed; stall; ranks answer; RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("draining") {
     CHECK(what_events_do([](Told& attempt) { attempt.end_processes(); }) == R"(
-start failed
-launcher ended
-rank ended well
-rank failed
-rank failed in training
-last rank failed
 all ended: note the end
 hang: record verdict, record segments
 hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
-stall
-ranks answer
-RAS answers
-way wanted
-kill wanted
 INT: over
 INT while ranks wait: over
 TERM: over
 USR1: forward
-tree gone
-tree gone, output drained
 recording stopped: tell
 output drained: over
-time passed
+nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
+  last rank failed; stall; ranks answer; RAS answers; way wanted; kill wanted; tree gone;
+  tree gone, output drained; time passed
 )");
   }
   SECTION("over") {
     CHECK(what_events_do([](Told& attempt) { attempt.end_processes(true); }) == R"(
-start failed
-launcher ended
-rank ended well
-rank failed
-rank failed in training
-last rank failed
 all ended: note the end
 hang: record verdict, record segments
 hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
-stall
-ranks answer
-RAS answers
-way wanted
-kill wanted
-INT
-INT while ranks wait
-TERM
 USR1: forward
-tree gone
-tree gone, output drained
 recording stopped: tell
-output drained
-time passed
+nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
+  last rank failed; stall; ranks answer; RAS answers; way wanted; kill wanted; INT;
+  INT while ranks wait; TERM; tree gone; tree gone, output drained; output drained; time passed
 )");
   }
 }

@@ -33,29 +33,10 @@ TEST_CASE("what each event does in each state of a run over several nodes", "[no
             run.plan.options.preflight = true;
             run.begin_alone();
           }) == R"(
-begins
 host checked: tell ready
 host is blocked: record finding, say failure, tell blocked
-started
 not started: say failure, propose end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: say failure, end with 78
 end agreed: end with 0
@@ -64,29 +45,16 @@ INT: tell signal
 INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
-USR1
+nothing: begins; started; ended here, others run; ended well; failed; over everywhere;
+  switch found; cannot probe; profile chosen; none chosen; memory back; pause over too early;
+  pause over; leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; USR1
 )");
   }
   SECTION("gathering, a member") {
     CHECK(what_nodes_do([](NodesTold& run) { run.begin_alone(); }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, propose end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
 nodes ready: say, propose basic
 a node is blocked: say failure, propose end with 75
 attempt agreed: start basic
@@ -100,29 +68,15 @@ INT: tell signal
 INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
-USR1
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  pause over too early; pause over; leads; USR1
 )");
   }
   SECTION("gathering, the leader") {
     CHECK(what_nodes_do([](NodesTold& run) { run.lead(); }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, propose end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
 nodes ready: say, propose basic
 a node is blocked: say failure, propose end with 75
 attempt agreed: start basic
@@ -136,34 +90,19 @@ INT: tell signal
 INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
-USR1
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  pause over too early; pause over; leads; USR1
 )");
   }
   SECTION("attempting, a member") {
     CHECK(what_nodes_do(follow_attempt) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, tell not started
-ended here, others run
 ended well: record attempt
 failed: record attempt
 over everywhere: record attempt, keep what worked, propose end with 0
 ended by nodes: record attempt, say failure, propose end with 69
 switch found: end for another
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: say failure, end with 78
 end agreed: end with 0
@@ -173,33 +112,19 @@ INT twice: tell signal, signal attempt, tell signal, signal attempt
 INT that the ranks have: tell signal
 TERM: tell signal, signal attempt
 USR1: signal attempt
+nothing: begins; host checked; host is blocked; started; ended here, others run; cannot probe;
+  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
+  nodes ready; a node is blocked; attempt agreed; another profile agreed; unknown profile agreed
 )");
   }
   SECTION("attempting, the leader") {
     CHECK(what_nodes_do(lead_attempt) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, tell not started, propose end with 75
-ended here, others run
 ended well: record attempt, keep what worked, propose end with 0
 failed: record cause, record attempt, tell struck out, propose end with 3, tell first failure
 over everywhere: record attempt, keep what worked, propose end with 0
 ended by nodes: record attempt, say failure, propose end with 69
 switch found: end for another
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: say failure, end with 78
 end agreed: end with 0
@@ -209,6 +134,9 @@ INT twice: tell signal, signal attempt, tell signal, signal attempt
 INT that the ranks have: tell signal
 TERM: tell signal, signal attempt
 USR1: signal attempt
+nothing: begins; host checked; host is blocked; started; ended here, others run; cannot probe;
+  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
+  nodes ready; a node is blocked; attempt agreed; another profile agreed; unknown profile agreed
 )");
   }
   SECTION("over here, the leader") {
@@ -216,29 +144,11 @@ USR1: signal attempt
             lead_attempt(run);
             run.ended_here(went_well_record());
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, tell not started, propose end with 75
-ended here, others run
 ended well: record attempt, keep what worked, propose end with 0
 failed: record cause, record attempt, tell struck out, propose end with 3, tell first failure
 over everywhere: record attempt, keep what worked, propose end with 0
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: say failure, end with 78
 end agreed: record attempt, end with 0
@@ -247,7 +157,10 @@ INT: tell signal
 INT twice: tell signal, tell signal, record attempt, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
-USR1
+nothing: begins; host checked; host is blocked; started; ended here, others run; switch found;
+  cannot probe; profile chosen; none chosen; memory back; pause over too early; pause over;
+  leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; USR1
 )");
   }
   SECTION("gathering again, a member") {
@@ -255,26 +168,8 @@ USR1
             follow_attempt(run);
             run.ends_with(went_well_record());
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, propose end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
 attempt agreed: start basic
 another profile agreed: start no-shm
 unknown profile agreed: tell not started
@@ -286,7 +181,9 @@ INT: tell signal
 INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
-USR1
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  pause over too early; pause over; leads; nodes ready; a node is blocked; USR1
 )");
   }
   SECTION("probing, the leader") {
@@ -294,29 +191,11 @@ USR1
             lead_attempt(run);
             run.ends_with(failed_in_nccl());
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, propose end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
 cannot probe: record attempt, tell fallback, await memory
 profile chosen: say, record attempt, tell fallback, await memory
 none chosen: record attempt, tell fallback, await memory
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: say failure, end with 78
 end agreed: record attempt, end with 0
@@ -325,7 +204,10 @@ INT: tell signal
 INT twice: tell signal, tell signal, record attempt, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
-USR1
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; memory back; pause over too early; pause over; leads;
+  nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; USR1
 )");
   }
   SECTION("waiting for memory, the leader") {
@@ -333,29 +215,9 @@ USR1
             lead_attempt(run);
             run.ends_with(hung_in(Stage::group));
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, propose end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
 memory back: propose conservative
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: say failure, end with 78
 end agreed: end with 0
@@ -365,6 +227,10 @@ INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
 USR1: propose end with 124
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen;
+  pause over too early; pause over; leads; nodes ready; a node is blocked; attempt agreed;
+  another profile agreed; unknown profile agreed
 )");
   }
   SECTION("pausing until a port is free, the leader") {
@@ -373,29 +239,9 @@ USR1: propose end with 124
             run.ends_with(passes_by_itself());
             run.on(MemoryBack{});
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, propose end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
 pause over: propose basic
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: say failure, end with 78
 end agreed: end with 0
@@ -405,6 +251,10 @@ INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
 USR1: propose end with 1
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  pause over too early; leads; nodes ready; a node is blocked; attempt agreed;
+  another profile agreed; unknown profile agreed
 )");
   }
   SECTION("the end is proposed, the leader") {
@@ -412,26 +262,8 @@ USR1: propose end with 1
             lead_attempt(run);
             run.ends_with(went_well_record());
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, propose end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, propose end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
 attempt agreed: start basic
 another profile agreed: start no-shm
 unknown profile agreed: tell not started
@@ -443,7 +275,9 @@ INT: tell signal
 INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
-USR1
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  pause over too early; pause over; leads; nodes ready; a node is blocked; USR1
 )");
   }
   SECTION("over") {
@@ -452,38 +286,12 @@ USR1
             run.ends_with(went_well_record());
             run.on(EndAgreed{0, ""});
           }) == R"(
-begins
-host checked
-host is blocked
-started
-not started
-ended here, others run
-ended well
-failed
-over everywhere
-ended by nodes
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
-none to agree with
-refused
-end agreed
-end agreed with a reason
-INT
-INT twice
-INT that the ranks have
-TERM
-USR1
+nothing: begins; host checked; host is blocked; started; not started; ended here, others run;
+  ended well; failed; over everywhere; ended by nodes; switch found; cannot probe;
+  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
+  nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; none to agree with; refused; end agreed; end agreed with a reason;
+  INT; INT twice; INT that the ranks have; TERM; USR1
 )");
   }
 }

@@ -19,37 +19,19 @@ TEST_CASE("what each event does in each state of a run", "[run]") {
   SECTION("idle") {
     CHECK(what_run_does([](RunTold&) {}) == R"(
 begins: start basic
-host checked
-host is blocked
-started: probe beside
 not started: say failure, end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: part from nodes, say
 end agreed: end with 0
 end agreed with a reason: say failure, end with 69
 INT: end with 130
 INT twice: end with 130
-INT that the ranks have
 TERM: end with 143
-USR1
+nothing: host checked; host is blocked; started; ended here, others run; ended well; failed;
+  over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  pause over too early; pause over; leads; nodes ready; a node is blocked; attempt agreed;
+  another profile agreed; unknown profile agreed; INT that the ranks have; USR1
 )");
   }
   SECTION("checking") {
@@ -57,45 +39,25 @@ USR1
             run.plan.options.preflight = true;
             run.on(RunBegins{});
           }) == R"(
-begins
 host checked: start basic
 host is blocked: record finding, say failure, end with 75
-started: probe beside
 not started: say failure, end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: part from nodes, say
 end agreed: end with 0
 end agreed with a reason: say failure, end with 69
 INT: end with 130
 INT twice: end with 130
-INT that the ranks have
 TERM: end with 143
-USR1
+nothing: begins; started; ended here, others run; ended well; failed; over everywhere;
+  switch found; cannot probe; profile chosen; none chosen; memory back; pause over too early;
+  pause over; leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; INT that the ranks have; USR1
 )");
   }
   SECTION("attempting") {
     CHECK(what_run_does([](RunTold& run) { run.begin(); }) == R"(
-begins
-host checked
-host is blocked
 started: probe beside
 not started: say failure, end with 75
 ended here, others run: record attempt, keep what worked, end with 0
@@ -104,27 +66,17 @@ failed: record cause, record attempt, tell struck out, end with 3, tell first fa
 over everywhere: record attempt, keep what worked, end with 0
 ended by nodes: record attempt, say failure, end with 69
 switch found: end for another
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: part from nodes, say
 end agreed: end with 0
 end agreed with a reason: say failure, end with 69
 INT: signal attempt
 INT twice: signal attempt, signal attempt
-INT that the ranks have
 TERM: signal attempt
 USR1: signal attempt
+nothing: begins; host checked; host is blocked; cannot probe; profile chosen; none chosen;
+  memory back; pause over too early; pause over; leads; nodes ready; a node is blocked;
+  attempt agreed; another profile agreed; unknown profile agreed; INT that the ranks have
 )");
   }
   SECTION("probing") {
@@ -132,38 +84,22 @@ USR1: signal attempt
             run.begin();
             run.ends_with(failed_in_nccl());
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, end with 69
-switch found
 cannot probe: record attempt, tell fallback, await memory
 profile chosen: say, record attempt, tell fallback, await memory
 none chosen: record attempt, tell fallback, await memory
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: part from nodes, say
 end agreed: record attempt, end with 0
 end agreed with a reason: record attempt, end with 69
 INT: record attempt, end with 130
 INT twice: record attempt, end with 130
-INT that the ranks have
 TERM: record attempt, end with 143
-USR1
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; memory back; pause over too early; pause over; leads;
+  nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; INT that the ranks have; USR1
 )");
   }
   SECTION("waiting") {
@@ -171,38 +107,21 @@ USR1
             run.begin();
             run.ends_with(hung_in(Stage::group));
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
 memory back: start conservative
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: part from nodes, say
 end agreed: end with 0
 end agreed with a reason: end with 69
 INT: end with 130
 INT twice: end with 130
-INT that the ranks have
 TERM: end with 143
 USR1: end with 124
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen;
+  pause over too early; pause over; leads; nodes ready; a node is blocked; attempt agreed;
+  another profile agreed; unknown profile agreed; INT that the ranks have
 )");
   }
   SECTION("pausing") {
@@ -211,38 +130,21 @@ USR1: end with 124
             run.ends_with(passes_by_itself());
             run.on(MemoryBack{});
           }) == R"(
-begins
-host checked
-host is blocked
-started
 not started: say failure, end with 75
-ended here, others run
-ended well
-failed
-over everywhere
 ended by nodes: record attempt, say failure, end with 69
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
 pause over: start basic
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
 none to agree with: part from nodes, say
 refused: part from nodes, say
 end agreed: end with 0
 end agreed with a reason: end with 69
 INT: end with 130
 INT twice: end with 130
-INT that the ranks have
 TERM: end with 143
 USR1: end with 1
+nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
+  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  pause over too early; leads; nodes ready; a node is blocked; attempt agreed;
+  another profile agreed; unknown profile agreed; INT that the ranks have
 )");
   }
   SECTION("over") {
@@ -250,38 +152,12 @@ USR1: end with 1
             run.begin();
             run.ends_with(went_well_record());
           }) == R"(
-begins
-host checked
-host is blocked
-started
-not started
-ended here, others run
-ended well
-failed
-over everywhere
-ended by nodes
-switch found
-cannot probe
-profile chosen
-none chosen
-memory back
-pause over too early
-pause over
-leads
-nodes ready
-a node is blocked
-attempt agreed
-another profile agreed
-unknown profile agreed
-none to agree with
-refused
-end agreed
-end agreed with a reason
-INT
-INT twice
-INT that the ranks have
-TERM
-USR1
+nothing: begins; host checked; host is blocked; started; not started; ended here, others run;
+  ended well; failed; over everywhere; ended by nodes; switch found; cannot probe;
+  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
+  nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; none to agree with; refused; end agreed; end agreed with a reason;
+  INT; INT twice; INT that the ranks have; TERM; USR1
 )");
   }
 }
