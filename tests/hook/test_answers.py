@@ -14,6 +14,14 @@ HANGING_TORCH = """
         time.sleep(600)
     never_ends()
 """
+# The question comes while Python imports threading, which has no table of its threads yet.
+HANGS_IN_THREADINGS_IMPORT = """
+    import sys, time, types
+    sys.modules["threading"] = types.ModuleType("threading")
+    def never_ends():
+        time.sleep(600)
+    never_ends()
+"""
 # A torch as 2.6 is, which has handlers but counts no waits.
 TORCH_WITHOUT_WAIT_COUNTERS = """
     import sys, time, types
@@ -173,6 +181,16 @@ class Answers(harness.HookTest):
                 worker.connection.send(b"no question")
                 self.ask_until(worker, "never_ends")
                 self.assertEqual(worker.first("hook_error")["where"], "answers")
+            finally:
+                self.stop(processes)
+
+    def test_a_rank_that_is_in_the_import_of_threading_says_where(self):
+        with Collector() as collector:
+            processes = self.start_one_in_torchs_import(collector, HANGS_IN_THREADINGS_IMPORT)
+            try:
+                worker = collector.wait_for_worker("start")
+                self.ask_until(worker, "never_ends")
+                self.assertEqual(worker.all("hook_error"), [])
             finally:
                 self.stop(processes)
 

@@ -168,6 +168,14 @@ class SafelaunchTest(unittest.TestCase):
         path.chmod(0o755)
         return str(path)
 
+    def program_for_all(self):
+        """A copy of safelaunch that another user may execute: a checkout may lie in root's home, which is closed to others."""
+        program = self.folder / "safelaunch"
+        if not program.exists():
+            shutil.copy(SAFELAUNCH, program)
+            program.chmod(0o755)
+        return program
+
     def assert_status(self, run, status):
         self.assertEqual(run.status, status, str(run))
 

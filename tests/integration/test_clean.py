@@ -40,7 +40,7 @@ class Clean(SafelaunchTest):
 
     def clean(self, *words, within=()):
         environment = {k: v for k, v in self.environment(HOME=str(self.home)).items() if k != "TORCH_EXTENSIONS_DIR"}
-        done = subprocess.run([*within, SAFELAUNCH, "clean", *words], env=environment, cwd=self.folder, capture_output=True,
+        done = subprocess.run([*within, self.program_for_all(), "clean", *words], env=environment, cwd=self.folder, capture_output=True,
                               text=True, timeout=60, user=None if within else NOBODY)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout
@@ -153,7 +153,7 @@ class Hidden(SafelaunchTest):
         try:
             pid = int(job.stdout.readline().split()[1])
             os.chmod(self.folder, 0o755)
-            said = subprocess.run([*hide, *as_nobody, SAFELAUNCH, "clean", "--dry-run"], cwd="/", capture_output=True,
+            said = subprocess.run([*hide, *as_nobody, self.program_for_all(), "clean", "--dry-run"], cwd="/", capture_output=True,
                                   env=self.environment(HOME="/nonexistent"), text=True, timeout=60)
             self.assertEqual((said.returncode, said.stderr), (0, ""), said.stdout)
             self.assertNotIn(f"pid {pid} ", said.stdout)

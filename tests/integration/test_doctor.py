@@ -35,7 +35,7 @@ class Doctor(SafelaunchTest):
 
     def doctor(self, *words, status=0, network=(), user=None, **environment):
         """The findings, by id; `network` are words for `ip`, in a network namespace with nothing but lo."""
-        command = [SAFELAUNCH, "doctor", "--json", *words]
+        command = [SAFELAUNCH if user is None else self.program_for_all(), "doctor", "--json", *words]
         if network:
             setup = " && ".join(f"ip {line}" for line in ("link set lo up", *network))
             command = ["unshare", "--net", "sh", "-c", f'{setup} && exec "$@"', "sh", *command]

@@ -2,7 +2,6 @@
 
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import threading
@@ -88,8 +87,6 @@ class Neighbours(SafelaunchTest):
         self.shared = self.folder / "tmp"
         self.shared.mkdir()
         self.shared.chmod(0o1777)
-        program = shutil.copy(SAFELAUNCH, self.folder / "safelaunch")
-        os.chmod(program, 0o755)
 
     def folder_of(self, uid, *names, mode=0o700):
         path = self.folder.joinpath(*names)
@@ -99,7 +96,7 @@ class Neighbours(SafelaunchTest):
         return path
 
     def as_alice(self, *words, env):
-        command = ["setpriv", f"--reuid={self.ALICE}", f"--regid={self.ALICE}", "--clear-groups", self.folder / "safelaunch", *words]
+        command = ["setpriv", f"--reuid={self.ALICE}", f"--regid={self.ALICE}", "--clear-groups", self.program_for_all(), *words]
         return subprocess.run(command, env={"PATH": "/usr/bin:/bin", "TMPDIR": str(self.shared), **env}, cwd=self.shared,
                               capture_output=True, text=True, timeout=60)
 

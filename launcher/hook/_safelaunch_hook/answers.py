@@ -101,10 +101,9 @@ def threads():
 
 
 def _names():
-    threading = sys.modules.get("threading")
-    if threading is None:
-        return {}
-    return {ident: thread.name for ident, thread in list(threading._active.items())}
+    # While the program imports it, the module has no table of its threads yet.
+    active = getattr(sys.modules.get("threading"), "_active", {})
+    return {ident: thread.name for ident, thread in list(active.items())}
 
 
 def _frames(frame, most):
