@@ -11,6 +11,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/host/identity.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/plan/host_checks.h"
 #include "safelaunch/plan/json_file.h"
@@ -81,7 +82,9 @@ int run_and_tidy(plan::RunPlan plan) {
 }
 
 int show(const plan::RunPlan& plan) {
-  const run::ShownPlan shown = plan.options.json ? run::plan_json(plan) : run::render_plan(plan);
+  const plan::SeenOfJob seen{.gpu = host::may_have_gpu()};
+  const run::ShownPlan shown =
+      plan.options.json ? run::plan_json(plan, seen) : run::render_plan(plan, seen);
   const std::filesystem::path file = plan::json_file(plan.options);
   if (file.empty())
     answer(shown.text);

@@ -234,9 +234,9 @@ std::vector<std::string> warnings_of(const plan::RunPlan& plan, const Rehearsal&
 
 }  // namespace
 
-ShownPlan render_plan(const plan::RunPlan& plan) {
+ShownPlan render_plan(const plan::RunPlan& plan, const plan::SeenOfJob& seen) {
   const redact::Redactor redactor = plan::redactor_for(plan);
-  const Rehearsal rehearsal = rehearse(plan);
+  const Rehearsal rehearsal = rehearse(plan, seen);
   std::string text = head(plan, rehearsal, redactor);
   text += fmt::format("chain     from {}, at most {} attempt{}\n", plan.chain_origin,
                       rehearsal.max_attempts, rehearsal.max_attempts == 1 ? "" : "s");
@@ -247,9 +247,9 @@ ShownPlan render_plan(const plan::RunPlan& plan) {
   return {std::move(text), rehearsal.refusal};
 }
 
-ShownPlan plan_json(const plan::RunPlan& plan) {
+ShownPlan plan_json(const plan::RunPlan& plan, const plan::SeenOfJob& seen) {
   const redact::Redactor redactor = plan::redactor_for(plan);
-  const Rehearsal rehearsal = rehearse(plan);
+  const Rehearsal rehearsal = rehearse(plan, seen);
   Json json;
   json["command"] = redactor.redact(plan.options.command);
   json["launcher"] = name(plan.command.launcher);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <span>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/variable_names.h"
@@ -184,6 +185,16 @@ int most_attempts(const plan::RunPlan& plan) {
   return plan.others_start_ranks() && !plan.party ? 1 : plan.max_attempts;
 }
 
+/// Why the profile would change nothing after the attempts before it; empty: it may.
+std::string changes_nothing(const plan::RunPlan& plan, const profile::Profile& profile,
+                            std::span<const RehearsedAttempt> before, const plan::SeenOfJob& seen) {
+  std::vector<const profile::Profile*> tried;
+  for (const RehearsedAttempt& attempt : before) tried.push_back(attempt.profile);
+  const std::array candidate{&profile};
+  const auto struck = plan::same_as_tried(plan, tried, candidate, seen);
+  return struck.empty() ? "" : struck.front().why;
+}
+
 std::string never_tried(const plan::RunPlan& plan, const profile::Profile& profile) {
   if (plan.options.only) return "--only";
   if (plan.others_start_ranks() && !plan.party) return "others start ranks of this job too";
@@ -206,13 +217,14 @@ void take_port(const plan::RunPlan& plan, Rehearsal& rehearsal) {
 
 }  // namespace
 
-Rehearsal rehearse(const plan::RunPlan& plan) {
+Rehearsal rehearse(const plan::RunPlan& plan, const plan::SeenOfJob& seen) {
   Rehearsal rehearsal;
   rehearsal.max_attempts = most_attempts(plan);
   take_port(plan, rehearsal);
   for (const profile::Profile& profile : plan.chain) {
     const int number = static_cast<int>(rehearsal.attempts.size()) + 1;
-    const std::string never = number == 1 ? "" : never_tried(plan, profile);
+    std::string never = number == 1 ? "" : never_tried(plan, profile);
+    if (never.empty()) never = changes_nothing(plan, profile, rehearsal.attempts, seen);
     if (!never.empty())
       rehearsal.left_out.push_back({profile.name, never});
     else if (number > rehearsal.max_attempts)

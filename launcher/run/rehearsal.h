@@ -4,6 +4,7 @@
 
 #include "attempt_spec.h"
 #include "safelaunch/base/result.h"
+#include "safelaunch/plan/next_step.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/plan/port_choice.h"
 #include "safelaunch/profile/chain.h"
@@ -39,7 +40,8 @@ struct RehearsedAttempt {
 struct Rehearsal {
   /// The attempts in the order that holds where no cause is known.
   std::vector<RehearsedAttempt> attempts;
-  std::vector<profile::StruckOut> left_out;  ///< profiles of the chain that are never tried
+  /// The profiles of the chain that are never tried.
+  std::vector<profile::StruckOut> left_out;
   std::vector<std::string> others;  ///< profiles that only a cause would put in their place
   int max_attempts = 1;
   std::optional<int> port;
@@ -48,6 +50,7 @@ struct Rehearsal {
   std::optional<Error> refusal;       ///< why the first attempt, and so the run, does not start
 };
 
-[[nodiscard]] Rehearsal rehearse(const plan::RunPlan& plan);
+/// `seen` holds what is known before any rank has come: whether there is a GPU.
+[[nodiscard]] Rehearsal rehearse(const plan::RunPlan& plan, const plan::SeenOfJob& seen);
 
 }  // namespace safelaunch::run

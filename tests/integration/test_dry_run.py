@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import unittest
 
 from harness import BIN, SAFELAUNCH, SafelaunchTest, free_port, main, torchrun
 
@@ -158,7 +159,7 @@ class DryRun(SafelaunchTest):
 
     def test_the_chain_is_shown_as_far_as_the_options_let_it_go(self):
         def chain(*words):
-            plan = self.plan(*words, "train.py")[1]
+            plan = self.plan("--profile", "basic,conservative,no-shm,gloo-fallback", *words, "train.py")[1]
             return [entry["profile"] for entry in plan["chain"]], plan
         self.assertEqual(chain()[0], ["basic", "conservative", "no-shm", "gloo-fallback"])
         tried, plan = chain("--only")
@@ -167,6 +168,13 @@ class DryRun(SafelaunchTest):
         self.assertEqual((tried, plan["only_if_it_heals"]), (["basic", "conservative"], ["no-shm", "gloo-fallback"]))
         tried, plan = chain("--fail-on-slow")
         self.assertEqual((tried, list(plan["never_tried"])), (["basic", "conservative", "no-shm"], ["gloo-fallback"]))
+
+    @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "here is a GPU, and NCCL may be what fails")
+    def test_profiles_that_would_change_nothing_here_are_shown_as_a_run_passes_them_over(self):
+        plan = self.plan("torchrun", "--nproc_per_node", "2", "train.py")[1]
+        self.assertEqual([entry["profile"] for entry in plan["chain"]], ["basic", "gloo-fallback"])
+        why = "the same as basic here: nothing here reads NCCL's variables without a GPU"
+        self.assertEqual(plan["never_tried"], {"conservative": why, "no-shm": why})
 
     def test_a_dry_run_leaves_nothing_behind(self):
         before = sorted(str(path) for path in self.folder.rglob("*"))

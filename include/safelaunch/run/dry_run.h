@@ -1,6 +1,7 @@
 #pragma once
 
 #include "safelaunch/base/result.h"
+#include "safelaunch/plan/next_step.h"
 #include "safelaunch/plan/plan.h"
 
 namespace safelaunch::run {
@@ -14,8 +15,9 @@ struct ShownPlan {
   std::optional<Error> refusal;
 };
 
-/// The plan as a text for a reader.
-[[nodiscard]] ShownPlan render_plan(const plan::RunPlan& plan);
-[[nodiscard]] ShownPlan plan_json(const plan::RunPlan& plan);
+/// The plan as a text for a reader. `seen` holds what is known before any rank has come: whether
+/// this host has a GPU.
+[[nodiscard]] ShownPlan render_plan(const plan::RunPlan& plan, const plan::SeenOfJob& seen);
+[[nodiscard]] ShownPlan plan_json(const plan::RunPlan& plan, const plan::SeenOfJob& seen);
 
 }  // namespace safelaunch::run

@@ -267,7 +267,7 @@ TEST_CASE("one attempt alone and several contradict each other where both are ty
 TEST_CASE("a plan may take the place of an earlier plan in its file", "[plan]") {
   const TemporaryFolder folder;
   const std::string file =
-      folder.write("plan.json", run::plan_json(*planned(options_for(kTorchrun))).text);
+      folder.write("plan.json", run::plan_json(*planned(options_for(kTorchrun)), {}).text);
   CHECK(plan::check_json_file(file).has_value());
 }
 
@@ -329,7 +329,7 @@ TEST_CASE("a plan names chain, port and what each profile changes, and no secret
   options.set = {"HF_TOKEN=hf_abcdefghijklmnop"};
   const auto made = planned(options);
   REQUIRE(made.has_value());
-  const std::string text = run::render_plan(*made).text;
+  const std::string text = run::render_plan(*made, {}).text;
   CHECK_THAT(text, ContainsSubstring("launcher  torchrun"));
   CHECK_THAT(text, ContainsSubstring("chain     from the default"));
   CHECK_THAT(text, ContainsSubstring("NCCL_SHM_DISABLE: (not set) → 1"));
@@ -341,7 +341,7 @@ TEST_CASE("a plan tells of later attempts only what is different", "[plan]") {
   options.dry_run = true;
   const auto made = planned(options);
   REQUIRE(made.has_value());
-  const std::string text = run::render_plan(*made).text;
+  const std::string text = run::render_plan(*made, {}).text;
   const auto times = [&](std::string_view word) {
     int count = 0;
     for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
@@ -358,7 +358,7 @@ TEST_CASE("a plan as JSON has the chain with the environment of each profile", "
   options.dry_run = true;
   const auto made = planned(options);
   REQUIRE(made.has_value());
-  const auto json = nlohmann::json::parse(run::plan_json(*made).text);
+  const auto json = nlohmann::json::parse(run::plan_json(*made, {}).text);
   CHECK(json["launcher"] == "torchrun");
   CHECK(json["processes_per_node"] == "4");
   CHECK(json["chain"].size() == made->chain_names.size());
@@ -367,7 +367,7 @@ TEST_CASE("a plan as JSON has the chain with the environment of each profile", "
 
 TEST_CASE("a plan says in words who starts how many ranks", "[plan]") {
   const auto ranks = [](settings::RunOptions options) {
-    const std::string text = run::render_plan(*planned(std::move(options))).text;
+    const std::string text = run::render_plan(*planned(std::move(options)), {}).text;
     const std::size_t at = text.find("ranks     ");
     return text.substr(at + 10, text.find('\n', at) - at - 10);
   };
@@ -381,13 +381,29 @@ TEST_CASE("a secret that a user gives with --set stands in no plan", "[plan]") {
   options.set = {"WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567"};
   const auto made = planned(std::move(options));
   REQUIRE(made.has_value());
-  CHECK_THAT(run::render_plan(*made).text, !ContainsSubstring("0123456789abcdef"));
-  CHECK_THAT(run::plan_json(*made).text, !ContainsSubstring("0123456789abcdef"));
+  CHECK_THAT(run::render_plan(*made, {}).text, !ContainsSubstring("0123456789abcdef"));
+  CHECK_THAT(run::plan_json(*made, {}).text, !ContainsSubstring("0123456789abcdef"));
+}
+
+TEST_CASE("a plan leaves out the profiles that would change nothing without a GPU", "[plan]") {
+  settings::RunOptions options = options_for(kTorchrun);
+  options.dry_run = true;
+  const auto made = planned(std::move(options));
+  REQUIRE(made.has_value());
+  const auto chain = [&](const SeenOfJob& seen) {
+    const auto json = nlohmann::json::parse(run::plan_json(*made, seen).text);
+    std::string names;
+    for (const auto& attempt : json["chain"])
+      names += attempt["profile"].get<std::string>() + " ";
+    return names;
+  };
+  CHECK(chain({.gpu = true}) == "basic conservative no-shm gloo-fallback ");
+  CHECK(chain({.gpu = false}) == "basic gloo-fallback ");
 }
 
 TEST_CASE("a plan's JSON tells of workers or of processes per node, as who starts them", "[plan]") {
   const auto json = [](settings::RunOptions options) {
-    return nlohmann::json::parse(run::plan_json(*planned(std::move(options))).text);
+    return nlohmann::json::parse(run::plan_json(*planned(std::move(options)), {}).text);
   };
   CHECK(json(spawning("2"))["workers"] == 2);
   CHECK_FALSE(json(spawning("2")).contains("processes_per_node"));
