@@ -15,6 +15,11 @@ set(places ${SAFELAUNCH_PYTHON_PACKAGES}/nvidia/cu13/include ${SAFELAUNCH_PYTHON
     ${CUDAToolkit_INCLUDE_DIRS})
 foreach(library CUDA NVML NCCL)
   string(TOLOWER ${library}.h header)
+  # The Python that had it for an earlier call may be gone, or be another one.
+  if(SAFELAUNCH_${library}_INCLUDE AND NOT EXISTS ${SAFELAUNCH_${library}_INCLUDE}/${header})
+    unset(SAFELAUNCH_${library}_INCLUDE CACHE)
+    unset(SAFELAUNCH_NVIDIA_HEADERS_COMPILE CACHE)
+  endif()
   find_path(SAFELAUNCH_${library}_INCLUDE ${header} HINTS ${places})
 endforeach()
 
