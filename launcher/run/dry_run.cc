@@ -108,6 +108,8 @@ Lines details_of(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
                  const redact::Redactor& redactor) {
   const profile::Profile& profile = *attempt.profile;
   Lines lines;
+  if (!attempt.passed_over.empty())
+    lines.push_back(fmt::format("passed over on this host: {}", attempt.passed_over));
   if (attempt.refusal) lines.push_back(fmt::format("does not start: {}", attempt.refusal->message));
   if (attempt.spec.workers.empty()) return lines;
   lines.push_back(
@@ -194,6 +196,7 @@ Json attempt_json(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
   const profile::Profile& profile = *attempt.profile;
   Json json{
       {"profile", profile.name}, {"cost", name(profile.cost)}, {"backend", name(profile.backend)}};
+  if (!attempt.passed_over.empty()) json["passed_over"] = attempt.passed_over;
   if (attempt.refusal) json["refused"] = attempt.refusal->message;
   if (attempt.spec.workers.empty()) return json;
   json["argv"] = redactor.redact(attempt.spec.workers.front().argv);

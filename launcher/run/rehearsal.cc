@@ -189,7 +189,8 @@ int most_attempts(const plan::RunPlan& plan) {
 std::string changes_nothing(const plan::RunPlan& plan, const profile::Profile& profile,
                             std::span<const RehearsedAttempt> before, const plan::SeenOfJob& seen) {
   std::vector<const profile::Profile*> tried;
-  for (const RehearsedAttempt& attempt : before) tried.push_back(attempt.profile);
+  for (const RehearsedAttempt& attempt : before)
+    if (attempt.passed_over.empty()) tried.push_back(attempt.profile);
   const std::array candidate{&profile};
   const auto struck = plan::same_as_tried(plan, tried, candidate, seen);
   return struck.empty() ? "" : struck.front().why;
@@ -221,16 +222,19 @@ Rehearsal rehearse(const plan::RunPlan& plan, const plan::SeenOfJob& seen) {
   Rehearsal rehearsal;
   rehearsal.max_attempts = most_attempts(plan);
   take_port(plan, rehearsal);
+  int number = 1;
   for (const profile::Profile& profile : plan.chain) {
-    const int number = static_cast<int>(rehearsal.attempts.size()) + 1;
     std::string never = number == 1 ? "" : never_tried(plan, profile);
-    if (never.empty()) never = changes_nothing(plan, profile, rehearsal.attempts, seen);
-    if (!never.empty())
-      rehearsal.left_out.push_back({profile.name, never});
-    else if (number > rehearsal.max_attempts)
+    if (!never.empty()) {
+      rehearsal.left_out.push_back({profile.name, std::move(never)});
+    } else if (number > rehearsal.max_attempts) {
       rehearsal.others.push_back(profile.name);
-    else
+    } else {
+      std::string why = changes_nothing(plan, profile, rehearsal.attempts, seen);
       rehearsal.attempts.push_back(rehearse_attempt(plan, profile, number, rehearsal.port));
+      number += why.empty() ? 1 : 0;
+      rehearsal.attempts.back().passed_over = std::move(why);
+    }
   }
   const auto& first = rehearsal.attempts.front().refusal;
   rehearsal.refusal = rehearsal.port_refusal ? rehearsal.port_refusal : first;

@@ -33,6 +33,8 @@ struct RehearsedAttempt {
   std::map<std::string, SetVariable> variables;  ///< the variables that all workers have alike
   std::vector<WorkerVariables> workers;  ///< the workers of our own spawn, in the order of ranks
   std::optional<Error> refusal;          ///< why it cannot be started
+  /// Why a run on this host passes it over. Another host, which has a GPU, may try it.
+  std::string passed_over;
 };
 
 /// A run as it would be, as far as that can be known before it: nothing is made or started. A port

@@ -385,20 +385,22 @@ TEST_CASE("a secret that a user gives with --set stands in no plan", "[plan]") {
   CHECK_THAT(run::plan_json(*made, {}).text, !ContainsSubstring("0123456789abcdef"));
 }
 
-TEST_CASE("a plan leaves out the profiles that would change nothing without a GPU", "[plan]") {
+TEST_CASE("a plan marks the profiles that would change nothing without a GPU", "[plan]") {
   settings::RunOptions options = options_for(kTorchrun);
   options.dry_run = true;
+  options.max_attempts = 2;
   const auto made = planned(std::move(options));
   REQUIRE(made.has_value());
   const auto chain = [&](const SeenOfJob& seen) {
     const auto json = nlohmann::json::parse(run::plan_json(*made, seen).text);
     std::string names;
     for (const auto& attempt : json["chain"])
-      names += attempt["profile"].get<std::string>() + " ";
+      names += fmt::format("{}{} ", attempt.contains("passed_over") ? "-" : "",
+                           attempt["profile"].get<std::string>());
     return names;
   };
-  CHECK(chain({.gpu = true}) == "basic conservative no-shm gloo-fallback ");
-  CHECK(chain({.gpu = false}) == "basic gloo-fallback ");
+  CHECK(chain({.gpu = true}) == "basic conservative ");
+  CHECK(chain({.gpu = false}) == "basic -conservative -no-shm gloo-fallback ");
 }
 
 TEST_CASE("a plan's JSON tells of workers or of processes per node, as who starts them", "[plan]") {
