@@ -5,6 +5,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 
 // A round of questions to the ranks ends when each question has its answer. Answers that nobody has
 // asked for are dropped. The answers are then put beside the watch's own knowledge: which ranks
@@ -25,7 +26,7 @@ std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
   return text;
 }
 
-// The screen describes a few of the ranks that are behind.
+// The screen describes a few of the places at which ranks stand.
 constexpr std::size_t kMostPlaces = 3;
 
 std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers) {
@@ -145,6 +146,20 @@ std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answer
   if (waiting.missing.size() > kMostAwaited)
     text += fmt::format("; and {} more", waiting.missing.size() - kMostAwaited);
   return text;
+}
+
+std::string where_ranks_stand(const RankAnswers& answers) {
+  std::map<std::string, std::vector<Rank>> ranks_at;
+  for (const auto& [rank, stack] : answers.stacks)
+    if (!stack.where.empty()) ranks_at[stack.where].push_back(rank);
+  std::vector<std::pair<std::string, std::vector<Rank>>> places(ranks_at.begin(), ranks_at.end());
+  std::ranges::stable_sort(places, {}, [](const auto& place) { return place.second.size(); });
+  std::vector<std::string> words;
+  for (const auto& [where, ranks] : places)
+    if (words.size() < kMostPlaces) words.push_back(rank_list(ranks) + " in " + where);
+  if (places.size() > kMostPlaces)
+    words.push_back(fmt::format("others in {} more places", places.size() - kMostPlaces));
+  return join(words, "; ");
 }
 
 Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers) {

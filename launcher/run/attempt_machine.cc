@@ -73,7 +73,7 @@ void AttemptMachine::take(const StartFailed&, TimePoint) {
   if (runs()) begin_stop({launch::StopMode::now, SIGKILL, {}});
 }
 
-void AttemptMachine::take(const WorkerEnded& event, TimePoint) {
+void AttemptMachine::take(const WorkerEnded& event, TimePoint now) {
   const bool asked_to_end = outcome_.signal && is<Stopping>();
   if (!runs() && !asked_to_end) return;  // its end is our doing
   // The first failure is the status that counts, because later ones are mostly its consequences.
@@ -81,7 +81,7 @@ void AttemptMachine::take(const WorkerEnded& event, TimePoint) {
   // Only a failed rank of our own spawn ends the others here: a launcher sees to its ranks itself.
   if (!runs() || !event.rank || succeeded(event.status) || !event.others_run) return;
   if (const auto* explaining = std::get_if<Explaining>(&state_))
-    return explain_and_stop(Explaining(*explaining), {});
+    return explain_and_stop(Explaining(*explaining), {}, now);
   // As torchrun does: a world that lacks a rank is over. In training the others may save first.
   if (event.trained) return begin_stop({launch::StopMode::polite, SIGTERM, rules_.grace.in_all});
   make_way();
@@ -123,12 +123,12 @@ void AttemptMachine::take(const TrainingStalled& event, TimePoint) {
   actions_.push_back(AskRanks{kAnswersWithin});
 }
 
-void AttemptMachine::take(const RanksAnswered& event, TimePoint) {
+void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
   if (is<Asking>()) return one_has_answered();
   if (auto* running = std::get_if<Running>(&state_); running != nullptr && running->stall)
     return tell_stall(*std::exchange(running->stall, std::nullopt), event.answers);
   if (const auto* explaining = std::get_if<Explaining>(&state_))
-    explain_and_stop(Explaining(*explaining), event.answers);
+    explain_and_stop(Explaining(*explaining), event.answers, now);
 }
 
 void AttemptMachine::tell_stall(const watch::StallReport& report,
@@ -162,17 +162,23 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
   const bool first = is<Running>();
   note(event);
   if (is<Draining>()) return take(OutputDrained{}, now);  // the rest of it is not waited for
-  if (first && event.waiting) {
+  if (first && (event.waiting || (outcome_.training && is_insisting(event.signal)))) {
     state_ = Explaining{event};
     return actions_.push_back(AskRanks{kAnswersBeforeSignal});
   }
+  if (first) return stop_and_explain_later(event, {}, now);
   if (const auto* explaining = std::get_if<Explaining>(&state_))
-    explain_and_stop(Explaining(*explaining), {});
-  if (first || is<Asking>() || is<Stopping>()) stop_as_the_user_wants(event);
-  // A job that is still there after a while is explained, so that a person does not take a long
-  // checkpoint for a hang and kill it.
-  if (auto* stopping = std::get_if<Stopping>(&state_); first && is_insisting(event.signal))
-    *stopping = {now + kUnexplainedSilence, event.signal};
+    explain_and_stop(Explaining(*explaining), {}, now);
+  if (is<Asking>() || is<Stopping>()) stop_as_the_user_wants(event);
+}
+
+// A job that is still there after a while is explained, so that a person does not take a long
+// checkpoint for a hang and kill it, and knows of a hang where it stands.
+void AttemptMachine::stop_and_explain_later(const SignalCame& event, std::string standing,
+                                            TimePoint now) {
+  stop_as_the_user_wants(event);
+  if (is_insisting(event.signal))
+    state_ = Stopping{now + kUnexplainedSilence, event.signal, std::move(standing)};
 }
 
 // A signal that comes while the attempt is stopped for another reason is not the reason, but the
@@ -192,8 +198,9 @@ void AttemptMachine::stop_as_the_user_wants(const SignalCame& event) {
 }
 
 void AttemptMachine::explain_and_stop(const Explaining& explaining,
-                                      const ranks::RankAnswers& answers) {
+                                      const ranks::RankAnswers& answers, TimePoint now) {
   const SignalCame& told = explaining.told;
+  if (!told.waiting) return stop_and_explain_later(told, ranks::where_ranks_stand(answers), now);
   const std::string who = signal_name(told.signal);
   actions_.push_back(
       TellUser{fmt::format("{}: {}", who, ranks::who_waits_for_whom(*told.waiting, answers))});
@@ -268,7 +275,10 @@ void AttemptMachine::take(const AttemptTimePassed&, TimePoint now) {
   if (is<Draining>()) return take(OutputDrained{}, now);
   auto& stopping = std::get<Stopping>(state_);
   stopping.explain_at.reset();
-  actions_.push_back(TellUser{signal_name(stopping.signal) + ": " + time_to_save("A second one")});
+  const std::string who = signal_name(stopping.signal);
+  if (!stopping.standing.empty())
+    actions_.push_back(TellUser{fmt::format("{} came to {}", who, stopping.standing)});
+  actions_.push_back(TellUser{who + ": " + time_to_save("A second one")});
 }
 
 }  // namespace safelaunch::run

@@ -164,7 +164,8 @@ using AttemptAction = std::variant<AskRanks, AskRas, ForwardSignal, EndWatching,
 ///
 ///   - running: a verdict on a rank's own failure leaves the launcher a moment to end the others in
 ///     its own words; all other verdicts ask the ranks where they stand before they are stopped.
-///   - explaining: a person has pressed Ctrl-C on a hang, and is told who waits for whom first.
+///   - explaining: a person has pressed Ctrl-C on a hang, and is told who waits for whom first. In
+///     training the ranks are asked too, and the person is told only where the job stays.
 ///   - draining: a reader may take the output as slowly as it likes, unless somebody has asked for
 ///     the end: then it has two seconds, and none after a second signal.
 ///   - A signal while safelaunch itself stops the attempt cannot change that; it ends the run
@@ -194,6 +195,7 @@ class AttemptMachine {
   struct Stopping {
     std::optional<TimePoint> explain_at;
     int signal = 0;
+    std::string standing;  ///< where the ranks stood when the signal came; empty: nobody knows
   };
   struct Draining {
     std::optional<TimePoint> until;  ///< the deadline of the wait; none: it has no limit
@@ -218,7 +220,9 @@ class AttemptMachine {
 
   void note(const SignalCame& event);
   void stop_as_the_user_wants(const SignalCame& event);
-  void explain_and_stop(const Explaining& explaining, const ranks::RankAnswers& answers);
+  void stop_and_explain_later(const SignalCame& event, std::string standing, TimePoint now);
+  void explain_and_stop(const Explaining& explaining, const ranks::RankAnswers& answers,
+                        TimePoint now);
   void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers);
   void one_has_answered();
   void stop_lost();

@@ -62,6 +62,22 @@ if os.environ["RANK"] == "1" and not open("late", "w").close():
 dist.init_process_group("gloo")
 """
 
+# Rank 1 leaves the others alone in the middle of training, and nobody ends when told to.
+HANGS_IN_TRAINING = """
+import os, signal, time, torch, torch.distributed as dist
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+def loads_data():
+    open("late", "w").close()
+    time.sleep(600)
+dist.init_process_group("gloo")
+for step in range(20):
+    dist.all_reduce(torch.ones(4))
+    time.sleep(0.05)  # as long as the first one's end is looked for
+if os.environ["RANK"] == "1":
+    loads_data()
+dist.all_reduce(torch.ones(4))
+"""
+
 # A launcher that goes on after USR1, and says so.
 HEEDING = """
 import os, signal, sys
@@ -172,6 +188,17 @@ class Stopping(SafelaunchTest):
         terminal.press_ctrl_c()
         terminal.read_until(b"safelaunch: stopping; the ranks get 100s to save (--grace). Ctrl-C again kills them now")
         self.assertRegex(terminal.output, rb"safelaunch: SIGINT: rank 0 has waited \d+\w* in group for rank 1 \(.*, in job.py:5 <module>")
+        terminal.press_ctrl_c()
+        terminal.close()
+
+    def test_ctrl_c_on_a_hang_in_training_tells_where_each_rank_stood(self):
+        terminal = self.in_terminal("--grace", "100s", "--run-dir", self.folder / "run", *self.ranks(2, HANGS_IN_TRAINING))
+        events = self.folder / "run" / "events.jsonl"
+        wait_until((self.folder / "late").exists, what="the rank that is late")
+        wait_until(lambda: '"training"' in events.read_text(), what="the training")
+        terminal.press_ctrl_c()
+        terminal.read_until(b"safelaunch: SIGINT: stopping; the ranks get 100s to save (--grace)")
+        self.assertRegex(terminal.output, rb"SIGINT came to rank 0 in job.py:\d+ <module> \S+ all_reduce; rank 1 in job.py:\d+ loads_data")
         terminal.press_ctrl_c()
         terminal.close()
 

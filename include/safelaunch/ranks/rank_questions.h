@@ -94,6 +94,10 @@ class AnswersOfNodes {
 /// train.py:50 never_reaches_init": for whoever ends a job that waits.
 [[nodiscard]] std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers);
 
+/// "rank 1 in train.py:48 load_data; ranks 0 2 3 in train.py:31 main → all_reduce": the places of
+/// all ranks that answered, the loneliest first; empty where none did.
+[[nodiscard]] std::string where_ranks_stand(const RankAnswers& answers);
+
 /// Makes a verdict of a standstill of the training and the answers of its ranks: which ranks wait
 /// in which collective, which never called it, and where each of those is in its code.
 [[nodiscard]] Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers);

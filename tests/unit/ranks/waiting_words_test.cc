@@ -1,6 +1,7 @@
 #include "safelaunch/ranks/rank_questions.h"
 
 #include "catch.h"
+#include "safelaunch/base/format.h"
 
 using namespace safelaunch;
 
@@ -57,4 +58,20 @@ TEST_CASE("three that are awaited are all named, and a stage that is not known i
   CHECK(who_waits_for_whom(three, {}) ==
         "ranks 0 2 have waited 12s in spawned for rank 1 (idling: sleeping in nanosleep); rank 3 "
         "(idling); rank 4 (idling: sleeping in nanosleep)");
+}
+
+TEST_CASE("the places of ranks are told with the loneliest first, and few of many",
+          "[waiting_words]") {
+  RankAnswers answers;
+  CHECK(where_ranks_stand(answers).empty());
+  for (const int rank : {0, 2, 3}) answers.stacks[Rank{rank}].where = "train.py:31 f → all_reduce";
+  answers.stacks[Rank{1}].where = "train.py:48 load";
+  answers.stacks[Rank{4}].frames = "none of the user's code";
+  CHECK(where_ranks_stand(answers) ==
+        "rank 1 in train.py:48 load; ranks 0 2 3 in train.py:31 f → all_reduce");
+  for (const int rank : {5, 6, 7, 8})
+    answers.stacks[Rank{rank}].where = fmt::format("train.py:{} g", rank);
+  CHECK(where_ranks_stand(answers) ==
+        "rank 1 in train.py:48 load; rank 5 in train.py:5 g; rank 6 in train.py:6 g; others in 3 "
+        "more places");
 }

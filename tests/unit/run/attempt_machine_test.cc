@@ -195,6 +195,43 @@ TEST_CASE("Ctrl-C on a hang says who waits for whom before the signal reaches th
   CHECK(attempt.last_stop().signal == SIGINT);
 }
 
+TEST_CASE("in training the ranks are asked before the signal, and told of only where the job stays",
+          "[attempt]") {
+  Told attempt;
+  attempt.on(TrainingBegan{});
+  attempt.signal(SIGINT);
+  CHECK(attempt.all<AskRanks>() == std::vector<AskRanks>{{250ms}});
+  CHECK_FALSE(attempt.did<StopJob>());
+  attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
+  CHECK(attempt.last_stop().mode == launch::StopMode::polite);
+  CHECK(attempt.last_stop().signal == SIGINT);
+  CHECK(attempt.said().empty());
+  attempt.pass(3s);
+  CHECK(attempt.said() ==
+        "SIGINT came to rank 1 in train.py:50 load\n"
+        "SIGINT: stopping; the ranks get 30s to save (--grace). A second one kills them now\n");
+}
+
+TEST_CASE("a second TERM while the ranks of a training job are asked stops it harder at once",
+          "[attempt]") {
+  Told attempt;
+  attempt.on(TrainingBegan{});
+  attempt.signal(SIGTERM);
+  attempt.signal(SIGTERM);
+  CHECK(attempt.all<StopJob>().size() == 2);
+  attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
+  attempt.pass(3s);
+  CHECK(attempt.said().empty());
+}
+
+TEST_CASE("a hangup in training is passed on at once: nobody is there to be told", "[attempt]") {
+  Told attempt;
+  attempt.on(TrainingBegan{});
+  attempt.signal(SIGHUP);
+  CHECK_FALSE(attempt.did<AskRanks>());
+  CHECK(attempt.last_stop().signal == SIGHUP);
+}
+
 TEST_CASE("a second Ctrl-C while the ranks are being asked is not lost", "[attempt]") {
   Told attempt;
   attempt.hang_with_a_person_waiting();
