@@ -48,6 +48,12 @@ AtPath look_at_path(const std::string& path) {
                                                          : AtPath::nothing;
 }
 
+std::string upper(std::string word) {
+  for (char& c : word)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return word;
+}
+
 // NCCL_TIMEOUT, or what somebody takes for one.
 bool looks_like_variable(std::string_view word) {
   return word.find('_') != std::string_view::npos && std::ranges::all_of(word, [](char c) {
@@ -100,7 +106,11 @@ Result<Question> question_in(std::span<const std::string> words,
   if (there == AtPath::folder)
     return Error{Errc::usage, word + " is a directory; explain reads a log file"};
   if (looks_like_variable(word)) return Question{About::variable, word};
-  if (word.find(' ') != std::string::npos) return Question{About::sentence, word};
+  if (std::string name = upper(word); profile::truth_about(name))
+    return Question{About::variable, std::move(name)};
+  if (word.find(' ') != std::string::npos ||
+      diagnose::cause_named_by(word, diagnose::catalogue()) != nullptr)  // EADDRINUSE
+    return Question{About::sentence, word};
   return unknown(word);
 }
 

@@ -93,6 +93,8 @@ constexpr std::array kCommonNames{
     CommonName{"nccl operation timed out", cause::kWatchdogTimeout},
     CommonName{"out of gpu memory", cause::kGpuOom},
     CommonName{"shared memory too small", cause::kShmSmall},
+    CommonName{"bus error", cause::kShmSmall},
+    CommonName{"sigbus", cause::kShmSmall},
 };
 
 // Some patterns hold only for the last line of a traceback, which a person leaves out.

@@ -225,9 +225,8 @@ std::vector<std::string> warnings_for(const VariableSettings& env) {
 std::string explain_variable(std::string_view name) {
   const std::optional<Variable> variable = truth_about(name);
   if (!variable) {
-    const std::string_view near = nearest_variable(name);
     return fmt::format("{}: safelaunch knows no library that reads it{}\n", name,
-                       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+                       did_you_mean(name, all_names()));
   }
   std::string text =
       fmt::format("{}\n  read by: {}{}\n", name, variable->reader, versions(*variable));

@@ -1,5 +1,6 @@
 #include "safelaunch/profile/yaml_file.h"
 
+#include <re2/re2.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -233,6 +234,16 @@ std::string_view kind_name(YamlNode::Kind kind) {
   return {};
 }
 
+// The place that error_at() wrote before a mistake. Keys are read in the order of their meaning,
+// and people mend a file from its top.
+std::pair<int, int> line_and_column(std::string_view mistake) {
+  static const RE2 place(":(\\d+):(\\d+): ");
+  std::pair<int, int> found;
+  (void)RE2::PartialMatch(re2::StringPiece(mistake.data(), mistake.size()), place, &found.first,
+                          &found.second);
+  return found;
+}
+
 }  // namespace
 
 std::string to_string(const Place& place) {
@@ -284,15 +295,15 @@ void Mistakes::add(const Error& error) {
 }
 
 Error first_mistakes(const Error& error) {
-  constexpr int kMost = 8;
-  std::size_t end = 0;
-  for (int i = 0; i < kMost; ++i) {
-    end = error.message.find('\n', end + 1);
-    if (end == std::string::npos) return error;
-  }
-  const auto more = std::count(error.message.begin() + static_cast<std::ptrdiff_t>(end),
-                               error.message.end(), '\n');
-  return Error{error.code, fmt::format("{}\nand {} more", error.message.substr(0, end), more)};
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string_view> mistakes;
+  for (std::string_view rest = error.message; !rest.empty();)
+    mistakes.push_back(take_word(rest, '\n'));
+  std::ranges::stable_sort(mistakes, {}, line_and_column);
+  const std::size_t told = std::min(kMost, mistakes.size());
+  std::string text = join(std::span(mistakes).first(told), "\n");
+  if (mistakes.size() > told) text += fmt::format("\nand {} more", mistakes.size() - told);
+  return Error{error.code, std::move(text)};
 }
 
 YamlReader::YamlReader(const YamlNode& map, std::string_view what,

@@ -258,7 +258,8 @@ constexpr std::array kRunOptions{
            .put = put_into<&RunOptions::log_dir>,
            .value = "DIR",
            .fallback = "in the run's directory",
-           .help = "where the ranks' output is kept"},
+           .help = "where the ranks' output is kept; a later attempt or run goes on in the same "
+                   "files"},
     Option{.name = "run-dir",
            .kind = Kind::text,
            .scope = Scope::config,

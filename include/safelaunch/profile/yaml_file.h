@@ -114,7 +114,7 @@ class Mistakes {
   std::optional<Error> error_;
 };
 
-/// The mistakes of a whole file for people: the first eight, and how many more there are.
+/// The mistakes of a whole file for people, from its top: eight, and how many more there are.
 [[nodiscard]] Error first_mistakes(const Error& error);
 
 /// Reads the keys of one YAML map into variables. A key that is absent leaves its variable alone,

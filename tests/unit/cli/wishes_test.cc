@@ -76,6 +76,16 @@ TEST_CASE("a variable is asked for whether it is known or looks like one", "[exp
   }
 }
 
+TEST_CASE("a variable may be written small", "[explain]") {
+  CHECK(asked({"rank"}) == AskedAs{About::variable, "RANK"});
+  CHECK(asked({"master_port"}) == AskedAs{About::variable, "MASTER_PORT"});
+}
+
+TEST_CASE("one word of an error may name a cause", "[explain]") {
+  for (const char* word : {"EADDRINUSE", "SIGBUS"})
+    CHECK(asked({word}) == AskedAs{About::sentence, word});
+}
+
 TEST_CASE("a file that is there is a log, also where its name looks like a variable", "[explain]") {
   for (const char* path : {"train.log", "./a b.log", "RUN_2024", "/LOGS/RUN_1", "nccl_timeout"}) {
     INFO(path);
@@ -121,6 +131,9 @@ TEST_CASE("a word that means nothing is told with the nearest cause", "[explain]
 
 TEST_CASE("an error's words are answered with the cause that they name", "[explain]") {
   CHECK_THAT(explain_sentence("CUDA out of memory"), Catch::Matchers::ContainsSubstring("gpu-oom"));
+  CHECK_THAT(explain_sentence("Bus error"), Catch::Matchers::ContainsSubstring("shm-small"));
+  CHECK_THAT(explain_sentence("environment variable RANK expected, but not set"),
+             Catch::Matchers::ContainsSubstring("world-variables"));
   CHECK(explain_sentence("the cat sat on the mat") == "No known cause shows in these words.\n");
   CHECK(explain_sentence("") == "No known cause shows in these words.\n");
 }

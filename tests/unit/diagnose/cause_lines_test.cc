@@ -255,6 +255,10 @@ constexpr CauseLine kProofs[] = {
     {"host-oom", "[17.0]  oom_kill_process.cold+0xb/0x10"},
     {"open-files", "RuntimeError: received 0 items of ancdata"},
     {"shm-small", "worker 3 was killed by SIGBUS"},
+    {"world-variables",
+     "ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
+     "variable RANK expected, but not set"},
+    {"world-variables", "KeyError: 'LOCAL_RANK'"},
     {"shm-data-loader",
      "RuntimeError: unable to mmap 8192 bytes from file </torch_7_1_0>: Cannot allocate memory"},
     {"shm-attach",

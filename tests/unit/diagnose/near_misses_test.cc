@@ -82,6 +82,8 @@ constexpr NearMiss kNearMisses[] = {
      "vm:1:1 [0] a.cc:1 NCCL WARN Bootstrap Root : rank 1 of 2 ranks has already checked in"},
     {"duplicate-rank", "world-size-mismatch",
      "vm:1:1 [0] a.cc:1 NCCL WARN Bootstrap Root : mismatch in info from procs, info 2 : 3"},
+    {"world-variables", "none", "KeyError: 'rank'"},
+    {"world-variables", "slurm-half", "KeyError: 'SLURM_PROCID'"},
     {"slurm-half", "none", "KeyError: 'label'"},
     {"slurm-half", "none", "print(\"KeyError: 'SLURM_JOB_ID'\")"},
     {"duplicate-gpu", "device-ordinal", "RuntimeError: CUDA error: invalid device ordinal"},

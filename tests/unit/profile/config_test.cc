@@ -81,8 +81,8 @@ clusters:
        "s.yaml:2:17: port: '99999999' is no port and no range of ports; write a number from 1 to "
        "65535, or two as in 20000-25000, or keep, or auto\n"
        "s.yaml:2:27: there is no option 'init-timeot'; did you mean 'init-timeout'?\n"
-       "s.yaml:4:43: gpu: '[' is not a regular expression: missing ]: [\n"
        "s.yaml:4:32: network: 'here' is not a network such as 10.8.0.0/16 or fd00::/8\n"
+       "s.yaml:4:43: gpu: '[' is not a regular expression: missing ]: [\n"
        "s.yaml:5:5: there is a cluster rule 'a' already, in line 4\n"
        "s.yaml:6:5: a cluster rule needs a name");
 }

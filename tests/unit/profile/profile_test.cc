@@ -59,9 +59,9 @@ options: {probbe: never, grace: soon}
        "p.yaml:4:7: RANK is given to each rank by safelaunch or the launcher; it cannot be set "
        "here\n"
        "p.yaml:4:16: A has no value; write \"\" for an empty one, or list it under unset\n"
-       "p.yaml:6:24: timeouts has no key 'colective'; did you mean 'collective'?\n"
        "p.yaml:6:18: init: 'soon' is not a duration: write a number and ms, s, min, h or d, such "
        "as 90s or 30min (0 or off = no deadline)\n"
+       "p.yaml:6:24: timeouts has no key 'colective'; did you mean 'collective'?\n"
        "p.yaml:7:11: there is no option 'probbe'; did you mean 'probe'?\n"
        "p.yaml:7:33: grace: 'soon' is not a duration: write a number and ms, s, min, h or d, such "
        "as 90s or 30min (0 or off = no deadline)");

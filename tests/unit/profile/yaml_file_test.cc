@@ -309,6 +309,15 @@ TEST_CASE("of several mistakes the first eight are told for people", "[yaml]") {
   CHECK(Mistakes().empty());
 }
 
+TEST_CASE("mistakes are told in the order of the file's lines", "[yaml]") {
+  Mistakes mistakes;
+  mistakes.add({"f", 7, 7}, "a");
+  mistakes.add({"f", 12, 1}, "b: 1:2: c");
+  mistakes.add({"f", 7, 2}, "d");
+  mistakes.add({"f"}, "e");
+  CHECK(first_mistakes(*mistakes.error()).message == "f: e\nf:7:2: d\nf:7:7: a\nf:12:1: b: 1:2: c");
+}
+
 TEST_CASE("a place without a line is the file alone", "[yaml]") {
   CHECK(to_string(Place{"f"}) == "f");
   CHECK(to_string(Place{"f", 3, 0}) == "f:3:0");
