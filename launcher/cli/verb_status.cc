@@ -20,13 +20,13 @@
 // The record tells how far each rank of a run has come; /proc and the GPU driver tell what the
 // ranks do now. The ranks that are looked at are those that the environments below safelaunch name.
 // A number that the script chooses for itself (torch.multiprocessing) is in the record alone, so no
-// figures are told for it. The hooks count the collectives of a training; the safelaunch that runs
-// it asks them.
+// figures are told for it. The hooks tell where the ranks stand in their code, and count the
+// collectives of a training; the safelaunch that runs it asks them.
 namespace safelaunch::cli {
 namespace {
 
 /// Looks at the ranks of a running job on this host, for `status`: reads /proc, asks the GPU driver
-/// by a process of its own, and in training asks how many collectives are finished.
+/// by a process of its own, and has the ranks' hooks asked.
 class LiveRanks {
  public:
   /// Fills in what the record does not tell. The first look takes half a second, since CPU is told
@@ -37,7 +37,7 @@ class LiveRanks {
   void look_once(const report::RunStatus& status);
   void tell(report::RunStatus& status) const;
   void look_at_gpus();
-  void count(report::RunStatus& status);
+  void ask(const report::RunStatus& status);
 
   struct Seen {
     host::TreeUsage usage;
@@ -50,6 +50,8 @@ class LiveRanks {
   std::optional<TimePoint> asked_gpus_;
   std::vector<report::GpuFigures> gpus_;
   std::map<int, int> held_;  ///< pid -> MiB
+  std::optional<TimePoint> asked_hooks_;
+  std::map<int, std::string> places_;  ///< by rank
   struct Counted {
     TimePoint at{};
     std::int64_t most = 0;  ///< the count of the rank that has finished most
@@ -62,8 +64,8 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 constexpr auto kBetweenLooks = 500ms;
-constexpr auto kCountEvery = 10s;  // a count wakes a thread of every rank
-constexpr auto kCountWithin = 2s;
+constexpr auto kHooksEvery = 10s;  // a question wakes a thread of every rank
+constexpr auto kHooksWithin = 2s;
 constexpr auto kGpusEvery = 10s;  // each question is a process, and a slow driver takes a second
 constexpr const char* kDriver = "/libcuda.so";
 
@@ -71,11 +73,11 @@ void LiveRanks::look(report::RunStatus& status) {
   const bool first = seen_.empty();
   look_once(status);
   if (seen_.empty()) return;
-  count(status);
+  ask(status);
   if (first) {
     std::this_thread::sleep_for(kBetweenLooks);
     look_once(status);
-    count(status);
+    ask(status);
   }
   look_at_gpus();
   tell(status);
@@ -101,20 +103,24 @@ void LiveRanks::look_once(const report::RunStatus& status) {
   }
 }
 
-// A rate needs two counts; where somebody watches, the later ones are rare.
-void LiveRanks::count(report::RunStatus& status) {
-  const bool again = collectives_a_second_ && Clock::now() - counted_->at < kCountEvery;
-  if (status.training && !again)
-    if (const auto answer = stacks::ask_supervisor(status.run, kCountWithin)) {
-      Counted now{Clock::now(), 0};
-      for (const stacks::KnownRank& rank : answer->ranks)
-        now.most = std::max(now.most, rank.collectives.value_or(0));
-      const auto before = std::exchange(counted_, now);
-      if (before && now.most > 0)
-        collectives_a_second_ = static_cast<double>(now.most - before->most) /
-                                std::chrono::duration<double>(now.at - before->at).count();
-    }
-  if (collectives_a_second_) status.collectives_a_second = collectives_a_second_;
+// A rate needs two counts; where somebody watches, later questions are rare.
+void LiveRanks::ask(const report::RunStatus& status) {
+  const bool rate_is_due = status.training && counted_ && !collectives_a_second_;
+  if (asked_hooks_ && !rate_is_due && Clock::now() - *asked_hooks_ < kHooksEvery) return;
+  const auto answer = stacks::ask_supervisor(status.run, kHooksWithin);
+  asked_hooks_ = Clock::now();
+  places_.clear();
+  if (!answer) return;
+  Counted now{*asked_hooks_, 0};
+  for (const stacks::KnownRank& rank : answer->ranks) {
+    places_[rank.rank.value] = rank.where;
+    now.most = std::max(now.most, rank.collectives.value_or(0));
+  }
+  if (!status.training) return;
+  const auto before = std::exchange(counted_, now);
+  if (before && now.most > 0)
+    collectives_a_second_ = static_cast<double>(now.most - before->most) /
+                            std::chrono::duration<double>(now.at - before->at).count();
 }
 
 void LiveRanks::look_at_gpus() {
@@ -136,9 +142,12 @@ void LiveRanks::look_at_gpus() {
 
 void LiveRanks::tell(report::RunStatus& status) const {
   status.gpus = gpus_;
+  if (collectives_a_second_) status.collectives_a_second = collectives_a_second_;
   for (const auto& [rank, process] : ranks_) {
     const Seen& seen = seen_.at(process);
     report::RankFigures& figures = status.figures[rank] = seen.figures;
+    if (const auto place = places_.find(rank); place != places_.end())
+      figures.where = place->second;
     for (const int pid : seen.usage.pids)
       if (const auto held = held_.find(pid); held != held_.end())
         figures.gpu_mib = figures.gpu_mib.value_or(0) + held->second;
@@ -257,7 +266,8 @@ const Verb kStatusVerb{
     .usage = "[RUN] [OPTIONS]",
     .purpose =
         "Shows your running jobs: how far each rank has come and since when, its CPU, memory and "
-        "GPU memory now, and what it does. With RUN it shows that run alone, even if it is over.",
+        "GPU memory now, what it does and where in its code. With RUN it shows that run alone, "
+        "even if it is over.",
     .example = "safelaunch status --watch",
     .options = kStatusOptions,
     .takes = "run"};

@@ -73,15 +73,19 @@ std::string stage_of(int rank, const RunStatus& status) {
   return stage == status.stages.end() ? "spawned" : stage->second;
 }
 
-std::string doing_of(int rank, const RunStatus& status) {
+// A place in the code says more than one in the kernel.
+std::string doing_of(int rank, const RunStatus& status, bool in_detail) {
   const auto figures = status.figures.find(rank);
   if (figures == status.figures.end()) {
     const auto host = status.hosts.find(rank);
     return host == status.hosts.end() ? "not seen on this host" : "elsewhere: on " + host->second;
   }
-  // Its CPU has a column of its own.
   const std::string& doing = figures->second.doing;
-  return doing.find(": uses ") == std::string::npos ? doing : without_details(doing);
+  const std::string& where = figures->second.where;
+  if (!where.empty()) return fmt::format("{}, in {}", without_details(doing), where);
+  // Its CPU has a column of its own.
+  const bool has_details = doing.find(": uses ") == std::string::npos;
+  return in_detail && has_details ? doing : without_details(doing);
 }
 
 std::vector<Row> rows_of(const RunStatus& status) {
@@ -91,8 +95,7 @@ std::vector<Row> rows_of(const RunStatus& status) {
   std::vector<Row> rows;
   for (const int rank : ranks) {
     const std::string stage = stage_of(rank, status);
-    const std::string doing = doing_of(rank, status);
-    const std::string told = ranks.size() > kMostDetailed ? without_details(doing) : doing;
+    const std::string told = doing_of(rank, status, ranks.size() <= kMostDetailed);
     const auto alike = std::ranges::find_if(
         rows, [&](const Row& row) { return row.stage == stage && row.doing == told; });
     Row* row = ranks.size() > kMostDetailed && alike != rows.end() ? &*alike : nullptr;
@@ -230,6 +233,7 @@ Json json_of(const RankFigures& figures) {
   if (figures.cpu) json["cpu_percent"] = *figures.cpu;
   if (figures.gpu_mib) json["gpu_mib"] = *figures.gpu_mib;
   if (!figures.doing.empty()) json["doing"] = figures.doing;
+  if (!figures.where.empty()) json["where"] = figures.where;
   return json;
 }
 

@@ -130,6 +130,7 @@ class OurJobs(StacksTest):
             status = subprocess.run([SAFELAUNCH, "status"], env=self.environment(), cwd=self.folder, capture_output=True, text=True,
                                     timeout=120)
             self.assertIn("0.0 collectives a second", status.stdout)
+            self.assertRegex(status.stdout, r"rank 1 .* idling, in job.py:\d+ loads_data\n")
         finally:
             job.terminate()
             self.finish(job)

@@ -18,7 +18,8 @@ struct RankFigures {
   std::uint64_t children = 0;  ///< resident bytes of the processes below it together
   /// MiB of all GPUs; none: it holds none, or the driver does not tell.
   std::optional<int> gpu_mib;
-  std::string doing;  ///< "working: uses 98 % of a CPU"; empty: not known
+  std::string doing;    ///< "working: uses 98 % of a CPU"; empty: not known
+  std::string where{};  ///< "train.py:40 main → all_reduce", as its hook says; empty: not known
 };
 
 /// One GPU at this moment.

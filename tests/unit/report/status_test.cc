@@ -167,6 +167,19 @@ TEST_CASE("of a thousand ranks those that do the same share a row of the status"
   CHECK(text.find("imported") != std::string::npos);
 }
 
+TEST_CASE("a rank whose hook answers is told with its place in the code", "[status]") {
+  for (const int ranks : {2, 1'024}) {
+    RunStatus status = with_ranks(ranks);
+    status.figures[1].doing = "idling: sleeping in hrtimer_nanosleep";
+    status.figures[1].where = "train.py:48 load_data";
+    const std::string text = render(status);
+    INFO(text);
+    CHECK(text.find("idling, in train.py:48 load_data\n") != std::string::npos);
+    CHECK(nlohmann::json::parse(status_json({status}))[0]["ranks"]["1"]["where"] ==
+          "train.py:48 load_data");
+  }
+}
+
 TEST_CASE("a rank of another node is told as one that is not seen here", "[status]") {
   RunStatus status = with_ranks(2);
   status.figures.erase(1);
