@@ -162,7 +162,7 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
   const bool first = is<Running>();
   note(event);
   if (is<Draining>()) return take(OutputDrained{}, now);  // the rest of it is not waited for
-  if (first && (event.waiting || (outcome_.training && is_insisting(event.signal)))) {
+  if (first && (event.waiting || is_insisting(event.signal))) {
     state_ = Explaining{event};
     return actions_.push_back(AskRanks{kAnswersBeforeSignal});
   }

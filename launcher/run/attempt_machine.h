@@ -158,14 +158,14 @@ using AttemptAction = std::variant<AskRanks, AskRas, ForwardSignal, EndWatching,
 /// time is handed in.
 ///
 ///     running ── verdict ─────────────────→ asking ── all have answered ──→ stopping
-///        │ └──── signal while ranks wait ─→ explaining ── answers, any end ──┤
-///        └────── signal, worker failed, all ended, way wanted ──────────────→┘
+///        │ └──── signal ──────────────────→ explaining ── answers, any end ──┤
+///        └────── worker failed, all ended, way wanted ──────────────────────→┘
 ///     stopping ── no process lives ──→ draining ── all output passed on ──→ over
 ///
 ///   - running: a verdict on a rank's own failure leaves the launcher a moment to end the others in
 ///     its own words; all other verdicts ask the ranks where they stand before they are stopped.
-///   - explaining: a person has pressed Ctrl-C on a hang, and is told who waits for whom first. In
-///     training the ranks are asked too, and the person is told only where the job stays.
+///   - explaining: before INT or TERM reaches the ranks, they are asked where they stand. Where
+///     ranks wait for others, who waits for whom is told at once; else only where the job stays.
 ///   - draining: a reader may take the output as slowly as it likes, unless somebody has asked for
 ///     the end: then it has two seconds, and none after a second signal.
 ///   - A signal while safelaunch itself stops the attempt cannot change that; it ends the run

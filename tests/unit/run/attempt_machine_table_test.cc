@@ -82,9 +82,9 @@ training: record segments
 stall: ask ranks
 way wanted: hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
-INT: end watching, take segments, stop polite
+INT: ask ranks
 INT while ranks wait: ask ranks
-TERM: end watching, take segments, stop polite
+TERM: ask ranks
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over
@@ -105,9 +105,9 @@ rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 kill wanted: end watching, take segments, stop now
-INT: end watching, take segments, stop polite
+INT: ask ranks
 INT while ranks wait: ask ranks
-TERM: end watching, take segments, stop polite
+TERM: ask ranks
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over
@@ -130,9 +130,9 @@ stall: ask ranks
 ranks answer: record stall, tell
 way wanted: hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
-INT: end watching, take segments, stop polite
+INT: ask ranks
 INT while ranks wait: ask ranks
-TERM: end watching, take segments, stop polite
+TERM: ask ranks
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over

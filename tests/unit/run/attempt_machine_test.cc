@@ -166,6 +166,7 @@ TEST_CASE("after the user's signal the command's own status counts", "[attempt]"
 TEST_CASE("a job that takes long to end after a signal is explained in one line", "[attempt]") {
   Told attempt;
   attempt.signal(SIGTERM);
+  attempt.ranks_answer();
   attempt.pass(1s);
   CHECK(attempt.said().empty());
   attempt.pass(2s);
@@ -195,10 +196,9 @@ TEST_CASE("Ctrl-C on a hang says who waits for whom before the signal reaches th
   CHECK(attempt.last_stop().signal == SIGINT);
 }
 
-TEST_CASE("in training the ranks are asked before the signal, and told of only where the job stays",
+TEST_CASE("the ranks are asked before the signal, and told of only where the job stays",
           "[attempt]") {
   Told attempt;
-  attempt.on(TrainingBegan{});
   attempt.signal(SIGINT);
   CHECK(attempt.all<AskRanks>() == std::vector<AskRanks>{{250ms}});
   CHECK_FALSE(attempt.did<StopJob>());
@@ -212,10 +212,8 @@ TEST_CASE("in training the ranks are asked before the signal, and told of only w
         "SIGINT: stopping; the ranks get 30s to save (--grace). A second one kills them now\n");
 }
 
-TEST_CASE("a second TERM while the ranks of a training job are asked stops it harder at once",
-          "[attempt]") {
+TEST_CASE("a second TERM while the ranks are asked stops the job harder at once", "[attempt]") {
   Told attempt;
-  attempt.on(TrainingBegan{});
   attempt.signal(SIGTERM);
   attempt.signal(SIGTERM);
   CHECK(attempt.all<StopJob>().size() == 2);
@@ -224,9 +222,8 @@ TEST_CASE("a second TERM while the ranks of a training job are asked stops it ha
   CHECK(attempt.said().empty());
 }
 
-TEST_CASE("a hangup in training is passed on at once: nobody is there to be told", "[attempt]") {
+TEST_CASE("a hangup is passed on at once: nobody is there to be told", "[attempt]") {
   Told attempt;
-  attempt.on(TrainingBegan{});
   attempt.signal(SIGHUP);
   CHECK_FALSE(attempt.did<AskRanks>());
   CHECK(attempt.last_stop().signal == SIGHUP);
@@ -350,6 +347,7 @@ TEST_CASE("a signal arrives in every state", "[attempt]") {
   const auto after_term = [&]() -> Expected {
     attempt.forget();
     attempt.signal(SIGTERM);
+    attempt.ranks_answer();
     return {attempt.outcome().signal == SIGTERM, attempt.outcome().late_signal == SIGTERM,
             attempt.did<StopJob>()};
   };
@@ -428,7 +426,7 @@ TEST_CASE("a standstill is told once for each report", "[attempt]") {
 
 TEST_CASE("a standstill says nothing once the attempt is being stopped", "[attempt]") {
   Told attempt;
-  attempt.signal(SIGTERM);
+  attempt.be_stopped();
   attempt.on(TrainingStalled{{600s, {}, {}}});
   CHECK_FALSE(attempt.did<AskRanks>());
 }

@@ -131,8 +131,8 @@ INT: SIGINT; stopped polite polite
 INT while ranks wait: SIGINT; stopped polite polite
 HUP: SIGINT; stopped polite polite
 way wanted: SIGINT; stopped polite
-kill wanted: SIGINT; stopped polite now
-launcher gone: SIGINT; stopped polite
+kill wanted: SIGINT, gave way; stopped now
+launcher gone: SIGINT; stopped sweep
 )");
   }
   SECTION("Ctrl-C on a hang") {
